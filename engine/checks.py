@@ -1,0 +1,227 @@
+"""Exactness checks: does a run do what its mathematics says?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.diagnostics import ess_mean, rhat
+from engine.samplers.chain import Chain, Trace
+from engine.samplers.hmc import trajectory
+from engine.samplers.run import Method
+from engine.targets.target import Target, Truth
+
+Array = NDArray[np.float64]
+
+Verdict = Literal["pass", "fail", "unknown"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a run.
+
+    Attributes
+    ----------
+    name : what is checked, a few words
+    verdict : "unknown" means that this run cannot tell (too few effective draws); it is never shown as a pass
+    statistic, limit : what was measured and the value beyond which the check fails, both in `unit`
+    sentence : what was compared with what and what came out, for people
+    unit : unit of `statistic`, for example "MCSE"
+    """
+
+    name: str
+    verdict: Verdict
+    statistic: float
+    limit: float
+    sentence: str
+    unit: str = ""
+
+
+Z_LIMIT = 4.0  # |z| beyond this fails: one in 16,000 for a right sampler
+MIN_ESS = 200.0  # below this a standard error is itself too uncertain to judge by
+MAX_RHAT = 1.05  # above this the chains disagree, and no error bar from them means anything
+
+
+def moment_checks(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Check]:
+    """Error of means, variances and covariances of `draws` (chains, draws, dim) in Monte Carlo standard errors, against the truth.
+
+    One check for each of the three kinds, carrying its worst quantity. The kinds whose truth is infinite or unknown say so. In more than 12
+    dimensions the covariances are those of neighbouring coordinates.
+    """
+    dim = draws.shape[2]
+    centred = draws - truth.mean
+    means = [(f"the mean of {labels[i]}", draws[:, :, i], truth.mean[i]) for i in range(dim)]
+    variances = [(f"the variance of {labels[i]}", centred[:, :, i] ** 2, truth.covariance[i, i]) for i in range(dim)]
+    pairs = [(i, j) for i in range(dim) for j in range(i + 1, dim) if dim <= 12 or j == i + 1]
+    covariances = [
+        (f"the covariance of {labels[i]} and {labels[j]}", centred[:, :, i] * centred[:, :, j], truth.covariance[i, j]) for i, j in pairs
+    ]
+    kinds = [("means", means), ("variances", variances), ("covariances", covariances)]
+    return [_worst(name, quantities) for name, quantities in kinds if quantities]
+
+
+def _worst(name: str, quantities: list[tuple[str, Array, float]]) -> Check:
+    checks = [mean_check(name, what, values, true) for what, values, true in quantities]
+    rank = {"fail": 2, "unknown": 1, "pass": 0}
+    return max(checks, key=lambda c: (rank[c.verdict], abs(c.statistic) if np.isfinite(c.statistic) else 0.0))
+
+
+def mean_check(name: str, what: str, values: Array, true: float) -> Check:
+    """Compare the mean of `values` (chains, draws) with `true`, in Monte Carlo standard errors."""
+
+    def unknown(reason: str) -> Check:
+        return Check(name, "unknown", float("nan"), Z_LIMIT, f"{what.capitalize()} cannot be judged: {reason}", "MCSE")
+
+    if not np.isfinite(true):
+        return unknown("the true value is not finite, so no average converges to it.")
+    if np.ptp(values) == 0.0:
+        return unknown("every draw gives the same value.")
+    disagreement = rhat(values)
+    if not disagreement <= MAX_RHAT:
+        return unknown(f"the chains disagree (R-hat {disagreement:.2f}), so their error bar means nothing. The settings mix too slowly.")
+    effective = ess_mean(values)
+    if not effective >= MIN_ESS:
+        return unknown(f"only {effective:.0f} effective draws, at least {MIN_ESS:.0f} are needed.")
+    error = float(values.mean()) - true
+    mcse = float(values.std()) / np.sqrt(effective)
+    z = error / mcse
+    verdict: Verdict = "pass" if abs(z) < Z_LIMIT else "fail"
+    sentence = (
+        f"{what[0].upper()}{what[1:]} is {values.mean():.4g}, true {true:.4g}: off by {abs(z):.1f} Monte Carlo standard errors "
+        f"({effective:,.0f} effective draws)."
+    )
+    return Check(name, verdict, z, Z_LIMIT, sentence, "MCSE")
+
+
+QUANTILES = (0.02, 0.25, 0.5, 0.75, 0.98)
+
+
+def marginal_check(draws: Array, truth: Truth, labels: tuple[str, ...]) -> Check:
+    """Share of `draws` (chains, draws, dim) below five exact quantiles of every marginal, in Monte Carlo standard errors.
+
+    Shares have finite variance whatever the tails, so this judges also where moments are infinite or hang on a few draws (funnel, Student).
+    """
+    shares = []
+    for j, density in enumerate(truth.marginals):
+        for quantile, at in zip(QUANTILES, _quantiles(density, draws[:, :, j]), strict=True):
+            what = f"the share of {labels[j]} below {at:.3g}"
+            shares.append((what, (draws[:, :, j] < at).astype(np.float64), quantile))
+    return _worst("marginals", shares)
+
+
+def _quantiles(density: Callable[[Array], Array], seen: Array) -> Array:
+    """The `QUANTILES` of a density, by the trapezoidal rule on a grid that is widened until it holds all but 1e-6 of the mass."""
+    centre, scale = float(np.median(seen)), max(float(np.subtract(*np.quantile(seen, [0.75, 0.25]))), 1e-6)
+    reach = 4.0  # in units of `scale`
+    for _ in range(40):
+        edge = np.arcsinh(reach)
+        x = centre + scale * np.sinh(np.linspace(-edge, edge, 8001))  # dense in the middle, wide in the tails
+        values = density(x)
+        mass = np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(x))])
+        if mass[-1] > 1.0 - 1e-6:
+            break
+        reach *= 2.0
+    return np.asarray(np.interp(np.asarray(QUANTILES) * mass[-1], mass, x))
+
+
+def invariance_check(target: Target, method: Method, *, points: int = 4000, transitions: int = 20, seed: int = 0) -> Check:
+    """Does the kernel leave the target invariant? Exact draws, each moved `transitions` times, must keep mean and variance of every coordinate.
+
+    The starts are independent, so the standard error needs no mixing: this judges a kernel also where its chains crawl. Each start's
+    statistic is the average over its transitions.
+    """
+    name = "invariance"
+    if target.truth is None or target.truth.draw is None:
+        return Check(name, "unknown", float("nan"), Z_LIMIT, "No exact draws of this target are available to start from.", "SE")
+    start_seed, stream_seed = np.random.SeedSequence(seed).spawn(2)
+    starts = target.truth.draw(np.random.Generator(np.random.SFC64(start_seed)), points)
+    trace = Trace(*(array[0] for array in Trace.empty(1, transitions, target.dim)))
+    nothing = method.transitions(1, 0, target.dim)
+    inside = type(nothing)(*(array[0] for array in nothing))
+    settings = method.prepare(target)
+    rng = np.random.Generator(np.random.SFC64(stream_seed))
+    moved = np.empty((points, 2, target.dim))
+    for i, position in enumerate(starts):
+        log_density, gradient = target.log_density_and_gradient(position)
+        ints, scratch = target.buffers()
+        chain = Chain(np.ascontiguousarray(position), gradient, np.array([log_density]), ints, scratch, rng)
+        method.advance(target, settings, chain, transitions, trace, inside)
+        moved[i, 0] = trace.draws.mean(axis=0)
+        moved[i, 1] = ((trace.draws - target.truth.mean) ** 2).mean(axis=0)
+    expected = np.stack([target.truth.mean, np.diag(target.truth.covariance)])
+    with np.errstate(all="ignore"):
+        z = (moved.mean(axis=0) - expected) / (moved.std(axis=0, ddof=1) / np.sqrt(points))
+    if not np.any(np.isfinite(z)):
+        return Check(name, "unknown", float("nan"), Z_LIMIT, "The target's moments are not finite.", "SE")
+    kind, coordinate = np.unravel_index(np.nanargmax(np.abs(z)), z.shape)
+    worst = float(z[kind, coordinate])
+    what = ("mean", "variance")[int(kind)]
+    verdict: Verdict = "pass" if abs(worst) < Z_LIMIT else "fail"
+    sentence = (
+        f"{points:,} exact draws, each moved {transitions} times: the {what} of {target.labels[int(coordinate)]} is "
+        f"{moved[:, kind, coordinate].mean():.4g} where {expected[kind, coordinate]:.4g} is true, {abs(worst):.1f} standard errors off."
+    )
+    return Check(name, verdict, worst, Z_LIMIT, sentence, "SE")
+
+
+GRADIENT_LIMIT = 1e-6
+
+
+def gradient_check(target: Target, points: Array) -> Check:
+    """Largest error of the coded gradient at `points` (n, dim) against central differences, relative to the gradient's size there."""
+    worst, where = 0.0, 0
+    for i, point in enumerate(points):
+        _, gradient = target.log_density_and_gradient(point)
+        if not np.all(np.isfinite(gradient)):
+            continue
+        error = np.max(np.abs(finite_difference(target, point) - gradient)) / max(1.0, float(np.max(np.abs(gradient))))
+        if error > worst:
+            worst, where = float(error), i
+    verdict: Verdict = "pass" if worst < GRADIENT_LIMIT else "fail"
+    sentence = f"At {len(points)} points the gradient agrees with finite differences to {worst:.1e}" + (
+        "." if verdict == "pass" else f", not at {np.round(points[where], 3)}."
+    )
+    return Check("gradient", verdict, worst, GRADIENT_LIMIT, sentence, "relative error")
+
+
+def finite_difference(target: Target, point: Array) -> Array:
+    """Gradient at `point` (dim,) by central differences with Richardson's correction, error of order h**4."""
+    slope = np.empty(target.dim)
+    for j in range(target.dim):
+        h = 1e-3 * max(1.0, abs(float(point[j])))
+
+        def central(step: float) -> float:
+            up, down = point.copy(), point.copy()
+            up[j] += step
+            down[j] -= step
+            return (target.log_density(up) - target.log_density(down)) / (2 * step)
+
+        slope[j] = (4 * central(h / 2) - central(h)) / 3
+    return slope
+
+
+REVERSIBILITY_LIMIT = 1e-6
+
+
+def reversibility_check(target: Target, positions: Array, momenta: Array, *, step_size: float, steps: int, mass: ArrayLike = 1.0, integrator: str = "leapfrog") -> Check:  # fmt: skip
+    """Integrate there, flip the momentum, integrate back: how far from the start do the paths end?
+
+    positions, momenta : (n, dim). Distances are relative to the size of the path. Chaos multiplies rounding errors, so long paths in sharp targets may fail honestly.
+    """
+    worst = 0.0
+    for q, p in zip(positions, momenta, strict=True):
+        there = trajectory(target, q, p, step_size=step_size, steps=steps, mass=mass, integrator=integrator)
+        if not np.all(np.isfinite(there.energy)):
+            continue
+        back = trajectory(target, there.position[-1], -there.momentum[-1], step_size=step_size, steps=steps, mass=mass, integrator=integrator)
+        if not np.all(np.isfinite(back.position)):
+            worst = np.inf
+            continue
+        size = max(1.0, float(np.max(np.abs(there.position))))
+        worst = max(worst, float(np.max(np.abs(back.position[-1] - q))) / size)
+    verdict: Verdict = "pass" if worst < REVERSIBILITY_LIMIT else "fail"
+    sentence = f"{len(positions)} paths of {steps} steps, run there and back, return to their start within {worst:.1e} of the path's size."
+    return Check("reversibility", verdict, worst, REVERSIBILITY_LIMIT, sentence, "relative distance")

@@ -1,0 +1,96 @@
+"""Diagnostics of draws, through arviz-stats: rank-normalised split R-hat, bulk and tail ESS, MCSE.
+
+Source: Vehtari, Gelman, Simpson, Carpenter, Buerkner 2021. arviz-stats is imported on first use: it takes a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.recording import Recording
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Diagnostics per quantity, each (dim,). NaN where a quantity did not vary or the draws are too few.
+
+    rhat : rank-normalised split R-hat; with one chain, of its halves
+    ess_bulk, ess_tail : effective draws, all chains together
+    mean, sd : of the pooled draws
+    mcse_mean : Monte Carlo standard error of the mean
+    """
+
+    rhat: Array
+    ess_bulk: Array
+    ess_tail: Array
+    mean: Array
+    sd: Array
+    mcse_mean: Array
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run cost: gradient evaluations in all, seconds, and the least effective draws per unit of each."""
+
+    gradient_evaluations: int
+    seconds: float
+    min_ess: float
+    ess_per_second: float
+    ess_per_gradient: float
+
+
+def summarise(draws: Array) -> Summary:
+    """Diagnostics of `draws` (chains, draws, dim)."""
+    stats = _stats()
+    chains, n, dim = draws.shape
+    nothing = np.full(dim, np.nan)
+    if n < 8:
+        return Summary(nothing, nothing, nothing, draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), nothing)
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    with np.errstate(all="ignore"):
+        return Summary(
+            rhat=stats.rhat(_at_least_two(draws), **axes),
+            ess_bulk=stats.ess(draws, **axes),
+            ess_tail=stats.ess(draws, method="tail", prob=(0.05, 0.95), **axes),
+            mean=draws.mean(axis=(0, 1)),
+            sd=draws.std(axis=(0, 1), ddof=1),
+            mcse_mean=stats.mcse(draws, **axes),
+        )
+
+
+def ess_mean(values: Array) -> float:
+    """Effective draws for the mean of `values` (chains, draws)."""
+    with np.errstate(all="ignore"):
+        return float(_stats().ess(values, method="mean", chain_axis=0, draw_axis=1))
+
+
+def rhat(values: Array) -> float:
+    """Rank-normalised split R-hat of `values` (chains, draws)."""
+    with np.errstate(all="ignore"):
+        return float(_stats().rhat(_at_least_two(values), chain_axis=0, draw_axis=1))
+
+
+def _at_least_two(draws: Array) -> Array:
+    """A single chain as its two halves: R-hat compares chains, and arviz-stats gives NaN for one."""
+    half = draws.shape[1] // 2
+    return draws if len(draws) > 1 or half < 4 else np.concatenate([draws[:, :half], draws[:, half : 2 * half]])
+
+
+def cost(recording: Recording, summary: Summary | None = None) -> Cost:
+    """The cost of a recording, warm-up included, against its least bulk ESS."""
+    summary = summary or summarise(recording.draws)
+    evaluations = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
+    least = float(np.nanmin(summary.ess_bulk)) if np.any(np.isfinite(summary.ess_bulk)) else float("nan")
+    return Cost(evaluations, recording.seconds, least, least / max(recording.seconds, 1e-9), least / max(evaluations, 1))
+
+
+def _stats() -> Any:
+    from arviz_stats.base import array_stats
+
+    return array_stats

@@ -1,0 +1,55 @@
+"""Recordings: the event log of a run as contiguous arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from engine.samplers.run import Run
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What a run did.
+
+    draws : (chains, draws, dim), the state after each transition; a rejection repeats the state
+    log_density : (chains, draws), at the draws
+    accept_prob : (chains, draws), Metropolis acceptance probability of each transition, in [0, 1]
+    accepted : (chains, draws) bool
+    divergent : (chains, draws) bool, energy error above 1000 or not finite (always False for samplers without energy)
+    gradient_evaluations : (chains, draws) int32, calls of the target in each transition (a call returns density and gradient)
+    start : (chains, dim), the state before the first transition kept
+    start_log_density : (chains,)
+    warmup_gradient_evaluations : (chains,) int64, calls before the draws, the first evaluation at the start point included
+    seconds : wall time spent in transitions, warm-up included
+    transitions : the inside of each transition (`MetropolisTransitions`, `HmcTransitions`), arrays (chains, draws, ...);
+        None at detail "draws"
+    run : what produced the recording, for `engine.replay`
+    """
+
+    draws: Array
+    log_density: Array
+    accept_prob: Array
+    accepted: NDArray[np.bool_]
+    divergent: NDArray[np.bool_]
+    gradient_evaluations: NDArray[np.int32]
+    start: Array
+    start_log_density: Array
+    warmup_gradient_evaluations: NDArray[np.int64]
+    seconds: float
+    transitions: Any
+    run: "Run"
+
+    @property
+    def chains(self) -> int:
+        return self.draws.shape[0]
+
+    @property
+    def dim(self) -> int:
+        return self.draws.shape[2]

@@ -1,0 +1,221 @@
+"""Running chains: start, advance in chunks, record, replay."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.recording import Recording
+from engine.samplers.chain import Array, Chain, Trace, start_chain
+from engine.samplers.hmc import Hmc
+from engine.samplers.metropolis import Metropolis
+from engine.spec import MAX_SEED, SpecError
+from engine.targets.target import Target
+
+METHODS: dict[str, Any] = {"metropolis": Metropolis, "hmc": Hmc}
+DETAILS = ("draws", "transitions")
+MAX_BYTES = 4 * 2**30  # of one recording
+
+_WARMUP_CHUNK = 1_000
+_threads = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="chain")
+
+
+class Method(Protocol):
+    """What a sampler offers: see `Metropolis` and `Hmc`."""
+
+    name: str
+
+    def prepare(self, target: Target) -> tuple[Any, ...]: ...
+
+    def transitions(self, chains: int, n: int, dim: int) -> Any: ...
+
+    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: Any) -> None: ...
+
+
+class Run:
+    """Chains of one method on one target, advanced as far as asked.
+
+    Chain c of a seed is the same whatever the number of chains, the chunking and the thread.
+
+    Parameters are those of `engine.sample`. `advance(n)` runs n more transitions of every chain, warm-up first; `recording()` returns what is there.
+    """
+
+    def __init__(
+        self, target: Target, method: Method, *, chains: int, draws: int, warmup: int = 0, seed: int = 0,
+        init: ArrayLike | None = None, detail: str = "draws", first_chain: int = 0,
+    ):  # fmt: skip
+        self.chains = _whole("chains", chains, 1)
+        self.draws = _whole("draws", draws, 1)
+        self.warmup = _whole("warmup", warmup, 0)
+        self.seed = _whole("seed", seed, 0, MAX_SEED)
+        if detail not in DETAILS:
+            raise SpecError("detail", f"{detail!r} is not one of {', '.join(DETAILS)}")
+        self.target, self.method, self.detail, self.init, self.first_chain = target, method, detail, init, first_chain
+        self._settings = method.prepare(target)
+        inside_rows = self.draws if detail == "transitions" else 0
+        _check_memory(method, self.chains, self.draws, inside_rows, target.dim)
+
+        positions = _initial_positions(init, first_chain + self.chains, target.dim)
+        seeds = np.random.SeedSequence(self.seed).spawn(first_chain + self.chains)
+        started = [start_chain(target, seeds[c], positions[c]) for c in range(first_chain, first_chain + self.chains)]
+        self._chains = [chain for chain, _ in started]
+        self._warmup_evaluations = np.array([evaluations for _, evaluations in started])
+        self._trace = Trace.empty(self.chains, self.draws, target.dim)
+        self._inside = method.transitions(self.chains, inside_rows, target.dim)
+        self._start = np.stack([chain.position.copy() for chain in self._chains])
+        self._start_log_density = np.array([chain.running[0] for chain in self._chains])
+        self.warmed_up = 0
+        self.completed = 0
+        self.seconds = 0.0
+
+    @property
+    def total(self) -> int:
+        """Transitions of each chain, warm-up included."""
+        return self.warmup + self.draws
+
+    @property
+    def done(self) -> bool:
+        return self.completed == self.draws
+
+    def advance(self, n: int) -> int:
+        """Run up to n more transitions of every chain, in threads. Returns how many were run."""
+        begin = time.perf_counter()
+        warm = min(n, self.warmup - self.warmed_up)
+        kept = min(n - warm, self.draws - self.completed)
+        jobs = [_threads.submit(self._advance_chain, c, warm, kept) for c in range(1, self.chains)]
+        self._advance_chain(0, warm, kept)
+        for job in jobs:
+            job.result()
+        self.warmed_up += warm
+        self.completed += kept
+        self.seconds += time.perf_counter() - begin
+        return warm + kept
+
+    def _advance_chain(self, c: int, warm: int, kept: int) -> None:
+        chain = self._chains[c]
+        if warm:
+            nothing = self.method.transitions(1, 0, self.target.dim)
+            buffer = Trace.empty(1, min(warm, _WARMUP_CHUNK), self.target.dim)
+            rows, none = Trace(*(a[0] for a in buffer)), type(nothing)(*(a[0] for a in nothing))
+            for begin in range(0, warm, _WARMUP_CHUNK):
+                size = min(_WARMUP_CHUNK, warm - begin)
+                self.method.advance(self.target, self._settings, chain, size, rows, none)
+                self._warmup_evaluations[c] += int(rows.gradient_evaluations[:size].sum())
+        if kept:
+            if self.completed == 0:
+                self._start[c] = chain.position
+                self._start_log_density[c] = chain.running[0]
+            a, b = self.completed, self.completed + kept
+            rows = Trace(*(array[c, a:b] for array in self._trace))
+            inside = type(self._inside)(*(array[c, a:b] if self.detail == "transitions" else array[c] for array in self._inside))
+            self.method.advance(self.target, self._settings, chain, kept, rows, inside)
+
+    def recording(self) -> Recording:
+        """The transitions done so far (views, not copies)."""
+        n = self.completed
+        trace = Trace(*(array[:, :n] for array in self._trace))
+        inside = type(self._inside)(*(array[:, :n] for array in self._inside)) if self.detail == "transitions" else None
+        return Recording(
+            *trace, start=self._start, start_log_density=self._start_log_density,
+            warmup_gradient_evaluations=self._warmup_evaluations, seconds=self.seconds, transitions=inside, run=self,
+        )  # fmt: skip
+
+
+def start(
+    target: Target, method: str, *, chains: int = 4, draws: int = 1000, warmup: int = 0, seed: int = 0,
+    init: ArrayLike | None = None, detail: str = "draws", **settings: Any,
+) -> Run:  # fmt: skip
+    """A run that has not moved yet: for jobs that advance it in chunks. Parameters as `sample`."""
+    if method not in METHODS:
+        raise SpecError("method", f"{method!r} is not one of {', '.join(METHODS)}")
+    known = METHODS[method].__dataclass_fields__
+    for name in settings:
+        if name not in known:
+            raise SpecError(name, f"is not a setting of {method}, which has {', '.join(known)}")
+    return Run(target, METHODS[method](**settings), chains=chains, draws=draws, warmup=warmup, seed=seed, init=init, detail=detail)
+
+
+def sample(
+    target: Target, method: str, *, chains: int = 4, draws: int = 1000, warmup: int = 0, seed: int = 0,
+    init: ArrayLike | None = None, detail: str = "draws", **settings: Any,
+) -> Recording:  # fmt: skip
+    """Sample a target.
+
+    target : from `engine.target`, `engine.network(...).posterior(x, y)` or a family in `engine.targets`
+    method : "metropolis" or "hmc"
+    chains, draws, warmup : numbers of chains, of transitions kept and of transitions dropped before them, per chain
+    seed : 0 to 2**32 - 1; the same arguments give the same bytes on the same build
+    init : (dim,) or (chains, dim) start; default a draw from U(-2, 2) per coordinate, where the density is positive
+    detail : "draws", or "transitions" to record the inside of each transition
+    settings : fields of `Metropolis` or `Hmc`
+
+    Raises SpecError naming a wrong parameter, TargetError for a start outside the support.
+    """
+    run = start(target, method, chains=chains, draws=draws, warmup=warmup, seed=seed, init=init, detail=detail, **settings)
+    run.advance(run.total)
+    return run.recording()
+
+
+def record(spec: Any, *, detail: str | None = None) -> Recording:
+    """Run a sampler spec (`engine.samplers.SamplerSpec` or a subclass) to its end."""
+    run = begin(spec, detail=detail)
+    run.advance(run.total)
+    return run.recording()
+
+
+def begin(spec: Any, *, detail: str | None = None) -> Run:
+    """The run of a sampler spec, not moved yet."""
+    return start(
+        spec.build_target(), spec.method, chains=spec.chains, draws=spec.draws, warmup=spec.warmup, seed=spec.seed,
+        init=spec.init(), detail=detail or "draws", **spec.settings(),
+    )  # fmt: skip
+
+
+def replay(recording: Recording, *, chain: int = 0, first: int, count: int) -> Recording:
+    """The transitions first..first+count-1 of one chain again, with their inside: a recording of 1 chain.
+
+    The chain is run again from its start, which reproduces the bytes of the recording.
+    """
+    old = recording.run
+    if not 0 <= chain < old.chains:
+        raise SpecError("chain", f"{chain} is not one of the {old.chains} chains")
+    if first < 0 or count < 1 or first + count > old.draws:
+        raise SpecError("first", f"transitions {first} to {first + count - 1} are outside the {old.draws} of the run")
+    again = Run(
+        old.target, old.method, chains=1, draws=count, warmup=old.warmup + first, seed=old.seed, init=old.init,
+        detail="transitions", first_chain=old.first_chain + chain,
+    )  # fmt: skip
+    again.advance(again.total)
+    return again.recording()
+
+
+def _whole(name: str, value: Any, low: int, high: int = 10**9) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise SpecError(name, f"{value!r} is not a whole number from {low:,} to {high:,}")
+    return int(value)
+
+
+def _initial_positions(init: ArrayLike | None, chains: int, dim: int) -> list[Array | None]:
+    if init is None:
+        return [None] * chains
+    points = np.asarray(init, dtype=np.float64)
+    if points.shape == (dim,):
+        points = np.broadcast_to(points, (chains, dim))
+    if points.ndim != 2 or points.shape[1] != dim or points.shape[0] < chains:
+        raise SpecError("init", f"must have shape ({dim},) or ({chains}, {dim}), got {points.shape}")
+    if not np.all(np.isfinite(points)):
+        raise SpecError("init", "has an entry that is not finite")
+    return [np.ascontiguousarray(point) for point in points[:chains]]
+
+
+def _check_memory(method: Method, chains: int, draws: int, inside_rows: int, dim: int) -> None:
+    size = chains * draws * (8 * dim + 24)
+    if inside_rows:
+        size += inside_rows * sum(array.nbytes for array in method.transitions(chains, 1, dim))
+    if size > MAX_BYTES:
+        raise SpecError("draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {MAX_BYTES / 2**30:.0f} GiB allowed")

@@ -1,0 +1,95 @@
+"""Sampler specs: a target, a method, its settings and the size of the run, as one validated, frozen description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.samplers import hmc, metropolis
+from engine.spec import SpecError, choice, integer, number, seed_field
+from engine.targets.spec import TargetSpec
+
+STARTS = ("random", "at")
+MASSES = ("identity", "variances", "covariance")
+MAX_TRANSITIONS = 2_000_000  # of all chains together, warm-up included
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplerSpec(TargetSpec):
+    """What every sampler run has. Subclasses name the method and its settings."""
+
+    method: ClassVar[str]
+
+    chains: int = integer(1, 1, 8, "independent chains, each with its own random numbers")
+    draws: int = integer(1000, 10, 100_000, "transitions kept of each chain", log=True)
+    warmup: int = integer(0, 0, 100_000, "transitions run and dropped before the first draw kept")
+    start: str = choice("random", STARTS, "where chains start: drawn from U(-2, 2) per coordinate, or at the point (start_x, start_y)")
+    start_x: float = number(0.0, -100.0, 100.0, "first coordinate of the start")
+    start_y: float = number(0.0, -100.0, 100.0, "second coordinate of the start")
+    seed: int = seed_field()
+
+    def check(self) -> None:
+        super().check()
+        transitions = self.chains * (self.draws + self.warmup)
+        if transitions > MAX_TRANSITIONS:
+            raise SpecError("draws", f"{self.chains} chains of {self.draws + self.warmup:,} transitions are more than the {MAX_TRANSITIONS:,} allowed")
+
+    def settings(self) -> dict[str, Any]:
+        """Keyword arguments of the method."""
+        raise NotImplementedError
+
+    def init(self) -> ArrayLike | None:
+        """The start (dim,), or None for random starts."""
+        if self.start == "random":
+            return None
+        position = np.zeros(self.build_target().dim)
+        position[:2] = (self.start_x, self.start_y)[: len(position)]
+        return position
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetropolisSpec(SamplerSpec):
+    """A run of `engine.samplers.Metropolis`."""
+
+    method: ClassVar[str] = "metropolis"
+
+    scale: float = number(1.0, 0.01, 30.0, "sd of the proposal around the present point", log=True)
+    drift: float = number(0.0, -3.0, 3.0, "shift of the proposal along the first coordinate, in units of its scale: not 0 makes it asymmetric", step=0.1)
+    variant: str = choice("exact", metropolis.VARIANTS, "the sampler, or one that is wrong on purpose")
+
+    def settings(self) -> dict[str, Any]:
+        return {"scale": self.scale, "drift": self.drift * self.scale, "variant": self.variant}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HmcSpec(SamplerSpec):
+    """A run of `engine.samplers.Hmc`."""
+
+    method: ClassVar[str] = "hmc"
+
+    step_size: float = number(0.2, 0.001, 5.0, "time that one leapfrog step simulates", log=True)
+    steps: int = integer(15, 1, 200, "leapfrog steps of one trajectory", log=True)
+    jitter: float = number(0.0, 0.0, 1.0, "each trajectory's step size is drawn within this fraction of step_size", step=0.05)
+    mass: str = choice("identity", MASSES, "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance")
+    integrator: str = choice("leapfrog", hmc.INTEGRATORS, "how Hamilton's equations are stepped through")
+    variant: str = choice("exact", hmc.VARIANTS, "the sampler, or one that is wrong on purpose")
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "step_size": self.step_size, "steps": self.steps, "jitter": self.jitter, "mass": self.mass_matrix(),
+            "integrator": self.integrator, "variant": self.variant,
+        }  # fmt: skip
+
+    def mass_matrix(self) -> ArrayLike:
+        """The mass for `Hmc`: 1, (dim,) or (dim, dim)."""
+        if self.mass == "identity":
+            return 1.0
+        truth = self.build_target().truth
+        if truth is None or not np.all(np.isfinite(truth.covariance)):
+            raise SpecError("mass", "the covariance of this target is not known or not finite: use identity")
+        if self.mass == "variances":
+            return 1.0 / np.diag(truth.covariance)
+        return np.linalg.inv(truth.covariance)

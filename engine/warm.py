@@ -1,0 +1,47 @@
+"""Fill the kernel cache: `python -m engine.warm`. Takes seconds when it is full, about a minute when it is empty."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Callable, Iterator
+
+import numpy as np
+
+import engine
+from engine import networks, targets
+from engine.samplers import METHODS, trajectory
+from engine.samplers.islands import walk_islands
+
+
+def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
+    """Every kernel of the product as (name, call that compiles or loads it)."""
+    for name in targets.FAMILIES:
+        yield f"target {name}", lambda name=name: targets.TargetSpec(target=name).build_target().log_density_many(np.zeros((2, 2)))
+    gaussian = targets.TargetSpec(target="gaussian").build_target()
+    for method in METHODS:
+        for detail in ("draws", "transitions"):
+            yield f"{method}, {detail}", lambda m=method, d=detail: engine.sample(gaussian, m, chains=1, draws=10, warmup=1, seed=0, detail=d)
+    yield "trajectory", lambda: trajectory(gaussian, np.zeros(2), np.ones(2), step_size=0.1, steps=2)
+    yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
+    yield "network posterior", networks.warm
+
+
+def warm(report: Callable[[int, int, str], None] | None = None) -> float:
+    """Run every task, calling `report(done, total, name)` before each. Returns the seconds it took."""
+    begin = time.perf_counter()
+    everything = list(tasks())
+    for done, (name, task) in enumerate(everything):
+        if report:
+            report(done, len(everything), name)
+        task()
+    return time.perf_counter() - begin
+
+
+def _print(done: int, total: int, name: str) -> None:
+    print(f"\r[{done + 1:2d}/{total}] {name:40s}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    seconds = warm(_print)
+    print(f"\rKernels ready in {seconds:.1f} s, kept in {engine.CACHE_DIR}", file=sys.stderr)
