@@ -1,0 +1,59 @@
+# make run       install, fill the kernel cache, open the app
+# make test      install development needs and a browser, run everything
+# make test BROWSER=no   the same without the browser tests; ends with exit status 3
+# make test-long the slow proofs        make bench   speed, beside peers        make clean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PORT ?= 8501
+BROWSER ?= yes
+SHELL := /bin/sh
+
+.PHONY: run test test-long bench warm clean tools
+.DEFAULT_GOAL := run
+
+run: $(VENV)/.installed warm
+	$(PY) -m streamlit run app/main.py --server.port $(PORT)
+
+test: $(VENV)/.installed-dev
+	@$(PY) -m tests.everything $(if $(filter no,$(BROWSER)),--no-browser)
+
+test-long: $(VENV)/.installed-dev warm
+	$(PY) -m pytest -m long
+
+bench: $(VENV)/.installed-bench warm
+	@for file in benchmarks/[a-z]*.py; do \
+	  name=$$(basename $$file .py); echo "== $$name"; $(PY) -m benchmarks.$$name || exit 1; \
+	done
+
+warm: $(VENV)/.installed
+	@$(PY) -m engine.warm
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+$(VENV)/.installed: requirements.txt | tools
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.installed-bench: requirements-bench.txt $(VENV)/.installed-dev
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	@touch $@
+
+# Python 3.11 or newer with venv, and git; says what is missing and how to get it.
+tools:
+	@command -v git >/dev/null 2>&1 || { echo "git is missing. On Debian or Ubuntu: sudo apt-get install git"; exit 1; }
+	@test -x $(PY) && exit 0; \
+	for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	  if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then found=$$name; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "Python 3.11 or newer is missing (python3 here: $$(python3 --version 2>&1))."; \
+	  echo "On Debian or Ubuntu: sudo apt-get install python3 python3-venv"; exit 1; fi; \
+	if ! $$found -c 'import venv, ensurepip' >/dev/null 2>&1; then \
+	  echo "The venv module of $$found is missing. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; fi; \
+	echo "Making $(VENV) with $$($$found --version)"; $$found -m venv $(VENV)

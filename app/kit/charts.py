@@ -1,0 +1,175 @@
+"""Still figures and tables: what stands below the stage.
+
+Each helper returns a `Figure`, which cannot be made without a title and a text for those who do not see it. Colours are the light theme's
+and are translated when drawn (`theme.in_dark`). Animation belongs to the player: a Plotly chart is remounted whenever it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from app.kit import theme
+from app.kit.text import number, plain
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+MAX_POINTS = 4000  # of one line: a chart is 800 px wide
+HEIGHT = 260
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A Plotly figure with its title, its description for screen readers and a line of prose below it."""
+
+    title: str
+    figure: go.Figure
+    alt: str
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.title.strip() or not self.alt.strip():
+            raise ValueError("a figure needs a title and an alt text")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length; numbers are shown with three digits."""
+
+    title: str
+    columns: Mapping[str, Sequence[Any]]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        if len({len(column) for column in self.columns.values()}) > 1:
+            raise ValueError(f"the columns of {self.title!r} differ in length")
+
+    def markdown(self) -> str:
+        """The table as Markdown, every cell shown as it is."""
+        names = list(self.columns)
+        cells = zip(*self.columns.values(), strict=True)
+        lines = [names, ["---"] * len(names), *([number(cell) for cell in row] for row in cells)]
+        return "\n".join(
+            "| " + " | ".join(cell if row == 1 else plain(cell) for cell in line) + " |"
+            for row, line in enumerate(lines)
+        )
+
+
+def blank(x: str, y: str, *, height: int = HEIGHT, **layout: Any) -> go.Figure:
+    """An empty figure with labelled axes. `x` and `y` name what they show, with units."""
+    import plotly.graph_objects as go
+
+    words = {"color": theme.colour("muted")}
+    figure = go.Figure()
+    figure.update_layout(
+        height=height,
+        margin={"l": 56, "r": 12, "t": 12, "b": 44},
+        xaxis={"title": {"text": x, "font": words}, "tickfont": words, "zeroline": False},
+        yaxis={"title": {"text": y, "font": words}, "tickfont": words, "zeroline": False},
+        legend={"font": words, "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        hovermode="closest",
+        uirevision="keep",
+        **layout,
+    )
+    return figure
+
+
+def trace(
+    title: str, draws: Any, *, alt: str, y: str, x: str = "draw", truth: float | None = None, caption: str = ""
+) -> Figure:
+    """Draws against their number, one line a chain. `draws` (chains, draws); `truth` is drawn as a dashed rule."""
+    draws = np.atleast_2d(np.asarray(draws, dtype=float))
+    figure = blank(x, y)
+    stride = max(1, draws.shape[1] // MAX_POINTS)
+    at = np.arange(0, draws.shape[1], stride)
+    for chain, values in enumerate(draws):
+        look = chain % len(theme.DASHES)
+        line = {"color": theme.colour(f"chain-{look}", 0.85), "width": 1, "dash": theme.DASHES[look]}
+        figure.add_scattergl(x=at, y=values[at], mode="lines", line=line, name=f"chain {chain + 1}")
+    figure.update_layout(showlegend=len(draws) > 1)
+    if truth is not None:
+        _rule(figure, truth, "truth")
+    return Figure(title, figure, alt, caption + (f" Every {stride}th draw is shown." if stride > 1 else ""))
+
+
+def rank(title: str, draws: Any, *, alt: str, bins: int = 20, caption: str = "") -> Figure:
+    """Rank histograms: the ranks of each chain's draws among all. `draws` (chains, draws). Chains that agree give flat bars."""
+    draws = np.atleast_2d(np.asarray(draws, dtype=float))
+    ranks = draws.ravel().argsort(kind="stable").argsort(kind="stable").reshape(draws.shape)
+    edges = np.linspace(0, draws.size, bins + 1)
+    figure = blank("rank among all draws", "draws", barmode="group")
+    for chain, values in enumerate(ranks):
+        counts, _ = np.histogram(values, edges)
+        figure.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2,
+            y=counts,
+            marker={"color": theme.colour(f"chain-{chain % 8}")},
+            name=f"chain {chain + 1}",
+        )
+    _rule(figure, draws.shape[1] / bins, "flat: chains agree")
+    return Figure(title, figure, alt, caption)
+
+
+def bars(
+    title: str,
+    labels: Sequence[str],
+    values: Any,
+    *,
+    alt: str,
+    x: str,
+    y: str,
+    truth: Any = None,
+    error: Any = None,
+    caption: str = "",
+) -> Figure:
+    """Bars with labels; `truth` as diamonds, `error` as half-widths of error bars (say in the caption what they hold)."""
+    figure = blank(x, y)
+    spread = None if error is None else {"type": "data", "array": np.asarray(error), "color": theme.colour("ink")}
+    figure.add_bar(
+        x=list(labels),
+        y=np.asarray(values),
+        marker={"color": theme.colour("posterior", 0.8)},
+        error_y=spread,
+        name="run",
+    )
+    if truth is not None:
+        marker = {"symbol": "diamond-open", "size": 11, "color": theme.colour("ink"), "line": {"width": 2}}
+        figure.add_scatter(x=list(labels), y=np.asarray(truth), mode="markers", marker=marker, name="exact")
+    figure.update_layout(showlegend=truth is not None)
+    return Figure(title, figure, alt, caption)
+
+
+def heat_map(
+    title: str,
+    values: Any,
+    *,
+    alt: str,
+    x: str,
+    y: str,
+    xs: Any = None,
+    ys: Any = None,
+    unit: str = "",
+    diverging: bool = False,
+    caption: str = "",
+) -> Figure:
+    """A heat map of `values` (rows y, columns x) in Viridis, or blue–white–orange around 0."""
+    figure = blank(x, y)
+    scale = [[0, theme.LIGHT["negative"]], [0.5, "#f2f2f2"], [1, theme.LIGHT["positive"]]] if diverging else "Viridis"
+    figure.add_heatmap(
+        z=np.asarray(values, dtype=float),
+        x=xs,
+        y=ys,
+        colorscale=scale,
+        zmid=0 if diverging else None,
+        colorbar={"title": {"text": unit}},
+    )
+    return Figure(title, figure, alt, caption)
+
+
+def _rule(figure: go.Figure, at: float, text: str) -> None:
+    line = {"color": theme.colour("ink"), "width": 1.5, "dash": "dash"}
+    figure.add_hline(y=at, line=line, annotation={"text": text, "font": {"color": theme.colour("ink")}})

@@ -1,0 +1,321 @@
+"""Controls: widgets made from a spec's declarations.
+
+A lesson lays them out, `panel.slider("step_size")`, and names nothing twice: range, unit and help come from the declaration. Before each
+run every widget is filled from the spec; a change goes through `Visit.change`, so a value that does not fit stays in its box with the
+reason under it while the picture keeps the last good spec.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.kit.text import number, plain
+from app.kit.visit import Visit, fill
+from engine.spec import Declaration, Spec, SpecError
+
+_STEPS = 100  # of a slider whose declaration names no step
+_LOG_LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)  # values a log slider stops at, per decade
+_BOX_WIDTH = 118  # px: seven digits and the two step buttons
+
+
+class Controls:
+    """The panel a lesson's `controls` function fills."""
+
+    def __init__(self, visit: Visit, slug: str):
+        self._visit = visit
+        self._slug = slug
+
+    @property
+    def spec(self) -> Spec:
+        """The spec as it stands, for controls that depend on others."""
+        return self._visit.spec
+
+    def slider(self, name: str, label: str | None = None) -> None:
+        """A slider with a number box beside it for exact values (numbers and whole numbers)."""
+        declaration = self._declaration(name, "number", "integer")
+        if self._hidden(name):
+            return
+        with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, gap="small"):
+            self._slide(name, label, declaration)
+            self._box(name, label, declaration, width=_BOX_WIDTH, label_visibility="collapsed")
+        self._refusal(name)
+
+    def number(self, name: str, label: str | None = None) -> None:
+        """A number box alone."""
+        declaration = self._declaration(name, "number", "integer")
+        if self._hidden(name):
+            return
+        self._box(name, label, declaration)
+        self._refusal(name)
+
+    def select(self, name: str, label: str | None = None, names: dict[str, str] | None = None) -> None:
+        """A list to choose from. `names` gives the options' names for people."""
+        declaration = self._declaration(name, "choice")
+        if self._hidden(name):
+            return
+        key = self._fill(name, "select", getattr(self.spec, name))
+        st.selectbox(
+            _label(name, label, declaration),
+            declaration.options,
+            format_func=_naming(names),
+            help=declaration.doc,
+            key=key,
+            on_change=self._changed,
+            args=(name, key),
+        )
+        self._refusal(name)
+
+    def segmented(self, name: str, label: str | None = None, names: dict[str, str] | None = None) -> None:
+        """A few options side by side."""
+        declaration = self._declaration(name, "choice")
+        if self._hidden(name):
+            return
+        key = self._fill(name, "segmented", getattr(self.spec, name))
+        st.segmented_control(
+            _label(name, label, declaration),
+            declaration.options,
+            format_func=_naming(names),
+            help=declaration.doc,
+            required=True,
+            key=key,
+            on_change=self._changed,
+            args=(name, key),
+        )
+        self._refusal(name)
+
+    def toggle(self, name: str, label: str | None = None, *, on: str | None = None) -> None:
+        """A switch for a choice of two options; `on` is the one that the switch turns on (default: the second)."""
+        declaration = self._declaration(name, "choice")
+        if len(declaration.options) != 2:
+            raise ValueError(f"{name} has {len(declaration.options)} options; a toggle takes 2")
+        if self._hidden(name):
+            return
+        on = declaration.options[1] if on is None else on
+        off = next(option for option in declaration.options if option != on)
+        key = self._fill(name, "toggle", getattr(self.spec, name) == on)
+        st.toggle(
+            _label(name, label, declaration),
+            help=declaration.doc,
+            key=key,
+            on_change=self._changed,
+            args=(name, key, lambda flag: on if flag else off),
+        )
+        self._refusal(name)
+
+    def text(self, name: str, label: str | None = None, placeholder: str | None = None) -> None:
+        """A line of text (a formula). A text that the spec refuses stays in its box, with the reason under it."""
+        declaration = self._declaration(name, "text")
+        if self._hidden(name):
+            return
+        refused = self._visit.refused.get(name)
+        key = self._fill(
+            name, "text", refused[0] if refused and isinstance(refused[0], str) else getattr(self.spec, name)
+        )
+        st.text_input(
+            _label(name, label, declaration),
+            max_chars=int(declaration.high),
+            help=declaration.doc,
+            placeholder=placeholder,
+            key=key,
+            on_change=self._changed,
+            args=(name, key),
+        )
+        self._refusal(name)
+
+    def points(self, name: str, classes: Sequence[str] = (), label: str | None = None) -> None:
+        """Points as lines of text, `x, y, class`: for the keyboard, and to paste a table. `classes` names the classes."""
+        declaration = self._declaration(name, "points")
+        if self._hidden(name):
+            return
+        refused = self._visit.refused.get(name)
+        text = refused[0] if refused and isinstance(refused[0], str) else point_lines(getattr(self.spec, name))
+        key = self._fill(name, "points", text)
+        named = ", ".join(f"{number} is {words}" for number, words in enumerate(classes))
+        st.text_area(
+            _label(name, label, declaration),
+            help=f"{declaration.doc}. One point a line: x, y, class" + (f" ({named})" if named else ""),
+            key=key,
+            on_change=lambda: self._pasted(name, key),
+        )
+        self._refusal(name)
+
+    def seed(self) -> None:
+        """The seed with a button for a new one. The frame adds it below a lesson's own controls."""
+        if "seed" not in self.spec.declarations() or self._hidden("seed"):
+            return
+        declaration = self._declaration("seed", "integer")
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            self._box("seed", "Seed", declaration, step=1, width=150)
+            st.button(
+                "New seed",
+                key=f"{self._slug}/seed/new",
+                on_click=self._new_seed,
+                help="Run the same settings with other random numbers",
+            )
+        self._refusal("seed")
+
+    def button(
+        self, label: str, changes: Callable[[Spec], dict[str, Any]] | dict[str, Any], *, help: str | None = None
+    ) -> None:
+        """A button that changes fields: `changes` is a dictionary, or a function that makes one from the spec."""
+
+        def change() -> None:
+            self._visit.change(label, **(changes(self.spec) if callable(changes) else changes))
+
+        st.button(label, key=f"{self._slug}/{label}", on_click=self._visit.moved, args=(change,), help=help)
+        self._refusal(label)
+
+    def more(self, label: str = "More") -> Any:
+        """A fold for what few need: `with panel.more("Advanced"): …`"""
+        return st.expander(label, key=f"{self._slug}/{label}")
+
+    def note(self, markdown: str) -> None:
+        """A small remark between controls."""
+        st.caption(markdown)
+
+    # parts
+
+    def _declaration(self, name: str, *kinds: str) -> Declaration:
+        declarations = self.spec.declarations()
+        if name not in declarations:
+            raise ValueError(f"{type(self.spec).__name__} has no field {name!r}")
+        if declarations[name].kind not in kinds:
+            raise ValueError(f"{name} is a {declarations[name].kind}; this control takes {' or '.join(kinds)}")
+        return declarations[name]
+
+    def _hidden(self, name: str) -> bool:
+        return name in self._visit.hide
+
+    def _fill(self, name: str, part: str, value: Any) -> str:
+        """Put the spec's value into the widget before it is made; returns its key."""
+        return fill(f"{self._slug}/{name}/{part}", value)
+
+    def _slide(self, name: str, label: str | None, declaration: Declaration) -> None:
+        value = getattr(self.spec, name)
+        key = self._fill(name, "slider", value)
+        common: dict[str, Any] = {"help": declaration.doc, "key": key, "on_change": self._changed, "args": (name, key)}
+        text = _label(name, label, declaration)
+        if declaration.log:
+            stops = log_stops(declaration.low, declaration.high, value, whole=declaration.kind == "integer")
+            st.select_slider(text, stops, format_func=lambda stop: number(stop, 4), **common)
+        else:
+            kind = int if declaration.kind == "integer" else float
+            low, high = kind(declaration.low), kind(declaration.high)
+            step = kind(declaration.step or _round_step((high - low) / _STEPS, whole=kind is int))
+            st.slider(text, low, high, step=step, format=_format(declaration, step), **common)
+
+    def _box(
+        self, name: str, label: str | None, declaration: Declaration, step: float | None = None, **layout: Any
+    ) -> None:
+        kind = int if declaration.kind == "integer" else float
+        low, high = kind(declaration.low), kind(declaration.high)
+        span = (
+            getattr(self.spec, name) * 10 if declaration.log else high - low
+        )  # a log box steps by a tenth of what it holds
+        step = kind(step or declaration.step or _round_step(span / _STEPS, whole=kind is int))
+        key = self._fill(name, "box", getattr(self.spec, name))
+        text = _label(name, label, declaration)
+        text = f"{text}, exact value" if layout.get("label_visibility") == "collapsed" else text
+        shown = "%d" if kind is int else "%.6g"
+        help = None if "label_visibility" in layout else declaration.doc
+        st.number_input(
+            text,
+            low,
+            high,
+            step=step,
+            format=shown,
+            help=help,
+            key=key,
+            on_change=self._changed,
+            args=(name, key),
+            **layout,
+        )
+
+    def _changed(self, name: str, key: str, meaning: Callable[[Any], Any] | None = None) -> None:
+        value = st.session_state[key]
+        if meaning is not None:
+            value = meaning(value)
+        if value is None:
+            return
+        if self.spec.declarations()[name].kind == "integer":
+            value = int(value)
+        self._visit.moved(lambda: self._visit.change(name, **{name: value}), key)
+
+    def _pasted(self, name: str, key: str) -> None:
+        text = st.session_state[key]
+
+        def take() -> None:
+            try:
+                rows = read_points(name, text)
+            except SpecError as error:
+                self._visit.refused[name] = (text, error.reason)
+                return
+            if not self._visit.change(name, **{name: rows}):
+                self._visit.refused[name] = (text, self._visit.refused[name][1])
+
+        self._visit.moved(take, key)
+
+    def _new_seed(self) -> None:
+        seed = random.randint(0, 9_999)  # four digits can be read out in class
+        self._visit.moved(lambda: self._visit.change("seed", seed=seed))
+
+    def _refusal(self, name: str) -> None:
+        if name in self._visit.refused:
+            st.error(plain(self._visit.refused[name][1]), icon="✋")
+
+
+def point_lines(points: Sequence[tuple[float, float, int]]) -> str:
+    """Points as text, one a line."""
+    return "\n".join(f"{x:g}, {y:g}, {label}" for x, y, label in points)
+
+
+def read_points(name: str, text: str) -> tuple[tuple[float, float, int], ...]:
+    """The points in `text`, one a line, split by commas, semicolons or blanks. Raises SpecError that names the line."""
+    rows = []
+    for index, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            x, y, label = re.split(r"[\s,;]+", line.strip())
+            rows.append((float(x), float(y), int(label)))
+        except ValueError:
+            raise SpecError(name, f"line {index}, “{line.strip()[:40]}”, is not x, y, class") from None
+    return tuple(rows)
+
+
+def log_stops(low: float, high: float, value: float, whole: bool = False) -> list[float]:
+    """The stops of a logarithmic slider: round values from `low` to `high`, and `value` itself."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ladder = (float(f"{rung}e{decade}") for decade in range(first, last + 1) for rung in _LOG_LADDER)
+    stops = [stop for stop in ladder if low <= stop <= high and (not whole or stop == int(stop))]
+    # the slider finds a stop by what it shows, so of stops that look the same only the last one here stays
+    by_face = {number(stop, 4): stop for stop in (*stops, low, high, value)}
+    return sorted(int(stop) if whole else stop for stop in by_face.values())
+
+
+def _round_step(step: float, whole: bool) -> float:
+    """The nearest of 1, 2, 5 × a power of ten at or below `step`; at least 1 for whole numbers."""
+    decade = 10.0 ** math.floor(math.log10(step)) if step > 0 else 1.0
+    rung = next((r for r in (5, 2, 1) if r * decade <= step * (1 + 1e-9)), 1)
+    return max(1, round(rung * decade)) if whole else float(f"{rung * decade:.3g}")
+
+
+def _format(declaration: Declaration, step: float) -> str:
+    if declaration.kind == "integer":
+        return "%d"
+    return f"%.{max(0, -math.floor(math.log10(step) + 1e-9))}f"
+
+
+def _label(name: str, label: str | None, declaration: Declaration) -> str:
+    text = label or name.replace("_", " ").capitalize()
+    return f"{text} ({declaration.unit})" if declaration.unit else text
+
+
+def _naming(names: dict[str, str] | None) -> Callable[[str], str]:
+    return lambda option: (names or {}).get(option, option.replace("_", " "))

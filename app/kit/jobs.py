@@ -1,0 +1,367 @@
+"""Work that outlasts a script run: a bounded pool for the whole process, jobs that can be stopped, and shelves for finished results.
+
+A job is a function and its arguments; it is called as `function(*arguments, ticket)`. The ticket is the job's only way back:
+`ticket.is_set()` is true once the result is no longer wanted, `ticket.report(done, total)` moves the progress bar and `ticket.publish(value)`
+hands over an intermediate result. A job never touches Streamlit; the page reads the job.
+
+A job stops when its owner asks for something else in the same slot, presses Stop, or goes away: every look of the page at its job is a
+heartbeat, and a job not looked at for `ORPHAN_SECONDS` gives up. So a closed tab costs 15 seconds at most.
+
+The pool hands the work to any `concurrent.futures.Executor`: threads of this process by default (kernels release the GIL), a Dask cluster
+when `POSTERIOR_LAB_DASK=tcp://host:port` is set. What is local only: `report` and `publish`. On a cluster the function and its arguments are
+pickled, `is_set()` asks the scheduler (at most four times a second), progress stays unknown, and only the final result comes back. Jobs
+that live on `publish` are submitted with `local=True`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+ORPHAN_SECONDS = 15.0
+WAITING_LIMIT = 64  # jobs that may wait; more are turned away with a message
+SHELF_BYTES = 64_000_000
+
+WAITING, RUNNING, DONE, STOPPED, FAILED, TURNED_AWAY = "waiting", "running", "done", "stopped", "failed", "turned away"
+ACTIVE = (WAITING, RUNNING)
+
+
+class Shelf:
+    """Finished values by key, the least recently used thrown out beyond `limit` bytes. Safe between threads."""
+
+    def __init__(self, limit: int = SHELF_BYTES):
+        self.limit = limit
+        self.bytes = 0
+        self._items: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Any | None:
+        """The value under `key`, or None."""
+        with self._lock:
+            if key not in self._items:
+                return None
+            self._items.move_to_end(key)
+            return self._items[key][0]
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Keep `value`. One larger than the whole shelf is not kept."""
+        size = _size(value)
+        with self._lock:
+            self.bytes -= self._items.pop(key, (None, 0))[1]
+            if size > self.limit:
+                return
+            self._items[key] = (value, size)
+            self.bytes += size
+            while self.bytes > self.limit:
+                _, (_, dropped) = self._items.popitem(last=False)
+                self.bytes -= dropped
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return len(value)
+    try:
+        return len(pickle.dumps(value, protocol=5))
+    except Exception:  # anything may refuse to be pickled; count it as a large page would be
+        return 1_000_000
+
+
+class Job:
+    """One piece of work, and the ticket its function is given.
+
+    Read by the page: `state`, `result`, `error`, `latest` (the last published value), `fraction()`, `time_left()`.
+    """
+
+    def __init__(self, key: Hashable = None):
+        self.key = key
+        self.state = WAITING
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.latest: Any = None
+        self.done = 0
+        self.total = 0
+        self.finished = threading.Event()
+        self._stop = threading.Event()
+        self._seen = time.monotonic()
+        self._started = 0.0
+        self._future: Future | None = None
+
+    # the page's side
+
+    @property
+    def active(self) -> bool:
+        """Waiting or running."""
+        return self.state in ACTIVE
+
+    def heartbeat(self) -> None:
+        """Someone still looks at this job."""
+        self._seen = time.monotonic()
+
+    def stop(self) -> None:
+        """Ask the job to end. It ends at its next look at the ticket, at once if it still waits."""
+        self._stop.set()
+        if self._future is not None and self._future.cancel():
+            self._end(STOPPED)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end, at most `seconds`. True if the job has ended."""
+        return self.finished.wait(seconds)
+
+    def fraction(self) -> float | None:
+        """How much is done, 0 to 1; None while unknown."""
+        return min(self.done / self.total, 1.0) if self.total > 0 else None
+
+    def rate(self) -> float:
+        """Units done a second since the start."""
+        seconds = time.monotonic() - self._started
+        return self.done / seconds if self._started and seconds > 0 else 0.0
+
+    def time_left(self) -> float | None:
+        """Seconds to go at the present rate; None while unknown."""
+        rate = self.rate()
+        return (self.total - self.done) / rate if rate > 0 and self.total > 0 else None
+
+    # the function's side: the ticket
+
+    def is_set(self) -> bool:
+        """True once the result is not wanted any more: stopped, replaced, or nobody has looked for `ORPHAN_SECONDS`."""
+        return self._stop.is_set() or time.monotonic() - self._seen > ORPHAN_SECONDS
+
+    cancelled = property(is_set)
+
+    def report(self, done: int, total: int) -> None:
+        """`done` of `total` units are finished."""
+        self.done, self.total = done, total
+
+    def publish(self, value: Any) -> None:
+        """Hand over an intermediate result; the page shows the newest."""
+        self.latest = value
+
+    # the pool's side
+
+    def _begin(self) -> None:
+        self._started = time.monotonic()
+        self.state = RUNNING
+
+    def _end(self, state: str, result: Any = None, error: BaseException | None = None) -> None:
+        self.result, self.error = result, error
+        self.state = state
+        self.finished.set()
+
+
+class Pool:
+    """Runs jobs on an executor: at most one a (session, slot), at most `waiting_limit` waiting."""
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        executor: Executor | None = None,
+        waiting_limit: int = WAITING_LIMIT,
+        shelf: Shelf | None = None,
+    ):
+        self.workers = workers or max(2, os.cpu_count() or 2)
+        self.waiting_limit = waiting_limit
+        self.shelf = Shelf() if shelf is None else shelf
+        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="job")
+        self._cluster = executor
+        self._slots: dict[Hashable, Job] = {}
+        self._queue: list[Job] = []
+        self._lock = threading.Lock()
+
+    def submit(
+        self,
+        owner: Hashable,
+        key: Hashable,
+        function: Callable[..., Any],
+        *arguments: Any,
+        keep: bool = True,
+        local: bool = False,
+    ) -> Job:
+        """The job of `owner`, a (session, slot), for `key`.
+
+        A finished result on the shelf is returned at once. A job of the same owner and key goes on, and is not tried again once it has
+        failed; another job of this owner is stopped.
+        `keep` puts the result on the shelf. `local` keeps the job in this process even with a cluster.
+        """
+        with self._lock:
+            current = self._slots.get(owner)
+            if current is not None and current.key == key and current.state not in (STOPPED, TURNED_AWAY):
+                current.heartbeat()
+                return current
+            if current is not None:
+                current.stop()
+            job = Job(key)
+            kept = self.shelf.get(key) if keep else None
+            if kept is not None:
+                job._end(DONE, kept)
+            elif self._waiting() >= self.waiting_limit:
+                job._end(TURNED_AWAY)
+            else:
+                self._queue.append(job)
+            self._forget_ended()
+            self._slots[owner] = job
+        if job.active:
+            self._start(job, function, arguments, keep, local)
+        return job
+
+    def peek(self, key: Hashable) -> Any | None:
+        """The finished result for `key`, or None."""
+        return self.shelf.get(key)
+
+    def position(self, job: Job) -> int:
+        """Place of a waiting job in the queue, from 1; 0 once it runs."""
+        with self._lock:
+            waiting = [j for j in self._queue if j.state == WAITING]
+            return waiting.index(job) + 1 if job in waiting else 0
+
+    def close(self) -> None:
+        """Stop everything (tests)."""
+        with self._lock:
+            for job in self._slots.values():
+                job.stop()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _waiting(self) -> int:
+        return sum(job.state == WAITING for job in self._queue)
+
+    def _forget_ended(self) -> None:
+        self._queue = [job for job in self._queue if job.active]
+        # a session that has gone leaves its last jobs behind: drop them with their results once nobody looks any more
+        gone = [
+            owner
+            for owner, job in self._slots.items()
+            if not job.active and time.monotonic() - job._seen > 60 * ORPHAN_SECONDS
+        ]
+        for owner in gone:
+            del self._slots[owner]
+
+    def _start(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool, local: bool) -> None:
+        if self._cluster is not None and not local:
+            ticket = _ClusterTicket(uuid.uuid4().hex)
+            job._future = self._cluster.submit(_on_cluster, function, arguments, ticket)
+            self._threads_watch(job, ticket, keep)
+        else:
+            job._future = self._threads.submit(self._run, job, function, arguments, keep)
+
+    def _run(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool) -> None:
+        if job.is_set():
+            job._end(STOPPED)
+            return
+        job._begin()
+        try:
+            self._take(job, function(*arguments, job), keep)
+        except Exception as error:  # a lesson's mistake must not take the pool down; the page says what happened
+            self._fail(job, error)
+
+    def _take(self, job: Job, result: Any, keep: bool) -> None:
+        if job.is_set():  # what a stopped function returns may be half a result
+            job._end(STOPPED, result)
+            return
+        if keep and job.key is not None:
+            self.shelf.put(job.key, result)
+        job._end(DONE, result)
+
+    def _fail(self, job: Job, error: Exception) -> None:
+        if not job.is_set():
+            log.error("job %r failed", job.key, exc_info=error)
+        job._end(STOPPED if job.is_set() else FAILED, error=error)
+
+    def _threads_watch(self, job: Job, ticket: _ClusterTicket, keep: bool) -> None:
+        """Follow a job on the cluster: pass a stop on, take the result."""
+
+        def watch() -> None:
+            job._begin()
+            future = job._future
+            assert future is not None
+            while not future.done():
+                if job.is_set():
+                    ticket.set()
+                    future.cancel()
+                    job._end(STOPPED)
+                    return
+                time.sleep(0.1)
+            try:
+                self._take(job, future.result(), keep)
+            except Exception as error:
+                self._fail(job, error)
+
+        threading.Thread(target=watch, daemon=True, name="cluster-watch").start()
+
+
+class _ClusterTicket:
+    """The ticket of a job on a Dask cluster: an event kept by the scheduler."""
+
+    def __init__(self, name: str):
+        self.name = f"posterior-lab-{name}"
+        self._asked = 0.0
+        self._answer = False
+
+    def is_set(self) -> bool:
+        """As `Job.is_set`; asks the scheduler at most four times a second."""
+        if not self._answer and time.monotonic() - self._asked > 0.25:
+            self._asked = time.monotonic()
+            self._answer = self._event().is_set()
+        return self._answer
+
+    cancelled = property(is_set)
+
+    def set(self) -> None:
+        """Stop the job."""
+        self._event().set()
+
+    def report(self, done: int, total: int) -> None:
+        """Progress is not carried over the network."""
+
+    def publish(self, value: Any) -> None:
+        """Intermediate results are not carried over the network."""
+
+    def _event(self) -> Any:
+        from distributed import Event
+
+        return Event(self.name)
+
+
+def _on_cluster(function: Callable[..., Any], arguments: tuple, ticket: _ClusterTicket) -> Any:
+    return function(*arguments, ticket)
+
+
+def cluster_from_environment() -> Executor | None:
+    """The executor named by `POSTERIOR_LAB_DASK`, or None."""
+    address = os.environ.get("POSTERIOR_LAB_DASK")
+    if not address:
+        return None
+    try:
+        from distributed import Client
+    except ImportError:
+        raise RuntimeError(
+            f"POSTERIOR_LAB_DASK={address} asks for a Dask cluster, but the package “distributed” is not installed: "
+            "pip install distributed, here and on the workers, or unset the variable."
+        ) from None
+    return Client(address).get_executor()
+
+
+_pool: Pool | None = None
+_pool_lock = threading.Lock()
+
+
+def pool() -> Pool:
+    """The pool of this process."""
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = Pool(executor=cluster_from_environment())
+        return _pool

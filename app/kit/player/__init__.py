@@ -1,0 +1,45 @@
+"""The player: one canvas component that plays a scene in the browser. See scene.py for what a scene is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+_STATIC = Path(__file__).parents[2] / "static" / "player"
+_LOADER = Path(__file__).with_name("loader.js")
+
+
+def _version(folder: Path = _STATIC) -> str:
+    """A hash over all files of the player: a changed file changes every URL, so no browser plays a stale one."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.js")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+_mount = st.components.v2.component(
+    "posterior_lab.player",
+    js=_LOADER.read_text(encoding="utf-8").replace("__VERSION__", _version()),
+)
+
+
+def player(
+    blob: bytes, *, key: str, height: int | None = None, on_event: Callable[[dict], None] | None = None
+) -> dict | None:
+    """Mounts the player with an encoded scene; returns the event that caused this run of the script, or None.
+
+    Events: {"kind": "window", "t"} asks for the inside of transition t; {"kind": "points", "panel", "points"} after
+    an edit; {"kind": "click", "panel", "x", "y"}. `on_event` is called with the event before the script runs.
+    A blob with the same `run` keeps the reader's place, another one starts afresh. `height` in px, None: as needed.
+    """
+
+    def changed() -> None:
+        event = st.session_state[key].get("event")
+        if on_event is not None and event is not None:
+            on_event(event)
+
+    result = _mount(data=blob, key=key, height="content" if height is None else height, on_event_change=changed)
+    return result.event

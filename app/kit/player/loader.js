@@ -1,0 +1,40 @@
+// The inline part of the player: it travels in every mount message, so it only fetches the player proper, which the
+// browser caches under the hash of its files.
+const latest = new WeakMap();
+let loading = null;
+let failures = 0;
+
+function load() {
+  // Browsers may remember a failed import under its URL, so a new try gets a new one.
+  const query = "?v=__VERSION__" + (failures ? "&again=" + failures : "");
+  loading ??= import(new URL("app/static/player/player.js" + query, document.baseURI).href);
+  return loading;
+}
+
+function complain(parentElement) {
+  loading = null;
+  failures += 1;
+  const note = document.createElement("p");
+  note.setAttribute("role", "alert");
+  note.dataset.loader = "";
+  note.textContent = "The player could not be loaded. Reload the page; if this stays, static serving is switched off.";
+  parentElement.querySelector("[data-loader]")?.remove();
+  parentElement.append(note);
+}
+
+export default function (component) {
+  const { parentElement } = component;
+  latest.set(parentElement, component); // only the newest data matter once the player is there
+  load().then(
+    (player) => {
+      if (!latest.has(parentElement)) return; // gone in the meantime
+      parentElement.querySelector("[data-loader]")?.remove();
+      player.render(latest.get(parentElement));
+    },
+    () => complain(parentElement),
+  );
+  return () => {
+    latest.delete(parentElement);
+    loading?.then((player) => player.remove(parentElement), () => {});
+  };
+}

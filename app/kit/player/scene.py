@@ -1,0 +1,884 @@
+"""A scene: what the player draws, as layers bound to arrays.
+
+A lesson builds a `Scene` from a recording; `encode` turns it into one blob that the browser plays without a server.
+Everything that could go wrong on screen is checked here, so that a lesson's mistake fails in its test as `SceneError`.
+This module knows numpy and json and nothing else.
+
+The blob: uint32 (little endian) length of the header, the header as UTF-8 JSON padded with blanks so that the arrays
+start on a multiple of 8, then the arrays, each on a multiple of 8. The header lists the arrays as {dtype, shape,
+offset}, the offset counted from the start of the arrays; layers refer to them by index. Reals travel as float32.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+VERSION = 1
+ALIGNMENT = 8
+MAX_WINDOW = 200  # transitions whose inside travels in one blob
+MAX_FRAMES = 100  # heat-map frames in one blob
+MAX_BYTES = 40_000_000  # below Streamlit's maxMessageSize, with room to spare
+
+SHAPES = ("circle", "cross", "square", "triangle", "ring", "diamond")
+COLORMAPS = ("viridis", "cividis", "diverging")
+ROLES = (
+    "ink muted grid surface truth accept reject proposal momentum energy divergent highlight prior likelihood "
+    "posterior class-0 class-1 class-2 chain-0 chain-1 chain-2 chain-3 chain-4 chain-5 chain-6 chain-7 "
+    "positive negative"
+).split()
+
+STEPWISE = ("upto", "at")  # one item a transition
+INNER = ("inner", "inner_at", "inner_all")  # one item a sub-step of the inner phase, inside the window
+
+
+class SceneError(ValueError):
+    """A scene that cannot be drawn; the message names the panel, the layer and the fault."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its label (with units), its range (None: from the data of the panel) and, if wanted, its ticks."""
+
+    label: str = ""
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    ticks: Sequence[tuple[float, str]] | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One part of a transition. `count` sub-steps, or "inner": as many as the transition has inner items."""
+
+    id: str
+    label: str = ""
+    count: int | str = 1
+
+
+@dataclass(frozen=True)
+class Show:
+    """When the items of a layer are visible.
+
+    all: always. upto: items 0..t once transition t is settled, else 0..t-1 (`last=k`: only the k newest, `fade`: the
+    older the paler). at: item t. inner: items 0..i of the transition's inner phase (inner_at: item i, inner_all: all).
+    `phase=(first, last)` restricts any of them to those phases; None leaves an end open.
+    """
+
+    what: str = "all"
+    last: int | None = None
+    fade: bool = False
+    phase: tuple[str | None, str | None] | None = None
+
+
+@dataclass(frozen=True)
+class Editable:
+    """Points the reader may add, drag and remove: rows (x, y) or (x, y, class), and the classes' names."""
+
+    points: Any = ()
+    classes: Sequence[str] = ("point",)
+    limit: int = 200
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Templates: "log r = {new:.3f} − {old:.3f}", "{accepted?accepted:rejected}", "{move|birth|death|update}"
+
+
+_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_FORMAT = re.compile(r"^\+?(\.\d+)?[fegd%]?$")
+_BUILT_IN = ("t", "steps", "phase")
+
+
+def compile_template(template: str, names: Iterable[str], where: str) -> list[Any]:
+    """Splits a template into literal strings and {"name", "format" | "words"} slots; unknown names are an error."""
+    names = {*names, *_BUILT_IN}
+    tokens: list[Any] = []
+    for i, part in enumerate(re.split(r"\{([^{}]*)\}", template)):
+        if i % 2 == 0:
+            if "{" in part or "}" in part:
+                raise SceneError(f"{where}: unbalanced brace in {template!r}")
+            if part:
+                tokens.append(part)
+            continue
+        slot: dict[str, Any] = {}
+        if "?" in part:
+            name, _, words = part.partition("?")
+            yes, colon, no = words.partition(":")
+            if not colon:
+                raise SceneError(f"{where}: {{{part}}} needs the form {{name?yes:no}}")
+            slot["words"] = [no, yes]
+        elif "|" in part:
+            name, *slot["words"] = part.split("|")
+        else:
+            name, _, number_format = part.partition(":")
+            if not _FORMAT.match(number_format):
+                raise SceneError(f"{where}: unknown format {number_format!r} in {{{part}}}")
+            slot["format"] = number_format
+        if name not in names:
+            raise SceneError(f"{where}: {{{name}}} has no array; known: {', '.join(sorted(names))}")
+        tokens.append({"name": name, **slot})
+    return tokens
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays
+
+
+class _Arrays:
+    """The arrays of one blob; the same content is stored once."""
+
+    def __init__(self) -> None:
+        self.parts: list[np.ndarray] = []
+        self._index: dict[tuple, int] = {}
+
+    def add(self, values: Any, where: str) -> int:
+        array = np.asarray(values)
+        if array.dtype.kind in "fiu" and array.dtype not in (np.dtype(np.uint8),):
+            wanted = np.float32 if array.dtype.kind == "f" else np.int32
+            if array.dtype.kind in "iu" and array.size and not np.array_equal(array, array.astype(np.int32)):
+                raise SceneError(f"{where}: integers beyond 32 bits")
+        elif array.dtype.kind == "b" or array.dtype == np.uint8:
+            wanted = np.uint8
+        else:
+            raise SceneError(f"{where}: cannot send an array of {array.dtype}")
+        with np.errstate(over="ignore"):  # too large for float32 becomes inf, which is not drawn
+            array = np.ascontiguousarray(array, dtype=np.dtype(wanted).newbyteorder("<"))
+        identity = (array.dtype.name, array.shape, hashlib.blake2b(array.tobytes(), digest_size=16).digest())
+        if identity not in self._index:
+            self._index[identity] = len(self.parts)
+            self.parts.append(array)
+        return self._index[identity]
+
+    def layout(self) -> tuple[list[dict], int]:
+        entries, offset = [], 0
+        for array in self.parts:
+            entries.append({"dtype": array.dtype.name, "shape": list(array.shape), "offset": offset})
+            offset += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+        return entries, offset
+
+    def tobytes(self) -> bytes:
+        return b"".join(a.tobytes() + b"\0" * (-a.nbytes % ALIGNMENT) for a in self.parts)
+
+
+def _real(values: Any, where: str, *, ndim: int | tuple[int, ...]) -> np.ndarray:
+    """A float array with the wanted number of dimensions."""
+    wanted = (ndim,) if isinstance(ndim, int) else ndim
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise SceneError(f"{where}: not an array of numbers ({error})") from None
+    if array.ndim not in wanted:
+        raise SceneError(f"{where}: needs {' or '.join(map(str, wanted))} dimensions, has shape {array.shape}")
+    return array
+
+
+def _plane(values: Any, where: str) -> np.ndarray:
+    """An (N, 2) array of points."""
+    array = _real(values, where, ndim=2)
+    if array.shape[1] != 2:
+        raise SceneError(f"{where}: needs shape (N, 2), has {array.shape}")
+    return array
+
+
+def _interval(values: Any, where: str) -> list[float]:
+    try:
+        low, high = (float(v) for v in values)
+    except (TypeError, ValueError):
+        raise SceneError(f"{where}: needs a pair (low, high), got {values!r}") from None
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise SceneError(f"{where}: needs finite low < high, got ({low}, {high})")
+    return [low, high]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Panels and layers
+
+
+class Panel:
+    """One picture with its axes; its methods add layers, drawn in the order they are added."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        id: str,
+        title: str,
+        x: Axis | None,
+        y: Axis | None,
+        place: tuple[int, int, int, int] | None,
+        equal: bool,
+        height: int,
+        editable: Editable | None,
+        clickable: bool,
+    ) -> None:
+        self._scene, self.id, self.x, self.y = scene, id, x, y
+        self.layers: list[dict] = []
+        self._extent: dict[str, list[float]] = {"x": [], "y": []}
+        where = f"panel {id!r}"
+        if place is not None:
+            place = tuple(int(p) for p in place)
+            if len(place) != 4 or min(place[:2]) < 0 or min(place[2:]) < 1:
+                raise SceneError(f"{where}: place is (column, row, columnspan, rowspan), got {place}")
+        if not 40 <= height <= 2000:
+            raise SceneError(f"{where}: height {height} px is outside 40..2000")
+        self._header = {
+            "id": id,
+            "title": title,
+            "place": place,
+            "equal": bool(equal),
+            "height": int(height),
+            "editable": self._editable(editable, where),
+            "clickable": bool(clickable),
+        }
+
+    # -- still layers ------------------------------------------------------------------------------------------------
+
+    def contour(self, values, *, levels, x, y, role="truth", label=None, fill=True, show="all") -> Panel:
+        """Isolines of values (H, W) on the nodes of a regular grid over x and y; row 0 is the lowest y."""
+        where = self._where("contour")
+        grid = _real(values, where, ndim=2)
+        if min(grid.shape) < 2:
+            raise SceneError(f"{where}: needs at least 2 × 2 values")
+        if not np.isfinite(grid).any():
+            raise SceneError(f"{where}: no finite value")
+        if isinstance(levels, int):
+            finite = grid[np.isfinite(grid)]
+            levels = np.linspace(finite.min(), finite.max(), levels + 2)[1:-1]
+        levels = np.sort(_real(levels, f"{where} levels", ndim=1))
+        if not len(levels) or not np.isfinite(levels).all():
+            raise SceneError(f"{where}: levels must be finite and at least one")
+        ranges = {"x": _interval(x, f"{where} x"), "y": _interval(y, f"{where} y")}
+        self._grow(ranges["x"], ranges["y"])
+        lowest = np.where(np.isfinite(grid), grid, min(np.nanmin(np.where(np.isfinite(grid), grid, np.nan)), levels[0]))
+        extra = {"values": self._add(lowest, where), "levels": levels.tolist(), "fill": bool(fill), **ranges}
+        return self._layer("contour", where, show, role, label, extra, allowed=("all",))
+
+    def heatmap(
+        self,
+        frames,
+        *,
+        x,
+        y,
+        low,
+        high,
+        at=None,
+        colormap="viridis",
+        label=None,
+        colorbar=True,
+        alpha=1.0,
+    ) -> Panel:
+        """Frames (F, H, W) or (H, W) of uint8, 0 meaning `low` and 255 `high`, as cells over x and y; row 0 is the
+        lowest y. Step t shows frame `at[t]`; without `at` the frames are spread evenly over the steps."""
+        where = self._where("heatmap")
+        cells = np.asarray(frames)
+        if cells.dtype != np.uint8 or cells.ndim not in (2, 3):
+            raise SceneError(f"{where}: frames must be uint8 (F, H, W) or (H, W), are {cells.dtype} {cells.shape}")
+        cells = cells[None] if cells.ndim == 2 else cells
+        if not 1 <= len(cells) <= MAX_FRAMES:
+            raise SceneError(f"{where}: {len(cells)} frames, allowed are 1 to {MAX_FRAMES}")
+        if colormap not in COLORMAPS:
+            raise SceneError(f"{where}: unknown colormap {colormap!r}; known: {', '.join(COLORMAPS)}")
+        if at is not None:
+            at = self._integers(at, f"{where} at", self._scene.steps, len(cells))
+        low, high = _interval((low, high), f"{where} low, high")
+        ranges = {"x": _interval(x, f"{where} x"), "y": _interval(y, f"{where} y")}
+        self._grow(ranges["x"], ranges["y"])
+        extra = {
+            "frames": self._add(cells, where),
+            "at": None if at is None else self._add(at, where),
+            "low": low,
+            "high": high,
+            "colormap": colormap,
+            "colorbar": bool(colorbar),
+            "alpha": float(alpha),
+            **ranges,
+        }
+        return self._layer("heatmap", where, "all", "ink", label, extra, allowed=("all",))
+
+    def text(self, x, y, text, *, role="ink", align="center", show="all") -> Panel:
+        """A word in the picture, at data coordinates."""
+        where = self._where("text")
+        if align not in ("left", "center", "right"):
+            raise SceneError(f"{where}: align is left, center or right")
+        if not (np.isfinite(x) and np.isfinite(y)):
+            raise SceneError(f"{where}: position ({x}, {y}) is not finite")
+        extra = {"x": float(x), "y": float(y), "text": str(text), "align": align}
+        return self._layer("text", where, show, role, None, extra, allowed=("all",))
+
+    def rule(self, *, x=None, y=None, show=None, role="muted", label=None, dash=False, chain=None) -> Panel:
+        """A straight line across the panel at x or at y; an array (N,) gives a line that follows the cursor."""
+        where = self._where("rule")
+        if (x is None) == (y is None):
+            raise SceneError(f"{where}: give x or y, not both")
+        axis, value = ("x", x) if y is None else ("y", y)
+        values = _real(value, where, ndim=(0, 1))
+        show = show or ("at" if values.ndim else "all")
+        if values.ndim == 0 and not np.isfinite(values):
+            raise SceneError(f"{where}: {axis} is not finite")
+        extra = {"axis": axis, "values": self._add(np.atleast_1d(values), where), "dash": bool(dash)}
+        count = None if values.ndim == 0 else len(values)
+        return self._layer(
+            "rule", where, show, role, label, extra, allowed=("all", *STEPWISE, *INNER), count=count, chain=chain
+        )
+
+    # -- layers of items ---------------------------------------------------------------------------------------------
+
+    def path(
+        self, points, *, show="all", role="ink", width=1.5, dash=False, alpha=1.0, label=None, chain=None
+    ) -> Panel:
+        """A polyline through points (N, 2); NaN breaks it."""
+        where = self._where("path")
+        plane = _plane(points, where)
+        self._grow(plane[:, 0], plane[:, 1])
+        extra = {
+            "points": self._add(plane, where),
+            "width": float(width),
+            "dash": bool(dash),
+            "alpha": float(alpha),
+        }
+        allowed = ("all", "upto", *INNER)
+        return self._layer("path", where, show, role, label, extra, allowed=allowed, count=len(plane), chain=chain)
+
+    def points(
+        self,
+        points,
+        *,
+        show="all",
+        role="posterior",
+        classes=None,
+        shape="circle",
+        size=3.0,
+        alpha=None,
+        label=None,
+        mask=None,
+        chain=None,
+    ) -> Panel:
+        """Points (N, 2). With `classes` (N,), role, shape and label may be lists, one entry a class. `mask` (N,):
+        0 hides a point. NaN is not drawn."""
+        where = self._where("points")
+        plane = _plane(points, where)
+        self._grow(plane[:, 0], plane[:, 1])
+        roles = [role] if isinstance(role, str) else list(role)
+        shapes = [shape] if isinstance(shape, str) else list(shape)
+        labels = [label] if label is None or isinstance(label, str) else list(label)
+        number = 1
+        if classes is not None:
+            number = max(len(roles), len(shapes), len(labels))
+            classes = self._integers(classes, f"{where} classes", len(plane), number).astype(np.uint8)
+        for name, entries in (("role", roles), ("shape", shapes), ("label", labels)):
+            if len(entries) not in (1, number):
+                raise SceneError(f"{where}: {len(entries)} entries of {name} for {number} classes")
+        for entry in shapes:
+            if entry not in SHAPES:
+                raise SceneError(f"{where}: unknown shape {entry!r}; known: {', '.join(SHAPES)}")
+        if len(labels) == 1 and number > 1:
+            labels = labels + [None] * (number - 1)  # one label names the layer, not each class
+        extra = {
+            "points": self._add(plane, where),
+            "classes": None if classes is None else self._add(classes, where),
+            "roles": [self._role(r, where) for r in roles],
+            "shapes": shapes,
+            "labels": labels,
+            "size": float(size),
+            "alpha": None if alpha is None else float(alpha),
+            "mask": None if mask is None else self._add(self._mask(mask, len(plane), where), where),
+        }
+        allowed = ("all", *STEPWISE, *INNER)
+        return self._layer("points", where, show, roles[0], None, extra, allowed, count=len(plane), chain=chain)
+
+    def arrows(self, start, end, *, show="at", role="momentum", width=2.0, label=None, chain=None) -> Panel:
+        """Arrows from start (N, 2) to end (N, 2), in data coordinates."""
+        where = self._where("arrows")
+        tails, tips = _plane(start, where), _plane(end, where)
+        if len(tails) != len(tips):
+            raise SceneError(f"{where}: {len(tails)} starts and {len(tips)} ends")
+        extra = {"start": self._add(tails, where), "end": self._add(tips, where), "width": float(width)}
+        allowed = ("all", *STEPWISE, *INNER)
+        return self._layer("arrows", where, show, role, label, extra, allowed, count=len(tails), chain=chain)
+
+    def line(
+        self,
+        xs,
+        ys,
+        *,
+        show="all",
+        role="ink",
+        band=None,
+        width=2.0,
+        dash=False,
+        alpha=1.0,
+        label=None,
+        chain=None,
+    ) -> Panel:
+        """A curve ys (M,) over increasing xs (M,): still ("all"), or a trace up to the cursor ("upto", M = steps), or
+        along the inner phase. ys (N, M): one curve a step ("at", or "upto" with `last`). `band` (lo, hi), each (M,)."""
+        where = self._where("line")
+        xs, ys = _real(xs, where, ndim=1), _real(ys, where, ndim=(1, 2))
+        if ys.shape[-1] != len(xs):
+            raise SceneError(f"{where}: {len(xs)} xs and {ys.shape[-1]} ys")
+        inner = (show if isinstance(show, str) else show.what) in INNER  # each transition begins anew
+        if not inner and (np.diff(xs[np.isfinite(xs)]) < 0).any():
+            raise SceneError(f"{where}: xs must increase; use path() for other curves")
+        self._grow(xs, ys)
+        if band is not None:
+            band = [_real(b, f"{where} band", ndim=1) for b in band]
+            if len(band) != 2 or any(len(b) != len(xs) for b in band):
+                raise SceneError(f"{where}: band is (lo, hi), each as long as xs ({len(xs)})")
+            self._grow((), np.concatenate(band))
+        extra = {
+            "xs": self._add(xs, where),
+            "ys": self._add(ys, where),
+            "band": None if band is None else [self._add(b, where) for b in band],
+            "width": float(width),
+            "dash": bool(dash),
+            "alpha": float(alpha),
+        }
+        allowed = ("all", "upto", *INNER) if ys.ndim == 1 else ("all", *STEPWISE)
+        return self._layer("line", where, show, role, label, extra, allowed, count=len(ys), chain=chain)
+
+    # -- layers of quantities ----------------------------------------------------------------------------------------
+
+    def bars(self, values, *, labels, show=None, role="posterior", truth=None, label=None, chain=None) -> Panel:
+        """Bars of values (K,), or of row t of values (N, K); `truth` (K,) is marked on each bar."""
+        where = self._where("bars")
+        heights = _real(values, where, ndim=(1, 2))
+        show = show or ("at" if heights.ndim == 2 else "all")
+        self._grow((), [0.0, *heights[np.isfinite(heights)].ravel()])
+        extra = {"values": self._add(heights, where), **self._bar_names(labels, heights.shape[-1], truth, where)}
+        allowed = ("all",) if heights.ndim == 1 else ("all", *STEPWISE, *INNER)
+        return self._layer("bars", where, show, role, label, extra, allowed, count=len(heights), chain=chain)
+
+    def counts(
+        self,
+        categories,
+        size,
+        labels=None,
+        *,
+        show="upto",
+        role="posterior",
+        truth=None,
+        label=None,
+        burn=0,
+        chain=None,
+    ) -> Panel:
+        """Bars of the running frequencies of categories (N,) in 0..size-1, the first `burn` left out."""
+        where = self._where("counts")
+        drawn = np.asarray(categories)
+        drawn = self._integers(drawn, where, len(drawn) if drawn.ndim == 1 else self._scene.steps, size)
+        names = list(labels) if labels is not None else [str(k) for k in range(size)]
+        final = np.bincount(drawn[burn:], minlength=size)
+        self._grow((), [0.0, *(final / max(1, final.sum()))])
+        extra = {"values": self._add(drawn, where), "burn": int(burn), **self._bar_names(names, size, truth, where)}
+        return self._layer("counts", where, show, role, label, extra, ("all", "upto"), count=len(drawn), chain=chain)
+
+    def histogram(
+        self, values, *, bins, show="upto", role="posterior", density=True, burn=0, label=None, chain=None
+    ) -> Panel:
+        """A histogram of values (N,) over bins = (low, high, number), counted in the browser up to the cursor."""
+        where = self._where("histogram")
+        draws = _real(values, where, ndim=1)
+        low, high = _interval(bins[:2], f"{where} bins")
+        number = int(bins[2])
+        if not 1 <= number <= 1000:
+            raise SceneError(f"{where}: {number} bins, allowed are 1 to 1000")
+        counts, _ = np.histogram(draws[burn:][np.isfinite(draws[burn:])], bins=number, range=(low, high))
+        unit = counts.sum() * (high - low) / number if density else 1.0
+        top = float(counts.max() / unit) if counts.any() else 1.0
+        self._grow((low, high), (0.0, top))
+        extra = {
+            "values": self._add(draws, where),
+            "bins": [low, high, number],
+            "density": bool(density),
+            "burn": int(burn),
+        }
+        return self._layer("histogram", where, show, role, label, extra, ("all", "upto"), len(draws), chain=chain)
+
+    def network(self, sizes, weights, *, show=None, labels=None, active=None, label=None) -> Panel:
+        """A layered network. Weights (N, W) or (W,): layer by layer W row-major (out, in), then the biases.
+        `labels`: per layer a list of names or None. `active` (N, units) or (units,): 0 marks a unit that is not in
+        the model."""
+        where = self._where("network")
+        sizes = [int(k) for k in sizes]
+        if len(sizes) < 2 or min(sizes) < 1:
+            raise SceneError(f"{where}: sizes needs at least two layers, got {sizes}")
+        values = _real(weights, where, ndim=(1, 2))
+        wanted = sum(b * a + b for a, b in zip(sizes, sizes[1:], strict=False))
+        if values.shape[-1] != wanted:
+            raise SceneError(f"{where}: sizes {sizes} have {wanted} weights, got {values.shape[-1]}")
+        show = show or ("at" if values.ndim == 2 else "all")
+        if labels is not None and [len(row) if row else n for row, n in zip(labels, sizes, strict=True)] != sizes:
+            raise SceneError(f"{where}: labels need one list (or None) a layer, as long as the layer")
+        if active is not None:
+            active = np.asarray(active)
+            if active.shape != (*values.shape[:-1], sum(sizes)):
+                raise SceneError(f"{where}: active needs shape {(*values.shape[:-1], sum(sizes))}, has {active.shape}")
+            active = self._add((active != 0).astype(np.uint8), where)
+        finite = np.abs(values[np.isfinite(values)])
+        extra = {
+            "sizes": sizes,
+            "weights": self._add(values, where),
+            "labels": None if labels is None else [list(map(str, row)) if row else None for row in labels],
+            "active": active,
+            "scale": float(np.quantile(finite, 0.98)) if finite.size else 1.0,  # the weight drawn at full width
+        }
+        allowed = ("all",) if values.ndim == 1 else STEPWISE
+        return self._layer("network", where, show, "ink", label, extra, allowed, count=len(values))
+
+    # -- shared ------------------------------------------------------------------------------------------------------
+
+    def _layer(self, kind, where, show, role, label, extra, allowed=("all",), count=None, chain=None) -> Panel:
+        if chain is not None:
+            if not 0 <= int(chain) <= 7:
+                raise SceneError(f"{where}: chain {chain} is outside 0..7")
+            role = f"chain-{int(chain)}"
+            if kind == "points":
+                extra["roles"] = [role]
+        self.layers.append(
+            {
+                "kind": kind,
+                "show": self._scene._show(show, allowed, count, where),
+                "role": self._role(role, where),
+                "label": None if label is None else str(label),
+                "chain": None if chain is None else int(chain),
+                **extra,
+            }
+        )
+        return self
+
+    def _where(self, kind: str) -> str:
+        return f"panel {self.id!r}, layer {len(self.layers)} ({kind})"
+
+    def _add(self, values: Any, where: str) -> int:
+        return self._scene._arrays.add(values, where)
+
+    def _grow(self, xs: Any, ys: Any) -> None:
+        """Notes the extent of a layer, for axes without a range."""
+        for axis, values in (("x", xs), ("y", ys)):
+            values = np.asarray(values, dtype=float)
+            values = values[np.isfinite(values)]
+            if values.size:
+                self._extent[axis] += [float(values.min()), float(values.max())]
+
+    @staticmethod
+    def _role(role: str, where: str) -> str:
+        if role not in ROLES:
+            raise SceneError(f"{where}: unknown role {role!r}")
+        return role
+
+    @staticmethod
+    def _integers(values: Any, where: str, length: int, below: int) -> np.ndarray:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iub" or array.shape != (length,):
+            raise SceneError(f"{where}: needs {length} integers, has {array.dtype} {array.shape}")
+        if array.size and not (array.min() >= 0 and array.max() < below):
+            raise SceneError(f"{where}: values outside 0..{below - 1}")
+        return array.astype(np.int32)
+
+    @staticmethod
+    def _mask(mask: Any, length: int, where: str) -> np.ndarray:
+        array = np.asarray(mask)
+        if array.shape != (length,):
+            raise SceneError(f"{where}: mask needs shape ({length},), has {array.shape}")
+        return (array != 0).astype(np.uint8)
+
+    def _bar_names(self, labels: Sequence, size: int, truth: Any, where: str) -> dict:
+        names = [str(name) for name in labels]
+        if len(names) != size:
+            raise SceneError(f"{where}: {len(names)} labels for {size} bars")
+        if truth is not None:
+            truth = _real(truth, f"{where} truth", ndim=1)
+            if len(truth) != size:
+                raise SceneError(f"{where}: {len(truth)} truths for {size} bars")
+            self._grow((), truth)
+            truth = self._add(truth, where)
+        return {"labels": names, "truth": truth}
+
+    def _editable(self, editable: Editable | None, where: str) -> dict | None:
+        if editable is None:
+            return None
+        names = [str(name) for name in editable.classes]
+        if not 1 <= len(names) <= 3:
+            raise SceneError(f"{where}: editable needs 1 to 3 classes")
+        rows = _real(editable.points, f"{where} editable", ndim=2) if len(editable.points) else np.zeros((0, 3))
+        if rows.shape[1] == 2:
+            rows = np.column_stack([rows, np.zeros(len(rows))])
+        if rows.shape[1] != 3 or not np.isfinite(rows).all() or not np.isin(rows[:, 2], range(len(names))).all():
+            raise SceneError(f"{where}: editable rows are (x, y) or (x, y, class), finite, class below {len(names)}")
+        if not 1 <= editable.limit <= 1000 or len(rows) > editable.limit:
+            raise SceneError(f"{where}: {len(rows)} editable points, limit {editable.limit} (at most 1000)")
+        self._grow(rows[:, 0], rows[:, 1])
+        return {"points": self._add(rows.astype(float), where), "classes": names, "limit": editable.limit}
+
+    def _axis(self, which: str, axis: Axis | None) -> dict | None:
+        """The axis as the player needs it: with a finite range, taken from the data where the lesson gives none."""
+        if axis is None:
+            return None
+        where = f"panel {self.id!r}, {which} axis"
+        low, high = axis.low, axis.high
+        if low is None or high is None:
+            extent = [v for v in self._extent[which] if not axis.log or v > 0]
+            if not extent:
+                raise SceneError(f"{where}: no range given and no finite data to take it from")
+            data_low, data_high = min(extent), max(extent)
+            pad = 0.0 if axis.log else 0.04 * (data_high - data_low) or 0.5
+            from_zero = which == "y" and any(k["kind"] in ("bars", "counts", "histogram") for k in self.layers)
+            low = (data_low if from_zero and data_low == 0 else data_low - pad) if low is None else low
+            high = data_high + pad if high is None else high
+            if axis.log and low >= high:
+                low, high = low / 2, high * 2
+        low, high = _interval((low, high), where)
+        if axis.log and low <= 0:
+            raise SceneError(f"{where}: a logarithmic axis needs low > 0")
+        ticks = None if axis.ticks is None else [[float(value), str(name)] for value, name in axis.ticks]
+        return {"label": axis.label, "low": low, "high": high, "log": bool(axis.log), "ticks": ticks}
+
+    def _quantity(self) -> str:
+        """What the bars of this panel count, as the label of their own scale."""
+        for layer in self.layers:
+            if layer["kind"] == "histogram":
+                return "density" if layer["density"] else "draws"
+            if layer["kind"] == "counts":
+                return "frequency"
+        return ""
+
+    def encode(self) -> dict:
+        plane = {"path", "points", "arrows", "line", "contour", "heatmap", "text"}
+        kinds = {layer["kind"] for layer in self.layers}
+        if "histogram" in kinds and self.x is None:
+            raise SceneError(f"panel {self.id!r}: a histogram needs an x axis")
+        y = self.y
+        if y is None and kinds & {"histogram", "counts", "bars"}:
+            y = Axis(self._quantity())  # own scale
+        if (kinds & plane or self._header["editable"]) and (self.x is None or y is None):
+            raise SceneError(f"panel {self.id!r}: its layers need an x and a y axis")
+        return {**self._header, "x": self._axis("x", self.x), "y": self._axis("y", y), "layers": self.layers}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The scene
+
+
+class Scene:
+    """A run of `steps` transitions as the player shows it. See the module's head for the blob it becomes."""
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        steps: int,
+        label: str,
+        rate: float = 20.0,
+        phases: Sequence[Phase] = (),
+        start: int | None = None,
+        autoplay: bool = False,
+        total: int | None = None,
+        theme: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        if int(steps) < 1:
+            raise SceneError(f"a scene needs at least one step, got {steps}")
+        if not label.strip():
+            raise SceneError("a scene needs a label: one sentence saying what the picture shows")
+        if not (np.isfinite(rate) and rate > 0):
+            raise SceneError(f"rate must be positive, got {rate}")
+        if start is not None and not 0 <= start < steps:
+            raise SceneError(f"start {start} is outside 0..{steps - 1}")
+        if total is not None and total < steps:
+            raise SceneError(f"total {total} is below steps {steps}")
+        self.run, self.steps, self.label = str(run), int(steps), label
+        self.rate, self.start, self.autoplay, self.total = float(rate), start, bool(autoplay), total
+        self.phases = self._checked_phases(phases)
+        self.theme = self._checked_theme(theme)
+        self.panels: list[Panel] = []
+        self._arrays = _Arrays()
+        self._window: dict | None = None
+        self._inner_count: int | None = None
+        self._readouts: list[dict] = []
+        self._say: list[dict] = []
+        self._table: list[dict] = []
+
+    def window(self, first: int, offsets) -> Scene:
+        """The inside of transitions first..first+W-1: inner item i of transition t is row offsets[t-first]+i of the
+        inner arrays. Call it before adding inner layers."""
+        bounds = np.asarray(offsets)
+        if bounds.ndim != 1 or len(bounds) < 2 or bounds.dtype.kind not in "iu":
+            raise SceneError(f"window: offsets must be at least 2 integers, are {bounds.dtype} {bounds.shape}")
+        width = len(bounds) - 1
+        if width > MAX_WINDOW:
+            raise SceneError(f"window: {width} transitions, allowed are {MAX_WINDOW}")
+        if bounds[0] != 0 or (np.diff(bounds) < 0).any():
+            raise SceneError("window: offsets must start at 0 and never fall")
+        if first < 0 or first + width > self.steps:
+            raise SceneError(f"window: transitions {first}..{first + width - 1} are outside 0..{self.steps - 1}")
+        self._inner_count = int(bounds[-1])
+        self._window = {"first": int(first), "offsets": self._arrays.add(bounds, "window")}
+        return self
+
+    def panel(
+        self,
+        id: str,
+        *,
+        title: str = "",
+        x: Axis | None = None,
+        y: Axis | None = None,
+        place: tuple[int, int, int, int] | None = None,
+        equal: bool = False,
+        height: int = 320,
+        editable: Editable | None = None,
+        clickable: bool = False,
+    ) -> Panel:
+        """Adds a panel at place = (column, row, columnspan, rowspan) of the wide stage; None: a row of its own.
+        A clickable panel sends a "click" event, which runs the page again, so ask for it only where it is used."""
+        if any(panel.id == id for panel in self.panels):
+            raise SceneError(f"two panels are called {id!r}")
+        self.panels.append(Panel(self, id, title, x, y, place, equal, height, editable, clickable))
+        return self.panels[-1]
+
+    def readout(self, id: str, template: str, *, show: str | Show = "all", inner: bool = False, **values: Any) -> Scene:
+        """A line of the arithmetic card. Values are (steps,) arrays; with `inner`, arrays of inner items may be mixed
+        in, told apart by their length."""
+        where = f"readout {id!r}"
+        if any(line["id"] == id for line in self._readouts):
+            raise SceneError(f"two readouts are called {id!r}")
+        tokens = compile_template(template, values, where)
+        show = self._show(show, ("all", *STEPWISE, *INNER), None, where)
+        self._readouts.append({"id": id, "tokens": tokens, "values": self._values(values, inner, where), "show": show})
+        return self
+
+    def say(self, template: str, *, show: str | Show = "all", **values: Any) -> Scene:
+        """The sentence spoken for the current state. Called again, it adds a sentence (say one a phase)."""
+        tokens = compile_template(template, values, "say")
+        show = self._show(show, ("all", *STEPWISE), None, "say")
+        self._say.append({"tokens": tokens, "values": self._values(values, False, "say"), "show": show})
+        return self
+
+    def table(self, columns: Mapping[str, Any]) -> Scene:
+        """The table twin of the picture, also the CSV export: columns of (steps,) values."""
+        for name, values in columns.items():
+            array = np.asarray(values)
+            if array.shape != (self.steps,):
+                raise SceneError(f"table column {name!r}: needs shape ({self.steps},), has {array.shape}")
+            self._table.append({"name": str(name), "values": self._arrays.add(array, f"table column {name!r}")})
+        return self
+
+    def encode(self) -> bytes:
+        """The blob."""
+        if not self.panels:
+            raise SceneError("a scene needs at least one panel")
+        if any(p.count == "inner" for p in self.phases) and self._window is None and self._has_inner_layers():
+            raise SceneError("inner layers need a window")
+        entries, size = self._arrays.layout()
+        header = {
+            "v": VERSION,
+            "run": self.run,
+            "steps": self.steps,
+            "total": self.total,
+            "label": self.label,
+            "rate": self.rate,
+            "start": self.start,
+            "autoplay": self.autoplay,
+            "phases": [{"id": p.id, "label": p.label or p.id, "count": p.count} for p in self.phases],
+            "theme": self.theme,
+            "window": self._window,
+            "panels": [panel.encode() for panel in self.panels],
+            "readouts": self._readouts,
+            "say": self._say,
+            "table": self._table,
+            "arrays": entries,
+        }
+        try:
+            text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise SceneError(f"the header holds a number that is not finite ({error})") from None
+        text += b" " * (-(4 + len(text)) % ALIGNMENT)
+        if 4 + len(text) + size > MAX_BYTES:
+            raise SceneError(f"the scene has {(4 + len(text) + size) / 1e6:.1f} MB, allowed are {MAX_BYTES / 1e6:.0f}")
+        return struct.pack("<I", len(text)) + text + self._arrays.tobytes()
+
+    # -- shared ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _checked_phases(phases: Sequence[Phase]) -> tuple[Phase, ...]:
+        ids = [phase.id for phase in phases]
+        if len(set(ids)) != len(ids):
+            raise SceneError(f"phases need different ids, got {ids}")
+        if sum(phase.count == "inner" for phase in phases) > 1:
+            raise SceneError("only one phase can have the inner count")
+        for phase in phases:
+            if phase.count != "inner" and not (isinstance(phase.count, int) and phase.count >= 1):
+                raise SceneError(f'phase {phase.id!r}: count is a positive int or "inner", got {phase.count!r}')
+        if phases and phases[-1].count == "inner":
+            raise SceneError("the last phase settles the transition and cannot be the inner one")
+        return tuple(phases)
+
+    @staticmethod
+    def _checked_theme(theme: Mapping[str, Mapping[str, str]] | None) -> dict[str, dict[str, str]] | None:
+        if theme is None:
+            return None
+        for mode, colors in theme.items():
+            if mode not in ("light", "dark"):
+                raise SceneError(f"theme: unknown mode {mode!r}; known: light, dark")
+            for role, color in colors.items():
+                if role not in ROLES or not _HEX.fullmatch(color):
+                    raise SceneError(f"theme {mode}: {role!r} = {color!r} is not a role with a #rrggbb colour")
+        return {mode: dict(colors) for mode, colors in theme.items()}
+
+    def _has_inner_layers(self) -> bool:
+        return any(layer["show"]["what"] in INNER for panel in self.panels for layer in panel.layers)
+
+    def _show(self, show: str | Show, allowed: Sequence[str], count: int | None, where: str) -> dict:
+        """Checks a Show against the kinds a layer allows, the phases and the number of its items."""
+        show = Show(show) if isinstance(show, str) else show
+        if show.what not in allowed:
+            raise SceneError(f"{where}: cannot show {show.what!r}; possible: {', '.join(allowed)}")
+        if show.what in INNER and self._inner_count is None:
+            raise SceneError(f"{where}: {show.what!r} needs scene.window(first, offsets) first")
+        if count is not None and show.what != "all":
+            wanted = self._inner_count if show.what in INNER else self.steps
+            if count != wanted:
+                unit = "inner items" if show.what in INNER else "steps"
+                raise SceneError(f"{where}: {count} items for {wanted} {unit}")
+        if show.last is not None and (show.what != "upto" or show.last < 1):
+            raise SceneError(f"{where}: last needs 'upto' and at least 1")
+        ids = [phase.id for phase in self.phases]
+        between = [None, None]
+        for end, phase in enumerate(show.phase or ()):
+            if phase is not None:
+                if phase not in ids:
+                    raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
+                between[end] = ids.index(phase)
+        phase = (
+            None if between == [None, None] else [between[0] or 0, len(ids) - 1 if between[1] is None else between[1]]
+        )
+        if phase and phase[0] > phase[1]:
+            raise SceneError(f"{where}: phase {show.phase} runs backwards")
+        return {"what": show.what, "last": show.last, "fade": bool(show.fade), "phase": phase}
+
+    def _values(self, values: Mapping[str, Any], inner: bool, where: str) -> dict[str, dict]:
+        bound = {}
+        for name, value in values.items():
+            array = np.asarray(value)
+            is_inner = inner and array.shape == (self._inner_count,)
+            if not is_inner and array.shape != (self.steps,):
+                wanted = f"({self.steps},)" + (f" or ({self._inner_count},)" if inner else "")
+                raise SceneError(f"{where}: {name} needs shape {wanted}, has {array.shape}")
+            bound[name] = {"array": self._arrays.add(array, f"{where}, {name}"), "inner": is_inner}
+        return bound
+
+
+def decode(blob: bytes) -> tuple[dict, list[np.ndarray]]:
+    """The header and the arrays of a blob, for tests and tools."""
+    (length,) = struct.unpack_from("<I", blob)
+    header = json.loads(blob[4 : 4 + length])
+    base = 4 + length
+    arrays = []
+    for entry in header["arrays"]:
+        count = int(np.prod(entry["shape"], dtype=int))
+        flat = np.frombuffer(blob, dtype=np.dtype(entry["dtype"]), count=count, offset=base + entry["offset"])
+        arrays.append(flat.reshape(entry["shape"]))
+    return header, arrays

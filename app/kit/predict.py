@@ -1,0 +1,99 @@
+"""Predict → lock → run → explain: the reader commits to an answer before the run gives it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.kit.visit import Answer, Visit
+from engine.spec import Spec
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a run.
+
+    Attributes
+    ----------
+    id : unique within the lesson
+    ask : the question, Markdown
+    options : the possible answers
+    answer : index of the right option, or a function of the spec that computes it from the run
+    explain : Markdown shown once the answer is locked, or a function of the spec
+    scenario : id of the scenario that is run when the answer is locked; None: the settings as they stand
+    """
+
+    id: str
+    ask: str
+    options: Sequence[str]
+    answer: int | Callable[[Spec], int]
+    explain: str | Callable[[Spec], str]
+    scenario: str | None = None
+
+
+def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
+    """Draw the question; after the lock the verdict and the explanation."""
+    answer = visit.answers.get(question.id)
+    with st.container(border=True, key=f"{slug}/predict/{question.id}"):
+        st.markdown(f"**Predict.** {question.ask}")
+        if answer is None or answer.right is None:
+            _choose(question, visit, slug, specs)
+        else:
+            _explain(question, answer, visit, slug)
+
+
+def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
+    key = f"{slug}/predict/{question.id}/choice"
+    choice = st.radio(
+        "Your prediction",
+        range(len(question.options)),
+        index=None,
+        format_func=lambda i: question.options[i],
+        key=key,
+        label_visibility="collapsed",
+    )
+    st.button(
+        "Lock my prediction and run",
+        key=f"{slug}/predict/{question.id}/lock",
+        type="primary",
+        disabled=choice is None,
+        on_click=visit.moved,
+        args=(lambda: _lock(question, choice, visit, specs),),
+    )
+
+
+def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str, Spec]) -> None:
+    if choice is None:
+        return
+    if question.scenario is not None:
+        visit.load(specs[question.scenario], question.scenario)
+    answer = Answer(int(choice))
+    try:
+        answer.right = int(question.answer(visit.spec)) if callable(question.answer) else question.answer
+        answer.explanation = question.explain(visit.spec) if callable(question.explain) else question.explain
+    except Exception:  # a lesson's mistake: the page goes on, the log has it
+        log.exception("question %s", question.id)
+        answer.right, answer.explanation = -1, "The run could not be evaluated for these settings."
+    visit.answers[question.id] = answer
+
+
+def _explain(question: Question, answer: Answer, visit: Visit, slug: str) -> None:
+    right = answer.right
+    if right is not None and 0 <= right < len(question.options):
+        sign, word = ("✓", "You were right") if right == answer.choice else ("✗", "Not this time")
+        st.markdown(
+            f"**{sign} {word}.** You said: {question.options[answer.choice]}. The run says: **{question.options[right]}**."
+        )
+    st.markdown(answer.explanation)
+    st.button(
+        "Ask me again",
+        key=f"{slug}/predict/{question.id}/again",
+        on_click=visit.answers.pop,
+        args=(question.id, None),
+        type="tertiary",
+    )

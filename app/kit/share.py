@@ -1,0 +1,224 @@
+"""Links: a spec as query parameters, and back.
+
+A link carries the version of the spec's class and *every* value, so that it shows the same picture after a default has changed.
+Reading never repairs silently: each unknown, repeated, malformed or impossible parameter gives one `Problem`, which names it and says
+what was used instead. Numbers are written with the fewest digits that read back to the same float.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from engine.spec import Declaration, Spec, SpecError, validate
+
+VERSION, SCENARIO, PRESENT, HIDE = "v", "scenario", "present", "hide"
+RESERVED = (VERSION, SCENARIO, PRESENT, HIDE, "embed", "embed_options")  # the last two belong to Streamlit
+
+Query = Mapping[str, Sequence[str]]
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER_LENGTH = 32  # the longest shortest-repr float has 24 characters
+_SHOWN = 40  # characters of a bad value that a message repeats
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something in a link that could not be used: `parameter` and a sentence `message`. Both may hold what a stranger typed."""
+
+    parameter: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a link asks for: the spec, the scenario it started from, the projector view and the controls a teacher has hidden."""
+
+    spec: Spec
+    scenario: str | None = None
+    present: bool = False
+    hide: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def encode(spec: Spec) -> dict[str, str]:
+    """The query parameters of `spec`: the version and every declared value."""
+    declarations = spec.declarations()
+    values = {name: _written(declaration, getattr(spec, name)) for name, declaration in declarations.items()}
+    return {VERSION: str(spec.version), **values}
+
+
+def decode(cls: type[Spec], raw: Query, base: Spec | None = None) -> tuple[Spec, tuple[Problem, ...]]:
+    """Read a spec of class `cls`. Values that are absent come from `base` (default: `cls()`), unusable ones too, with a Problem."""
+    base = cls() if base is None else base
+    declarations = cls.declarations()
+    problems: list[Problem] = []
+    values: dict[str, Any] = {}
+    for name, given in raw.items():
+        if name in RESERVED:
+            continue
+        if name not in declarations:
+            problems.append(Problem(_shown(name), "is not a parameter of this page; it was ignored"))
+            continue
+        try:
+            values[name] = _read(name, declarations[name], given)
+        except SpecError as error:
+            problems.append(_replaced(error, base, name))
+    problems += _version_problem(cls, raw)
+    return _assemble(base, values, problems), tuple(problems)
+
+
+def write(spec: Spec, scenario: str | None = None, present: bool = False, hide: Sequence[str] = ()) -> dict[str, str]:
+    """The whole query of a page."""
+    view = {SCENARIO: scenario or "", PRESENT: "1" if present else "", HIDE: ",".join(hide)}
+    return {**{name: value for name, value in view.items() if value}, **encode(spec)}
+
+
+def read(cls: type[Spec], raw: Query, scenarios: Mapping[str, Spec], extra_controls: Sequence[str] = ()) -> Link:
+    """Read the whole query of a page. A scenario's spec is the base, explicit values override it."""
+    problems: list[Problem] = []
+    scenario = _one(raw, SCENARIO, problems, "the default settings were used")
+    if scenario is not None and scenario not in scenarios:
+        known = ", ".join(scenarios) or "none"
+        problems.append(Problem(SCENARIO, f"{_quoted(scenario)} is not one of {known}; the default settings were used"))
+        scenario = None
+    present = _one(raw, PRESENT, problems, "the normal view was used")
+    if present not in (None, "0", "1"):
+        problems.append(Problem(PRESENT, f"{_quoted(present)} is neither 0 nor 1; the normal view was used"))
+    names = [name for name in (_one(raw, HIDE, problems, "nothing was hidden") or "").split(",") if name]
+    controls = (*cls.declarations(), *extra_controls)
+    problems += [
+        Problem(HIDE, f"{_quoted(name)} is not a control of this page; it was ignored")
+        for name in names
+        if name not in controls
+    ]
+    spec, more = decode(cls, raw, scenarios.get(scenario) if scenario else None)
+    return Link(
+        spec, scenario, present == "1", tuple(dict.fromkeys(n for n in names if n in controls)), (*problems, *more)
+    )
+
+
+def unknown_parameters(raw: Query) -> tuple[Problem, ...]:
+    """Problems of a page that has no spec: every parameter but the reserved ones."""
+    return tuple(
+        Problem(_shown(name), "is not a parameter of this page; it was ignored") for name in raw if name not in RESERVED
+    )
+
+
+def address(page: str, query: Mapping[str, str]) -> str:
+    """The link to `page` (scheme, host and path) with `query`."""
+    return f"{page.split('?')[0].split('#')[0]}?{urlencode(query)}"
+
+
+# One value -----------------------------------------------------------------------------------------------------------------
+
+
+def _written(declaration: Declaration, value: Any) -> str:
+    if declaration.kind == "number":
+        return _shortest(value)
+    if declaration.kind == "points":
+        return ";".join(f"{_shortest(x)},{_shortest(y)},{label}" for x, y, label in value)
+    return str(value)
+
+
+def _shortest(value: float) -> str:
+    text = repr(float(value))
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _read(name: str, declaration: Declaration, given: Sequence[str]) -> Any:
+    if len(given) != 1:
+        raise SpecError(name, f"was given {len(given)} times")
+    return validate(name, declaration, _parsed(name, declaration, given[0]))
+
+
+def _parsed(name: str, declaration: Declaration, text: str) -> Any:
+    if declaration.kind == "number":
+        return _number(name, text)
+    if declaration.kind == "integer":
+        if len(text) > _NUMBER_LENGTH or not _INTEGER.fullmatch(text):
+            raise SpecError(name, f"{_quoted(text)} is not a whole number")
+        return int(text)
+    if declaration.kind == "choice":
+        if text not in declaration.options:
+            raise SpecError(name, f"{_quoted(text)} is not one of {', '.join(declaration.options)}")
+    if declaration.kind == "points":
+        return _points(name, declaration, text)
+    return text
+
+
+def _number(name: str, text: str) -> float:
+    if len(text) > _NUMBER_LENGTH or not _NUMBER.fullmatch(text):
+        raise SpecError(name, f"{_quoted(text)} is not a number")
+    return float(text)  # may be infinite ("1e400"): the declaration refuses that
+
+
+def _points(name: str, declaration: Declaration, text: str) -> tuple[tuple[float, float, int], ...]:
+    if not text:
+        return ()
+    if text.count(";") >= declaration.high:
+        raise SpecError(name, f"{text.count(';') + 1} points are more than the {declaration.high:g} allowed")
+    rows = []
+    for index, item in enumerate(text.split(";"), start=1):
+        parts = item.split(",")
+        if len(parts) != 3 or len(parts[2]) > _NUMBER_LENGTH or not _INTEGER.fullmatch(parts[2]):
+            raise SpecError(name, f"point {index}, {_quoted(item)}, is not x,y,class")
+        rows.append((_number(name, parts[0]), _number(name, parts[1]), int(parts[2])))
+    return tuple(rows)
+
+
+# Problems ------------------------------------------------------------------------------------------------------------------
+
+
+def _assemble(base: Spec, values: dict[str, Any], problems: list[Problem]) -> Spec:
+    """`base` with `values`; a value that breaks a rule between fields is dropped, with a Problem."""
+    values = dict(values)
+    while True:
+        try:
+            return base.replace(**values)
+        except SpecError as error:
+            if error.parameter not in values:
+                problems.append(
+                    Problem(error.parameter, f"{error.reason}; the other values of the link were not used either")
+                )
+                return base
+            problems.append(_replaced(error, base, error.parameter))
+            del values[error.parameter]
+
+
+def _replaced(error: SpecError, base: Spec, name: str) -> Problem:
+    used = _written(base.declarations()[name], getattr(base, name))
+    return Problem(name, f"{error.reason}; {_quoted(used) if used else 'nothing'} was used")
+
+
+def _version_problem(cls: type[Spec], raw: Query) -> list[Problem]:
+    given = raw.get(VERSION, [str(cls.version)])
+    if list(given) == [str(cls.version)]:
+        return []
+    shown = _quoted(given[0]) if len(given) == 1 else f"given {len(given)} times"
+    return [
+        Problem(
+            VERSION,
+            f"is {shown}, but this page writes version {cls.version}; the values were read as version {cls.version}",
+        )
+    ]
+
+
+def _one(raw: Query, name: str, problems: list[Problem], instead: str) -> str | None:
+    given = raw.get(name, ())
+    if len(given) > 1:
+        problems.append(Problem(name, f"was given {len(given)} times; {instead}"))
+    return given[0] if len(given) == 1 else None
+
+
+def _shown(text: str) -> str:
+    text = "".join(c if c.isprintable() else "�" for c in text[: _SHOWN + 1])
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _quoted(text: str) -> str:
+    return f"“{_shown(text)}”"

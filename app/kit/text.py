@@ -1,0 +1,30 @@
+"""Words and numbers on screen."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+_THIN = "\u202f"  # narrow no-break space between thousands
+
+
+def plain(text: str) -> str:
+    """`text` as Markdown that shows exactly its characters. For everything that a stranger may have typed."""
+    return "".join(
+        f"\\{c}" if c.isascii() and c.isprintable() and not c.isalnum() and c != " " else c for c in text
+    ).replace("\n", " ")
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """A value for people: numbers with `digits` significant digits, NaN as a dash, other things as they are."""
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's too
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return f"{int(value):,}".replace(",", _THIN).replace("-", "−")
+    if isinstance(value, Real):
+        if not math.isfinite(value):
+            return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+        text = f"{value:,.0f}".replace(",", _THIN) if abs(value) >= 1000 else f"{value:.{digits}g}"
+        return text.replace("-", "−")
+    return str(value)

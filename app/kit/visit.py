@@ -1,0 +1,189 @@
+"""A visit: what one browser session holds for one lesson, and how it stays in step with the address bar.
+
+The spec is the source of truth. Widgets are filled from it, the address is written from it. It lives under a key of its own in the session
+state, so it outlasts a change of page (the state of widgets does not).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from app.kit import jobs, share
+from engine.spec import Spec, SpecError
+
+SANDBOX = "sandbox"
+_REFILL_SECONDS = 3.0
+CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
+
+
+@dataclass
+class Visit:
+    """The state of one lesson in one session."""
+
+    spec: Spec
+    scenario: str | None = None  # None: the sandbox
+    step: int = 0  # of the guided story
+    present: bool = False
+    hide: tuple[str, ...] = ()
+    window: int | None = None  # transition whose inside the player asked for
+    problems: tuple[share.Problem, ...] = ()
+    refused: dict[str, tuple[Any, str]] = field(default_factory=dict)  # control → (what was typed, why not)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    seeds: tuple[int, ...] = ()  # other seeds that the badge checks
+    run: jobs.Job | None = None  # the long run of this very spec, if one was started
+    address: dict[str, list[str]] = field(default_factory=dict)  # the query as last seen or written
+    touched: bool = False  # changed since the address was last written
+    left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
+    moves: list = field(default_factory=list)  # what the reader did, to be carried out by the next run
+
+    def moved(self, act: Callable[[], object], key: str | None = None) -> None:
+        """Note what the reader did: for the callbacks of widgets outside fragments. `key` is the widget's, if `fill` fills it.
+
+        Until the browser has taken a filled value over, whatever it sends still carries the old one, and Streamlit takes that for a
+        change. Such an echo comes with the fragment run of a timer, in which no widget outside can have been moved, or beside
+        a real move: `carry_out` tells them apart.
+        """
+        if not in_fragment():
+            self.moves.append((key, key is not None and _repeats(key), act))
+
+    def carry_out(self) -> None:
+        """Do what the reader did since the last run."""
+        moves, self.moves = self.moves, []
+        real = [move for move in moves if not move[1]] or moves
+        for key, _, act in real:
+            _filled().pop(key, None)
+            act()
+
+    def change(self, control: str, **values: Any) -> bool:
+        """Change fields of the spec, from `control`. What does not fit is kept with its reason; the spec stays as it was."""
+        try:
+            spec = self.spec.replace(**values)
+        except SpecError as error:
+            field_name = "" if error.parameter == control else f"{error.parameter}: "
+            self.refused[control] = (values.get(control), field_name + error.reason)
+            return False
+        self.refused.clear()
+        if spec != self.spec:
+            self.load(spec, self.scenario if _same_but_for_the_seed(spec, self.spec) else None)
+        return True
+
+    def load(self, spec: Spec, scenario: str | None) -> None:
+        """Show `spec`, which belongs to `scenario` (None: the sandbox)."""
+        self.spec, self.scenario = spec, scenario
+        self.window = None
+        self.seeds = ()
+        if self.run is not None:
+            self.run.stop()
+            self.run = None
+        self.problems = ()
+        self.refused.clear()
+        self.touched = True
+
+    def query(self) -> dict[str, str]:
+        """The query of this page as it stands."""
+        return share.write(self.spec, self.scenario, self.present, self.hide)
+
+    def write_address(self) -> None:
+        """Put the query into the address bar if something has changed."""
+        if not self.touched:
+            return
+        self.touched = False
+        query = self.query()
+        address = {name: [value] for name, value in query.items()}
+        if address != self.address:
+            self.left.append(self.address)
+            self.address = address
+            st.query_params.from_dict(query)
+
+
+@dataclass
+class Answer:
+    """A prediction: the option chosen, and once locked the right one."""
+
+    choice: int
+    right: int | None = None
+    explanation: str = ""
+
+
+def fill(key: str, value: Any) -> str:
+    """Make the widget `key` show `value`; call before the widget is made. Returns the key.
+
+    Streamlit sends a value set by the program once, and a rerun that follows at once can overtake that message. So it
+    is sent again by the runs of the next seconds, unless the reader moves the widget.
+    """
+    filled = _filled()
+    now = time.monotonic()
+    before = st.session_state.get(key)
+    if key not in st.session_state or before != value:
+        st.session_state[key] = value
+        filled[key] = (now, before)
+    elif key in filled and now - filled[key][0] < _REFILL_SECONDS:
+        st.session_state[key] = value
+    return key
+
+
+def _repeats(key: str) -> bool:
+    """Whether the widget `key` says what it showed before it was last filled."""
+    when, before = _filled().get(key, (0.0, None))
+    return key in _filled() and st.session_state[key] == before and time.monotonic() - when < _REFILL_SECONDS
+
+
+def _filled() -> dict[str, tuple[float, Any]]:
+    """When each widget was last filled, and what it showed before."""
+    return st.session_state.setdefault("filled", {})
+
+
+def _went_back() -> bool:
+    """Whether this run comes from the browser's back or forward button."""
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+
+
+def in_fragment() -> bool:
+    """Whether only fragments run, not the whole page."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
+
+
+def _same_but_for_the_seed(a: Spec, b: Spec) -> bool:
+    return "seed" in b.declarations() and a.replace(seed=b.seed) == b  # type: ignore[attr-defined]
+
+
+def raw_query() -> dict[str, list[str]]:
+    """The query of this script run as it came, repeated and empty parameters included."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: Sequence[str] = ()) -> Visit:
+    """The visit of this session to `slug`, brought in step with the address.
+
+    A new address (first arrival, another link, back and forward) is read and wins. An address that we have written over may still come
+    back with a rerun that was under way; it counts only when the reader went back to it. Coming from another page finds everything as
+    it was left. A bare address gone back to on the page itself starts it afresh.
+    """
+    raw = raw_query()
+    key = f"visit/{slug}"
+    known: Visit | None = st.session_state.get(key)
+    if known is not None:
+        known.carry_out()
+        if not raw and st.session_state.get(CAME_FROM) != slug:
+            known.address, known.touched = {}, True
+            return known
+        stale = raw in known.left and not _went_back()
+        if known.touched or raw == known.address or stale:
+            return known
+    link = share.read(cls, raw, scenarios, controls)
+    if not raw and scenarios:  # a bare address opens the first scenario
+        first = next(iter(scenarios))
+        link = share.Link(scenarios[first], first)
+    fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
+    if known is not None:
+        fresh.step, fresh.answers, fresh.left = known.step, known.answers, known.left
+    st.session_state[key] = fresh
+    return fresh

@@ -1,0 +1,393 @@
+// The player: mounts in a Streamlit component, reads scenes, and plays them. Entry of app/kit/player/loader.js.
+// All modules are imported under the version of this one, so that one hash over the folder refreshes them all.
+
+const version = new URL(import.meta.url).search;
+const [
+  { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage }, { Toolbar },
+  { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
+  { download, element, picture }, { STYLE }, { TEXT, font },
+] = await Promise.all(
+  ["blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "dom", "style", "axes"]
+    .map((name) => import(`./${name}.js${version}`)),
+);
+
+const players = new WeakMap();
+
+// Called at mount and at every change of the data or of the page's theme.
+export function render(component) {
+  const { parentElement } = component;
+  if (!players.has(parentElement)) players.set(parentElement, new Player(parentElement));
+  players.get(parentElement).receive(component);
+}
+
+export function remove(parentElement) {
+  players.get(parentElement)?.destroy();
+  players.delete(parentElement);
+}
+
+const LONGEST_FRAME = 0.25; // seconds; a page that slept does not leap ahead
+const EXPORT_RATIO = 2;
+const REST = 250; // ms on a transition before its inside is asked for
+const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
+
+class Player {
+  constructor(parentElement) {
+    this.clock = new Clock((t) => this.emit({ kind: "window", t }));
+    this.canvas = element("canvas", { role: "img" });
+    this.stage = new Stage(this.canvas);
+    this.toolbar = new Toolbar(this.actions());
+    this.readouts = new Readouts();
+    this.phases = new Phases();
+    this.voice = new Voice();
+    this.legend = new Legend();
+    this.table = new DataTable(() => this.exportPicture());
+    this.holder = element("div", { className: "stage", children: [this.canvas] });
+    this.pointer = new Pointer(this, this.holder);
+    this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
+    this.alert = element("p", { role: "alert", hidden: true });
+    this.root = element("div", {
+      className: "player", role: "group", tabindex: 0, "data-testid": "player",
+      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Shift+ArrowLeft Shift+ArrowRight Home End + -",
+      children: [
+        this.alert, this.holder, this.legend.node, this.classes, this.toolbar.node, this.phases.node,
+        this.readouts.node, this.voice.node, this.table.node,
+      ],
+      on: { keydown: (event) => this.key(event) },
+    });
+    this.style = element("style", { text: STYLE });
+    parentElement.append(this.style, this.root);
+    this.fps = new FrameCounter();
+    this.frameRequest = 0;
+    this.lastFrame = 0;
+    this.observe();
+  }
+
+  // -- the world outside --------------------------------------------------------------------------------------------
+
+  observe() {
+    this.leaving = new AbortController();
+    const { signal } = this.leaving;
+    this.resizes = new ResizeObserver(() => this.arrange());
+    this.resizes.observe(this.holder);
+    this.mutations = new MutationObserver(() => this.checkTheme());
+    for (const node of [document.documentElement, document.body]) {
+      this.mutations.observe(node, { attributes: true, attributeFilter: ["class", "style"] });
+    }
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.checkTheme(), { signal });
+    const calm = matchMedia("(prefers-reduced-motion: reduce)");
+    this.clock.calm = calm.matches;
+    calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
+    // The page's font may come later than the first picture.
+    document.fonts.ready.then(() => this.arrange(true));
+    document.fonts.addEventListener("loadingdone", () => this.arrange(true), { signal });
+  }
+
+  destroy() {
+    cancelAnimationFrame(this.frameRequest);
+    this.resizes.disconnect();
+    this.mutations.disconnect();
+    this.leaving.abort();
+    this.voice.hush();
+    clearTimeout(this.wish);
+    this.root.remove();
+    this.style.remove();
+  }
+
+  emit(event) {
+    this.setTriggerValue?.("event", event);
+  }
+
+  receive({ data, setTriggerValue }) {
+    this.setTriggerValue = setTriggerValue; // a new one at every call; an old one would address an old run
+    if (!data || data === this.data) {
+      this.checkTheme(); // Streamlit also calls when only its theme has changed
+      return;
+    }
+    this.data = data;
+    try {
+      this.setScene(readScene(data));
+    } catch (error) {
+      console.error(error);
+      this.alert.textContent = `This picture cannot be shown: ${error.message}`;
+      this.alert.hidden = false;
+    }
+  }
+
+  setScene(scene) {
+    this.alert.hidden = true;
+    this.scene = scene;
+    this.waiting = false;
+    this.clock.setScene(scene);
+    this.pointer.setScene(scene);
+    this.pointer.hide();
+    this.root.setAttribute("aria-label", `Player: ${scene.label}`);
+    this.canvas.setAttribute("aria-label", scene.label);
+    this.toolbar.setScene(scene, this.clock);
+    this.readouts.setScene(scene);
+    this.phases.setScene(scene);
+    this.table.setScene(scene);
+    Object.assign(this.root.dataset, { run: scene.run, steps: scene.steps });
+    if (!this.checkTheme()) this.arrange();
+  }
+
+  // True if the colours or the font changed, and with them the picture.
+  checkTheme() {
+    if (!this.scene) return false;
+    const background = pageBackground(this.root);
+    const family = getComputedStyle(this.root).fontFamily;
+    const look = JSON.stringify([background, family, this.scene.theme]);
+    if (look === this.look) return false;
+    this.look = look;
+    this.family = family;
+    this.palette = new Palette(this.scene.theme, background);
+    for (const [role, color] of Object.entries(this.palette.colors)) {
+      this.root.style.setProperty(`--role-${role}`, color);
+    }
+    this.root.dataset.dark = String(this.palette.dark);
+    this.arrange();
+    return true;
+  }
+
+  // -- drawing ------------------------------------------------------------------------------------------------------
+
+  arrange(afresh = false) {
+    const width = this.holder.clientWidth;
+    if (!this.palette || width === 0) return;
+    const ratio = Math.min(3, Math.max(1, devicePixelRatio || 1));
+    if (afresh) this.stage.scene = null;
+    this.stage.arrange(this.scene, this.palette, this.family, width, ratio);
+    this.holder.classList.toggle("editable", this.scene.panels.some((panel) => panel.editable));
+    this.legend.show(this.scene, this.palette, ratio);
+    this.offerClasses(ratio);
+    this.draw();
+    this.run();
+  }
+
+  offerClasses(ratio) {
+    const names = this.scene.panels.find((panel) => panel.editable?.classes.length > 1)?.editable.classes ?? [];
+    const buttons = names.map((text, k) => {
+      const color = this.palette.color(`class-${k}`);
+      const swatch = picture(16, 16, ratio, (context) => drawMarker(context, EDIT_SHAPES[k], 8, 8, 5.5, color));
+      return element("button", {
+        type: "button", className: "worded", role: "radio", title: `Clicks add ${text}`,
+        "aria-checked": String(k === this.pointer.editClass),
+        children: [swatch, element("span", { text })],
+        on: { click: () => this.chooseClass(k) },
+      });
+    });
+    this.classes.replaceChildren(...buttons);
+    this.classes.style.display = names.length ? "" : "none";
+  }
+
+  chooseClass(k) {
+    this.pointer.editClass = k;
+    [...this.classes.children].forEach((button, i) => button.setAttribute("aria-checked", String(i === k)));
+  }
+
+  cursor() {
+    return this.clock.cursor();
+  }
+
+  draw() {
+    if (!this.palette || !this.stage.panels.length) return;
+    const { clock } = this;
+    const cursor = clock.cursor();
+    this.stage.draw(cursor);
+    this.toolbar.show(clock, cursor);
+    this.readouts.show(cursor);
+    this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
+    this.table.show(cursor, clock.playing);
+    if (clock.playing) this.voice.hush();
+    else this.voice.speakSoon(this.scene, cursor);
+    this.askForInside(cursor);
+    const { dataset } = this.root;
+    dataset.t = cursor.t;
+    dataset.s = cursor.s;
+    dataset.playing = clock.playing;
+    dataset.speed = clock.speed;
+    dataset.pointsDrawn = this.stage.pointsDrawn;
+    if (!clock.playing) {
+      const counts = this.stage.histogramCounts;
+      if (counts) dataset.counts = Array.from(counts).join(" ");
+    }
+  }
+
+  // The inside of a transition that is not loaded is asked for when the reader rests on it, or plays slowly enough to see it.
+  askForInside({ t }) {
+    clearTimeout(this.wish);
+    const { clock } = this;
+    const place = `${this.scene.run}/${t}`;
+    if (clock.pending || clock.hasInside(t) || this.waiting || this.askedFor === place) return;
+    if (clock.playing && clock.rate() > WATCHABLE) return;
+    this.wish = setTimeout(() => {
+      this.waiting = true;
+      this.askedFor = place;
+      this.emit({ kind: "window", t });
+    }, clock.playing ? 0 : REST);
+  }
+
+  // The loop runs only while something can move by itself.
+  run() {
+    if (this.frameRequest || !(this.clock.playing || this.clock.pending)) return;
+    this.lastFrame = 0;
+    this.fps.reset();
+    this.frameRequest = requestAnimationFrame((now) => this.frame(now));
+  }
+
+  frame(now) {
+    this.frameRequest = 0;
+    const seconds = this.lastFrame ? Math.min(LONGEST_FRAME, (now - this.lastFrame) / 1000) : 0;
+    this.lastFrame = now;
+    if (this.clock.advance(seconds)) this.draw();
+    if (this.fps.tick(now)) this.root.dataset.fps = this.fps.value;
+    if (this.clock.playing || this.clock.pending) {
+      this.frameRequest = requestAnimationFrame((next) => this.frame(next));
+    }
+  }
+
+  repaint() {
+    this.repaintRequest ??= requestAnimationFrame(() => {
+      this.repaintRequest = undefined;
+      this.draw();
+    });
+  }
+
+  focus() {
+    this.root.focus({ preventScroll: true, focusVisible: false });
+  }
+
+  // -- controls -----------------------------------------------------------------------------------------------------
+
+  actions() {
+    const { clock } = this;
+    const move = (change) => () => {
+      clock.pause();
+      change();
+      this.pointer.hide();
+      this.draw();
+      this.run(); // a sub-step may wait for its window
+    };
+    const set = (change) => (value) => {
+      change(value);
+      this.draw();
+      this.run();
+    };
+    return (this.controls = {
+      home: move(() => clock.jump(0)),
+      end: move(() => clock.jump(this.scene.steps - 1)),
+      back: move(() => clock.step(-1)),
+      forward: move(() => clock.step(1)),
+      substepBack: move(() => clock.substep(-1)),
+      substepForward: move(() => clock.substep(1)),
+      toggle: set(() => {
+        this.pointer.hide();
+        if (clock.playing) clock.pause();
+        else clock.play();
+      }),
+      slow: set(() => (clock.slow = !clock.slow)),
+      speed: set((speed) => (clock.speed = speed)),
+      faster: set(() => clock.changeSpeed(1)),
+      slower: set(() => clock.changeSpeed(-1)),
+      scrub: (t) => {
+        clock.pause();
+        clock.jump(t);
+        this.repaint();
+      },
+      scrubEnd: () => this.draw(),
+      remove: () => this.pointer.removeSelected(),
+    });
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.scene) return;
+    const { target } = event;
+    if (target.closest("select, details")) return;
+    const isButton = target.closest("button") !== null;
+    const action = {
+      " ": isButton ? null : "toggle",
+      ArrowRight: event.shiftKey ? "substepForward" : "forward",
+      ArrowLeft: event.shiftKey ? "substepBack" : "back",
+      ".": "substepForward",
+      ",": "substepBack",
+      Home: "home",
+      End: "end",
+      "+": "faster",
+      "=": "faster",
+      "-": "slower",
+      "−": "slower",
+      Delete: "remove",
+      Backspace: "remove",
+    }[event.key];
+    if (!action) return;
+    event.preventDefault();
+    event.stopPropagation(); // Streamlit has shortcuts of its own
+    this.controls[action]();
+  }
+
+  // -- export -------------------------------------------------------------------------------------------------------
+
+  // The stage at twice the size with its legend below, whatever the screen.
+  exportPicture() {
+    const sheet = document.createElement("canvas");
+    const copy = new Stage(sheet);
+    copy.edits = this.stage.edits;
+    copy.arrange(this.scene, this.palette, this.family, this.stage.width, EXPORT_RATIO);
+    copy.draw(this.cursor());
+    const entries = legendEntries(this.scene);
+    const canvas = document.createElement("canvas");
+    const context = canvas.getContext("2d");
+    const places = legendPlaces(context, entries, copy.width, font(this.family, TEXT.label));
+    const margin = 12;
+    const height = copy.height + (places.length ? 16 + 24 * (places.at(-1).row + 1) : 0);
+    canvas.width = EXPORT_RATIO * (copy.width + 2 * margin);
+    canvas.height = EXPORT_RATIO * (height + 2 * margin);
+    context.scale(EXPORT_RATIO, EXPORT_RATIO);
+    context.fillStyle = this.palette.color("surface");
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.translate(margin, margin);
+    context.drawImage(sheet, 0, 0, copy.width, copy.height);
+    context.font = font(this.family, TEXT.label);
+    context.textBaseline = "middle";
+    entries.forEach((entry, i) => {
+      const [x, y] = [places[i].x, copy.height + 16 + 24 * places[i].row];
+      drawSwatch(context, entry, this.palette, x, y);
+      context.fillStyle = this.palette.color("ink");
+      context.fillText(entry.label, x + 33, y + 8);
+    });
+    const name = `${fileName(this.scene)}-${this.cursor().t + 1}.png`;
+    canvas.toBlob((blob) => blob && download(name, blob), "image/png");
+  }
+}
+
+// Where the chips of an exported legend go: [{x, row}].
+function legendPlaces(context, entries, width, textFont) {
+  context.font = textFont;
+  let x = 0;
+  let row = 0;
+  return entries.map(({ label }) => {
+    const chip = 33 + context.measureText(label).width + 20;
+    if (x > 0 && x + chip > width) [x, row] = [0, row + 1];
+    const place = { x, row };
+    x += chip;
+    return place;
+  });
+}
+
+// Frames a second over the last second.
+class FrameCounter {
+  reset() {
+    this.times = [];
+    this.value = 0;
+    this.shown = 0;
+  }
+
+  // True when there is a new value to show.
+  tick(now) {
+    this.times.push(now);
+    while (this.times[0] < now - 1000) this.times.shift();
+    if (now - this.shown < 250 || this.times.length < 2) return false;
+    this.shown = now;
+    this.value = Math.round((1000 * (this.times.length - 1)) / (now - this.times[0]));
+    return true;
+  }
+}

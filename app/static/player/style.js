@@ -1,0 +1,132 @@
+// The look of everything around the canvas. Colours are Streamlit's (--st-*) or roles of the scene's theme (--role-*).
+
+export const STYLE = `
+:host { display: block; }
+.player {
+  container-type: inline-size;
+  font-family: var(--st-font, "Source Sans", sans-serif);
+  font-size: 15px; line-height: 1.45;
+  color: var(--role-ink);
+  font-variant-numeric: tabular-nums lining-nums;
+  --edge: color-mix(in srgb, var(--role-ink) 20%, transparent);
+  --shade: color-mix(in srgb, var(--role-ink) 9%, transparent);
+  border-radius: 6px;
+}
+.player:focus { outline: none; }
+.player:focus-visible .stage { outline: 2px solid var(--role-posterior); outline-offset: 3px; border-radius: 4px; }
+.stage { position: relative; }
+.stage canvas { display: block; width: 100%; touch-action: pan-y; }
+.stage.editable canvas { cursor: crosshair; }
+.hidden-text {
+  position: absolute; width: 1px; height: 1px; margin: -1px;
+  overflow: hidden; clip-path: inset(50%); white-space: nowrap;
+}
+.tooltip {
+  position: absolute; z-index: 2; pointer-events: none; max-width: 90%; padding: 3px 8px; border-radius: 4px;
+  background: var(--role-ink); color: var(--role-surface); font-size: 13px; white-space: nowrap; visibility: hidden;
+}
+.ring {
+  position: absolute; width: 14px; height: 14px; margin: -7px 0 0 -7px; border-radius: 50%; pointer-events: none;
+  box-shadow: 0 0 0 2px var(--role-ink), inset 0 0 0 1px var(--role-surface); visibility: hidden;
+}
+
+.legend, .phases, .readouts { margin: 8px 0 0; padding: 0; list-style: none; font-size: 14px; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 18px; }
+.legend:empty { display: none; }
+.legend li { display: flex; align-items: center; gap: 7px; }
+.legend canvas { width: 26px; height: 16px; flex: none; }
+
+.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 10px; margin-top: 10px; }
+.toolbar.still { display: none; }
+.buttons { display: flex; gap: 2px; }
+.player button, .player select {
+  font: inherit; color: inherit; background: transparent;
+  border: 1px solid transparent; border-radius: 6px; cursor: pointer;
+}
+.player .icon { display: grid; place-items: center; width: 36px; height: 36px; padding: 0; }
+.player button:hover:not(:disabled), .player select:hover { background: var(--shade); }
+.player button:focus-visible, .player select:focus-visible, .player input:focus-visible, .player summary:focus-visible,
+.player .rows:focus-visible {
+  outline: 2px solid var(--role-posterior); outline-offset: 1px;
+}
+.player button:disabled { opacity: 0.35; cursor: default; }
+.player button[aria-pressed="true"], .player button[aria-checked="true"] {
+  border-color: currentColor; background: var(--shade);
+}
+.player svg { width: 20px; height: 20px; fill: currentColor; }
+.player .play { width: 44px; background: var(--role-posterior); color: var(--role-surface); }
+.player .play:hover:not(:disabled) { background: var(--role-posterior); filter: brightness(1.12); }
+.classes { display: flex; gap: 6px; margin-top: 8px; }
+.player .worded { height: 36px; padding: 0 12px; border-color: var(--edge); white-space: nowrap; }
+.classes button { display: inline-flex; align-items: center; gap: 6px; }
+.classes canvas { width: 16px; height: 16px; }
+.scrub { flex: 1 1 140px; min-width: 100px; display: flex; }
+.scrub input {
+  -webkit-appearance: none; appearance: none;
+  flex: 1; width: 100%; height: 36px; margin: 0; background: transparent; cursor: pointer;
+  --track: linear-gradient(to right,
+    var(--role-posterior) var(--done), color-mix(in srgb, var(--role-ink) 26%, transparent) var(--done) var(--loaded),
+    var(--shade) var(--loaded));
+}
+.scrub input::-webkit-slider-runnable-track { height: 5px; border-radius: 3px; background: var(--track); }
+.scrub input::-moz-range-track { height: 5px; border-radius: 3px; background: var(--track); }
+.scrub input::-webkit-slider-thumb {
+  -webkit-appearance: none; width: 18px; height: 18px; margin-top: -6.5px; border-radius: 50%;
+  background: var(--role-posterior); border: 3px solid var(--role-surface); box-shadow: 0 0 0 1px var(--role-posterior);
+}
+.scrub input::-moz-range-thumb {
+  width: 12px; height: 12px; border-radius: 50%;
+  background: var(--role-posterior); border: 3px solid var(--role-surface);
+  box-shadow: 0 0 0 1px var(--role-posterior);
+}
+.status { min-width: var(--status-width, 12ch); text-align: right; white-space: nowrap; }
+.toolbar select { height: 36px; padding: 0 4px; border-color: var(--edge); }
+.toolbar select option { color: var(--role-ink); background: var(--role-surface); }
+
+.phases { display: flex; flex-wrap: wrap; gap: 4px 6px; counter-reset: phase; }
+.phases:empty { display: none; }
+.phases li {
+  counter-increment: phase; padding: 1px 10px 1px 8px; color: var(--role-muted);
+  border: 1px solid var(--edge); border-radius: 12px;
+}
+.phases li::before { content: counter(phase) "\\2002"; }
+.phases li[aria-current] { color: var(--role-surface); background: var(--role-ink); border-color: var(--role-ink); }
+
+.readouts { margin-top: 12px; padding: 8px 14px; border-left: 3px solid var(--edge); font-size: 16px; }
+.readouts:empty { display: none; }
+.readouts li { margin: 0; padding: 1px 0; overflow-wrap: anywhere; }
+.readouts li.idle { color: var(--role-muted); }
+
+.data { margin-top: 12px; font-size: 14px; }
+.data summary {
+  width: fit-content; padding: 4px 6px 4px 0; border-radius: 4px; color: var(--role-muted); cursor: pointer;
+}
+.actions { display: flex; flex-wrap: wrap; gap: 8px; margin: 8px 0; }
+.rows { overflow-x: auto; max-height: 320px; overflow-y: auto; }
+.rows:empty { display: none; }
+.data table { border-collapse: collapse; }
+.data caption { text-align: left; color: var(--role-muted); padding: 4px 0; }
+.data th, .data td {
+  padding: 3px 14px 3px 4px; border-bottom: 1px solid var(--role-grid);
+  text-align: right; font-weight: 400; white-space: nowrap;
+}
+.data thead th { font-weight: 600; position: sticky; top: 0; background: var(--role-surface); }
+.data tr[aria-current] > * { background: color-mix(in srgb, var(--role-highlight) 16%, transparent); }
+
+@container (max-width: 619px) {
+  .buttons { gap: 0; }
+  .player .icon { width: 40px; height: 40px; }
+  .player .play { width: 48px; }
+  .player .worded, .toolbar select { height: 40px; }
+  /* On a phone the stage is taller than the screen; the controls stay in sight below it. */
+  .toolbar { position: sticky; bottom: 0; z-index: 1; padding: 4px 0; background: var(--role-surface); }
+  .speed { order: 1; margin-left: auto; }
+  .inside { order: 2; flex-basis: 100%; }
+  .scrub { order: 3; }
+  .scrub input { height: 40px; }
+  .status { order: 4; min-width: 0; }
+}
+@media (forced-colors: active) {
+  .player button { border-color: ButtonText; }
+}
+`;

@@ -1,0 +1,167 @@
+"""The frame in a browser: what AppTest cannot see (address bar, history, layout, timers)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Lab
+
+
+def player(page: Page):
+    """The player's host element."""
+    return page.locator(".st-key-demo-player")
+
+
+def slider_value(page: Page, key: str) -> str:
+    """What the slider's thumb says."""
+    return page.locator(
+        f".st-key-demo-{key}-slider input[type=range], .st-key-demo-{key}-slider [role=slider]"
+    ).first.evaluate("e => e.getAttribute('aria-valuetext') || e.value || e.getAttribute('aria-valuenow')")
+
+
+def set_box(page: Page, key: str, value: str) -> None:
+    """Type a number into a box and leave it."""
+    box = page.locator(f".st-key-demo-{key}-box input")
+    box.fill(value)
+    box.press("Enter")
+
+
+def test_the_first_picture_needs_no_press(demo: Lab):
+    page = demo.open("/demo")
+    expect(player(page).locator("canvas").first).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=10_000)
+    assert slider_value(page, "step_size") == "1"
+    assert demo.query() == {}, "a bare address stays bare until something changes"
+
+
+def test_a_change_is_in_the_address_and_back_undoes_it(demo: Lab):
+    page = demo.open("/demo")
+    set_box(page, "drift", "0.25")
+    page.wait_for_url(re.compile("drift=0.25"))
+    demo.settled()
+    assert demo.query()["v"] == "1" and demo.query()["seed"] == "1"
+    set_box(page, "drift", "0.5")
+    page.wait_for_url(re.compile("drift=0.5"))
+    page.wait_for_timeout(2200)  # after this an older address is the reader's wish, not an echo
+    page.go_back()
+    page.wait_for_url(re.compile("drift=0.25"))
+    expect(page.locator(".st-key-demo-drift-box input")).to_have_value("0.25")
+    page.go_forward()
+    expect(page.locator(".st-key-demo-drift-box input")).to_have_value("0.5")
+
+
+def test_a_link_opens_what_it_says_and_survives_a_reload(demo: Lab):
+    page = demo.open("/demo?v=1&step_size=0.123&drift=-0.4&steps=77&kind=reflected&seed=12")
+    assert slider_value(page, "step_size") == "0.123"
+    expect(page.locator(".st-key-demo-steps-box input")).to_have_value("77")
+    page.reload()
+    demo.settled()
+    expect(page.locator(".st-key-demo-steps-box input")).to_have_value("77")
+
+
+def test_a_bad_link_says_so(demo: Lab):
+    page = demo.open("/demo?steps=99999&drift=abc&colour=red")
+    message = page.get_by_role("alert").first
+    for words in ("steps", "outside 10 to 2000", "drift", "colour"):
+        expect(message).to_contain_text(words)
+    expect(player(page).locator("canvas").first).to_be_visible()
+
+
+def test_scenarios_steps_and_prediction(demo: Lab):
+    page = demo.open("/demo")
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text("Step 2 of 3")).to_be_visible()
+    page.wait_for_url(re.compile("scenario=long"))
+    expect(page.locator(".st-key-demo-step_size-box input")).to_have_value("4")
+    lock = page.get_by_role("button", name="Lock my prediction")
+    expect(lock).to_be_disabled()
+    page.get_by_text("like √t").click()
+    lock.click()
+    expect(page.get_by_text("You were right")).to_be_visible()
+    page.get_by_test_id("stPills").or_(page.locator(".st-key-demo-scenario")).get_by_text("drift twice").click()
+    expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=10_000)
+
+
+def test_a_refused_formula_stays_with_its_reason(demo: Lab):
+    page = demo.open("/demo")
+    box = page.get_by_label("Formula", exact=True)
+    box.fill("y^2")
+    box.press("Enter")
+    expect(page.get_by_text("is neither x nor x*x")).to_be_visible()
+    expect(box).to_have_value("y^2")
+    box.fill("x*x")
+    box.press("Enter")
+    expect(page.get_by_text("is neither x nor x*x")).to_be_hidden()
+    assert demo.query()["formula"] == "x*x"
+
+
+def test_badge_lists_checks_and_tries_other_seeds(demo: Lab):
+    page = demo.open("/demo")
+    page.get_by_role("button", name=re.compile("exact")).click()
+    expect(page.get_by_text("the mean step was compared with the drift")).to_be_visible()
+    page.get_by_role("button", name="Check other seeds").click()
+    expect(page.get_by_text(re.compile(r"^Seed \d+"))).to_have_count(3, timeout=10_000)
+
+
+def test_share_gives_the_link(demo: Lab):
+    page = demo.open("/demo?scenario=long")
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_text(re.compile(r"^http://127.0.0.1:\d+/demo\?scenario=long&v=1&step_size=4&")).first
+    expect(link).to_be_visible()
+    page.goto(link.inner_text())
+    demo.settled()
+    expect(page.locator(".st-key-demo-step_size-box input")).to_have_value("4")
+
+
+def test_a_long_run_grows_and_stops(demo: Lab):
+    page = demo.open("/demo?steps=2000")
+    page.get_by_role("button", name="Run slowly").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"s left"))).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text(re.compile("Stopped after"))).to_be_visible()
+    expect(player(page).locator("canvas").first).to_be_visible()
+
+
+def test_moving_between_pages_keeps_a_visit(demo: Lab):
+    page = demo.open("/demo")
+    set_box(page, "steps", "123")
+    page.wait_for_url(re.compile("steps=123"))
+    page.get_by_role("link", name="Start").first.click()
+    expect(page.get_by_role("heading", name="Posterior Lab")).to_be_visible()
+    page.get_by_role("link", name="A random walk").last.click()
+    expect(page.locator(".st-key-demo-steps-box input")).to_have_value("123")
+    page.wait_for_url(re.compile("steps=123"))
+
+
+def test_start_page_links_to_scenarios(demo: Lab):
+    page = demo.open("/")
+    page.get_by_role("link", name="long steps").click()
+    expect(page.locator(".st-key-demo-step_size-box input")).to_have_value("4")
+
+
+def test_hidden_controls_and_projector_view(demo: Lab):
+    page = demo.open("/demo?hide=drift,seed&present=1")
+    expect(page.get_by_role("button", name="Leave")).to_be_visible()
+    page.get_by_text("Story and settings").click()
+    expect(page.locator(".st-key-demo-steps-box")).to_be_visible()
+    expect(page.locator(".st-key-demo-drift-box")).to_have_count(0)
+    expect(page.locator(".st-key-demo-seed-box")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_sees_the_stage_first(demo: Lab, scheme: str):
+    demo.page.set_viewport_size({"width": 360, "height": 740})
+    demo.page.emulate_media(color_scheme=scheme)
+    page = demo.open("/demo")
+    expect(page.get_by_text("R-hat")).to_be_visible(timeout=10_000)
+    tops = [
+        page.locator(where).bounding_box()["y"]
+        for where in (".st-key-title", ".st-key-demo-player", ".st-key-chips", ".st-key-side")
+    ]
+    assert tops == sorted(tops)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 360

@@ -1,0 +1,42 @@
+"""What every test shares: the root on the path, and a run report that names what was not run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+os.environ.setdefault("STREAMLIT_SERVER_HEADLESS", "true")
+
+settings.register_profile("lab", deadline=None)  # a busy machine is not a slow program
+settings.load_profile("lab")
+
+DATA_VARIABLE = "POSTERIOR_LAB_DATA"
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of the data sets that are not bundled. Absent: the test is skipped, or fails under CI=true."""
+    named = os.environ.get(DATA_VARIABLE)
+    if named and Path(named).is_dir():
+        return Path(named)
+    reason = f"{DATA_VARIABLE} names no folder with the data sets that are not bundled"
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Closing lines: every skipped test by name, so that nothing is left out silently."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if skipped:
+        terminalreporter.write_line(f"NOT RUN: {len(skipped)}")
+        for report in skipped:
+            reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else ""
+            terminalreporter.write_line(f"  {report.nodeid}: {str(reason).removeprefix('Skipped: ')}")

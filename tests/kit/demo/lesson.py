@@ -1,0 +1,178 @@
+"""A small lesson that exercises every part of the frame: a random walk on the line. No kernel, no compile."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.kit import charts, theme
+from app.kit.frame import Check, Lesson, Question, Scenario
+from app.kit.player.scene import Axis, Scene
+from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field, text
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkSpec(Spec):
+    """A Gaussian random walk."""
+
+    step_size: float = number(1.0, 0.01, 10.0, "standard deviation of one step", log=True)
+    drift: float = number(0.0, -1.0, 1.0, "mean of one step", unit="per step", step=0.05)
+    steps: int = integer(400, 10, 2000, "length of the walk")
+    kind: str = choice("plain", ("plain", "reflected"), "what happens at ±10")
+    broken: str = choice("off", ("off", "on"), "count the drift twice")
+    formula: str = text("x", 40, "what is plotted: x or x*x")
+    marks: tuple = points(20, "points to draw")
+    seed: int = seed_field()
+
+    def check(self) -> None:
+        if self.formula not in ("x", "x*x"):
+            raise SpecError("formula", f"“{self.formula}” is neither x nor x*x")
+        if self.kind == "reflected" and self.step_size > 5:
+            raise SpecError("step_size", "a reflected walk takes steps of at most 5")
+
+
+def walk(spec: WalkSpec) -> np.ndarray:
+    """The positions after each step."""
+    noise = np.random.default_rng(spec.seed).normal(
+        spec.drift * (2 if spec.broken == "on" else 1), spec.step_size, spec.steps
+    )
+    x = np.cumsum(noise)
+    x = np.abs((x - 10) % 40 - 20) - 10 if spec.kind == "reflected" else x
+    return x * x if spec.formula == "x*x" else x
+
+
+def scene(spec: WalkSpec, window: int | None) -> bytes:
+    """The walk against time."""
+    x = walk(spec)
+    picture = Scene(
+        run=repr(spec), steps=spec.steps, label="A random walk against time.", theme=theme.palette(), rate=40.0
+    )
+    panel = picture.panel(
+        "walk",
+        title="Position",
+        x=Axis("step", 0, spec.steps),
+        y=Axis("x", float(x.min()) - 1, float(x.max()) + 1),
+        height=380,
+    )
+    panel.line(np.arange(spec.steps, dtype=float), x, show="upto", role="posterior", label="walk")
+    picture.readout("now", "x = {x:.2f}", x=x)
+    picture.say("Step {t} of {steps}.")
+    picture.table({"x": x})
+    return picture.encode()
+
+
+def checks(spec: WalkSpec, cancel) -> list[Check]:
+    """The mean step against the drift."""
+    steps = np.diff(np.concatenate([[0.0], walk(spec)]))
+    error = abs(steps.mean() - spec.drift) / (spec.step_size / np.sqrt(spec.steps))
+    if spec.kind == "reflected" or spec.formula != "x":
+        return [
+            Check(
+                "mean step",
+                "unknown",
+                float("nan"),
+                4.0,
+                "the mean of a transformed walk has no simple exact value",
+                "MCSE",
+            )
+        ]
+    verdict = "pass" if error < 4 else "fail"
+    return [Check("mean step", verdict, float(error), 4.0, "the mean step was compared with the drift", "MCSE")]
+
+
+def panels(spec: WalkSpec, cancel) -> list:
+    """Two still figures."""
+    x = walk(spec)
+    return [
+        charts.trace(
+            "Trace", np.stack([x, -x]), alt="The walk and its mirror image.", y="x", truth=0.0, caption="Two chains."
+        ),
+        charts.bars(
+            "Sides",
+            ["left", "right"],
+            [np.mean(x < 0), np.mean(x >= 0)],
+            alt="Share of time on each side.",
+            x="side",
+            y="share",
+            truth=[0.5, 0.5],
+        ),
+    ]
+
+
+def diagnostics(spec: WalkSpec, cancel) -> charts.Table:
+    """A row of numbers."""
+    return charts.Table(
+        "Diagnostics", {"quantity": ["x"], "R-hat": [1.0012], "ESS": [spec.steps // 3], "seconds": [0.0012]}
+    )
+
+
+def live(spec: WalkSpec):
+    """The same walk, slowly."""
+
+    def body(job) -> bytes:
+        for done in range(0, spec.steps, 20):
+            if job.cancelled:
+                break
+            time.sleep(0.02)
+            job.report(done + 20, spec.steps)
+            job.publish(scene(spec, None))
+        return scene(spec, None)
+
+    return body
+
+
+def controls(panel) -> None:
+    """One widget of every kind."""
+    panel.slider("step_size", "step size σ")
+    panel.slider("drift")
+    panel.slider("steps")
+    panel.segmented("kind")
+    panel.text("formula")
+    with panel.more("More"):
+        panel.toggle("broken", "Break it: count the drift twice")
+        panel.button("Clear points", {"marks": ()})
+
+
+DEMO = Lesson(
+    slug="demo",
+    title="A random walk",
+    promise="You will see a walk on the line, and how far it strays.",
+    spec=WalkSpec,
+    scenarios=[
+        Scenario("short", "short steps", WalkSpec(), "Small steps stay **near home**."),
+        Scenario("long", "long steps", WalkSpec(step_size=4.0), "Long steps stray."),
+        Scenario(
+            "broken",
+            "drift twice",
+            WalkSpec(drift=0.5, broken="on"),
+            "It runs away.",
+            failure=True,
+            why="The drift is counted twice.",
+        ),
+    ],
+    controls=controls,
+    scene=scene,
+    checks=checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=[
+        Question(
+            "far",
+            "How does the distance grow with time?",
+            ["like t", "like √t"],
+            1,
+            "The *variance* grows like $t$.",
+            scenario="long",
+        ),
+        Question(
+            "last", "Is the end right of 0?", ["no", "yes"], lambda spec: int(walk(spec)[-1] > 0), "The run decides."
+        ),
+    ],
+    formula=r"x_{t+1} = x_t + \mu + \sigma z_t",
+    code=[walk],
+    kernel="numpy's normal generator",
+    live=live,
+    live_label="Run slowly",
+)

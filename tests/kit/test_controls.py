@@ -1,0 +1,58 @@
+"""Controls: the parts that compute, and widgets against a spec."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.kit import controls
+from app.kit.text import number, plain
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1.001, 1e9), st.floats(0, 1))
+def test_log_stops_hold_both_ends_and_the_value(low: float, factor: float, where: float):
+    high = low * factor
+    value = min(max(low * factor**where, low), high)
+    stops = controls.log_stops(low, high, value)
+    assert stops == sorted(stops) and value in stops
+    assert low <= stops[0] and stops[-1] <= high
+    shown = [number(stop, 4) for stop in stops]
+    assert len(set(shown)) == len(shown), "the slider finds a stop by what it shows"
+
+
+def test_log_stops_of_whole_numbers_are_whole():
+    stops = controls.log_stops(1, 1000, 37, whole=True)
+    assert all(isinstance(stop, int) for stop in stops) and {1, 37, 1000} <= set(stops)
+
+
+@pytest.mark.parametrize(
+    ("step", "whole", "result"), [(0.02, False, 0.02), (0.037, False, 0.02), (9.9, True, 5), (0.3, True, 1), (19.9, True, 10)]
+)
+def test_round_steps(step: float, whole: bool, result: float):
+    assert controls._round_step(step, whole) == pytest.approx(result)
+
+
+@given(st.text())
+def test_plain_text_stays_one_line_and_escapes_every_mark(text: str):
+    shown = plain(text)
+    assert "\n" not in shown
+    for mark in "*_`[]<>$#:|!&":
+        assert shown.count(f"\\{mark}") == shown.count(mark)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.00123456, "0.00123"),
+        (-2.5, "−2.5"),
+        (12345.678, "12\u202f346"),
+        (1_000_000, "1\u202f000\u202f000"),
+        (float("nan"), "–"),
+        (float("inf"), "∞"),
+        (True, "yes"),
+        ("ok", "ok"),
+    ],
+)
+def test_numbers_for_people(value: object, shown: str):
+    assert number(value) == shown

@@ -1,0 +1,322 @@
+"""The frame with a whole small lesson, without a browser."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.kit import badge, jobs, story
+from app.kit.badge import face, overall
+from app.kit.charts import Figure, Table
+from app.kit.frame import Scenario, source
+from app.kit.visit import Visit
+from engine.checks import Check
+from tests.kit.demo.lesson import DEMO, WalkSpec, walk
+
+PAGE = Path(__file__).with_name("demo") / "page.py"
+
+
+def opened(**query: str | list[str]) -> AppTest:
+    """The demo page, run once with these query parameters."""
+    at = AppTest.from_file(str(PAGE), default_timeout=30)
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def visited(at: AppTest) -> Visit:
+    """The visit of the session."""
+    return at.session_state["visit/demo"]
+
+
+def texts(at: AppTest) -> str:
+    """All prose on the page."""
+    return "\n".join(str(e.value) for kind in ("markdown", "warning", "error", "info", "caption") for e in getattr(at, kind))
+
+
+def until(at: AppTest, words: str, seconds: float = 20.0) -> AppTest:
+    """Run the page again, as its timers would, until `words` are on it."""
+    end = time.monotonic() + seconds
+    while words not in texts(at) + "".join(_popovers(at)):
+        assert time.monotonic() < end, f"{words!r} did not appear in:\n{texts(at)}\n{_popovers(at)}"
+        time.sleep(0.05)
+        at.run()
+    return at
+
+
+def _popovers(at: AppTest) -> list[str]:
+    found = []
+
+    def walk_blocks(block) -> None:
+        for child in getattr(block, "children", {}).values():
+            proto = getattr(child, "proto", None)
+            if proto is not None and proto.__class__.__name__ == "Block" and proto.HasField("popover"):
+                found.append(proto.popover.label)
+            walk_blocks(child)
+
+    walk_blocks(at.main)
+    return found
+
+
+def scene_bytes(at: AppTest) -> bytes:
+    """What the player was given."""
+    return at.get("bidi_component")[0].proto.bytes
+
+
+def set_box(at: AppTest, name: str, value: float) -> AppTest:
+    """Type into a number box."""
+    return at.number_input(key=f"demo/{name}/box").set_value(value).run()
+
+
+def test_the_bare_page_shows_the_first_scenario_at_once():
+    at = opened()
+    assert not at.exception and not at.error and not at.warning
+    assert visited(at).scenario == "short" and at.button_group[0].value == "short"
+    assert len(scene_bytes(at)) > 1000
+    assert "Step 1 of 3" in texts(at) and "A drunkard leaves the inn." in texts(at)
+
+
+def test_slider_and_box_move_together_and_leave_the_scenario():
+    at = opened()
+    before = scene_bytes(at)
+    set_box(at, "drift", 0.25)
+    assert at.slider(key="demo/drift/slider").value == 0.25
+    assert visited(at).spec.drift == 0.25 and visited(at).scenario is None
+    assert scene_bytes(at) != before
+    at.slider(key="demo/drift/slider").set_value(-0.5).run()
+    assert at.number_input(key="demo/drift/box").value == -0.5
+    at.select_slider(key="demo/step_size/slider").set_value(2.5).run()
+    assert at.number_input(key="demo/step_size/box").value == 2.5
+
+
+def test_the_address_is_a_share_link_after_a_change():
+    at = opened(v="1", scenario="long")
+    set_box(at, "steps", 77)
+    query = dict(at.query_params)
+    again = opened(**query)
+    assert visited(again).spec == visited(at).spec == WalkSpec(step_size=4.0, steps=77)
+
+
+def test_a_link_s_values_reach_the_widgets():
+    at = opened(step_size="0.123", steps="55", kind="reflected", formula="x*x", broken="on", seed="9")
+    assert at.number_input(key="demo/step_size/box").value == 0.123
+    assert at.slider(key="demo/steps/slider").value == 55
+    assert at.text_input(key="demo/formula/text").value == "x*x"
+    assert at.toggle(key="demo/broken/toggle").value is True
+    assert at.button_group[1].value == "reflected"
+    assert not at.warning
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({"steps": "99999"}, ["steps", "2000"]),
+        ({"steps": "abc"}, ["steps", "abc"]),
+        ({"steps": ["20", "30"]}, ["steps", "2 times"]),
+        ({"stepps": "20"}, ["stepps", "not a parameter"]),
+        ({"scenario": "nope"}, ["scenario", "nope"]),
+        ({"v": "99"}, ["v", "99"]),
+        ({"hide": "nothing"}, ["hide", "nothing"]),
+        ({"kind": "reflected", "step_size": "9"}, ["step", "at most 5"]),
+    ],
+)
+def test_a_bad_link_gives_a_message_and_a_working_page(query: dict, names: list[str]):
+    at = opened(**query)
+    assert not at.exception and len(at.warning) == 1
+    for name in names:
+        assert name in at.warning[0].value
+    assert len(scene_bytes(at)) > 1000
+    set_box(at, "drift", 0.1)
+    assert not at.warning, "the message goes with the next change"
+
+
+def test_what_a_stranger_typed_is_shown_as_text():
+    at = opened(**{"[x](http://evil)": "1", "kind": "**bold**<b>"})
+    assert "\\[x\\]\\(http" in at.warning[0].value and "\\*\\*bold" in at.warning[0].value
+
+
+def test_refused_values_stay_with_their_reason():
+    at = opened()
+    at.text_input(key="demo/formula/text").set_value("y").run()
+    assert "neither x nor x\\*x" in at.error[0].value
+    assert at.text_input(key="demo/formula/text").value == "y" and visited(at).spec.formula == "x"
+    at.text_input(key="demo/formula/text").set_value("x*x").run()
+    assert not at.error and visited(at).spec.formula == "x*x"
+
+
+def test_a_rule_between_fields_speaks_under_the_control_that_was_moved():
+    at = opened(step_size="8")
+    at.button_group[1].set_value("reflected").run()
+    assert "at most 5" in at.error[0].value and "step" in at.error[0].value
+    assert visited(at).spec.kind == "plain" and at.button_group[1].value == "plain"
+
+
+def test_chips_load_scenarios_and_a_new_seed_stays_in_them():
+    at = opened()
+    at.button_group[0].set_value("broken").run()
+    assert visited(at).spec == DEMO.specs()["broken"]
+    assert "Why it goes wrong." in texts(at)
+    at.button(key="demo/seed/new").click().run()
+    assert visited(at).scenario == "broken" and visited(at).spec.seed != 1
+    at.button_group[0].set_value("sandbox").run()
+    assert visited(at).scenario is None and visited(at).spec.broken == "on"
+
+
+def test_buttons_of_a_panel_change_fields():
+    at = opened(marks="1,2,0;3,4,1")
+    assert len(visited(at).spec.marks) == 2
+    at.button(key="demo/Clear points").click().run()
+    assert visited(at).spec.marks == ()
+
+
+def test_predict_lock_run_explain():
+    at = opened()
+    at.button(key="demo/step+1").click().run()
+    assert visited(at).scenario == "long" and "Step 2 of 3" in texts(at)
+    at.button_group[0].set_value("short").run()
+    lock = at.button(key="demo/predict/far/lock")
+    assert lock.disabled and "grows like $t$" not in texts(at)
+    at.radio(key="demo/predict/far/choice").set_value(1).run()
+    assert visited(at).scenario == "short", "nothing is run before the lock"
+    at.button(key="demo/predict/far/lock").click().run()
+    assert visited(at).scenario == "long", "the lock runs the answer"
+    assert "You were right" in texts(at) and "grows like $t$" in texts(at)
+    at.button(key="demo/step+1").click().run()
+    assert "Is the end right of 0?" in texts(at), "questions that no step names come last"
+    at.radio(key="demo/predict/last/choice").set_value(0).run()
+    at.button(key="demo/predict/last/lock").click().run()
+    right = walk(visited(at).spec)[-1] > 0
+    assert ("Not this time" in texts(at)) == right
+    at.button(key="demo/predict/last/again").click().run()
+    assert at.button(key="demo/predict/last/lock").disabled
+
+
+def test_badge_panels_and_diagnostics_follow():
+    at = until(opened(), "exact")
+    until(at, "R\\-hat")
+    assert any("exact" in label and "green" in label for label in _popovers(at))
+    assert "the mean step was compared with the drift" in texts(at) and "numpy\\'s normal" not in texts(at)
+    assert len(at.get("plotly_chart")) == 2
+    at.button_group[0].set_value("broken").run()
+    until(at, "not exact")
+    assert any("red" in label for label in _popovers(at))
+
+
+def test_other_seeds_are_checked_on_request():
+    at = until(opened(), "exact")
+    at.button(key="other-seeds").click().run()
+    until(at, "Seed ")
+    assert texts(at).count("Seed ") == 3
+
+
+def test_a_long_run_grows_stops_and_ends():
+    at = opened(steps="2000")
+    first = scene_bytes(at)
+    at.button(key="demo/run").click().run()
+    assert visited(at).run is not None and visited(at).run.active
+    until(at, "")
+    at.button(key="demo/stop").click().run()
+    assert visited(at).run.wait(5) and visited(at).run.state == jobs.STOPPED
+    at.run()
+    assert "Stopped after" in texts(at)
+    at.button(key="demo/run").click().run()
+    at.number_input(key="demo/steps/box").set_value(100).run()
+    assert visited(at).run is None, "another spec ends the run"
+    assert scene_bytes(at) != first
+
+
+def test_hidden_controls_are_left_out():
+    at = opened(hide="drift,seed")
+    keys = {widget.key for widget in at.number_input}
+    assert "demo/steps/box" in keys and not {"demo/drift/box", "demo/seed/box"} & keys
+
+
+def test_present_and_leave():
+    at = opened()
+    at.button(key="present").click().run()
+    assert at.query_params["present"] == "1" and at.button(key="present").label == "Leave"
+    at.button(key="present").click().run()
+    assert "present" not in at.query_params
+
+
+def test_a_lesson_s_mistakes_cost_only_their_part(monkeypatch: pytest.MonkeyPatch):
+    def breaks(*arguments: object) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    for part in ("scene", "checks", "panels", "controls", "kernel"):
+        object.__setattr__(DEMO, f"_{part}", getattr(DEMO, part))
+    try:
+        for part in ("scene", "checks", "panels", "controls"):
+            object.__setattr__(DEMO, part, breaks)
+        at = opened(seed="4321")
+        at.run()
+        until(at, "the check could not be made")
+        until(at, "the panels could not be made")
+        assert not at.exception and "secret detail" not in texts(at)
+        assert "the picture could not be made" in texts(at) and "the settings could not be made" in texts(at)
+    finally:
+        for part in ("scene", "checks", "panels", "controls", "kernel"):
+            object.__setattr__(DEMO, part, getattr(DEMO, f"_{part}"))
+
+
+# Without a page
+
+
+def _check(verdict, statistic: float = 0.5) -> Check:
+    return Check("mean", verdict, statistic, 4.0, "compared", "MCSE")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "result"),
+    [
+        ([], "unknown"),
+        (["pass"], "pass"),
+        (["pass", "unknown"], "unknown"),
+        (["unknown", "fail", "pass"], "fail"),
+    ],
+)
+def test_the_worst_verdict_counts(verdicts: list, result: str):
+    checks = [_check(verdict) for verdict in verdicts]
+    assert overall(checks) == result
+    assert badge.SIGNS[result] in face(checks).label and badge.COLOURS[result] in face(checks).label
+
+
+def test_unknown_is_grey_with_a_question_mark():
+    shown = face([_check("unknown", float("nan"))])
+    assert "gray" in shown.label and "?" in shown.label and "green" not in shown.label and "nan" not in shown.label
+
+
+def test_story_headings_say_what_a_step_does():
+    steps = story.parse("# T\n\nIntro.\n\n## One\ntext\n\n## Two {scenario=a question=b}\nmore $x$\n### sub\nstill\n")
+    assert [step.title for step in steps] == ["One", "Two"]
+    assert steps[0].text == "Intro.\n\ntext" and (steps[1].scenario, steps[1].question) == ("a", "b")
+    assert "### sub" in steps[1].text
+    with pytest.raises(story.StoryError, match="colour=red"):
+        story.parse("## One {colour=red}")
+    assert story.parse("") == () and story.parse("only text")[0].text == "only text"
+
+
+def test_source_of_plain_and_compiled_functions():
+    assert source(walk).startswith("def walk(")
+
+    class Compiled:
+        py_func = staticmethod(walk)
+
+    assert source(Compiled()) == source(walk)
+
+
+def test_figures_need_words_and_tables_equal_columns():
+    with pytest.raises(ValueError, match="alt"):
+        Figure("title", None, " ")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="differ"):
+        Table("t", {"a": [1], "b": [1, 2]})
+    table = Table("t", {"a|b": ["x*y"], "n": [0.12345]}).markdown()
+    assert table.splitlines() == ["| a\\|b | n |", "| --- | --- |", "| x\\*y | 0\\.123 |"]
+
+
+def test_a_failure_scenario_needs_its_reason():
+    with pytest.raises(ValueError, match="reason"):
+        Scenario("a", "A", WalkSpec(), "text", failure=True)

@@ -1,0 +1,207 @@
+"""Jobs: bounded, stoppable, never shared while they run, forgotten when nobody looks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.kit import jobs
+from app.kit.jobs import Job, Pool, Shelf
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    """Two workers, three may wait."""
+    made = Pool(2, waiting_limit=3)
+    yield made
+    made.close()
+
+
+def until_told(gate: threading.Event, ticket: Job) -> str:
+    """Works until the gate opens or the job is stopped."""
+    while not gate.is_set() and not ticket.is_set():
+        time.sleep(0.005)
+    return "opened" if gate.is_set() else "half"
+
+
+def test_a_job_returns_its_result(pool: Pool):
+    job = pool.submit(("ann", "checks"), "key", lambda a, b, ticket: a + b, 1, 2)
+    assert job.wait(5) and job.state == jobs.DONE and job.result == 3 and not job.active
+
+
+def test_a_new_job_in_the_same_slot_stops_the_old_one(pool: Pool):
+    gate = threading.Event()
+    old = pool.submit(("ann", "checks"), "a", until_told, gate)
+    other = pool.submit(("bob", "checks"), "a", until_told, gate)
+    assert old is not other, "a running job is never shared"
+    new = pool.submit(("ann", "checks"), "b", lambda ticket: "new")
+    assert old.wait(5) and old.state == jobs.STOPPED
+    assert new.wait(5) and new.result == "new"
+    assert other.active
+    gate.set()
+    assert other.wait(5) and other.result == "opened"
+
+
+def test_asking_again_for_the_same_key_goes_on_with_the_job(pool: Pool):
+    gate = threading.Event()
+    first = pool.submit(("ann", "checks"), "a", until_told, gate)
+    assert pool.submit(("ann", "checks"), "a", until_told, gate) is first
+    gate.set()
+    first.wait(5)
+    assert pool.submit(("ann", "checks"), "a", until_told, gate) is first
+
+
+def test_finished_results_serve_everyone_stopped_ones_nobody(pool: Pool):
+    pool.submit(("ann", "checks"), "a", lambda ticket: "done").wait(5)
+    served = pool.submit(("bob", "checks"), "a", lambda ticket: pytest.fail("computed twice"))
+    assert served.result == "done" and served.state == jobs.DONE
+    gate = threading.Event()
+    stopped = pool.submit(("ann", "panels"), "b", until_told, gate)
+    time.sleep(0.02)
+    stopped.stop()
+    assert stopped.wait(5) and pool.peek("b") is None
+
+
+def test_a_failure_is_kept_and_not_tried_again(pool: Pool):
+    calls = []
+
+    def breaks(ticket: Job) -> None:
+        calls.append(1)
+        raise ValueError("no")
+
+    job = pool.submit(("ann", "checks"), "a", breaks)
+    assert job.wait(5) and job.state == jobs.FAILED and isinstance(job.error, ValueError)
+    assert pool.submit(("ann", "checks"), "a", breaks) is job and len(calls) == 1
+
+
+def test_the_queue_is_bounded_and_says_where_one_stands(pool: Pool):
+    gate = threading.Event()
+    running = [pool.submit((name, "live"), name, until_told, gate) for name in ("ann", "bob")]
+    while any(job.state != jobs.RUNNING for job in running):
+        time.sleep(0.005)
+    waiting = [pool.submit((name, "live"), name, until_told, gate) for name in ("cyd", "dan", "eve")]
+    assert [pool.position(job) for job in waiting] == [1, 2, 3]
+    turned_away = pool.submit(("fay", "live"), "fay", until_told, gate)
+    assert turned_away.state == jobs.TURNED_AWAY and turned_away.finished.is_set()
+    waiting[0].stop()
+    assert waiting[0].state == jobs.STOPPED and [pool.position(job) for job in waiting] == [0, 1, 2]
+    again = pool.submit(("fay", "live"), "fay", until_told, gate)
+    assert again is not turned_away and again.active
+    gate.set()
+    assert again.wait(5)
+
+
+def test_a_job_nobody_looks_at_gives_up(pool: Pool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jobs, "ORPHAN_SECONDS", 0.1)
+    gate = threading.Event()
+    watched = pool.submit(("ann", "live"), "a", until_told, gate)
+    orphan = pool.submit(("bob", "live"), "b", until_told, gate)
+    for _ in range(20):
+        watched.heartbeat()
+        time.sleep(0.02)
+    assert orphan.state == jobs.STOPPED and watched.state == jobs.RUNNING
+    gate.set()
+
+
+def test_progress_rate_and_time_left(pool: Pool):
+    reported, gate = threading.Event(), threading.Event()
+
+    def body(ticket: Job) -> None:
+        time.sleep(0.05)
+        ticket.report(25, 100)
+        ticket.publish("quarter")
+        reported.set()
+        gate.wait(5)
+
+    job = pool.submit(("ann", "live"), "a", body)
+    assert job.fraction() is None or job.fraction() == 0.25
+    assert reported.wait(5)
+    assert job.fraction() == 0.25 and job.latest == "quarter"
+    assert 0 < job.rate() <= 25 / 0.05
+    assert job.time_left() == pytest.approx(75 / job.rate(), rel=0.2)
+    gate.set()
+
+
+def test_the_shelf_throws_out_the_least_recently_used():
+    shelf = Shelf(limit=100)
+    shelf.put("a", bytes(40))
+    shelf.put("b", bytes(40))
+    assert shelf.get("a") is not None
+    shelf.put("c", bytes(40))
+    assert shelf.get("b") is None and shelf.get("a") is not None and shelf.bytes == 80
+    shelf.put("a", bytes(10))
+    assert shelf.bytes == 50
+    shelf.put("huge", bytes(101))
+    assert shelf.get("huge") is None and shelf.get("c") is not None
+
+
+def test_what_cannot_be_pickled_is_kept_too():
+    shelf = Shelf()
+    shelf.put("a", lambda: None)
+    assert shelf.get("a") is not None and shelf.bytes == 1_000_000
+
+
+def test_a_cluster_that_is_not_installed_is_explained(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("POSTERIOR_LAB_DASK", "tcp://127.0.0.1:1")
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(RuntimeError, match="pip install distributed"):
+        jobs.cluster_from_environment()
+    monkeypatch.delenv("POSTERIOR_LAB_DASK")
+    assert jobs.cluster_from_environment() is None
+
+
+class FakeTicket(jobs._ClusterTicket):
+    """A cluster's event without a cluster."""
+
+    events: dict[str, threading.Event] = {}
+
+    def _event(self) -> threading.Event:
+        return self.events.setdefault(self.name, threading.Event())
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    """A pool whose work goes to another executor."""
+    monkeypatch.setattr(jobs, "_ClusterTicket", FakeTicket)
+    with ThreadPoolExecutor(2) as executor:
+        made = Pool(2, executor=executor)
+        yield made
+        made.close()
+
+
+def test_work_on_a_cluster_comes_back(cluster: Pool):
+    job = cluster.submit(("ann", "checks"), "a", lambda x, ticket: x + 1, 1)
+    assert job.wait(5) and job.result == 2 and cluster.peek("a") == 2
+
+
+def test_work_on_a_cluster_is_stopped_there(cluster: Pool):
+    ended = threading.Event()
+
+    def body(ticket: FakeTicket) -> None:
+        while not ticket.is_set():
+            time.sleep(0.01)
+        ended.set()
+
+    job = cluster.submit(("ann", "checks"), "a", body)
+    time.sleep(0.05)
+    job.stop()
+    assert job.wait(5) and job.state == jobs.STOPPED
+    assert ended.wait(5), "the work itself has seen the stop"
+
+
+def test_a_cluster_s_failure_is_a_failure(cluster: Pool):
+    def breaks(ticket: FakeTicket) -> None:
+        raise ValueError("there")
+
+    job = cluster.submit(("ann", "checks"), "a", breaks)
+    assert job.wait(5) and job.state == jobs.FAILED and str(job.error) == "there"
+
+
+def test_local_work_stays_local(cluster: Pool):
+    seen = []
+    job = cluster.submit(("ann", "live"), "a", lambda ticket: seen.append(type(ticket)), local=True)
+    assert job.wait(5) and seen == [Job]
