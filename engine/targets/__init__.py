@@ -12,5 +12,6 @@ from engine.targets.target import Target, TargetError, Truth
 
 __all__ = [
     "FAMILIES", "FormulaError", "Target", "TargetError", "TargetSpec", "Truth",
-    "banana", "build", "dense_gaussian", "formula_target", "funnel", "gaussian", "parameters_of", "ring", "student", "two_modes",
+    "banana", "build", "dense_gaussian", "formula_target", "funnel", "gaussian", "parameters_of", "ring",
+    "student", "two_modes",
 ]  # fmt: skip

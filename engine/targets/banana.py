@@ -23,7 +23,8 @@ def _banana(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
 
 
 def banana(*, width: float = 1.5, curvature: float = 0.5) -> Target:
-    """x1 ~ N(0, width**2), x2 given x1 ~ N(curvature * (x1**2 - width**2), 1): two coordinates, mean 0, uncorrelated, yet dependent.
+    """x1 ~ N(0, width**2), x2 given x1 ~ N(curvature * (x1**2 - width**2), 1): two coordinates, mean 0, uncorrelated,
+    yet dependent.
 
     width : > 0
     curvature : any finite number; 0 gives a Gaussian
@@ -61,8 +62,8 @@ def banana(*, width: float = 1.5, curvature: float = 0.5) -> Target:
 def _bent(bend: float) -> Density:
     """Density of bend * (z**2 - 1) + e with z, e ~ N(0, 1) independent.
 
-    In u = z**2 the log of the integrand is the parabola -u/2 - (y + b - b*u)**2 / 2. The nodes span the part of u >= 0 within 50 of its
-    largest value, so that the relative error stays small in the far tails too.
+    In u = z**2 the log of the integrand is the parabola -u/2 - (y + b - b*u)**2 / 2. The nodes span the part of u >= 0
+    within 50 of its largest value, so that the relative error stays small in the far tails too.
     """
     if bend == 0.0:
         return normal_density(0.0, 1.0)

@@ -3,14 +3,16 @@
 Grammar, in the order of binding (loosest first):
 
     target      expression [ "where" condition { ("," | "and") condition } ]
-    condition   expression comparison expression { comparison expression }      comparison: < <= > >= (chains: -1 < x < 1)
-    expression  + and -,  then * and /,  then unary - and +,  then ^ or ** (right-associative, so -x^2 is -(x^2))
+    condition   expression comparison expression { comparison expression }      comparison: < <= > >= (chains: -1 < x <
+    1) expression  + and -,  then * and /,  then unary - and +,  then ^ or ** (right-associative, so -x^2 is -(x^2))
     atom        number (2, .5, 1e-3)   x   y   pi   e   function(expression, ...)   (expression)
 
-Unicode is read kindly: − · × ÷ ≤ ≥ π and superscripts (x²). Outside its constraints, and where a function has no value, the density is 0.
+Unicode is read kindly: − · × ÷ ≤ ≥ π and superscripts (x²). Outside its constraints, and where a function has no
+value, the density is 0.
 
-A tokenizer and a precedence-climbing parser emit a postfix program for `engine.targets.machine`; constant parts are computed once. The text
-is never evaluated, executed or compiled. Source of the method: Pratt 1973, Top down operator precedence.
+A tokenizer and a precedence-climbing parser emit a postfix program for `engine.targets.machine`; constant parts are
+computed once. The text is never evaluated, executed or compiled. Source of the method: Pratt 1973, Top down operator
+precedence.
 """
 
 from __future__ import annotations
@@ -84,6 +86,9 @@ class FormulaError(TargetError):
         self.position = position
         self.formula = formula
 
+    def __reduce__(self) -> tuple[type[FormulaError], tuple[str, int, str]]:
+        return FormulaError, (self.message, self.position, self.formula)
+
     def pointer(self) -> str:
         """Two lines: the formula, and a caret under the place."""
         shown = "".join(c if c.isprintable() else " " for c in self.formula)
@@ -101,7 +106,9 @@ def _tokens(formula: str) -> list[_Token]:
     while position < len(formula):
         match = _TOKEN.match(formula, position)
         if match is None:
-            raise FormulaError(f"{formula[position]!r} has no meaning here{_advice(formula[position])}", position, formula)
+            raise FormulaError(
+                f"{formula[position]!r} has no meaning here{_ADVICE.get(formula[position], '')}", position, formula
+            )
         kind, text = str(match.lastgroup), match.group()
         if kind != "space":
             tokens.append(_Token(kind, _SPELLINGS.get(text, text), position))
@@ -109,11 +116,14 @@ def _tokens(formula: str) -> list[_Token]:
     return [*tokens, _Token("end", "", len(formula))]
 
 
-def _advice(character: str) -> str:
-    return {
-        "|": ": write abs(...)", "√": ": write sqrt(...)", "=": ": write the log density alone; constraints use <, <=, >, >=",
-        "[": ": use round parentheses", "{": ": use round parentheses", ";": ": separate constraints with a comma",
-    }.get(character, "")  # fmt: skip
+_ADVICE = {
+    "|": ": write abs(...)",
+    "√": ": write sqrt(...)",
+    "=": ": write the log density alone; constraints use <, <=, >, >=",
+    "[": ": use round parentheses",
+    "{": ": use round parentheses",
+    ";": ": separate constraints with a comma",
+}
 
 
 class _Parser:
@@ -170,7 +180,7 @@ class _Parser:
                 if binding >= _BINARY["^"][0]:
                     break
                 self.advance()
-                self.emit_constant(float(token.text.translate(_SUPERSCRIPTS)))
+                self.emit_number(token.text.translate(_SUPERSCRIPTS), token)
                 self.emit_operator(m.POWER, token)
             elif token.text in _BINARY:
                 strength, opcode = _BINARY[token.text]
@@ -186,10 +196,7 @@ class _Parser:
     def prefix(self) -> None:
         token = self.advance()
         if token.kind == "number":
-            value = float(token.text)
-            if not math.isfinite(value):
-                raise self.error("this number is too large", token)
-            self.emit_constant(value)
+            self.emit_number(token.text, token)
         elif token.text == "(":
             self.expression(0)
             self.expect(")")
@@ -203,13 +210,15 @@ class _Parser:
         elif token.kind == "end":
             raise self.error("the formula ends too early: a number, x, y or a function is missing", token)
         else:
-            raise self.error(f"{token.text!r} cannot stand here: a number, x, y or a function is missing before it", token)
+            raise self.error(
+                f"{token.text!r} cannot stand here: a number, x, y or a function is missing before it", token
+            )
 
     def name(self, token: _Token) -> None:
         if token.text in VARIABLES:
             self.code.append((VARIABLES[token.text], 0.0))
         elif token.text in CONSTANTS:
-            self.emit_constant(CONSTANTS[token.text])
+            self.code.append((m.CONST, CONSTANTS[token.text]))
         elif token.text in FUNCTIONS:
             self.call(token)
         else:
@@ -239,7 +248,10 @@ class _Parser:
         elif arity == 1:
             self.emit_function(opcode, token)
 
-    def emit_constant(self, value: float) -> None:
+    def emit_number(self, text: str, token: _Token) -> None:
+        value = float(text)
+        if not math.isfinite(value):
+            raise self.error("this number is too large", token)
         self.code.append((m.CONST, value))
 
     def emit_function(self, opcode: int, token: _Token, constant: float = 0.0) -> None:
@@ -283,7 +295,11 @@ class _Parser:
 
     def expect(self, text: str) -> None:
         if not self.take(text):
-            raise self.error(f"a {text!r} is missing" if self.token.kind == "end" else f"{self.complaint()}, or a {text!r} is missing")
+            raise self.error(
+                f"a {text!r} is missing"
+                if self.token.kind == "end"
+                else f"{self.complaint()}, or a {text!r} is missing"
+            )
 
     def complaint(self) -> str:
         token = self.token
@@ -307,7 +323,15 @@ def parse(formula: str) -> m.Program:
 
 
 def _as_target(program: m.Program) -> Target:
-    return Target("formula", 2, m.formula_machine, program.data, program.ints, scratch_size=program.scratch_size, labels=("x", "y"))
+    return Target(
+        "formula",
+        2,
+        m.formula_machine,
+        program.data,
+        program.ints,
+        scratch_size=program.scratch_size,
+        labels=("x", "y"),
+    )
 
 
 def unchecked_target(formula: str) -> Target:
@@ -318,7 +342,7 @@ def unchecked_target(formula: str) -> Target:
 def formula_target(*, formula: str = "-x^2/2 - (y - x^2)^2") -> Target:
     """The target whose log density in x and y is `formula`; truth and view come from quadrature.
 
-    Raises FormulaError where the formula cannot be read, and TargetError where its density does not integrate. A density
-    that integrates but is too rough for the quadrature has truth None.
+    Raises FormulaError where the formula cannot be read, and TargetError where its density does not integrate. A
+    density that integrates but is too rough for the quadrature has truth None.
     """
     return quadrature_truth(unchecked_target(formula)).attach()

@@ -29,10 +29,11 @@ def funnel(*, dimension: int = 2, neck: float = 3.0) -> Target:
     """v ~ N(0, neck**2), and given v every x_j ~ N(0, exp(v)), j = 1..dimension-1. The first coordinate is v.
 
     dimension : >= 2
-    neck : standard deviation of v, > 0. Neal has 3: the width of the funnel then changes by a factor 400 within 4 sd of v.
+    neck : standard deviation of v, > 0. Neal has 3: the width of the funnel then changes by a factor 400 within 4 sd
+        of v.
 
-    Normalised. Moments are exact: Var x = exp(neck**2 / 2). The marginal of x is by quadrature (relative error below 1e-9).
-    Source: Neal 2003, Slice sampling, section 8.
+    Normalised. Moments are exact: Var x = exp(neck**2 / 2). The marginal of x is by quadrature (relative error below
+    1e-9). Source: Neal 2003, Slice sampling, section 8.
     """
     if not (dimension >= 2 and 0.0 < neck < math.inf):
         raise TargetError(f"no funnel has dimension {dimension} and neck {neck:g}")
@@ -70,8 +71,8 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 def _scale_mixture(neck: float) -> Density:
     """Density of x: the integral over v of N(v; 0, neck**2) N(x; 0, exp(v)).
 
-    Trapezoidal rule on an analytic integrand: the error falls as exp(-pi**2 / step) for the double exponential in v and as
-    exp(-2 (pi neck / step)**2) for the Gaussian.
+    Trapezoidal rule on an analytic integrand: the error falls as exp(-pi**2 / step) for the double exponential in v
+    and as exp(-2 (pi neck / step)**2) for the Gaussian.
     """
     step = min(0.3, 0.5 * neck)
 

@@ -52,12 +52,15 @@ def gaussian(*, dimension: int = 2, correlation: float = 0.8, scale_ratio: float
     dimension : number of coordinates, >= 1
     correlation : in (-1, 1). In two dimensions it is the plain correlation; in more, the chain x1 -> x2 -> ... is a
         first-order autoregression, whose precision matrix is tridiagonal, so that an evaluation costs O(dimension).
-    scale_ratio : standard deviation of the first coordinate over that of the last, > 0. They run geometrically from 1 to 1 / scale_ratio.
+    scale_ratio : standard deviation of the first coordinate over that of the last, > 0. They run geometrically from 1
+        to 1 / scale_ratio.
 
     Normalised. The truth is exact.
     """
     if not (dimension >= 1 and -1.0 < correlation < 1.0 and 0.0 < scale_ratio < math.inf):
-        raise TargetError(f"no Gaussian has dimension {dimension}, correlation {correlation:g} and scale ratio {scale_ratio:g}")
+        raise TargetError(
+            f"no Gaussian has dimension {dimension}, correlation {correlation:g} and scale ratio {scale_ratio:g}"
+        )
     sd = scale_ratio ** -np.linspace(0.0, 1.0, dimension) if dimension > 1 else np.ones(1)
     precision = 1.0 / (1.0 - correlation * correlation)
     log_constant = -0.5 * dimension * LOG_2PI - float(np.log(sd).sum()) + 0.5 * (dimension - 1) * math.log(precision)
@@ -71,7 +74,13 @@ def gaussian(*, dimension: int = 2, correlation: float = 0.8, scale_ratio: float
         data=np.concatenate([[log_constant, correlation, precision], 1.0 / sd]),
         ints=np.zeros(1, dtype=np.int64),
         view=((-half, half), (-half, half)),
-        truth=Truth(np.zeros(dimension), covariance, tuple(normal_density(0.0, s) for s in sd.tolist()), log_normaliser=0.0, draw=_draws(np.zeros(dimension), covariance)),
+        truth=Truth(
+            np.zeros(dimension),
+            covariance,
+            tuple(normal_density(0.0, s) for s in sd.tolist()),
+            log_normaliser=0.0,
+            draw=_draws(np.zeros(dimension), covariance),
+        ),
         plane=gaussian(correlation=correlation, scale_ratio=sd[0] / sd[1]) if dimension > 2 else None,
     )
 
@@ -85,8 +94,14 @@ def dense_gaussian(mean: ArrayLike, covariance: ArrayLike) -> Target:
     matrix = np.atleast_2d(np.asarray(covariance, dtype=np.float64))
     dim = centre.size
     if centre.ndim != 1 or matrix.shape != (dim, dim):
-        raise TargetError(f"a mean of shape {centre.shape} needs a covariance of shape ({dim}, {dim}), got {matrix.shape}")
-    if not (np.all(np.isfinite(centre)) and np.all(np.isfinite(matrix)) and np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0)):
+        raise TargetError(
+            f"a mean of shape {centre.shape} needs a covariance of shape ({dim}, {dim}), got {matrix.shape}"
+        )
+    if not (
+        np.all(np.isfinite(centre))
+        and np.all(np.isfinite(matrix))
+        and np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0)
+    ):
         raise TargetError("mean and covariance must be finite, and the covariance symmetric")
     try:
         root = np.linalg.cholesky(matrix)
@@ -105,8 +120,14 @@ def dense_gaussian(mean: ArrayLike, covariance: ArrayLike) -> Target:
         ints=np.zeros(1, dtype=np.int64),
         scratch_size=dim,
         view=((first - half, first + half), (second - half, second + half)),
-        truth=Truth(centre.copy(), matrix.copy(), tuple(normal_density(m, s) for m, s in zip(centre.tolist(), sd.tolist(), strict=True)), log_normaliser=0.0, draw=_draws(centre, matrix)),
-    )  # fmt: skip
+        truth=Truth(
+            centre.copy(),
+            matrix.copy(),
+            tuple(normal_density(m, s) for m, s in zip(centre.tolist(), sd.tolist(), strict=True)),
+            log_normaliser=0.0,
+            draw=_draws(centre, matrix),
+        ),
+    )
 
 
 def _draws(mean: Array, covariance: Array) -> Draw:

@@ -1,11 +1,13 @@
 """The machine that runs formulas: one cached target kernel for all of them.
 
-A formula in `x, y` is a postfix program: opcodes in `ints`, constants in `data` in the order in which they are pushed. The kernel runs it
-on dual numbers (value, d/dx, d/dy), so that the gradient comes with the value. Nothing is ever compiled from a user's text.
+A formula in `x, y` is a postfix program: opcodes in `ints`, constants in `data` in the order in which they are pushed.
+The kernel runs it on dual numbers (value, d/dx, d/dy), so that the gradient comes with the value. Nothing is ever
+compiled from a user's text.
 
-Where the machine meets a domain error (log of a negative number, 0/0), an overflow or an unmet constraint, the log density is -inf and
-the gradient 0. A log density of +inf (a pole) counts as a domain error. At kinks the derivative is 0 for `abs` at 0, that of the first of
-equal arguments for `min` and `max`, and 0 for each component that is not finite (sqrt at 0).
+Where the machine meets a domain error (log of a negative number, 0/0), an overflow or an unmet constraint, the log
+density is -inf and the gradient 0. A log density of +inf (a pole) counts as a domain error. At kinks the derivative is
+0 for `abs` at 0, that of the first of equal arguments for `min` and `max`, and 0 for each component that is not finite
+(sqrt at 0).
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ from engine.kernels import fast_kernel, target_kernel
 
 # Opcodes, grouped by what they do to the stack; the kernel relies on the order of the groups.
 CONST, X, Y = 0, 1, 2  # push
-NEGATE, SQUARE, POWER_INT, EXP, LOG, LOG1P, SQRT, SIN, COS, TAN, TANH, ABS, SIGMOID, SOFTPLUS, LGAMMA = range(3, 18)  # one operand
+NEGATE, SQUARE, POWER_INT, EXP, LOG, LOG1P, SQRT, SIN, COS, TAN, TANH, ABS, SIGMOID, SOFTPLUS, LGAMMA = range(
+    3, 18
+)  # one operand
 ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX, LOGADDEXP = range(18, 26)  # two operands
-LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(26, 30)  # two operands, no result: the program ends with -inf unless it holds
+LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(
+    26, 30
+)  # two operands, no result: the program ends with -inf unless it holds
 
 LARGEST_INT_POWER = 32
 
@@ -58,19 +64,21 @@ def assemble(code: list[tuple[int, float]]) -> Program:
 
 @fast_kernel
 def _digamma(x):  # type: ignore[no-untyped-def]
-    """Derivative of lgamma for x > 0: recurrence up to 8, then the asymptotic series (error below 1e-13)."""
+    """Derivative of lgamma for x > 0: recurrence up to 10, then the asymptotic series (error below 1e-14)."""
     value = 0.0
-    while x < 8.0:
+    while x < 10.0:
         value -= 1.0 / x
         x += 1.0
     r = 1.0 / (x * x)
-    series = r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0)))))
+    series = r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0 - r * (691.0 / 32760.0))))))
     return value + math.log(x) - 0.5 / x - series
 
 
 @target_kernel
 def formula_machine(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
-    """ints: number of opcodes, opcodes. data: constants. scratch: stack of (value, d/dx, d/dy), whose top lives in v, a, b."""
+    """ints: number of opcodes, opcodes. data: constants. scratch: stack of (value, d/dx, d/dy), whose top lives in v,
+    a, b.
+    """
     v, a, b = 0.0, 0.0, 0.0
     top, constant = 0, 0
     grad[0], grad[1] = 0.0, 0.0
@@ -166,7 +174,7 @@ def formula_machine(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyp
                 if a != 0.0 or b != 0.0:
                     by_exponent = v * math.log(u) if u > 0.0 else math.nan
                 a, b = by_base * c + by_exponent * a, by_base * d + by_exponent * b
-            elif op == MIN or op == MAX:
+            elif op <= MAX:  # MIN or MAX
                 if u == v or (u < v) == (op == MIN):
                     if u == u and v == v:
                         v, a, b = u, c, d

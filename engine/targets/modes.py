@@ -18,9 +18,12 @@ def _two_modes(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-de
     x = q[0]
     log_odds = data[2] - 2.0 * half * x  # of the left mode against the right one, here
     small = math.exp(-abs(log_odds))
-    large_share = 1.0 / (1.0 + small)
-    left = large_share if log_odds > 0.0 else 1.0 - large_share
-    value = data[0] - 0.5 * (x - half) * (x - half) + max(log_odds, 0.0) + math.log(1.0 + small)
+    if small < 1e-9:  # nearly always: to double precision log(1 + s) = s and 1 / (1 + s) = 1 - s
+        likely, extra = 1.0 - small, small
+    else:
+        likely, extra = 1.0 / (1.0 + small), math.log(1.0 + small)
+    left = likely if log_odds > 0.0 else 1.0 - likely
+    value = data[0] - 0.5 * (x - half) * (x - half) + max(log_odds, 0.0) + extra
     grad[0] = -x + half * (1.0 - 2.0 * left)
     for j in range(1, dim):
         value -= 0.5 * q[j] * q[j]
@@ -56,7 +59,13 @@ def two_modes(*, dimension: int = 2, separation: float = 6.0, weight: float = 0.
         data=np.array([math.log1p(-weight) - 0.5 * dimension * LOG_2PI, half, math.log(weight) - math.log1p(-weight)]),
         ints=np.zeros(1, dtype=np.int64),
         view=((-half - 3.5, half + 3.5), (-3.5, 3.5)),
-        truth=Truth(mean, covariance, (_mixture(half, weight), *[normal_density(0.0, 1.0)] * (dimension - 1)), log_normaliser=0.0, draw=draw),
+        truth=Truth(
+            mean,
+            covariance,
+            (_mixture(half, weight), *[normal_density(0.0, 1.0)] * (dimension - 1)),
+            log_normaliser=0.0,
+            draw=draw,
+        ),
         plane=two_modes(separation=separation, weight=weight) if dimension > 2 else None,
     )
 

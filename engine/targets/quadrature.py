@@ -1,11 +1,14 @@
 """The truth of any two-dimensional target by quadrature.
 
-1. *Search.* On grids that are dense near a centre and reach far out (x = centre + scale * sinh(u)), centre and scale follow the weighted median
-   and the interquartile range until they stay put. A density that does not fall off makes the scale grow without bound, or keeps mass
-   at the border: it does not integrate, and the direction is reported.
-2. *Integration.* Nested adaptive Gauss-Kronrod (7, 15) in u: rows along one coordinate inside columns along the other, so that jumps at the
-   border of a constraint, kinks and thin ridges are found by bisection.
-3. *Error.* Everything is computed twice, once with rows along x and once along y, from different initial panels. The difference is the error.
+1. *Search.* On grids that are dense near a centre and reach far out (x = centre + scale * sinh(u)), centre and scale
+   follow the weighted median and the interquartile range until they stay put. A density that does not fall off makes
+   the scale grow without bound, or keeps mass at the border: it does not integrate, and the direction is reported.
+   Local maxima of the first grid are climbed, so that panels can meet at narrow modes. (A spike narrower than the grid
+   that leaves no trace on it stays unseen, as for any quadrature.)
+2. *Integration.* Nested adaptive Gauss-Kronrod (7, 15) in u: rows along one coordinate inside columns along the other,
+   so that jumps at the border of a constraint, kinks and thin ridges are found by bisection.
+3. *Error.* Everything is computed twice, once with rows along x and once along y, from different initial panels. The
+   difference is the error.
 
 Source of the rule: Kronrod 1965; Piessens et al. 1983 (QUADPACK).
 """
@@ -15,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +30,52 @@ Array = NDArray[np.float64]
 View = tuple[tuple[float, float], tuple[float, float]]
 
 WANTED = 1e-6  # largest relative error of a truth; Truth.source promises it
-BUDGET = 20_000_000  # evaluations for one integral, about half a second
+BUDGET = 6_000_000  # evaluations for one integral, a fraction of a second
+ROW_BUDGET = 6_000  # evaluations for one row of it
 LARGEST_SCALE = 1e12  # a density spread wider than this counts as not integrable
+SMALLEST_SCALE = 1e-13  # and so does one that is more concentrated than numbers can tell
+CLIMBS = 16  # local maxima to climb from
 REACH = 80.0  # the search goes to scale * sinh(REACH), about 1e34 scales
 
-# Gauss-Kronrod on [-1, 1]: the nodes above 0 and their weights; a Gauss weight of 0 marks a node that only Kronrod uses.
-_HALF_NODES = [0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926, 0.741531185599394439863864773280788,
-               0.586087235467691130294144838258730, 0.405845151377397166906606412076961, 0.207784955007898467600689403773245]  # fmt: skip
-_HALF_KRONROD = [0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518, 0.140653259715525918745189590510238,
-                 0.169004726639267902826583426598550, 0.190350578064785409913256402421014, 0.204432940075298892414161999234649]  # fmt: skip
-_HALF_GAUSS = [0.0, 0.129484966168869693270611432679082, 0.0, 0.279705391489276667901467771423780, 0.0, 0.381830050505118944950369775488975, 0.0]
+# Gauss-Kronrod on [-1, 1]: the nodes above 0 and their weights; a Gauss weight of 0 marks a node that only Kronrod
+# uses.
+_HALF_NODES = [
+    0.991455371120812639206854697526329,
+    0.949107912342758524526189684047851,
+    0.864864423359769072789712788640926,
+    0.741531185599394439863864773280788,
+    0.586087235467691130294144838258730,
+    0.405845151377397166906606412076961,
+    0.207784955007898467600689403773245,
+]
+_HALF_KRONROD = [
+    0.022935322010529224963732008058970,
+    0.063092092629978553290700663189204,
+    0.104790010322250183839876322541518,
+    0.140653259715525918745189590510238,
+    0.169004726639267902826583426598550,
+    0.190350578064785409913256402421014,
+    0.204432940075298892414161999234649,
+]
+_HALF_GAUSS = [
+    0.0,
+    0.129484966168869693270611432679082,
+    0.0,
+    0.279705391489276667901467771423780,
+    0.0,
+    0.381830050505118944950369775488975,
+    0.0,
+]
 NODES = np.array([-x for x in _HALF_NODES] + [0.0] + _HALF_NODES[::-1])
 KRONROD = np.array([*_HALF_KRONROD, 0.209482141084727828012999174891714, *_HALF_KRONROD[::-1]])
 GAUSS = np.array([*_HALF_GAUSS, 0.417959183673469387755102040816327, *_HALF_GAUSS[::-1]])
 
-ROW_TOLERANCE, TOLERANCE = 1e-10, 1e-8  # of the Gauss rule; the Kronrod rule that is kept is better by orders of magnitude
+ROW_TOLERANCE, TOLERANCE = (
+    1e-10,
+    1e-8,
+)  # of the Gauss rule; the Kronrod rule that is kept is better by orders of magnitude
+ROW_MARGIN = 30.0  # how far above it the log density may rise before the row's scale is changed
+SCAN, RIDGES = 4, 8  # points per first panel of a row where thin ridges are looked for, and how many are followed
 DEEPEST = 48  # bisections of one panel
 
 
@@ -76,6 +109,8 @@ class Quadrature:
 class _Frame:
     """The region that holds the mass, in u: coordinate j is centre[j] + scale[j] * sinh(u).
 
+    low, high : (2,), its borders in u
+    modes : (n, 2), points in u where panels must meet, so that no narrow mode slips between nodes
     order : highest moment that the tails allow, 0 to 2
     """
 
@@ -83,8 +118,15 @@ class _Frame:
     scale: Array
     low: Array
     high: Array
+    modes: Array
     top: float
     order: int
+
+    def edges(self, axis: int, panels: int) -> Array:
+        """Borders of the first panels along `axis`."""
+        even = np.linspace(self.low[axis], self.high[axis], panels + 1)
+        extra = self.modes[:, axis]
+        return np.union1d(even, extra[(extra > even[0]) & (extra < even[-1])])
 
 
 class _Improper(Exception):
@@ -102,39 +144,45 @@ def quadrature_truth(target: Target, view: View | None = None) -> Quadrature:
         raise TargetError(f"quadrature works in 2 dimensions, {target.name} has {target.dim}")
     try:
         frame = _search(target, view)
-    except _Improper as error:
-        return Quadrature(target, None, str(error), False, math.inf, target.view)
+    except _Improper as refusal:
+        return Quadrature(target, None, str(refusal), False, math.inf, target.view)
     first, unresolved = _integrate(target, frame, axis=0, panels=16)
     second, also_unresolved = _integrate(target, frame, axis=1, panels=25)
-    scale = np.array([1.0, 1.0, 1.0, first[3] + 1.0, first[4] + 1.0, math.sqrt((first[3] + 1.0) * (first[4] + 1.0))])
-    kept = (1, 3, 6)[frame.order]
-    relative = np.abs(first - second)[:kept] / scale[:kept]
-    relative[0] = abs(math.expm1(second[0] - first[0])) if np.isfinite(first[0] - second[0]) else math.inf
-    error = float(np.max(relative)) + max(unresolved, also_unresolved)
+    spread = first[3:5] + 1.0
+    scale = np.array([1.0, *np.sqrt(spread), *spread, math.sqrt(spread[0] * spread[1])])
+    difference = (np.abs(first - second) / scale)[: (1, 3, 6)[frame.order]]
+    error = float(np.max(difference)) + max(unresolved, also_unresolved)
     shown = _view(target, frame)
     if not error < WANTED:  # also when it is NaN
-        reason = f"the exact answer is not known: the density is too rough for the quadrature (relative error about {error:.0e})"
+        rough = f"the density is too rough for the quadrature (relative error about {error:.0e})"
+        reason = f"the exact answer is not known: {rough}"
         return Quadrature(target, None, reason, True, error, shown)
     log_z, mean, covariance = _moments(frame, first)
-    truth = Truth(mean, covariance, (_marginal(target, frame, 0, log_z), _marginal(target, frame, 1, log_z)), "quadrature", log_z)
+    truth = Truth(
+        mean, covariance, (_marginal(target, frame, 0, log_z), _marginal(target, frame, 1, log_z)), "quadrature", log_z
+    )
     return Quadrature(target, truth, "", True, error, shown)
 
 
 def _search(target: Target, view: View | None) -> _Frame:
-    """Centre, scale and extent of the mass. Raises _Improper."""
+    """Where the mass is. Raises _Improper."""
     centre, scale = np.zeros(2), np.ones(2)
     if view is not None:
         centre = np.array([0.5 * (low + high) for low, high in view])
         scale = np.array([(high - low) / 6.0 for low, high in view])
     u = np.linspace(-12.0, 12.0, 321)
+    modes: Array | None = None
     for attempt in range(60):
-        weights, top = _weights(target, centre, scale, u, 0)
-        if top == -math.inf:
+        log_density = _grid(target, centre, scale, u)
+        if not np.isfinite(log_density).any():
             if attempt >= 12:
                 raise _Improper("the density is 0, or has no value, at every point tried")
             # nothing met yet: other scales, and nodes that are no round numbers
             scale = np.full(2, 10.0 ** ((attempt + 1) // 2 * (-1) ** attempt) * 1.0437)
             continue
+        if modes is None:
+            modes = _climb(target, centre, scale, u, log_density)
+        weights = _weights(log_density, u, 0)
         settled = True
         for j in (0, 1):
             quarter, middle, rest = np.interp([0.25, 0.5, 0.75], *_cumulative(weights, j, u))
@@ -144,57 +192,104 @@ def _search(target: Target, view: View | None) -> _Frame:
             settled &= abs(new_centre - centre[j]) < 0.5 * new_scale and 0.6 < new_scale / scale[j] < 1.6
             centre[j], scale[j] = new_centre, new_scale
             if new_scale > LARGEST_SCALE or abs(new_centre) > LARGEST_SCALE:
-                raise _Improper(_does_not_integrate(target, j, ""))
+                raise _Improper(
+                    _does_not_fall(target, j, np.sign(new_centre) if abs(new_centre) > 0.5 * new_scale else 0)
+                )
+            if new_scale < SMALLEST_SCALE * max(abs(new_centre), 1.0):
+                place = f"{target.labels[j]} = {round(new_centre, 9) + 0.0:g}"
+                raise _Improper(f"this is no probability density: it grows too fast near {place} to integrate")
         if settled:
             break
-    return _extent(target, centre, scale)
+    return _extent(target, centre, scale, np.empty((0, 2)) if modes is None else modes)
 
 
-def _extent(target: Target, centre: Array, scale: Array) -> _Frame:
-    # dense in the middle, coarse far out
+def _climb(target: Target, centre: Array, scale: Array, u: Array, log_density: Array) -> Array:
+    """The points (n, 2) that a pattern search reaches from the highest local maxima of the grid, those that matter."""
+    padded = np.pad(np.where(np.isfinite(log_density), log_density, -np.inf), 1, constant_values=-np.inf)
+    n = len(u)
+    around = np.max([padded[i : i + n, j : j + n] for i in range(3) for j in range(3) if (i, j) != (1, 1)], axis=0)
+    rows, columns = np.nonzero(np.isfinite(log_density) & (log_density > around))
+    steps = np.abs(np.cosh(u)) * (u[1] - u[0])
+    # a narrow mode may lie half a cell away, far above the node: rank by a quadratic guess of its height
+    optimistic = []
+    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
+        if len(rows) <= CLIMBS:
+            optimistic.append(0.0)
+            continue
+        point = centre + scale * np.sinh([u[i], u[j]])
+        gradient = target.log_density_and_gradient(point)[1]
+        optimistic.append(log_density[i, j] + 0.25 * float(np.abs(gradient) @ (scale * [steps[i], steps[j]])))
+    directions = np.array([(a, b) for a in (-1.0, 0.0, 1.0) for b in (-1.0, 0.0, 1.0) if (a, b) != (0.0, 0.0)])
+    found: list[tuple[float, Array]] = []
+    for index in np.argsort(optimistic)[::-1][:CLIMBS]:
+        i, j = int(rows[index]), int(columns[index])
+        point, height = centre + scale * np.sinh([u[i], u[j]]), float(log_density[i, j])
+        step = 0.5 * scale * [steps[i], steps[j]]
+        for _ in range(120):
+            heights = target.log_density_many(point + directions * step)
+            best = int(np.argmax(np.where(np.isfinite(heights), heights, -np.inf)))
+            if heights[best] > height:
+                point, height = point + directions[best] * step, float(heights[best])
+            else:
+                step = 0.5 * step
+                if np.all(step <= 1e-9 * (np.abs(point) + scale)):
+                    break
+        found.append((height, point))
+    highest = max((height for height, _ in found), default=0.0)
+    return np.array([point for height, point in found if height > highest - 40.0]).reshape(-1, 2)
+
+
+def _extent(target: Target, centre: Array, scale: Array, modes: Array) -> _Frame:
+    """The box, in u, outside which less than 1e-12 of the mass and of the highest existing moment lies. Raises
+    _Improper.
+    """
     half = np.linspace(0.0, 1.0, 161)[1:]
-    half = half + (REACH - 1.0) * half**4
+    half = 2.0 * half + (REACH - 2.0) * half**3  # dense in the middle, coarse far out
     u = np.concatenate([-half[::-1], [0.0], half])
+    log_density = _grid(target, centre, scale, u)
+    if not np.isfinite(log_density).any():
+        raise _Improper("the density is 0, or has no value, at every point tried")
+    places = np.arcsinh((modes - centre) / scale)
+    top = float(log_density[np.isfinite(log_density)].max())
     for order in (2, 1, 0):
-        weights, top = _weights(target, centre, scale, u, order)
+        weights = _weights(log_density, u, order)
         low, high = np.empty(2), np.empty(2)
         for j in (0, 1):
-            cumulative, at = _cumulative(weights, j, u)
-            low_mass, high_mass = cumulative[2], 1.0 - cumulative[-3]
-            if max(low_mass, high_mass) > 1e-9:
+            cumulative, edges = _cumulative(weights, j, u)
+            below, above = cumulative[2] > 1e-9, 1.0 - cumulative[-3] > 1e-9
+            if below or above:
                 if order > 0:
                     break
-                raise _Improper(_does_not_integrate(target, j, "−" if low_mass > 1e-9 and high_mass < 1e-9 else "" if low_mass > 1e-9 else "+"))
+                raise _Improper(_does_not_fall(target, j, int(above) - int(below)))
             first = int(np.searchsorted(cumulative, 1e-13))
-            last = int(np.searchsorted(-cumulative[::-1], -(1.0 - 1e-13)))
-            low[j] = min(at[max(first - 3, 0)], -1.0)
-            high[j] = max(at[::-1][max(last - 3, 0)], 1.0)
+            last = int(np.searchsorted(cumulative, 1.0 - 1e-13))
+            low[j] = min(edges[max(first - 3, 0)], -1.0, *(places[:, j] - 1.0))
+            high[j] = max(edges[min(last + 3, len(u) - 1)], 1.0, *(places[:, j] + 1.0))
         else:
-            return _Frame(centre, scale, low, high, top, order)
+            return _Frame(centre, scale, low, high, places, top, order)
     raise AssertionError("unreachable")
 
 
-def _does_not_integrate(target: Target, axis: int, sign: str) -> str:
-    label = target.labels[axis]
-    where = f"{label} → {sign or '±'}∞"
-    return f"this density does not integrate: it does not fall off (fast enough) towards {where}, so it is no probability density"
+def _does_not_fall(target: Target, axis: int, sign: float) -> str:
+    where = f"{target.labels[axis]} → {'+' if sign > 0 else '−' if sign < 0 else '±'}∞"
+    return f"this is no probability density: it does not fall off fast enough towards {where} to integrate"
 
 
-def _weights(target: Target, centre: Array, scale: Array, u: Array, order: int) -> tuple[Array, float]:
-    """Share (nx, ny) of each grid cell in the mass weighted by distance**order, and the largest log density met."""
-    with np.errstate(over="ignore", invalid="ignore"):
+def _grid(target: Target, centre: Array, scale: Array, u: Array) -> Array:
+    """Log density (nx, ny) at centre + scale * sinh(u)."""
+    t = np.sinh(u)
+    return target.density_grid(centre[0] + scale[0] * t, centre[1] + scale[1] * t).T
+
+
+def _weights(log_density: Array, u: Array, order: int) -> Array:
+    """Share (nx, ny) of each grid cell in the mass weighted by distance**order."""
+    log_cell = np.log(np.cosh(u)) + np.log(np.gradient(u))
+    log_weight = np.where(np.isfinite(log_density), log_density, -np.inf) + log_cell[:, None] + log_cell
+    if order:
         t = np.sinh(u)
-        log_density = target.density_grid(centre[0] + scale[0] * t, centre[1] + scale[1] * t).T
-        usable = np.isfinite(log_density)
-        if not usable.any():
-            return np.zeros_like(log_density), -math.inf
-        top = float(log_density[usable].max())
-        log_cell = np.log(np.cosh(u)) + np.log(np.gradient(u))
-        log_weight = np.where(usable, log_density + log_cell[:, None] + log_cell, -np.inf)
-        if order:
-            log_weight += 0.5 * order * np.log1p(t[:, None] ** 2 + t**2)
-        weights = np.exp(log_weight - log_weight.max())
-    return weights / weights.sum(), top
+        log_weight += 0.5 * order * np.log1p(t[:, None] ** 2 + t**2)
+    weights = np.exp(log_weight - log_weight.max())
+    return np.asarray(weights / weights.sum())
 
 
 def _cumulative(weights: Array, axis: int, u: Array) -> tuple[Array, Array]:
@@ -204,21 +299,31 @@ def _cumulative(weights: Array, axis: int, u: Array) -> tuple[Array, Array]:
 
 
 def _integrate(target: Target, frame: _Frame, *, axis: int, panels: int) -> tuple[Array, float]:
-    """(log integral, mean x, mean y, var x, var y, covariance) in the frame's units, columns along `axis`; and the share not resolved."""
-    spent = np.zeros(2, dtype=np.int64)
-    with np.errstate(all="ignore"):
-        total, unresolved = _plane(
-            target.address, target.data, *target.buffers(), frame.centre, frame.scale, frame.low, frame.high, frame.top, axis, panels, frame.order, BUDGET, spent
-        )  # fmt: skip
-        if not (np.isfinite(total[0]) and total[0] > 0.0):
-            return np.full(6, math.nan), math.inf
-        mass, inner, inner_square, outer, outer_square, product = total
-        along, across = outer / mass, inner / mass
-        spread, spread_across = outer_square / mass - along**2, inner_square / mass - across**2
-        both = [along, across], [spread, spread_across]
-        (mean_x, mean_y), (var_x, var_y) = both if axis == 0 else (both[0][::-1], both[1][::-1])
-        result = np.array([math.log(mass), mean_x, mean_y, var_x, var_y, product / mass - along * across])
-    return result, unresolved / mass
+    """(log integral, mean x, mean y, var x, var y, covariance) in the frame's units, columns along `axis`; and the
+    share not resolved.
+    """
+    total, unresolved = _plane(
+        target.address,
+        target.data,
+        *target.buffers(),
+        frame.centre,
+        frame.scale,
+        frame.top,
+        axis,
+        frame.edges(axis, panels),
+        frame.edges(1 - axis, panels),
+        frame.order,
+        BUDGET,
+    )
+    mass = float(total[0])
+    if not (0.0 < mass < math.inf):
+        return np.full(6, math.nan), math.inf
+    across, across_square, along, along_square, product = total[1:] / mass
+    mean = np.array([along, across])
+    variance = np.array([along_square, across_square]) - mean**2
+    if axis == 1:
+        mean, variance = mean[::-1], variance[::-1]
+    return np.array([math.log(mass), *mean, *variance, product - along * across]), unresolved
 
 
 def _moments(frame: _Frame, values: Array) -> tuple[float, Array, Array]:
@@ -231,19 +336,30 @@ def _moments(frame: _Frame, values: Array) -> tuple[float, Array, Array]:
 
 
 def _marginal(target: Target, frame: _Frame, axis: int, log_z: float) -> Density:
-    shift = frame.top + math.log(frame.scale[1 - axis]) - log_z
+    factor = math.exp(frame.top + math.log(frame.scale[1 - axis]) - log_z)
 
     def density(x: Array) -> Array:
         at = np.asarray(x, dtype=np.float64)
-        rows = _marginal_rows(target, frame, axis, at.ravel())
-        return np.asarray(rows * math.exp(shift)).reshape(at.shape)
+        return np.asarray(factor * _rows_at(target, frame, axis, at.ravel())).reshape(at.shape)
 
     return density
 
 
-def _marginal_rows(target: Target, frame: _Frame, axis: int, at: Array) -> Array:
+def _rows_at(target: Target, frame: _Frame, axis: int, at: Array) -> Array:
+    """Integral over the other coordinate at each of `at` (n,), in the frame's units."""
     out = np.empty(at.size)
-    _rows(target.address, target.data, *target.buffers(), frame.centre, frame.scale, frame.low, frame.high, frame.top, axis, np.ascontiguousarray(at), out)
+    _rows(
+        target.address,
+        target.data,
+        *target.buffers(),
+        frame.centre,
+        frame.scale,
+        frame.top,
+        axis,
+        frame.edges(1 - axis, 24),
+        np.ascontiguousarray(at),
+        out,
+    )
     return out
 
 
@@ -251,195 +367,351 @@ def _view(target: Target, frame: _Frame) -> View:
     """The middle 96 percent of each marginal, widened to 3.5 sd of a Gaussian, but not beyond the support."""
     sides = []
     for j in (0, 1):
-        u = np.linspace(frame.low[j], frame.high[j], 401)
+        u = np.linspace(frame.low[j], frame.high[j], 201)
         x = frame.centre[j] + frame.scale[j] * np.sinh(u)
-        mass = _marginal_rows(target, frame, j, x) * np.cosh(u)
+        mass = _rows_at(target, frame, j, x) * np.cosh(u)
         mass = np.where(np.isfinite(mass), mass, 0.0)
         if not mass.sum() > 0.0:
             return target.view
-        low, high = np.interp([0.02, 0.98], np.cumsum(mass) / mass.sum(), x)
+        low, high = np.interp([0.02, 0.98], (np.cumsum(mass) - 0.5 * mass) / mass.sum(), x)
         inside = x[mass > 0.0]
         middle, half = 0.5 * (low + high), 1.7 * 0.5 * (high - low)
         margin = 0.05 * (min(middle + half, inside[-1]) - max(middle - half, inside[0]))
-        sides.append((max(middle - half, inside[0] - margin), min(middle + half, inside[-1] + margin)))
-    return (float(sides[0][0]), float(sides[0][1])), (float(sides[1][0]), float(sides[1][1]))
+        sides.append((float(max(middle - half, inside[0] - margin)), float(min(middle + half, inside[-1] + margin))))
+    return sides[0], sides[1]
+
+
+# The panels of rows and columns leave (mass, size of the moments, error of the mass, error of the moments) behind
+# their integrals; an error is the difference of the Gauss and the Kronrod rule. Mass and moments are judged apart: a
+# heavy tail must not excuse an error in the middle. A panel's two ends are looked at too: the border of the support
+# may lie between an end and the first node, where both rules miss it.
 
 
 @kernel
-def _row(address, data, ints, scratch, q, grad, axis, centre, scale, low, high, top, order, panels, values, stack, sums, out, spent):  # type: ignore[no-untyped-def]
-    """Integrate over the coordinate `1 - axis` at q[axis]: out[k] = integral of exp(log density - top) t**k dt, t = (coordinate - centre) / scale.
+def _row_panel(address, data, ints, scratch, q, grad, other, centre, scale, order, start, length, shift, sums):  # type: ignore[no-untyped-def]
+    """One panel of a row: sums = (integrals of exp(log density - shift) t**k dt for k = 0, 1, 2; two sizes; two
+    errors).
 
-    values : (panels, 15), sums : (panels, 4), stack : (DEEPEST + 2, 2) work space. Adds the evaluations to spent[0], and 1 to spent[1] for
-    each panel that stays unresolved. Exponentials are taken relative to the row's own largest value, so that a ridge
-    that passes between the first nodes is still felt.
+    Returns the largest log density met. NaN and +inf count as density 0: no chain can visit such a point.
     """
-    other = 1 - axis
-    begin, width = low[other], (high[other] - low[other]) / panels
-    shift = -np.inf
-    for panel in range(panels):
-        for i in range(15):
-            t = math.sinh(begin + (panel + 0.5 + 0.5 * NODES[i]) * width)
-            q[other] = centre[other] + scale[other] * t
-            value = log_density_at(address, q, grad, data, ints, scratch)
-            if not value < np.inf:  # NaN, or +inf: a point that no chain can visit
-                value = -np.inf
-            values[panel, i] = value
-            shift = max(shift, value)
-    spent[0] += 15 * panels
-    out[:] = 0.0
-    if shift == -np.inf:
-        return
-    higher = shift
-    for _ in range(20):
-        shift = higher
-        out[:] = 0.0
-        size = 0.0
-        for panel in range(panels):
-            k0, k1, k2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for i in range(15):
-                u = begin + (panel + 0.5 + 0.5 * NODES[i]) * width
-                t = math.sinh(u)
-                f = math.exp(values[panel, i] - shift) * math.cosh(u)
-                k0 += KRONROD[i] * f
-                k1 += KRONROD[i] * f * t
-                k2 += KRONROD[i] * f * t * t
-                g0 += GAUSS[i] * f
-                g1 += GAUSS[i] * f * t
-                g2 += GAUSS[i] * f * t * t
-            sums[panel, 0], sums[panel, 1], sums[panel, 2] = 0.5 * width * k0, 0.5 * width * k1, 0.5 * width * k2
-            error = abs(k0 - g0)
-            if order > 0:
-                error += abs(k1 - g1)
-            weight = k0
-            if order > 1:
-                error += abs(k2 - g2)
-                weight += k2
-            sums[panel, 3] = 0.5 * width * error
-            size += 0.5 * width * weight
-        for panel in range(panels):
-            if sums[panel, 3] <= ROW_TOLERANCE * size:
-                for k in range(3):
-                    out[k] += sums[panel, k]
-                continue
-            stack[0, 0], stack[0, 1] = begin + panel * width, width
-            depth = 1
-            while depth > 0:
-                depth -= 1
-                start, length = stack[depth, 0], stack[depth, 1]
-                k0, k1, k2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-                for i in range(15):
-                    u = start + (0.5 + 0.5 * NODES[i]) * length
-                    t = math.sinh(u)
-                    q[other] = centre[other] + scale[other] * t
-                    value = log_density_at(address, q, grad, data, ints, scratch)
-                    if not value < np.inf:
-                        value = -np.inf
-                    higher = max(higher, value)
-                    f = math.exp(value - shift) * math.cosh(u)
-                    k0 += KRONROD[i] * f
-                    k1 += KRONROD[i] * f * t
-                    k2 += KRONROD[i] * f * t * t
-                    g0 += GAUSS[i] * f
-                    g1 += GAUSS[i] * f * t
-                    g2 += GAUSS[i] * f * t * t
-                spent[0] += 15
-                if higher > shift + 30.0:
-                    break
-                error = abs(k0 - g0)
-                if order > 0:
-                    error += abs(k1 - g1)
-                if order > 1:
-                    error += abs(k2 - g2)
-                half = 0.5 * length
-                if half * error > ROW_TOLERANCE * size:
-                    if depth + 2 <= stack.shape[0] and half > 1e-13 * (1.0 + abs(start)):
-                        stack[depth, 0], stack[depth, 1] = start + half, half
-                        stack[depth + 1, 0], stack[depth + 1, 1] = start, half
-                        depth += 2
-                        continue
-                    spent[1] += 1
-                out[0] += half * k0
-                out[1] += half * k1
-                out[2] += half * k2
-            if higher > shift + 30.0:
+    k0, k1, k2, g0, g1, g2, distance, highest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -np.inf
+    border, border_moment = 0.0, 0.0
+    end, end_moment, last, last_moment = 0.0, 0.0, 0.0, 0.0
+    for i in range(17):
+        fraction = 0.0 if i == 0 else 1.0 if i == 16 else 0.5 + 0.5 * NODES[i - 1]
+        e = math.exp(start + fraction * length)
+        t, jacobian = 0.5 * (e - 1.0 / e), 0.5 * (e + 1.0 / e)
+        q[other] = centre[other] + scale[other] * t
+        value = log_density_at(address, q, grad, data, ints, scratch)
+        f = 0.0
+        if value < np.inf:
+            highest = max(highest, value)
+            f = math.exp(value - shift) * jacobian
+        f1, f2 = f * t, f * t * t
+        if i == 1 or i == 16:
+            end, end_moment = f, f2
+            if (last > 0.0) != (end > 0.0):
+                border += last + end
+                border_moment += last_moment + end_moment
+        last, last_moment = f, f2
+        if 0 < i < 16:
+            kronrod, gauss = KRONROD[i - 1], GAUSS[i - 1]
+            k0 += kronrod * f
+            k1 += kronrod * f1
+            k2 += kronrod * f2
+            g0 += gauss * f
+            g1 += gauss * f1
+            g2 += gauss * f2
+            distance += kronrod * abs(f1)
+    size, error = k0, 0.0
+    if order > 0:
+        size += distance
+        error += abs(k1 - g1)
+    if order > 1:
+        size += k2
+        error += abs(k2 - g2) + border_moment
+    half = 0.5 * length
+    sums[0], sums[1], sums[2] = half * k0, half * k1, half * k2
+    sums[3], sums[4], sums[5], sums[6] = half * k0, half * size, half * (abs(k0 - g0) + border), half * error
+    return highest
+
+
+@kernel
+def _work(edges):  # type: ignore[no-untyped-def]
+    """Work space of `_row`: scan, panel borders, first panels, open panels."""
+    most = edges.size + RIDGES * 32
+    return np.empty(SCAN * (edges.size - 1) + 2), np.empty(most), np.empty((most, 7)), np.empty((DEEPEST + 2, 2))
+
+
+@kernel
+def _row_value(address, data, ints, scratch, q, grad, other, centre, scale, u):  # type: ignore[no-untyped-def]
+    q[other] = centre[other] + scale[other] * math.sinh(u)
+    value = log_density_at(address, q, grad, data, ints, scratch)
+    return value if value < np.inf else -np.inf
+
+
+@kernel
+def _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edges, scan, fine):  # type: ignore[no-untyped-def]
+    """Borders of the first panels of one row, in fine[:count]: `edges`, and more of them around every ridge too thin
+    for those.
+
+    scan : (SCAN * panels + 2,) work space. Returns (count, evaluations spent). A ridge is thin where the log density
+        bends by more than 2 between
+    neighbours of the scan. Its top is climbed until the step is as narrow as the ridge.
+    """
+    panels = edges.size - 1
+    n = SCAN * panels
+    scan[0], scan[n + 1] = -np.inf, -np.inf
+    for i in range(n):
+        at = edges[i // SCAN] + (i % SCAN + 0.5) / SCAN * (edges[i // SCAN + 1] - edges[i // SCAN])
+        scan[i + 1] = _row_value(address, data, ints, scratch, q, grad, other, centre, scale, at)
+    spent, count, ridges = n, panels + 1, 0
+    fine[:count] = edges
+    highest = scan.max()
+    for i in range(1, n + 1):
+        value, before, after = scan[i], scan[i - 1], scan[i + 1]
+        if not (value > before and value >= after and 2.0 * value - before - after > 2.0) or ridges == RIDGES:
+            continue
+        panel = (i - 1) // SCAN
+        step = 0.5 * (edges[panel + 1] - edges[panel]) / SCAN
+        at = edges[panel] + ((i - 1) % SCAN + 0.5) * 2.0 * step
+        for _ in range(200):
+            left = _row_value(address, data, ints, scratch, q, grad, other, centre, scale, at - step)
+            right = _row_value(address, data, ints, scratch, q, grad, other, centre, scale, at + step)
+            spent += 2
+            if left > value and left >= right:
+                at, value = at - step, left
+            elif right > value:
+                at, value = at + step, right
+            elif 2.0 * value - left - right < 1.0 or step < 1e-14 * (1.0 + abs(at)):
                 break
-        if higher <= shift + 30.0:
-            break
+            else:
+                step *= 0.5
+        highest = max(highest, value)
+        if value < highest - 60.0:
+            continue
+        ridges += 1
+        fine[count] = at
+        count += 1
+        distance = 4.0 * step
+        while distance < 1.0 and count + 2 <= fine.size:
+            fine[count], fine[count + 1] = max(at - distance, edges[0]), min(at + distance, edges[panels])
+            count += 2
+            distance *= 8.0
+    fine[:count].sort()
+    return count, spent
+
+
+@kernel
+def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, out):  # type: ignore[no-untyped-def]
+    """Integrate over the coordinate `1 - axis` at q[axis]: out[k] = integral of exp(log density - top) t**k dt, t =
+    (coordinate - centre) / scale.
+
+    Returns the evaluations spent. Exponentials are taken relative to the largest value met on the row, so that nothing
+    underflows.
+    """
+    scan, fine, first, stack = work
+    other = 1 - axis
+    count, spent = _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edges, scan, fine)
+    panels = count - 1
+    part = first[panels]
+    limit = spent + ROW_BUDGET
+    higher, shift, mass, moments = -1e300, -np.inf, 0.0, 0.0
+    while higher > shift + ROW_MARGIN:  # until the scale is that of the row
+        shift, mass, moments = higher, 0.0, 0.0
+        for panel in range(panels):
+            length = fine[panel + 1] - fine[panel]
+            highest = _row_panel(
+                address,
+                data,
+                ints,
+                scratch,
+                q,
+                grad,
+                other,
+                centre,
+                scale,
+                order,
+                fine[panel],
+                length,
+                shift,
+                first[panel],
+            )
+            higher = max(higher, highest)
+            mass += first[panel, 3]
+            moments += first[panel, 4]
+        spent += 17 * panels
+    out[:] = 0.0
+    for panel in range(panels):
+        if first[panel, 5] <= ROW_TOLERANCE * mass and first[panel, 6] <= ROW_TOLERANCE * moments:
+            for k in range(3):
+                out[k] += first[panel, k]
+            continue
+        stack[0, 0], stack[0, 1] = fine[panel], fine[panel + 1] - fine[panel]
+        depth = 1
+        while depth > 0:
+            start, length = stack[depth - 1, 0], stack[depth - 1, 1]
+            half = 0.5 * length
+            higher = _row_panel(
+                address, data, ints, scratch, q, grad, other, centre, scale, order, start, length, shift, part
+            )
+            spent += 17
+            if higher > shift + ROW_MARGIN:
+                # a ridge far above all before: see everything relative to it and look at this panel again
+                factor = math.exp(shift - higher)
+                shift = higher
+                first *= factor
+                out *= factor
+                mass *= factor
+                moments *= factor
+                continue
+            depth -= 1
+            mass, moments = max(mass, part[3]), max(moments, part[4])
+            good = part[5] <= ROW_TOLERANCE * mass and part[6] <= ROW_TOLERANCE * moments
+            if good or depth + 2 > stack.shape[0] or half < 1e-13 * (1.0 + abs(start)) or spent >= limit:
+                for k in range(3):
+                    out[k] += part[k]
+            else:
+                stack[depth, 0], stack[depth, 1] = start + half, half
+                stack[depth + 1, 0], stack[depth + 1, 1] = start, half
+                depth += 2
     factor = math.exp(shift - top)
     for k in range(3):
         out[k] *= factor
+    return spent
 
 
 @kernel
-def _panel(address, data, ints, scratch, q, grad, axis, centre, scale, low, high, top, order, panels, values, stack, sums, row, spent, start, length, kronrod):  # type: ignore[no-untyped-def]  # fmt: skip
-    """One panel of columns: fills kronrod (6,), returns the error of the Gauss rule."""
-    gauss = np.zeros(6)
-    column = np.zeros(6)
-    kronrod[:] = 0.0
-    for i in range(15):
-        u = start + (0.5 + 0.5 * NODES[i]) * length
-        t = math.sinh(u)
+def _column_panel(
+    address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, row, start, length, sums
+):  # type: ignore[no-untyped-def]
+    """One panel of columns: sums = (integrals of 1, s, s**2, t, t**2, s*t; two sizes; two errors). Returns the
+    evaluations spent.
+    """
+    spent = 0
+    kronrod, gauss, term = np.zeros(6), np.zeros(6), np.zeros(6)
+    distance, border, border_moment, last, last_moment = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(17):
+        fraction = 0.0 if i == 0 else 1.0 if i == 16 else 0.5 + 0.5 * NODES[i - 1]
+        e = math.exp(start + fraction * length)
+        t, jacobian = 0.5 * (e - 1.0 / e), 0.5 * (e + 1.0 / e)
         q[axis] = centre[axis] + scale[axis] * t
-        _row(address, data, ints, scratch, q, grad, axis, centre, scale, low, high, top, order, panels, values, stack, sums, row, spent)
-        jacobian = math.cosh(u)
-        column[0], column[1], column[2] = row[0], row[1], row[2]
-        column[3], column[4], column[5] = t * row[0], t * t * row[0], t * row[1]
-        for k in range(6):
-            kronrod[k] += 0.5 * length * KRONROD[i] * jacobian * column[k]
-            gauss[k] += 0.5 * length * GAUSS[i] * jacobian * column[k]
-    error = abs(kronrod[0] - gauss[0])
+        spent += _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, row)
+        end, end_moment = jacobian * row[0], jacobian * (t * t * row[0] + row[2])
+        if (i == 1 or i == 16) and (last > 0.0) != (end > 0.0):
+            border += last + end
+            border_moment += last_moment + end_moment
+        last, last_moment = end, end_moment
+        if 0 < i < 16:
+            term[0], term[1], term[2] = row[0], row[1], row[2]
+            term[3], term[4], term[5] = t * row[0], t * t * row[0], t * row[1]
+            for k in range(6):
+                kronrod[k] += KRONROD[i - 1] * jacobian * term[k]
+                gauss[k] += GAUSS[i - 1] * jacobian * term[k]
+            distance += KRONROD[i - 1] * jacobian * (abs(t) * row[0] + abs(row[1]))
+    size, error = kronrod[0], 0.0
     if order > 0:
+        size += distance
         error += abs(kronrod[1] - gauss[1]) + abs(kronrod[3] - gauss[3])
     if order > 1:
-        error += abs(kronrod[2] - gauss[2]) + abs(kronrod[4] - gauss[4]) + abs(kronrod[5] - gauss[5])
-    return error
+        size += kronrod[2] + kronrod[4]
+        error += abs(kronrod[2] - gauss[2]) + abs(kronrod[4] - gauss[4]) + abs(kronrod[5] - gauss[5]) + border_moment
+    half = 0.5 * length
+    for k in range(6):
+        sums[k] = half * kronrod[k]
+    sums[6], sums[7], sums[8], sums[9] = (
+        half * kronrod[0],
+        half * size,
+        half * (abs(kronrod[0] - gauss[0]) + border),
+        half * error,
+    )
+    return spent
 
 
 @kernel
-def _plane(address, data, ints, scratch, centre, scale, low, high, top, axis, panels, order, budget, spent):  # type: ignore[no-untyped-def]
-    """Integrate over the plane. Returns the integrals of (1, s, s**2, t, t**2, s*t), t along `axis` and s across, and the error left over."""
+def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edges, order, budget):  # type: ignore[no-untyped-def]
+    """Integrate over the plane. Returns the integrals of (1, s, s**2, t, t**2, s*t), t along `axis` and s across, and
+    the relative error left over.
+
+    columns, edges : borders of the first panels along `axis` and across
+    """
     q, grad, row = np.zeros(2), np.zeros(2), np.zeros(3)
-    values, sums, stack = np.empty((panels, 15)), np.empty((panels, 4)), np.empty((DEEPEST + 2, 2))
-    columns = np.empty((DEEPEST + 2, 2))
-    parts, errors, total, part = np.empty((panels, 6)), np.empty(panels), np.zeros(6), np.zeros(6)
-    begin, width = low[axis], (high[axis] - low[axis]) / panels
-    size = 0.0
+    work = _work(edges)
+    open_columns = np.empty((DEEPEST + 2, 2))
+    panels = columns.size - 1
+    parts, part, total = np.empty((panels, 10)), np.empty(10), np.zeros(6)
+    spent, mass, moments, left = 0, 0.0, 0.0, 0.0
     for panel in range(panels):
-        errors[panel] = _panel(address, data, ints, scratch, q, grad, axis, centre, scale, low, high, top, order, panels, values, stack, sums, row, spent, begin + panel * width, width, parts[panel])  # fmt: skip
-        size += parts[panel, 0]
-        if order > 1:
-            size += parts[panel, 2] + parts[panel, 4]
-    left = 0.0
+        length = columns[panel + 1] - columns[panel]
+        spent += _column_panel(
+            address,
+            data,
+            ints,
+            scratch,
+            q,
+            grad,
+            axis,
+            centre,
+            scale,
+            top,
+            order,
+            edges,
+            work,
+            row,
+            columns[panel],
+            length,
+            parts[panel],
+        )
+        mass += parts[panel, 6]
+        moments += parts[panel, 7]
     for panel in range(panels):
-        if errors[panel] <= TOLERANCE * size:
-            total += parts[panel]
+        if parts[panel, 8] <= TOLERANCE * mass and parts[panel, 9] <= TOLERANCE * moments:
+            total += parts[panel, :6]
             continue
-        columns[0, 0], columns[0, 1] = begin + panel * width, width
+        open_columns[0, 0], open_columns[0, 1] = columns[panel], columns[panel + 1] - columns[panel]
         depth = 1
         while depth > 0:
             depth -= 1
-            start, length = columns[depth, 0], columns[depth, 1]
-            error = _panel(address, data, ints, scratch, q, grad, axis, centre, scale, low, high, top, order, panels, values, stack, sums, row, spent, start, length, part)  # fmt: skip
+            start, length = open_columns[depth, 0], open_columns[depth, 1]
             half = 0.5 * length
-            if error > TOLERANCE * size:
-                if depth + 2 <= columns.shape[0] and half > 1e-12 * (1.0 + abs(start)) and spent[0] < budget:
-                    columns[depth, 0], columns[depth, 1] = start + half, half
-                    columns[depth + 1, 0], columns[depth + 1, 1] = start, half
-                    depth += 2
-                    continue
-                left += error
-            total += part
+            spent += _column_panel(
+                address,
+                data,
+                ints,
+                scratch,
+                q,
+                grad,
+                axis,
+                centre,
+                scale,
+                top,
+                order,
+                edges,
+                work,
+                row,
+                start,
+                length,
+                part,
+            )
+            mass, moments = max(mass, part[6]), max(moments, part[7])
+            good = part[8] <= TOLERANCE * mass and part[9] <= TOLERANCE * moments
+            if good or depth + 2 > open_columns.shape[0] or half < 1e-12 * (1.0 + abs(start)) or spent >= budget:
+                total += part[:6]
+                if not good:
+                    left += part[8] / mass + part[9] / max(moments, 1e-300)
+            else:
+                open_columns[depth, 0], open_columns[depth, 1] = start + half, half
+                open_columns[depth + 1, 0], open_columns[depth + 1, 1] = start, half
+                depth += 2
     return total, left
 
 
 @kernel
-def _rows(address, data, ints, scratch, centre, scale, low, high, top, axis, at, out):  # type: ignore[no-untyped-def]
+def _rows(address, data, ints, scratch, centre, scale, top, axis, edges, at, out):  # type: ignore[no-untyped-def]
     """out[i] = integral over the other coordinate at at[i]."""
-    panels = 24
     q, grad, row = np.zeros(2), np.zeros(2), np.zeros(3)
-    values, sums, stack = np.empty((panels, 15)), np.empty((panels, 4)), np.empty((DEEPEST + 2, 2))
-    spent = np.zeros(2, dtype=np.int64)
+    work = _work(edges)
     for i in range(at.size):
         q[axis] = at[i]
-        _row(address, data, ints, scratch, q, grad, axis, centre, scale, low, high, top, 0, panels, values, stack, sums, row, spent)
+        _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, 0, edges, work, row)
         out[i] = row[0]

@@ -28,11 +28,13 @@ def ring(*, radius: float = 3.0, thickness: float = 0.3) -> Target:
     radius : >= 0
     thickness : > 0
 
-    Normalised. Moments are exact; the marginals, equal for both coordinates, are by quadrature (relative error below 1e-9).
+    Normalised. Moments are exact; the marginals, equal for both coordinates, are by quadrature (relative error below
+    1e-9).
     """
     if not (0.0 <= radius < math.inf and 0.0 < thickness < math.inf):
         raise TargetError(f"no ring has radius {radius:g} and thickness {thickness:g}")
-    # m_k = integral of r**k exp(-(r - R)**2 / 2t**2) over r > 0: m_{k+1} = R m_k + k t**2 m_{k-1}, with a border term for k = 0.
+    # m_k = integral of r**k exp(-(r - R)**2 / 2t**2) over r > 0: m_{k+1} = R m_k + k t**2 m_{k-1}, with a border term
+    # for k = 0.
     t2 = thickness**2
     m0 = thickness * math.sqrt(0.5 * math.pi) * math.erfc(-radius / (thickness * math.sqrt(2.0)))
     m1 = radius * m0 + t2 * math.exp(-0.5 * radius**2 / t2)
@@ -58,14 +60,22 @@ def ring(*, radius: float = 3.0, thickness: float = 0.3) -> Target:
         data=np.array([log_constant, radius, 1.0 / t2]),
         ints=np.zeros(1, dtype=np.int64),
         view=((-half, half), (-half, half)),
-        truth=Truth(np.zeros(2), np.eye(2) * (0.5 * m3 / m1), (marginal, marginal), source="quadrature", log_normaliser=0.0, draw=draw),
+        truth=Truth(
+            np.zeros(2),
+            np.eye(2) * (0.5 * m3 / m1),
+            (marginal, marginal),
+            source="quadrature",
+            log_normaliser=0.0,
+            draw=draw,
+        ),
     )
 
 
 def _shadow(radius: float, thickness: float, log_constant: float) -> Density:
     """Density of one coordinate: the integral over the other one.
 
-    With y = |x| sinh(s), r = |x| cosh(s) and dy = r ds, the integrand is smooth in s even where the line x = const touches the ring.
+    With y = |x| sinh(s), r = |x| cosh(s) and dy = r ds, the integrand is smooth in s even where the line x = const
+    touches the ring.
     """
     nodes, weights = gauss_legendre(512)
 

@@ -1,15 +1,17 @@
 """The families by name, and the spec that selects one.
 
-To add a target: write one builder `f(*, parameter=default, ...) -> Target` and add a line to `FAMILIES`. Its keyword arguments are fields of
-`TargetSpec`, which declares range, unit and description of each; a parameter that no other family has gets a line there too.
+To add a target: write one builder `f(*, parameter=default, ...) -> Target` and add a line to `FAMILIES`. Its keyword
+arguments are fields of `TargetSpec`, which declares range, unit and description of each; a parameter that no other
+family has gets a line there too.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Callable
+from typing import Any
 
 from engine.spec import Spec, SpecError, choice, integer, number, text, validate
 from engine.targets.banana import banana
@@ -33,7 +35,9 @@ FAMILIES: dict[str, Callable[..., Target]] = {
 
 
 def parameters_of(name: str) -> tuple[str, ...]:
-    """The parameters that matter for the family `name`, in the order of its builder. Raises SpecError for an unknown name."""
+    """The parameters that matter for the family `name`, in the order of its builder. Raises SpecError for an unknown
+    name.
+    """
     if name not in FAMILIES:
         raise SpecError("target", f"{name!r} is not one of {', '.join(FAMILIES)}")
     return tuple(inspect.signature(FAMILIES[name]).parameters)
@@ -60,7 +64,9 @@ def _build(name: str, parameters: tuple[tuple[str, Any], ...]) -> Target:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetSpec(Spec):
-    """Which target, and the parameters of all families side by side; those of other families are ignored (see `parameters_of`)."""
+    """Which target, and the parameters of all families side by side; those of other families are ignored (see
+    `parameters_of`).
+    """
 
     target: str = choice("gaussian", tuple(FAMILIES), "shape of the density")
     dimension: int = integer(2, 2, 200, "number of coordinates", log=True)
@@ -73,7 +79,9 @@ class TargetSpec(Spec):
     thickness: float = number(0.3, 0.02, 3.0, "sd of the distance from the ring", log=True)
     separation: float = number(6.0, 0.0, 20.0, "distance between the modes", unit="sd", step=0.1)
     weight: float = number(0.7, 0.01, 0.99, "probability of the left mode", step=0.01)
-    dof: float = number(3.0, 0.5, 100.0, "degrees of freedom: 1 is Cauchy, large is Gaussian; no variance up to 2", log=True)
+    dof: float = number(
+        3.0, 0.5, 100.0, "degrees of freedom: 1 is Cauchy, large is Gaussian; no variance up to 2", log=True
+    )
     formula: str = text("-x^2/2 - (y - x^2)^2", MAX_LENGTH, "log density in x and y, any constant left out")
 
     def check(self) -> None:

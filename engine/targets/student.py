@@ -25,13 +25,15 @@ def _student(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
 
 
 def student(*, dimension: int = 2, dof: float = 3.0) -> Target:
-    """Multivariate Student t around 0 with unit scale: x = z * sqrt(dof / chi2(dof)), z ~ N(0, I). Every marginal is a Student t.
+    """Multivariate Student t around 0 with unit scale: x = z * sqrt(dof / chi2(dof)), z ~ N(0, I). Every marginal is a
+    Student t.
 
     dimension : >= 1
     dof : degrees of freedom, > 0; the smaller, the heavier the tail
 
-    Normalised. The truth is exact. Moments that do not exist are NaN and infinite ones are inf: the variance is inf for dof <= 2
-    (the covariances between coordinates are then NaN), and everything is NaN for dof <= 1, where not even a mean exists.
+    Normalised. The truth is exact. Moments that do not exist are NaN and infinite ones are inf: the variance is inf
+    for dof <= 2 (the covariances between coordinates are then NaN), and everything is NaN for dof <= 1, where not even
+    a mean exists.
     """
     if not (dimension >= 1 and 0.0 < dof < math.inf):
         raise TargetError(f"no Student t has dimension {dimension} and dof {dof:g}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -66,7 +67,7 @@ class Target:
     labels: tuple[str, ...] = ()
     view: tuple[tuple[float, float], tuple[float, float]] = ((-4.0, 4.0), (-4.0, 4.0))
     truth: Truth | None = field(default=None, repr=False)
-    plane: "Target | None" = field(default=None, repr=False)
+    plane: Target | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data, dtype=np.float64).ravel()
@@ -110,7 +111,9 @@ class Target:
         return values
 
     def density_grid(self, x: Array, y: Array, at: ArrayLike | None = None) -> Array:
-        """Log density over the first two coordinates: (len(y), len(x)). Further coordinates stay at `at` (dim,), default 0."""
+        """Log density over the first two coordinates: (len(y), len(x)). Further coordinates stay at `at` (dim,),
+        default 0.
+        """
         if self.dim < 2:
             raise TargetError(f"{self.name} has {self.dim} coordinate: a map needs two")
         points = np.tile(np.zeros(self.dim) if at is None else _point(at, self.dim), (len(x) * len(y), 1))
@@ -119,18 +122,25 @@ class Target:
 
 
 def target(
-    function: Callable[..., float], dim: int, data: ArrayLike | None = None, ints: ArrayLike | None = None, *, at: ArrayLike | None = None
+    function: Callable[..., float],
+    dim: int,
+    data: ArrayLike | None = None,
+    ints: ArrayLike | None = None,
+    *,
+    at: ArrayLike | None = None,
 ) -> Target:
     """Make a target of a Python function `f(q, grad, data, ints) -> float` that numba can compile.
 
-    function : returns the log density at `q` (dim,) and fills `grad` (dim,). An impossible point returns -inf or NaN; an exception
-        raised while sampling would be swallowed, so the function is first run at `at` with bounds checks on.
+    function : returns the log density at `q` (dim,) and fills `grad` (dim,). An impossible point returns -inf or NaN;
+        an exception raised while sampling would be swallowed, so the function is first run at `at` with bounds checks
+        on.
     dim : number of coordinates
-    data, ints : numbers for the function, any shape, seen as flat float64 and int64 arrays; their lengths are compiled in
+    data, ints : numbers for the function, any shape, seen as flat float64 and int64 arrays; their lengths are compiled
+        in
     at : (dim,) where to try the function, default zeros
 
-    Raises TargetError when the function does not compile, raises, or returns something that is not a number at `at`, and when
-    its gradient there is not finite or disagrees with finite differences.
+    Raises TargetError when the function does not compile, raises, or returns something that is not a number at `at`,
+    and when its gradient there is not finite or disagrees with finite differences.
     """
     if dim < 1:
         raise TargetError(f"dim is {dim}: a target has at least one coordinate")
@@ -169,7 +179,9 @@ def _try_out(plain: Any, name: str, start: Array, data: Array, ints: NDArray[np.
     if not np.isfinite(value):
         raise TargetError(f"{name} is {value} at {start}: give `at`, a point inside its support")
     if not np.all(np.isfinite(gradient)):
-        raise TargetError(f"the gradient of {name} at {start} is {gradient}: it must be finite where the log density is")
+        raise TargetError(
+            f"the gradient of {name} at {start} is {gradient}: it must be finite where the log density is"
+        )
     for i in range(len(start)):
         h = 1e-5 * max(1.0, abs(start[i]))
         up, down = start.copy(), start.copy()
@@ -177,7 +189,8 @@ def _try_out(plain: Any, name: str, start: Array, data: Array, ints: NDArray[np.
         down[i] -= h
         slope = (run(up)[0] - run(down)[0]) / (2 * h)
         if np.isfinite(slope) and abs(slope - gradient[i]) > 1e-3 * max(1.0, abs(slope), abs(gradient[i])):
-            raise TargetError(f"the gradient of {name} is wrong in coordinate {i}: it says {gradient[i]:.6g}, finite differences say {slope:.6g}")
+            said = f"it says {gradient[i]:.6g}, finite differences say {slope:.6g}"
+            raise TargetError(f"the gradient of {name} is wrong in coordinate {i}: {said}")
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,46 @@
+"""XOR as four clouds of points: the smallest problem that no straight line solves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from datasets.card import Card, Classes
+from engine.spec import SpecError
+
+CORNERS = np.array([[-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [0.5, -0.5]])
+LABELS = np.array([0, 0, 1, 1])  # of the corners: 1 where the signs of the coordinates differ
+VARIANCE, NOISY_VARIANCE = 0.015, 0.1
+
+
+def xor(corner: int = 50, variance: float = VARIANCE, seed: int = 0) -> Classes:
+    """`corner` points around each of the four corners (±0.5, ±0.5), Gaussian with `variance` in each coordinate.
+
+    Source: Berezowski 2021, section 6.1 (200 points, variance 0.015; its code uses 0.1 for noisy XOR).
+    Raises SpecError naming the parameter.
+    """
+    if corner < 0:
+        raise SpecError("corner", f"{corner} is less than 0")
+    if not (np.isfinite(variance) and variance >= 0):
+        raise SpecError("variance", f"{variance} is not a finite number from 0")
+    rng = np.random.Generator(np.random.SFC64(seed))
+    noise = np.sqrt(variance) * rng.standard_normal((4, corner, 2))
+    source = f"generated after Berezowski 2021, section 6.1, with variance {variance:g} and seed {seed}"
+    card = Card("XOR clouds", source, "none needed: random numbers", "none", ("same sign", "different signs"))
+    return Classes((CORNERS[:, None] + noise).reshape(-1, 2), np.repeat(LABELS, corner), card)
+
+
+def own_points(points: Sequence[tuple[float, float, int]]) -> Classes:
+    """Points (x, y, class) that someone placed.
+
+    Raises SpecError for a class other than 0 and 1 or a coordinate that is not finite.
+    """
+    table = np.array(points, dtype=np.float64).reshape(-1, 3)
+    for index, (x, y, label) in enumerate(table, start=1):
+        if not (np.isfinite(x) and np.isfinite(y)):
+            raise SpecError("points", f"point {index} has a coordinate that is not finite")
+        if label not in (0.0, 1.0):
+            raise SpecError("points", f"point {index} has the class {label:g}: classes are 0 and 1")
+    card = Card("own points", "placed by hand", "yours", "none", ("class 0", "class 1"))
+    return Classes(table[:, :2].copy(), table[:, 2].astype(np.int64), card)

@@ -1,0 +1,131 @@
+"""The quadrature against closed forms, and its refusals: a density that is none must never get a truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+
+from engine.targets import TargetError, formula_target, gaussian, student
+from engine.targets.formula import unchecked_target
+from engine.targets.quadrature import WANTED, quadrature_truth
+
+LOG_PI = math.log(math.pi)
+
+# formula: (log normaliser, mean, covariance)
+KNOWN = {
+    "0 where 0 < x < 1, 0 < y < 1": (0.0, (0.5, 0.5), ((1 / 12, 0), (0, 1 / 12))),
+    "0 where x^2 + y^2 < 1": (LOG_PI, (0, 0), ((0.25, 0), (0, 0.25))),
+    "0 where x > 0, y > 0, x + y < 1": (-math.log(2), (1 / 3, 1 / 3), ((1 / 18, -1 / 36), (-1 / 36, 1 / 18))),
+    "-x - y where x > 0, y > 0": (0.0, (1, 1), ((1, 0), (0, 1))),
+    "-abs(x) - abs(y)": (math.log(4), (0, 0), ((2, 0), (0, 2))),
+    "-max(abs(x), abs(y))": (math.log(8), (0, 0), ((4, 0), (0, 4))),
+    "-sqrt(x^2 + y^2)": (math.log(2 * math.pi), (0, 0), ((3, 0), (0, 3))),
+    "x + y - exp(x) - exp(y)": (0.0, (-np.euler_gamma, -np.euler_gamma), ((math.pi**2 / 6, 0), (0, math.pi**2 / 6))),
+    "x*y - x^2 - y^2": (math.log(2 * math.pi / math.sqrt(3)), (0, 0), ((2 / 3, 1 / 3), (1 / 3, 2 / 3))),
+    "-(x - 5)^2/2e-4 - (y + 700)^2/2": (math.log(2 * math.pi * 0.01), (5, -700), ((1e-4, 0), (0, 1))),
+    "-(y - x^2)^2/2e-4 - x^2/2": (math.log(2 * math.pi * 0.01), (0, 1), ((1, 0), (0, 2 + 1e-4))),
+    "-(1 - x)^2 - 100*(y - x^2)^2": (math.log(math.pi / 10), (1, 1.5), ((0.5, 1), (1, 2.505))),
+    "logsumexp(-(x - 3.03)^2/2e-4, -(x + 3.03)^2/2e-4) - y^2": (math.log(2 * 0.01 * math.sqrt(2 * math.pi) * math.sqrt(math.pi)), (0, 0), ((3.03**2 + 1e-4, 0), (0, 0.5))),
+    "-0.5*log(x) - x - y^2 where x > 0": (LOG_PI, (0.5, 0), ((0.5, 0), (0, 0.5))),
+    "2*log(x) - 3*x + 4*log(1 - y) + log(y) where x > 0, 0 < y < 1": (math.log(2 / 27) + float(special.betaln(2, 5)), (1, 2 / 7), ((1 / 3, 0), (0, 10 / 392))),
+    "-1e4*(x^2 + y^2 - 1)^2": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("formula", [f for f, known in KNOWN.items() if known])
+def test_closed_forms(formula: str) -> None:
+    found = quadrature_truth(unchecked_target(formula))
+    assert found.truth is not None, found.reason
+    known = KNOWN[formula]
+    assert known is not None
+    log_z, mean, covariance = known
+    sd = np.sqrt(np.diag(np.asarray(covariance, dtype=float)))
+    assert found.error < WANTED
+    assert abs(found.truth.log_normaliser - log_z) < WANTED
+    assert np.all(np.abs(found.truth.mean - mean) < WANTED * (sd + 1e-3 * np.abs(mean)))
+    assert np.all(np.abs(found.truth.covariance - covariance) < 2 * WANTED * np.outer(sd, sd))
+
+
+def test_thin_ring_against_polar_coordinates() -> None:
+    found = quadrature_truth(unchecked_target("-1e4*(x^2 + y^2 - 1)^2"))
+    assert found.truth is not None
+    mass, second = (integrate.quad(lambda r, k=k: 2 * math.pi * r ** (k + 1) * math.exp(-1e4 * (r * r - 1) ** 2), 0.9, 1.1, epsabs=0, epsrel=1e-12)[0] for k in (0, 2))
+    assert found.truth.log_normaliser == pytest.approx(math.log(mass), abs=1e-7)
+    assert found.truth.covariance == pytest.approx(np.eye(2) * second / mass / 2, abs=1e-7)
+
+
+def test_marginals_are_those_of_the_density() -> None:
+    found = quadrature_truth(unchecked_target("2*log(x) - 3*x + 4*log(1 - y) + log(y) where x > 0, 0 < y < 1"))
+    assert found.truth is not None
+    x, y = np.linspace(0.01, 6, 50), np.linspace(0.01, 0.99, 50)
+    assert found.truth.marginals[0](x) == pytest.approx(27 / 2 * x**2 * np.exp(-3 * x), rel=1e-6)
+    assert found.truth.marginals[1](y) == pytest.approx(30 * y * (1 - y) ** 4, rel=1e-6)
+    assert np.all(found.truth.marginals[0](np.array([-1.0, -1e-9])) == 0.0)
+    assert found.truth.marginals[0](np.zeros((2, 3))).shape == (2, 3)
+    (x_low, x_high), (y_low, y_high) = found.view
+    assert -0.4 < x_low < 0.1 and 2.0 < x_high < 6.0 and -0.1 < y_low < 0.05 and 0.5 < y_high < 1.1
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("0", "towards . → ±∞"),
+        ("-x^2", "towards y → ±∞"),
+        ("-y^2", "towards x → ±∞"),
+        ("x^2", "towards"),
+        ("-x^2 + y", "towards y"),
+        ("x where -1 < x < 1, y > 0", "towards y → \\+∞"),
+        ("-abs(x) where y < 0", "towards y → −∞"),
+        ("-log(1 + x^2 + y^2)", "towards"),
+        ("-(x*y)^2", "towards"),
+        ("-0.4*log(1 + x^2) - y^2", "towards x"),
+        ("-(x - y)^2", "towards"),
+        ("-3*log(abs(x)) - x^2 - y^2", "near x = 0"),
+        ("log(-1 - x^2)", "at every point tried"),
+        ("0 where x > 1, x < 0", "at every point tried"),
+    ],
+)
+def test_what_does_not_integrate_is_refused(formula: str, words: str) -> None:
+    found = quadrature_truth(unchecked_target(formula))
+    assert not found.integrates and found.truth is None
+    with pytest.raises(TargetError, match=words):
+        formula_target(formula=formula)
+
+
+def test_what_is_too_rough_has_no_truth_but_can_be_used() -> None:
+    found = quadrature_truth(unchecked_target("30*sin(1e5*x*y) - x^2 - y^2"))
+    assert found.integrates and found.truth is None and "too rough" in found.reason
+    assert found.attach().truth is None
+
+
+def test_moments_that_do_not_exist_are_nan() -> None:
+    for dof, first, second in ((1.0, False, False), (1.6, True, False), (2.6, True, True)):
+        found = quadrature_truth(student(dof=dof))
+        assert found.truth is not None, found.reason
+        assert abs(found.truth.log_normaliser) < WANTED
+        assert np.all(np.isfinite(found.truth.mean)) == first
+        assert np.all(np.isfinite(found.truth.covariance)) == second
+
+
+def test_error_estimate_is_honest() -> None:
+    """The border of a disc is a jump in no direction of the grid: the difference of the two passes must cover the error."""
+    found = quadrature_truth(unchecked_target("0 where (x - 0.3)^2 + 2*(y + 0.1)^2 < 1"))
+    assert found.truth is not None
+    assert abs(found.truth.log_normaliser - math.log(math.pi / math.sqrt(2))) < max(10 * found.error, 1e-9)
+
+
+def test_the_view_given_is_where_the_search_begins() -> None:
+    """Two specks far apart: found from where one looks."""
+    formula = "-(x - 1e5)^2 - (y - 1e5)^2"
+    found = quadrature_truth(unchecked_target(formula), view=((9e4, 1.1e5), (9e4, 1.1e5)))
+    assert found.truth is not None
+    assert found.truth.mean == pytest.approx([1e5, 1e5], rel=1e-9)
+    assert quadrature_truth(unchecked_target(formula)).truth is not None  # and from afar as well
+
+
+def test_three_dimensions_are_refused() -> None:
+    with pytest.raises(TargetError, match="2 dimensions"):
+        quadrature_truth(gaussian(dimension=3))
