@@ -1,0 +1,98 @@
+"""The Metropolis page: widgets, and what the frame needs."""
+
+from pathlib import Path
+
+from app.kit.frame import Controls, Lesson, show
+from app.kit.pictures import truth_note
+from engine.samplers import islands, metropolis
+from engine.spec import SpecError
+from engine.targets import parameters_of
+from lessons.metropolis import analysis, evidence, scenes
+from lessons.metropolis.questions import QUESTIONS
+from lessons.metropolis.scenarios import SCENARIOS
+from lessons.metropolis.spec import PRESETS, MetropolisLesson
+
+HERE = Path(__file__).parent
+PARTS = {"islands": "Islands", "plane": "Plane", "triptych": "Three step sizes"}
+VARIANTS = {"exact": "right", "no_hastings": "Hastings ratio left out", "drop_rejections": "rejections not counted"}
+TARGETS = {
+    "two_modes": "two modes",
+    "student": "heavy tail (Student t)",
+    "formula": "own formula",
+    "gaussian": "correlated Gaussian",
+}
+STARTS = {"random": "random", "at": "at a point"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets of the part that is shown."""
+    panel.segmented("part", "Picture", names=PARTS)
+    if panel.spec.part == "islands":
+        _island_controls(panel)
+    else:
+        _plane_controls(panel)
+    panel.select("variant", "Sampler", names=VARIANTS)
+    panel.slider("draws", "Transitions")
+    _notes(panel)
+
+
+def _island_controls(panel: Controls) -> None:
+    panel.text("populations", "People on each island")
+    with panel.more("Ready-made rings"):
+        for name, people in PRESETS.items():
+            panel.button(name, {"populations": people, "first_island": 4})
+    panel.slider("p_right", "Coin: probability of clockwise")
+    panel.number("first_island", "First island")
+
+
+def _plane_controls(panel: Controls) -> None:
+    panel.select("target", "Target", names=TARGETS)
+    for name in parameters_of(panel.spec.target):
+        if name == "formula":
+            panel.text("formula", "log density in x and y")
+        else:
+            panel.slider(name)
+    panel.slider("scale", "Scale σ of a step")
+    if panel.spec.part == "triptych":
+        panel.slider("factor", "Small and big: scale ÷ and × this")
+    else:
+        panel.slider("burn", "Burn-in")
+        panel.slider("chains", "Chains")
+    with panel.more("Proposal and start"):
+        panel.slider("drift", "Drift δ (in scales)")
+        panel.segmented("start", "Start", names=STARTS)
+        if panel.spec.start == "at":
+            panel.number("start_x")
+            panel.number("start_y")
+
+
+def _notes(panel: Controls) -> None:
+    try:
+        remarks = analysis.remarks(panel.spec)
+        if panel.spec.part != "islands":
+            remarks.append(truth_note(analysis.target_of(panel.spec)))
+    except SpecError:  # the stage says what is wrong
+        return
+    for remark in remarks:
+        panel.note(remark)
+
+
+LESSON = Lesson(
+    slug="metropolis",
+    title="Metropolis",
+    promise="A walker who knows only his own place and the next one visits every place exactly as often as he "
+    "should: see why, and see what breaks it.",
+    spec=MetropolisLesson,
+    scenarios=SCENARIOS,
+    story=HERE / "story.md",
+    controls=controls,
+    scene=scenes.scene,
+    checks=evidence.checks,
+    panels=evidence.panels,
+    diagnostics=evidence.diagnose,
+    predict=QUESTIONS,
+    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
+    code=[metropolis.metropolis_chunk, islands._walk, islands.transition_matrix, islands.stationary],
+    kernel=analysis.kernel,
+)
+show(LESSON)

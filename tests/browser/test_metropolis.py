@@ -1,0 +1,64 @@
+"""One journey through the Metropolis lesson."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Lab
+
+
+def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
+    page = lab.open("/metropolis")
+    player = page.get_by_test_id("player")
+    expect(player.locator("canvas").first).to_be_visible()
+
+    # one press and the king travels
+    expect(player).to_have_attribute("data-t", "0")
+    player.get_by_role("button", name=re.compile("^play", re.I)).first.click()
+    expect(player).not_to_have_attribute("data-t", "0")
+    player.press("Space")
+    expect(player).to_have_attribute("data-playing", "false")
+
+    # one transition in four parts, with its numbers
+    player.press("Home")
+    card = player.get_by_role("list", name="Arithmetic of this step")
+    for part in ("propose", "ratio", "draw u"):
+        player.press(".")
+        expect(player.locator("[aria-current=step]")).to_contain_text(part)
+    player.press(".")  # decided
+    expect(card).to_contain_text(re.compile(r"r = people there / people here .* = \d+\.\d+"))
+    expect(card).to_contain_text(re.compile(r"accept and move|reject, stay"))
+    player.press("End")
+    expect(player).to_have_attribute("data-t", "1999")
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=30_000)
+
+    # predict, lock, run
+    page.get_by_text("one time in seven").click()
+    page.get_by_role("button", name="Lock my prediction").click()
+    expect(page.get_by_text("You were right")).to_be_visible()
+
+    # own populations
+    box = page.get_by_role("textbox", name="People on each island")
+    box.fill("5, 1, 5, 1")
+    box.press("Enter")
+    page.wait_for_url(re.compile("populations=5"))
+    box.fill("5, 1, 5")
+    box.press("Enter")
+    expect(page.get_by_text("4 is not one of the 3 islands")).to_be_visible()  # the king stands on the fourth: refused
+
+    # the failure is red and says why
+    page.get_by_text("Lost Hastings ratio").first.click()
+    expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=60_000)
+    page.get_by_text("Three step sizes").first.click()
+    expect(player).to_have_attribute("data-steps", "1500")
+    expect(page.get_by_text("Same random numbers, three step sizes")).to_be_visible(timeout=60_000)
+
+
+def test_the_page_fits_a_phone(lab: Lab):
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    page = lab.open("/metropolis?scenario=sizes")
+    expect(page.get_by_test_id("player").locator("canvas").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
