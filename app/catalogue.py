@@ -42,6 +42,7 @@ LESSONS: tuple[Entry, ...] = (
         file="lessons/metropolis/page.py",
         promise="A blind walk that visits every place as often as it should, and what breaks it.",
         icon="👣",
+        scenarios=(("sizes", "three step sizes"), ("hastings", "lost Hastings ratio ⚠")),
     ),
     Entry(
         slug="hmc",
@@ -50,6 +51,7 @@ LESSONS: tuple[Entry, ...] = (
         file="lessons/hmc/page.py",
         promise="A frictionless ball explores a posterior; see each step of its path and why long paths are accepted.",
         icon="🎢",
+        scenarios=(("too-large", "ε too large ⚠"), ("funnel", "funnel neck ⚠")),
     ),
     Entry(
         slug="xor",
@@ -58,6 +60,7 @@ LESSONS: tuple[Entry, ...] = (
         file="lessons/xor/page.py",
         promise="A small network learns XOR, all its weights at once as a posterior, and shows where it does not know.",
         icon="❎",
+        scenarios=(("map", "the MAP beside it"), ("one-unit", "one unit cannot ⚠")),
     ),
 )
 

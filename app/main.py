@@ -10,7 +10,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 import streamlit as st  # noqa: E402
 
 from app import catalogue  # noqa: E402
-from app.kit import warmup  # noqa: E402
+from app.kit import startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
@@ -26,13 +26,17 @@ def main() -> None:
     page = st.navigation(pages, position="top")
     st.session_state["came from"] = st.session_state.get("page")
     st.session_state["page"] = page.url_path
-    warm_up = warmup.start()
-    if not warm_up.ready:
-        st.fragment(warm_up_note, run_every=1.0)(warm_up)
+    top = st.container()
+    if page.url_path:  # a lesson
+        startup.load()
     page.run()
+    warm_up = startup.warm_up()  # after the first picture: they would slow each other down
+    if not warm_up.ready:
+        with top:
+            st.fragment(warm_up_note, run_every=1.0)(warm_up)
 
 
-def warm_up_note(warm_up: warmup.WarmUp) -> None:
+def warm_up_note(warm_up: startup.WarmUp) -> None:
     """Says that kernels are being prepared, if it takes long."""
     if warm_up.ready:
         st.rerun()
@@ -40,7 +44,7 @@ def warm_up_note(warm_up: warmup.WarmUp) -> None:
         fraction = warm_up.done / warm_up.total if warm_up.total else 0.0
         st.progress(
             fraction,
-            text=f"Preparing the kernels ({warm_up.name or 'starting'}). Pictures may take a few seconds until this is done.",
+            text=f"Preparing the kernels ({warm_up.name or 'starting'}). Until then pictures may take a few seconds.",
         )
 
 

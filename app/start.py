@@ -27,7 +27,8 @@ def card(entry: catalogue.Entry) -> None:
 
 st.title("Posterior Lab", anchor=False)
 st.markdown(
-    "Watch real Bayesian inference run, from a coin to neural networks that grow and shrink, and see the proof that what you watch is right."
+    "Watch real Bayesian inference run, from a coin to neural networks that grow and shrink, "
+    "and see the proof that what you watch is right."
 )
 
 if path := unknown_page():
@@ -49,8 +50,8 @@ st.header("For lecturers", anchor=False)
 st.markdown(
     """
 - **Present** on a lesson's page is the projector view: large text, the stage alone, the story folded below.
-- **Share** makes a link that holds every value and the seed, so a whole room sees the same run. It can also hide controls
-  that would give the answer away.
+- **Share** makes a link that holds every value and the seed, so a whole room sees the same run. It can also hide
+  controls that would give the answer away.
 - Everything runs on this server; nothing is fetched from elsewhere.
 """
 )

@@ -29,11 +29,14 @@ def source_hash() -> str:
 def prepare() -> Path:
     """Point numba at this build's cache directory and return it.
 
-    The parent is `POSTERIOR_LAB_CACHE`, else the user's cache folder, else (neither can be written) the temporary folder.
+    The parent is `POSTERIOR_LAB_CACHE`, else the user's cache folder, else (neither can be written) the temporary
+    folder.
     """
     name = f"kernels-{source_hash()}"
     wanted = os.environ.get("POSTERIOR_LAB_CACHE")
-    home = Path(wanted) if wanted else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "posterior-lab"
+    home = (
+        Path(wanted) if wanted else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "posterior-lab"
+    )
     for parent in (home, Path(tempfile.gettempdir()) / f"posterior-lab-{os.getuid()}"):
         directory = parent / name
         try:
@@ -41,6 +44,8 @@ def prepare() -> Path:
         except OSError:
             continue
         if os.access(directory, os.W_OK):
-            numba.config.CACHE_DIR = str(directory)
+            numba.config.CACHE_DIR = str(directory)  # type: ignore[attr-defined]
             return directory
-    raise OSError(f"No folder to keep compiled kernels in: set POSTERIOR_LAB_CACHE to one that can be written (tried {home}).")
+    raise OSError(
+        f"No folder to keep compiled kernels in: set POSTERIOR_LAB_CACHE to one that can be written (tried {home})."
+    )

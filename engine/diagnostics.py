@@ -1,4 +1,4 @@
-"""Diagnostics of draws, through arviz-stats: rank-normalised split R-hat, bulk and tail ESS, MCSE.
+"""Diagnostics of draws, through arviz-stats: rank-normalised split R-hat, bulk and tail ESS, MCSE, E-BFMI.
 
 Source: Vehtari, Gelman, Simpson, Carpenter, Buerkner 2021. arviz-stats is imported on first use: it takes a second.
 """
@@ -48,7 +48,7 @@ class Cost:
 def summarise(draws: Array) -> Summary:
     """Diagnostics of `draws` (chains, draws, dim)."""
     stats = _stats()
-    chains, n, dim = draws.shape
+    _, n, dim = draws.shape
     nothing = np.full(dim, np.nan)
     if n < 8:
         return Summary(nothing, nothing, nothing, draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), nothing)
@@ -82,12 +82,25 @@ def _at_least_two(draws: Array) -> Array:
     return draws if len(draws) > 1 or half < 4 else np.concatenate([draws[:, :half], draws[:, half : 2 * half]])
 
 
+def ebfmi(energy: Array) -> Array:
+    """Estimated Bayesian fraction of missing information of each chain, (chains,), from `energy` (chains, draws).
+
+    The mean squared change of the energy from draw to draw over its variance. Below 0.3 the momentum draws change the
+    energy too little to
+    explore its distribution: think of heavy tails and of funnels. Source: Betancourt 2016.
+    """
+    with np.errstate(all="ignore"):
+        return np.atleast_1d(_stats().bfmi(energy, chain_axis=0, draw_axis=1))
+
+
 def cost(recording: Recording, summary: Summary | None = None) -> Cost:
     """The cost of a recording, warm-up included, against its least bulk ESS."""
     summary = summary or summarise(recording.draws)
     evaluations = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     least = float(np.nanmin(summary.ess_bulk)) if np.any(np.isfinite(summary.ess_bulk)) else float("nan")
-    return Cost(evaluations, recording.seconds, least, least / max(recording.seconds, 1e-9), least / max(evaluations, 1))
+    return Cost(
+        evaluations, recording.seconds, least, least / max(recording.seconds, 1e-9), least / max(evaluations, 1)
+    )
 
 
 def _stats() -> Any:

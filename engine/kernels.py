@@ -1,26 +1,32 @@
 """How kernels are compiled and how they call a target.
 
-A *target kernel* is a C function `double f(double* q, double* grad, int64 dim, double* data, int64* ints, double* scratch)` that returns the log
-density at `q` and fills `grad` with its gradient. Samplers get its address as an argument, so that each sampler is compiled once for
+A *target kernel* is a C function `double f(double* q, double* grad, int64 dim, double* data, int64* ints, double*
+scratch)` that returns the log
+density at `q` and fills `grad` with its gradient. Samplers get its address as an argument, so that each sampler is
+compiled once for
 all targets.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-# error_model="numpy": the default model puts a zero-division branch into every loop with a `/`, and such loops do not vectorise.
+# error_model="numpy": the default model puts a zero-division branch into every loop with a `/`, and such loops do not
+# vectorise.
 # The fastmath subset keeps NaN and infinity, which divergence checks and constrained targets need.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 _double_pointer = types.CPointer(types.float64)
 _int_pointer = types.CPointer(types.int64)
-TARGET_SIGNATURE = types.float64(_double_pointer, _double_pointer, types.int64, _double_pointer, _int_pointer, _double_pointer)
+TARGET_SIGNATURE = types.float64(
+    _double_pointer, _double_pointer, types.int64, _double_pointer, _int_pointer, _double_pointer
+)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -29,28 +35,43 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def fast_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a numeric helper with the fastmath subset. Never for code that relies on rounding or on NaN and infinity."""
+    """Compile a numeric helper with the fastmath subset. Never for code that relies on rounding, NaN or infinity."""
     return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)(function)
 
 
 def target_kernel(function: Callable[..., float]) -> Any:
     """Compile a module-level function of six pointers `(q, grad, dim, data, ints, scratch)` to a cached target kernel.
 
-    Pointers are indexed like arrays. Report an impossible point by returning NaN or -inf: an exception would be swallowed.
+    Pointers are indexed like arrays. Report an impossible point by returning NaN or -inf: an exception would be
+    swallowed.
     """
     return numba.cfunc(TARGET_SIGNATURE, cache=True, error_model="numpy", fastmath=FASTMATH)(function)
 
 
-@intrinsic
-def log_density_at(typingctx, address, q, grad, data, ints, scratch):  # type: ignore[no-untyped-def]
+def native_call(function: Callable[..., Any]) -> Any:
+    """numba's `intrinsic` for type checkers: callers leave the typing context out."""
+    return intrinsic(function)
+
+
+@native_call
+def log_density_at(typingctx, address, q, grad, data, ints, scratch):
     """Call the target kernel at `address` on contiguous arrays: returns log density, fills `grad`. dim is `q.size`."""
     signature = types.float64(types.int64, q, grad, data, ints, scratch)
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         double, int64 = ir.DoubleType(), ir.IntType(64)
-        arrays = [context.make_array(t)(context, builder, value=v) for t, v in zip(signature.args[1:], args[1:], strict=True)]
+        arrays = [
+            context.make_array(t)(context, builder, value=v) for t, v in zip(signature.args[1:], args[1:], strict=True)
+        ]
         at, out, numbers, integers, scratch_ = (a.data for a in arrays)
-        kinds = [double.as_pointer(), double.as_pointer(), int64, double.as_pointer(), int64.as_pointer(), double.as_pointer()]
+        kinds = [
+            double.as_pointer(),
+            double.as_pointer(),
+            int64,
+            double.as_pointer(),
+            int64.as_pointer(),
+            double.as_pointer(),
+        ]
         function = builder.inttoptr(args[0], ir.FunctionType(double, kinds).as_pointer())
         return builder.call(function, [at, out, arrays[0].nitems, numbers, integers, scratch_])
 

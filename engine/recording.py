@@ -9,9 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from engine.samplers.adaptation import AdaptationTrace
     from engine.samplers.run import Run
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Warmup:
+    """The warm-up of a run: per-transition arrays (chains, warmup, ...) as in `Recording`, and what the sampler learnt.
+
+    adaptation : `AdaptationTrace` for samplers that tune themselves, else None
+    """
+
+    draws: Array
+    log_density: Array
+    accept_prob: Array
+    accepted: NDArray[np.bool_]
+    divergent: NDArray[np.bool_]
+    gradient_evaluations: NDArray[np.int32]
+    energy: Array | None
+    tree_depth: NDArray[np.int16] | None
+    step_size: Array | None
+    adaptation: AdaptationTrace | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +43,20 @@ class Recording:
     accept_prob : (chains, draws), Metropolis acceptance probability of each transition, in [0, 1]
     accepted : (chains, draws) bool
     divergent : (chains, draws) bool, energy error above 1000 or not finite (always False for samplers without energy)
-    gradient_evaluations : (chains, draws) int32, calls of the target in each transition (a call returns density and gradient)
+    gradient_evaluations : (chains, draws) int32, calls of the target in each transition (a call returns density and
+        gradient)
     start : (chains, dim), the state before the first transition kept
     start_log_density : (chains,)
-    warmup_gradient_evaluations : (chains,) int64, calls before the draws, the first evaluation at the start point included
+    warmup_gradient_evaluations : (chains,) int64, calls before the draws, the first evaluation at the start point
+        included
     seconds : wall time spent in transitions, warm-up included
-    transitions : the inside of each transition (`MetropolisTransitions`, `HmcTransitions`), arrays (chains, draws, ...);
+    transitions : the inside of each transition (`HmcTransitions` and its like), arrays (chains, draws, ...);
         None at detail "draws"
     run : what produced the recording, for `engine.replay`
+    energy : (chains, draws), H of the draw with the momentum it came with; None for samplers without energy
+    tree_depth : (chains, draws) int16, doublings that joined the trajectory; None for samplers without a tree
+    step_size : (chains, draws), used in each transition; None for samplers without it
+    warmup : what happened in warm-up, where the run was asked to keep it; else None
     """
 
     draws: Array
@@ -44,7 +70,11 @@ class Recording:
     warmup_gradient_evaluations: NDArray[np.int64]
     seconds: float
     transitions: Any
-    run: "Run"
+    run: Run
+    energy: Array | None = None
+    tree_depth: NDArray[np.int16] | None = None
+    step_size: Array | None = None
+    warmup: Warmup | None = None
 
     @property
     def chains(self) -> int:

@@ -1,16 +1,20 @@
 """Specs: frozen, validated descriptions of a run.
 
-A spec holds everything that decides what is computed, the seed included. Fields are declared with `number`, `integer`, `choice`,
-`text` and `points`; the declaration carries the range and a short description, so that the URL codec and the controls in `app.kit` need no second table.
-A value outside its declaration raises `SpecError`, which names the parameter. Nothing is ever clipped or replaced silently.
+A spec holds everything that decides what is computed, the seed included. Fields are declared with `number`, `integer`,
+`choice`,
+`text` and `points`; the declaration carries the range and a short description, so that the URL codec and the controls
+in `app.kit` need no second table.
+A value outside its declaration raises `SpecError`, which names the parameter. Nothing is ever clipped or replaced
+silently.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable, ClassVar
+from typing import Any, ClassVar
 
 MAX_SEED = 2**32 - 1
 
@@ -34,8 +38,10 @@ class SpecError(ValueError):
 class Declaration:
     """What a field may hold.
 
-    `kind` is "number", "integer", "choice", "text" or "points". `low`, `high` bound numbers (inclusive) and the length of text and point
-    lists. `options` lists the values of a choice. `unit` and `doc` are for people. `log` asks for a logarithmic slider. `step` is
+    `kind` is "number", "integer", "choice", "text" or "points". `low`, `high` bound numbers (inclusive) and the length
+    of text and point
+    lists. `options` lists the values of a choice. `unit` and `doc` are for people. `log` asks for a logarithmic slider.
+    `step` is
     the slider's step; validation ignores it.
     """
 
@@ -53,12 +59,16 @@ def _declare(default: Any, declaration: Declaration) -> Any:
     return dataclasses.field(default=default, metadata={"declaration": declaration})
 
 
-def number(default: float, low: float, high: float, doc: str, *, unit: str = "", log: bool = False, step: float | None = None) -> Any:
+def number(
+    default: float, low: float, high: float, doc: str, *, unit: str = "", log: bool = False, step: float | None = None
+) -> Any:
     """Declare a finite real field in [low, high]."""
     return _declare(float(default), Declaration("number", doc, low, high, unit=unit, log=log, step=step))
 
 
-def integer(default: int, low: int, high: int, doc: str, *, unit: str = "", log: bool = False, step: int | None = None) -> Any:
+def integer(
+    default: int, low: int, high: int, doc: str, *, unit: str = "", log: bool = False, step: int | None = None
+) -> Any:
     """Declare a whole-number field in [low, high]."""
     return _declare(default, Declaration("integer", doc, low, high, unit=unit, log=log, step=step))
 
@@ -175,6 +185,6 @@ class Spec:
         """The default value of field `name`."""
         return next(f.default for f in dataclasses.fields(cls) if f.name == name)
 
-    def replace(self, **changes: Any) -> "Spec":
+    def replace(self, **changes: Any) -> Spec:
         """A copy with some fields changed, validated again."""
         return dataclasses.replace(self, **changes)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Callable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 import engine
-from engine import networks, targets
+from engine import targets
+from engine.networks import predictive
 from engine.samplers import METHODS, trajectory
 from engine.samplers.islands import walk_islands
 
@@ -17,14 +19,26 @@ from engine.samplers.islands import walk_islands
 def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     """Every kernel of the product as (name, call that compiles or loads it)."""
     for name in targets.FAMILIES:
-        yield f"target {name}", lambda name=name: targets.TargetSpec(target=name).build_target().log_density_many(np.zeros((2, 2)))
+        yield f"target {name}", partial(targets.build(name).log_density_many, np.zeros((2, 2)))
     gaussian = targets.TargetSpec(target="gaussian").build_target()
     for method in METHODS:
         for detail in ("draws", "transitions"):
-            yield f"{method}, {detail}", lambda m=method, d=detail: engine.sample(gaussian, m, chains=1, draws=10, warmup=1, seed=0, detail=d)
+            yield (
+                f"{method}, {detail}",
+                partial(engine.sample, gaussian, method, chains=1, draws=10, warmup=1, seed=0, detail=detail),
+            )
+    for conjugate in (targets.normal_gamma(), targets.hierarchical_normal()):
+        yield (
+            f"target {conjugate.name}",
+            partial(engine.sample, conjugate, "gibbs", chains=1, draws=10, init=np.ones(conjugate.dim), seed=0),
+        )
     yield "trajectory", lambda: trajectory(gaussian, np.zeros(2), np.ones(2), step_size=0.1, steps=2)
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
-    yield "network posterior", networks.warm
+    classifier = engine.network(2, 2, width=2, depth=1, activation="tanh", likelihood="softmax")
+    x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
+    yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
+    yield "network predictions", lambda: predictive.decompose(classifier, classifier.prior_draws(2, seed=0), x)
+    yield "network accuracy", lambda: predictive.accuracy(classifier, classifier.prior_draws(2, seed=0), x, y)
 
 
 def warm(report: Callable[[int, int, str], None] | None = None) -> float:

@@ -60,4 +60,5 @@ def line(check: Check) -> str:
         if math.isfinite(check.limit)
         else ""
     )
-    return f":{COLOURS[check.verdict]}[**{SIGNS[check.verdict]}**] **{plain(check.name)}.** {plain(check.sentence + limit)}"
+    sign = f":{COLOURS[check.verdict]}[**{SIGNS[check.verdict]}**]"
+    return f"{sign} **{plain(check.name)}.** {plain(check.sentence + limit)}"

@@ -1,7 +1,8 @@
 """Still figures and tables: what stands below the stage.
 
-Each helper returns a `Figure`, which cannot be made without a title and a text for those who do not see it. Colours are the light theme's
-and are translated when drawn (`theme.in_dark`). Animation belongs to the player: a Plotly chart is remounted whenever it changes.
+Each helper returns a `Figure`, which cannot be made without a title and a text for those who do not see it. Colours
+are the light theme's and are translated when drawn (`theme.in_dark`). Animation belongs to the player: a Plotly chart
+is remounted whenever it changes.
 """
 
 from __future__ import annotations
@@ -97,7 +98,10 @@ def trace(
 
 
 def rank(title: str, draws: Any, *, alt: str, bins: int = 20, caption: str = "") -> Figure:
-    """Rank histograms: the ranks of each chain's draws among all. `draws` (chains, draws). Chains that agree give flat bars."""
+    """Rank histograms: the ranks of each chain's draws among all.
+
+    `draws` (chains, draws). Chains that agree give flat bars.
+    """
     draws = np.atleast_2d(np.asarray(draws, dtype=float))
     ranks = draws.ravel().argsort(kind="stable").argsort(kind="stable").reshape(draws.shape)
     edges = np.linspace(0, draws.size, bins + 1)
@@ -126,7 +130,7 @@ def bars(
     error: Any = None,
     caption: str = "",
 ) -> Figure:
-    """Bars with labels; `truth` as diamonds, `error` as half-widths of error bars (say in the caption what they hold)."""
+    """Bars with labels; `truth` as diamonds, `error` as half-widths of error bars (the caption says what they hold)."""
     figure = blank(x, y)
     spread = None if error is None else {"type": "data", "array": np.asarray(error), "color": theme.colour("ink")}
     figure.add_bar(

@@ -1,8 +1,8 @@
 """Controls: widgets made from a spec's declarations.
 
-A lesson lays them out, `panel.slider("step_size")`, and names nothing twice: range, unit and help come from the declaration. Before each
-run every widget is filled from the spec; a change goes through `Visit.change`, so a value that does not fit stays in its box with the
-reason under it while the picture keeps the last good spec.
+A lesson lays them out, `panel.slider("step_size")`, and names nothing twice: range, unit and help come from the
+declaration. Before each run every widget is filled from the spec; a change goes through `Visit.change`, so a value
+that does not fit stays in its box with the reason under it while the picture keeps the last good spec.
 """
 
 from __future__ import annotations
@@ -129,7 +129,10 @@ class Controls:
         self._refusal(name)
 
     def points(self, name: str, classes: Sequence[str] = (), label: str | None = None) -> None:
-        """Points as lines of text, `x, y, class`: for the keyboard, and to paste a table. `classes` names the classes."""
+        """Points as lines of text, `x, y, class`: for the keyboard, and to paste a table.
+
+        `classes` names the classes.
+        """
         declaration = self._declaration(name, "points")
         if self._hidden(name):
             return

@@ -1,16 +1,20 @@
-"""Work that outlasts a script run: a bounded pool for the whole process, jobs that can be stopped, and shelves for finished results.
+"""Work that outlasts a script run: a bounded pool for the whole process, jobs that can be stopped, and shelves for
+finished results.
 
-A job is a function and its arguments; it is called as `function(*arguments, ticket)`. The ticket is the job's only way back:
-`ticket.is_set()` is true once the result is no longer wanted, `ticket.report(done, total)` moves the progress bar and `ticket.publish(value)`
-hands over an intermediate result. A job never touches Streamlit; the page reads the job.
+A job is a function and its arguments; it is called as `function(*arguments, ticket)`. The ticket is the job's only
+way back: `ticket.is_set()` is true once the result is no longer wanted, `ticket.report(done, total)` moves the
+progress bar and `ticket.publish(value)` hands over an intermediate result. A job never touches Streamlit; the page
+reads the job.
 
-A job stops when its owner asks for something else in the same slot, presses Stop, or goes away: every look of the page at its job is a
-heartbeat, and a job not looked at for `ORPHAN_SECONDS` gives up. So a closed tab costs 15 seconds at most.
+A job stops when its owner asks for something else in the same slot, presses Stop, or goes away: every look of the
+page at its job is a heartbeat, and a job not looked at for `ORPHAN_SECONDS` gives up. So a closed tab costs 15
+seconds at most.
 
-The pool hands the work to any `concurrent.futures.Executor`: threads of this process by default (kernels release the GIL), a Dask cluster
-when `POSTERIOR_LAB_DASK=tcp://host:port` is set. What is local only: `report` and `publish`. On a cluster the function and its arguments are
-pickled, `is_set()` asks the scheduler (at most four times a second), progress stays unknown, and only the final result comes back. Jobs
-that live on `publish` are submitted with `local=True`.
+The pool hands the work to any `concurrent.futures.Executor`: threads of this process by default (kernels release the
+GIL), a Dask cluster when `POSTERIOR_LAB_DASK=tcp://host:port` is set. What is local only: `report` and `publish`. On
+a cluster the function and its arguments are pickled, `is_set()` asks the scheduler (at most four times a second),
+progress stays unknown, and only the final result comes back. Jobs that live on `publish` are submitted with
+`local=True`.
 """
 
 from __future__ import annotations
@@ -181,6 +185,7 @@ class Pool:
         self._slots: dict[Hashable, Job] = {}
         self._queue: list[Job] = []
         self._lock = threading.Lock()
+        _before_exit(self.stop_all)
 
     def submit(
         self,
@@ -193,9 +198,9 @@ class Pool:
     ) -> Job:
         """The job of `owner`, a (session, slot), for `key`.
 
-        A finished result on the shelf is returned at once. A job of the same owner and key goes on, and is not tried again once it has
-        failed; another job of this owner is stopped.
-        `keep` puts the result on the shelf. `local` keeps the job in this process even with a cluster.
+        A finished result on the shelf is returned at once. A job of the same owner and key goes on, and is not tried
+        again once it has failed; another job of this owner is stopped. `keep` puts the result on the shelf. `local`
+        keeps the job in this process even with a cluster.
         """
         with self._lock:
             current = self._slots.get(owner)
@@ -228,11 +233,15 @@ class Pool:
             waiting = [j for j in self._queue if j.state == WAITING]
             return waiting.index(job) + 1 if job in waiting else 0
 
-    def close(self) -> None:
-        """Stop everything (tests)."""
+    def stop_all(self) -> None:
+        """Stop every job."""
         with self._lock:
             for job in self._slots.values():
                 job.stop()
+
+    def close(self) -> None:
+        """Stop every job and end the threads."""
+        self.stop_all()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _waiting(self) -> int:
@@ -352,6 +361,17 @@ def cluster_from_environment() -> Executor | None:
             "pip install distributed, here and on the workers, or unset the variable."
         ) from None
     return Client(address).get_executor()
+
+
+def _before_exit(act: Callable[[], None]) -> None:
+    """Call `act` when the process ends, before the executors' threads are waited for: else Ctrl-C waits for running
+    jobs.
+
+    `atexit` comes too late for that; this hook is the one that concurrent.futures itself uses.
+    """
+    register = getattr(threading, "_register_atexit", None)
+    if register is not None:
+        register(act)
 
 
 _pool: Pool | None = None

@@ -1,4 +1,5 @@
-"""Pieces of pictures that lessons share: the map of a density, draws on it, running marginals, traces, the window of inner detail.
+"""Pieces of pictures that lessons share: the map of a density, draws on it, running marginals, traces, the window of
+inner detail.
 
 Each function adds one panel, or layers, to a scene and returns the panel, so that a lesson can draw more on it.
 """
@@ -26,13 +27,14 @@ _FINE = 1201  # nodes along y when the mass is counted: a neck must not fall bet
 _DEEP = 40.0  # log units below the lowest isoline where the map is cut off
 
 
-# The density ------------------------------------------------------------------------------------------------------------------
+# The density ----------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=32)
 def density_map(target: Target) -> tuple[Array, Array]:
-    """The log density of the first two coordinates on `target.view`, (121, 121), and the levels whose regions hold `SHARES` of the
-    probability in view, rising. Of a target in more dimensions it is the marginal where that is known, else a slice through 0."""
+    """The log density of the first two coordinates on `target.view`, (121, 121), and the levels whose regions hold
+    `SHARES` of the probability in view, rising. Of a target in more dimensions it is the marginal where that is known,
+    else a slice through 0."""
     target = target.plane or target
     x_view, y_view = target.view
     x, y = np.linspace(*x_view, _GRID), np.linspace(*y_view, _GRID)
@@ -52,10 +54,19 @@ def _finite(values: Array) -> Array:
 
 
 def density_panel(
-    scene: Scene, target: Target, *, id: str = "plane", title: str = "Position", place: Place | None = None, height: int = 420, clickable: bool = False,
-    view: View | None = None, equal: bool | None = None,
-) -> Panel:  # fmt: skip
-    """The target from above, on its first two coordinates: highest-density regions that hold 50, 80, 95 and 99 % of the probability in view.
+    scene: Scene,
+    target: Target,
+    *,
+    id: str = "plane",
+    title: str = "Position",
+    place: Place | None = None,
+    height: int = 420,
+    clickable: bool = False,
+    view: View | None = None,
+    equal: bool | None = None,
+) -> Panel:
+    """The target from above, on its first two coordinates: highest-density regions that hold 50, 80, 95 and 99 % of the
+    probability in view.
 
     view : range of the axes, default that of the target; the map itself always covers the target's own view.
     equal : one unit of x as long as one of y, default where that wastes little room.
@@ -63,32 +74,54 @@ def density_panel(
     (x_low, x_high), (y_low, y_high) = view or target.view
     ratio = (x_high - x_low) / (y_high - y_low)
     panel = scene.panel(
-        id, title=title, x=Axis(target.labels[0], x_low, x_high), y=Axis(target.labels[1], y_low, y_high),
-        place=place, equal=0.5 < ratio < 2.0 if equal is None else equal, height=height, clickable=clickable,
-    )  # fmt: skip
+        id,
+        title=title,
+        x=Axis(target.labels[0], x_low, x_high),
+        y=Axis(target.labels[1], y_low, y_high),
+        place=place,
+        equal=0.5 < ratio < 2.0 if equal is None else equal,
+        height=height,
+        clickable=clickable,
+    )
     values, levels = density_map(target)
     label = REGIONS if (target.plane or target).dim == 2 else "target: slice through 0 of the other coordinates"
     return panel.contour(values, levels=levels, x=target.view[0], y=target.view[1], role="truth", label=label)
 
 
-# Draws ------------------------------------------------------------------------------------------------------------------------
+# Draws ----------------------------------------------------------------------------------------------------------------
 
 
 def draw_layers(panel: Panel, draws: Array, *, size: float = 2.4) -> Panel:
-    """The draws (chains, steps, dim) up to the cursor on their first two coordinates; several chains differ by shape and colour."""
+    """The draws (chains, steps, dim) up to the cursor on their first two coordinates; several chains differ by shape
+    and colour.
+    """
     for chain, path in enumerate(draws):
         several = len(draws) > 1
         panel.points(
-            path[:, :2], show="upto", role="posterior", size=size, alpha=0.55, chain=chain if several else None,
-            shape=theme.MARKERS[chain % len(theme.MARKERS)], label=f"draws of chain {chain + 1}" if several else "draws",
-        )  # fmt: skip
+            path[:, :2],
+            show="upto",
+            role="posterior",
+            size=size,
+            alpha=0.55,
+            chain=chain if several else None,
+            shape=theme.MARKERS[chain % len(theme.MARKERS)],
+            label=f"draws of chain {chain + 1}" if several else "draws",
+        )
     return panel
 
 
 def marginal_panel(
-    scene: Scene, target: Target, draws: Array, coordinate: int, *, place: Place | None = None, height: int = 200, bins: int = 40, burn: int = 0,
+    scene: Scene,
+    target: Target,
+    draws: Array,
+    coordinate: int,
+    *,
+    place: Place | None = None,
+    height: int = 200,
+    bins: int = 40,
+    burn: int = 0,
     label: str = "draws so far",
-) -> Panel:  # fmt: skip
+) -> Panel:
     """The running histogram of `draws` (steps,) of one coordinate under the exact marginal, where that is known."""
     name = target.labels[coordinate]
     low, high = coordinate_range(target, coordinate)
@@ -115,10 +148,19 @@ def marginal_panel(
 
 
 def trace_panel(
-    scene: Scene, values: Array, name: str, *, id: str = "trace", place: Place | None = None, height: int = 200, truth: float | None = None,
+    scene: Scene,
+    values: Array,
+    name: str,
+    *,
+    id: str = "trace",
+    place: Place | None = None,
+    height: int = 200,
+    truth: float | None = None,
     limits: tuple[float, float] | None = None,
-) -> Panel:  # fmt: skip
-    """`values` (chains, steps) of a quantity called `name` against the transition, drawn up to the cursor; `truth` is its exact mean."""
+) -> Panel:
+    """`values` (chains, steps) of a quantity called `name` against the transition, drawn up to the cursor; `truth` is
+    its exact mean.
+    """
     low, high = limits or (None, None)
     panel = scene.panel(
         id,
@@ -145,7 +187,7 @@ def trace_panel(
     return panel
 
 
-# What is true -----------------------------------------------------------------------------------------------------------------
+# What is true ---------------------------------------------------------------------------------------------------------
 
 
 def coordinate_range(target: Target, coordinate: int) -> tuple[float, float]:
@@ -173,13 +215,14 @@ def truth_note(target: Target) -> str:
     return f"The dashed truth is computed {how}."
 
 
-# The window -------------------------------------------------------------------------------------------------------------------
+# The window -----------------------------------------------------------------------------------------------------------
 
 
 def window_around(wanted: int | None, steps: int, items: int, *, budget: int) -> tuple[int, int]:
     """First transition and number of transitions of the window of inner detail that holds `wanted`.
 
-    items : inner items of one transition; budget : inner items that may travel. Windows lie side by side, so the same one is never made twice.
+    items : inner items of one transition; budget : inner items that may travel. Windows lie side by side, so the same
+    one is never made twice.
     """
     width = max(1, min(MAX_WINDOW, steps, budget // max(items, 1)))
     first = min(max(wanted or 0, 0), steps - 1) // width * width

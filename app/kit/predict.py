@@ -86,9 +86,8 @@ def _explain(question: Question, answer: Answer, visit: Visit, slug: str) -> Non
     right = answer.right
     if right is not None and 0 <= right < len(question.options):
         sign, word = ("✓", "You were right") if right == answer.choice else ("✗", "Not this time")
-        st.markdown(
-            f"**{sign} {word}.** You said: {question.options[answer.choice]}. The run says: **{question.options[right]}**."
-        )
+        said, found = question.options[answer.choice], question.options[right]
+        st.markdown(f"**{sign} {word}.** You said: {said}. The run says: **{found}**.")
     st.markdown(answer.explanation)
     st.button(
         "Ask me again",

@@ -1,8 +1,9 @@
 """Links: a spec as query parameters, and back.
 
-A link carries the version of the spec's class and *every* value, so that it shows the same picture after a default has changed.
-Reading never repairs silently: each unknown, repeated, malformed or impossible parameter gives one `Problem`, which names it and says
-what was used instead. Numbers are written with the fewest digits that read back to the same float.
+A link carries the version of the spec's class and *every* value, so that it shows the same picture after a default
+has changed. Reading never repairs silently: each unknown, repeated, malformed or impossible parameter gives one
+`Problem`, which names it and says what was used instead. Numbers are written with the fewest digits that read back to
+the same float.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _SHOWN = 40  # characters of a bad value that a message repeats
 
 @dataclass(frozen=True)
 class Problem:
-    """Something in a link that could not be used: `parameter` and a sentence `message`. Both may hold what a stranger typed."""
+    """Something in a link that could not be used: `parameter` and a sentence `message`.
+
+    Both may hold what a stranger typed.
+    """
 
     parameter: str
     message: str
@@ -36,7 +40,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Link:
-    """What a link asks for: the spec, the scenario it started from, the projector view and the controls a teacher has hidden."""
+    """What a link asks for: the spec, its scenario, the projector view, the controls that a teacher has hidden."""
 
     spec: Spec
     scenario: str | None = None
@@ -53,7 +57,10 @@ def encode(spec: Spec) -> dict[str, str]:
 
 
 def decode(cls: type[Spec], raw: Query, base: Spec | None = None) -> tuple[Spec, tuple[Problem, ...]]:
-    """Read a spec of class `cls`. Values that are absent come from `base` (default: `cls()`), unusable ones too, with a Problem."""
+    """Read a spec of class `cls`.
+
+    Values that are absent come from `base` (default: `cls()`), unusable ones too, with a Problem.
+    """
     base = cls() if base is None else base
     declarations = cls.declarations()
     problems: list[Problem] = []
@@ -114,7 +121,7 @@ def address(page: str, query: Mapping[str, str]) -> str:
     return f"{page.split('?')[0].split('#')[0]}?{urlencode(query)}"
 
 
-# One value -----------------------------------------------------------------------------------------------------------------
+# One value ----------------------------------------------------------------------------------------------------------
 
 
 def _written(declaration: Declaration, value: Any) -> str:
@@ -143,9 +150,8 @@ def _parsed(name: str, declaration: Declaration, text: str) -> Any:
         if len(text) > _NUMBER_LENGTH or not _INTEGER.fullmatch(text):
             raise SpecError(name, f"{_quoted(text)} is not a whole number")
         return int(text)
-    if declaration.kind == "choice":
-        if text not in declaration.options:
-            raise SpecError(name, f"{_quoted(text)} is not one of {', '.join(declaration.options)}")
+    if declaration.kind == "choice" and text not in declaration.options:
+        raise SpecError(name, f"{_quoted(text)} is not one of {', '.join(declaration.options)}")
     if declaration.kind == "points":
         return _points(name, declaration, text)
     return text
@@ -171,7 +177,7 @@ def _points(name: str, declaration: Declaration, text: str) -> tuple[tuple[float
     return tuple(rows)
 
 
-# Problems ------------------------------------------------------------------------------------------------------------------
+# Problems -----------------------------------------------------------------------------------------------------------
 
 
 def _assemble(base: Spec, values: dict[str, Any], problems: list[Problem]) -> Spec:

@@ -1,6 +1,7 @@
 """The guided story: story.md, one `## heading` a step.
 
-A heading may carry what the step does: `## Too large a step {scenario=too-large question=energy}` loads that scenario and asks that question.
+A heading may carry what the step does: `## Too large a step {scenario=too-large question=energy}` loads that scenario
+and asks that question.
 """
 
 from __future__ import annotations

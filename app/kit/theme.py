@@ -1,9 +1,9 @@
 """Colours: the one place where they are named.
 
-A *role* says what a mark means ("truth", "reject", "chain-2"); `LIGHT` and `DARK` give its colour on either surface. Scenes
-carry both (`palette`), still figures are made in the light colours and translated (`in_dark`). Classes and chains are the
-Okabe-Ito hues, darkened or lightened where the plain hue would not reach a contrast of 3:1. Colour is never the only cue: chains
-also differ by marker and dash (`MARKERS`, `DASHES`), verdicts by shape.
+A *role* says what a mark means ("truth", "reject", "chain-2"); `LIGHT` and `DARK` give its colour on either surface.
+Scenes carry both (`palette`), still figures are made in the light colours and translated (`in_dark`). Classes and
+chains are the Okabe-Ito hues, darkened or lightened where the plain hue would not reach a contrast of 3:1. Colour is
+never the only cue: chains also differ by marker and dash (`MARKERS`, `DASHES`), verdicts by shape.
 """
 
 from __future__ import annotations
@@ -105,7 +105,10 @@ def palette() -> dict[str, dict[str, str]]:
 
 
 def colour(role: str, alpha: float = 1.0) -> str:
-    """The light-theme colour of `role` for a still figure, as #rrggbb, or #rrggbbaa when `alpha` < 1. `in_dark` translates both."""
+    """The light-theme colour of `role` for a still figure, as #rrggbb, or #rrggbbaa when `alpha` < 1.
+
+    `in_dark` translates both.
+    """
     code = LIGHT[role]
     return code if alpha >= 1.0 else f"{code}{round(255 * max(alpha, 0.0)):02x}"
 

@@ -1,12 +1,13 @@
 """A visit: what one browser session holds for one lesson, and how it stays in step with the address bar.
 
-The spec is the source of truth. Widgets are filled from it, the address is written from it. It lives under a key of its own in the session
-state, so it outlasts a change of page (the state of widgets does not).
+The spec is the source of truth. Widgets are filled from it, the address is written from it. It lives under a key of
+its own in the session state, so it outlasts a change of page (the state of widgets does not).
 """
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,17 +39,19 @@ class Visit:
     answers: dict[str, Answer] = field(default_factory=dict)
     seeds: tuple[int, ...] = ()  # other seeds that the badge checks
     run: jobs.Job | None = None  # the long run of this very spec, if one was started
+    shown: bytes | None = None  # the last scene that was ready
     address: dict[str, list[str]] = field(default_factory=dict)  # the query as last seen or written
     touched: bool = False  # changed since the address was last written
     left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
     moves: list = field(default_factory=list)  # what the reader did, to be carried out by the next run
 
     def moved(self, act: Callable[[], object], key: str | None = None) -> None:
-        """Note what the reader did: for the callbacks of widgets outside fragments. `key` is the widget's, if `fill` fills it.
+        """Note what the reader did: for the callbacks of widgets outside fragments. `key` is the widget's, if `fill`
+        fills it.
 
-        Until the browser has taken a filled value over, whatever it sends still carries the old one, and Streamlit takes that for a
-        change. Such an echo comes with the fragment run of a timer, in which no widget outside can have been moved, or beside
-        a real move: `carry_out` tells them apart.
+        Until the browser has taken a filled value over, whatever it sends still carries the old one, and Streamlit
+        takes that for a change. Such an echo comes with the fragment run of a timer, in which no widget outside can
+        have been moved, or beside a real move: `carry_out` tells them apart.
         """
         if not in_fragment():
             self.moves.append((key, key is not None and _repeats(key), act))
@@ -62,7 +65,10 @@ class Visit:
             act()
 
     def change(self, control: str, **values: Any) -> bool:
-        """Change fields of the spec, from `control`. What does not fit is kept with its reason; the spec stays as it was."""
+        """Change fields of the spec, from `control`.
+
+        What does not fit is kept with its reason; the spec stays as it was.
+        """
         try:
             spec = self.spec.replace(**values)
         except SpecError as error:
@@ -155,6 +161,13 @@ def _same_but_for_the_seed(a: Spec, b: Spec) -> bool:
     return "seed" in b.declarations() and a.replace(seed=b.seed) == b  # type: ignore[attr-defined]
 
 
+def session() -> str:
+    """A name for this browser session."""
+    if "session" not in st.session_state:
+        st.session_state["session"] = uuid.uuid4().hex
+    return st.session_state["session"]
+
+
 def raw_query() -> dict[str, list[str]]:
     """The query of this script run as it came, repeated and empty parameters included."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
@@ -163,9 +176,10 @@ def raw_query() -> dict[str, list[str]]:
 def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: Sequence[str] = ()) -> Visit:
     """The visit of this session to `slug`, brought in step with the address.
 
-    A new address (first arrival, another link, back and forward) is read and wins. An address that we have written over may still come
-    back with a rerun that was under way; it counts only when the reader went back to it. Coming from another page finds everything as
-    it was left. A bare address gone back to on the page itself starts it afresh.
+    A new address (first arrival, another link, back and forward) is read and wins. An address that we have written
+    over may still come back with a rerun that was under way; it counts only when the reader went back to it. Coming
+    from another page finds everything as it was left. A bare address gone back to on the page itself starts it
+    afresh.
     """
     raw = raw_query()
     key = f"visit/{slug}"
@@ -184,6 +198,6 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
         link = share.Link(scenarios[first], first)
     fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
     if known is not None:
-        fresh.step, fresh.answers, fresh.left = known.step, known.answers, known.left
+        fresh.step, fresh.answers, fresh.left, fresh.shown = known.step, known.answers, known.left, known.shown
     st.session_state[key] = fresh
     return fresh

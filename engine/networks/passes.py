@@ -11,12 +11,14 @@ Parameters of a network lie layer by layer: weights (out, in) row by row, then b
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import numba
 from llvmlite import ir
 from numba import extending, types
 
-from engine.kernels import fast_kernel
+from engine.kernels import FASTMATH
 from engine.vectormath import exp, log, sigmoid, tanh
 
 intrinsic: Any = extending.intrinsic  # its own type says that calls take the typing context
@@ -25,6 +27,12 @@ BLOCK = 128  # samples handled at a time: few enough for the rows of a small net
 ROW = BLOCK + 8  # one cache line more: rows a power of two apart would compete for the same places in the cache
 ACTIVATIONS = ("tanh", "relu", "sigmoid", "linear")
 TANH, RELU, SIGMOID, LINEAR = range(4)
+
+
+def _inlined(function: Callable[..., Any]) -> Any:
+    # A helper that stays a function of its own exists twice in the process that compiles it, optimised in two ways, and
+    # once in a process that finds its caller in the cache: with `reassoc` the last bits of a sum then differ.
+    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
 
 
 @intrinsic
@@ -59,7 +67,7 @@ def aligned(typingctx, start):
     return start(start), codegen
 
 
-@fast_kernel
+@_inlined
 def combine(weights, step_in, step_out, bias, has_bias, n_in, n_out, x, z, n):
     """z[j] = bias[j] + sum_i weights[j * step_out + i * step_in] x[i], for `n_out` rows z of `n_in` rows x."""
     first = (n_in - 1) % 4 + 1
@@ -103,7 +111,7 @@ def combine(weights, step_in, step_out, bias, has_bias, n_in, n_out, x, z, n):
                 to[s] += v0 * row[s] + v1 * row[ROW + s] + v2 * row[2 * ROW + s] + v3 * row[3 * ROW + s]
 
 
-@fast_kernel
+@_inlined
 def activate(kind, h, count, n):
     """Apply the activation to `count` rows in place."""
     for j in range(count):
@@ -119,7 +127,7 @@ def activate(kind, h, count, n):
                 row[s] = sigmoid(row[s])
 
 
-@fast_kernel
+@_inlined
 def through_activation(kind, slope, h, n):
     """Turn one row of unit values `h` into the derivatives with respect to their pre-activations; returns their sum.
 
@@ -145,7 +153,7 @@ def through_activation(kind, slope, h, n):
     return total
 
 
-@fast_kernel
+@_inlined
 def add_products(slopes, n_out, x, n_in, n, gradient):
     """gradient[j * n_in + i] += sum over samples of slopes[j] * x[i], for `n_out` rows of slopes and `n_in` rows x."""
     fours = n_in - n_in % 4
@@ -202,7 +210,7 @@ def add_products(slopes, n_out, x, n_in, n, gradient):
             gradient[j * n_in + n_in - 1] += g0
 
 
-@fast_kernel
+@_inlined
 def forward(q, sizes, hidden, kind, x, h, n):
     """Values of all hidden units: rows of layer 1, then of layer 2, ... from `h` on.
 
@@ -221,7 +229,7 @@ def forward(q, sizes, hidden, kind, x, h, n):
     return at, rows
 
 
-@fast_kernel
+@_inlined
 def backward(q, gradient, sizes, hidden, kind, x, h, at, rows, slopes, n):
     """Add the derivatives of everything below the outputs to `gradient`. Destroys the rows of `h`.
 
@@ -243,7 +251,7 @@ def backward(q, gradient, sizes, hidden, kind, x, h, at, rows, slopes, n):
             combine(moved(q, at), n_in, 1, q, False, n_out, n_in, here, slopes, n)
 
 
-@fast_kernel
+@_inlined
 def backward_plane(slope, head, head_gradient, units, x, h, n, gradient):
     """The whole backward pass for two inputs, one layer of tanh units and one logit, in one loop a unit.
 
@@ -267,9 +275,9 @@ def backward_plane(slope, head, head_gradient, units, x, h, n, gradient):
         gradient[2 * units + j] += head[j] * bias
 
 
-@fast_kernel
+@_inlined
 def binary_loss(z, sign, temper, n):
-    """Log likelihood of the signs (+1, -1) under sigmoid(temper z), and the sum of its derivatives, which it leaves in z."""
+    """Log likelihood of the signs (+1, -1) under sigmoid(temper z), and the sum of its derivatives, left in z."""
     linear = total = 0.0
     product = 1.0  # of n numbers between 1/2 and 1: one logarithm for all of them
     for s in range(n):
@@ -282,7 +290,7 @@ def binary_loss(z, sign, temper, n):
     return linear + math.log(product), total
 
 
-@fast_kernel
+@_inlined
 def softmax_loss(z, label, temper, classes, top, norm, n, bias_gradient):
     """Log likelihood of the labels (0, 1, ...) under softmax(temper z). Leaves the derivatives in z."""
     for s in range(n):
@@ -316,7 +324,7 @@ def softmax_loss(z, label, temper, classes, top, norm, n, bias_gradient):
     return linear - math.log(product)
 
 
-@fast_kernel
+@_inlined
 def gaussian_loss(z, y, precision, outputs, n, bias_gradient):
     """Log density of y under N(z, 1 / precision), without its constant. Leaves the derivatives in z."""
     squares = 0.0
@@ -332,7 +340,7 @@ def gaussian_loss(z, y, precision, outputs, n, bias_gradient):
     return -0.5 * precision * squares
 
 
-@fast_kernel
+@_inlined
 def class_probabilities(z, logits, temper, entropy, spare, n):
     """Turn rows of outputs into rows of class probabilities, and fill `entropy` (nats).
 

@@ -1,11 +1,30 @@
 """Samplers: each is a frozen dataclass of settings with `prepare`, `transitions` and `advance`; `Run` drives them."""
 
 from engine.samplers.chain import Chain, Trace
+from engine.samplers.gibbs import Gibbs, GibbsTransitions
 from engine.samplers.hmc import Hmc, HmcTransitions, Trajectory, trajectory
 from engine.samplers.metropolis import Metropolis, MetropolisTransitions
+from engine.samplers.nuts import Nuts, NutsTransitions
 from engine.samplers.run import METHODS, Run, begin, record, replay, sample, start
 
 __all__ = [
-    "METHODS", "Chain", "Hmc", "HmcTransitions", "Metropolis", "MetropolisTransitions", "Run", "Trace", "Trajectory",
-    "begin", "record", "replay", "sample", "start", "trajectory",
-]  # fmt: skip
+    "METHODS",
+    "Chain",
+    "Gibbs",
+    "GibbsTransitions",
+    "Hmc",
+    "HmcTransitions",
+    "Metropolis",
+    "MetropolisTransitions",
+    "Nuts",
+    "NutsTransitions",
+    "Run",
+    "Trace",
+    "Trajectory",
+    "begin",
+    "record",
+    "replay",
+    "sample",
+    "start",
+    "trajectory",
+]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,11 @@ class Chain:
     Advancing in chunks of 1 or of 10,000, on any thread, before or after pickling, gives the same bytes.
 
     position, gradient : (dim,)
-    running : (1,), log density at `position`; part of the state, since recomputing it per chunk could differ in the last bit
+    running : (1,), log density at `position`; part of the state, since recomputing it per chunk could differ in the
+        last bit
     ints, scratch : the target's per-chain buffers
     rng : SFC64, the only source of randomness
+    adaptation : what warm-up has learnt, for samplers that tune themselves; else empty
     """
 
     position: Array
@@ -32,10 +34,12 @@ class Chain:
     ints: NDArray[np.int64]
     scratch: Array
     rng: np.random.Generator
+    adaptation: Array = field(default_factory=lambda: np.zeros(0))
 
 
 class Trace(NamedTuple):
-    """What every sampler writes per transition; see `engine.Recording` for the meaning."""
+    """What every sampler writes per transition; see `engine.Recording` for the meaning. Of the last three, a sampler
+    writes those it `records`; the others have no rows, which keeps a short transition cheap."""
 
     draws: Array
     log_density: Array
@@ -43,20 +47,40 @@ class Trace(NamedTuple):
     accepted: NDArray[np.bool_]
     divergent: NDArray[np.bool_]
     gradient_evaluations: NDArray[np.int32]
+    energy: Array
+    tree_depth: NDArray[np.int16]
+    step_size: Array
 
     @classmethod
-    def empty(cls, chains: int, n: int, dim: int) -> "Trace":
+    def empty(cls, chains: int, n: int, dim: int, records: tuple[str, ...]) -> Trace:
         shape = (chains, n)
+
+        def optional(name: str, dtype: type) -> NDArray[Any]:
+            return np.empty(shape if name in records else (chains, 0), dtype=dtype)
+
         return cls(
-            np.empty((chains, n, dim)), np.empty(shape), np.empty(shape),
-            np.empty(shape, dtype=np.bool_), np.empty(shape, dtype=np.bool_), np.empty(shape, dtype=np.int32),
-        )  # fmt: skip
+            np.empty((chains, n, dim)),
+            np.empty(shape),
+            np.empty(shape),
+            np.empty(shape, dtype=np.bool_),
+            np.empty(shape, dtype=np.bool_),
+            np.empty(shape, dtype=np.int32),
+            optional("energy", np.float64),
+            optional("tree_depth", np.int16),
+            optional("step_size", np.float64),
+        )
+
+    def at(self, *where: int | slice) -> Trace:
+        """Views of all arrays at the same place."""
+        return Trace._make(array[where] for array in self)
 
 
 def start_chain(target: Target, seed: np.random.SeedSequence, init: Array | None) -> tuple[Chain, int]:
-    """A chain at `init` (dim,), or at a point drawn from U(-2, 2) per coordinate, redrawn while the density there is zero.
+    """A chain at `init` (dim,), or at a point drawn from U(-2, 2) per coordinate, redrawn while the density there is
+    zero.
 
-    Returns the chain and the number of target evaluations spent. Raises TargetError when no start has a finite log density.
+    Returns the chain and the number of target evaluations spent. Raises TargetError when no start has a finite log
+    density.
     """
     start_seed, stream_seed = seed.spawn(2)
     start_rng = np.random.Generator(np.random.SFC64(start_seed))
@@ -69,8 +93,12 @@ def start_chain(target: Target, seed: np.random.SeedSequence, init: Array | None
             rng = np.random.Generator(np.random.SFC64(stream_seed))
             return Chain(position, gradient, np.array([log_density]), ints, scratch, rng), evaluations
     if init is not None:
-        raise TargetError(f"the log density of {target.name} at the start point {init} is {log_density}: start inside its support")
-    raise TargetError(f"no start point with positive density found for {target.name} in {tries} draws from U(-2, 2): give `init`")
+        raise TargetError(
+            f"the log density of {target.name} at the start point {init} is {log_density}: start inside its support"
+        )
+    raise TargetError(
+        f"no start point with positive density found for {target.name} in {tries} draws from U(-2, 2): give `init`"
+    )
 
 
 def per_coordinate(name: str, value: ArrayLike, dim: int) -> Array:

@@ -1,15 +1,19 @@
 """Hamiltonian Monte Carlo with a fixed number of leapfrog steps.
 
-`H(q, p) = -log pi(q) + p' M^-1 p / 2`, `dq/dt = M^-1 p`, `dp/dt = +grad log pi(q)`. Leapfrog: half kick, drift, half kick.
-Accept with `min(1, exp(H0 - H1))`. Source: Duane et al. 1987; Neal 2011; METHODS section 4 (S0 eq. 4.17 and S1 section 4.5.3 print the wrong sign of the force).
+`H(q, p) = -log pi(q) + p' M^-1 p / 2`, `dq/dt = M^-1 p`, `dp/dt = +grad log pi(q)`. Leapfrog: half kick, drift, half
+kick.
+Accept with `min(1, exp(H0 - H1))`. Source: Duane et al. 1987; Neal 2011; METHODS section 4 (S0 eq. 4.17 and S1 section
+4.5.3 print the wrong sign of the force).
 
 Integrators:
 - "leapfrog", reversible and volume preserving;
-- "swapped_kicks", S0's algorithm 5 as printed, full momentum steps at the ends and half steps between: still reversible and volume
+- "swapped_kicks", S0's algorithm 5 as printed, full momentum steps at the ends and half steps between: still reversible
+and volume
   preserving, hence exact, but its energy error does not vanish with the step size;
 - "euler", explicit Euler: neither reversible nor volume preserving, hence wrong on purpose.
 
-Wrong on purpose (`variant`): "always_accept" leaves the Metropolis step out, so the draws follow a density distorted by the energy error.
+Wrong on purpose (`variant`): "always_accept" leaves the Metropolis step out, so the draws follow a density distorted by
+the energy error.
 """
 
 from __future__ import annotations
@@ -37,11 +41,13 @@ MAX_STEPS = 10_000
 class HmcTransitions(NamedTuple):
     """The inside of HMC transitions, n of them with L steps each.
 
-    path, path_momentum : (n, L+1, dim), position and momentum at times 0, step_size, ..., momentum synchronised with position
+    path, path_momentum : (n, L+1, dim), position and momentum at times 0, step_size, ..., momentum synchronised with
+        position
     path_energy : (n, L+1), H along the path
     path_log_density : (n, L+1)
     step_size : (n,), after jitter
-    steps : (n,) int32, steps taken: fewer than L only where the density stopped being finite; later path rows repeat the last one
+    steps : (n,) int32, steps taken: fewer than L only where the density stopped being finite; later path rows repeat
+        the last one
     energy_error : (n,), H1 - H0 (infinite where the path left the support)
     uniform : (n,), accepted if and only if uniform < accept_prob
     """
@@ -69,6 +75,7 @@ class Hmc:
     """
 
     name: ClassVar[str] = "hmc"
+    records: ClassVar[tuple[str, ...]] = ("energy", "step_size")
     step_size: float = 0.1
     steps: int = 10
     mass: ArrayLike = 1.0
@@ -90,23 +97,49 @@ class Hmc:
             raise SpecError("variant", f"{self.variant!r} is not one of {', '.join(VARIANTS)}")
         inverse_mass, mass_root = factor_mass(self.mass, target.dim)
         return (
-            float(self.step_size), int(self.steps), float(self.jitter), inverse_mass, mass_root,
-            INTEGRATORS.index(self.integrator), VARIANTS.index(self.variant),
-        )  # fmt: skip
+            float(self.step_size),
+            int(self.steps),
+            float(self.jitter),
+            inverse_mass,
+            mass_root,
+            INTEGRATORS.index(self.integrator),
+            VARIANTS.index(self.variant),
+        )
 
     def transitions(self, chains: int, n: int, dim: int) -> HmcTransitions:
         """Empty arrays for the inside of n transitions of each chain."""
-        points = (chains, n, int(self.steps) + 1) if n else (chains, 1, 0)  # without detail the kernel still takes a row, an empty one
+        points = (
+            (chains, n, int(self.steps) + 1) if n else (chains, 1, 0)
+        )  # without detail the kernel still takes a row, an empty one
         return HmcTransitions(
-            np.empty((*points, dim)), np.empty((*points, dim)), np.empty(points), np.empty(points),
-            np.empty((chains, n)), np.empty((chains, n), dtype=np.int32), np.empty((chains, n)), np.empty((chains, n)),
-        )  # fmt: skip
+            np.empty((*points, dim)),
+            np.empty((*points, dim)),
+            np.empty(points),
+            np.empty(points),
+            np.empty((chains, n)),
+            np.empty((chains, n), dtype=np.int32),
+            np.empty((chains, n)),
+            np.empty((chains, n)),
+        )
 
-    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: HmcTransitions) -> None:
+    def advance(
+        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: HmcTransitions
+    ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         hmc_chunk(
-            target.address, target.data, chain.ints, chain.scratch, chain.rng, chain.position, chain.gradient, chain.running, *settings, n, trace, inside
-        )  # fmt: skip
+            target.address,
+            target.data,
+            chain.ints,
+            chain.scratch,
+            chain.rng,
+            chain.position,
+            chain.gradient,
+            chain.running,
+            *settings,
+            n,
+            trace,
+            inside,
+        )
 
 
 class Trajectory(NamedTuple):
@@ -119,9 +152,16 @@ class Trajectory(NamedTuple):
 
 
 def trajectory(
-    target: Target, position: ArrayLike, momentum: ArrayLike, *, step_size: float, steps: int, mass: ArrayLike = 1.0, integrator: str = "leapfrog"
+    target: Target,
+    position: ArrayLike,
+    momentum: ArrayLike,
+    *,
+    step_size: float,
+    steps: int,
+    mass: ArrayLike = 1.0,
+    integrator: str = "leapfrog",
 ) -> Trajectory:
-    """Integrate Hamilton's equations from (position, momentum), each (dim,). A negative step_size runs time backwards."""
+    """Integrate Hamilton's equations from (position, momentum), each (dim,). A negative step_size goes back in time."""
     method = Hmc(abs(step_size), steps, mass, integrator=integrator)
     _, _, _, inverse_mass, _, rule, _ = method.prepare(target)
     q, p = np.array(position, dtype=np.float64), np.array(momentum, dtype=np.float64)
@@ -129,12 +169,30 @@ def trajectory(
         raise SpecError("position", f"position and momentum must have shape ({target.dim},)")
     log_density, gradient = target.log_density_and_gradient(q)
     points = (steps + 1,)
-    path = Trajectory(np.empty((*points, target.dim)), np.empty((*points, target.dim)), np.empty(points), np.empty(points))
+    path = Trajectory(
+        np.empty((*points, target.dim)), np.empty((*points, target.dim)), np.empty(points), np.empty(points)
+    )
     ints, scratch = target.buffers()
     _integrate(
-        target.address, target.data, ints, scratch, q, p, gradient, np.empty(target.dim), np.empty(target.dim), log_density, float(step_size), steps, inverse_mass, rule,
-        path.position, path.momentum, path.energy, path.log_density,
-    )  # fmt: skip
+        target.address,
+        target.data,
+        ints,
+        scratch,
+        q,
+        p,
+        gradient,
+        np.empty(target.dim),
+        np.empty(target.dim),
+        log_density,
+        float(step_size),
+        steps,
+        inverse_mass,
+        rule,
+        path.position,
+        path.momentum,
+        path.energy,
+        path.log_density,
+    )
     return path
 
 
@@ -162,7 +220,7 @@ def factor_mass(mass: ArrayLike, dim: int) -> tuple[Array, Array]:
 
 
 @kernel
-def velocity(inverse_mass, momentum, out):  # type: ignore[no-untyped-def]
+def velocity(inverse_mass, momentum, out):
     """out = M^-1 p, for a diagonal (1, dim) or dense (dim, dim) inverse mass."""
     dim = momentum.size
     if inverse_mass.shape[0] == 1:
@@ -177,7 +235,7 @@ def velocity(inverse_mass, momentum, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def kinetic_energy(inverse_mass, momentum, out):  # type: ignore[no-untyped-def]
+def kinetic_energy(inverse_mass, momentum, out):
     """p' M^-1 p / 2; `out` (dim,) receives the velocity."""
     velocity(inverse_mass, momentum, out)
     total = 0.0
@@ -187,7 +245,7 @@ def kinetic_energy(inverse_mass, momentum, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def draw_momentum(rng, mass_root, noise, momentum):  # type: ignore[no-untyped-def]
+def draw_momentum(rng, mass_root, noise, momentum):
     """momentum = R z ~ N(0, M); `noise` (dim,) receives z."""
     dim = momentum.size
     for j in range(dim):
@@ -204,11 +262,32 @@ def draw_momentum(rng, mass_root, noise, momentum):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _integrate(address, data, ints, scratch, q, p, gradient, v, synchronised, log_density, step_size, steps, inverse_mass, integrator, path, path_momentum, path_energy, path_log_density):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Move (q, p, gradient) along `steps` steps in place. Returns (log density, steps taken); stops where the log density is not finite.
+def _integrate(
+    address,
+    data,
+    ints,
+    scratch,
+    q,
+    p,
+    gradient,
+    v,
+    synchronised,
+    log_density,
+    step_size,
+    steps,
+    inverse_mass,
+    integrator,
+    path,
+    path_momentum,
+    path_energy,
+    path_log_density,
+):
+    """Move (q, p, gradient) along `steps` steps in place. Returns (log density, steps taken); stops where the log
+    density is not finite.
 
     `v` and `synchronised` (dim,) are work space.
-    The path arrays are filled when they have rows. Neighbouring half kicks are fused, so the recorded momentum is p plus the missing half kick.
+    The path arrays are filled when they have rows. Neighbouring half kicks are fused, so the recorded momentum is p
+    plus the missing half kick.
     """
     dim = q.size
     recorded = path_energy.size > 0
@@ -259,10 +338,30 @@ def _integrate(address, data, ints, scratch, q, p, gradient, v, synchronised, lo
 
 
 @kernel
-def hmc_chunk(address, data, ints, scratch, rng, position, gradient, running, step_size, steps, jitter, inverse_mass, mass_root, integrator, variant, n, trace, inside):  # type: ignore[no-untyped-def]  # fmt: skip
+def hmc_chunk(
+    address,
+    data,
+    ints,
+    scratch,
+    rng,
+    position,
+    gradient,
+    running,
+    step_size,
+    steps,
+    jitter,
+    inverse_mass,
+    mass_root,
+    integrator,
+    variant,
+    n,
+    trace,
+    inside,
+):
     """Advance one chain by n transitions. `running[0]` is the log density at `position`, `gradient` its gradient.
 
-    A path that meets a density that is not finite is rejected: the reversed path meets the same point, so detailed balance holds.
+    A path that meets a density that is not finite is rejected: the reversed path meets the same point, so detailed
+    balance holds.
     """
     dim = position.size
     q, p, g, work, synchronised = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
@@ -280,9 +379,25 @@ def hmc_chunk(address, data, ints, scratch, rng, position, gradient, running, st
         if detailed:
             row = i
         log_density, taken = _integrate(
-            address, data, ints, scratch, q, p, g, work, synchronised, running[0], epsilon, steps, inverse_mass, integrator,
-            inside.path[row], inside.path_momentum[row], inside.path_energy[row], inside.path_log_density[row],
-        )  # fmt: skip
+            address,
+            data,
+            ints,
+            scratch,
+            q,
+            p,
+            g,
+            work,
+            synchronised,
+            running[0],
+            epsilon,
+            steps,
+            inverse_mass,
+            integrator,
+            inside.path[row],
+            inside.path_momentum[row],
+            inside.path_energy[row],
+            inside.path_log_density[row],
+        )
         energy_error = np.inf
         if math.isfinite(log_density):
             energy_error = kinetic_energy(inverse_mass, p, work) - log_density - energy
@@ -310,3 +425,5 @@ def hmc_chunk(address, data, ints, scratch, rng, position, gradient, running, st
         trace.accepted[i] = accepted
         trace.divergent[i] = not energy_error <= DIVERGENCE
         trace.gradient_evaluations[i] = taken
+        trace.energy[i] = energy + energy_error if accepted else energy
+        trace.step_size[i] = epsilon

@@ -1,7 +1,9 @@
 """Metropolis-Hastings on a ring of islands: the discrete chain with which the Metropolis lesson begins.
 
-From island i the walker proposes the neighbour to the right with probability `p_right`, else the one to the left, and moves with
-`min(1, w_j q(i|j) / (w_i q(j|i)))`, w the islands' weights (people). Being finite, the chain's transition matrix is known exactly.
+From island i the walker proposes the neighbour to the right with probability `p_right`, else the one to the left, and
+moves with
+`min(1, w_j q(i|j) / (w_i q(j|i)))`, w the islands' weights (people). Being finite, the chain's transition matrix is
+known exactly.
 
 Source: METHODS section 3; the same wrong variants as `Metropolis`.
 """
@@ -41,8 +43,12 @@ class Islands(NamedTuple):
     start: int
 
 
-def walk_islands(weights: ArrayLike, draws: int, seed: int, *, p_right: float = 0.5, start: int = 0, variant: str = "exact") -> Islands:
-    """Walk `draws` transitions over `len(weights)` islands (3 to 50, weights finite and above 0). Raises SpecError naming the parameter."""
+def walk_islands(
+    weights: ArrayLike, draws: int, seed: int, *, p_right: float = 0.5, start: int = 0, variant: str = "exact"
+) -> Islands:
+    """Walk `draws` transitions over `len(weights)` islands (3 to 50, weights finite and above 0). Raises SpecError
+    naming the parameter.
+    """
     w = _weights(weights)
     if not 0 < p_right < 1:
         raise SpecError("p_right", f"{p_right} is not between 0 and 1")
@@ -53,8 +59,13 @@ def walk_islands(weights: ArrayLike, draws: int, seed: int, *, p_right: float = 
     if draws < 1:
         raise SpecError("draws", f"{draws} is below 1")
     walk = Islands(
-        np.empty(draws, dtype=np.int64), np.empty(draws, dtype=np.int64), np.empty(draws), np.empty(draws), np.empty(draws, dtype=np.bool_), start
-    )  # fmt: skip
+        np.empty(draws, dtype=np.int64),
+        np.empty(draws, dtype=np.int64),
+        np.empty(draws),
+        np.empty(draws),
+        np.empty(draws, dtype=np.bool_),
+        start,
+    )
     rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
     _walk(rng, w, p_right, VARIANTS.index(variant), *walk)
     return walk
@@ -96,7 +107,7 @@ def _weights(weights: ArrayLike) -> Array:
 
 
 @kernel
-def _walk(rng, weights, p_right, variant, draws, proposals, ratios, uniforms, accepts, at):  # type: ignore[no-untyped-def]
+def _walk(rng, weights, p_right, variant, draws, proposals, ratios, uniforms, accepts, at):
     n = weights.size
     for t in range(draws.size):
         while True:

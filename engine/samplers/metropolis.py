@@ -3,11 +3,14 @@
 Proposal: `y = x + drift + scale * z`, `z ~ N(0, I)`. Without drift it is symmetric. With drift the Hastings ratio is
 `log q(x|y) - log q(y|x) = -2 sum_j drift_j (y_j - x_j) / scale_j**2`.
 
-Source: Metropolis et al. 1953; Hastings 1970; METHODS section 3: `accept_prob = min(1, pi(y) q(x|y) / (pi(x) q(y|x)))`, a rejection counts as another visit.
+Source: Metropolis et al. 1953; Hastings 1970; METHODS section 3: `accept_prob = min(1, pi(y) q(x|y) / (pi(x) q(y|x)))`,
+a rejection counts as another visit.
 
 Wrong on purpose (`variant`):
-- "no_hastings" leaves the ratio of the q's out: the chain then samples `pi(x) exp(2 drift . x / scale**2)` instead of pi;
-- "drop_rejections" records accepted moves only: the chain then samples `pi(x) a(x)`, with `a(x)` the mean acceptance at x.
+- "no_hastings" leaves the ratio of the q's out: the chain then samples `pi(x) exp(2 drift . x / scale**2)` instead of
+pi;
+- "drop_rejections" records accepted moves only: the chain then samples `pi(x) a(x)`, with `a(x)` the mean acceptance at
+x.
 """
 
 from __future__ import annotations
@@ -57,6 +60,7 @@ class Metropolis:
     """
 
     name: ClassVar[str] = "metropolis"
+    records: ClassVar[tuple[str, ...]] = ()
     scale: ArrayLike = 1.0
     drift: ArrayLike = 0.0
     variant: str = "exact"
@@ -76,16 +80,39 @@ class Metropolis:
         """Empty arrays for the inside of n transitions of each chain."""
         return MetropolisTransitions(np.empty((chains, n, dim)), *(np.empty((chains, n)) for _ in range(4)))
 
-    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: MetropolisTransitions) -> None:
+    def advance(
+        self,
+        target: Target,
+        settings: tuple[Any, ...],
+        chain: Chain,
+        n: int,
+        trace: Trace,
+        inside: MetropolisTransitions,
+    ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         metropolis_chunk(
-            target.address, target.data, chain.ints, chain.scratch, chain.rng, chain.position, chain.gradient, chain.running, *settings, n, trace, inside
-        )  # fmt: skip
+            target.address,
+            target.data,
+            chain.ints,
+            chain.scratch,
+            chain.rng,
+            chain.position,
+            chain.gradient,
+            chain.running,
+            *settings,
+            n,
+            trace,
+            inside,
+        )
 
 
 @kernel
-def metropolis_chunk(address, data, ints, scratch, rng, position, gradient, running, scale, drift, variant, n, trace, inside):  # type: ignore[no-untyped-def]
-    """Advance one chain by n transitions. `running[0]` is the log density at `position`. Consumes dim normals and one uniform per proposal."""
+def metropolis_chunk(
+    address, data, ints, scratch, rng, position, gradient, running, scale, drift, variant, n, trace, inside
+):
+    """Advance one chain by n transitions. `running[0]` is the log density at `position`. Consumes dim normals and one
+    uniform per proposal.
+    """
     dim = position.size
     proposal, tilt = np.empty(dim), np.empty(dim)
     for j in range(dim):

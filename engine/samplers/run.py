@@ -10,15 +10,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.recording import Recording
+from engine.recording import Recording, Warmup
+from engine.samplers.adaptation import AdaptationTrace
 from engine.samplers.chain import Array, Chain, Trace, start_chain
+from engine.samplers.gibbs import Gibbs
 from engine.samplers.hmc import Hmc
 from engine.samplers.metropolis import Metropolis
+from engine.samplers.nuts import Nuts
 from engine.spec import MAX_SEED, SpecError
 from engine.targets.target import Target
 
-METHODS: dict[str, Any] = {"metropolis": Metropolis, "hmc": Hmc}
+METHODS: dict[str, Any] = {"metropolis": Metropolis, "hmc": Hmc, "nuts": Nuts, "gibbs": Gibbs}
 DETAILS = ("draws", "transitions")
+OPTIONAL = ("energy", "tree_depth", "step_size")  # arrays of `Trace` that only some methods write
 MAX_BYTES = 4 * 2**30  # of one recording
 
 _WARMUP_CHUNK = 1_000
@@ -26,15 +30,22 @@ _threads = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="chain")
 
 
 class Method(Protocol):
-    """What a sampler offers: see `Metropolis` and `Hmc`."""
+    """What a sampler offers: see `Metropolis` and `Hmc`.
+
+    One that tunes itself also has `begin(target, chain, warmup) -> evaluations spent`, called once before the first
+    transition: see `Nuts`.
+    """
 
     name: str
+    records: tuple[str, ...]  # which optional arrays of `Trace` it fills
 
     def prepare(self, target: Target) -> tuple[Any, ...]: ...
 
     def transitions(self, chains: int, n: int, dim: int) -> Any: ...
 
-    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: Any) -> None: ...
+    def advance(
+        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: Any
+    ) -> None: ...
 
 
 class Run:
@@ -42,13 +53,28 @@ class Run:
 
     Chain c of a seed is the same whatever the number of chains, the chunking and the thread.
 
-    Parameters are those of `engine.sample`. `advance(n)` runs n more transitions of every chain, warm-up first; `recording()` returns what is there.
+    Parameters are those of `engine.sample`. `advance(n)` runs n more transitions of every chain, warm-up first;
+    `recording()` returns what is there.
+    `keep_warmup` keeps the warm-up transitions and what was learnt in them; `adapt`, default all of `warmup`, is how
+    many
+    of them may tune the sampler.
     """
 
     def __init__(
-        self, target: Target, method: Method, *, chains: int, draws: int, warmup: int = 0, seed: int = 0,
-        init: ArrayLike | None = None, detail: str = "draws", first_chain: int = 0,
-    ):  # fmt: skip
+        self,
+        target: Target,
+        method: Method,
+        *,
+        chains: int,
+        draws: int,
+        warmup: int = 0,
+        seed: int = 0,
+        init: ArrayLike | None = None,
+        detail: str = "draws",
+        first_chain: int = 0,
+        keep_warmup: bool = False,
+        adapt: int | None = None,
+    ):
         self.chains = _whole("chains", chains, 1)
         self.draws = _whole("draws", draws, 1)
         self.warmup = _whole("warmup", warmup, 0)
@@ -56,16 +82,26 @@ class Run:
         if detail not in DETAILS:
             raise SpecError("detail", f"{detail!r} is not one of {', '.join(DETAILS)}")
         self.target, self.method, self.detail, self.init, self.first_chain = target, method, detail, init, first_chain
+        self.adapt = self.warmup if adapt is None else adapt
         self._settings = method.prepare(target)
         inside_rows = self.draws if detail == "transitions" else 0
-        _check_memory(method, self.chains, self.draws, inside_rows, target.dim)
+        _check_memory(method, self.chains, self.draws + (self.warmup if keep_warmup else 0), inside_rows, target.dim)
 
         positions = _initial_positions(init, first_chain + self.chains, target.dim)
         seeds = np.random.SeedSequence(self.seed).spawn(first_chain + self.chains)
         started = [start_chain(target, seeds[c], positions[c]) for c in range(first_chain, first_chain + self.chains)]
         self._chains = [chain for chain, _ in started]
         self._warmup_evaluations = np.array([evaluations for _, evaluations in started])
-        self._trace = Trace.empty(self.chains, self.draws, target.dim)
+        begin = getattr(method, "begin", None)
+        if begin is not None:
+            self._warmup_evaluations += [begin(target, chain, self.adapt) for chain in self._chains]
+        self._warm_trace = Trace.empty(self.chains, self.warmup, target.dim, method.records) if keep_warmup else None
+        self._adaptation: AdaptationTrace | None = None
+        if keep_warmup and begin is not None:
+            self._adaptation = AdaptationTrace.empty(self.chains, self.warmup, self._chains[0].adaptation, target.dim)
+            for c, chain in enumerate(self._chains):
+                self._adaptation.write(c, 0, chain.adaptation)
+        self._trace = Trace.empty(self.chains, self.draws, target.dim, method.records)
         self._inside = method.transitions(self.chains, inside_rows, target.dim)
         self._start = np.stack([chain.position.copy() for chain in self._chains])
         self._start_log_density = np.array([chain.running[0] for chain in self._chains])
@@ -100,36 +136,67 @@ class Run:
         chain = self._chains[c]
         if warm:
             nothing = self.method.transitions(1, 0, self.target.dim)
-            buffer = Trace.empty(1, min(warm, _WARMUP_CHUNK), self.target.dim)
-            rows, none = Trace(*(a[0] for a in buffer)), type(nothing)(*(a[0] for a in nothing))
-            for begin in range(0, warm, _WARMUP_CHUNK):
-                size = min(_WARMUP_CHUNK, warm - begin)
+            buffer = Trace.empty(1, min(warm, _WARMUP_CHUNK), self.target.dim, self.method.records)
+            rows, none = buffer.at(0), type(nothing)(*(a[0] for a in nothing))
+            chunk = 1 if self._adaptation is not None else _WARMUP_CHUNK
+            for begin in range(0, warm, chunk):
+                size, at = min(chunk, warm - begin), self.warmed_up + begin
+                if self._warm_trace is not None:
+                    rows = self._warm_trace.at(c, slice(at, at + size))
                 self.method.advance(self.target, self._settings, chain, size, rows, none)
                 self._warmup_evaluations[c] += int(rows.gradient_evaluations[:size].sum())
+                if self._adaptation is not None:
+                    self._adaptation.write(c, at + 1, chain.adaptation)
         if kept:
             if self.completed == 0:
                 self._start[c] = chain.position
                 self._start_log_density[c] = chain.running[0]
             a, b = self.completed, self.completed + kept
-            rows = Trace(*(array[c, a:b] for array in self._trace))
-            inside = type(self._inside)(*(array[c, a:b] if self.detail == "transitions" else array[c] for array in self._inside))
+            rows = self._trace.at(c, slice(a, b))
+            inside = type(self._inside)(
+                *(array[c, a:b] if self.detail == "transitions" else array[c] for array in self._inside)
+            )
             self.method.advance(self.target, self._settings, chain, kept, rows, inside)
 
     def recording(self) -> Recording:
         """The transitions done so far (views, not copies)."""
         n = self.completed
-        trace = Trace(*(array[:, :n] for array in self._trace))
+        trace = self._trace.at(slice(None), slice(n))
         inside = type(self._inside)(*(array[:, :n] for array in self._inside)) if self.detail == "transitions" else None
+        warmup = None
+        if self._warm_trace is not None:
+            done = self._warm_trace.at(slice(None), slice(self.warmed_up))
+            warmup = Warmup(**self._recorded(done), adaptation=self._adaptation)
         return Recording(
-            *trace, start=self._start, start_log_density=self._start_log_density,
-            warmup_gradient_evaluations=self._warmup_evaluations, seconds=self.seconds, transitions=inside, run=self,
-        )  # fmt: skip
+            **self._recorded(trace),
+            start=self._start,
+            start_log_density=self._start_log_density,
+            warmup_gradient_evaluations=self._warmup_evaluations,
+            seconds=self.seconds,
+            transitions=inside,
+            run=self,
+            warmup=warmup,
+        )
+
+    def _recorded(self, trace: Trace) -> dict[str, Any]:
+        """The arrays by name, None for those that the method does not write."""
+        optional = {name: None for name in OPTIONAL if name not in self.method.records}
+        return {**trace._asdict(), **optional}
 
 
 def start(
-    target: Target, method: str, *, chains: int = 4, draws: int = 1000, warmup: int = 0, seed: int = 0,
-    init: ArrayLike | None = None, detail: str = "draws", **settings: Any,
-) -> Run:  # fmt: skip
+    target: Target,
+    method: str,
+    *,
+    chains: int = 4,
+    draws: int = 1000,
+    warmup: int = 0,
+    seed: int = 0,
+    init: ArrayLike | None = None,
+    detail: str = "draws",
+    keep_warmup: bool = False,
+    **settings: Any,
+) -> Run:
     """A run that has not moved yet: for jobs that advance it in chunks. Parameters as `sample`."""
     if method not in METHODS:
         raise SpecError("method", f"{method!r} is not one of {', '.join(METHODS)}")
@@ -137,26 +204,58 @@ def start(
     for name in settings:
         if name not in known:
             raise SpecError(name, f"is not a setting of {method}, which has {', '.join(known)}")
-    return Run(target, METHODS[method](**settings), chains=chains, draws=draws, warmup=warmup, seed=seed, init=init, detail=detail)
+    return Run(
+        target,
+        METHODS[method](**settings),
+        chains=chains,
+        draws=draws,
+        warmup=warmup,
+        seed=seed,
+        init=init,
+        detail=detail,
+        keep_warmup=keep_warmup,
+    )
 
 
 def sample(
-    target: Target, method: str, *, chains: int = 4, draws: int = 1000, warmup: int = 0, seed: int = 0,
-    init: ArrayLike | None = None, detail: str = "draws", **settings: Any,
-) -> Recording:  # fmt: skip
+    target: Target,
+    method: str,
+    *,
+    chains: int = 4,
+    draws: int = 1000,
+    warmup: int = 0,
+    seed: int = 0,
+    init: ArrayLike | None = None,
+    detail: str = "draws",
+    keep_warmup: bool = False,
+    **settings: Any,
+) -> Recording:
     """Sample a target.
 
     target : from `engine.target`, `engine.network(...).posterior(x, y)` or a family in `engine.targets`
-    method : "metropolis" or "hmc"
-    chains, draws, warmup : numbers of chains, of transitions kept and of transitions dropped before them, per chain
+    method : "metropolis", "hmc", "nuts" or "gibbs" (one draw is a sweep over all coordinates)
+    chains, draws, warmup : numbers of chains, of transitions kept and of transitions dropped before them, per chain;
+        "nuts" tunes itself in the warm-up
     seed : 0 to 2**32 - 1; the same arguments give the same bytes on the same build
     init : (dim,) or (chains, dim) start; default a draw from U(-2, 2) per coordinate, where the density is positive
     detail : "draws", or "transitions" to record the inside of each transition
-    settings : fields of `Metropolis` or `Hmc`
+    keep_warmup : record the warm-up too, with the path of the adaptation
+    settings : fields of `Metropolis`, `Hmc`, `Nuts` or `Gibbs`
 
     Raises SpecError naming a wrong parameter, TargetError for a start outside the support.
     """
-    run = start(target, method, chains=chains, draws=draws, warmup=warmup, seed=seed, init=init, detail=detail, **settings)
+    run = start(
+        target,
+        method,
+        chains=chains,
+        draws=draws,
+        warmup=warmup,
+        seed=seed,
+        init=init,
+        detail=detail,
+        keep_warmup=keep_warmup,
+        **settings,
+    )
     run.advance(run.total)
     return run.recording()
 
@@ -171,9 +270,16 @@ def record(spec: Any, *, detail: str | None = None) -> Recording:
 def begin(spec: Any, *, detail: str | None = None) -> Run:
     """The run of a sampler spec, not moved yet."""
     return start(
-        spec.build_target(), spec.method, chains=spec.chains, draws=spec.draws, warmup=spec.warmup, seed=spec.seed,
-        init=spec.init(), detail=detail or "draws", **spec.settings(),
-    )  # fmt: skip
+        spec.build_target(),
+        spec.method,
+        chains=spec.chains,
+        draws=spec.draws,
+        warmup=spec.warmup,
+        seed=spec.seed,
+        init=spec.init(),
+        detail=detail or "draws",
+        **spec.settings(),
+    )
 
 
 def replay(recording: Recording, *, chain: int = 0, first: int, count: int) -> Recording:
@@ -187,9 +293,17 @@ def replay(recording: Recording, *, chain: int = 0, first: int, count: int) -> R
     if first < 0 or count < 1 or first + count > old.draws:
         raise SpecError("first", f"transitions {first} to {first + count - 1} are outside the {old.draws} of the run")
     again = Run(
-        old.target, old.method, chains=1, draws=count, warmup=old.warmup + first, seed=old.seed, init=old.init,
-        detail="transitions", first_chain=old.first_chain + chain,
-    )  # fmt: skip
+        old.target,
+        old.method,
+        chains=1,
+        draws=count,
+        warmup=old.warmup + first,
+        seed=old.seed,
+        init=old.init,
+        detail="transitions",
+        first_chain=old.first_chain + chain,
+        adapt=old.adapt,
+    )
     again.advance(again.total)
     return again.recording()
 
@@ -214,8 +328,11 @@ def _initial_positions(init: ArrayLike | None, chains: int, dim: int) -> list[Ar
 
 
 def _check_memory(method: Method, chains: int, draws: int, inside_rows: int, dim: int) -> None:
-    size = chains * draws * (8 * dim + 24)
+    size = chains * draws * (8 * dim + 48)
     if inside_rows:
         size += inside_rows * sum(array.nbytes for array in method.transitions(chains, 1, dim))
     if size > MAX_BYTES:
-        raise SpecError("draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {MAX_BYTES / 2**30:.0f} GiB allowed")
+        raise SpecError(
+            "draws",
+            f"the recording would take {size / 2**30:.1f} GiB, more than the {MAX_BYTES / 2**30:.0f} GiB allowed",
+        )

@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.samplers import hmc, metropolis
+from engine.samplers import gibbs, hmc, metropolis, nuts
 from engine.spec import SpecError, choice, integer, number, seed_field
 from engine.targets.spec import TargetSpec
+from engine.targets.target import Target
 
 STARTS = ("random", "at")
 MASSES = ("identity", "variances", "covariance")
+NUTS_MASSES = (*nuts.ADAPTED_MASSES, *MASSES)
+TUNINGS = ("adapt", "fixed")
 MAX_TRANSITIONS = 2_000_000  # of all chains together, warm-up included
 
 
@@ -26,7 +29,9 @@ class SamplerSpec(TargetSpec):
     chains: int = integer(1, 1, 8, "independent chains, each with its own random numbers")
     draws: int = integer(1000, 10, 100_000, "transitions kept of each chain", log=True)
     warmup: int = integer(0, 0, 100_000, "transitions run and dropped before the first draw kept")
-    start: str = choice("random", STARTS, "where chains start: drawn from U(-2, 2) per coordinate, or at the point (start_x, start_y)")
+    start: str = choice(
+        "random", STARTS, "where chains start: drawn from U(-2, 2) per coordinate, or at the point (start_x, start_y)"
+    )
     start_x: float = number(0.0, -100.0, 100.0, "first coordinate of the start")
     start_y: float = number(0.0, -100.0, 100.0, "second coordinate of the start")
     seed: int = seed_field()
@@ -35,7 +40,11 @@ class SamplerSpec(TargetSpec):
         super().check()
         transitions = self.chains * (self.draws + self.warmup)
         if transitions > MAX_TRANSITIONS:
-            raise SpecError("draws", f"{self.chains} chains of {self.draws + self.warmup:,} transitions are more than the {MAX_TRANSITIONS:,} allowed")
+            raise SpecError(
+                "draws",
+                f"{self.chains} chains of {self.draws + self.warmup:,} transitions are more than the "
+                f"{MAX_TRANSITIONS:,} allowed",
+            )
 
     def settings(self) -> dict[str, Any]:
         """Keyword arguments of the method."""
@@ -57,7 +66,13 @@ class MetropolisSpec(SamplerSpec):
     method: ClassVar[str] = "metropolis"
 
     scale: float = number(1.0, 0.01, 30.0, "sd of the proposal around the present point", log=True)
-    drift: float = number(0.0, -3.0, 3.0, "shift of the proposal along the first coordinate, in units of its scale: not 0 makes it asymmetric", step=0.1)
+    drift: float = number(
+        0.0,
+        -3.0,
+        3.0,
+        "shift of the proposal along the first coordinate, in units of its scale: not 0 makes it asymmetric",
+        step=0.1,
+    )
     variant: str = choice("exact", metropolis.VARIANTS, "the sampler, or one that is wrong on purpose")
 
     def settings(self) -> dict[str, Any]:
@@ -72,24 +87,92 @@ class HmcSpec(SamplerSpec):
 
     step_size: float = number(0.2, 0.001, 5.0, "time that one leapfrog step simulates", log=True)
     steps: int = integer(15, 1, 200, "leapfrog steps of one trajectory", log=True)
-    jitter: float = number(0.0, 0.0, 1.0, "each trajectory's step size is drawn within this fraction of step_size", step=0.05)
-    mass: str = choice("identity", MASSES, "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance")
+    jitter: float = number(
+        0.0, 0.0, 1.0, "each trajectory's step size is drawn within this fraction of step_size", step=0.05
+    )
+    mass: str = choice(
+        "identity",
+        MASSES,
+        "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance",
+    )
     integrator: str = choice("leapfrog", hmc.INTEGRATORS, "how Hamilton's equations are stepped through")
     variant: str = choice("exact", hmc.VARIANTS, "the sampler, or one that is wrong on purpose")
 
     def settings(self) -> dict[str, Any]:
         return {
-            "step_size": self.step_size, "steps": self.steps, "jitter": self.jitter, "mass": self.mass_matrix(),
-            "integrator": self.integrator, "variant": self.variant,
-        }  # fmt: skip
+            "step_size": self.step_size,
+            "steps": self.steps,
+            "jitter": self.jitter,
+            "mass": self.mass_matrix(),
+            "integrator": self.integrator,
+            "variant": self.variant,
+        }
 
     def mass_matrix(self) -> ArrayLike:
         """The mass for `Hmc`: 1, (dim,) or (dim, dim)."""
-        if self.mass == "identity":
-            return 1.0
-        truth = self.build_target().truth
-        if truth is None or not np.all(np.isfinite(truth.covariance)):
-            raise SpecError("mass", "the covariance of this target is not known or not finite: use identity")
-        if self.mass == "variances":
-            return 1.0 / np.diag(truth.covariance)
-        return np.linalg.inv(truth.covariance)
+        return true_mass(self.mass, self.build_target())
+
+
+@dataclass(frozen=True, kw_only=True)
+class NutsSpec(SamplerSpec):
+    """A run of `engine.samplers.Nuts`. Of `warmup`, which tunes the sampler, at least some hundred transitions are
+    wanted.
+    """
+
+    method: ClassVar[str] = "nuts"
+
+    tuning: str = choice("adapt", TUNINGS, "find the step size in warm-up, or keep step_size")
+    step_size: float = number(0.2, 0.001, 5.0, "time that one leapfrog step simulates, where it is kept", log=True)
+    target_accept: float = number(0.8, 0.5, 0.99, "mean acceptance that the step size is tuned to", step=0.01)
+    mass: str = choice("diagonal", NUTS_MASSES, "mass matrix: learnt in warm-up, or fixed as in HMC")
+    max_depth: int = integer(10, 1, 12, "doublings of the trajectory at most")
+    sampling: str = choice("multinomial", nuts.SAMPLINGS, "how a draw is taken from the trajectory")
+    variant: str = choice("exact", nuts.VARIANTS, "the sampler, or one that is wrong on purpose")
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "step_size": None if self.tuning == "adapt" else self.step_size,
+            "target_accept": self.target_accept,
+            "mass": self.mass if self.mass in nuts.ADAPTED_MASSES else true_mass(self.mass, self.build_target()),
+            "max_depth": self.max_depth,
+            "sampling": self.sampling,
+            "variant": self.variant,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class GibbsSpec(SamplerSpec):
+    """A run of `engine.samplers.Gibbs`: one transition is a sweep over all coordinates."""
+
+    method: ClassVar[str] = "gibbs"
+
+    update: str = choice(
+        "conditional", gibbs.UPDATES, "draw from the full conditional, or Metropolis one variable at a time"
+    )
+    scale: float = number(1.0, 0.01, 30.0, "sd of the Metropolis proposal, or step of the window's grid", log=True)
+    scan: str = choice("systematic", gibbs.SCANS, "coordinates in order, or one at random each time")
+    block: str = choice("no", ("no", "yes"), "draw correlated coordinates jointly")
+    variant: str = choice("exact", gibbs.VARIANTS, "the sampler, or one that is wrong on purpose")
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "update": self.update,
+            "scale": self.scale,
+            "scan": self.scan,
+            "block": self.block == "yes",
+            "variant": self.variant,
+        }
+
+
+def true_mass(name: str, target: Target) -> ArrayLike:
+    """The mass that `MASSES` names: 1, or the inverse of the target's true variances (dim,) or of its covariance (dim,
+    dim).
+    """
+    if name == "identity":
+        return 1.0
+    truth = target.truth
+    if truth is None or not np.all(np.isfinite(truth.covariance)):
+        raise SpecError("mass", "the covariance of this target is not known or not finite: use identity")
+    if name == "variances":
+        return 1.0 / np.diag(truth.covariance)
+    return np.linalg.inv(truth.covariance)

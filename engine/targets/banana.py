@@ -12,7 +12,7 @@ from engine.targets.target import Target, TargetError, Truth
 
 
 @target_kernel
-def _banana(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _banana(q, grad, dim, data, ints, scratch):
     """data: log constant, 1 / width**2, curvature, width**2"""
     precision, curvature = data[1], data[2]
     x, y = q[0], q[1]

@@ -12,7 +12,7 @@ from engine.targets.target import Target, TargetError, Truth
 
 
 @target_kernel
-def _funnel(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _funnel(q, grad, dim, data, ints, scratch):
     """data: log constant, 1 / neck**2"""
     v = q[0]
     precision = math.exp(-v)

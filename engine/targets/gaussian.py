@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from engine.kernels import target_kernel
 from engine.targets.densities import LOG_2PI, Array, normal_density
-from engine.targets.target import Draw, Target, TargetError, Truth
+from engine.targets.target import NORMAL, Conditionals, Draw, Target, TargetError, Truth
 
 
 @target_kernel
-def _autoregressive(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _autoregressive(q, grad, dim, data, ints, scratch):
     """data: log constant, correlation r, 1 / (1 - r**2), then 1 / sd of every coordinate."""
     correlation, precision = data[1], data[2]
     before = q[0] * data[3]
@@ -31,7 +31,34 @@ def _autoregressive(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyp
 
 
 @target_kernel
-def _dense(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _autoregressive_conditional(q, out, coordinate, data, ints, scratch):
+    """N(mean, sd**2) of a coordinate given its neighbours; from `dim` on, given the one before alone. ints: dim. See
+    `Conditionals`.
+    """
+    dim, correlation = ints[0], data[1]
+    j = coordinate % dim
+    forward = coordinate >= dim
+    alone = j == 0 and (forward or dim == 1)
+    neighbours, pull = 0.0, 0.0
+    if j > 0:
+        pull += q[j - 1] * data[2 + j]
+        neighbours += 1.0
+    if j < dim - 1 and not forward:
+        pull += q[j + 1] * data[4 + j]
+        neighbours += 1.0
+    spread = 1.0 - correlation * correlation
+    if alone:
+        spread = 1.0
+    elif neighbours == 2.0:
+        spread /= 1.0 + correlation * correlation
+        pull /= 1.0 + correlation * correlation
+    out[0] = correlation * pull / data[3 + j]
+    out[1] = math.sqrt(spread) / data[3 + j]
+    return NORMAL
+
+
+@target_kernel
+def _dense(q, grad, dim, data, ints, scratch):
     """data: log constant, mean (dim), precision matrix (dim * dim). scratch: (dim,)"""
     for j in range(dim):
         scratch[j] = q[j] - data[1 + j]
@@ -72,7 +99,7 @@ def gaussian(*, dimension: int = 2, correlation: float = 0.8, scale_ratio: float
         dim=dimension,
         owner=_autoregressive,
         data=np.concatenate([[log_constant, correlation, precision], 1.0 / sd]),
-        ints=np.zeros(1, dtype=np.int64),
+        ints=np.array([dimension]),
         view=((-half, half), (-half, half)),
         truth=Truth(
             np.zeros(dimension),
@@ -82,6 +109,7 @@ def gaussian(*, dimension: int = 2, correlation: float = 0.8, scale_ratio: float
             draw=_draws(np.zeros(dimension), covariance),
         ),
         plane=gaussian(correlation=correlation, scale_ratio=sd[0] / sd[1]) if dimension > 2 else None,
+        conditionals=Conditionals(_autoregressive_conditional, blocked=True),
     )
 
 

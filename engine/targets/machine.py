@@ -63,19 +63,30 @@ def assemble(code: list[tuple[int, float]]) -> Program:
 
 
 @fast_kernel
-def _digamma(x):  # type: ignore[no-untyped-def]
+def _times(u, v):
+    """u * v, and 0 if one of them is 0: what does not depend on x stays so where a slope is infinite, and what is flat
+    stays flat.
+    """
+    return u * v if u != 0.0 and v != 0.0 else 0.0
+
+
+@fast_kernel
+def _digamma(x):
     """Derivative of lgamma for x > 0: recurrence up to 10, then the asymptotic series (error below 1e-14)."""
     value = 0.0
     while x < 10.0:
         value -= 1.0 / x
         x += 1.0
     r = 1.0 / (x * x)
-    series = r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0 - r * (691.0 / 32760.0))))))
+    series = r * (
+        1.0 / 12.0
+        - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0 - r * (691.0 / 32760.0)))))
+    )
     return value + math.log(x) - 0.5 / x - series
 
 
 @target_kernel
-def formula_machine(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def formula_machine(q, grad, dim, data, ints, scratch):
     """ints: number of opcodes, opcodes. data: constants. scratch: stack of (value, d/dx, d/dy), whose top lives in v,
     a, b.
     """
@@ -147,9 +158,7 @@ def formula_machine(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyp
                 v, slope = math.lgamma(u), (_digamma(u) if u < 1e300 else math.nan)
             else:
                 v = math.nan
-            # what is constant stays so even where the slope is infinite
-            a = a * slope if a != 0.0 else 0.0
-            b = b * slope if b != 0.0 else 0.0
+            a, b = _times(a, slope), _times(b, slope)
         else:
             top -= 3
             u, c, d = scratch[top], scratch[top + 1], scratch[top + 2]  # left operand
@@ -158,12 +167,19 @@ def formula_machine(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyp
             elif op == SUBTRACT:
                 v, a, b = u - v, c - a, d - b
             elif op == MULTIPLY:
-                a, b = c * v + u * a, d * v + u * b
-                v = u * v
+                product = u * v
+                if abs(product) < math.inf:
+                    a, b = c * v + u * a, d * v + u * b
+                else:
+                    a, b = _times(c, v) + _times(u, a), _times(d, v) + _times(u, b)
+                v = product
             elif op == DIVIDE:
                 inverse = 1.0 / v
                 v = u / v
-                a, b = (c - v * a) * inverse, (d - v * b) * inverse
+                if 0.0 < abs(inverse) < math.inf:
+                    a, b = (c - v * a) * inverse, (d - v * b) * inverse
+                else:
+                    a, b = _times(c - _times(v, a), inverse), _times(d - _times(v, b), inverse)
             elif op == POWER:
                 w = v
                 v = math.pow(u, w) if u == u and w == w else math.nan  # pow(nan, 0) and pow(1, nan) are 1
@@ -172,8 +188,8 @@ def formula_machine(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyp
                     by_base = w * v / u if u != 0.0 else w * math.pow(u, w - 1.0)
                 by_exponent = 0.0
                 if a != 0.0 or b != 0.0:
-                    by_exponent = v * math.log(u) if u > 0.0 else math.nan
-                a, b = by_base * c + by_exponent * a, by_base * d + by_exponent * b
+                    by_exponent = v * math.log(u) if u > 0.0 else (0.0 if u == 0.0 and w > 0.0 else math.nan)
+                a, b = _times(by_base, c) + _times(by_exponent, a), _times(by_base, d) + _times(by_exponent, b)
             elif op <= MAX:  # MIN or MAX
                 if u == v or (u < v) == (op == MIN):
                     if u == u and v == v:

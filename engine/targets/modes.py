@@ -12,7 +12,7 @@ from engine.targets.target import Target, TargetError, Truth
 
 
 @target_kernel
-def _two_modes(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _two_modes(q, grad, dim, data, ints, scratch):
     """data: log constant, half the separation, log(weight of the left mode / weight of the right one)"""
     half = data[1]
     x = q[0]

@@ -75,6 +75,7 @@ ROW_TOLERANCE, TOLERANCE = (
     1e-8,
 )  # of the Gauss rule; the Kronrod rule that is kept is better by orders of magnitude
 ROW_MARGIN = 30.0  # how far above it the log density may rise before the row's scale is changed
+TRAIL = 16  # rows remembered, to guess where the next one has its mass
 SCAN, RIDGES = 4, 8  # points per first panel of a row where thin ridges are looked for, and how many are followed
 DEEPEST = 48  # bisections of one panel
 
@@ -189,6 +190,8 @@ def _search(target: Target, view: View | None) -> _Frame:
             step = scale[j] * math.cosh(middle) * (u[1] - u[0])
             new_centre = centre[j] + scale[j] * math.sinh(middle)
             new_scale = max(scale[j] * (math.sinh(rest) - math.sinh(quarter)) / 1.35, 0.7 * step)
+            if abs(new_centre) < 1e-9 * new_scale:
+                new_centre = 0.0  # symmetric, but for rounding: keep the axis on the grid, a ridge may run along it
             settled &= abs(new_centre - centre[j]) < 0.5 * new_scale and 0.6 < new_scale / scale[j] < 1.6
             centre[j], scale[j] = new_centre, new_scale
             if new_scale > LARGEST_SCALE or abs(new_centre) > LARGEST_SCALE:
@@ -388,7 +391,7 @@ def _view(target: Target, frame: _Frame) -> View:
 
 
 @kernel
-def _row_panel(address, data, ints, scratch, q, grad, other, centre, scale, order, start, length, shift, sums):  # type: ignore[no-untyped-def]
+def _row_panel(address, data, ints, scratch, q, grad, other, centre, scale, order, start, length, shift, sums):
     """One panel of a row: sums = (integrals of exp(log density - shift) t**k dt for k = 0, 1, 2; two sizes; two
     errors).
 
@@ -437,21 +440,42 @@ def _row_panel(address, data, ints, scratch, q, grad, other, centre, scale, orde
 
 
 @kernel
-def _work(edges):  # type: ignore[no-untyped-def]
-    """Work space of `_row`: scan, panel borders, first panels, open panels."""
+def _work(edges):
+    """Work space of `_row`: scan, panel borders, first panels, open panels, trail of (position, mean) of past rows."""
     most = edges.size + RIDGES * 32
-    return np.empty(SCAN * (edges.size - 1) + 2), np.empty(most), np.empty((most, 7)), np.empty((DEEPEST + 2, 2))
+    trail = np.full((TRAIL + 1, 2), np.nan)
+    trail[TRAIL, 0] = 0.0  # where to write next
+    return np.empty(SCAN * (edges.size - 1) + 2), np.empty(most), np.empty((most, 7)), np.empty((DEEPEST + 2, 2)), trail
 
 
 @kernel
-def _row_value(address, data, ints, scratch, q, grad, other, centre, scale, u):  # type: ignore[no-untyped-def]
+def _extrapolate(trail, position):
+    """Mean of the row at `position` by the line through the two nearest rows of the trail; NaN when there are none."""
+    near, next_near = -1, -1
+    for i in range(TRAIL):
+        distance = abs(trail[i, 0] - position)
+        if distance < np.inf:
+            if near < 0 or distance < abs(trail[near, 0] - position):
+                near, next_near = i, near
+            elif trail[i, 0] != trail[near, 0] and (next_near < 0 or distance < abs(trail[next_near, 0] - position)):
+                next_near = i
+    if near < 0:
+        return np.nan
+    if next_near < 0:
+        return trail[near, 1]
+    slope = (trail[next_near, 1] - trail[near, 1]) / (trail[next_near, 0] - trail[near, 0])
+    return trail[near, 1] + slope * (position - trail[near, 0])
+
+
+@kernel
+def _row_value(address, data, ints, scratch, q, grad, other, centre, scale, u):
     q[other] = centre[other] + scale[other] * math.sinh(u)
     value = log_density_at(address, q, grad, data, ints, scratch)
     return value if value < np.inf else -np.inf
 
 
 @kernel
-def _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edges, scan, fine):  # type: ignore[no-untyped-def]
+def _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edges, scan, fine):
     """Borders of the first panels of one row, in fine[:count]: `edges`, and more of them around every ridge too thin
     for those.
 
@@ -503,16 +527,25 @@ def _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edge
 
 
 @kernel
-def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, out):  # type: ignore[no-untyped-def]
+def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, out):
     """Integrate over the coordinate `1 - axis` at q[axis]: out[k] = integral of exp(log density - top) t**k dt, t =
     (coordinate - centre) / scale.
 
     Returns the evaluations spent. Exponentials are taken relative to the largest value met on the row, so that nothing
     underflows.
     """
-    scan, fine, first, stack = work
+    scan, fine, first, stack, trail = work
     other = 1 - axis
     count, spent = _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edges, scan, fine)
+    position = (q[axis] - centre[axis]) / scale[axis]
+    if not scan.max() > -np.inf:
+        # nothing met: the support may be smaller than the scan sees, as in a corner; look where the rows before point
+        # to
+        hint = math.asinh(_extrapolate(trail, position))
+        if fine[0] < hint < fine[count - 1]:
+            fine[count] = hint
+            count += 1
+            fine[:count].sort()
     panels = count - 1
     part = first[panels]
     limit = spent + ROW_BUDGET
@@ -575,6 +608,10 @@ def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order,
                 stack[depth, 0], stack[depth, 1] = start + half, half
                 stack[depth + 1, 0], stack[depth + 1, 1] = start, half
                 depth += 2
+    if out[0] > 0.0:
+        oldest = int(trail[TRAIL, 0])
+        trail[oldest, 0], trail[oldest, 1] = position, out[1] / out[0]
+        trail[TRAIL, 0] = (oldest + 1) % TRAIL
     factor = math.exp(shift - top)
     for k in range(3):
         out[k] *= factor
@@ -584,7 +621,7 @@ def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order,
 @kernel
 def _column_panel(
     address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, row, start, length, sums
-):  # type: ignore[no-untyped-def]
+):
     """One panel of columns: sums = (integrals of 1, s, s**2, t, t**2, s*t; two sizes; two errors). Returns the
     evaluations spent.
     """
@@ -629,7 +666,7 @@ def _column_panel(
 
 
 @kernel
-def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edges, order, budget):  # type: ignore[no-untyped-def]
+def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edges, order, budget):
     """Integrate over the plane. Returns the integrals of (1, s, s**2, t, t**2, s*t), t along `axis` and s across, and
     the relative error left over.
 
@@ -707,7 +744,7 @@ def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edge
 
 
 @kernel
-def _rows(address, data, ints, scratch, centre, scale, top, axis, edges, at, out):  # type: ignore[no-untyped-def]
+def _rows(address, data, ints, scratch, centre, scale, top, axis, edges, at, out):
     """out[i] = integral over the other coordinate at at[i]."""
     q, grad, row = np.zeros(2), np.zeros(2), np.zeros(3)
     work = _work(edges)

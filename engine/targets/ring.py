@@ -12,7 +12,7 @@ from engine.targets.target import Target, TargetError, Truth
 
 
 @target_kernel
-def _ring(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _ring(q, grad, dim, data, ints, scratch):
     """data: log constant, radius, 1 / thickness**2. The centre is the tip of a cone: its gradient is set to 0."""
     r = math.sqrt(q[0] * q[0] + q[1] * q[1])
     off = r - data[1]

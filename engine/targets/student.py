@@ -12,7 +12,7 @@ from engine.targets.target import Target, TargetError, Truth
 
 
 @target_kernel
-def _student(q, grad, dim, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _student(q, grad, dim, data, ints, scratch):
     """data: log constant, dof"""
     dof = data[1]
     total = 0.0

@@ -44,6 +44,24 @@ class Truth:
 
 
 @dataclass(frozen=True, eq=False)
+class Conditionals:
+    """The full conditionals of a target, for Gibbs sampling.
+
+    owner : a compiled C function of the target's six arguments, in which the third, dim, is the coordinate: it returns
+        `NORMAL` or `GAMMA` and writes the two parameters, (mean, sd) or (shape, rate), to the second. Coordinate dim +
+        j
+        asks for coordinate j with the later coordinates of its block integrated out
+    blocked : whether coordinates dim + j are answered; a sweep over those in order draws each block jointly
+    """
+
+    owner: Any
+    blocked: bool = False
+
+
+NORMAL, GAMMA = 0.0, 1.0  # what a conditional can be
+
+
+@dataclass(frozen=True, eq=False)
 class Target:
     """A log density that every sampler can run.
 
@@ -55,6 +73,7 @@ class Target:
     labels : names of the coordinates
     view : ((x low, x high), (y low, y high)), where to look at the first two coordinates
     truth : what is known exactly, or None
+    conditionals : the full conditionals, where they are known
     plane : the marginal of the first two coordinates as a target, where that is known and there are more; else None
     """
 
@@ -68,6 +87,7 @@ class Target:
     view: tuple[tuple[float, float], tuple[float, float]] = ((-4.0, 4.0), (-4.0, 4.0))
     truth: Truth | None = field(default=None, repr=False)
     plane: Target | None = field(default=None, repr=False)
+    conditionals: Conditionals | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data, dtype=np.float64).ravel()
@@ -152,7 +172,7 @@ def target(
 
     n_data, n_ints = max(numbers.size, 1), max(integers.size, 1)
 
-    def compiled(q, grad, _dim, values, counts, scratch):  # type: ignore[no-untyped-def]
+    def compiled(q, grad, _dim, values, counts, scratch):
         return plain(carray(q, (dim,)), carray(grad, (dim,)), carray(values, (n_data,)), carray(counts, (n_ints,)))
 
     owner = numba.cfunc(TARGET_SIGNATURE, error_model="numpy")(compiled)
@@ -210,11 +230,11 @@ def _subscript(i: int) -> str:
 
 
 @kernel
-def _evaluate(address, q, grad, data, ints, scratch):  # type: ignore[no-untyped-def]
+def _evaluate(address, q, grad, data, ints, scratch):
     return log_density_at(address, q, grad, data, ints, scratch)
 
 
 @kernel
-def _evaluate_many(address, points, grad, data, ints, scratch, values):  # type: ignore[no-untyped-def]
+def _evaluate_many(address, points, grad, data, ints, scratch, values):
     for i in range(points.shape[0]):
         values[i] = log_density_at(address, points[i], grad, data, ints, scratch)

@@ -2,8 +2,9 @@
 
     python -m tests.browser.chrome     prints its path; installs a browser if there is none and the rights are there
 
-Looked for in this order: $CHROME, chromium, chromium-browser, google-chrome (each must answer --version), the browser that playwright has
-installed. Otherwise, as root or with passwordless sudo: Debian's package, on Ubuntu (whose package is a snap) playwright's.
+Looked for in this order: $CHROME, chromium, chromium-browser, google-chrome (each must answer --version), the browser
+that playwright has installed. Otherwise, as root or with passwordless sudo: Debian's package, on Ubuntu (whose
+package is a snap) playwright's.
 """
 
 from __future__ import annotations
@@ -78,8 +79,10 @@ def _answers(call: list[str]) -> bool:
         return False
 
 
+MISSING = f"No browser, and no rights to install one. Run this, then try again:\n\n    {command()}\n"
+
 if __name__ == "__main__":
     found = find() or install()
     if found is None:
-        sys.exit(f"No browser, and no rights to install one. Run this, then try again:\n\n    {command()}\n")
+        sys.exit(MISSING)
     print(found)

@@ -1,28 +1,21 @@
 """Browser tests: a server of our own, a browser found as the Makefile finds it, and a page that forgives nothing.
 
-`lab.open("/hmc?scenario=funnel")` opens a page and waits until the script has run. When the test ends, any console error, page error,
-failed request or request to another host fails it.
+`lab.open("/hmc?scenario=funnel")` opens a page and waits until the script has run. When the test ends, any console
+error, page error, failed request or request to another host fails it.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
 
 from tests.browser import chrome
+from tests.server import ROOT, Server, demo_script, served
 
-ROOT = Path(__file__).resolve().parents[2]
 PROBES = re.compile(
     r"/[^/]+/_stcore/(health|host-config)$"
 )  # Streamlit looks for its root from a deep link: harmless 404s
@@ -41,87 +34,17 @@ def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
     return {**browser_type_launch_args, "executable_path": path, "args": [*sandbox, *quiet]}
 
 
-class Server:
-    """`streamlit run <script>` on a free port of this machine."""
-
-    def __init__(self, script: Path, log: Path):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.log = log
-        command = [
-            sys.executable,
-            "-m",
-            "streamlit",
-            "run",
-            str(script),
-            "--server.port",
-            str(self.port),
-            "--server.address",
-            "127.0.0.1",
-        ]
-        with log.open("wb") as sink:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT)
-        self._wait()
-
-    def _wait(self, seconds: float = 60.0) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1):
-                    return
-            except OSError:
-                if self.process.poll() is not None:
-                    break
-                time.sleep(0.1)
-        self.stop()
-        raise RuntimeError(f"the server did not start:\n{self.log.read_text()}")
-
-    def stop(self) -> None:
-        """End the server."""
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
-
-def served(script: Path, log: Path) -> Iterator[Server]:
-    """A server for as long as the fixture lives; its log is printed at the end when it has something to say."""
-    running = Server(script, log)
-    yield running
-    running.stop()
-    said = log.read_text(errors="replace")
-    if "Traceback" in said:
-        print(f"\nthe server's log:\n{said[-4000:]}", file=sys.stderr)
-
-
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app."""
     yield from served(ROOT / "app" / "main.py", tmp_path_factory.mktemp("server") / "log.txt")
 
 
-DEMO_MAIN = """
-import sys
-sys.path.insert(0, {root!r})
-from pathlib import Path
-from app import catalogue
-demo = catalogue.Entry("demo", "A random walk", "Beginnings", "tests/kit/demo/page.py", "A walk on the line.", "🚶", (("long", "long steps"),))
-catalogue.LESSONS = (demo,)
-main = Path({root!r}, "app", "main.py")
-exec(compile(main.read_text(encoding="utf-8"), str(main), "exec"), {{**globals(), "__file__": str(main)}})
-"""
-
-
 @pytest.fixture(scope="session")
 def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app with the demo lesson of tests/kit/demo."""
-    folder = tmp_path_factory.mktemp("demo") / "app"
-    shutil.copytree(ROOT / "app" / "static", folder / "static")
-    (folder / "main.py").write_text(DEMO_MAIN.format(root=str(ROOT)), encoding="utf-8")
-    yield from served(folder / "main.py", folder.parent / "log.txt")
+    folder = tmp_path_factory.mktemp("demo")
+    yield from served(demo_script(folder), folder / "log.txt")
 
 
 class Lab:
@@ -144,8 +67,6 @@ class Lab:
 
     def query(self) -> dict[str, str]:
         """The parameters in the address bar."""
-        from urllib.parse import parse_qsl
-
         return dict(parse_qsl(urlsplit(self.page.url).query, keep_blank_values=True))
 
     def _watch(self) -> None:

@@ -120,7 +120,7 @@ def test_share_gives_the_link(demo: Lab):
 def test_a_long_run_grows_and_stops(demo: Lab):
     page = demo.open("/demo?steps=2000")
     page.get_by_role("button", name="Run slowly").click()
-    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.locator(".st-key-live").get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_text(re.compile(r"s left"))).to_be_visible()
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text(re.compile("Stopped after"))).to_be_visible()

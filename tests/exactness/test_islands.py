@@ -19,7 +19,7 @@ def flows(walk):
 
 
 def balance_z(counts):
-    """Largest |z| of flow i -> j against flow j -> i. Around a ring the two are binomial halves up to the net winding."""
+    """Largest |z| of flow i -> j against flow j -> i: binomial halves, up to the net winding around the ring."""
     upper = np.triu_indices(len(counts), 1)
     forth, back = counts[upper].astype(float), counts.T[upper].astype(float)
     seen = forth + back > 0

@@ -1,6 +1,8 @@
-"""Are the draws the target's? Error in Monte Carlo standard errors, detailed balance counted, and every wrong variant caught.
+"""Are the draws the target's? Error in Monte Carlo standard errors, detailed balance counted, and every wrong variant
+caught.
 
-Draws are enough for one standard error to be a quarter of a per cent of the sd or less, so that a bias of 1 % shows as |z| > 4; a target that
+Draws are enough for one standard error to be a quarter of a per cent of the sd or less, so that a bias of 1 % shows as
+|z| > 4; a target that
 is 1 % too wide is among the mutants.
 """
 
@@ -24,8 +26,13 @@ FAMILIES = {
 }
 # Settings that mix well enough for the precision wanted.
 HMC = {
-    "gaussian": (0.6, 4), "gaussian 10-d": (0.5, 5), "banana": (0.25, 14), "ring": (0.25, 12), "student": (0.7, 5), "formula": (0.4, 5),
-}  # fmt: skip
+    "gaussian": (0.6, 4),
+    "gaussian 10-d": (0.5, 5),
+    "banana": (0.25, 14),
+    "ring": (0.25, 12),
+    "student": (0.7, 5),
+    "formula": (0.4, 5),
+}
 WALK = {"gaussian": 1.6, "gaussian 10-d": 0.6, "banana": 1.4, "ring": 2.0, "student": 2.2, "formula": 1.3}
 
 
@@ -33,13 +40,21 @@ def hmc(name, draws, **settings):
     step_size, steps = HMC[name]
     target = FAMILIES[name].build_target()
     return engine.sample(
-        target, "hmc", chains=CHAINS, draws=draws, warmup=500, seed=20, **{"step_size": step_size, "steps": steps, "jitter": 0.2, **settings}
+        target,
+        "hmc",
+        chains=CHAINS,
+        draws=draws,
+        warmup=500,
+        seed=20,
+        **{"step_size": step_size, "steps": steps, "jitter": 0.2, **settings},
     )
 
 
 def walk(name, draws, **settings):
     target = FAMILIES[name].build_target()
-    return engine.sample(target, "metropolis", chains=CHAINS, draws=draws, warmup=2000, seed=20, **{"scale": WALK[name], **settings})
+    return engine.sample(
+        target, "metropolis", chains=CHAINS, draws=draws, warmup=2000, seed=20, **{"scale": WALK[name], **settings}
+    )
 
 
 def moments(recording, truth, thin=1):
@@ -86,13 +101,18 @@ def test_hmc_with_any_mass_matrix(mass):
 
 
 def test_swapped_kicks_are_exact_but_wasteful():
-    exact, swapped = hmc("gaussian", 100_000, step_size=0.3), hmc("gaussian", 100_000, step_size=0.3, integrator="swapped_kicks")
+    exact, swapped = (
+        hmc("gaussian", 100_000, step_size=0.3),
+        hmc("gaussian", 100_000, step_size=0.3, integrator="swapped_kicks"),
+    )
     found = moments(swapped, None)
     assert set(verdicts(found).values()) == {"pass"}, report(found)
     assert swapped.accept_prob.mean() < exact.accept_prob.mean() - 0.05
 
 
-@pytest.mark.parametrize("settings", [{"variant": "always_accept", "step_size": 0.9}, {"integrator": "euler", "step_size": 0.2}])
+@pytest.mark.parametrize(
+    "settings", [{"variant": "always_accept", "step_size": 0.9}, {"integrator": "euler", "step_size": 0.2}]
+)
 def test_wrong_hmc_fails_the_moment_test(settings):
     assert "fail" in verdicts(moments(hmc("gaussian", 100_000, **settings), None)).values()
 
@@ -105,10 +125,14 @@ def test_wrong_metropolis_fails_the_moment_test():
 
 
 def test_without_the_hastings_ratio_the_tilted_density_is_sampled():
-    """The docstring's claim: pi(x) exp(2 drift . x / scale^2); for a Gaussian the mean moves by covariance @ (2 drift / scale^2)."""
+    """The docstring's claim: pi(x) exp(2 drift . x / scale^2); for a Gaussian the mean moves by covariance @ (2 drift /
+    scale^2).
+    """
     recording = walk("gaussian", 400_000, drift=0.2, variant="no_hastings")
     truth = recording.run.target.truth
-    tilted = dataclasses.replace(truth, mean=truth.mean + truth.covariance @ np.array([2 * 0.2 / WALK["gaussian"] ** 2, 0.0]))
+    tilted = dataclasses.replace(
+        truth, mean=truth.mean + truth.covariance @ np.array([2 * 0.2 / WALK["gaussian"] ** 2, 0.0])
+    )
     assert verdicts(moments(recording, tilted, thin=10))["means"] == "pass"
 
 
@@ -121,7 +145,9 @@ def flows(recording, edges):
 
 
 def balance_z(counts):
-    """|z| of each pair's flows. A real chain returns, so flows alternate and the binomial sd is an upper bound for neighbours."""
+    """|z| of each pair's flows. A real chain returns, so flows alternate and the binomial sd is an upper bound for
+    neighbours.
+    """
     forth, back = counts[np.triu_indices(len(counts), 1)], counts.T[np.triu_indices(len(counts), 1)]
     return np.max(np.abs(forth - back) / np.sqrt(np.maximum(forth + back, 1)))
 
@@ -131,17 +157,25 @@ EDGES = np.array([-1.2, -0.5, 0.0, 0.4, 1.1])
 
 @pytest.mark.parametrize("method", ["metropolis", "hmc"])
 def test_detailed_balance_on_a_grid(method):
-    recording = walk("gaussian", 500_000, drift=0.8) if method == "metropolis" else hmc("gaussian", 200_000, step_size=0.9, steps=1)
+    recording = (
+        walk("gaussian", 500_000, drift=0.8)
+        if method == "metropolis"
+        else hmc("gaussian", 200_000, step_size=0.9, steps=1)
+    )
     assert balance_z(flows(recording, EDGES)) < 4
 
 
 def test_detailed_balance_catches_the_missing_hastings_ratio():
-    """The chain without the ratio balances around another density; started from the target its net flow to the right is seen at once."""
+    """The chain without the ratio balances around another density; started from the target its net flow to the right is
+    seen at once.
+    """
     target = FAMILIES["gaussian"].build_target()
     starts = target.truth.draw(np.random.default_rng(3), 20_000)
     counts = {}
     for variant in ("exact", "no_hastings"):
-        check = checks.invariance_check(target, Metropolis(scale=1.6, drift=0.5, variant=variant), points=4000, transitions=5, seed=2)
+        check = checks.invariance_check(
+            target, Metropolis(scale=1.6, drift=0.5, variant=variant), points=4000, transitions=5, seed=2
+        )
         counts[variant] = check.verdict
     assert counts == {"exact": "pass", "no_hastings": "fail"}
     assert len(starts) == 20_000
@@ -180,7 +214,9 @@ def test_reversible(name, integrator):
 def test_euler_is_not_reversible():
     rng = np.random.default_rng(4)
     target = FAMILIES["gaussian"].build_target()
-    check = checks.reversibility_check(target, rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), step_size=0.1, steps=25, integrator="euler")
+    check = checks.reversibility_check(
+        target, rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), step_size=0.1, steps=25, integrator="euler"
+    )
     assert check.verdict == "fail"
 
 

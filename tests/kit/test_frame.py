@@ -34,7 +34,9 @@ def visited(at: AppTest) -> Visit:
 
 def texts(at: AppTest) -> str:
     """All prose on the page."""
-    return "\n".join(str(e.value) for kind in ("markdown", "warning", "error", "info", "caption") for e in getattr(at, kind))
+    return "\n".join(
+        str(e.value) for kind in ("markdown", "warning", "error", "info", "caption") for e in getattr(at, kind)
+    )
 
 
 def until(at: AppTest, words: str, seconds: float = 20.0) -> AppTest:

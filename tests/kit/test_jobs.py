@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_a_cluster_that_is_not_installed_is_explained(monkeypatch: pytest.Monkey
 class FakeTicket(jobs._ClusterTicket):
     """A cluster's event without a cluster."""
 
-    events: dict[str, threading.Event] = {}
+    events: ClassVar[dict[str, threading.Event]] = {}
 
     def _event(self) -> threading.Event:
         return self.events.setdefault(self.name, threading.Event())

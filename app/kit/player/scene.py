@@ -17,6 +17,7 @@ import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,11 @@ MAX_BYTES = 40_000_000  # below Streamlit's maxMessageSize, with room to spare
 SHAPES = ("circle", "cross", "square", "triangle", "ring", "diamond")
 COLORMAPS = ("viridis", "cividis", "diverging")
 ROLES = (
-    "ink muted grid surface truth accept reject proposal momentum energy divergent highlight prior likelihood "
-    "posterior class-0 class-1 class-2 chain-0 chain-1 chain-2 chain-3 chain-4 chain-5 chain-6 chain-7 "
-    "positive negative"
-).split()
+    *("ink", "muted", "grid", "surface", "truth", "accept", "reject", "proposal", "momentum", "energy", "divergent"),
+    *("highlight", "prior", "likelihood", "posterior", "class-0", "class-1", "class-2"),
+    *(f"chain-{c}" for c in range(8)),
+    *("positive", "negative"),
+)
 
 STEPWISE = ("upto", "at")  # one item a transition
 INNER = ("inner", "inner_at", "inner_all")  # one item a sub-step of the inner phase, inside the window
@@ -508,7 +510,7 @@ class Panel:
         if len(sizes) < 2 or min(sizes) < 1:
             raise SceneError(f"{where}: sizes needs at least two layers, got {sizes}")
         values = _real(weights, where, ndim=(1, 2))
-        wanted = sum(b * a + b for a, b in zip(sizes, sizes[1:], strict=False))
+        wanted = sum(b * a + b for a, b in pairwise(sizes))
         if values.shape[-1] != wanted:
             raise SceneError(f"{where}: sizes {sizes} have {wanted} weights, got {values.shape[-1]}")
         show = show or ("at" if values.ndim == 2 else "all")

@@ -36,7 +36,11 @@ export const STYLE = `
 .legend li { display: flex; align-items: center; gap: 7px; }
 .legend canvas { width: 26px; height: 16px; flex: none; }
 
-.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 10px; margin-top: 10px; }
+/* A stage may be taller than the window; the controls stay in sight below it. */
+.toolbar {
+  display: flex; flex-wrap: wrap; align-items: center; gap: 6px 10px; margin-top: 10px;
+  position: sticky; bottom: 0; z-index: 1; padding: 4px 0; background: var(--role-surface);
+}
 .toolbar.still { display: none; }
 .buttons { display: flex; gap: 2px; }
 .player button, .player select {
@@ -118,8 +122,6 @@ export const STYLE = `
   .player .icon { width: 40px; height: 40px; }
   .player .play { width: 48px; }
   .player .worded, .toolbar select { height: 40px; }
-  /* On a phone the stage is taller than the screen; the controls stay in sight below it. */
-  .toolbar { position: sticky; bottom: 0; z-index: 1; padding: 4px 0; background: var(--role-surface); }
   .speed { order: 1; margin-left: auto; }
   .inside { order: 2; flex-basis: 100%; }
   .scrub { order: 3; }

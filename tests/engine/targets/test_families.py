@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -49,7 +50,10 @@ HIGH = {
     "two modes": two_modes(dimension=5),
     "student": student(dimension=5, dof=4.0),
 }
-EVERY = [*(pytest.param(t, id=n) for n, t in PLANE.items()), *(pytest.param(t, id=f"{n} {t.dim}-D") for n, t in HIGH.items())]
+EVERY = [
+    *(pytest.param(t, id=n) for n, t in PLANE.items()),
+    *(pytest.param(t, id=f"{n} {t.dim}-D") for n, t in HIGH.items()),
+]
 IN_PLANE = [pytest.param(t, id=n) for n, t in PLANE.items()]
 
 
@@ -79,7 +83,10 @@ def test_marginals_integrate_to_one_and_carry_the_moments(target: Target) -> Non
         mean, variance = target.truth.mean[j], target.truth.covariance[j, j]
         sd, marginal = math.sqrt(variance), target.truth.marginals[j]
         # the range where the integrand matters, in pieces, so that scipy finds narrow parts
-        breaks = tuple(mean + sd * np.array([-30.0, -10.0, -3.0, -1.0, -0.3, -0.1, -0.01, 0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0]))
+        breaks = tuple(
+            mean
+            + sd * np.array([-30.0, -10.0, -3.0, -1.0, -0.3, -0.1, -0.01, 0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+        )
         assert integral(marginal, -np.inf, np.inf, 0, breaks) == pytest.approx(1.0, rel=2e-6)
         assert integral(marginal, -np.inf, np.inf, 1, breaks) == pytest.approx(mean, abs=2e-6 * sd)
         if target.name != "student":  # its second moment converges too slowly for scipy's infinite range
@@ -93,10 +100,10 @@ def test_marginal_is_the_integral_over_the_other_coordinate(target: Target) -> N
     assert rows is not None
     for j, (low, high) in enumerate(target.view):
         x = np.linspace(low, high, 57)
-        expected, got = rows.marginals[j](x), target.truth.marginals[j](x)
+        got = target.truth.marginals[j](x)
         # relative to itself, far into the tails: only values too small to draw are exempt
-        seen = got > 1e-9 * got.max()
-        assert np.all(np.abs(expected / got - 1.0)[seen] < 1e-6)
+        x, got = x[got > 1e-9 * got.max()], got[got > 1e-9 * got.max()]
+        assert np.all(np.abs(rows.marginals[j](x) / got - 1.0) < 1e-6)
 
 
 @pytest.mark.parametrize("target", EVERY)
@@ -110,7 +117,7 @@ def test_exact_draws_follow_the_marginals(target: Target) -> None:
     for j in {0, 1, target.dim - 1}:
         x = np.sort(draws[:, j])
         nodes = np.quantile(x, np.linspace(0.0, 1.0, 400))
-        fine = np.concatenate([np.linspace(a, b, 40, endpoint=False) for a, b in zip(nodes[:-1], nodes[1:], strict=True)])
+        fine = np.concatenate([np.linspace(a, b, 40, endpoint=False) for a, b in pairwise(nodes)])
         density = target.truth.marginals[j](fine)
         mass = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(fine))])
         distance = np.max(np.abs(np.interp(x, fine, mass / mass[-1]) - (np.arange(x.size) + 0.5) / x.size))
@@ -133,14 +140,22 @@ def test_gaussian_covariance_inverts_to_the_precision_of_the_kernel() -> None:
     for q in np.random.default_rng(1).normal(size=(10, 6)):
         assert target.log_density_and_gradient(q)[1] == pytest.approx(-precision @ q, rel=1e-9, abs=1e-9)
     assert np.sqrt(target.truth.covariance[0, 0] / target.truth.covariance[-1, -1]) == pytest.approx(9.0)
-    assert target.truth.covariance[0, 1] / math.sqrt(target.truth.covariance[0, 0] * target.truth.covariance[1, 1]) == pytest.approx(-0.7)
+    assert target.truth.covariance[0, 1] / math.sqrt(
+        target.truth.covariance[0, 0] * target.truth.covariance[1, 1]
+    ) == pytest.approx(-0.7)
 
 
 @pytest.mark.parametrize(
     ("target", "reference"),
     [
-        (gaussian(dimension=5, correlation=0.6), stats.multivariate_normal(np.zeros(5), 0.6 ** np.abs(np.subtract.outer(range(5), range(5))))),
-        (dense_gaussian([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]]), stats.multivariate_normal([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]])),
+        (
+            gaussian(dimension=5, correlation=0.6),
+            stats.multivariate_normal(np.zeros(5), 0.6 ** np.abs(np.subtract.outer(range(5), range(5)))),
+        ),
+        (
+            dense_gaussian([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]]),
+            stats.multivariate_normal([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]]),
+        ),
         (student(dimension=4, dof=2.5), stats.multivariate_t(np.zeros(4), np.eye(4), df=2.5)),
     ],
     ids=["gaussian", "dense gaussian", "student"],
@@ -154,7 +169,10 @@ def test_higher_dimensions_are_normalised() -> None:
     """Importance sampling from a heavy-tailed proposal: the mean weight is 1."""
     rng = np.random.default_rng(3)
     for target, proposal in (
-        (two_modes(dimension=3, separation=3.0), stats.multivariate_t([-0.6, 0, 0], np.diag([4.0, 1.5, 1.5]), df=5, seed=rng)),
+        (
+            two_modes(dimension=3, separation=3.0),
+            stats.multivariate_t([-0.6, 0, 0], np.diag([4.0, 1.5, 1.5]), df=5, seed=rng),
+        ),
         (funnel(dimension=3, neck=0.6), stats.multivariate_t(np.zeros(3), np.diag([0.6, 1.5, 1.5]), df=5, seed=rng)),
     ):
         q = proposal.rvs(200_000)

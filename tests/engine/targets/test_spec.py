@@ -74,7 +74,7 @@ def test_subclass_adds_its_own_fields() -> None:
 
     spec = Lesson(target="ring", step=0.7)
     assert spec.build_target().name == "ring"
-    assert list(Lesson.declarations())[0] == "target" and "step" in Lesson.declarations()
+    assert next(iter(Lesson.declarations())) == "target" and "step" in Lesson.declarations()
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,8 @@ def live(spec: WalkSpec):
                 break
             time.sleep(0.02)
             job.report(done + 20, spec.steps)
-            job.publish(scene(spec, None))
+            if done % 200 == 0:
+                job.publish(scene(spec, None))
         return scene(spec, None)
 
     return body

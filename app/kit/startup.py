@@ -1,13 +1,35 @@
-"""The warm-up: a thread that loads every kernel from the cache (or compiles it) and the slow libraries, once a process."""
+"""What a process does once: import the engine, then warm up (load every kernel, import the slow libraries)."""
 
 from __future__ import annotations
 
 import gc
+import importlib
 import logging
+import pkgutil
 import threading
 import time
 
 log = logging.getLogger(__name__)
+
+_lock = threading.Lock()
+_loaded = False
+
+
+def load() -> None:
+    """Import the frame and every module of the engine, one thread at a time.
+
+    Python lets a second thread into a package whose import is under way; in a class that opens the app at once, some
+    would find modules half made.
+    """
+    global _loaded
+    with _lock:
+        if _loaded:
+            return
+        importlib.import_module("app.kit.frame")
+        engine = importlib.import_module("engine")
+        for module in pkgutil.walk_packages(engine.__path__, "engine."):
+            importlib.import_module(module.name)
+        _loaded = True
 
 
 class WarmUp:
@@ -27,10 +49,12 @@ class WarmUp:
 
     def _run(self) -> None:
         try:
+            load()
             from engine import warm
 
             warm.warm(self._report)
-            import arviz_stats.base  # noqa: F401  (takes a second; the diagnostics need it)
+            for slow in ("plotly.graph_objects", "arviz_stats.base"):
+                importlib.import_module(slow)
         except Exception:
             log.exception("warm-up")
         gc.collect()
@@ -42,15 +66,13 @@ class WarmUp:
 
 
 _warm_up: WarmUp | None = None
-_lock = threading.Lock()
+_warm_up_lock = threading.Lock()
 
 
-def start() -> WarmUp:
+def warm_up() -> WarmUp:
     """The warm-up of this process, started on the first call."""
     global _warm_up
-    with _lock:
+    with _warm_up_lock:
         if _warm_up is None:
-            import engine  # noqa: F401  (whole before the thread starts: two threads importing it at once meet half a package)
-
             _warm_up = WarmUp()
         return _warm_up

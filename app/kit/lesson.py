@@ -1,0 +1,88 @@
+"""What a lesson is: the one object that a lesson hands to the frame, and its scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.kit import jobs, story
+from app.kit.charts import Figure, Table
+from app.kit.controls import Controls
+from app.kit.predict import Question
+from app.kit.visit import SANDBOX
+from engine.checks import Check
+from engine.spec import Spec
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A named setting with its story. `failure` marks one where the method goes wrong; then `why` says the reason."""
+
+    id: str
+    title: str
+    spec: Spec
+    story: str
+    failure: bool = False
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.failure and not self.why:
+            raise ValueError(f"scenario {self.id} is a failure without a reason")
+        if self.id == SANDBOX:
+            raise ValueError(f"{SANDBOX} is not free as a scenario's name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What a lesson hands to the frame.
+
+    Attributes
+    ----------
+    slug, title, promise : its path, its name, one sentence that says what one will see
+    spec : class of its spec, defined in a module (not in page.py, which is run anew each time)
+    scenarios : three to five; the first is shown when the page is opened bare
+    controls : lays out the widgets
+    scene : (spec, window) → scene blob; `window` is a transition whose inside is wanted, or None
+    story : Markdown file of the guided steps, see `app.kit.story`; a relative path counts from the file of `scene`
+    checks : (spec, cancel) → checks of this very run, for the badge
+    panels : (spec, cancel) → figures and tables below the stage
+    diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
+    predict : questions; those that no story step names stand at the story's end
+    formula : LaTeX, or Markdown when it holds a `$`
+    code : functions whose source is shown
+    kernel : which kernel runs, a sentence for the badge, or a function of the spec
+    on_event : (spec, event of the player) → changed spec, or None to leave it
+    live : spec → body(job) of a long run. The body calls `job.publish(blob)` as the scene grows and
+        `job.report(done, total)`, ends when `job.cancelled`, and returns the final blob
+    live_label : the button that starts it
+    """
+
+    slug: str
+    title: str
+    promise: str
+    spec: type[Spec]
+    scenarios: Sequence[Scenario]
+    controls: Callable[[Controls], None]
+    scene: Callable[[Any, int | None], bytes]
+    story: Path = Path("story.md")
+    checks: Callable[[Any, Any], Sequence[Check]] | None = None
+    panels: Callable[[Any, Any], Sequence[Figure | Table]] | None = None
+    diagnostics: Callable[[Any, Any], Table] | None = None
+    predict: Sequence[Question] = ()
+    formula: str = ""
+    code: Sequence[Callable[..., Any]] = ()
+    kernel: str | Callable[[Any], str] = ""
+    on_event: Callable[[Any, dict], Spec | None] | None = None
+    live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
+    live_label: str = "Run"
+
+    def specs(self) -> dict[str, Spec]:
+        """The scenarios' specs by id."""
+        return {scenario.id: scenario.spec for scenario in self.scenarios}
+
+    def steps(self) -> tuple[story.Step, ...]:
+        """The steps of the story."""
+        path = self.story if self.story.is_absolute() else Path(self.scene.__code__.co_filename).parent / self.story
+        return story.read(path) if path.exists() else ()

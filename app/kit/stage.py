@@ -1,0 +1,126 @@
+"""The stage: the player with the scene of the present spec, or of a long run that grows.
+
+It is a fragment of its own, so what the player asks for while playing reruns nothing else. A scene is made in a worker
+thread and shown in the same run if that takes less than `PATIENCE`; otherwise the last picture stays, marked as such,
+until the new one is there.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import streamlit as st
+
+from app.kit import jobs, messages, share
+from app.kit.lesson import Lesson
+from app.kit.player import player
+from app.kit.text import number
+from app.kit.visit import Visit, session
+from engine.spec import SpecError
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 1.0  # s that a run waits for a picture
+POLL = 0.25  # s between looks at a job
+
+_pictures = jobs.Pool(shelf=jobs.Shelf(128_000_000))  # apart from the long jobs, so that a picture never waits for them
+
+
+def draw(lesson: Lesson, here: Visit) -> None:
+    """Draw the stage; poll while a picture or a long run is under way."""
+    polled = (here.run or _picture(lesson, here)).active
+    st.fragment(_stage, run_every=POLL if polled else None)(lesson, here, polled)
+
+
+def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:
+    if here.touched:  # an event of the player changed the spec: the whole page follows
+        st.rerun()
+    work = here.run or _picture(lesson, here)
+    work.heartbeat()
+    active = work.active  # looked at before its results
+    if active != polled:
+        st.rerun()  # a full run sets the timer, or removes it
+    blob = work.result or work.latest
+    if blob is not None:
+        here.shown = blob
+    _show(lesson, here, stale=blob is None and active and here.run is None)
+    if blob is None and not active:
+        messages.complain("the picture" if here.run is None else "the run", work.error)
+    if lesson.live is not None:
+        _live_row(lesson, here)
+
+
+def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
+    if here.shown is None:
+        if stale:
+            st.skeleton(height=420)
+        return
+    with messages.guard("the picture"):
+        player(here.shown, key=f"{lesson.slug}/player", on_event=lambda event: _event(lesson, here, event))
+    if stale:
+        st.caption("The picture for the new settings is being made …")
+
+
+def _picture(lesson: Lesson, here: Visit) -> jobs.Job:
+    """The job of the present scene; mostly finished when it returns."""
+    key = (lesson.slug, "scene", here.spec, here.window)
+    job = _pictures.submit((session(), "scene"), key, _scene, lesson, here.spec, here.window)
+    job.wait(PATIENCE)
+    if job.state == jobs.FAILED and here.window is not None:
+        here.window = None  # the inside of that transition cannot be had: show the run without it
+        return _picture(lesson, here)
+    return job
+
+
+def _scene(lesson: Lesson, spec: Any, window: int | None, ticket: jobs.Job) -> bytes:
+    return lesson.scene(spec, window)
+
+
+def _event(lesson: Lesson, here: Visit, event: dict) -> None:
+    """What the player asks for. The event comes from the browser: nothing in it is trusted."""
+    if event.get("kind") == "window":
+        t = event.get("t")
+        if isinstance(t, (int, float)) and 0 <= t < 2**31:
+            here.window = int(t)
+        return
+    if lesson.on_event is None:
+        return
+    try:
+        spec = lesson.on_event(here.spec, event)
+    except SpecError as error:
+        here.problems = (share.Problem(error.parameter, error.reason),)
+        here.touched = True
+    except Exception:  # a lesson's mistake, or a forged event
+        log.exception("%s: event %r", lesson.slug, event.get("kind"))
+    else:
+        if spec is not None and spec != here.spec:
+            here.load(spec, None)
+
+
+# Long runs ----------------------------------------------------------------------------------------------------------
+
+
+def _live_row(lesson: Lesson, here: Visit) -> None:
+    run = here.run
+    with st.container(key="live", horizontal=True, vertical_alignment="center"):
+        if run is not None and run.active:
+            st.progress(run.fraction() or 0.0, text=messages.progress(run))
+            st.button("Stop", key=f"{lesson.slug}/stop", on_click=run.stop)
+            return
+        label = lesson.live_label if run is None else f"{lesson.live_label} again"
+        st.button(label, key=f"{lesson.slug}/run", on_click=_start, args=(lesson, here), type="primary")
+        if run is not None and run.state in (jobs.FAILED, jobs.TURNED_AWAY):
+            messages.complain("the run", run.error)
+        elif run is not None and run.total:
+            how = "Stopped after" if run.state == jobs.STOPPED else "Finished:"
+            st.caption(f"{how} {number(run.done)} of {number(run.total)}.")
+
+
+def _start(lesson: Lesson, here: Visit) -> None:
+    """Begin the long run: the callback of its button."""
+    assert lesson.live is not None
+    key = (lesson.slug, "live", here.spec, time.monotonic())  # each press is a run of its own
+    here.run = jobs.pool().submit((session(), "live"), key, lesson.live(here.spec), keep=False, local=True)
+    here.touched = True

@@ -1,0 +1,326 @@
+"""What the lesson computes from a run: U-turns, divergences, round trips, the tuning map, checks and diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import diagnostics, record, sample
+from engine.checks import Check, gradient_check, invariance_check, marginal_check, moment_checks, reversibility_check
+from engine.recording import Recording
+from engine.samplers.hmc import DIVERGENCE, Hmc, HmcTransitions, factor_mass, trajectory
+from engine.spec import SpecError
+from engine.targets.target import Target, TargetError
+from lessons.hmc.spec import HmcLesson
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A run as the lesson shows it.
+
+    recording : all chains
+    inside : the inside of chain 1, arrays (transitions, ...)
+    previous : (transitions, dim), the state that each transition of chain 1 starts from
+    inverse_mass : (dim, dim)
+    """
+
+    target: Target
+    recording: Recording
+    inside: HmcTransitions
+    previous: Array
+    inverse_mass: Array
+
+    @property
+    def steps(self) -> int:
+        return len(self.previous)
+
+    @property
+    def proposal(self) -> Array:
+        """Where each trajectory ends, (transitions, dim)."""
+        return self.inside.path[:, -1]
+
+    def velocity(self, momentum: Array) -> Array:
+        """M⁻¹p, for momenta (..., dim)."""
+        with np.errstate(invalid="ignore", over="ignore"):  # a path that broke
+            return momentum @ self.inverse_mass
+
+    @cached_property
+    def energy_errors(self) -> Array:
+        """H − H₀ along each path, (transitions, L+1); infinite where the path left the support."""
+        with np.errstate(invalid="ignore"):
+            errors = self.inside.path_energy - self.inside.path_energy[:, :1]
+        return np.where(np.isfinite(errors), errors, np.inf)
+
+    @cached_property
+    def distances(self) -> Array:
+        """Distance from the start along each path, (transitions, L+1)."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.linalg.norm(self.inside.path - self.inside.path[:, :1], axis=-1)
+
+    @cached_property
+    def u_turns(self) -> NDArray[np.int64]:
+        """The first point of each path from which the next moment leads back towards its start: (x − x₀)·M⁻¹p < 0. L+1
+        where none does.
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            away = self.inside.path - self.inside.path[:, :1]
+            turned = (away * self.velocity(self.inside.path_momentum)).sum(axis=-1) < 0.0
+        return np.where(turned.any(axis=1), turned.argmax(axis=1), turned.shape[1])
+
+    @property
+    def waste(self) -> float:
+        """Share of all leapfrog steps taken after the U-turn."""
+        length = self.inside.path.shape[1] - 1
+        return float(np.maximum(0, length - self.u_turns).mean() / length)
+
+    @cached_property
+    def divergence_points(self) -> Array:
+        """Where each divergent path was before the step that broke it, (transitions, dim); NaN for the others."""
+        broken = self.energy_errors > DIVERGENCE
+        last_good = np.maximum(broken.argmax(axis=1) - 1, 0)
+        points = self.inside.path[np.arange(self.steps), last_good].copy()
+        points[~broken.any(axis=1)] = np.nan
+        return points
+
+
+def simulate(spec: HmcLesson) -> Walk:
+    """The run of `spec`; the same object for all ways of looking at it."""
+    return _simulate(spec.simulation())
+
+
+@lru_cache(maxsize=12)
+def _simulate(spec: HmcLesson) -> Walk:
+    try:
+        alone = record(
+            spec.replace(chains=1), detail="transitions"
+        )  # chain 1 is the same whatever the number of chains
+        recording = alone if spec.chains == 1 else record(spec)
+    except TargetError as error:
+        raise SpecError("start", str(error)) from error
+    inside = HmcTransitions(*(array[0] for array in alone.transitions))
+    inverse, _ = factor_mass(spec.mass_matrix(), 2)
+    return Walk(
+        spec.build_target(), recording, inside, inside.path[:, 0], np.diag(inverse[0]) if len(inverse) == 1 else inverse
+    )
+
+
+def way_back(spec: HmcLesson, walk: Walk, t: int) -> tuple[Array, Array, Array]:
+    """Position, momentum (L+1, dim), energy (L+1,) of the path from the end of transition t with p flipped."""
+    end, momentum = walk.inside.path[t, -1], walk.inside.path_momentum[t, -1]
+    shape = walk.inside.path[t].shape
+    if walk.inside.steps[t] < spec.steps or not (np.all(np.isfinite(end)) and np.all(np.isfinite(momentum))):
+        return np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape[0], np.nan)
+    path = trajectory(
+        walk.target,
+        end,
+        -momentum,
+        step_size=float(walk.inside.step_size[t]),
+        steps=spec.steps,
+        mass=spec.mass_matrix(),
+        integrator=spec.integrator,
+    )
+    return path.position, path.momentum, path.energy
+
+
+# The map of settings --------------------------------------------------------------------------------------------------
+
+MAP_STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
+MAP_CHAINS, MAP_WARMUP = 4, 50
+
+
+@dataclass(frozen=True, eq=False)
+class TuningMap:
+    """Mean acceptance and effective draws per 1,000 gradients over a grid: rows steps, columns step sizes."""
+
+    step_sizes: Array
+    steps: tuple[int, ...]
+    acceptance: Array
+    ess_per_1000: Array
+
+    def best(self) -> tuple[float, int]:
+        """The setting with the most effective draws per gradient."""
+        row, column = np.unravel_index(np.nanargmax(self.ess_per_1000), self.ess_per_1000.shape)
+        return float(self.step_sizes[column]), self.steps[int(row)]
+
+
+def tuning_map(spec: HmcLesson, cancel: object = None) -> TuningMap:
+    """Short runs over a grid of step sizes and numbers of steps, the rest as in `spec`: one map for all of these."""
+    key = spec.simulation().replace(step_size=0.2, steps=15, draws=500, warmup=0, chains=1, variant="exact")
+    return _maps.get(key, cancel)
+
+
+class _Maps:
+    """The last few maps. A map that was cancelled is not kept."""
+
+    def __init__(self, size: int):
+        self._size = size
+        self._kept: dict[HmcLesson, TuningMap] = {}
+
+    def get(self, spec: HmcLesson, cancel: object) -> TuningMap:
+        found = self._kept.get(spec)
+        if found is None:
+            found, complete = _make_map(spec, cancel)
+            if complete:
+                while len(self._kept) >= self._size:
+                    self._kept.pop(next(iter(self._kept)), None)
+                self._kept[spec] = found
+        return found
+
+
+_maps = _Maps(16)
+
+
+def _make_map(spec: HmcLesson, cancel: object) -> tuple[TuningMap, bool]:
+    target, settings = spec.build_target(), spec.settings()
+    sizes = map_step_sizes(spec)
+    acceptance, ess = np.full((2, len(MAP_STEPS), len(sizes)), np.nan)
+    for row, steps in enumerate(MAP_STEPS):
+        for column, step_size in enumerate(sizes):
+            if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
+                return TuningMap(sizes, MAP_STEPS, acceptance, ess), False
+            run = sample(
+                target,
+                "hmc",
+                chains=MAP_CHAINS,
+                draws=map_draws(steps),
+                warmup=MAP_WARMUP,
+                seed=spec.seed,
+                init=spec.init(),
+                **{**settings, "step_size": float(step_size), "steps": steps},
+            )
+            acceptance[row, column] = run.accept_prob.mean()
+            ess[row, column] = 1000.0 * least_ess(run.draws) / run.gradient_evaluations.sum()
+    return TuningMap(sizes, MAP_STEPS, acceptance, ess), True
+
+
+def map_draws(steps: int) -> int:
+    """Draws of each chain of a cell: more of the short paths, which need more draws for the same ESS."""
+    return int(np.clip(16_000 // steps, 400, 4000))
+
+
+def map_step_sizes(spec: HmcLesson) -> Array:
+    """Twelve step sizes, evenly spaced in their logarithm, on both sides of what the target allows."""
+    scale = 1.0
+    truth = spec.build_target().truth
+    if spec.mass == "identity" and truth is not None and np.all(np.isfinite(truth.covariance)):
+        scale = float(np.sqrt(np.linalg.eigvalsh(truth.covariance)[0]))
+    low, high = spec.declarations()["step_size"].low, spec.declarations()["step_size"].high
+    return np.geomspace(max(low, 0.03 * scale), min(high, 3.0 * scale), 12)
+
+
+def least_ess(draws: Array) -> float:
+    """The least effective sample size of any coordinate or its square; 0 when a chain never moved."""
+    centred = draws - draws.mean(axis=(0, 1))
+    values = [f[:, :, j] for f in (centred, centred**2) for j in range(draws.shape[2])]
+    if any(np.ptp(v) == 0.0 for v in values):
+        return 0.0
+    ess = [diagnostics.ess_mean(v) for v in values]
+    return float(min(ess)) if np.all(np.isfinite(ess)) else 0.0
+
+
+# Checks and diagnostics -----------------------------------------------------------------------------------------------
+
+CHECK_CHAINS = 4
+CHECK_GRADIENTS = 6_000_000
+CHECK_DRAWS = 20_000
+CHECK_ESS, CHECK_RHAT = (
+    1000,
+    1.01,
+)  # chains that mix worse have error bars that cannot be trusted to four standard errors
+HEAVY_TAILS = ("funnel", "student")  # their variances hang on a few extreme draws: shares are judged instead
+
+
+def checks(spec: HmcLesson, cancel: object = None) -> Sequence[Check]:
+    """The kernel with the present settings, run longer than the picture: moments, gradient, there and back again."""
+    target = spec.build_target()
+    draws = max(500, min(CHECK_DRAWS, CHECK_GRADIENTS // (CHECK_CHAINS * spec.steps)))
+    walk = simulate(spec)
+    long = sample(
+        target,
+        "hmc",
+        chains=CHECK_CHAINS,
+        draws=draws,
+        warmup=max(spec.warmup, draws // 10),
+        seed=spec.seed,
+        init=spec.init(),
+        **spec.settings(),
+    )
+    found = _against_truth(spec, target, long.draws)
+    some = np.linspace(0, walk.steps - 1, 12).astype(int)
+    found.append(gradient_check(target, walk.previous[some]))
+    found.append(
+        reversibility_check(
+            target,
+            walk.previous[some],
+            walk.inside.path_momentum[some, 0],
+            step_size=spec.step_size,
+            steps=spec.steps,
+            mass=spec.mass_matrix(),
+            integrator=spec.integrator,
+        )
+    )
+    return found
+
+
+def _against_truth(spec: HmcLesson, target: Target, draws: Array) -> list[Check]:
+    """Long chains against the exact answer if they mix well enough to tell, and exact draws moved by the kernel."""
+
+    def unknown(reason: str) -> Check:
+        return Check("moments", "unknown", float("nan"), float("nan"), reason)
+
+    if target.truth is None:
+        return [unknown("Nothing is known about this density without sampling.")]
+    heavy = spec.target in HEAVY_TAILS
+    effective, agreement = (
+        least_ess(np.arctan(draws) if heavy else draws),
+        max(diagnostics.rhat(draws[:, :, j]) for j in range(draws.shape[2])),
+    )
+    if effective >= CHECK_ESS and agreement <= CHECK_RHAT:
+        found = [] if heavy else moment_checks(draws, target.truth, target.labels)
+        found.append(marginal_check(draws, target.truth, target.labels))
+    else:
+        reason = (
+            f"{draws.shape[0]} chains of {draws.shape[1]:,} draws made {effective:,.0f} effective ones, R-hat "
+            f"{agreement:.3f}. "
+            f"To judge their averages at least {CHECK_ESS:,} and at most {CHECK_RHAT} are asked: this setting mixes "
+            f"too slowly."
+        )
+        found = [unknown(reason)]
+    if target.truth.draw is not None and not heavy:
+        found.append(invariance_check(target, Hmc(**spec.settings()), points=2000, transitions=10, seed=spec.seed))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Diagnostics of the run on screen."""
+
+    summary: diagnostics.Summary
+    cost: diagnostics.Cost
+    acceptance: float
+    divergences: int
+    waste: float
+
+
+@lru_cache(maxsize=12)
+def _diagnose(spec: HmcLesson) -> Diagnostics:
+    walk = simulate(spec)
+    summary = diagnostics.summarise(walk.recording.draws)
+    return Diagnostics(
+        summary,
+        diagnostics.cost(record(spec), summary),  # timed once more: the first run may have waited for a compiler
+        float(walk.recording.accept_prob.mean()),
+        int(walk.recording.divergent.sum()),
+        walk.waste,
+    )
+
+
+def diagnose(spec: HmcLesson) -> Diagnostics:
+    """R-hat, ESS, cost, divergences and waste of the run."""
+    return _diagnose(spec.simulation())

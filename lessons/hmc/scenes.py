@@ -1,0 +1,493 @@
+"""A run as a scene: the map with the path, and beside it energy and distance, phase space, or the running marginals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import pictures, theme
+from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from engine.targets.target import Target
+from lessons.hmc import analysis
+from lessons.hmc.analysis import Walk
+from lessons.hmc.spec import HmcLesson
+
+Array = NDArray[np.float64]
+
+PHASES = (
+    Phase("momentum", "draw a momentum"),
+    Phase("leapfrog", "move along the path", "inner"),
+    Phase("energy", "compare energies"),
+    Phase("u", "draw u"),
+    Phase("decide", "accept or reject"),
+)
+BUDGET = 1600  # points of paths that travel at once
+MAP = (0, 0, 9, 2)
+BESIDE = ((9, 0, 6, 1), (9, 1, 6, 1))
+HEIGHT = 400
+_ARROW = 0.13  # of the map's width: the length of a typical arrow
+_ASTRAY = 1e100  # coordinates beyond it are as good as infinite
+_AHEAD, _BACK, _HOME = range(3)  # a point of a path: moving away, past the U-turn, run backwards
+
+
+def scene(spec: HmcLesson, window: int | None = None) -> bytes:
+    """The scene of a run, with the inside of the transitions around `window`."""
+    walk = analysis.simulate(spec)
+    detail = _Detail.around(spec, walk, window)
+    picture = Scene(
+        run=repr(spec.simulation()),
+        steps=walk.steps,
+        rate=6.0,
+        phases=PHASES,
+        theme=theme.palette(),
+        label=f"Hamiltonian Monte Carlo on the target {spec.target.replace('_', ' ')}: each transition follows a path "
+        f"of {spec.steps} steps over the map.",
+    )
+    picture.window(detail.first, detail.offsets)
+    _map(picture, spec, walk, detail)
+    if spec.view == "path":
+        _energy(picture, spec, walk, detail, BESIDE[0])
+        _distance(picture, spec, walk, detail, BESIDE[1])
+    for coordinate in (0, 1):
+        if spec.view == "phase":
+            _phase_space(picture, walk, detail, coordinate, BESIDE[coordinate])
+        if spec.view == "draws":
+            draws = walk.recording.draws[0, :, coordinate]
+            label = "draws so far" if spec.chains == 1 else "draws of chain 1 so far"
+            pictures.marginal_panel(
+                picture, walk.target, draws, coordinate, place=BESIDE[coordinate], height=HEIGHT // 2, label=label
+            )
+    _arithmetic(picture, spec, walk, detail)
+    _words(picture, spec, walk)
+    return picture.encode()
+
+
+# The inside of some transitions ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Detail:
+    """The paths of the transitions first..first+count-1, each there and, if wanted, back: arrays (count * items, ...),
+    NaN after a path broke.
+
+    number : leapfrog steps made to reach the point
+    before_position, before_momentum : one step earlier, NaN at the start
+    kind : moving away, past the U-turn, or run backwards
+    """
+
+    first: int
+    count: int
+    items: int
+    number: Array
+    position: Array
+    momentum: Array
+    error: Array
+    before_position: Array
+    before_momentum: Array
+    kind: NDArray[np.uint8]
+
+    @property
+    def offsets(self) -> NDArray[np.int32]:
+        return np.arange(self.count + 1, dtype=np.int32) * self.items
+
+    def only(self, forward: bool) -> Array:
+        """The positions of the way there, or of the way back (which starts where the other ends); NaN elsewhere."""
+        length = (self.items - 1) // 2 if (self.kind == _HOME).any() else self.items - 1
+        wanted = self.number <= length if forward else self.number >= length
+        return np.where(wanted[:, None], self.position, np.nan)
+
+    @classmethod
+    def around(cls, spec: HmcLesson, walk: Walk, wanted: int | None) -> _Detail:
+        length = spec.steps
+        items = length + 1 + (length if spec.reverse == "on" else 0)
+        first, count = pictures.window_around(wanted, walk.steps, items, budget=BUDGET)
+        part = slice(first, first + count)
+        position, momentum = np.full((2, count, items, 2), np.nan)
+        before_position, before_momentum = np.full((2, count, items, 2), np.nan)
+        energy, kind = np.full((count, items), np.nan), np.zeros((count, items), dtype=np.uint8)
+        there = slice(0, length + 1)
+        position[:, there], momentum[:, there] = walk.inside.path[part], walk.inside.path_momentum[part]
+        energy[:, there] = walk.inside.path_energy[part]
+        before_position[:, 1 : length + 1], before_momentum[:, 1 : length + 1] = (
+            position[:, :length],
+            momentum[:, :length],
+        )
+        kind[:, there] = np.arange(length + 1) > walk.u_turns[part, None]
+        broken = np.arange(length + 1) > walk.inside.steps[part, None]
+        for array in (position, momentum, energy):
+            array[:, there][broken] = np.nan
+        if spec.reverse == "on":
+            kind[:, length + 1 :] = _HOME
+            for row in range(count):
+                q, p, h = analysis.way_back(spec, walk, first + row)
+                position[row, length + 1 :], momentum[row, length + 1 :], energy[row, length + 1 :] = (
+                    q[1:],
+                    p[1:],
+                    h[1:],
+                )
+                before_position[row, length + 1 :], before_momentum[row, length + 1 :] = q[:-1], p[:-1]
+        lost = ~((np.abs(position) < _ASTRAY) & (np.abs(momentum) < _ASTRAY)).all(axis=-1)
+        for array in (position, momentum, energy):
+            array[lost] = np.nan
+        flat = (count * items, 2)
+        error = energy - walk.inside.path_energy[part, :1]
+        return cls(
+            first,
+            count,
+            items,
+            np.tile(np.arange(items, dtype=float), count),
+            position.reshape(flat),
+            momentum.reshape(flat),
+            error.ravel(),
+            before_position.reshape(flat),
+            before_momentum.reshape(flat),
+            kind.ravel(),
+        )
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
+    equal = False if spec.target == "funnel" else None  # its two coordinates have no common scale
+    panel = pictures.density_panel(picture, walk.target, place=MAP, height=HEIGHT, equal=equal)
+    pictures.draw_layers(panel, walk.recording.draws)
+    reach, name = _arrow(spec, walk)
+    start, push = walk.previous, walk.velocity(walk.inside.path_momentum[:, 0])
+    dot = 3.2 if spec.steps <= 40 else 2.2
+    panel.path(detail.only(forward=True), show="inner", role="highlight", width=2.0, label="path")
+    if spec.reverse == "on":
+        panel.path(
+            detail.only(forward=False), show="inner", role="energy", width=2.0, dash=True, label="run back with −p"
+        )
+    panel.points(
+        detail.position,
+        show="inner",
+        classes=detail.kind,
+        role=["highlight", "reject", "energy"],
+        shape=["circle", "ring", "square"],
+        size=dot,
+        label=[None, "after the U-turn: wasted", None],
+    )
+    panel.points(start, show=Show("at", phase=("momentum", "u")), role="ink", shape="ring", size=6)
+    panel.arrows(
+        start,
+        start + reach * push,
+        show=Show("at", phase=("momentum", "momentum")),
+        role="momentum",
+        width=2.5,
+        label=name,
+    )
+    tips = detail.position + reach * walk.velocity(detail.momentum)
+    panel.arrows(
+        detail.position, tips, show=Show("inner_at", phase=("leapfrog", "leapfrog")), role="momentum", width=2.5
+    )
+    if walk.recording.divergent[0].any():
+        panel.points(
+            walk.divergence_points,
+            show="upto",
+            mask=walk.recording.divergent[0],
+            role="divergent",
+            shape="cross",
+            size=4.5,
+            label="divergent: last point before the break",
+        )
+    panel.points(
+        _finite(walk.proposal),
+        show=Show("at", phase=("decide", None)),
+        classes=walk.recording.accepted[0].astype(np.uint8),
+        role=["reject", "accept"],
+        shape=["diamond", "circle"],
+        size=6,
+        label=["end rejected", "end accepted"],
+    )
+    return pictures.last_draw(panel, walk.recording.draws[0, :, :2])
+
+
+def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, place: pictures.Place) -> None:
+    limit = energy_limit(walk)
+    panel = picture.panel(
+        "energy",
+        title="Energy error along the path",
+        x=Axis("leapfrog step", 0, detail.items - 1),
+        y=Axis("H − H₀", -limit, limit),
+        place=place,
+        height=HEIGHT // 2,
+    )
+    panel.rule(y=0.0, role="muted")
+    panel.line(detail.number, detail.error, show="inner", role="energy", width=2.0)
+    panel.points(np.column_stack([detail.number, detail.error]), show="inner_at", role="energy", size=4)
+    with np.errstate(divide="ignore"):
+        bar = -np.log(walk.inside.uniform)
+    if (bar < limit).any():
+        panel.rule(
+            y=np.where(bar < limit, bar, np.nan),
+            show=Show("at", phase=("u", None)),
+            role="accept",
+            dash=True,
+            label="−log u: accepted if the path ends below",
+        )
+    if spec.reverse == "on":
+        panel.rule(x=float(spec.steps), role="muted", dash=True, label="turned round")
+
+
+def energy_limit(walk: Walk) -> float:
+    """Half the height of the energy panel: most errors of the run fit."""
+    errors = np.abs(walk.energy_errors)
+    errors = errors[np.isfinite(errors)]
+    return float(np.clip(1.3 * np.quantile(errors, 0.95), 1e-6, 6.0)) if errors.size else 6.0
+
+
+def _distance(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, place: pictures.Place) -> None:
+    origin = np.repeat(walk.previous[detail.first : detail.first + detail.count], detail.items, axis=0)
+    distance = np.linalg.norm(detail.position - origin, axis=1)
+    seen = walk.distances
+    top = float(np.quantile(seen[np.isfinite(seen)], 0.999)) * 1.08
+    far = float(np.ptp(walk.target.view[0]) + np.ptp(walk.target.view[1]))
+    panel = picture.panel(
+        "distance",
+        title="Distance from the start of the path",
+        x=Axis("leapfrog step", 0, detail.items - 1),
+        y=Axis("|x − x₀|", 0, max(min(top, far), 1e-9)),
+        place=place,
+        height=HEIGHT // 2,
+    )
+    turns = walk.u_turns
+    panel.line(detail.number, distance, show="inner", role="highlight", width=2.0)
+    panel.points(
+        np.column_stack([detail.number, distance]),
+        show="inner",
+        classes=detail.kind,
+        role=["highlight", "reject", "energy"],
+        shape=["circle", "ring", "square"],
+        size=3.0 if spec.steps <= 40 else 2.0,
+    )
+    panel.rule(
+        x=np.where(turns <= spec.steps, turns.astype(float), np.nan),
+        show=Show("at", phase=("energy", None)),
+        role="reject",
+        dash=True,
+    )
+
+
+def _phase_space(picture: Scene, walk: Walk, detail: _Detail, coordinate: int, place: pictures.Place) -> None:
+    name, momentum_name = walk.target.labels[coordinate], _momentum_names(walk.target)[coordinate]
+    mass = float(np.linalg.inv(walk.inverse_mass)[coordinate, coordinate])
+    (q_low, q_high), p_high = pictures.coordinate_range(walk.target, coordinate), 3.6 * float(np.sqrt(mass))
+    panel = picture.panel(
+        f"phase-{coordinate}",
+        title=f"Phase space of {name}",
+        x=Axis(name, q_low, q_high),
+        y=Axis(momentum_name, -p_high, p_high),
+        place=place,
+        height=HEIGHT // 2,
+    )
+    if walk.target.truth is not None:
+        values, levels = _phase_map(walk.target, coordinate, mass)
+        panel.contour(
+            values,
+            levels=levels,
+            x=(q_low, q_high),
+            y=(-p_high, p_high),
+            role="truth",
+            label="position and momentum: the same shares",
+        )
+    pairs = np.column_stack([detail.position[:, coordinate], detail.momentum[:, coordinate]])
+    there, back = (np.where(np.isfinite(detail.only(forward=way))[:, :1], pairs, np.nan) for way in (True, False))
+    panel.path(there, show="inner", role="highlight", width=1.5)
+    if (detail.kind == _HOME).any():
+        panel.path(_flipped_first(back, detail), show="inner", role="energy", width=1.5, dash=True)
+    panel.points(
+        pairs,
+        show="inner",
+        classes=detail.kind,
+        role=["highlight", "reject", "energy"],
+        shape=["circle", "ring", "square"],
+        size=2.6,
+    )
+    panel.points(pairs, show="inner_at", role="momentum", shape="diamond", size=4.5)
+
+
+def _flipped_first(back: Array, detail: _Detail) -> Array:
+    """The way back in phase space, begun one step after the flip: the flip itself is a jump, not a path."""
+    return np.where((detail.number > (detail.items - 1) // 2)[:, None], back, np.nan)
+
+
+@lru_cache(maxsize=32)
+def _phase_map(target: Target, coordinate: int, mass: float) -> tuple[Array, Array]:
+    """log density of one coordinate and its momentum, (61, 121), exact, and the levels that hold `pictures.SHARES`."""
+    assert target.truth is not None
+    low, high = pictures.coordinate_range(target, coordinate)
+    top = 3.6 * np.sqrt(mass)
+    with np.errstate(divide="ignore"):
+        of_position = np.log(target.truth.marginals[coordinate](np.linspace(low, high, 121)))
+    of_momentum = -0.5 * np.linspace(-top, top, 61) ** 2 / mass
+    values = np.maximum(of_position[None, :] + of_momentum[:, None], -1e3)
+    descending = np.sort(values.ravel())[::-1]
+    held = np.cumsum(np.exp(descending - descending[0]))
+    levels = np.unique(descending[np.searchsorted(held, np.array(pictures.SHARES) * held[-1])])
+    return np.maximum(values, levels[0] - 40.0), levels
+
+
+# Numbers and words ----------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> None:
+    """The arithmetic card: what each phase computes, with its numbers."""
+    inside, recording = walk.inside, walk.recording
+    name, other = walk.target.labels[:2]
+    p, p_other = _momentum_names(walk.target)
+    momentum = inside.path_momentum[:, 0]
+    kinetic = 0.5 * np.einsum("ti,ti->t", momentum, walk.velocity(momentum))
+    start = inside.path_energy[:, 0]
+    picture.readout(
+        "momentum",
+        f"({p}, {p_other}) ~ N(0, M) = ({{p:.3f}}, {{q:.3f}}).  K = ½pᵀM⁻¹p = {{k:.3f}}",
+        p=momentum[:, 0],
+        q=momentum[:, 1],
+        k=kinetic,
+    )
+    picture.readout("start", "H₀ = −log π + K = {u:.3f} + {k:.3f} = {h:.3f}", u=start - kinetic, k=kinetic, h=start)
+    inside_path = Show("all", phase=("leapfrog", None))
+    for line, template, values in _step_lines(spec, walk, detail, name, p):
+        picture.readout(line, template, show=inside_path, inner=True, **values)
+    picture.readout(
+        "point",
+        f"step {{i:d}}: ({name}, {other}) = ({{x:.3f}}, {{y:.3f}}).  H − H₀ = {{e:+.4f}}",
+        show=inside_path,
+        inner=True,
+        i=detail.number,
+        x=detail.position[:, 0],
+        y=detail.position[:, 1],
+        e=detail.error,
+    )
+    turns, length = walk.u_turns, spec.steps
+    compared, thrown, decided = (Show("at", phase=(phase, None)) for phase in ("energy", "u", "decide"))
+    picture.readout(
+        "turn",
+        f"{{turned?U-turn at step:no U-turn in}} {{at:d}}: {{lost:d}} of {length} gradients spent on the way back",
+        show=compared,
+        turned=turns <= length,
+        at=np.minimum(turns, length),
+        lost=np.maximum(0, length - turns),
+    )
+    error = inside.energy_error
+    picture.readout(
+        "ratio",
+        "H₁ − H₀ = {h1:.4f} − {h0:.4f} = {e:+.4f}.  exp(H₀ − H₁) = {r:.4g}",
+        show=compared,
+        h1=start + error,
+        h0=start,
+        e=error,
+        r=np.exp(-np.maximum(error, -700.0)),
+    )
+    picture.readout(
+        "u",
+        "u ~ U(0, 1) = {u:.4f},  −log u = {b:.4f}",
+        show=thrown,
+        u=inside.uniform,
+        b=-np.log(np.maximum(inside.uniform, 1e-300)),
+    )
+    if spec.variant == "always_accept":
+        verdict = "broken on purpose: accepted without looking; the rule asks u < {a:.4f}: {fine?yes:no}"
+        picture.readout(
+            "verdict", verdict, show=decided, a=recording.accept_prob[0], fine=inside.uniform < recording.accept_prob[0]
+        )
+    else:
+        verdict = (
+            "u < min(1, exp(H₀ − H₁)) = {a:.4f}: "
+            "{yes?yes, accepted:no, rejected and the old state counts again}{div? (divergent):}"
+        )
+        picture.readout(
+            "verdict",
+            verdict,
+            show=decided,
+            a=recording.accept_prob[0],
+            yes=recording.accepted[0],
+            div=recording.divergent[0],
+        )
+    if spec.reverse == "on":
+        home = detail.position.reshape(detail.count, detail.items, 2)
+        gap = np.full(walk.steps, np.nan)
+        gap[detail.first : detail.first + detail.count] = np.linalg.norm(home[:, -1] - home[:, 0], axis=1)
+        picture.readout("round", "there and back: |x back − x₀| = {gap:.2e}", show=compared, gap=gap)
+
+
+def _step_lines(
+    spec: HmcLesson, walk: Walk, detail: _Detail, name: str, p: str
+) -> list[tuple[str, str, dict[str, Array]]]:
+    """The arithmetic of one step in its first coordinate, from the recorded states before and after it."""
+    epsilon = np.repeat(walk.inside.step_size[detail.first : detail.first + detail.count], detail.items)
+    before, after = detail.before_momentum[:, 0], detail.momentum[:, 0]
+    x, moved = detail.before_position[:, 0], detail.position[:, 0]
+    speed = (detail.position - detail.before_position) / epsilon[:, None]  # M⁻¹p during the drift
+    drift = (
+        f"drift: {name} + ε(M⁻¹{p[0]})₁ = {{x:.3f}} + {{e:.3g}}·({{v:.3f}}) = {{y:.3f}}",
+        {"x": x, "e": epsilon, "v": speed[:, 0], "y": moved},
+    )
+    if spec.integrator == "euler":
+        kick = {"a": before, "e": epsilon, "g": (after - before) / epsilon, "b": after}
+        return [
+            ("drift", *drift),
+            ("kick", f"kick with the old slope: {p} + ε∂log π = {{a:.3f}} + {{e:.3g}}·({{g:.3f}}) = {{b:.3f}}", kick),
+        ]
+    middle = (speed @ np.linalg.inv(walk.inverse_mass))[:, 0]  # p during the drift
+    if spec.integrator == "swapped_kicks":
+        return [("drift", *drift)]
+    half = 0.5 * epsilon
+    first = {"a": before, "h": half, "g": (middle - before) / half, "b": middle}
+    second = {"a": middle, "h": half, "g": (after - middle) / half, "b": after}
+    return [
+        ("kick", f"half kick: {p} + ½ε∂log π = {{a:.3f}} + {{h:.3g}}·({{g:.3f}}) = {{b:.3f}}", first),
+        ("drift", *drift),
+        ("kick again", f"half kick: {p} + ½ε∂log π = {{a:.3f}} + {{h:.3g}}·({{g:.3f}}) = {{b:.3f}}", second),
+    ]
+
+
+def _words(picture: Scene, spec: HmcLesson, walk: Walk) -> None:
+    recording, draws = walk.recording, walk.recording.draws[0]
+    name, other = walk.target.labels[:2]
+    error = walk.inside.energy_error
+    picture.say(
+        f"Transition {{t}} of {{steps}}, {{phase}}: energy error {{e:+.3f}}, "
+        f"{{yes?accepted:rejected}}{{div?, divergent:}}. {name} is {{x:.2f}}, {other} is {{y:.2f}}.",
+        e=error,
+        yes=recording.accepted[0],
+        div=recording.divergent[0],
+        x=draws[:, 0],
+        y=draws[:, 1],
+    )
+    turns = walk.u_turns
+    picture.table(
+        {
+            name: draws[:, 0],
+            other: draws[:, 1],
+            "energy error": error,
+            "acceptance probability": recording.accept_prob[0],
+            "u": walk.inside.uniform,
+            "accepted": recording.accepted[0],
+            "divergent": recording.divergent[0],
+            "steps after the U-turn": np.maximum(0, spec.steps - turns).astype(np.int32),
+        }
+    )
+
+
+def _arrow(spec: HmcLesson, walk: Walk) -> tuple[float, str]:
+    """How much longer the arrows are than what they show, and its name. A typical arrow is a fixed part of the map."""
+    typical = float(np.sqrt(np.trace(walk.inverse_mass)))
+    reach = _ARROW * float(np.ptp(walk.target.view[0])) / typical
+    return reach, "momentum p" if spec.mass == "identity" else "velocity M⁻¹p"
+
+
+def _momentum_names(target: Target) -> tuple[str, str]:
+    """p₁, p₂ for x₁, x₂; p with the coordinate's name where that has no index of its own."""
+    names = tuple(label.replace("x", "p") if label[1:] else f"p({label})" for label in target.labels[:2])
+    return names[0], names[1]
+
+
+def _finite(points: Array) -> Array:
+    """Points that are not finite as NaN, which is not drawn."""
+    return np.where(np.isfinite(points), points, np.nan)

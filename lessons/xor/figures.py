@@ -1,0 +1,183 @@
+"""Still figures below the stage, and the table of diagnostics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
+from engine.networks.predictive import probabilities
+from lessons.xor.chains import CHAINS, PLACES, Study, study, twins
+from lessons.xor.learning import modes, predictor_of
+from lessons.xor.spec import XorSpec
+
+Array = NDArray[np.float64]
+
+CUT_POINTS = 121
+CUT_DRAWS = 600
+FRESH = 500  # fresh points a corner for the score
+SINGLES = 5
+RADIUS = 1.3
+HELD = (5, 95)  # percentiles of the band
+
+
+def panels(spec: XorSpec, cancel: Any) -> list[Figure | Table]:
+    """A walk around the data, the weights against the prior, the four chains, and the MAP's score beside the
+    ensemble's.
+    """
+    chains = study(spec, cancel)
+    made: list[Figure | Table] = [around(spec, chains), weights(spec, chains), traces(chains)]
+    if spec.data in ("xor", "noisy"):
+        made.append(scores(spec, chains))
+    return made
+
+
+def _some(chains: Study, number: int) -> Array:
+    weights = chains.weights
+    return weights[np.linspace(0, len(weights) - 1, min(number, len(weights))).astype(int)]
+
+
+def around(spec: XorSpec, chains: Study) -> Figure:
+    """Predictions along a circle around all clouds."""
+    angle = np.linspace(0, 360, CUT_POINTS)
+    circle = RADIUS * np.stack([np.cos(np.radians(angle)), np.sin(np.radians(angle))], axis=1)
+    predictor = predictor_of(spec)
+    draws = probabilities(predictor, _some(chains, CUT_DRAWS), circle)[:, :, 1]
+    low, high = np.percentile(draws, HELD, axis=0)
+    mean = draws.mean(axis=0)
+    single = probabilities(predictor, modes(spec)[0][None], circle)[0, :, 1]
+    figure = charts.blank("angle on the circle (degrees)", "probability of class 1")
+    edge = {"width": 0, "color": theme.colour("posterior")}
+    figure.add_scatter(x=angle, y=low, mode="lines", line=edge, showlegend=False, hoverinfo="skip")
+    band = {"mode": "lines", "line": edge, "fill": "tonexty", "fillcolor": theme.colour("posterior", 0.2)}
+    figure.add_scatter(x=angle, y=high, name="90 % of networks", **band)
+    for index, values in enumerate(draws[:: max(1, len(draws) // SINGLES)][:SINGLES]):
+        look = {"color": theme.colour("muted", 0.7), "width": 1}
+        figure.add_scatter(x=angle, y=values, mode="lines", line=look, name="single", showlegend=index == 0)
+    bold = {"color": theme.colour("posterior"), "width": 3}
+    figure.add_scatter(x=angle, y=mean, mode="lines", line=bold, name="average")
+    dashed = {"color": theme.colour("class-1"), "width": 2.5, "dash": "dash"}
+    figure.add_scatter(x=angle, y=single, mode="lines", line=dashed, name="MAP")
+    figure.update_xaxes(tickvals=[0, 90, 180, 270, 360])
+    figure.update_yaxes(range=[-0.02, 1.02])
+    at = int(np.argmax(np.abs(single - 0.5) - np.abs(mean - 0.5)))
+    return Figure(
+        "Around the data",
+        figure,
+        alt="Probability of class 1 on a circle around the data: single networks, average, 90 % band, MAP.",
+        caption=f"A circle of radius {RADIUS:g} around (0, 0), from the right upwards. At {angle[at]:.0f}° the MAP "
+        f"says {single[at]:.2f}, the average {mean[at]:.2f}, and nine networks in ten lie between {low[at]:.2f} and "
+        f"{high[at]:.2f}.",
+    )
+
+
+def weights(spec: XorSpec, chains: Study) -> Figure:
+    """All hidden and output weights, pooled, against the density of their prior."""
+    drawn = (_some(chains, 2000) / spec.prior_sd).ravel()
+    reach = float(max(4.0, np.quantile(np.abs(drawn), 0.999)))
+    edges = np.linspace(-reach, reach, 61)
+    counts, _ = np.histogram(drawn, edges)
+    middles = (edges[:-1] + edges[1:]) / 2
+    density = counts / (drawn.size * (edges[1] - edges[0]))
+    figure = charts.blank("weight or bias, in prior sds σ", "density")
+    figure.add_bar(x=middles, y=density, name="posterior draws", marker={"color": theme.colour("posterior", 0.7)})
+    grid = np.linspace(-reach, reach, 201)
+    dashed = {"color": theme.colour("ink"), "width": 2, "dash": "dash"}
+    normal = np.exp(-0.5 * grid**2) / np.sqrt(2 * np.pi)
+    figure.add_scatter(x=grid, y=normal, mode="lines", line=dashed, name="prior (exact)")
+    figure.update_layout(bargap=0)
+    caption = "All weights and biases of all draws together. "
+    if not spec.size:
+        caption += "There are no data, so the bars must follow the prior: here the truth is known."
+    else:
+        caption += "Where the bars leave the prior, the data have spoken."
+    return Figure(
+        "Weights against their prior", figure, alt="Histogram of all weights with the prior density.", caption=caption
+    )
+
+
+def traces(chains: Study) -> Figure:
+    """The prediction at the centre, a line a chain."""
+    return charts.trace(
+        "Four chains, one prediction",
+        chains.watched[:, :, 0],
+        alt="Probability of class 1 at the centre in each state of four chains.",
+        y="p at the centre (0, 0)",
+        x="state after the warm-up",
+        caption="Chains that mix cross the whole range again and again. One that stays on its own level tells only "
+        "part of the story.",
+    )
+
+
+def scores(spec: XorSpec, chains: Study) -> Table:
+    """The MAP and the ensemble on fresh points from the same clouds: right answers, confidence, log score."""
+    fresh = xor(
+        FRESH, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed + 1 if spec.seed < 2**32 - 1 else 0
+    )
+    ring = RADIUS * np.stack([np.cos(a := np.linspace(0, 2 * np.pi, 181)[:-1]), np.sin(a)], axis=1)
+    predictor = predictor_of(spec)
+    rows = {"the MAP": modes(spec)[0][None], "average of the networks": _some(chains, CUT_DRAWS)}
+    columns: dict[str, list] = {
+        "": [],
+        "right (%)": [],
+        "mean confidence (%)": [],
+        "log score (nats)": [],
+        "confidence far away (%)": [],
+    }
+    for name, draws in rows.items():
+        p = probabilities(predictor, draws, fresh.x)[:, :, 1].mean(axis=0)
+        far = probabilities(predictor, draws, ring)[:, :, 1].mean(axis=0)
+        said = np.where(fresh.y == 1, p, 1 - p)
+        values = (
+            100 * np.mean((p > 0.5) == fresh.y),
+            100 * np.mean(np.maximum(p, 1 - p)),
+            np.mean(np.log(np.maximum(said, 1e-300))),
+            100 * np.mean(np.maximum(far, 1 - far)),
+        )
+        for column, value in zip(columns, (name, *map(float, values)), strict=True):
+            columns[column].append(value)
+    caption = (
+        f"On {4 * FRESH:,} fresh points of the same clouds, and on a circle of radius {RADIUS:g}. Confidence is the "
+        "larger of p and 1 − p. The log score is the mean log probability of what came true: nearer to 0 is better. "
+        "Where data are dense, one network may do as well; look at the last column."
+    )
+    return Table("One network or many", columns, caption)
+
+
+# Diagnostics ------------------------------------------------------------------------------------------------------
+
+
+def diagnostics(spec: XorSpec, cancel: Any) -> list[Table]:
+    """R-hat and effective draws in function space, and each chain's own numbers."""
+    chains = study(spec, cancel)
+    summary = chains.summary
+    places = {
+        "probability of class 1 at": PLACES,
+        "mean": summary.mean,
+        "± MCSE": summary.mcse_mean,
+        "R-hat": summary.rhat,
+        "ESS bulk": np.round(summary.ess_bulk).astype(object),
+        "ESS tail": np.round(summary.ess_tail).astype(object),
+    }
+    least = float(np.nanmin(summary.ess_bulk))
+    cost = (
+        f"{CHAINS} chains of {spec.burn} + {chains.watched.shape[1]} states took {chains.gradients:,} gradients in "
+        f"{chains.seconds:.2g} s: at least {least / max(chains.seconds, 1e-9):,.0f} effective draws a second. "
+        f"R-hat is taken of predictions, never of weights: {twins(spec):,} weight vectors make the very same function "
+        "(units change places"
+        + (", or flip their sign" if spec.activation in ("tanh", "linear") else "")
+        + "), so chains "
+        "that agree on every prediction may sit at different ones. See [label switching](https://arxiv.org/abs/2402.01484)."
+    )
+    own = {
+        "chain": list(range(1, CHAINS + 1)),
+        "points right, its average (%)": 100 * chains.right,
+        "mean acceptance": chains.accept_prob.mean(axis=1),
+        "divergent": chains.divergent,
+        "mean log density (nats)": chains.log_density.mean(axis=1),
+    }
+    return [Table("Do the chains agree?", places, cost), Table("Each chain", own)]

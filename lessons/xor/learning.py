@@ -1,0 +1,324 @@
+"""One chain that learns, and the averages that grow with it.
+
+State 1 of the chain is its start, state s + 1 follows after s transitions. The averages leave the first `burn` states
+out. While the chain is still in them the maps show the one network of the present state: its epistemic part is 0, since
+one network cannot disagree with itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from engine.networks import Network, network
+from engine.networks.predictive import (
+    Ensemble,
+    Uncertainty,
+    log_likelihood,
+    probabilities,
+)
+from engine.samplers import run as runs
+from engine.samplers.run import Run
+from engine.spec import SpecError
+from engine.targets.target import Target, TargetError
+from lessons.xor.spec import REACH, XorSpec
+
+Array = NDArray[np.float64]
+
+CELLS = 32  # of a map, a side
+TILE = 20  # cells of a single network's map, a side
+EVERY = 200  # up to this state the timeline shows every one …
+PER_OCTAVE = 64  # … and from there on so many a doubling
+FRAMES = 44  # maps of a whole run
+WARM_FRAMES = 10  # of them at most before the averages begin
+FIRST = 400  # states of the first picture
+FIRST_WORK = 6e7  # or fewer, where they cost more than this
+BLOCK = 500  # states between two looks at the ticket
+CENTRE = np.zeros((1, 2))
+INFINITE_PRIOR = 1000.0  # the widest prior a network takes: weights of a sampler that forgot the prior fit in
+
+
+# What the spec describes ----------------------------------------------------------------------------------------------
+
+
+def data_of(spec: XorSpec) -> tuple[Array, NDArray[np.int64]]:
+    """The points x (n, 2) and their classes y (n,)."""
+    if spec.data in ("points", "none"):
+        data = own_points(spec.points if spec.data == "points" else ())
+    else:
+        data = xor(spec.corner, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed)
+    return data.x, data.y
+
+
+def model_of(spec: XorSpec) -> Network:
+    """The network with its prior and likelihood, as it should be."""
+    return network(2, 2, spec.units, activation=spec.activation, temper=spec.temper, prior_sd=spec.prior_sd)
+
+
+def predictor_of(spec: XorSpec) -> Network:
+    """The network that turns weights into probabilities on this page: the model, unless the mistake is to leave the
+    temper out.
+    """
+    if spec.variant == "wrong_temper":
+        return network(2, 2, spec.units, activation=spec.activation, temper=1.0, prior_sd=spec.prior_sd)
+    return model_of(spec)
+
+
+def density_of(spec: XorSpec, x: Array, y: NDArray[np.int64]) -> Target:
+    """What the sampler of this page climbs: the posterior given (x, y), or the likelihood alone where the prior is
+    forgotten.
+    """
+    model = model_of(spec)
+    return model.log_likelihood(x, y) if spec.variant == "no_prior" else model.posterior(x, y)
+
+
+def settings_of(spec: XorSpec) -> dict:
+    """The settings of `engine.samplers.Hmc`."""
+    variant = "always_accept" if spec.variant == "always_accept" else "exact"
+    return {"step_size": spec.step_size, "steps": spec.leapfrog, "jitter": spec.jitter, "variant": variant}
+
+
+def starts_of(spec: XorSpec, chains: int) -> Array:
+    """Where the chains start, (chains, dim): prior draws, or for each chain the most probable of 1,000."""
+    model = model_of(spec)
+    if spec.start == "prior":
+        return model.prior_draws(chains, spec.seed)
+    x, y = data_of(spec)
+    many = model.prior_draws(1000 * chains, spec.seed).reshape(chains, 1000, -1)
+    posterior = model.posterior(x, y)
+    return np.stack([candidates[np.argmax(posterior.log_density_many(candidates))] for candidates in many])
+
+
+def begin(spec: XorSpec, chains: int, states: int) -> Run:
+    """The chains of `spec`, `states` states each with the start, not moved yet. Chain 1 is the one on the stage."""
+    x, y = data_of(spec)
+    try:
+        return runs.start(
+            density_of(spec, x, y),
+            "hmc",
+            chains=chains,
+            draws=max(states - 1, 1),
+            seed=spec.seed,
+            init=starts_of(spec, chains),
+            **settings_of(spec),
+        )
+    except TargetError as error:
+        raise SpecError("start", str(error)) from error
+
+
+@lru_cache(maxsize=16)
+def modes(spec: XorSpec) -> tuple[Array, float]:
+    """The MAP weights (dim,) and their log posterior: the best of several climbs."""
+    x, y = data_of(spec)
+    best = model_of(spec).map_estimate(x, y, spec.seed, starts=4)
+    return best.theta, best.log_density
+
+
+# When -----------------------------------------------------------------------------------------------------------------
+
+
+def timeline(states: int) -> NDArray[np.int64]:
+    """The states that the picture steps through, from 1 to `states`: all up to EVERY, then PER_OCTAVE a doubling, and
+    the last.
+    """
+    octaves = np.arange(1, PER_OCTAVE * 20)
+    later = np.unique(np.round(EVERY * 2.0 ** (octaves / PER_OCTAVE)).astype(np.int64))
+    times = np.concatenate([np.arange(1, EVERY + 1), later[later > EVERY]])
+    return np.append(times[times < states], states)
+
+
+def checkpoints(burn: int, states: int) -> NDArray[np.int64]:
+    """The states at which maps are taken: spread evenly in the logarithm before and after the warm-up ends, FRAMES at
+    most.
+    """
+    warm = _spread(burn, WARM_FRAMES) if burn else np.empty(0, dtype=np.int64)
+    return np.concatenate([warm, burn + _spread(states - burn, FRAMES - len(warm))])
+
+
+def _spread(last: int, count: int) -> NDArray[np.int64]:
+    """At most `count` whole numbers from 1 to `last`, evenly spread in the logarithm but never closer than 1."""
+    for number in range(count, 4 * count):  # neighbours among the small numbers fall together: try with more
+        spread = np.unique(np.round(np.geomspace(1, last, number)).astype(np.int64))
+        if len(spread) >= min(count, last):
+            break
+    return (
+        spread[np.unique(np.linspace(0, len(spread) - 1, count).round().astype(int))] if len(spread) > count else spread
+    )
+
+
+def first_states(spec: XorSpec) -> int:
+    """How many states the first picture holds: FIRST, fewer where they are expensive, but always some after the warm-
+    up.
+    """
+    affordable = int(FIRST_WORK / max(1, spec.leapfrog * spec.units * max(spec.size, 1)))
+    return min(spec.draws, max(min(FIRST, affordable), spec.burn + 100))
+
+
+def plane(cells: int) -> Array:
+    """Midpoints of cells × cells cells of the plane, (cells², 2), row by row from the lowest x₂."""
+    middles = REACH * (2 * np.arange(cells) + 1 - cells) / cells
+    return np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
+
+
+# The chain and its averages -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Maps:
+    """The maps taken so far, as uint8 (frames, CELLS, CELLS): `mean` from 0 to 1, entropies from 0 to log 2.
+
+    tiles : (frames, TILE, TILE), the probability map of the single network at the checkpoint
+    counts : (frames,), networks averaged
+    """
+
+    mean: NDArray[np.uint8]
+    total: NDArray[np.uint8]
+    aleatoric: NDArray[np.uint8]
+    epistemic: NDArray[np.uint8]
+    tiles: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+
+
+class Learning:
+    """The chain of a spec with the averages over its states. `advance` goes on from where it is: nothing is computed
+    twice.
+    """
+
+    def __init__(self, spec: XorSpec):
+        self.spec = spec
+        self.x, self.y = data_of(spec)
+        self.model, self.predictor = model_of(spec), predictor_of(spec)
+        self.run = begin(spec, 1, spec.draws)
+        self.times = timeline(spec.draws)
+        self.checkpoints = checkpoints(spec.burn, spec.draws)
+        self.states = 0
+        self._is_shown = np.bincount(self.times, minlength=spec.draws + 1).astype(bool)
+        self._plane, self._tile = plane(CELLS), plane(TILE)
+        self._ensemble = Ensemble(self.predictor, self._plane)
+        self._frames: list[tuple] = []
+        self._rows: list[dict[str, Array]] = []
+        self._centre = Sums()
+        self._points = Sums()
+
+    @property
+    def done(self) -> bool:
+        return self.states == self.spec.draws
+
+    def advance(self, states: int) -> Learning:
+        """Go on until the chain has `states` states, at most the spec's."""
+        states = min(states, self.spec.draws)
+        while self.states < states:
+            upto = min(states, self.states + BLOCK, self._next_checkpoint())
+            self._take(*self._states(upto))
+            if self.states == self.checkpoints[min(len(self._frames), len(self.checkpoints) - 1)]:
+                self._frames.append(self._frame())
+        return self
+
+    def maps(self) -> Maps:
+        """The maps at the checkpoints passed."""
+        return Maps(*(np.stack(arrays) for arrays in zip(*self._frames, strict=True)))
+
+    def shown(self) -> dict[str, Array]:
+        """What the picture needs at each state of the timeline, arrays (steps, …) by name."""
+        return {name: np.concatenate([rows[name] for rows in self._rows]) for name in self._rows[0]}
+
+    def frame_at(self) -> NDArray[np.int64]:
+        """(steps,), the newest map at each state of the timeline."""
+        times = self.times[self.times <= self.states]
+        return np.searchsorted(self.checkpoints[: len(self._frames)], times, side="right") - 1
+
+    def _next_checkpoint(self) -> int:
+        index = int(np.searchsorted(self.checkpoints, self.states, side="right"))
+        return int(self.checkpoints[index]) if index < len(self.checkpoints) else self.spec.draws
+
+    def _states(self, upto: int) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """The states after the present one up to number `upto`: weights, acceptance probability, accepted."""
+        if self.states == 0:  # the start: nothing was decided there
+            if upto > 1:
+                self.run.advance(upto - 1)
+            recording = self.run.recording()
+            weights = np.concatenate([recording.start, recording.draws[0]])
+            return (
+                weights,
+                np.concatenate([[1.0], recording.accept_prob[0]]),
+                np.concatenate([[True], recording.accepted[0]]),
+            )
+        self.run.advance(upto - self.states)
+        recording = self.run.recording()
+        new = slice(self.states - 1, upto - 1)
+        return recording.draws[0, new], recording.accept_prob[0, new], recording.accepted[0, new]
+
+    def _take(self, weights: Array, accept_prob: Array, accepted: NDArray[np.bool_]) -> None:
+        """Count new states in, and keep what the picture shows of them."""
+        numbers = np.arange(self.states + 1, self.states + len(weights) + 1)
+        self.states = int(numbers[-1])
+        kept = numbers > self.spec.burn
+        self._present = weights[-1:]
+        if kept.any():
+            self._ensemble.add(weights[kept])
+        at_points = probabilities(self.predictor, weights, self.x)[:, :, 1]
+        at_centre = probabilities(self.predictor, weights, CENTRE)[:, 0, 1]
+        likelihood = log_likelihood(self.model, weights, self.x, self.y) if len(self.x) else np.zeros(len(weights))
+        prior = -0.5 * ((weights / self.spec.prior_sd) ** 2 + np.log(2 * np.pi * self.spec.prior_sd**2)).sum(axis=1)
+        mean_points, _ = self._points.running(at_points, kept)
+        mean_centre, networks = self._centre.running(np.stack([at_centre, entropy(at_centre)], axis=1), kept)
+        rows = {
+            "state": numbers, "weights": weights, "likelihood": likelihood, "prior": prior,
+            "accept_prob": accept_prob, "accepted": accepted,
+            "right": ((at_points > 0.5) == self.y).sum(axis=1),
+            "right_together": ((mean_points > 0.5) == self.y).sum(axis=1),
+            "centre": at_centre, "mean": mean_centre[:, 0], "aleatoric": mean_centre[:, 1], "networks": networks,
+        }  # fmt: skip
+        shown = self._is_shown[numbers]
+        self._rows.append({name: values[shown] for name, values in rows.items()})
+
+    def _frame(self) -> tuple:
+        warm = self.states <= self.spec.burn
+        ensemble = Ensemble(self.predictor, self._plane).add(self._present) if warm else self._ensemble
+        tile = probabilities(self.predictor, self._present, self._tile)[0, :, 1]
+        maps = ensemble.uncertainty()
+        return (*_bytes(maps), quantised(tile, 1.0).reshape(TILE, TILE), 1 if warm else ensemble.count)
+
+
+class Sums:
+    """Running means over the states that count; before the first of them, the present state alone."""
+
+    def __init__(self) -> None:
+        self.total: Array | float = 0.0
+        self.count = 0
+
+    def running(self, values: Array, kept: NDArray[np.bool_]) -> tuple[Array, NDArray[np.int64]]:
+        """The mean after each of the new `values` (n, columns), and over how many states it is taken."""
+        counts = self.count + np.cumsum(kept)
+        totals = self.total + np.cumsum(np.where(kept[:, None], values, 0.0), axis=0)
+        self.total, self.count = totals[-1], int(counts[-1])
+        alone = counts == 0
+        means = np.where(alone[:, None], values, totals / np.maximum(counts, 1)[:, None])
+        return means, np.where(alone, 1, counts)
+
+
+def entropy(p: Array) -> Array:
+    """Entropy in nats of a coin with probability p."""
+    inside = np.clip(p, 1e-300, 1.0)
+    other = np.clip(1.0 - p, 1e-300, 1.0)
+    return -(p * np.log(inside) + (1.0 - p) * np.log(other))
+
+
+def quantised(values: Array, high: float) -> NDArray[np.uint8]:
+    """Values from 0 to `high` as whole numbers from 0 to 255, as heat maps travel."""
+    return np.round(np.clip(values / high, 0.0, 1.0) * 255).astype(np.uint8)
+
+
+def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:
+    parts = ((maps.mean[:, 1], 1.0), (maps.total, np.log(2)), (maps.aleatoric, np.log(2)), (maps.epistemic, np.log(2)))
+    return tuple(quantised(values, high).reshape(CELLS, CELLS) for values, high in parts)
+
+
+@lru_cache(maxsize=8)
+def first_look(spec: XorSpec) -> Learning:
+    """The chain as far as the first picture shows it. Shared: not to be advanced."""
+    return Learning(spec).advance(first_states(spec))

@@ -1,0 +1,88 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from pathlib import Path
+
+import numpy as np
+
+from app.kit.frame import Controls, Lesson, show
+from engine.networks import mlp, predictive
+from engine.samplers import hmc
+from lessons.xor.figures import diagnostics, panels
+from lessons.xor.learning import Learning, data_of
+from lessons.xor.proof import few_points, prove
+from lessons.xor.questions import QUESTIONS
+from lessons.xor.scenarios import SCENARIOS
+from lessons.xor.scenes import live, scene
+from lessons.xor.spec import CLASSES, MAX_POINTS, XorSpec
+
+HERE = Path(__file__).parent
+DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points", "none": "none"}
+STARTS = {"prior": "a prior draw", "best": "best of 1,000"}
+VARIANTS = {
+    "exact": "right",
+    "always_accept": "never reject",
+    "no_prior": "forget the prior",
+    "wrong_temper": "predict without the temper",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.segmented("data", "Data", DATA)
+    if panel.spec.data in ("xor", "noisy"):
+        panel.slider("corner", "Points per corner")
+        panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
+    if panel.spec.data == "points":
+        panel.points("points", CLASSES)
+    panel.slider("units", "Hidden units k")
+    panel.select("activation", "Activation")
+    panel.slider("prior_sd", "Prior sd σ")
+    panel.slider("temper", "Temper a")
+    with panel.more("The sampler"):
+        panel.slider("step_size", "Step size ε")
+        panel.slider("leapfrog", "Leapfrog steps L")
+        panel.slider("jitter", "Jitter")
+        panel.slider("burn", "Warm-up")
+        panel.slider("draws", "States of the long run")
+        panel.segmented("start", "Start", STARTS)
+    panel.select("variant", "Break it", VARIANTS)
+
+
+def own_copy(spec: XorSpec) -> dict:
+    """The points of the clouds as own points: all of them, or every few where they are too many."""
+    x, y = data_of(spec)
+    chosen = np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).astype(int)
+    inside = np.clip(np.round(x, 3), -1.5, 1.5)
+    return {"data": "points", "points": tuple((float(inside[i, 0]), float(inside[i, 1]), int(y[i])) for i in chosen)}
+
+
+def on_event(spec: XorSpec, event: dict) -> XorSpec | None:
+    """Points placed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "mean":
+        return None
+    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
+    return spec.replace(data="points", points=points)
+
+
+LESSON = Lesson(
+    slug="xor",
+    title="XOR network",
+    promise="Watch all the weights of a small network being drawn from their posterior as it learns XOR, and see where "
+    "it knows that it does not know.",
+    spec=XorSpec,
+    scenarios=SCENARIOS,
+    story=HERE / "story.md",
+    controls=controls,
+    scene=scene,
+    checks=prove,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
+    code=[hmc.hmc_chunk, mlp._network, predictive.Ensemble, Learning.advance, few_points],
+    kernel="Hamiltonian Monte Carlo over all weights at once: leapfrog, Metropolis rule, gradients by backpropagation.",
+    on_event=on_event,
+    live=live,
+    live_label="Sample on",
+)
+show(LESSON)

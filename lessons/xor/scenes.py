@@ -1,0 +1,294 @@
+"""From the chain to the picture: the maps, the networks, the traces and the numbers of the present state."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import theme
+from app.kit.player.scene import Axis, Editable, Panel, Scene
+from engine.networks.predictive import probabilities
+from lessons.xor.learning import CELLS, Learning, Maps, entropy, first_look, first_states, modes, plane, quantised
+from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, XorSpec
+
+Array = NDArray[np.float64]
+
+RATE = 14.0  # states a second
+TILES = 8  # single networks beside one another
+TILE_COLUMNS = 4
+GAP = 0.12  # between tiles, in tiles
+LN2 = float(np.log(2.0))
+SHAPES = ["circle", "square"]
+ROLES = ["class-0", "class-1"]
+VIEW = (-REACH, REACH)
+LOWEST = 120.0  # nats below its settled level, at most, that the trace of the log posterior reaches down
+
+
+def scene(spec: XorSpec, window: int | None) -> bytes:
+    """The first picture: the chain as far as `first_states`. `window` is not used, a step has no inside here."""
+    return picture(first_look(spec), growing=False)
+
+
+def live(spec: XorSpec):
+    """The body of the long run: the same chain, sampled on to its last state."""
+
+    def body(job: Any) -> bytes:
+        learning = Learning(spec).advance(first_states(spec))
+        while not learning.done and not job.cancelled:
+            learning.advance(learning.states + chunk(spec))
+            job.report(learning.states, spec.draws)
+            job.publish(picture(learning, growing=not learning.done))
+        return picture(learning, growing=False)
+
+    return body
+
+
+def chunk(spec: XorSpec) -> int:
+    """States between two pictures of the long run: some tenths of a second, but no more than a tenth of the run."""
+    return int(np.clip(1.5e8 / (spec.leapfrog * spec.units * max(spec.size, 1)), 20, max(20, spec.draws // 10)))
+
+
+def picture(learning: Learning, growing: bool) -> bytes:
+    """The scene of a chain as far as it has come."""
+    spec, shown, frames = learning.spec, learning.shown(), learning.frame_at()
+    made = Scene(
+        run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
+        steps=len(frames),
+        label=_label(spec),
+        rate=RATE,
+        autoplay=True,
+        total=len(learning.times) if growing else None,
+        theme=theme.palette(),
+    )
+    maps = learning.maps()
+    editable = None
+    if spec.data in ("points", "none"):
+        rows = np.array(spec.points, dtype=float).reshape(-1, 3) if spec.data == "points" else np.empty((0, 3))
+        editable = Editable(points=rows, classes=CLASSES, limit=MAX_POINTS)
+
+    title = "Average of the networks: P(class 1)"
+    mean = plane_panel(made, "mean", title, (0, 0, 12, 2), 360, editable=editable)
+    probability(mean, maps.mean, frames, "P(class 1)", colorbar=True)
+    if editable is None:
+        data_layer(mean, learning, size=2.7, labelled=True)
+    network_panel(made, spec, shown["weights"])
+    tile_panel(made, maps.tiles, frames)
+    uncertainty_panels(made, learning, maps, frames)
+    map_panel(made, learning)
+    traces(made, learning, shown)
+    words(made, learning, shown, maps.counts[frames])
+    return made.encode()
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+def plane_panel(
+    made: Scene, id: str, title: str, place: tuple[int, int, int, int], height: int, editable: Editable | None = None
+) -> Panel:
+    """The plane of the two inputs."""
+    x, y = Axis("input x₁", *VIEW), Axis("input x₂", *VIEW)
+    return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height, editable=editable)
+
+
+def small_panel(made: Scene, id: str, title: str, place: tuple[int, int, int, int], height: int) -> Panel:
+    """The same plane, small: the axes as in the large map."""
+    ticks = [(value, f"{value:+d}".replace("+0", "0").replace("-", "−")) for value in (-1, 0, 1)]
+    x, y = Axis("x₁", *VIEW, ticks=ticks), Axis("x₂", *VIEW, ticks=ticks)
+    return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height)
+
+
+def uncertainty_panels(made: Scene, learning: Learning, maps: Maps, frames: NDArray[np.int64]) -> None:
+    """Total, aleatoric and epistemic uncertainty on one scale, whose bar stands at the last."""
+    rows = (
+        ("total", "Total uncertainty", maps.total, (0, 2, 6, 1)),
+        ("aleatoric", "Aleatoric: noise", maps.aleatoric, (6, 2, 6, 1)),
+        ("epistemic", "Epistemic: ignorance", maps.epistemic, (12, 2, 8, 1)),
+    )
+    for id, title, cells, place in rows:
+        panel = small_panel(made, id, title, place, 226)
+        last = id == "epistemic"
+        panel.heatmap(cells, x=VIEW, y=VIEW, low=0.0, high=LN2, at=frames, label="entropy (nats)", colorbar=last)
+        data_layer(panel, learning, size=1.2)
+
+
+def probability(
+    panel: Panel, cells: NDArray[np.uint8], frames: Array | None, label: str, *, colorbar: bool = False
+) -> Panel:
+    """A map of probabilities, paler than its colours so that the points stand out."""
+    return panel.heatmap(
+        cells,
+        x=VIEW,
+        y=VIEW,
+        low=0.0,
+        high=1.0,
+        at=frames,
+        colormap="diverging",
+        label=label,
+        colorbar=colorbar,
+        alpha=0.75,
+    )
+
+
+def data_layer(panel: Panel, learning: Learning, *, size: float, labelled: bool = False) -> None:
+    """The data on top, class by shape and colour, on a rim of the background's colour."""
+    if not len(learning.x):
+        return
+    panel.points(learning.x, classes=learning.y, role=["surface", "surface"], shape=SHAPES, size=size + 0.8, alpha=1.0)
+    panel.points(
+        learning.x, classes=learning.y, role=ROLES, shape=SHAPES, size=size, alpha=1.0, label=list(CLASSES) if labelled
+        else None )  # fmt: skip
+
+
+def network_panel(made: Scene, spec: XorSpec, weights: Array) -> None:
+    """The network with the weights of the present state."""
+    panel = made.panel("network", title="The network of the present state", place=(12, 0, 8, 1), height=170)
+    panel.network([2, spec.units, 2], weights, labels=[["x₁", "x₂"], None, ["0", "1"]])
+
+
+def tile_panel(made: Scene, tiles: NDArray[np.uint8], frames: NDArray[np.int64]) -> None:
+    """Single networks of the chain beside one another, the newest first."""
+    rows = TILES // TILE_COLUMNS
+    panel = made.panel(
+        "singles", title=f"{TILES} single networks, newest first", place=(12, 1, 8, 1), height=170, equal=True,
+        x=Axis("", 0, TILE_COLUMNS * (1 + GAP) - GAP, ticks=[]), y=Axis("", 0, rows * (1 + GAP) - GAP, ticks=[]),
+    )  # fmt: skip
+    for tile in range(TILES):
+        left, bottom = (tile % TILE_COLUMNS) * (1 + GAP), (rows - 1 - tile // TILE_COLUMNS) * (1 + GAP)
+        at = np.maximum(frames - tile, 0)
+        panel.heatmap(
+            tiles, x=(left, left + 1), y=(bottom, bottom + 1), low=0.0, high=1.0, at=at, colormap="diverging",
+            label="probability of class 1, one network", colorbar=False,
+        )  # fmt: skip
+
+
+def map_panel(made: Scene, learning: Learning) -> None:
+    """The most probable weights as one network."""
+    weights, _ = modes(learning.spec)
+    cells = probabilities(learning.predictor, weights[None], plane(CELLS))[0, :, 1]
+    panel = small_panel(made, "map", "One network: the MAP", (0, 3, 6, 2), 226)
+    probability(panel, quantised(cells, 1.0).reshape(CELLS, CELLS), None, "P(class 1), MAP")
+    data_layer(panel, learning, size=1.2)
+
+
+def traces(made: Scene, learning: Learning, shown: dict[str, Array]) -> None:
+    """The log posterior and the points right against the number of the state, from the start on."""
+    spec = learning.spec
+    state = shown["state"].astype(float)
+    last = spec.draws if learning.states > first_states(spec) else learning.states
+    numbered = Axis("state of the chain (logarithmic)", 1, last, log=True)
+    posterior = shown["likelihood"] + shown["prior"]
+    alone = not len(learning.x)
+    place, height, axis = ((6, 3, 14, 2), 226, numbered) if alone else ((6, 3, 14, 1), 110, Axis("", 1, last, log=True))
+    y = Axis("", *_range(learning, posterior))
+    panel = made.panel("posterior", title="Log posterior (nats)", x=axis, y=y, place=place, height=height)
+    panel.line(state, posterior, show="upto", role="posterior", width=1.4)
+    burn_rule(panel, spec)
+    if alone:
+        return
+    share, together = 100 * shown["right"] / len(learning.x), 100 * shown["right_together"] / len(learning.x)
+    y = Axis("", max(0.0, 10 * np.floor(min(share.min(), together.min(), 90.0) / 10)), 101)
+    panel = made.panel("right", title="Points right (%)", x=numbered, y=y, place=(6, 4, 14, 1), height=132)
+    panel.line(state, share, show="upto", role="muted", width=1.2, label="present network")
+    panel.line(state, together, show="upto", role="posterior", width=2.2, label="average of the networks")
+    burn_rule(panel, spec)
+
+
+def burn_rule(panel: Panel, spec: XorSpec) -> None:
+    """Where the warm-up ends."""
+    if spec.burn:
+        panel.rule(x=float(spec.burn), role="highlight", dash=True, label="warm-up ends")
+
+
+def _range(learning: Learning, posterior: Array) -> tuple[float, float]:
+    """Limits of the log posterior's axis, from the first picture so that they stay as the run grows. The climb may
+    begin below them.
+    """
+    first = posterior[: int((learning.times <= first_states(learning.spec)).sum())]
+    settled = first[len(first) // 2 :]
+    margin = 4.0 * float(settled.std()) + 2.0
+    return float(max(first.min(), settled.min() - LOWEST) - margin / 4), float(settled.max() + margin)
+
+
+# Words and numbers ----------------------------------------------------------------------------------------------------
+
+
+def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: Array) -> None:
+    """The arithmetic card, the spoken sentence and the table."""
+    state, mean, aleatoric = shown["state"], shown["mean"], shown["aleatoric"]
+    posterior = shown["likelihood"] + shown["prior"]
+    total = entropy(mean)
+    warm = state <= learning.spec.burn
+    made.readout("state", "state {n:d} of the chain: {warm?warm-up, not counted:counted}", n=state, warm=warm)
+    made.readout(
+        "posterior",
+        "log posterior {sum:.2f} = log likelihood {fit:.2f} + log prior {prior:.2f}",
+        sum=posterior,
+        fit=shown["likelihood"],
+        prior=shown["prior"],
+    )
+    made.readout(
+        "accept",
+        "min(1, exp(H₀ − H₁)) = {a:.3f}: the end of the trajectory was {accepted?accepted:rejected}",
+        a=shown["accept_prob"],
+        accepted=shown["accepted"],
+    )
+    made.readout(
+        "mean",
+        "at the centre (0, 0): this network says p = {p:.3f}, the mean of {k:d} is p̄ = {m:.3f}",
+        p=shown["centre"],
+        k=shown["networks"],
+        m=mean,
+    )
+    made.readout(
+        "entropy",
+        "there: total H(p̄) {total:.3f} = aleatoric, mean of H(p), {within:.3f} + epistemic {between:.3f} nats",
+        total=total,
+        within=aleatoric,
+        between=np.maximum(total - aleatoric, 0.0),
+    )
+    made.say(
+        "State {n:d}, {warm?warm-up:counted}. The maps show {k:d} {one?network:networks}.",
+        n=state,
+        warm=warm,
+        k=averaged,
+        one=averaged == 1,
+    )
+    columns = {
+        "state": state,
+        "log posterior": posterior,
+        "log likelihood": shown["likelihood"],
+        "log prior": shown["prior"],
+        "acceptance probability": shown["accept_prob"],
+        "accepted": shown["accepted"],
+        "p at the centre": shown["centre"],
+        "mean p there": mean,
+        "total there (nats)": total,
+        "aleatoric there (nats)": aleatoric,
+    }
+    if len(learning.x):
+        made.say(
+            "Of {all:d} points the present network gets {right:d} right, the average {together:d}.",
+            right=shown["right"],
+            together=shown["right_together"],
+            all=np.full(len(state), len(learning.x)),
+        )
+        columns |= {"points right": shown["right"], "points right, average": shown["right_together"]}
+    made.table(columns)
+
+
+def _label(spec: XorSpec) -> str:
+    data = {
+        "xor": "the four XOR clouds",
+        "noisy": "four noisy XOR clouds",
+        "points": f"{len(spec.points)} points of your own",
+        "none": "no data",
+    }
+    return (
+        f"A network with {spec.units} hidden units learns {data[spec.data]}: maps of its predictive probability and "
+        "of the total, aleatoric and epistemic uncertainty as HMC draws its weights, single networks, the MAP, and "
+        "traces of the log posterior and of the points right."
+    )

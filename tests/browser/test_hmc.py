@@ -1,0 +1,76 @@
+"""The HMC lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Lab
+
+PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
+
+
+def player(page: Page) -> Locator:
+    return page.get_by_test_id("player")
+
+
+def at(page: Page, t: int) -> None:
+    expect(player(page)).to_have_attribute("data-t", str(t))
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/hmc")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+    # sub-steps fill the arithmetic card: momentum, kicks and drift, the ratio, the verdict
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    stage.get_by_role("button", name="First step").click()
+    stage.press("Shift+ArrowRight")
+    at(page, 1)
+    expect(card.get_by_text(re.compile("^half kick.*…")).first).to_be_attached()
+    for _ in range(3):
+        stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^half kick: .* = −?\d")).first).to_be_visible()
+    stage.press("ArrowRight")
+    expect(card.get_by_text(re.compile("^u < min.*: (yes|no)"))).to_be_visible()
+
+    # another way of looking keeps the place
+    page.get_by_role("radio", name="phase space").or_(page.get_by_role("button", name="phase space")).first.click()
+    lab.settled()
+    page.wait_for_url(re.compile("view=phase"))
+    at(page, 1)
+
+    # the inside of a transition far away comes when one rests on it
+    stage.press("End")
+    at(page, 499)
+    expect(card.get_by_text(re.compile(r"^step 12: "))).to_be_visible(timeout=PATIENT)
+    at(page, 499)
+
+
+def test_predict_lock_run_explain_and_the_broken_sampler(lab: Lab):
+    page = lab.open("/hmc?scenario=no-accept")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    for _ in range(9):
+        page.get_by_role("button", name=re.compile("^Next")).click()
+        lab.settled()
+    expect(page.get_by_text("Leave out the last step")).to_be_visible()
+    page.get_by_text("Too large", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_text(re.compile("Measured variance"))).to_be_visible()
+
+
+def test_a_phone_sees_the_stage_without_scrolling_sideways(lab: Lab):
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    page = lab.open("/hmc?scenario=funnel")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

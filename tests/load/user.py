@@ -1,0 +1,130 @@
+"""A user without a browser: speaks Streamlit's websocket as the front end does, timers included."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+
+class User:
+    """One session.
+
+    Keeps the widgets' ids by their keys, the timers that the page has set, and the seconds that each run took.
+    """
+
+    def __init__(self, socket: websockets.ClientConnection, page: str):
+        self.page = page
+        self.widgets: dict[str, str] = {}  # key → id
+        self.values: dict[str, WidgetState] = {}
+        self.timers: dict[str, float] = {}  # fragment → seconds
+        self.received = 0  # bytes
+        self.polls: list[float] = []
+        self.runs: list[float] = []
+        self.faults: list[str] = []
+        self._socket = socket
+        self._finished = asyncio.Event()
+        self._grew = False  # the run under way has asked for another one
+        self._reader = asyncio.create_task(self._read())
+
+    async def open(self) -> None:
+        """The first run."""
+        self.runs.append(await self._run())
+
+    async def set_number(self, key: str, value: float) -> None:
+        """Change a number box and wait for the new page."""
+        state = WidgetState(id=self.widgets[key], double_value=value)
+        self.values[state.id] = state
+        self.runs.append(await self._run())
+
+    async def press(self, key: str) -> None:
+        """Press a button and wait."""
+        self.runs.append(await self._run(pressed=self.widgets[key]))
+
+    async def poll(self, seconds: float) -> None:
+        """Let the page's timers fire for some seconds."""
+        end = time.perf_counter() + seconds
+        due = dict.fromkeys(self.timers, time.perf_counter())
+        while time.perf_counter() < end:
+            now = time.perf_counter()
+            for fragment, every in list(self.timers.items()):
+                if fragment in self.timers and due.setdefault(fragment, now + every) <= now:
+                    due[fragment] = now + every
+                    seconds = await self._run(fragment=fragment)
+                    # a poll that finds a job ended asks for a full run: that is a run
+                    (self.runs if self._grew else self.polls).append(seconds)
+            await asyncio.sleep(0.01)
+
+    async def close(self) -> None:
+        """Go away."""
+        self._reader.cancel()
+
+    async def _run(self, fragment: str = "", pressed: str = "") -> float:
+        message = BackMsg()
+        rerun = message.rerun_script
+        rerun.page_name = self.page
+        if fragment:
+            rerun.fragment_id = fragment
+            rerun.is_auto_rerun = True
+        rerun.widget_states.widgets.extend(self.values.values())
+        if pressed:
+            rerun.widget_states.widgets.append(WidgetState(id=pressed, trigger_value=True))
+        self._finished.clear()
+        self._grew = False
+        begin = time.perf_counter()
+        await self._socket.send(message.SerializeToString())
+        done, _ = await asyncio.wait(
+            [asyncio.create_task(self._finished.wait()), self._reader], timeout=60, return_when=asyncio.FIRST_COMPLETED
+        )
+        if self._reader in done:
+            self._reader.result()
+        assert done, "no answer within a minute"
+        return time.perf_counter() - begin
+
+    async def _read(self) -> None:
+        async for data in self._socket:
+            assert isinstance(data, bytes)
+            self.received += len(data)
+            message = ForwardMsg.FromString(data)
+            kind = message.WhichOneof("type")
+            if kind == "script_finished":
+                if message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                    self._grew = True
+                else:
+                    self._finished.set()
+            elif kind == "auto_rerun":
+                self.timers[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+            elif kind == "stop_auto_rerun":
+                self.timers.pop(message.stop_auto_rerun.fragment_id, None)
+            elif kind == "new_session" and not message.metadata.run.fragment_ids:
+                self.timers.clear()  # a full run sets its timers anew
+            elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+                self._note(message.delta.new_element)
+
+    def _note(self, element) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            self.faults.append(element.exception.message)
+        part = getattr(element, kind) if kind else None
+        identity = getattr(part, "id", "")
+        if isinstance(identity, str) and "-" in identity:
+            # ids look like $$ID-<hash>-<key>
+            self.widgets[identity.split("-", 2)[-1]] = identity
+
+
+@asynccontextmanager
+async def visiting(url: str, page: str) -> AsyncIterator[User]:
+    """A user at the page with slug `page` of the server at `url`."""
+    address = url.replace("http", "ws", 1) + "/_stcore/stream"
+    async with websockets.connect(address, subprotocols=["streamlit"], max_size=None) as socket:
+        user = User(socket, page)
+        try:
+            yield user
+        finally:
+            await user.close()

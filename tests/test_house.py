@@ -1,0 +1,175 @@
+"""The house holds: arrows between rooms, the catalogue against files and slugs, links of the README."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import catalogue
+from app.kit import share
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("app", "lessons", "engine", "datasets", "tests", "benchmarks")
+MAY_IMPORT = {
+    "engine": {"engine"},
+    "datasets": {"datasets", "engine"},
+    "app": {"app", "engine"},
+    "lessons": {"lessons", "app", "engine", "datasets"},
+}
+HEAVY = ("scipy", "sklearn", "arviz_stats", "plotly")  # a second each: imported where they are used
+SLUGS = {
+    *("conjugate", "monte-carlo", "prior-predictive", "logistic"),
+    *("metropolis", "gibbs", "hmc", "nuts", "diagnostics", "race"),
+    *("perceptron", "regression", "weight-space", "xor", "real-data"),
+    *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
+    *("variational", "spike-and-slab", "dropout"),
+    *("digits", "uncertainty-maps", "scores"),
+}
+
+
+def modules(room: str) -> Iterator[tuple[Path, ast.Module]]:
+    """Every source file of a room, parsed."""
+    for path in sorted((ROOT / room).rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """The full names of all modules that a file imports, at any depth; relative imports keep to their room."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def top(names: set[str]) -> set[str]:
+    """The first part of each name."""
+    return {name.split(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_arrows_point_down(room: str):
+    for path, tree in modules(room):
+        strangers = (top(imported(tree)) & set(ROOMS)) - MAY_IMPORT[room]
+        assert not strangers, f"{path.relative_to(ROOT)} imports {strangers}"
+
+
+def test_lessons_use_the_kit_and_not_the_entry():
+    for path, tree in modules("lessons"):
+        from_app = {name for name in imported(tree) if name.split(".")[0] == "app"}
+        assert all(name == "app" or name.startswith("app.kit") for name in from_app), path
+
+
+def test_entry_and_catalogue_name_lessons_by_file_only():
+    for name in ("main.py", "catalogue.py", "start.py"):
+        tree = ast.parse((ROOT / "app" / name).read_text(encoding="utf-8"))
+        assert not {"lessons", "engine", "datasets"} & top(imported(tree)), name
+
+
+def test_only_the_app_and_pages_know_streamlit():
+    for room in ("engine", "datasets", "lessons", "benchmarks"):
+        for path, tree in modules(room):
+            if room != "lessons" or path.name != "page.py":
+                assert "streamlit" not in top(imported(tree)), path.relative_to(ROOT)
+
+
+def test_engine_draws_nothing_and_calls_nobody():
+    outside = {"plotly", "requests", "urllib", "http", "socket", "pandas", "matplotlib"}
+    for path, tree in modules("engine"):
+        assert not outside & top(imported(tree)), path.relative_to(ROOT)
+
+
+@pytest.mark.parametrize("room", ["app", "lessons"])
+def test_heavy_libraries_are_imported_where_they_are_used(room: str):
+    for path, tree in modules(room):
+        at_the_top = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        names = top(set().union(*(imported(node) for node in at_the_top))) if at_the_top else set()
+        assert not names & set(HEAVY), (
+            f"{path.relative_to(ROOT)}: {names & set(HEAVY)} at module level delays the first picture"
+        )
+
+
+def test_catalogue_files_and_slugs_agree():
+    slugs = [entry.slug for entry in catalogue.LESSONS]
+    assert len(set(slugs)) == len(slugs) and set(slugs) <= SLUGS, "slugs are public and never change"
+    for entry in catalogue.LESSONS:
+        assert entry.track in catalogue.TRACKS, entry.slug
+        assert entry.path.is_file(), entry.file
+        assert re.fullmatch(r"[a-z0-9-]+", entry.slug)
+        assert not entry.icon.startswith(":material"), "would fetch a font"
+        assert entry.promise.endswith(".")
+    listed = {entry.path for entry in catalogue.LESSONS}
+    pages = set((ROOT / "lessons").glob("*/page.py"))
+    assert pages <= listed, f"not in the catalogue: {sorted(map(str, pages - listed))}"
+
+
+@pytest.fixture(scope="module")
+def visits() -> dict[str, AppTest]:
+    """Every lesson through the front door, run once."""
+    opened = {}
+    for entry in catalogue.LESSONS:
+        at = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120).run()
+        opened[entry.slug] = at.switch_page(f"../{entry.file}").run()
+    return opened
+
+
+@pytest.mark.parametrize("entry", catalogue.LESSONS, ids=lambda entry: entry.slug)
+def test_each_page_opens_under_its_slug(entry: catalogue.Entry, visits: dict[str, AppTest]):
+    at = visits[entry.slug]
+    assert not at.exception and not at.error
+    assert at.title[0].value == entry.title
+    assert f"visit/{entry.slug}" in at.session_state
+
+
+@pytest.mark.parametrize("entry", catalogue.LESSONS, ids=lambda entry: entry.slug)
+def test_specs_keep_clear_of_reserved_names(entry: catalogue.Entry, visits: dict[str, AppTest]):
+    spec = visits[entry.slug].session_state[f"visit/{entry.slug}"].spec
+    assert not set(spec.declarations()) & set(share.RESERVED)
+
+
+def links() -> list[tuple[str, str]]:
+    """(slug, query) of every link that the catalogue and the README make to a lesson."""
+    found = [(entry.slug, f"scenario={scenario}") for entry in catalogue.LESSONS for scenario, _ in entry.scenarios]
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    for url in re.findall(r"https?://(?:localhost|127\.0\.0\.1):\d+(/[^\s)>\"`]*)", text):
+        parts = urlsplit(url)
+        if parts.path.strip("/"):
+            found.append((parts.path.strip("/"), parts.query))
+    return found
+
+
+@pytest.mark.parametrize(("slug", "query"), links())
+def test_every_link_opens_without_a_complaint(slug: str, query: str):
+    entry = next((entry for entry in catalogue.LESSONS if entry.slug == slug), None)
+    assert entry is not None, f"/{slug} is no page"
+    at = AppTest.from_file(str(entry.path), default_timeout=120)
+    for name, values in parse_qs(query, keep_blank_values=True).items():
+        at.query_params[name] = values
+    at.run()
+    assert not at.exception and not at.error
+    assert not [warning.value for warning in at.warning if "could not be followed" in warning.value]
+
+
+def test_files_that_the_readme_points_to_exist():
+    readme = ROOT / "README.md"
+    if not readme.exists():
+        pytest.skip("no README yet")
+    for target in re.findall(r"\]\(([^)#\s]+)\)", readme.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (ROOT / target).exists(), target
+
+
+def test_versions_are_pinned():
+    lines = [line.split("#")[0].strip() for line in (ROOT / "requirements.txt").read_text().splitlines()]
+    pins = dict(re.split(r"(?:==|~=)", line, maxsplit=1) for line in lines if line)
+    assert "streamlit==1.67.0" in lines
+    assert {"numba", "numpy", "scipy", "plotly", "scikit-learn", "arviz-stats"} <= set(pins)
