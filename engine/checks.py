@@ -43,8 +43,8 @@ class Check:
 
 
 Z_LIMIT = 4.0  # |z| beyond this fails: one in 16,000 for a right sampler
-MIN_ESS = 200.0  # below this a standard error is itself too uncertain to judge by
-MAX_RHAT = 1.05  # above this the chains disagree, and no error bar from them means anything
+MIN_ESS = 400.0  # below this a standard error is itself too uncertain to judge by
+MAX_RHAT = 1.01  # above this the chains disagree, and no error bar from them means anything
 
 
 def moment_checks(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Check]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.kit.text import plain
+from app.kit.text import number, plain
 from engine.checks import Check, Verdict
 
 SIGNS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "unknown": "?"}
@@ -42,23 +42,16 @@ def headline(checks: Sequence[Check]) -> Check | None:
 def face(checks: Sequence[Check]) -> Face:
     """The badge of finished checks."""
     verdict, check = overall(checks), headline(checks)
-    number = f" {measured(check)}" if check is not None and check.unit and math.isfinite(check.statistic) else ""
-    text = f"{SIGNS[verdict]} {WORDS[verdict]}{number}"
+    told = check is not None and verdict != "unknown" and check.unit and math.isfinite(check.statistic)
+    text = f"{SIGNS[verdict]} {WORDS[verdict]}" + (f" {number(abs(check.statistic), 2)} {check.unit}" if told else "")
     spoken = f"Exactness: {WORDS[verdict]}. {check.sentence if check else 'This page has no check.'}"
     return Face(verdict, f":{COLOURS[verdict]}[**{plain(text)}**]", spoken)
 
 
-def measured(check: Check) -> str:
-    """The statistic with its unit."""
-    return f"{check.statistic:.2g} {check.unit}".strip()
-
-
 def line(check: Check) -> str:
     """One check as Markdown: sign, name, sentence, and the number against its limit."""
-    limit = (
-        f" ({check.statistic:.3g} against a limit of {check.limit:.3g} {check.unit}".rstrip() + ")"
-        if math.isfinite(check.limit)
-        else ""
-    )
+    limit = ""
+    if math.isfinite(check.limit):
+        limit = f" ({number(check.statistic)} against a limit of {number(check.limit)} {check.unit}".rstrip() + ")"
     sign = f":{COLOURS[check.verdict]}[**{SIGNS[check.verdict]}**]"
     return f"{sign} **{plain(check.name)}.** {plain(check.sentence + limit)}"

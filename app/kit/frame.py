@@ -142,7 +142,7 @@ def _story(lesson: Lesson, here: Visit) -> None:
     questions = {question.id: question for question in lesson.predict}
     asked = [step.question for step in steps if step.question]
     if steps:
-        here.step = min(here.step, len(steps) - 1)
+        _follow_scenario(here, steps)
         step = steps[here.step]
         with st.container(key="steps", horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f":gray[Step {here.step + 1} of {len(steps)}]", width="stretch")
@@ -157,6 +157,14 @@ def _story(lesson: Lesson, here: Visit) -> None:
         for question in lesson.predict:
             if question.id not in asked:
                 predict.ask(question, here, lesson.slug, lesson.specs())
+
+
+def _follow_scenario(here: Visit, steps: Sequence[story.Step]) -> None:
+    """A scenario chosen by its chip or a link opens the story where it is told; then the reader leafs freely."""
+    here.step = min(here.step, len(steps) - 1)
+    if here.scenario is not None and here.scenario != here.told and steps[here.step].scenario != here.scenario:
+        here.step = next((i for i, step in enumerate(steps) if step.scenario == here.scenario), here.step)
+    here.told = here.scenario
 
 
 def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequence[story.Step]) -> None:

@@ -86,34 +86,34 @@ def write(spec: Spec, scenario: str | None = None, present: bool = False, hide: 
 
 
 def read(cls: type[Spec], raw: Query, scenarios: Mapping[str, Spec], extra_controls: Sequence[str] = ()) -> Link:
-    """Read the whole query of a page. A scenario's spec is the base, explicit values override it."""
+    """Read the whole query of a page. A scenario's spec is the base, explicit values override it.
+
+    A query without any value shows the first scenario.
+    """
     problems: list[Problem] = []
-    scenario = _one(raw, SCENARIO, problems, "the default settings were used")
-    if scenario is not None and scenario not in scenarios:
-        known = ", ".join(scenarios) or "none"
-        problems.append(Problem(SCENARIO, f"{_quoted(scenario)} is not one of {known}; the default settings were used"))
-        scenario = None
+    controls = (*cls.declarations(), *extra_controls)
+    scenario = _scenario(raw, scenarios, problems)
+    if scenario is None and scenarios and not set(raw) & set(controls):
+        scenario = next(iter(scenarios))
     present = _one(raw, PRESENT, problems, "the normal view was used")
     if present not in (None, "0", "1"):
         problems.append(Problem(PRESENT, f"{_quoted(present)} is neither 0 nor 1; the normal view was used"))
     names = [name for name in (_one(raw, HIDE, problems, "nothing was hidden") or "").split(",") if name]
-    controls = (*cls.declarations(), *extra_controls)
-    problems += [
-        Problem(HIDE, f"{_quoted(name)} is not a control of this page; it was ignored")
-        for name in names
-        if name not in controls
-    ]
+    for name in names:
+        if name not in controls:
+            problems.append(Problem(HIDE, f"{_quoted(name)} is not a control of this page; it was ignored"))
     spec, more = decode(cls, raw, scenarios.get(scenario) if scenario else None)
-    return Link(
-        spec, scenario, present == "1", tuple(dict.fromkeys(n for n in names if n in controls)), (*problems, *more)
-    )
+    hide = tuple(dict.fromkeys(name for name in names if name in controls))
+    return Link(spec, scenario, present == "1", hide, (*problems, *more))
 
 
-def unknown_parameters(raw: Query) -> tuple[Problem, ...]:
-    """Problems of a page that has no spec: every parameter but the reserved ones."""
-    return tuple(
-        Problem(_shown(name), "is not a parameter of this page; it was ignored") for name in raw if name not in RESERVED
-    )
+def _scenario(raw: Query, scenarios: Mapping[str, Spec], problems: list[Problem]) -> str | None:
+    scenario = _one(raw, SCENARIO, problems, "none of them was used")
+    if scenario is None or scenario in scenarios:
+        return scenario
+    known = ", ".join(scenarios) or "none"
+    problems.append(Problem(SCENARIO, f"{_quoted(scenario)} is not one of {known}; it was ignored"))
+    return None
 
 
 def address(page: str, query: Mapping[str, str]) -> str:

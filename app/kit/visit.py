@@ -31,6 +31,7 @@ class Visit:
     spec: Spec
     scenario: str | None = None  # None: the sandbox
     step: int = 0  # of the guided story
+    told: str | None = None  # scenario that the story was last brought in step with
     present: bool = False
     hide: tuple[str, ...] = ()
     window: int | None = None  # transition whose inside the player asked for
@@ -193,9 +194,6 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
         if known.touched or raw == known.address or stale:
             return known
     link = share.read(cls, raw, scenarios, controls)
-    if not raw and scenarios:  # a bare address opens the first scenario
-        first = next(iter(scenarios))
-        link = share.Link(scenarios[first], first)
     fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
     if known is not None:
         fresh.step, fresh.answers, fresh.left, fresh.shown = known.step, known.answers, known.left, known.shown

@@ -108,6 +108,7 @@ class Run:
         self.warmed_up = 0
         self.completed = 0
         self.seconds = 0.0
+        self._load_kernel()
 
     @property
     def total(self) -> int:
@@ -132,12 +133,20 @@ class Run:
         self.seconds += time.perf_counter() - begin
         return warm + kept
 
+    def _load_kernel(self) -> None:
+        """Compile the kernel, or load it from the cache, before the clock runs: no transition is made."""
+        rows = Trace.empty(1, 0, self.target.dim, self.method.records).at(0)
+        self.method.advance(self.target, self._settings, self._chains[0], 0, rows, self._no_inside())
+
+    def _no_inside(self) -> Any:
+        nothing = self.method.transitions(1, 0, self.target.dim)
+        return type(nothing)(*(array[0] for array in nothing))
+
     def _advance_chain(self, c: int, warm: int, kept: int) -> None:
         chain = self._chains[c]
         if warm:
-            nothing = self.method.transitions(1, 0, self.target.dim)
-            buffer = Trace.empty(1, min(warm, _WARMUP_CHUNK), self.target.dim, self.method.records)
-            rows, none = buffer.at(0), type(nothing)(*(a[0] for a in nothing))
+            rows = Trace.empty(1, min(warm, _WARMUP_CHUNK), self.target.dim, self.method.records).at(0)
+            none = self._no_inside()
             chunk = 1 if self._adaptation is not None else _WARMUP_CHUNK
             for begin in range(0, warm, chunk):
                 size, at = min(chunk, warm - begin), self.warmed_up + begin

@@ -360,6 +360,7 @@ def _rows_at(target: Target, frame: _Frame, axis: int, at: Array) -> Array:
         frame.top,
         axis,
         frame.edges(1 - axis, 24),
+        0,
         np.ascontiguousarray(at),
         out,
     )
@@ -384,19 +385,21 @@ def _view(target: Target, frame: _Frame) -> View:
     return sides[0], sides[1]
 
 
-# The panels of rows and columns leave (mass, size of the moments, error of the mass, error of the moments) behind
-# their integrals; an error is the difference of the Gauss and the Kronrod rule. Mass and moments are judged apart: a
-# heavy tail must not excuse an error in the middle. A panel's two ends are looked at too: the border of the support
-# may lie between an end and the first node, where both rules miss it.
+# A panel of a row or of columns leaves behind its integrals, then (mass, size of the moments, error of the mass, error
+# of the moments). An error is the difference of the Gauss and the Kronrod rule. Mass and moments are judged apart: a
+# heavy tail must not excuse an error in the middle. A panel's two ends are looked at too: the border of the support may
+# lie between an end and the first node, where both rules miss it.
+# `field` is (address, data, ints, scratch, q, gradient, centre, scale): the target, where it is evaluated, the frame.
 
 
 @kernel
-def _row_panel(address, data, ints, scratch, q, grad, other, centre, scale, order, start, length, shift, sums):
+def _row_panel(field, other, order, start, length, shift, sums):
     """One panel of a row: sums = (integrals of exp(log density - shift) t**k dt for k = 0, 1, 2; two sizes; two
     errors).
 
     Returns the largest log density met. NaN and +inf count as density 0: no chain can visit such a point.
     """
+    address, data, ints, scratch, q, grad, centre, scale = field
     k0, k1, k2, g0, g1, g2, distance, highest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -np.inf
     border, border_moment = 0.0, 0.0
     end, end_moment, last, last_moment = 0.0, 0.0, 0.0, 0.0
@@ -440,10 +443,23 @@ def _row_panel(address, data, ints, scratch, q, grad, other, centre, scale, orde
 
 
 @kernel
+def _sort(values, n):
+    """Sort values[:n] by insertion; a call of np.sort takes a second longer to compile."""
+    for i in range(1, n):
+        value, j = values[i], i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+@kernel
 def _work(edges):
     """Work space of `_row`: scan, panel borders, first panels, open panels, trail of (position, mean) of past rows."""
     most = edges.size + RIDGES * 32
-    trail = np.full((TRAIL + 1, 2), np.nan)
+    trail = np.empty((TRAIL + 1, 2))
+    for i in range(TRAIL):
+        trail[i, 0] = np.nan
     trail[TRAIL, 0] = 0.0  # where to write next
     return np.empty(SCAN * (edges.size - 1) + 2), np.empty(most), np.empty((most, 7)), np.empty((DEEPEST + 2, 2)), trail
 
@@ -468,30 +484,34 @@ def _extrapolate(trail, position):
 
 
 @kernel
-def _row_value(address, data, ints, scratch, q, grad, other, centre, scale, u):
+def _row_value(field, other, u):
+    address, data, ints, scratch, q, grad, centre, scale = field
     q[other] = centre[other] + scale[other] * math.sinh(u)
     value = log_density_at(address, q, grad, data, ints, scratch)
     return value if value < np.inf else -np.inf
 
 
 @kernel
-def _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edges, scan, fine):
-    """Borders of the first panels of one row, in fine[:count]: `edges`, and more of them around every ridge too thin
-    for those.
+def _row_edges(field, other, edges, scan, fine):
+    """Borders of the first panels of one row, in fine[:count]: `edges`, and more around every ridge too thin for those.
 
-    scan : (SCAN * panels + 2,) work space. Returns (count, evaluations spent). A ridge is thin where the log density
-        bends by more than 2 between
-    neighbours of the scan. Its top is climbed until the step is as narrow as the ridge.
+    A ridge is thin where the log density bends by more than 2 between neighbours of a scan. Its top is climbed until
+    the step is as narrow as the ridge. scan : (SCAN * panels + 2,) work space.
+
+    Returns (count, evaluations spent, largest log density met).
     """
     panels = edges.size - 1
     n = SCAN * panels
     scan[0], scan[n + 1] = -np.inf, -np.inf
     for i in range(n):
         at = edges[i // SCAN] + (i % SCAN + 0.5) / SCAN * (edges[i // SCAN + 1] - edges[i // SCAN])
-        scan[i + 1] = _row_value(address, data, ints, scratch, q, grad, other, centre, scale, at)
+        scan[i + 1] = _row_value(field, other, at)
     spent, count, ridges = n, panels + 1, 0
-    fine[:count] = edges
-    highest = scan.max()
+    highest = -np.inf
+    for i in range(n + 2):
+        highest = max(highest, scan[i])
+    for i in range(count):
+        fine[i] = edges[i]
     for i in range(1, n + 1):
         value, before, after = scan[i], scan[i - 1], scan[i + 1]
         if not (value > before and value >= after and 2.0 * value - before - after > 2.0) or ridges == RIDGES:
@@ -500,8 +520,8 @@ def _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edge
         step = 0.5 * (edges[panel + 1] - edges[panel]) / SCAN
         at = edges[panel] + ((i - 1) % SCAN + 0.5) * 2.0 * step
         for _ in range(200):
-            left = _row_value(address, data, ints, scratch, q, grad, other, centre, scale, at - step)
-            right = _row_value(address, data, ints, scratch, q, grad, other, centre, scale, at + step)
+            left = _row_value(field, other, at - step)
+            right = _row_value(field, other, at + step)
             spent += 2
             if left > value and left >= right:
                 at, value = at - step, left
@@ -522,30 +542,31 @@ def _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edge
             fine[count], fine[count + 1] = max(at - distance, edges[0]), min(at + distance, edges[panels])
             count += 2
             distance *= 8.0
-    fine[:count].sort()
-    return count, spent
+    _sort(fine, count)
+    return count, spent, highest
 
 
 @kernel
-def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, out):
-    """Integrate over the coordinate `1 - axis` at q[axis]: out[k] = integral of exp(log density - top) t**k dt, t =
-    (coordinate - centre) / scale.
+def _row(field, axis, at, top, order, edges, work, out):
+    """Integrate over t = (coordinate - centre) / scale of the coordinate `1 - axis`, where that of `axis` is `at`.
+
+    out[k] = integral of exp(log density - top) t**k dt for k = 0, 1, 2.
 
     Returns the evaluations spent. Exponentials are taken relative to the largest value met on the row, so that nothing
     underflows.
     """
     scan, fine, first, stack, trail = work
+    q, centre, scale = field[4], field[6], field[7]
+    q[axis] = centre[axis] + scale[axis] * at
     other = 1 - axis
-    count, spent = _row_edges(address, data, ints, scratch, q, grad, other, centre, scale, edges, scan, fine)
-    position = (q[axis] - centre[axis]) / scale[axis]
-    if not scan.max() > -np.inf:
-        # nothing met: the support may be smaller than the scan sees, as in a corner; look where the rows before point
-        # to
-        hint = math.asinh(_extrapolate(trail, position))
+    count, spent, highest = _row_edges(field, other, edges, scan, fine)
+    if False:
+        # nothing met: the support may be smaller than the scan sees, as in a corner; look where past rows point to
+        hint = math.asinh(_extrapolate(trail, at))
         if fine[0] < hint < fine[count - 1]:
             fine[count] = hint
             count += 1
-            fine[:count].sort()
+            _sort(fine, count)
     panels = count - 1
     part = first[panels]
     limit = spent + ROW_BUDGET
@@ -554,27 +575,13 @@ def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order,
         shift, mass, moments = higher, 0.0, 0.0
         for panel in range(panels):
             length = fine[panel + 1] - fine[panel]
-            highest = _row_panel(
-                address,
-                data,
-                ints,
-                scratch,
-                q,
-                grad,
-                other,
-                centre,
-                scale,
-                order,
-                fine[panel],
-                length,
-                shift,
-                first[panel],
-            )
+            highest = _row_panel(field, other, order, fine[panel], length, shift, first[panel])
             higher = max(higher, highest)
             mass += first[panel, 3]
             moments += first[panel, 4]
         spent += 17 * panels
-    out[:] = 0.0
+    for k in range(3):
+        out[k] = 0.0
     for panel in range(panels):
         if first[panel, 5] <= ROW_TOLERANCE * mass and first[panel, 6] <= ROW_TOLERANCE * moments:
             for k in range(3):
@@ -585,16 +592,17 @@ def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order,
         while depth > 0:
             start, length = stack[depth - 1, 0], stack[depth - 1, 1]
             half = 0.5 * length
-            higher = _row_panel(
-                address, data, ints, scratch, q, grad, other, centre, scale, order, start, length, shift, part
-            )
+            higher = _row_panel(field, other, order, start, length, shift, part)
             spent += 17
             if higher > shift + ROW_MARGIN:
                 # a ridge far above all before: see everything relative to it and look at this panel again
                 factor = math.exp(shift - higher)
                 shift = higher
-                first *= factor
-                out *= factor
+                for k in range(3):
+                    out[k] *= factor
+                for later in range(panel + 1, panels):
+                    for k in range(7):
+                        first[later, k] *= factor
                 mass *= factor
                 moments *= factor
                 continue
@@ -610,7 +618,7 @@ def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order,
                 depth += 2
     if out[0] > 0.0:
         oldest = int(trail[TRAIL, 0])
-        trail[oldest, 0], trail[oldest, 1] = position, out[1] / out[0]
+        trail[oldest, 0], trail[oldest, 1] = at, out[1] / out[0]
         trail[TRAIL, 0] = (oldest + 1) % TRAIL
     factor = math.exp(shift - top)
     for k in range(3):
@@ -619,11 +627,10 @@ def _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order,
 
 
 @kernel
-def _column_panel(
-    address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, row, start, length, sums
-):
-    """One panel of columns: sums = (integrals of 1, s, s**2, t, t**2, s*t; two sizes; two errors). Returns the
-    evaluations spent.
+def _column_panel(field, axis, top, order, edges, work, row, start, length, sums):
+    """One panel of columns: sums = (integrals of 1, s, s**2, t, t**2, s*t; two sizes; two errors).
+
+    Returns the evaluations spent.
     """
     spent = 0
     kronrod, gauss, term = np.zeros(6), np.zeros(6), np.zeros(6)
@@ -632,8 +639,7 @@ def _column_panel(
         fraction = 0.0 if i == 0 else 1.0 if i == 16 else 0.5 + 0.5 * NODES[i - 1]
         e = math.exp(start + fraction * length)
         t, jacobian = 0.5 * (e - 1.0 / e), 0.5 * (e + 1.0 / e)
-        q[axis] = centre[axis] + scale[axis] * t
-        spent += _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, order, edges, work, row)
+        spent += _row(field, axis, t, top, order, edges, work, row)
         end, end_moment = jacobian * row[0], jacobian * (t * t * row[0] + row[2])
         if (i == 1 or i == 16) and (last > 0.0) != (end > 0.0):
             border += last + end
@@ -667,12 +673,14 @@ def _column_panel(
 
 @kernel
 def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edges, order, budget):
-    """Integrate over the plane. Returns the integrals of (1, s, s**2, t, t**2, s*t), t along `axis` and s across, and
-    the relative error left over.
+    """Integrate over the plane.
 
     columns, edges : borders of the first panels along `axis` and across
+
+    Returns the integrals of (1, s, s**2, t, t**2, s*t), t along `axis` and s across, and the relative error left over.
     """
-    q, grad, row = np.zeros(2), np.zeros(2), np.zeros(3)
+    field = (address, data, ints, scratch, np.zeros(2), np.zeros(2), centre, scale)
+    row = np.zeros(3)
     work = _work(edges)
     open_columns = np.empty((DEEPEST + 2, 2))
     panels = columns.size - 1
@@ -680,30 +688,13 @@ def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edge
     spent, mass, moments, left = 0, 0.0, 0.0, 0.0
     for panel in range(panels):
         length = columns[panel + 1] - columns[panel]
-        spent += _column_panel(
-            address,
-            data,
-            ints,
-            scratch,
-            q,
-            grad,
-            axis,
-            centre,
-            scale,
-            top,
-            order,
-            edges,
-            work,
-            row,
-            columns[panel],
-            length,
-            parts[panel],
-        )
+        spent += _column_panel(field, axis, top, order, edges, work, row, columns[panel], length, parts[panel])
         mass += parts[panel, 6]
         moments += parts[panel, 7]
     for panel in range(panels):
         if parts[panel, 8] <= TOLERANCE * mass and parts[panel, 9] <= TOLERANCE * moments:
-            total += parts[panel, :6]
+            for k in range(6):
+                total[k] += parts[panel, k]
             continue
         open_columns[0, 0], open_columns[0, 1] = columns[panel], columns[panel + 1] - columns[panel]
         depth = 1
@@ -711,29 +702,12 @@ def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edge
             depth -= 1
             start, length = open_columns[depth, 0], open_columns[depth, 1]
             half = 0.5 * length
-            spent += _column_panel(
-                address,
-                data,
-                ints,
-                scratch,
-                q,
-                grad,
-                axis,
-                centre,
-                scale,
-                top,
-                order,
-                edges,
-                work,
-                row,
-                start,
-                length,
-                part,
-            )
+            spent += _column_panel(field, axis, top, order, edges, work, row, start, length, part)
             mass, moments = max(mass, part[6]), max(moments, part[7])
             good = part[8] <= TOLERANCE * mass and part[9] <= TOLERANCE * moments
             if good or depth + 2 > open_columns.shape[0] or half < 1e-12 * (1.0 + abs(start)) or spent >= budget:
-                total += part[:6]
+                for k in range(6):
+                    total[k] += part[k]
                 if not good:
                     left += part[8] / mass + part[9] / max(moments, 1e-300)
             else:
@@ -744,11 +718,11 @@ def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edge
 
 
 @kernel
-def _rows(address, data, ints, scratch, centre, scale, top, axis, edges, at, out):
+def _rows(address, data, ints, scratch, centre, scale, top, axis, edges, order, at, out):
     """out[i] = integral over the other coordinate at at[i]."""
-    q, grad, row = np.zeros(2), np.zeros(2), np.zeros(3)
+    field = (address, data, ints, scratch, np.zeros(2), np.zeros(2), centre, scale)
+    row = np.zeros(3)
     work = _work(edges)
     for i in range(at.size):
-        q[axis] = at[i]
-        _row(address, data, ints, scratch, q, grad, axis, centre, scale, top, 0, edges, work, row)
+        _row(field, axis, (at[i] - centre[axis]) / scale[axis], top, order, edges, work, row)
         out[i] = row[0]

@@ -35,7 +35,7 @@ EVERY = 200  # up to this state the timeline shows every one …
 PER_OCTAVE = 64  # … and from there on so many a doubling
 FRAMES = 44  # maps of a whole run
 WARM_FRAMES = 10  # of them at most before the averages begin
-FIRST = 400  # states of the first picture
+FIRST = 320  # states of the first picture
 FIRST_WORK = 6e7  # or fewer, where they cost more than this
 BLOCK = 500  # states between two looks at the ticket
 CENTRE = np.zeros((1, 2))
@@ -114,7 +114,7 @@ def begin(spec: XorSpec, chains: int, states: int) -> Run:
 def modes(spec: XorSpec) -> tuple[Array, float]:
     """The MAP weights (dim,) and their log posterior: the best of several climbs."""
     x, y = data_of(spec)
-    best = model_of(spec).map_estimate(x, y, spec.seed, starts=4)
+    best = model_of(spec).map_estimate(x, y, spec.seed, starts=3)
     return best.theta, best.log_density
 
 

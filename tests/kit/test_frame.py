@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app.kit import badge, jobs, story
 from app.kit.badge import face, overall
 from app.kit.charts import Figure, Table
-from app.kit.frame import Scenario, source
+from app.kit.frame import Scenario, _follow_scenario, source
 from app.kit.visit import Visit
 from engine.checks import Check
 from tests.kit.demo.lesson import DEMO, WalkSpec, walk
@@ -236,6 +236,11 @@ def test_hidden_controls_are_left_out():
     assert "demo/steps/box" in keys and not {"demo/drift/box", "demo/seed/box"} & keys
 
 
+def test_a_view_alone_shows_the_first_scenario():
+    at = opened(present="1")
+    assert visited(at).scenario == "short" and visited(at).present
+
+
 def test_present_and_leave():
     at = opened()
     at.button(key="present").click().run()
@@ -322,3 +327,19 @@ def test_figures_need_words_and_tables_equal_columns():
 def test_a_failure_scenario_needs_its_reason():
     with pytest.raises(ValueError, match="reason"):
         Scenario("a", "A", WalkSpec(), "text", failure=True)
+
+
+def test_a_scenario_opens_the_story_where_it_is_told():
+    steps = [story.Step("a", "", "walk"), story.Step("b", ""), story.Step("c", "", "long"), story.Step("d", "", "long")]
+    here = Visit(WalkSpec(), "long")
+    _follow_scenario(here, steps)
+    assert here.step == 2, "a link to a scenario"
+    here.step = 1
+    _follow_scenario(here, steps)
+    assert here.step == 1, "leafing back within the same scenario"
+    here.scenario = "walk"
+    _follow_scenario(here, steps)
+    assert here.step == 0, "another chip"
+    here.step, here.scenario = 3, None
+    _follow_scenario(here, steps)
+    assert here.step == 3, "the sandbox leaves the story alone"

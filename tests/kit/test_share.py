@@ -176,7 +176,7 @@ def test_values_override_the_scenario():
 def test_a_bad_view_says_so(raw: dict[str, list[str]], parameter: str):
     link = share.read(RunSpec, raw, {"small": RunSpec()})
     assert [problem.parameter for problem in link.problems] == [parameter]
-    assert link.spec == RunSpec() and link.scenario is None and not link.present
+    assert link.spec == RunSpec() and link.scenario == "small" and not link.present
 
 
 def test_long_and_unprintable_values_are_shown_short_and_clean():

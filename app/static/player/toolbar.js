@@ -70,7 +70,7 @@ export class Toolbar {
     this.inside.style.display = hasPhases ? "" : "none";
     this.node.classList.toggle("still", end === 0 && !hasPhases);
     const digits = String(this.length).length;
-    this.status.style.setProperty("--status-width", `${2 * digits + 10}ch`);
+    this.status.style.setProperty("--status-width", `${2 * digits + 5}ch`);
   }
 
   show(clock, cursor) {
@@ -79,7 +79,7 @@ export class Toolbar {
     this.range.style.setProperty("--done", `${(100 * t) / Math.max(1, this.length - 1)}%`);
     setAttribute(this.range, "aria-valuetext", `step ${t + 1} of ${this.length}`);
     const waiting = clock.pending !== null; // for the inside of a transition
-    update(this.status, "textContent", `${t + 1} / ${this.length} · ${waiting ? "…" : `${clock.speed}×`}`);
+    update(this.status, "textContent", `${t + 1} / ${this.length}${waiting ? " …" : ""}`);
     setAttribute(this.node, "aria-busy", String(waiting));
     const { phase, within, phaseLength } = cursor;
     setAttribute(this.status, "title", phase >= 0 && !settled ? `${within + 1} of ${phaseLength} in this part` : "");

@@ -1,5 +1,4 @@
-"""What the tests of targets share: finite differences, and integrals by scipy, independent of the engine's quadrature.
-"""
+"""What the tests of targets share: finite differences, and integrals by scipy (not by the engine's quadrature)."""
 
 from __future__ import annotations
 

@@ -156,9 +156,7 @@ def rounding_decides(tree: Tree, x: float, y: float) -> bool:
 
 
 def ill_conditioned(tree: Tree, x: float, y: float) -> bool:
-    """Whether an intermediate result is so large that a rounding error of it is felt in the end (sin(1e25), 1e30 -
-    1e30).
-    """
+    """Whether an intermediate result is so large that its rounding error is felt in the end (as in sin(1e25))."""
     value = tree.value(x, y)
     return math.isfinite(value) and (abs(value) > 1e6 or any(ill_conditioned(a, x, y) for a in tree.args))
 

@@ -128,8 +128,7 @@ def test_moments_that_do_not_exist_are_nan() -> None:
 
 
 def test_error_estimate_is_honest() -> None:
-    """The border of an ellipse lies along no line of the grid: the difference of the two passes must cover the error.
-    """
+    """The border of an ellipse lies along no grid line: the difference of the two passes must cover the error."""
     found = quadrature_truth(unchecked_target("0 where (x - 0.3)^2 + 2*(y + 0.1)^2 < 1"))
     assert found.truth is not None
     assert abs(found.truth.log_normaliser - math.log(math.pi / math.sqrt(2))) < max(10 * found.error, 1e-9)
