@@ -27,25 +27,28 @@ def main() -> None:
     st.session_state["came from"] = st.session_state.get("page")
     st.session_state["page"] = page.url_path
     top = st.container()
-    if page.url_path:  # a lesson
-        startup.load()
-    page.run()
-    warm_up = startup.warm_up()  # after the first picture: they would slow each other down
-    if not warm_up.ready:
+    warm_up = startup.warm_up()
+    is_lesson = bool(page.url_path)
+    if not is_lesson or warm_up.loaded.wait(NOTE_AFTER):
+        page.run()
+        warm_up.picture_drawn.set()
+    if not warm_up.ready.is_set():
         with top:
-            st.fragment(warm_up_note, run_every=1.0)(warm_up)
+            st.fragment(note, run_every=1.0)(warm_up, warm_up.loaded.is_set())
 
 
-def warm_up_note(warm_up: startup.WarmUp) -> None:
-    """Says that kernels are being prepared, if it takes long."""
-    if warm_up.ready:
+def note(warm_up: startup.WarmUp, drawn: bool) -> None:
+    """Says that the kernels are being prepared, if it takes long. `drawn`: the page is there already."""
+    if warm_up.ready.is_set() or (warm_up.loaded.is_set() and not drawn):
         st.rerun()
-    if warm_up.seconds() > NOTE_AFTER:
-        fraction = warm_up.done / warm_up.total if warm_up.total else 0.0
-        st.progress(
-            fraction,
-            text=f"Preparing the kernels ({warm_up.name or 'starting'}). Until then pictures may take a few seconds.",
-        )
+    if warm_up.seconds() < NOTE_AFTER:
+        return
+    fraction = warm_up.done / warm_up.total if warm_up.total else 0.0
+    if drawn:
+        text = f"Preparing the kernels ({warm_up.name or 'starting'}). Until then pictures may take a few seconds."
+    else:
+        text = "Loading the kernels. On a new machine they are compiled first, once, which takes about a minute."
+    st.progress(fraction, text=text)
 
 
 main()

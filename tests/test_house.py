@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
-from app.kit import share
+from app.kit import share, startup
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("app", "lessons", "engine", "datasets", "tests", "benchmarks")
@@ -114,6 +114,7 @@ def test_catalogue_files_and_slugs_agree():
 @pytest.fixture(scope="module")
 def visits() -> dict[str, AppTest]:
     """Every lesson through the front door, run once."""
+    startup.load()
     opened = {}
     for entry in catalogue.LESSONS:
         at = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120).run()

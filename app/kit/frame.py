@@ -215,22 +215,20 @@ def _share(lesson: Lesson, here: Visit) -> None:
     if not fold.open:
         return
     with fold:
-        page = st.context.url or f"/{lesson.slug}"
+        link_here = st.container()
         names = list(lesson.spec.declarations())
-        hide = st.multiselect(
-            "Hide controls from those who open it",
-            names,
-            default=[n for n in here.hide if n in names],
-            key=f"{lesson.slug}/hide",
+        hidden = [name for name in here.hide if name in names]
+        key = f"{lesson.slug}/hide"
+        hide = st.multiselect("Hide these controls from those who open the link", names, default=hidden, key=key)
+        link = share.address(
+            st.context.url or f"/{lesson.slug}", share.write(here.spec, here.scenario, here.present, hide)
         )
-        query = share.write(here.spec, here.scenario, here.present, hide)
-        link = share.address(page, query)
-        st.markdown("**Link** with every value and the seed")
-        st.code(link, language=None, wrap_lines=True)
-        st.markdown("**Embed** in a web page")
-        where = f'src="{html.escape(link)}&amp;embed=true" title="{html.escape(lesson.title)}"'
-        frame = f'<iframe {where} width="100%" height="760"></iframe>'
-        st.code(frame, language="html", wrap_lines=True)
+        with link_here:
+            st.markdown("**Link** with every value and the seed")
+            st.code(link, language=None, wrap_lines=True)
+            where = f'src="{html.escape(link)}&amp;embed=true" title="{html.escape(lesson.title)}"'
+            st.markdown("**Embed** in a web page")
+            st.code(f'<iframe {where} width="100%" height="760"></iframe>', language="html", wrap_lines=True)
 
 
 def source(function: Callable[..., Any]) -> str:

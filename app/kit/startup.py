@@ -11,6 +11,8 @@ import time
 
 log = logging.getLogger(__name__)
 
+WAIT_FOR_PICTURE = 5.0  # s
+
 _lock = threading.Lock()
 _loaded = False
 
@@ -33,13 +35,19 @@ def load() -> None:
 
 
 class WarmUp:
-    """How far the warm-up is. `ready` also after a failure: the kernels then compile when they are first needed."""
+    """A thread that loads the engine and then warms up.
+
+    `loaded` is set once a lesson can run. The rest waits for `picture_drawn`, since both would slow each other down.
+    `ready` is set at the end, also after a failure: the kernels then compile when they are first needed.
+    """
 
     def __init__(self) -> None:
+        self.loaded = threading.Event()
+        self.picture_drawn = threading.Event()
+        self.ready = threading.Event()
         self.done = 0
         self.total = 0
         self.name = ""
-        self.ready = False
         self.started = time.monotonic()
         threading.Thread(target=self._run, daemon=True, name="warm-up").start()
 
@@ -48,18 +56,26 @@ class WarmUp:
         return time.monotonic() - self.started
 
     def _run(self) -> None:
-        try:
-            load()
-            from engine import warm
-
-            warm.warm(self._report)
-            for slow in ("plotly.graph_objects", "arviz_stats.base"):
-                importlib.import_module(slow)
-        except Exception:
-            log.exception("warm-up")
+        for part in (self._load, self._warm):
+            try:
+                part()
+            except Exception:
+                log.exception("warm-up")
         gc.collect()
         gc.freeze()  # nothing loaded so far goes away again: the collector need not look at it
-        self.ready = True
+        self.ready.set()
+
+    def _load(self) -> None:
+        try:
+            load()
+        finally:
+            self.loaded.set()
+
+    def _warm(self) -> None:
+        self.picture_drawn.wait(WAIT_FOR_PICTURE)
+        importlib.import_module("engine.warm").warm(self._report)
+        for slow in ("plotly.graph_objects", "arviz_stats.base"):
+            importlib.import_module(slow)
 
     def _report(self, done: int, total: int, name: str) -> None:
         self.done, self.total, self.name = done, total, name

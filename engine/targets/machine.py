@@ -64,7 +64,7 @@ def assemble(code: list[tuple[int, float]]) -> Program:
 
 @fast_kernel
 def _times(u, v):
-    """u * v, and 0 if one of them is 0: what is constant stays so under an infinite slope, and what is flat stays flat."""
+    """u * v, and 0 if one is 0: what is constant stays so under an infinite slope, and what is flat stays flat."""
     return u * v if u != 0.0 and v != 0.0 else 0.0
 
 

@@ -560,7 +560,7 @@ def _row(field, axis, at, top, order, edges, work, out):
     q[axis] = centre[axis] + scale[axis] * at
     other = 1 - axis
     count, spent, highest = _row_edges(field, other, edges, scan, fine)
-    if False:
+    if not highest > -np.inf:
         # nothing met: the support may be smaller than the scan sees, as in a corner; look where past rows point to
         hint = math.asinh(_extrapolate(trail, at))
         if fine[0] < hint < fine[count - 1]:

@@ -27,8 +27,8 @@ class TargetError(ValueError):
 class Truth:
     """What is known about a target without sampling it.
 
-    mean : (dim,)
-    covariance : (dim, dim)
+    mean : (dim,); NaN where it does not exist
+    covariance : (dim, dim); inf where a variance is infinite, NaN where it does not exist or is not known to
     marginals : one density per coordinate, `f(x: (n,)) -> (n,)`, normalised
     source : "exact" (closed form) or "quadrature" (numerical, relative error below 1e-6)
     log_normaliser : log of the integral of exp(log density), NaN when not known

@@ -21,6 +21,7 @@ CUT_POINTS = 121
 CUT_DRAWS = 600
 FRESH = 500  # fresh points a corner for the score
 SINGLES = 5
+TRACED = 300  # states of each chain in the figure of the chains
 RADIUS = 1.3
 HELD = (5, 95)  # percentiles of the band
 
@@ -104,12 +105,12 @@ def traces(chains: Study) -> Figure:
     """The prediction at the centre, a line a chain."""
     return charts.trace(
         "Four chains, one prediction",
-        chains.watched[:, :, 0],
+        chains.watched[:, :TRACED, 0],
         alt="Probability of class 1 at the centre in each state of four chains.",
         y="p at the centre (0, 0)",
         x="state after the warm-up",
-        caption="Chains that mix cross the whole range again and again. One that stays on its own level tells only "
-        "part of the story.",
+        caption=f"The first {TRACED} states. Chains that mix cross the whole range again and again. "
+        "One that stays on its own level tells only part of the story.",
     )
 
 
