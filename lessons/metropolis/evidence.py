@@ -83,7 +83,7 @@ def _moments(spec: MetropolisLesson) -> list[Check]:
             Check("moments", "unknown", float("nan"), float("nan"), "The exact moments of this density are not known.")
         ]
     number = min(target.dim, CHECKED)
-    draws = analysis.long_draws(spec, 60_000 if target.dim == 2 else 20_000 if target.dim <= 20 else 5_000)
+    draws = analysis.long_draws(spec, 60_000 if target.dim <= 20 else 15_000)
     part = dataclasses.replace(
         truth,
         mean=truth.mean[:number],

@@ -115,7 +115,7 @@ def live(spec: WalkSpec):
         for done in range(0, spec.steps, 20):
             if job.cancelled:
                 break
-            time.sleep(0.02)
+            time.sleep(0.08)
             job.report(done + 20, spec.steps)
             if done % 200 == 0:
                 job.publish(scene(spec, None))
