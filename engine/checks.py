@@ -156,51 +156,100 @@ def _quantiles(density: Callable[[Array], Array], seen: Array) -> Array:
     return np.asarray(np.interp(np.asarray(QUANTILES) * mass[-1], mass, x))
 
 
+def truth_checks(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Check]:
+    """`draws` (chains, draws, dim) against all that the truth can judge: marginals, and moments if tails are light."""
+    moments = [] if truth.heavy_tails else moment_checks(draws, truth, labels)
+    return [*moments, marginal_check(draws, truth, labels)]
+
+
+def dispersed_starts(truth: Truth | None, chains: int, seed: int) -> Array | None:
+    """Starts (chains, dim) for the chains of a check: exact draws spread over the first coordinate, None without them.
+
+    Chains that begin together can agree on one mode and be wrong together; R-hat sees it only if they begin apart.
+    """
+    if truth is None or truth.draw is None:
+        return None
+    pool = truth.draw(np.random.Generator(np.random.SFC64(seed)), 100 * chains)
+    ranks = np.linspace(0.01, 0.99, chains) * (len(pool) - 1)
+    return np.ascontiguousarray(pool[np.argsort(pool[:, 0])[ranks.astype(int)]])
+
+
+def acceptance_check(accept_prob: Array, accepted: NDArray[np.bool_], *, exact: bool = True) -> Check:
+    """Were as many proposals accepted as their Metropolis probabilities (same shape) ask for?
+
+    exact : False for a sampler that is wrong on purpose; a mistake too small to see is then "unknown", never a pass
+    """
+    due = float(accept_prob.sum())
+    # The 4 keeps a single rare rejection from counting as a surprise where hardly any is expected.
+    spread = math.sqrt(float((accept_prob * (1.0 - accept_prob)).sum()) + 4.0)
+    z = (float(accepted.sum()) - due) / spread
+    verdict: Verdict = "fail" if abs(z) >= Z_LIMIT else "pass" if exact else "unknown"
+    sentence = (
+        f"{int(accepted.sum()):,} of {accepted.size:,} proposals were accepted, the Metropolis rule wants {due:,.0f}: "
+        f"{abs(z):.1f} standard errors apart."
+    )
+    if verdict == "unknown":
+        sentence += " The rule is broken on purpose, but with these settings too little to see."
+    return Check("acceptance", verdict, z, Z_LIMIT, sentence, "SE")
+
+
 def invariance_check(
     target: Target, method: Method, *, points: int = 4000, transitions: int = 20, seed: int = 0
 ) -> Check:
-    """Does the kernel leave the target invariant? Exact draws, each moved `transitions` times, must keep mean and
-    variance of every coordinate.
+    """Does the kernel leave the target invariant? Exact draws, each moved `transitions` times, must keep the mean and
+    variance of every coordinate, or with heavy tails its shares below five quantiles.
 
     The starts are independent, so the standard error needs no mixing: this judges a kernel also where its chains crawl.
-    Each start's
-    statistic is the average over its transitions.
+    Each start's statistic is the average over its transitions.
     """
     name = "invariance"
-    if target.truth is None or target.truth.draw is None:
+    truth = target.truth
+    if truth is None or truth.draw is None:
         return Check(
             name, "unknown", float("nan"), Z_LIMIT, "No exact draws of this target are available to start from.", "SE"
         )
     start_seed, stream_seed = np.random.SeedSequence(seed).spawn(2)
-    starts = target.truth.draw(np.random.Generator(np.random.SFC64(start_seed)), points)
-    trace = Trace(*(array[0] for array in Trace.empty(1, transitions, target.dim, method.records)))
+    starts = truth.draw(np.random.Generator(np.random.SFC64(start_seed)), points)
+    features, expected, what = _features(truth, starts, target.labels)
+    trace = Trace.empty(1, transitions, target.dim, method.records).at(0)
     nothing = method.transitions(1, 0, target.dim)
     inside = type(nothing)(*(array[0] for array in nothing))
     settings = method.prepare(target)
     rng = np.random.Generator(np.random.SFC64(stream_seed))
-    moved = np.empty((points, 2, target.dim))
+    moved = np.empty((points, len(expected)))
     for i, position in enumerate(starts):
         log_density, gradient = target.log_density_and_gradient(position)
         ints, scratch = target.buffers()
         chain = Chain(np.ascontiguousarray(position), gradient, np.array([log_density]), ints, scratch, rng)
         method.advance(target, settings, chain, transitions, trace, inside)
-        moved[i, 0] = trace.draws.mean(axis=0)
-        moved[i, 1] = ((trace.draws - target.truth.mean) ** 2).mean(axis=0)
-    expected = np.stack([target.truth.mean, np.diag(target.truth.covariance)])
+        moved[i] = features(trace.draws)
     with np.errstate(all="ignore"):
         z = (moved.mean(axis=0) - expected) / (moved.std(axis=0, ddof=1) / np.sqrt(points))
+    z[~np.isfinite(expected)] = np.nan
     if not np.any(np.isfinite(z)):
-        return Check(name, "unknown", float("nan"), Z_LIMIT, "The target's moments are not finite.", "SE")
-    kind, coordinate = np.unravel_index(np.nanargmax(np.abs(z)), z.shape)
-    worst = float(z[kind, coordinate])
-    what = ("mean", "variance")[int(kind)]
+        return Check(name, "unknown", float("nan"), Z_LIMIT, "Nothing about this target is finite and moved.", "SE")
+    k = int(np.nanargmax(np.abs(z)))
+    worst = float(z[k])
     verdict: Verdict = "pass" if abs(worst) < Z_LIMIT else "fail"
     sentence = (
-        f"{points:,} exact draws, each moved {transitions} times: the {what} of {target.labels[int(coordinate)]} is "
-        f"{moved[:, kind, coordinate].mean():.4g} where {expected[kind, coordinate]:.4g} is true, "
-        f"{abs(worst):.1f} standard errors off."
+        f"{points:,} exact draws, each moved {transitions} times: {what[k]} is {moved[:, k].mean():.4g} where "
+        f"{expected[k]:.4g} is true, {abs(worst):.1f} standard errors off."
     )
     return Check(name, verdict, worst, Z_LIMIT, sentence, "SE")
+
+
+def _features(
+    truth: Truth, starts: Array, labels: tuple[str, ...]
+) -> tuple[Callable[[Array], Array], Array, list[str]]:
+    """What `invariance_check` follows: a function of draws (n, dim), its expectation, and a name for each entry."""
+    if truth.heavy_tails:
+        places = np.stack([_quantiles(density, starts[:, j]) for j, density in enumerate(truth.marginals)])
+        expected = np.tile(np.asarray(QUANTILES), len(labels))
+        names = [f"the share of {labels[j]} below {at:.3g}" for j, row in enumerate(places) for at in row]
+        return lambda draws: (draws[:, :, None] < places).mean(axis=0).ravel(), expected, names
+    expected = np.concatenate([truth.mean, np.diag(truth.covariance)])
+    names = [f"the {what} of {label}" for what in ("mean", "variance") for label in labels]
+    return lambda draws: np.concatenate([draws.mean(axis=0), ((draws - truth.mean) ** 2).mean(axis=0)]), expected, names
 
 
 GRADIENT_LIMIT = 1e-6

@@ -60,6 +60,7 @@ def funnel(*, dimension: int = 2, neck: float = 3.0) -> Target:
             source="quadrature",
             log_normaliser=0.0,
             draw=draw,
+            heavy_tails=True,
         ),
         plane=funnel(neck=neck) if dimension > 2 else None,
     )

@@ -33,6 +33,9 @@ class Truth:
     source : "exact" (closed form) or "quadrature" (numerical, relative error below 1e-6)
     log_normaliser : log of the integral of exp(log density), NaN when not known
     draw : exact independent draws `f(rng, n) -> (n, dim)`, None when there is no way to make them
+    heavy_tails : averages of squares hang on a few extreme draws, so that their standard errors cannot be trusted;
+        checks
+        then judge shares below quantiles instead of moments
     """
 
     mean: Array
@@ -41,6 +44,7 @@ class Truth:
     source: str = "exact"
     log_normaliser: float = float("nan")
     draw: Draw | None = None
+    heavy_tails: bool = False
 
 
 @dataclass(frozen=True, eq=False)

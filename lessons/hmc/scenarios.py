@@ -6,6 +6,16 @@ from app.kit.frame import Scenario
 from lessons.hmc.spec import HmcLesson
 
 JUST_RIGHT = HmcLesson(target="banana", step_size=0.25, steps=12, draws=500, seed=1)
+NO_ACCEPT = HmcLesson(
+    target="gaussian",
+    correlation=0.0,
+    step_size=1.2,
+    steps=4,
+    variant="always_accept",
+    view="draws",
+    draws=2000,
+    seed=5,
+)
 RAVINE = HmcLesson(target="gaussian", correlation=0.95, scale_ratio=3.0, step_size=0.1, steps=16, seed=3)
 
 SCENARIOS = [
@@ -91,16 +101,7 @@ SCENARIOS = [
     Scenario(
         "no-accept",
         "no accept step",
-        HmcLesson(
-            target="gaussian",
-            correlation=0.0,
-            step_size=1.2,
-            steps=4,
-            variant="always_accept",
-            view="draws",
-            draws=2000,
-            seed=5,
-        ),
+        NO_ACCEPT,
         "Leapfrog nearly conserves energy, so why not accept everything? **Press play** and watch the histograms: "
         "they settle on a density, but on a wider one than the dashed truth.",
         failure=True,

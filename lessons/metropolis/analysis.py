@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine import diagnostics
+from engine.checks import dispersed_starts
 from engine.recording import Recording
 from engine.samplers import Metropolis
 from engine.samplers.islands import Islands, stationary, transition_matrix, walk_islands
@@ -321,10 +322,12 @@ def method(spec: MetropolisLesson) -> Metropolis:
 
 
 def long_draws(spec: MetropolisLesson, draws: int) -> Array:
-    """(4, draws, dim) of the same kernel run longer, from starts of its own, the first tenth dropped beforehand."""
+    """(4, draws, dim) of the same kernel run longer, from starts far apart, a tenth as many dropped beforehand."""
+    target = target_of(spec)
     return engine.sample(
-        target_of(spec), "metropolis", chains=4, draws=draws, warmup=draws // 10, seed=spec.seed, **spec.settings()
-    ).draws
+        target, "metropolis", chains=4, draws=draws, warmup=draws // 10, seed=spec.seed,
+        init=dispersed_starts(target.truth, 4, spec.seed), **spec.settings(),
+    ).draws  # fmt: skip
 
 
 def shown(target: Target, view: View) -> Target:

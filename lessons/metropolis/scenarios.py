@@ -53,9 +53,9 @@ SCENARIOS = (
         "The proposal leans to the right, and the ratio leaves out that it does.",
         failure=True,
         why="With an asymmetric proposal the ratio needs $q(x\\mid x')/q(x'\\mid x)$. Without it this walk samples "
-        "$\\pi(x)\\,e^{2\\,\\delta x_1/\\sigma^2}$ instead of $\\pi(x)$, with $\\delta$ the drift and $\\sigma$ the "
-        "scale: "
-        "the lines marked as wrong, known exactly. Set the sampler to “right” and the same drift does no harm.",
+        "$\\pi(x)\\,e^{2\\,\\delta x_1/\\sigma^2}$ instead of $\\pi(x)$, with $\\sigma$ the scale and $\\delta$ "
+        "the drift (the setting times $\\sigma$): the lines marked as wrong, known exactly. Set the sampler to “right” "
+        "and the same drift does no harm.",
     ),
     Scenario(
         "rejections",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import checks, sample
-from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check
+from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, acceptance_check
 from engine.diagnostics import ess_mean, rhat
 from engine.networks.predictive import log_likelihood, probabilities
 from engine.samplers import run as runs
@@ -163,14 +163,7 @@ def stays(name: str, story: str, before: dict[str, Array], after: dict[str, Arra
 
 def acceptances(chains: Study) -> Check:
     """Were as many proposals accepted as their Metropolis probabilities say?"""
-    wanted, got = chains.accept_prob, chains.accepted
-    spread = float(np.sqrt((wanted * (1 - wanted)).sum()))
-    z = float(got.sum() - wanted.sum()) / spread if spread > 0 else 0.0
-    sentence = (
-        f"{got.sum():,} of {got.size:,} proposals were accepted, the Metropolis rule wants {wanted.sum():,.0f}: "
-        f"{abs(z):.1f} standard errors apart."
-    )
-    return Check("acceptance", "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "SE")
+    return acceptance_check(chains.accept_prob, chains.accepted)
 
 
 def agreement(chains: Study) -> Check:

@@ -105,8 +105,8 @@ def uncertainty_panels(made: Scene, learning: Learning, maps: Maps, frames: NDAr
     """Total, aleatoric and epistemic uncertainty on one scale, whose bar stands at the last."""
     rows = (
         ("total", "Total uncertainty", maps.total, (0, 2, 6, 1)),
-        ("aleatoric", "Aleatoric: noise", maps.aleatoric, (6, 2, 6, 1)),
-        ("epistemic", "Epistemic: ignorance", maps.epistemic, (12, 2, 8, 1)),
+        ("aleatoric", "Aleatoric: each is unsure", maps.aleatoric, (6, 2, 6, 1)),
+        ("epistemic", "Epistemic: they disagree", maps.epistemic, (12, 2, 8, 1)),
     )
     for id, title, cells, place in rows:
         panel = small_panel(made, id, title, place, 226)

@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.kit import theme
 from tests.browser.conftest import Lab
 
 
@@ -165,3 +166,18 @@ def test_a_phone_sees_the_stage_first(demo: Lab, scheme: str):
     ]
     assert tops == sorted(tops)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 360
+
+
+def test_an_unknown_page_is_named(demo: Lab):
+    page = demo.open("/nowhere")
+    expect(page.get_by_text("There is no page “nowhere”")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_contain_text("Page not found")
+    assert len(demo.problems) == 1 and "does not seem to exist" in demo.problems.pop()
+
+
+def test_a_link_in_the_projector_view_on_a_dark_screen(demo: Lab):
+    demo.page.emulate_media(color_scheme="dark")
+    page = demo.open("/demo?present=1")
+    expect(page.get_by_text("R-hat")).to_be_visible()
+    drawn = page.locator(".js-plotly-plot").first.evaluate("e => e.data.map(trace => trace.line && trace.line.color)")
+    assert drawn[0].startswith(theme.DARK["chain-0"])

@@ -6,11 +6,13 @@ import asyncio
 import statistics
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from app import catalogue
 from tests.load.user import User, visiting
-from tests.server import Server, demo_script, served
+from tests.server import ROOT, Server, demo_script, served
 
 USERS = 10
 POLL_P95 = 0.300  # s
@@ -75,6 +77,26 @@ def test_ten_users_at_once(server: Server):
     assert len(polls) >= 5 * USERS
     assert percentile(polls, 95) < POLL_P95 * slower
     assert percentile(runs, 95) < RUN_P95 * slower
+
+
+def test_a_class_that_arrives_at_a_cold_server(tmp_path: Path):
+    """All pages at once while the server still imports: nobody finds a module half made."""
+
+    async def arrive(url: str, slug: str) -> User:
+        async with visiting(url, slug) as user:
+            await user.open()
+            end = time.monotonic() + 120
+            while f"{slug}/scenario" not in user.widgets and time.monotonic() < end and not user.faults:
+                await user.poll(0.5)
+            return user
+
+    async def everyone(url: str) -> list[User]:
+        return await asyncio.gather(*(arrive(url, entry.slug) for entry in catalogue.LESSONS for _ in range(3)))
+
+    for running in served(ROOT / "app" / "main.py", tmp_path / "log.txt"):
+        for user in asyncio.run(everyone(running.url)):
+            assert not user.faults
+            assert f"{user.page}/scenario" in user.widgets
 
 
 def test_a_user_who_leaves_costs_nothing(server: Server):
