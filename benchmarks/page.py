@@ -12,27 +12,27 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[1]
-LESSONS = ("metropolis", "hmc", "xor")
+from tests.browser import chrome
+from tests.server import ROOT, Server
+
+MOVES = 16  # of a control, for each lesson
+LESSONS = {"metropolis": ("plane", "Scale σ"), "hmc": ("just-right", "Step size"), "xor": ("learn", "Hidden units")}
 PLAYER = "[data-testid='player'][data-run]"
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 # In the page: note when the picture of another run is there, drawn (two frames after the new blob arrived).
-WATCH = """() => {
-  const player = document.querySelector("[data-testid='player']");
+WATCH = """player => {
   window.__painted = null;
   const before = player.dataset.run;
   const observer = new MutationObserver(() => {
@@ -44,67 +44,31 @@ WATCH = """() => {
 }"""
 
 
-def serve(port: int) -> subprocess.Popen[bytes]:
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app/main.py",
-        "--server.port",
-        str(port),
-        "--server.address",
-        "127.0.0.1",
-    ]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_for(url: str) -> None:
-    while True:
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
-                return
-        except OSError:
-            time.sleep(0.02)
-
-
 def open_page(page: Page, url: str) -> None:
     page.goto(url)
     page.wait_for_selector(PLAYER, timeout=60_000)
 
 
-def first_paint(browser: Any, slug: str) -> tuple[float, float]:
-    """Seconds from the server's start to a healthy answer, and to the lesson's picture, for a browser that is already
-    open.
-    """
-    port = free_port()
+def first_paint(browser: Browser, slug: str, folder: Path) -> float:
+    """Seconds from the server's start to the lesson's picture, for a browser that is already open."""
     page = browser.new_page()
     begin = time.perf_counter()
-    process = serve(port)
+    server = Server(ROOT / "app" / "main.py", folder / "log.txt")
     try:
-        wait_for(f"http://127.0.0.1:{port}")
-        healthy = time.perf_counter() - begin
-        open_page(page, f"http://127.0.0.1:{port}/{slug}")
-        return healthy, time.perf_counter() - begin
+        open_page(page, f"{server.url}/{slug}")
+        return time.perf_counter() - begin
     finally:
         page.close()
-        process.terminate()
-        process.wait()
+        server.stop()
 
 
-def control_to_picture(page: Page, moves: int) -> Iterator[float]:
-    """Milliseconds from a key on the first slider to the new picture."""
-    slider = page.get_by_role("slider").first
+def control_to_picture(page: Page, label: str, moves: int) -> Iterator[float]:
+    """Milliseconds from a key on a slider to the new picture."""
+    slider = page.get_by_test_id("stSlider").filter(has_text=label).get_by_role("slider")
     for move in range(moves):
         page.wait_for_selector(READY)
         page.wait_for_timeout(1500)  # the jobs of the last picture are done, as when someone looks before the next move
-        page.evaluate(WATCH)
+        page.locator(PLAYER).evaluate(WATCH)
         slider.focus()
         begin = page.evaluate("performance.now()")
         page.keyboard.press("ArrowRight" if move % 4 < 2 else "ArrowLeft")
@@ -122,70 +86,50 @@ def received_bytes(page: Page) -> list[int]:
     return sizes
 
 
-def frames_per_second(page: Page, url: str) -> float:
-    """Median frames a second while the player plays 20,000 draws, fast enough to reach the end in some seconds."""
-    open_page(page, url)
-    page.wait_for_timeout(3000)
-    page.locator(PLAYER).focus()
-    for _ in range(7):
-        page.keyboard.press("+")
-    page.keyboard.press("Home")
-    page.keyboard.press(" ")
-    readings = []
-    for _ in range(12):
-        page.wait_for_timeout(500)
-        readings.append(float(page.locator(PLAYER).get_attribute("data-fps") or 0))
-    return statistics.median(readings[2:])
+def from_tests(*arguments: str) -> Iterator[str]:
+    """The lines in which tests say what they measured."""
+    command = [sys.executable, "-m", "pytest", "-q", "-s", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        if re.search(r"frames a second|users|polls|runs", line):
+            yield line.strip(". ")
+    yield "its test passes" if done.returncode == 0 else "its test FAILS"
 
 
 def main() -> None:
-    chrome = os.environ.get("CHROME", "/usr/bin/chromium")
     print(
         f"Python {sys.version.split()[0]}, streamlit {version('streamlit')}, numba {version('numba')}, "
         f"playwright {version('playwright')}, {os.cpu_count()} cores"
     )
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(
-            executable_path=chrome, args=[*sandbox, "--disable-gpu", "--disable-background-networking"]
-        )
+        quiet = ["--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=chrome.find(), args=[*sandbox, *quiet])
         print(f"chromium {browser.version}, headless, software rendering\n")
         for slug in LESSONS:
-            starts = [first_paint(browser, slug) for _ in range(3)]
-            print(
-                f"{slug:12s} server start: healthy {statistics.median(s[0] for s in starts):.2f} s, "
-                f"picture {statistics.median(s[1] for s in starts):.2f} s"
-            )
-        port = free_port()
-        process = serve(port)
-        url = f"http://127.0.0.1:{port}"
+            starts = [first_paint(browser, slug, Path(folder)) for _ in range(3)]
+            print(f"{slug:12s} server start to picture: {statistics.median(starts):.2f} s")
+        server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
         try:
-            wait_for(url)
-            for slug in LESSONS:
+            for slug, (scenario, label) in LESSONS.items():
                 page = browser.new_page(viewport={"width": 1280, "height": 900})
                 sizes = received_bytes(page)
-                open_page(page, f"{url}/{slug}")
-                page.wait_for_timeout(4000)
+                open_page(page, f"{server.url}/{slug}?scenario={scenario}")
+                page.wait_for_timeout(6000)
                 arrived = len(sizes)
-                times = list(control_to_picture(page, 24))
-                scene_bytes = max(sizes[arrived:], default=0)
+                times = list(control_to_picture(page, label, MOVES))
                 print(
                     f"{slug:12s} control to picture: p50 {percentile(times, 0.5):.0f} ms, "
-                    f"p95 {percentile(times, 0.95):.0f} ms, "
-                    f"largest message {scene_bytes / 1000:.0f} kB"
+                    f"p95 {percentile(times, 0.95):.0f} ms, largest message {max(sizes[arrived:]) / 1000:.0f} kB"
                 )
                 page.close()
-            page = browser.new_page(viewport={"width": 1280, "height": 900})
-            rate = frames_per_second(page, f"{url}/metropolis?scenario=walk&draws=20000")
-            print(f"player, 20,000 draws: {rate:.0f} frames/s")
         finally:
-            process.terminate()
-            process.wait()
+            server.stop()
         browser.close()
-    load = subprocess.run(
-        [sys.executable, "-m", "tests.load", "--users", "10"], cwd=ROOT, capture_output=True, text=True
-    )
-    print(re.sub(r"^", "load: ", (load.stdout or load.stderr).strip(), flags=re.MULTILINE))
+    for line in from_tests("tests/browser/test_player.py", "-k", "fifty_frames"):
+        print("player, 20,000 draws:", line)
+    for line in from_tests("tests/load", "-k", "ten_users"):
+        print("load:", line)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,13 @@ class Figure:
     def __post_init__(self) -> None:
         if not self.title.strip() or not self.alt.strip():
             raise ValueError("a figure needs a title and an alt text")
+
+    @cached_property
+    def dark(self) -> go.Figure:
+        """The figure in the colours of the dark theme."""
+        import plotly.graph_objects as go
+
+        return go.Figure(theme.in_dark(self.figure.to_dict()), skip_invalid=True)
 
 
 @dataclass(frozen=True)
@@ -65,18 +73,19 @@ def blank(x: str, y: str, *, height: int = HEIGHT, **layout: Any) -> go.Figure:
     import plotly.graph_objects as go
 
     words = {"color": theme.colour("muted")}
-    figure = go.Figure()
-    figure.update_layout(
-        height=height,
-        margin={"l": 56, "r": 12, "t": 12, "b": 44},
-        xaxis={"title": {"text": x, "font": words}, "tickfont": words, "zeroline": False},
-        yaxis={"title": {"text": y, "font": words}, "tickfont": words, "zeroline": False},
-        legend={"font": words, "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-        uirevision="keep",
-        **layout,
+    # all in one dictionary: Plotly takes ten times longer over the same piece by piece
+    figure = go.Figure(
+        layout={
+            "height": height,
+            "margin": {"l": 56, "r": 12, "t": 12, "b": 44},
+            "xaxis": {"title": {"text": x, "font": words}, "tickfont": words, "zeroline": False},
+            "yaxis": {"title": {"text": y, "font": words}, "tickfont": words, "zeroline": False},
+            "legend": {"font": words, "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+            "hovermode": "closest",
+            "uirevision": "keep",
+        }
     )
-    return figure
+    return figure.update_layout(**layout) if layout else figure
 
 
 def trace(
@@ -91,7 +100,7 @@ def trace(
         look = chain % len(theme.DASHES)
         line = {"color": theme.colour(f"chain-{look}", 0.85), "width": 1, "dash": theme.DASHES[look]}
         figure.add_scattergl(x=at, y=values[at], mode="lines", line=line, name=f"chain {chain + 1}")
-    figure.update_layout(showlegend=len(draws) > 1)
+    figure.layout.showlegend = len(draws) > 1
     if truth is not None:
         _rule(figure, truth, "truth")
     return Figure(title, figure, alt, caption + (f" Every {stride}th draw is shown." if stride > 1 else ""))
@@ -143,7 +152,7 @@ def bars(
     if truth is not None:
         marker = {"symbol": "diamond-open", "size": 11, "color": theme.colour("ink"), "line": {"width": 2}}
         figure.add_scatter(x=list(labels), y=np.asarray(truth), mode="markers", marker=marker, name="exact")
-    figure.update_layout(showlegend=truth is not None)
+    figure.layout.showlegend = truth is not None
     return Figure(title, figure, alt, caption)
 
 
@@ -175,5 +184,10 @@ def heat_map(
 
 
 def _rule(figure: go.Figure, at: float, text: str) -> None:
+    """A dashed line across at height `at`. (Plotly's add_hline does the same in ten times the time.)"""
     line = {"color": theme.colour("ink"), "width": 1.5, "dash": "dash"}
-    figure.add_hline(y=at, line=line, annotation={"text": text, "font": {"color": theme.colour("ink")}})
+    where = {"xref": "x domain", "yref": "y", "x1": 1, "y1": at}
+    figure.layout.shapes = [{"type": "line", "x0": 0, "y0": at, "line": line, **where}]
+    note = {"text": text, "showarrow": False, "xanchor": "right", "yanchor": "bottom"}
+    place = {"xref": "x domain", "yref": "y", "x": 1, "y": at, "font": {"color": theme.colour("ink")}}
+    figure.layout.annotations = [{**note, **place}]

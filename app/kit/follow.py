@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import badge, jobs, messages, theme
+from app.kit import badge, jobs, messages
 from app.kit.charts import Figure, Table
 from app.kit.lesson import Lesson
 from app.kit.stage import POLL
@@ -171,13 +171,14 @@ def panels(result: Figure | Table | Sequence[Figure | Table]) -> None:
     """Draw figures side by side, then tables."""
     items = [result] if isinstance(result, (Figure, Table)) else list(result)
     figures = [item for item in items if isinstance(item, Figure)]
+    dark = st.context.theme.type == "dark"
     if figures:
         grid = st.grid(columns=min(len(figures), 3), min_column_width=320)
         for item in figures:
             with grid.cell(), messages.guard(f"“{item.title}”"):
                 st.markdown(f"**{item.title}**")
                 keep = {"displaylogo": False, "modeBarButtons": [["toImage"]]}  # of Plotly's buttons only the download
-                st.plotly_chart(dressed(item), alt=item.alt, config=keep)
+                st.plotly_chart(item.dark if dark else item.figure, alt=item.alt, config=keep)
                 if item.caption:
                     st.caption(item.caption)
     for item in items:
@@ -185,12 +186,3 @@ def panels(result: Figure | Table | Sequence[Figure | Table]) -> None:
             st.markdown(f"**{item.title}**\n\n{item.markdown()}")
             if item.caption:
                 st.caption(item.caption)
-
-
-def dressed(item: Figure) -> Any:
-    """The figure in the colours of the reader's theme."""
-    if st.context.theme.type != "dark":
-        return item.figure
-    import plotly.graph_objects as go
-
-    return go.Figure(theme.in_dark(item.figure.to_dict()), skip_invalid=True)

@@ -27,7 +27,8 @@ def load() -> None:
     with _lock:
         if _loaded:
             return
-        importlib.import_module("app.kit.frame")
+        for name in ("pandas", "plotly.graph_objects", "app.kit.frame"):  # Plotly looks at pandas while it is half made
+            importlib.import_module(name)
         engine = importlib.import_module("engine")
         for module in pkgutil.walk_packages(engine.__path__, "engine."):
             importlib.import_module(module.name)
@@ -74,8 +75,7 @@ class WarmUp:
     def _warm(self) -> None:
         self.picture_drawn.wait(WAIT_FOR_PICTURE)
         importlib.import_module("engine.warm").warm(self._report)
-        for slow in ("plotly.graph_objects", "arviz_stats.base"):
-            importlib.import_module(slow)
+        importlib.import_module("arviz_stats.base")
 
     def _report(self, done: int, total: int, name: str) -> None:
         self.done, self.total, self.name = done, total, name

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
 from engine.kernels import target_kernel
 from engine.networks.passes import (
@@ -246,6 +245,8 @@ class Network:
         if starts < 1:
             raise SpecError("starts", f"{starts} is less than 1")
         posterior = self.posterior(x, y)
+
+        from scipy.optimize import minimize  # a fifth of a second that only a climb needs
 
         def downhill(theta: Array) -> tuple[float, Array]:
             value, gradient = posterior.log_density_and_gradient(theta)

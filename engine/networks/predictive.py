@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from engine.kernels import kernel
 from engine.networks.mlp import Network, checked_inputs, in_blocks
@@ -98,7 +97,7 @@ class Ensemble:
             raise SpecError("likelihood", "gaussian predicts values, not classes: ask for bands()")
         mean, sd = self._moments()
         mean = mean / mean.sum(axis=-1, keepdims=True)
-        total = -xlogy(mean, mean).sum(axis=-1)
+        total = -(mean * np.log(np.where(mean > 0.0, mean, 1.0))).sum(axis=-1)  # 0 log 0 is 0
         aleatoric = self._entropy.reshape(-1, ROW)[:, :BLOCK].ravel()[: self._points] / self.count
         # The entropy of a mean is never below the mean of entropies; rounding can put it 1e-15 below.
         epistemic = np.maximum(total - aleatoric, 0.0)

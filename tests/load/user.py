@@ -29,6 +29,7 @@ class User:
         self.runs: list[float] = []
         self.faults: list[str] = []
         self._socket = socket
+        self._page_hash = ""
         self._finished = asyncio.Event()
         self._grew = False  # the run under way has asked for another one
         self._reader = asyncio.create_task(self._read())
@@ -68,7 +69,8 @@ class User:
     async def _run(self, fragment: str = "", pressed: str = "") -> float:
         message = BackMsg()
         rerun = message.rerun_script
-        rerun.page_name = self.page
+        rerun.page_name = "" if self._page_hash else self.page  # the name serves for the first run only
+        rerun.page_script_hash = self._page_hash
         if fragment:
             rerun.fragment_id = fragment
             rerun.is_auto_rerun = True
@@ -98,6 +100,8 @@ class User:
                     self._grew = True
                 else:
                     self._finished.set()
+            elif kind == "navigation":
+                self._page_hash = message.navigation.page_script_hash
             elif kind == "auto_rerun":
                 self.timers[message.auto_rerun.fragment_id] = message.auto_rerun.interval
             elif kind == "stop_auto_rerun":
