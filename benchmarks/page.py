@@ -67,7 +67,9 @@ def control_to_picture(page: Page, label: str, moves: int) -> Iterator[float]:
     slider = page.get_by_test_id("stSlider").filter(has_text=label).get_by_role("slider")
     for move in range(moves):
         page.wait_for_selector(READY)
-        page.wait_for_timeout(1500)  # the jobs of the last picture are done, as when someone looks before the next move
+        page.wait_for_timeout(1000)
+        page.get_by_text("checking").wait_for(state="hidden", timeout=60_000)  # without jobs of the last picture
+        page.wait_for_timeout(1000)
         page.locator(PLAYER).evaluate(WATCH)
         slider.focus()
         begin = page.evaluate("performance.now()")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -139,8 +142,7 @@ def test_specs_keep_clear_of_reserved_names(entry: catalogue.Entry, visits: dict
 def links() -> list[tuple[str, str]]:
     """(slug, query) of every link that the catalogue and the README make to a lesson."""
     found = [(entry.slug, f"scenario={scenario}") for entry in catalogue.LESSONS for scenario, _ in entry.scenarios]
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     for url in re.findall(r"https?://(?:localhost|127\.0\.0\.1):\d+(/[^\s)>\"`]*)", text):
         parts = urlsplit(url)
         if parts.path.strip("/"):
@@ -161,10 +163,7 @@ def test_every_link_opens_without_a_complaint(slug: str, query: str):
 
 
 def test_files_that_the_readme_points_to_exist():
-    readme = ROOT / "README.md"
-    if not readme.exists():
-        pytest.skip("no README yet")
-    for target in re.findall(r"\]\(([^)#\s]+)\)", readme.read_text(encoding="utf-8")):
+    for target in re.findall(r"\]\(([^)#\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
         if "://" not in target:
             assert (ROOT / target).exists(), target
 
@@ -174,3 +173,21 @@ def test_versions_are_pinned():
     pins = dict(re.split(r"(?:==|~=)", line, maxsplit=1) for line in lines if line)
     assert "streamlit==1.67.0" in lines
     assert {"numba", "numpy", "scipy", "plotly", "scikit-learn", "arviz-stats"} <= set(pins)
+
+
+def test_the_python_in_the_readme_runs():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_commands_in_the_readme_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in set(re.findall(r"make ([a-z][a-z-]*)", text)) - {"sure"}:
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), target
+    for file in re.findall(r"requirements[a-z-]*\.txt", text):
+        assert (ROOT / file).exists(), file
+    for module in re.findall(r"python -m ([a-z.]+)", text):
+        assert importlib.util.find_spec(module), module

@@ -129,26 +129,30 @@ class Follow:
     # below the stage
 
     def below(self) -> None:
-        """Panels and diagnostics."""
-        for slot in ("panels", "diagnostics"):
-            if slot in self.functions:
-                self._panel(slot)
+        """Panels and diagnostics. While new ones are made the last stay where they are, dimmed: a chart that keeps its
+        place and its content costs the browser nothing, one that moves is built anew."""
+        with st.container(key="below"):
+            fresh = [self._panel(slot) for slot in ("panels", "diagnostics") if slot in self.functions]
+            if not all(fresh):
+                with st.container(key="updating"):
+                    st.caption("Updating for the new settings …")
 
-    def _panel(self, slot: str) -> None:
+    def _panel(self, slot: str) -> bool:
+        """Draw the newest content of `slot`; whether it is up to date."""
         kept: dict[tuple[str, str], Any] = st.session_state.setdefault("panels shown", {})
         name = (self.lesson.slug, slot)
         job = self._job(slot)
+        waiting = job is None or job.active
         if job is not None and job.state == jobs.DONE:
             kept[name] = job.result
-            panels(job.result)
-        elif job is not None and not job.active:
+        elif job is not None and not waiting:
+            kept.pop(name, None)
             messages.complain(NAMES[slot], job.error)
-        elif name in kept:
-            st.caption("Updating for the new settings …")
-            with st.container(key=f"stale-{slot}"):
-                panels(kept[name])
-        else:
+        if name in kept:
+            panels(kept[name])
+        elif waiting:
             st.skeleton(height=260 if slot == "panels" else 80)
+        return not waiting
 
 
 class _CheckEach:

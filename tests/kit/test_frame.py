@@ -203,6 +203,7 @@ def test_badge_panels_and_diagnostics_follow():
     assert "the mean step was compared with the drift" in texts(at) and "numpy\\'s normal" not in texts(at)
     assert len(at.get("plotly_chart")) == 2
     at.button_group[0].set_value("broken").run()
+    assert "Updating for the new settings" in texts(at) and len(at.get("plotly_chart")) == 2, "the last ones stay"
     until(at, "not exact")
     assert any("red" in label for label in _popovers(at))
 
