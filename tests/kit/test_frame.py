@@ -202,8 +202,9 @@ def test_badge_panels_and_diagnostics_follow():
     assert any("exact" in label and "green" in label for label in _popovers(at))
     assert "the mean step was compared with the drift" in texts(at) and "numpy\\'s normal" not in texts(at)
     assert len(at.get("plotly_chart")) == 2
-    at.button_group[0].set_value("broken").run()
+    set_box(at, "drift", 0.3721)
     assert "Updating for the new settings" in texts(at) and len(at.get("plotly_chart")) == 2, "the last ones stay"
+    at.button_group[0].set_value("broken").run()
     until(at, "not exact")
     assert any("red" in label for label in _popovers(at))
 
