@@ -69,12 +69,13 @@ def moment_checks(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[C
 
 
 def _worst(name: str, quantities: list[tuple[str, Array, float]]) -> Check:
-    return _worst_of([mean_check(name, what, values, true) for what, values, true in quantities])
+    return worst([mean_check(name, what, values, true) for what, values, true in quantities])
 
 
-def _worst_of(checks: list[Check]) -> Check:
+def worst(checks: list[Check]) -> Check:
+    """The check to show of several: a failure before an open one before a pass, then the largest statistic."""
     rank = {"fail": 2, "unknown": 1, "pass": 0}
-    return max(checks, key=lambda c: (rank[c.verdict], abs(c.statistic) if np.isfinite(c.statistic) else 0.0))
+    return max(checks, key=lambda c: (rank[c.verdict], 0.0 if np.isnan(c.statistic) else abs(c.statistic)))
 
 
 def mean_check(
@@ -136,7 +137,7 @@ def marginal_check(draws: Array, truth: Truth, labels: tuple[str, ...]) -> Check
             checks.append(
                 mean_check("marginals", what, below, share, sd=math.sqrt(share * (1.0 - share)), at_most=slowest)
             )
-    return _worst_of(checks)
+    return worst(checks)
 
 
 def _quantiles(density: Callable[[Array], Array], seen: Array) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from engine import diagnostics
-from engine.checks import Z_LIMIT, Check, invariance_check, mean_check, truth_checks
+from engine.checks import Z_LIMIT, Check, invariance_check, mean_check, truth_checks, worst
 from lessons.metropolis import analysis
 from lessons.metropolis.spec import MetropolisLesson
 
@@ -42,7 +41,7 @@ def _island_checks(spec: MetropolisLesson) -> list[Check]:
     walks = analysis.more_walkers(spec, WALKERS, LONG_WALK)
     truth = analysis.shares(spec)
     each = [_visits(k, float(share), walks) for k, share in enumerate(truth)]
-    visits = _preface(_worst(each), f"{WALKERS} more walkers of {LONG_WALK:,} transitions, same settings. ")
+    visits = _preface(worst(each), f"{WALKERS} more walkers of {LONG_WALK:,} transitions, same settings. ")
     off = float(analysis.distance(truth @ analysis.island_matrix(spec), truth))
     matrix = Check(
         "long run",
@@ -56,8 +55,7 @@ def _island_checks(spec: MetropolisLesson) -> list[Check]:
 
 
 def _visits(k: int, share: float, walks: NDArray[np.int64]) -> Check:
-    """Visits to island k against its people. The sd is the true one: a rare island may be visited too seldom to tell.
-    """
+    """Visits to island k against its people, with the true sd: a rare island may be visited too seldom to tell."""
     what = f"the share of visits to island {k + 1}"
     if share * walks.size < RARE:
         sentence = f"Island {k + 1} is too rare for so few transitions to judge {what}."
@@ -134,11 +132,6 @@ def _books(spec: MetropolisLesson) -> list[Check]:
         "lost visits",
     )
     return [ratio, counting]
-
-
-def _worst(found: Sequence[Check]) -> Check:
-    rank = {"fail": 2, "unknown": 1, "pass": 0}
-    return max(found, key=lambda check: (rank[check.verdict], np.nan_to_num(abs(check.statistic))))
 
 
 def _preface(check: Check, words: str) -> Check:
