@@ -51,4 +51,8 @@ def note(warm_up: startup.WarmUp, drawn: bool) -> None:
     st.progress(fraction, text=text)
 
 
-main()
+if __name__ == "__main__":  # Streamlit runs the script for a page
+    main()
+else:  # `streamlit run` finds `app`, imports it and serves it: the engine is loaded before the first reader comes
+    startup.warm_up()
+    app = st.App(__file__)

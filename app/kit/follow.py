@@ -21,6 +21,7 @@ from app.kit.visit import Visit, in_fragment, session
 from engine.checks import Check
 from engine.spec import MAX_SEED, Spec
 
+ARRIVAL = 2.0  # s before the first jobs of a session: its browser still loads the page, and charts are heavy
 OTHER_SEEDS = 3  # that one press of the badge's button adds
 NAMES = {
     "checks": "the check",
@@ -39,16 +40,17 @@ class Follow:
         self.functions: dict[str, Callable[..., Any]] = {slot: f for slot, f in wanted.items() if f is not None}
         if here.seeds and lesson.checks is not None:
             self.functions["seeds"] = _CheckEach(lesson.checks)
+        self.arriving = not st.session_state.get("seen")  # the first run of this session
         self.first_sight = self._first_sight()
         self.ended = self._ended()
 
     def watch(self) -> None:
         """Look at the jobs until all have ended."""
         if self.ended != set(self.functions):
-            st.fragment(self._watch, run_every=POLL)()
+            st.fragment(self._watch, run_every=ARRIVAL if self.arriving else POLL)()
 
     def _watch(self) -> None:
-        if in_fragment() and self._ended() != self.ended:
+        if in_fragment() and (self.arriving or self._ended() != self.ended):
             st.rerun()
 
     # jobs
@@ -64,11 +66,10 @@ class Follow:
         return new
 
     def _job(self, slot: str) -> jobs.Job | None:
-        """The job of `slot`; None on first sight, unless its result is there already."""
-        key, pool = self._key(slot), jobs.pool()
-        if slot in self.first_sight and not in_fragment() and pool.peek(key) is None:
+        """The job of `slot`; None on first sight, even if its result is there already: charts hold the picture up."""
+        if slot in self.first_sight and not in_fragment():
             return None
-        return pool.submit((session(), slot), key, self.functions[slot], self._argument(slot))
+        return jobs.pool().submit((session(), slot), self._key(slot), self.functions[slot], self._argument(slot))
 
     def _argument(self, slot: str) -> Spec | list[Spec]:
         spec = self.here.spec

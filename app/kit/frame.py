@@ -44,17 +44,21 @@ def show(lesson: Lesson) -> None:
     """Draw the page of `lesson`."""
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
     here.write_address()
-    with st.container(key="style"):  # st.html comes a second later, with a visible jump
-        st.markdown(f"<style>{_STYLE}{_LARGE if here.present else ''}</style>", unsafe_allow_html=True)
-    tools = _head(lesson)
-    _problems(here)
+    style, head, problems = st.container(key="style"), st.container(), st.container()
     picture, side = _layout(here)
-    with picture:
-        with st.container(key="chips"):
-            _chips(lesson, here)
+    chips, scene, note = (picture.container(key=name) for name in ("chips", "scene", "note"))
+    with scene:  # first: the browser draws what comes first, while the rest is still under way
         stage.draw(lesson, here)
-        with st.container(key="note"):
-            _note(lesson, here)
+    with style:  # st.html comes a second later, with a visible jump
+        st.markdown(f"<style>{_STYLE}{_LARGE if here.present else ''}</style>", unsafe_allow_html=True)
+    with head:
+        tools = _head(lesson)
+    with problems:
+        _problems(here)
+    with chips:
+        _chips(lesson, here)
+    with note:
+        _note(lesson, here)
     with side:
         _story(lesson, here)
         _settings(lesson, here)
@@ -181,15 +185,16 @@ def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequ
 
 def _settings(lesson: Lesson, here: Visit) -> None:
     names = ["Settings"] + ["Formula"] * bool(lesson.formula) + ["Code"] * bool(lesson.code)
-    tabs = dict(zip(names, st.tabs(names), strict=True))
+    # a tab's content is made when it is opened: formulas and code cost the browser time on every change of a setting
+    tabs = dict(zip(names, st.tabs(names, key=f"{lesson.slug}/tabs", on_change="rerun"), strict=True))
     with tabs["Settings"], messages.guard("the settings"):
         panel = Controls(here, lesson.slug)
         lesson.controls(panel)
         panel.seed()
-    if lesson.formula:
+    if lesson.formula and tabs["Formula"].open:
         with tabs["Formula"]:
             (st.markdown if "$" in lesson.formula else st.latex)(lesson.formula)
-    if lesson.code:
+    if lesson.code and tabs["Code"].open:
         with tabs["Code"]:
             st.caption("The code that made this.")
             for function in lesson.code:

@@ -223,10 +223,6 @@ class Pool:
             self._start(job, function, arguments, keep, local)
         return job
 
-    def peek(self, key: Hashable) -> Any | None:
-        """The finished result for `key`, or None."""
-        return self.shelf.get(key)
-
     def position(self, job: Job) -> int:
         """Place of a waiting job in the queue, from 1; 0 once it runs."""
         with self._lock:

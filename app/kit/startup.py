@@ -12,6 +12,7 @@ import time
 log = logging.getLogger(__name__)
 
 WAIT_FOR_PICTURE = 5.0  # s
+GRACE = 4.0  # s in which the first reader's browser loads the page's own parts, from the same process
 
 _lock = threading.Lock()
 _loaded = False
@@ -38,7 +39,8 @@ def load() -> None:
 class WarmUp:
     """A thread that loads the engine and then warms up.
 
-    `loaded` is set once a lesson can run. The rest waits for `picture_drawn`, since both would slow each other down.
+    `loaded` is set once a lesson can run. The rest waits for `picture_drawn` and a while longer, since both would slow
+    each other down.
     `ready` is set at the end, also after a failure: the kernels then compile when they are first needed.
     """
 
@@ -49,12 +51,13 @@ class WarmUp:
         self.done = 0
         self.total = 0
         self.name = ""
-        self.started = time.monotonic()
+        self._started: float | None = time.monotonic()  # None while it waits
         threading.Thread(target=self._run, daemon=True, name="warm-up").start()
 
     def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.started
+        """Seconds at work on the present part."""
+        started = self._started
+        return 0.0 if started is None else time.monotonic() - started
 
     def _run(self) -> None:
         for part in (self._load, self._warm):
@@ -73,7 +76,10 @@ class WarmUp:
             self.loaded.set()
 
     def _warm(self) -> None:
-        self.picture_drawn.wait(WAIT_FOR_PICTURE)
+        self._started = None
+        if self.picture_drawn.wait(WAIT_FOR_PICTURE):
+            time.sleep(GRACE)
+        self._started = time.monotonic()
         importlib.import_module("engine.warm").warm(self._report)
         importlib.import_module("arviz_stats.base")
 

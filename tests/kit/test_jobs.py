@@ -64,7 +64,7 @@ def test_finished_results_serve_everyone_stopped_ones_nobody(pool: Pool):
     stopped = pool.submit(("ann", "panels"), "b", until_told, gate)
     time.sleep(0.02)
     stopped.stop()
-    assert stopped.wait(5) and pool.peek("b") is None
+    assert stopped.wait(5) and pool.shelf.get("b") is None
 
 
 def test_a_failure_is_kept_and_not_tried_again(pool: Pool):
@@ -176,7 +176,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
 
 def test_work_on_a_cluster_comes_back(cluster: Pool):
     job = cluster.submit(("ann", "checks"), "a", lambda x, ticket: x + 1, 1)
-    assert job.wait(5) and job.result == 2 and cluster.peek("a") == 2
+    assert job.wait(5) and job.result == 2 and cluster.shelf.get("a") == 2
 
 
 def test_work_on_a_cluster_is_stopped_there(cluster: Pool):
