@@ -1,0 +1,476 @@
+"""What the lesson computes: the updates of a run one by one, what is known about each target, checks, diagnostics."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import diagnostics, record, sample
+from engine.checks import Check, acceptance_check, dispersed_starts, invariance_check, mean_check, truth_checks
+from engine.recording import Recording
+from engine.samplers.gibbs import REACH, Gibbs
+from engine.spec import SpecError
+from engine.targets import gaussian
+from engine.targets.target import Target, TargetError
+from lessons.gibbs.spec import GibbsLesson
+
+Array = NDArray[np.float64]
+View = tuple[tuple[float, float], tuple[float, float]]
+
+SHOWN = 2000  # updates on the stage at most
+CURVE = 41  # points of a conditional's curve
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+# The run, update by update --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The first updates of chain 1, N of them, `dim` to a sweep.
+
+    coordinate : (N,), which one was updated
+    before, after : (N, dim), the state
+    kind, parameters : (N,), (N, 2), of the conditional it was drawn from, see `GibbsTransitions`
+    proposal, log_ratio, uniform : (N,), of Metropolis, else NaN
+    accepted : (N,), always true where a coordinate is drawn from its conditional
+    """
+
+    target: Target
+    recording: Recording
+    coordinate: NDArray[np.int64]
+    before: Array
+    after: Array
+    kind: NDArray[np.int8]
+    parameters: Array
+    proposal: Array
+    log_ratio: Array
+    uniform: Array
+    accepted: NDArray[np.bool_]
+
+    @property
+    def steps(self) -> int:
+        return len(self.coordinate)
+
+    @property
+    def sweep_ends(self) -> NDArray[np.bool_]:
+        """(N,), is this update the last of its sweep? Only then the state is a draw."""
+        return np.arange(1, self.steps + 1) % self.target.dim == 0
+
+    @property
+    def value(self) -> Array:
+        """(N,), what the updated coordinate became."""
+        return self.after[np.arange(self.steps), self.coordinate]
+
+    @property
+    def old_value(self) -> Array:
+        """(N,), what the updated coordinate was."""
+        return self.before[np.arange(self.steps), self.coordinate]
+
+
+def simulate(spec: GibbsLesson) -> Walk:
+    """The run of `spec`; the same object for all ways of looking at it."""
+    return _simulate(spec.simulation())
+
+
+@lru_cache(maxsize=12)
+def _simulate(spec: GibbsLesson) -> Walk:
+    try:
+        alone = record(spec.replace(chains=1), detail="transitions")  # chain 1 is the same whatever their number
+        recording = alone if spec.chains == 1 else record(spec)
+    except TargetError as error:
+        raise SpecError("start", str(error)) from error
+    inside, dim = alone.transitions, alone.dim
+    sweeps = min(spec.draws, SHOWN // dim)
+    flat = {name: array[0, :sweeps].reshape(sweeps * dim, -1) for name, array in inside._asdict().items()}
+    coordinate = flat["coordinate"][:, 0].astype(np.int64)
+    after = _states(coordinate, flat["after"][:, 0], alone.start[0])
+    with np.errstate(over="ignore", invalid="ignore"):
+        accepted = np.exp(np.minimum(flat["log_ratio"][:, 0], 0.0)) > flat["uniform"][:, 0]
+    return Walk(
+        target=spec.build_target(),
+        recording=recording,
+        coordinate=coordinate,
+        before=np.vstack([alone.start[:1], after[:-1]]),
+        after=after,
+        kind=flat["conditional"][:, 0],
+        parameters=flat["parameters"],
+        proposal=flat["proposal"][:, 0],
+        log_ratio=flat["log_ratio"][:, 0],
+        uniform=flat["uniform"][:, 0],
+        accepted=accepted if spec.update == "metropolis" and spec.variant == "exact" else np.ones(len(after), bool),
+    )
+
+
+def _states(coordinate: NDArray[np.int64], values: Array, start: Array) -> Array:
+    """(N, dim) the state after each update: every coordinate keeps its value until it is updated again."""
+    at = np.arange(1, len(values) + 1)
+    states = np.empty((len(values), len(start)))
+    for j in range(len(start)):
+        newest = np.maximum.accumulate(np.where(coordinate == j, at, 0))
+        states[:, j] = np.concatenate([[start[j]], values])[newest]
+    return states
+
+
+# The two axes of the map ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Two coordinates as they are drawn.
+
+    coordinates : which of the target's
+    names : of the axes
+    view : ((low, high), (low, high)) of the axes
+    marginals : exact densities on the axes' own scales, or None
+    log_spread : the second axis is the log of the groups' sd, s = 1/√w, not the precision w itself
+    """
+
+    coordinates: tuple[int, int]
+    names: tuple[str, str]
+    view: View
+    marginals: tuple[Callable[[Array], Array], Callable[[Array], Array]] | None
+    log_spread: bool = False
+
+    def axis_of(self, coordinate: int) -> int | None:
+        """On which axis a coordinate of the target is drawn."""
+        return self.coordinates.index(coordinate) if coordinate in self.coordinates else None
+
+    def values(self, axis: int, values: Array) -> Array:
+        """Values of a coordinate on the scale of its axis."""
+        if self.log_spread and axis == 1:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return -0.5 * np.log(values)
+        return values
+
+    def points(self, states: Array) -> Array:
+        """(N, 2) places of states (N, dim) on the map."""
+        return np.column_stack([self.values(axis, states[:, j]) for axis, j in enumerate(self.coordinates)])
+
+
+def plane(spec: GibbsLesson) -> Plane:
+    """The axes of the map."""
+    return _plane(spec.replace(**{name: GibbsLesson.default(name) for name in ("seed", "view", "draws", "chains")}))
+
+
+@lru_cache(maxsize=32)
+def _plane(spec: GibbsLesson) -> Plane:
+    target = spec.build_target()
+    truth = target.truth
+    if spec.target != "hierarchical":
+        marginals = None if truth is None else (truth.marginals[0], truth.marginals[1])
+        return Plane((0, 1), (target.labels[0], target.labels[1]), target.view, marginals)
+    j = spec.group + 1
+    low_s, high_s = _spread_range(target)
+    mean, sd = truth.mean[j], float(np.sqrt(truth.covariance[j, j]))
+    return Plane(
+        (j, 0),
+        (target.labels[j], "log s, s = sd between groups"),
+        ((mean - 4.0 * sd, mean + 4.0 * sd), (low_s, high_s)),
+        (truth.marginals[j], lambda x: _spread_density(target, x)),
+        log_spread=True,
+    )
+
+
+def _spread_density(target: Target, log_s: Array) -> Array:
+    """Exact density of log s, s = 1/√w: that of w times |dw / d log s| = 2w."""
+    w = np.exp(-2.0 * np.asarray(log_s, dtype=float))
+    return np.asarray(target.truth.marginals[0](w) * 2.0 * w)
+
+
+def _spread_range(target: Target) -> tuple[float, float]:
+    """Where log s has its probability, but for 1e-3 of the peak's height."""
+    at = np.linspace(-6.0, 9.0, 1501)
+    high = np.flatnonzero((density := _spread_density(target, at)) > 1e-3 * density.max())
+    return float(at[high[0]]) - 0.1, float(at[high[-1]]) + 0.1
+
+
+def log_density(spec: GibbsLesson, xs: Array, ys: Array) -> Array:
+    """(len(ys), len(xs)) exact log density of the two coordinates of the map, up to a constant."""
+    target = spec.build_target()
+    if spec.target != "hierarchical":
+        return target.density_grid(xs, ys)
+    w = np.exp(-2.0 * ys)
+    mean, variance = effect_given_spread(spec, spec.group - 1, w)
+    with np.errstate(divide="ignore"):
+        of_spread = np.log(_spread_density(target, ys))
+    return of_spread[:, None] - 0.5 * ((xs - mean[:, None]) ** 2 / variance[:, None] + np.log(variance[:, None]))
+
+
+def effect_given_spread(spec: GibbsLesson, group: int, w: Array) -> tuple[Array, Array]:
+    """Mean and variance, each as `w`, of a group's effect given the precision w between groups; the common mean is
+    integrated out. Source: Gelman et al., Bayesian Data Analysis, section 5.4."""
+    y, sigma = (np.array(values) for values in spec.groups())
+    total = 1.0 / w[:, None] + sigma**2  # variance of y given the common mean
+    precision = 1.0 / spec.prior_sd**2 + (1.0 / total).sum(axis=1)
+    common = (y / total).sum(axis=1) / precision
+    own = w + 1.0 / sigma[group] ** 2
+    pull = w / own  # towards the common mean
+    return (1.0 - pull) * y[group] + pull * common, pull**2 / precision + 1.0 / own
+
+
+def conditional_curve(
+    kind: int, parameters: Array, *, log_spread: bool = False, points: int = CURVE
+) -> tuple[Array, Array]:
+    """Places (points,) and density (points,), highest 1, of a normal or gamma conditional over where it has its mass.
+
+    log_spread : of log s = −½ log w instead of the precision w
+    """
+    a, b = parameters
+    if kind == 0:
+        x = a + b * np.linspace(-3.5, 3.5, points)
+        return x, np.exp(-0.5 * ((x - a) / b) ** 2)
+    if log_spread:  # log w has its mode at log(shape / rate), curvature `shape`
+        log_w = np.log(a / b) + np.linspace(-5.0, 4.0, points) / np.sqrt(a)
+        log_p = a * log_w - b * np.exp(log_w)
+        return (-0.5 * log_w)[::-1], np.exp(log_p - log_p.max())[::-1]
+    x = np.linspace(max(a - 4.0 * np.sqrt(a), 1e-3), a + 5.0 * np.sqrt(a), points) / b
+    log_p = (a - 1.0) * np.log(x) - b * x
+    return x, np.exp(log_p - log_p.max())
+
+
+def slice_curve(target: Target, state: Array, coordinate: int, low: float, high: float) -> tuple[Array, Array]:
+    """Places and density (CURVE,), highest 1, of the target along one coordinate through `state`."""
+    x = np.linspace(low, high, CURVE)
+    points = np.tile(state, (CURVE, 1))
+    points[:, coordinate] = x
+    values = target.log_density_many(points)
+    values = np.where(np.isfinite(values), values, -np.inf)
+    top = values.max()
+    return x, np.exp(values - top) if np.isfinite(top) else np.zeros(CURVE)
+
+
+# What theory says -----------------------------------------------------------------------------------------------------
+
+
+def exact_autocorrelation(spec: GibbsLesson, lags: int) -> Array | None:
+    """(lags + 1,) of the first coordinate, draw by draw (a draw is a sweep of two updates): known for the bivariate
+    Gaussian and conditional updates, else None.
+
+    In order, each sweep multiplies the expectation by ρ². At random, an update is the matrix ½[[1, ρ], [ρ, 1]], whose
+    eigenvalues are (1 ± ρ)/2.
+    """
+    if spec.target != "gaussian" or not spec.by_conditional:
+        return None
+    k, rho = np.arange(lags + 1, dtype=float), spec.correlation
+    if spec.blocked:
+        return (k == 0).astype(float)
+    if spec.scan == "systematic":
+        return rho ** (2 * k)
+    plus, minus = 0.5 * (1 + rho), 0.5 * (1 - rho)
+    return np.where(k == 0, 1.0, plus ** (2 * k + 1) + minus ** (2 * k + 1))
+
+
+def exact_efficiency(correlation: Array) -> Array:
+    """Effective draws per sweep of systematic Gibbs on a bivariate Gaussian: 1 / (1 + 2 Σ ρ^2k)."""
+    square = np.asarray(correlation) ** 2
+    return (1.0 - square) / (1.0 + square)
+
+
+def exact_lag_one(spec: GibbsLesson) -> float | None:
+    """Lag-one autocorrelation of the precision τ of the Normal-Gamma under systematic Gibbs: 1 / (2 shape + 3).
+
+    It is Var(E[τ | μ]) / Var(τ). Given μ, τ has mean (a + ½) B / b with B ~ Beta(a, ½), a and b its shape and rate.
+    """
+    if spec.target != "normal_gamma" or not spec.by_conditional or spec.scan != "systematic":
+        return None
+    return float(1.0 / (2.0 * spec.build_target().data[3] + 3.0))
+
+
+def autocorrelation(values: Array, lags: int) -> Array:
+    """(lags + 1,) autocorrelation of `values` (chains, n), averaged over chains; NaN where they do not vary."""
+    n = values.shape[1]
+    centred = values - values.mean()
+    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
+    covariance = np.fft.irfft(power, axis=1)[:, : lags + 1].mean(axis=0)
+    return covariance / covariance[0] if covariance[0] > 0 else np.full(lags + 1, np.nan)
+
+
+# Longer runs ----------------------------------------------------------------------------------------------------------
+
+LONG_CHAINS = 4
+KEPT, KEPT_OF_MANY = 10_000, 3_000  # draws of each chain that are judged, in the plane and in more dimensions
+
+
+@lru_cache(maxsize=6)
+def long_run(spec: GibbsLesson, sweeps: int) -> Recording:
+    """Four chains with the settings of `spec`, from exact starts far apart where those are known."""
+    target = spec.build_target()
+    starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
+    return sample(
+        target,
+        spec.method,
+        chains=LONG_CHAINS,
+        draws=sweeps,
+        warmup=sweeps // 10,
+        seed=spec.seed,
+        init=spec.init() if starts is None else starts,
+        **spec.settings(),
+    )
+
+
+def least_ess(draws: Array) -> float:
+    """The least effective sample size of any coordinate or its square; 0 when a chain never moved."""
+    centred = draws - draws.mean(axis=(0, 1))
+    values = [f[:, :, j] for f in (centred, centred**2) for j in range(draws.shape[2])]
+    if any(np.ptp(v) == 0.0 for v in values):
+        return 0.0
+    ess = [diagnostics.ess_mean(v) for v in values]
+    return float(min(ess)) if np.all(np.isfinite(ess)) else 0.0
+
+
+def efficiency(spec: GibbsLesson, sweeps: int = 5000) -> float:
+    """Effective draws per 1,000 sweeps for the mean of the worst coordinate."""
+    draws = long_run(spec.simulation(), sweeps).draws
+    ess = [diagnostics.ess_mean(draws[:, :, j]) for j in range(draws.shape[2])]
+    return 1000.0 * float(min(ess)) / draws[:, :, 0].size
+
+
+CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+SWEEP_DRAWS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Of each correlation and each sampler: lag-one autocorrelation and effective draws per sweep, (correlations,)."""
+
+    correlations: Array
+    lag_one: dict[str, Array]
+    efficiency: dict[str, Array]
+
+
+SAMPLERS: dict[str, dict[str, Any]] = {
+    "Gibbs": {},
+    "both jointly (a block)": {"block": True},
+    "Metropolis, one at a time": {"update": "metropolis"},
+}
+
+
+@lru_cache(maxsize=4)
+def correlation_sweep(seed: int, scale: float) -> Sweep:
+    """Three samplers over a range of correlations: a bivariate Gaussian with unit variances."""
+    lag_one = {name: np.empty(len(CORRELATIONS)) for name in SAMPLERS}
+    effective = {name: np.empty(len(CORRELATIONS)) for name in SAMPLERS}
+    for name, settings in SAMPLERS.items():
+        for i, rho in enumerate(CORRELATIONS):
+            target = gaussian(correlation=rho)
+            x = sample(
+                target, "gibbs", chains=LONG_CHAINS, draws=SWEEP_DRAWS, warmup=500, seed=seed, scale=scale, **settings
+            ).draws[:, :, 0]
+            lag_one[name][i] = autocorrelation(x, 1)[1]
+            effective[name][i] = diagnostics.ess_mean(x) / x.size
+    return Sweep(np.array(CORRELATIONS), lag_one, effective)
+
+
+# Checks and diagnostics -----------------------------------------------------------------------------------------------
+
+CHECK_SWEEPS = 100_000
+CHECK_ESS, CHECK_RHAT = (
+    1000,
+    1.01,
+)  # chains that mix worse have error bars that cannot be trusted to four standard errors
+SLICE_LIMIT = 1e-8
+
+
+def checks(spec: GibbsLesson, cancel: object = None) -> Sequence[Check]:
+    """The kernel with the present settings, run longer than the picture."""
+    target = spec.build_target()
+    found = _against_truth(spec, target)
+    if target.truth is not None and target.truth.draw is not None:
+        found.append(invariance_check(target, Gibbs(**spec.settings()), points=2000, transitions=10, seed=spec.seed))
+    if spec.by_conditional and not spec.blocked:
+        found.append(slice_check(simulate(spec)))
+    if spec.update == "metropolis" and spec.variant == "exact":
+        found.append(decision_check(simulate(spec)))
+    return found
+
+
+def _against_truth(spec: GibbsLesson, target: Target) -> list[Check]:
+    def unknown(reason: str) -> Check:
+        return Check("moments", "unknown", float("nan"), float("nan"), reason)
+
+    truth = target.truth
+    if truth is None:
+        return [unknown("Nothing is known about this density without sampling.")]
+    sweeps = CHECK_SWEEPS if target.dim == 2 else CHECK_SWEEPS // 2
+    every = sweeps // (KEPT if target.dim == 2 else KEPT_OF_MANY)
+    draws = long_run(spec.simulation(), sweeps).draws[:, ::every]
+    agreement = max(diagnostics.rhat(draws[:, :, j]) for j in range(target.dim))
+    effective = least_ess(np.arctan(draws) if truth.heavy_tails else draws)
+    if not (effective >= CHECK_ESS and agreement <= CHECK_RHAT):
+        return [
+            unknown(
+                f"{LONG_CHAINS} chains of {sweeps:,} sweeps made {effective:,.0f} effective draws, R-hat "
+                f"{agreement:.3f}. To judge their averages at least {CHECK_ESS:,} and at most {CHECK_RHAT} are asked: "
+                "this setting mixes too slowly."
+            )
+        ]
+    found = truth_checks(draws, truth, target.labels)
+    words = f"{LONG_CHAINS} chains of {sweeps:,} sweeps, every {every}th judged. "
+    found = [dataclasses.replace(check, sentence=words + check.sentence) for check in found]
+    exact = exact_autocorrelation(spec, 1)
+    if exact is not None:
+        x = long_run(spec.simulation(), sweeps).draws[:, :KEPT, 0]  # truth: mean 0, variance 1
+        found.append(
+            mean_check("lag one", f"the lag-one autocorrelation of {target.labels[0]}", x[:, 1:] * x[:, :-1], exact[1])
+        )
+    return found
+
+
+def slice_check(walk: Walk) -> Check:
+    """Is each conditional that was drawn from a slice of the joint density? Both logs at five places of 40 updates,
+    differences to their middle: (largest difference)."""
+    largest = 0.0
+    for t in np.linspace(0, walk.steps - 1, min(40, walk.steps)).astype(int):
+        x, p = conditional_curve(int(walk.kind[t]), walk.parameters[t], points=9)
+        x, log_p = x[2:-2], np.log(p[2:-2])
+        points = np.tile(walk.before[t], (len(x), 1))
+        points[:, walk.coordinate[t]] = x
+        gap = walk.target.log_density_many(points) - log_p
+        largest = max(largest, float(np.ptp(gap)))
+    sentence = (
+        "At 40 updates of the run the conditional was compared with the joint density along the slice, at five places "
+        f"each: apart from one constant the logs agree to {largest:.1e}."
+    )
+    return Check(
+        "conditionals", "pass" if largest < SLICE_LIMIT else "fail", largest, SLICE_LIMIT, sentence, "log density"
+    )
+
+
+def decision_check(walk: Walk) -> Check:
+    """Was each Metropolis proposal of the picture accepted as often as its probability asks?"""
+    probability = np.exp(np.minimum(np.nan_to_num(walk.log_ratio, nan=-np.inf), 0.0))
+    return acceptance_check(probability, walk.accepted)
+
+
+def window_ends(walk: Walk) -> Array:
+    """(N, 2 REACH + 1) the grid points of each windowed update."""
+    return np.linspace(walk.parameters[:, 0], walk.parameters[:, 1], 2 * REACH + 1, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Diagnostics of the run on screen. acceptance : (dim,) share of updates accepted, of chain 1."""
+
+    summary: diagnostics.Summary
+    cost: diagnostics.Cost
+    acceptance: Array
+
+
+@lru_cache(maxsize=12)
+def _diagnose(spec: GibbsLesson) -> Diagnostics:
+    walk = simulate(spec)
+    summary = diagnostics.summarise(walk.recording.draws)
+    share = [float(walk.accepted[walk.coordinate == j].mean()) for j in range(walk.target.dim)]
+    return Diagnostics(summary, diagnostics.cost(record(spec), summary), np.array(share))
+
+
+def diagnose(spec: GibbsLesson) -> Diagnostics:
+    """R-hat, ESS, cost and acceptance of the run."""
+    return _diagnose(spec.simulation())

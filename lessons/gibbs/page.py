@@ -1,0 +1,108 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from pathlib import Path
+
+from app.kit import pictures
+from app.kit.frame import Controls, Lesson, show
+from engine.samplers import gibbs
+from engine.targets import conjugate
+from engine.targets.gaussian import _autoregressive_conditional
+from lessons.gibbs import analysis
+from lessons.gibbs.panels import diagnostics, panels
+from lessons.gibbs.questions import QUESTIONS
+from lessons.gibbs.scenarios import SCENARIOS
+from lessons.gibbs.scenes import scene
+from lessons.gibbs.spec import PARAMETERS, GibbsLesson
+
+TARGETS = {
+    "gaussian": "bivariate Gaussian",
+    "normal_gamma": "mean and precision (Normal-Gamma)",
+    "hierarchical": "hierarchical normal (groups)",
+    "formula": "your own formula",
+}
+VIEWS = {"marginals": "marginals", "memory": "trace, autocorrelation"}
+UPDATES = {"conditional": "Gibbs", "metropolis": "Metropolis"}
+SCANS = {"systematic": "in order", "random": "at random"}
+LABELS = {
+    "correlation": "Correlation ρ",
+    "scale_ratio": "Scale ratio s₁/s₂",
+    "group": "Group on the map",
+    "kappa": "Prior: worth of the mean κ",
+    "shape": "Prior of the precision: shape a",
+    "rate": "Prior of the precision: rate b",
+    "prior_sd": "Prior sd of the common mean",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    names = {**VIEWS, "marginals": "groups"} if panel.spec.target == "hierarchical" else VIEWS
+    panel.segmented("view", "Beside the map", names)
+    panel.select("target", "Target", TARGETS)
+    for name in PARAMETERS[panel.spec.target]:
+        if name in ("shape", "rate", "kappa", "prior_sd"):
+            continue
+        if name == "formula":
+            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
+        elif name in ("measurements", "estimates", "errors"):
+            panel.text(name, {"measurements": "Measurements y", "estimates": "Estimates y", "errors": "Errors σ"}[name])
+        else:
+            panel.slider(name, LABELS.get(name))
+    panel.segmented("update", "Each coordinate by", UPDATES)
+    if panel.spec.can_block:
+        panel.toggle("block", "Draw correlated coordinates as a block")
+    if panel.spec.update == "metropolis" or panel.spec.variant == "window":
+        panel.slider("scale", "Step, in units of each sd")
+    panel.note(pictures.truth_note(panel.spec.build_target()))
+    with panel.more("Chains, draws and prior"):
+        panel.slider("draws", "Sweeps")
+        panel.slider("warmup")
+        panel.slider("chains")
+        panel.segmented("scan", "Coordinates", SCANS)
+        for name in ("kappa", "prior_sd", "shape", "rate"):
+            if name in PARAMETERS[panel.spec.target]:
+                panel.slider(name, LABELS[name])
+        if panel.spec.target not in ("normal_gamma", "hierarchical"):
+            panel.segmented("start")
+            if panel.spec.start == "at":
+                panel.number("start_x")
+                panel.number("start_y")
+    with panel.more("Break it"):
+        panel.toggle("variant", "A windowed “Gibbs”: grid around the present value, always accept")
+
+
+def kernel(spec: GibbsLesson) -> str:
+    """Which kernel runs."""
+    if spec.variant == "window":
+        return "Grid of 11 points around the present value, always accepted: wrong on purpose."
+    if spec.update == "metropolis":
+        return "Metropolis one variable at a time, normal proposals."
+    order = "in order" if spec.scan == "systematic" else "at random"
+    how = "as a block, each given those before it" if spec.blocked else f"from their full conditionals, {order}"
+    return f"Gibbs sampling: coordinates drawn {how}."
+
+
+LESSON = Lesson(
+    slug="gibbs",
+    title="Gibbs",
+    promise="One coordinate at a time, drawn exactly: every step runs along an axis and none is rejected. See when "
+    "that is wonderful, and when it hardly moves.",
+    spec=GibbsLesson,
+    scenarios=SCENARIOS,
+    story=Path("story.md"),
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
+    code=[
+        gibbs.gibbs_chunk,
+        _autoregressive_conditional,
+        conjugate._normal_gamma_conditional,
+        conjugate._hierarchical_conditional,
+    ],
+    kernel=kernel,
+)
+show(LESSON)

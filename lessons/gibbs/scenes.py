@@ -1,0 +1,527 @@
+"""A run as a scene, one coordinate update a step: the map with the slice being updated, and beside it the marginals,
+trace and memory, or the groups of the hierarchical model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import pictures, theme
+from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from lessons.gibbs import analysis
+from lessons.gibbs.analysis import CURVE, Plane, Walk
+from lessons.gibbs.spec import GibbsLesson
+
+Array = NDArray[np.float64]
+
+CONDITIONAL = (
+    Phase("fix", "hold the others fixed"),
+    Phase("curve", "conditional density"),
+    Phase("move", "draw, move"),
+)
+METROPOLIS = (
+    Phase("fix", "hold the others fixed"),
+    Phase("propose", "propose"),
+    Phase("ratio", "ratio r"),
+    Phase("move", "draw u, decide"),
+)
+WINDOW = (Phase("fix", "hold the others fixed"), Phase("curve", "weigh 11 points"), Phase("move", "pick one, move"))
+
+BUDGET = 200 * CURVE  # points of curves that travel at once
+MAP = (0, 0, 9, 2)
+BESIDE = ((9, 0, 6, 1), (9, 1, 6, 1))
+TALL = (9, 0, 6, 2)
+HEIGHT = 420
+TRAIL = 40  # newest updates whose path stays visible
+LAGS = 20
+LIFT = 0.16  # of the map: the height of a conditional's curve above its slice
+GRID = 121
+
+
+def scene(spec: GibbsLesson, window: int | None = None) -> bytes:
+    """The scene of a run, with the curves of the updates around `window`."""
+    walk, plane = analysis.simulate(spec), analysis.plane(spec)
+    detail = _Detail.around(spec, walk, plane, window)
+    picture = Scene(
+        run=repr(spec.simulation()),
+        steps=walk.steps,
+        rate=5.0,
+        phases=phases(spec),
+        theme=theme.palette(),
+        label=f"{_name(spec)} on the {spec.target.replace('_', '-')} target: one coordinate is updated at a time, so "
+        "each move is parallel to an axis.",
+    )
+    picture.window(detail.first, detail.offsets)
+    _map(picture, spec, walk, plane, detail)
+    if spec.view == "memory":
+        _trace(picture, walk, plane)
+        _memory(picture, spec, walk)
+    elif spec.target == "hierarchical":
+        _groups(picture, spec, walk, detail)
+    else:
+        for axis in (0, 1):
+            _marginal(picture, walk, plane, detail, axis)
+    _arithmetic(picture, spec, walk)
+    _words(picture, spec, walk)
+    return picture.encode()
+
+
+def phases(spec: GibbsLesson) -> tuple[Phase, ...]:
+    """The parts of one update."""
+    if spec.variant == "window":
+        return WINDOW
+    return CONDITIONAL if spec.by_conditional else METROPOLIS
+
+
+def _name(spec: GibbsLesson) -> str:
+    if spec.variant == "window":
+        return "Windowed “Gibbs”, wrong on purpose,"
+    return "Gibbs sampling" if spec.by_conditional else "Metropolis, one variable at a time,"
+
+
+# The curve of each update ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Detail:
+    """The conditional of each update first..first+count-1 along its slice: (count * CURVE,).
+
+    coordinate : of each point, which coordinate was updated
+    place, height : on the scale of the target, and relative to the curve's top
+    shown : place on the scale of its axis
+    at : (count * CURVE, 2) the state on the map before the update
+    """
+
+    first: int
+    count: int
+    coordinate: NDArray[np.int64]
+    shown: Array
+    height: Array
+    at: Array
+
+    @property
+    def offsets(self) -> NDArray[np.int32]:
+        return np.arange(self.count + 1, dtype=np.int32) * CURVE
+
+    def on_map(self, plane: Plane) -> Array:
+        """The curves above their slices; NaN for coordinates that are not on the map."""
+        points = np.full((len(self.shown), 2), np.nan)
+        for axis, j in enumerate(plane.coordinates):
+            mine, (low, high) = self.coordinate == j, plane.view[1 - axis]
+            points[mine, axis] = self.shown[mine]
+            points[mine, 1 - axis] = self.at[mine, 1 - axis] + LIFT * (high - low) * self.height[mine]
+        return points
+
+    def above(self, bases: dict[int, float], top: float) -> Array:
+        """The curves of some coordinates over a horizontal axis, `top` high above the base of each; NaN for others."""
+        base = np.full(int(self.coordinate.max()) + 1, np.nan)
+        for j, value in bases.items():
+            if j < len(base):
+                base[j] = value
+        height = base[self.coordinate] + top * self.height
+        return np.column_stack([np.where(np.isnan(height), np.nan, self.shown), height])
+
+    def of_window(self, walk: Walk, plane: Plane) -> Array:
+        """The points that each windowed update looks at, on the map; NaN for the rest."""
+        part = slice(self.first, self.first + self.count)
+        ends = analysis.window_ends(walk)[part]
+        points = np.full((self.count, CURVE, 2), np.nan)
+        for k in range(ends.shape[1]):
+            states = walk.before[part].copy()
+            states[np.arange(self.count), walk.coordinate[part]] = ends[:, k]
+            points[:, k] = plane.points(states)
+        return points.reshape(-1, 2)
+
+    @classmethod
+    def around(cls, spec: GibbsLesson, walk: Walk, plane: Plane, wanted: int | None) -> _Detail:
+        first, count = pictures.window_around(wanted, walk.steps, CURVE, budget=BUDGET)
+        shown, height = np.empty((2, count, CURVE))
+        for row, t in enumerate(range(first, first + count)):
+            j = int(walk.coordinate[t])
+            axis = plane.axis_of(j)
+            log_spread = plane.log_spread and axis == 1
+            if spec.by_conditional:
+                shown[row], height[row] = analysis.conditional_curve(
+                    int(walk.kind[t]), walk.parameters[t], log_spread=log_spread
+                )
+            elif log_spread:  # along log s, and as a density of it: times |dw / d log s| = 2w
+                log_s = np.linspace(*plane.view[1], CURVE)
+                w = np.exp(-2.0 * log_s)
+                points = np.tile(walk.before[t], (CURVE, 1))
+                points[:, j] = w
+                log_p = walk.target.log_density_many(points) + np.log(w)
+                shown[row], height[row] = log_s, np.exp(log_p - log_p.max())
+            else:
+                low, high = plane.view[axis] if axis is not None else _range(walk, j)
+                shown[row], height[row] = analysis.slice_curve(walk.target, walk.before[t], j, low, high)
+        part = slice(first, first + count)
+        return cls(
+            first,
+            count,
+            np.repeat(walk.coordinate[part], CURVE),
+            shown.ravel(),
+            height.ravel(),
+            np.repeat(plane.points(walk.before[part]), CURVE, axis=0),
+        )
+
+
+def _range(walk: Walk, coordinate: int) -> tuple[float, float]:
+    """Where to look at a coordinate that is not on the map."""
+    truth = walk.target.truth
+    mean, sd = float(truth.mean[coordinate]), float(np.sqrt(truth.covariance[coordinate, coordinate]))
+    return mean - 4.0 * sd, mean + 4.0 * sd
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _Detail) -> Panel:
+    panel = _density(picture, spec, plane)
+    places, before = plane.points(walk.after), plane.points(walk.before)
+    start, newest = Show("at", phase=(None, None)), Show("upto", last=TRAIL, fade=True)
+    undecided = Show("at", phase=(None, phases(spec)[-2].id))
+    panel.points(
+        places, show="upto", mask=walk.sweep_ends, role="posterior", size=2.4, alpha=0.6, label="draws: ends of sweeps"
+    )
+    for axis, j in enumerate(plane.coordinates):
+        along = np.where(walk.coordinate == j, before[:, 1 - axis], np.nan)
+        panel.rule(
+            **{"y" if axis == 0 else "x": along},
+            show=start,
+            role="muted",
+            dash=True,
+            label="slice: the others held fixed" if axis == 0 else None,
+        )
+    panel.path(places, show=newest, role="ink", width=1.4, alpha=0.75, label=f"path of the newest {TRAIL} updates")
+    curve = "propose" if phases(spec) == METROPOLIS else "curve"
+    panel.path(
+        detail.on_map(plane),
+        show=Show("inner_all", phase=(curve, None)),
+        role="highlight",
+        width=2.2,
+        label=_curve_label(spec),
+    )
+    panel.points(before, show=undecided, role="ink", shape="circle", size=6)
+    if phases(spec) == METROPOLIS:
+        proposal = _proposals(walk, plane)
+        panel.arrows(before, proposal, show=Show("at", phase=("propose", "ratio")), role="proposal", width=2.2)
+        panel.points(
+            proposal,
+            show=Show("at", phase=("propose", "ratio")),
+            role="proposal",
+            shape="diamond",
+            size=6,
+            label="proposal",
+        )
+        panel.points(
+            np.where(walk.accepted[:, None], np.nan, proposal),
+            show=Show("upto", last=TRAIL, fade=True),
+            role="reject",
+            shape="cross",
+            size=4,
+            label="rejected: stay, and count again",
+        )
+    if phases(spec) == WINDOW:
+        panel.points(
+            detail.of_window(walk, plane),
+            show=Show("inner_all", phase=("curve", None)),
+            role="divergent",
+            shape="square",
+            size=2.6,
+            label="the window: the only points it can reach",
+        )
+    panel.points(
+        places, show=Show("at", phase=("move", None)), role="accept", shape="ring", size=7, label="present state"
+    )
+    return panel
+
+
+def _curve_label(spec: GibbsLesson) -> str:
+    if spec.by_conditional and spec.blocked:
+        return "density it is drawn from (height scaled)"
+    return "conditional along the slice (height scaled)"
+
+
+def _proposals(walk: Walk, plane: Plane) -> Array:
+    """(N, 2) proposals on the map; where the coordinate is not on the map, the state."""
+    states = walk.before.copy()
+    states[np.arange(walk.steps), walk.coordinate] = walk.proposal
+    return plane.points(states)
+
+
+def _density(picture: Scene, spec: GibbsLesson, plane: Plane) -> Panel:
+    title = "Position" if spec.target != "hierarchical" else "An effect and the spread between groups"
+    if spec.target != "hierarchical":
+        return pictures.density_panel(picture, spec.build_target(), title=title, place=MAP, height=HEIGHT)
+    values, levels = _hierarchical_map(spec.replace(view="marginals", seed=1))
+    (x_low, x_high), (y_low, y_high) = plane.view
+    panel = picture.panel(
+        "plane",
+        title=title,
+        x=Axis(f"{plane.names[0]}: effect of group {spec.group}", x_low, x_high),
+        y=Axis(plane.names[1], y_low, y_high),
+        place=MAP,
+        height=HEIGHT,
+    )
+    return panel.contour(values, levels=levels, x=plane.view[0], y=plane.view[1], role="truth", label=pictures.REGIONS)
+
+
+@lru_cache(maxsize=16)
+def _hierarchical_map(spec: GibbsLesson) -> tuple[Array, Array]:
+    """Exact log density (GRID, GRID) of the two axes, and the levels whose regions hold `pictures.SHARES`."""
+    plane = analysis.plane(spec)
+    values = analysis.log_density(spec, *(np.linspace(*side, GRID) for side in plane.view))
+    descending = np.sort(values.ravel())[::-1]
+    held = np.cumsum(np.exp(descending - descending[0]))
+    levels = np.unique(descending[np.searchsorted(held, np.array(pictures.SHARES) * held[-1])])
+    return np.maximum(values, levels[0] - 40.0), levels
+
+
+def _marginal(picture: Scene, walk: Walk, plane: Plane, detail: _Detail, axis: int) -> None:
+    (low, high), name = plane.view[axis], plane.names[axis]
+    at_ends = np.where(walk.sweep_ends, plane.points(walk.after)[:, axis], np.nan)
+    xs = np.linspace(low, high, 161)
+    exact = None if plane.marginals is None else plane.marginals[axis](xs)
+    counts, _ = np.histogram(at_ends[np.isfinite(at_ends)], 40, (low, high), density=True)
+    top = 1.25 * float(np.max(counts if exact is None else exact, initial=1e-9))
+    panel = picture.panel(
+        f"marginal-{axis}",
+        title=f"Marginal of {name}",
+        x=Axis(name, low, high),
+        y=Axis("density", 0.0, top),
+        place=BESIDE[axis],
+        height=HEIGHT // 2,
+    )
+    panel.histogram(at_ends, bins=(low, high, 40), role="posterior", label="draws so far")
+    if exact is not None:
+        panel.line(xs, exact, role="truth", dash=True, width=2.5, label=f"truth ({pictures.source_of(walk.target)})")
+    panel.path(
+        detail.above({plane.coordinates[axis]: 0.0}, 0.92 * top), show="inner_all", role="highlight", width=2.0,
+        label="conditional, where this one is updated (height scaled)" if axis == 0 else None,
+    )  # fmt: skip
+
+
+def _trace(picture: Scene, walk: Walk, plane: Plane) -> None:
+    values, (low, high) = plane.points(walk.after), plane.view[0]
+    sweep = np.arange(1, walk.steps + 1) / walk.target.dim
+    panel = picture.panel(
+        "trace",
+        title=f"Trace of {plane.names[0]}",
+        x=Axis("sweep", 0, sweep[-1]),
+        y=Axis(plane.names[0], low, high),
+        place=BESIDE[0],
+        height=HEIGHT // 2,
+    )
+    panel.line(sweep, values[:, 0], show="upto", role="posterior", width=1.2)
+    truth = walk.target.truth
+    if truth is not None and np.isfinite(truth.mean[plane.coordinates[0]]):
+        panel.rule(y=float(truth.mean[plane.coordinates[0]]), role="truth", dash=True, label="exact mean")
+
+
+def _memory(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
+    j = analysis.plane(spec).coordinates[0]
+    found = analysis.autocorrelation(walk.recording.draws[:, :, j], LAGS)[1:]
+    exact = analysis.exact_autocorrelation(spec, LAGS)
+    panel = picture.panel(
+        "memory",
+        title=f"Autocorrelation of {walk.target.labels[j]}",
+        x=Axis("lag (sweeps)", 0, LAGS),
+        y=Axis("correlation", min(-0.2, float(np.nanmin(found, initial=0.0))), 1.0),
+        place=BESIDE[1],
+        height=HEIGHT // 2,
+    )
+    names = [str(lag) if lag % 5 == 0 else "" for lag in range(1, LAGS + 1)]
+    panel.bars(
+        np.nan_to_num(found), labels=names, truth=None if exact is None else exact[1:], label="all draws of this run"
+    )
+
+
+def _groups(picture: Scene, spec: GibbsLesson, walk: Walk, detail: _Detail) -> None:
+    """Partial pooling: each group's estimate, its exact posterior, and where its effect is now."""
+    y, sigma = (np.array(values) for values in spec.groups())
+    n, truth = len(y), walk.target.truth
+    sd = np.sqrt(np.diag(truth.covariance))
+    low = float(min((y - 1.2 * sigma).min(), truth.mean[1] - 3 * sd[1]))
+    high = float(max((y + 1.2 * sigma).max(), truth.mean[1] + 3 * sd[1]))
+    rows = {1: 0.0, **{j + 2: float(j + 1) for j in range(n)}}  # coordinate → its row; the common mean at the bottom
+    names = {j: walk.target.labels[j] for j in rows}
+    panel = picture.panel(
+        "groups",
+        title="Groups pull each other",
+        x=Axis("effect (unit of the estimates)", low, high),
+        y=Axis("group effect θ, common mean μ", -0.5, n + 0.9, ticks=[(row, names[j]) for j, row in rows.items()]),
+        place=TALL,
+        height=HEIGHT,
+    )
+    bars = [((y[k] - sigma[k], k + 0.82), (y[k] + sigma[k], k + 0.82), (np.nan, np.nan)) for k in range(n)]
+    panel.path(np.array(bars).reshape(-1, 2), role="muted", width=3, alpha=0.6)
+    panel.points(
+        np.column_stack([y, np.arange(n) + 0.82]),
+        role="muted",
+        shape="square",
+        size=3.5,
+        label="estimate y ± standard error σ",
+    )
+    at = np.array(list(rows.values()))
+    mean, spread = truth.mean[1:], sd[1:]
+    exact = [
+        ((m - s, row - 0.3), (m + s, row - 0.3), (np.nan, np.nan)) for m, s, row in zip(mean, spread, at, strict=True)
+    ]
+    panel.path(np.array(exact).reshape(-1, 2), role="truth", width=3, alpha=0.8)
+    panel.points(
+        np.column_stack([mean, at - 0.3]),
+        role="truth",
+        shape="diamond",
+        size=4,
+        label="exact posterior mean ± sd",
+    )
+    panel.rule(x=walk.after[:, 1], show="at", role="accept", dash=True, label="μ now")
+    for j, row in rows.items():
+        panel.points(
+            np.column_stack([walk.after[:, j], np.full(walk.steps, row)]),
+            show="at",
+            role="posterior",
+            size=4,
+            label="state now" if j == 1 else None,
+        )
+    panel.path(
+        detail.above(rows, 0.75),
+        show="inner_all",
+        role="highlight",
+        width=2.0,
+        label="conditional, where this one is updated (height scaled)",
+    )
+
+
+# Numbers and words ----------------------------------------------------------------------------------------------------
+
+
+def formulas(spec: GibbsLesson) -> list[str]:
+    """The full conditional of each coordinate in symbols."""
+    labels = spec.build_target().labels
+    if spec.target == "normal_gamma":
+        return ["μ given τ ~ N(m, 1/(κτ))", "τ given μ ~ Gamma(a + ½, b + ½κ(μ − m)²)"]
+    if spec.target == "hierarchical":
+        common = "μ given w and y, all θ integrated out," if spec.blocked else "μ given w, θ ~ N(Σwθ / P, 1/P)"
+        effects = [f"{name} given w, μ ~ N((y/σ² + wμ) / (1/σ² + w), …)" for name in labels[2:]]
+        return ["w given μ, θ ~ Gamma(a + n/2, b + ½Σ(θ − μ)²)", common, *effects]
+    x, y = labels[:2]
+    alone = f"{x}, {y} integrated out, ~ N(0, s₁²)"
+    return [alone if spec.blocked else f"{x} given {y} ~ N(ρ·(s₁/s₂)·{y}, s₁²(1 − ρ²))",
+            f"{y} given {x} ~ N(ρ·(s₂/s₁)·{x}, s₂²(1 − ρ²))"]  # fmt: skip
+
+
+def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
+    """The card of the present update."""
+    dim = walk.target.dim
+    names = "|".join(walk.target.labels)
+    sweep = np.arange(walk.steps) // dim + 1
+    common = {"j": walk.coordinate, "old": walk.old_value, "new": walk.value}
+    picture.readout(
+        "fix",
+        f"sweep {{s}}, update {{k}} of {dim}: {{j|{names}}} is {{old:.3f}}, all others stay",
+        s=sweep,
+        k=np.arange(walk.steps) % dim + 1,
+        j=walk.coordinate,
+        old=walk.old_value,
+        show=Show("at"),
+    )
+    last = Show("at", phase=("move", None))
+    if spec.by_conditional:
+        normal = walk.kind == 0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            z = np.where(normal, (walk.value - walk.parameters[:, 0]) / walk.parameters[:, 1], np.nan)
+            g = np.where(normal, np.nan, walk.value * walk.parameters[:, 1])
+        values = {"j": walk.coordinate, "n": normal, "a": walk.parameters[:, 0], "b": walk.parameters[:, 1]}
+        picture.readout(
+            "law",
+            f"{{j|{'|'.join(formulas(spec))}}} = {{n?N:Gamma}}({{a:.3f}}, {{b:.4g}}{{n?²:}})",
+            show=Show("at", phase=("curve", None)),
+            **values,
+        )
+        drawn = np.where(normal, z, g)
+        picture.readout(
+            "draw",
+            f"{{n?draw z ~ N(0, 1):draw g ~ Gamma(shape, 1)}} = {{z:.3f}}:  {{j|{names}}} ← "
+            "{n?mean + sd·z:g / rate} = {new:.3f}",
+            show=last,
+            z=drawn,
+            n=normal,
+            j=walk.coordinate,
+            new=walk.value,
+        )
+        picture.readout(
+            "accept", "a draw from the conditional is always accepted: the ratio of this move is 1", show=last
+        )
+    elif spec.variant == "window":
+        picture.readout(
+            "window",
+            "11 points from {lo:.3f} to {hi:.3f}, weights ∝ π: what lies outside has no chance",
+            show=Show("at", phase=("curve", None)),
+            lo=walk.parameters[:, 0],
+            hi=walk.parameters[:, 1],
+        )
+        picture.readout(
+            "pick",
+            f"u = {{u:.3f}} picks {{j|{names}}} ← {{new:.3f}}; accepted without looking at the window of the way back",
+            show=last,
+            u=walk.uniform,
+            j=walk.coordinate,
+            new=walk.value,
+        )
+    else:
+        scales = spec.scales()[walk.coordinate]
+        with np.errstate(invalid="ignore"):
+            z = (walk.proposal - walk.old_value) / scales
+            ratio = np.minimum(np.exp(np.minimum(walk.log_ratio, 14.0)), 1e6)
+        picture.readout(
+            "propose",
+            f"propose {{j|{names}}}′ = {{old:.3f}} + {{c:.3g}}·({{z:.3f}}) = {{p:.3f}}",
+            show=Show("at", phase=("propose", None)),
+            j=walk.coordinate,
+            old=walk.old_value,
+            c=scales,
+            z=z,
+            p=walk.proposal,
+        )
+        picture.readout(
+            "ratio",
+            "log r = log π(x′) − log π(x) = {l:.3f}, r = {r:.4g}",
+            show=Show("at", phase=("ratio", None)),
+            l=walk.log_ratio,
+            r=ratio,
+        )
+        picture.readout(
+            "decide",
+            "u = {u:.3f} {ok?<:≥} r = {r:.4g}: {ok?accepted:rejected, the old value counts again}",
+            show=last,
+            u=walk.uniform,
+            r=ratio,
+            ok=walk.accepted,
+        )
+        rate = np.cumsum(walk.accepted) / np.arange(1, walk.steps + 1)
+        picture.readout("rate", "accepted so far: {rate:.1%} of all updates", show=last, rate=rate)
+    picture.say(
+        f"Update {{t}} of {{steps}}, {{phase}}: {{j|{names}}} from {{old:.2f}} to {{new:.2f}}.",
+        **common,
+    )
+
+
+def _words(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
+    columns = {
+        "coordinate (number)": (walk.coordinate + 1).astype(np.int32),
+        "before": walk.old_value,
+        "after": walk.value,
+    }
+    if spec.update == "metropolis" and spec.variant == "exact":
+        columns |= {"proposal": walk.proposal, "log r": walk.log_ratio, "u": walk.uniform, "accepted": walk.accepted}
+    elif spec.by_conditional:
+        columns |= {
+            "conditional mean or shape": walk.parameters[:, 0],
+            "conditional sd or rate": walk.parameters[:, 1],
+        }
+    picture.table(columns)
