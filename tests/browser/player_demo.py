@@ -1,4 +1,4 @@
-"""Scenes for the browser test of the player: `?scene=plain|inside|deaf|gallery|edit|grow|hostile`.
+"""Scenes for the browser test of the player: `?scene=plain|inside|deaf|gallery|edit|grow|hostile|linked`.
 
 Run by hand: link app/static beside a copy of this file as `static`, put the repository on PYTHONPATH, and
 `streamlit run player_demo.py --server.enableStaticServing true`.
@@ -209,6 +209,33 @@ def edit():
     return scene
 
 
+def linked():
+    """One orbit and the tree on it: pointing at a node lights up its span in both panels."""
+    number, leaves = 20, 4
+    scene = Scene(run="linked", steps=number, label="An orbit and its tree", phases=[
+        Phase("grow", "double", "inner"), Phase("draw", "take the draw"),
+    ])  # fmt: skip
+    scene.window(0, np.arange(number + 1) * 3)
+    low, high = np.tile([0, 1, 0, 2, 3, 2, 0], number), np.tile([0, 1, 1, 2, 3, 3, 3], number)
+    scene.parts("tree", np.arange(number + 1) * 7, np.tile([0, 1, 1, 2, 2, 2, 2], number), low=low, high=high,
+                hint="Point at a node.")  # fmt: skip
+    scene.part_line("tree", "span {a:d} to {b:d}", a=low, b=high)
+    scene.part_line("tree", "{n:d} states", when=high > low, n=high - low + 1)
+    middle, level = 0.5 * (low + high), np.log2(high - low + 1)
+    base = 7 * np.repeat(np.arange(number), 7)
+    show = Show("inner", parts="tree")
+    orbit = scene.panel("orbit", x=Axis("x", -2, 2), y=Axis("y", -2, 2), place=(0, 0, 1, 1), height=300)
+    state = np.where(high > low, np.nan, low * 2 * np.pi / leaves)
+    before = np.tile([-1, 0, -1, 1, 3, -1, -1], number)
+    orbit.tree(np.column_stack([np.cos(state), np.sin(state)]), np.where(before < 0, -1, before + base), show=show)
+    tree = scene.panel("tree", x=Axis("time", -0.5, 3.5), y=Axis("level", -0.3, 2.3), place=(1, 0, 1, 1), height=300)
+    parent = np.tile([2, 2, 6, 5, 5, 6, -1], number)
+    tree.tree(np.column_stack([middle, level]), np.where(parent < 0, -1, parent + base), show=show,
+              classes=(high > low).astype(int), role=["highlight", "reject"], shape=["circle", "triangle"],
+              label=["state", "subtree"])  # fmt: skip
+    return scene
+
+
 def hostile():
     attack = '<img src=x onerror="window.__attacked=1">'
     scene = Scene(run=attack, steps=3, label=attack, phases=[Phase("a", attack), Phase("b", attack)])
@@ -258,6 +285,7 @@ def main():
         "gallery": gallery,
         "edit": edit,
         "hostile": hostile,
+        "linked": linked,
     }
     show(scenes[name]())
 

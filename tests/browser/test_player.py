@@ -317,7 +317,43 @@ def test_tooltip_names_the_nearest_draw(visit, watched):
     assert any(re.match(r"draw \d+: \(−?[\d.]+, −?[\d.]+\)$", text) for text in found), found
 
 
-@pytest.mark.parametrize("scene", ["plain", "inside", "gallery", "edit"])
+def test_pointing_at_a_part_tells_of_it(visit, watched):
+    player = visit("linked")
+    card = player.get_by_role("list", name="What is pointed at")
+    expect(card).to_have_text("Point at a node.")
+    box = player.locator("canvas").first.bounding_box()
+    places = [(x, y) for x in np.linspace(0.55, 0.98, 30) for y in np.linspace(0.06, 0.5, 6)]
+    found = set()
+    for x, y in places:
+        watched.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        found.add(card.inner_text())
+        if "4 states" in card.inner_text():
+            break
+    assert "span 0 to 3\n4 states" in {text.replace("\n\n", "\n") for text in found}, found
+    # a click holds on to it, another place or Escape lets go
+    watched.mouse.down()
+    watched.mouse.up()
+    watched.mouse.move(box["x"] + 2, box["y"] + 2)
+    expect(card).to_contain_text("4 states")
+    player.press("Escape")
+    expect(card).to_have_text("Point at a node.")
+    # by keyboard, and forgotten with the transition
+    player.press("n")
+    expect(card).to_have_text("span 0 to 0")
+    player.press("p")
+    expect(card).to_contain_text("4 states")
+    player.press("ArrowRight")
+    expect(card).to_have_text("Point at a node.")
+    # inside a transition the card tells of what came last, and parts that have not appeared cannot be picked
+    player.press("Shift+ArrowRight")
+    expect(card).to_have_text("span 0 to 0")
+    player.press("Shift+ArrowRight")
+    expect(card).to_contain_text("span 0 to 1")
+    player.press("p")
+    expect(card).to_contain_text("2 states")
+
+
+@pytest.mark.parametrize("scene", ["plain", "inside", "gallery", "edit", "linked"])
 def test_narrow_screen(visit, watched, scene):
     watched.set_viewport_size({"width": 360, "height": 740})
     player = visit(scene)

@@ -313,6 +313,50 @@ def test_other_faulty_layers():
         (lambda p: p.histogram(np.zeros(N), bins=(1, 0, 5)), "low < high"),
         (lambda p: p.rule(), "x or y"),
         (lambda p: p.rule(x=1, y=1), "x or y"),
+def linked():
+    """Transitions 2 and 3 with 2 sub-steps each and 3 parts each: two leaves, which the third one joins."""
+    s = scene().window(2, [0, 2, 4])
+    return s.parts("tree", [0, 3, 6], [0, 1, 1] * 2, low=[0, 1, 0] * 2, high=[0, 1, 1] * 2, hint="Point at a node.")
+
+
+def test_parts_are_items_of_their_own():
+    s = linked()
+    show = Show("inner", parts="tree")
+    p = s.panel("p", **PLANE)
+    p.tree(np.zeros((6, 2)), [2, 2, -1, 5, 5, -1], show=show, classes=[0, 0, 1] * 2, shape=["circle", "ring"])
+    p.columns(np.arange(6), np.ones(6), widths=0.8, show=show)
+    p.arrows(np.zeros((6, 2)), np.ones((6, 2)), show=Show("picked", parts="tree"))
+    s.part_line("tree", "weight {w:.2f}", w=np.arange(6.0))
+    s.part_line("tree", "a subtree", when=[0, 0, 1] * 2)
+    header, arrays = decode(s.encode())
+    parts = header["parts"]["tree"]
+    assert arrays[parts["high"]].tolist() == [0, 1, 1] * 2 and parts["tallest"] == 2 and len(parts["lines"]) == 2
+    tree, columns, arrows = header["panels"][0]["layers"]
+    assert tree["show"]["parts"] == "tree" and arrays[tree["parents"]].tolist() == [2, 2, -1, 5, 5, -1]
+    assert arrays[columns["points"]].shape == (6, 2) and np.allclose(arrays[columns["widths"]], 0.8)
+    assert arrows["show"]["what"] == "picked"
+
+
+def test_faulty_parts():
+    inner = Show("inner", parts="tree")
+    for fault, message in (
+        (lambda: scene().parts("tree", [0, 1], [0], low=[0], high=[0]), "window"),
+        (lambda: linked().parts("tree", [0, 3, 6], [0] * 6, low=[0] * 6, high=[0] * 6), "two sets"),
+        (lambda: linked().parts("b", [0, 6], [0] * 6, low=[0] * 6, high=[0] * 6), "offsets must be 3"),
+        (lambda: linked().parts("b", [0, 3, 6], [0] * 5, low=[0] * 6, high=[0] * 6), "at needs 6"),
+        (lambda: linked().parts("b", [0, 3, 6], [0, 2, 1] * 2, low=[0] * 6, high=[0] * 6), "falls"),
+        (lambda: linked().part_line("b", "x"), "no such set"),
+        (lambda: linked().part_line("tree", "{w}", w=[1.0]), "w needs shape"),
+        (lambda: linked().panel("p", **PLANE).tree(np.zeros((4, 2)), [-1] * 4, show=inner), "4 items for 6 parts"),
+        (lambda: linked().panel("p", **PLANE).tree(np.zeros((6, 2)), [6] * 6, show=inner), "rows below 6"),
+        (lambda: linked().panel("p", **PLANE).columns([0.0], [1.0, 2.0], widths=1.0), "1 xs and 2 heights"),
+        (lambda: panel().points(np.zeros((2, 2)), show=Show("picked", parts="tree")), "needs scene.parts"),
+        (lambda: linked().panel("p", **PLANE).points(np.zeros((6, 2)), show=Show("at", parts="tree")), "needs scene"),
+    ):
+        with pytest.raises(SceneError, match=message):
+            fault()
+
+
         (lambda p: p.rule(x=np.nan), "finite"),
         (lambda p: p.text(np.inf, 0, "here"), "finite"),
     ):

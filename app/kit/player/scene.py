@@ -39,6 +39,7 @@ ROLES = (
 
 STEPWISE = ("upto", "at")  # one item a transition
 INNER = ("inner", "inner_at", "inner_all")  # one item a sub-step of the inner phase, inside the window
+PARTED = ("inner", "inner_all", "picked")  # of a set of parts
 
 
 class SceneError(ValueError):
@@ -71,13 +72,15 @@ class Show:
 
     all: always. upto: items 0..t once transition t is settled, else 0..t-1 (`last=k`: only the k newest, `fade`: the
     older the paler). at: item t. inner: items 0..i of the transition's inner phase (inner_at: item i, inner_all: all).
-    `phase=(first, last)` restricts any of them to those phases; None leaves an end open.
+    `phase=(first, last)` restricts any of them to those phases; None leaves an end open. With `parts` the items are
+    those of that set (`Scene.parts`) in place of the sub-steps; picked: the one that is pointed at.
     """
 
     what: str = "all"
     last: int | None = None
     fade: bool = False
     phase: tuple[str | None, str | None] | None = None
+    parts: str | None = None
 
 
 @dataclass(frozen=True)
@@ -344,7 +347,6 @@ class Panel:
             "dash": bool(dash),
             "alpha": float(alpha),
         }
-        allowed = ("all", "upto", *INNER)
         return self._layer("path", where, show, role, label, extra, allowed=allowed, count=len(plane), chain=chain)
 
     def points(
@@ -374,6 +376,62 @@ class Panel:
             number = max(len(roles), len(shapes), len(labels))
             classes = self._integers(classes, f"{where} classes", len(plane), number).astype(np.uint8)
         for name, entries in (("role", roles), ("shape", shapes), ("label", labels)):
+        plane, extra = self._marked(where, points, classes, role, shape, label)
+        extra |= {
+            "size": float(size),
+            "alpha": None if alpha is None else float(alpha),
+            "mask": None if mask is None else self._add(self._mask(mask, len(plane), where), where),
+        }
+        allowed = ("all", *STEPWISE, *INNER, "picked")
+        roles = extra["roles"]
+        return self._layer("points", where, show, roles[0], None, extra, allowed, count=len(plane), chain=chain)
+
+    def tree(
+        self,
+        points,
+        parents,
+        *,
+        show="all",
+        role="highlight",
+        classes=None,
+        shape="circle",
+        size=3.5,
+        width=1.8,
+        dash=False,
+        label=None,
+    ) -> Panel:
+        """Points (N, 2), each joined by a line to its parent, the row `parents` (N,) of another point (−1: none), as
+        soon as both are visible. `classes` as in `points`; `dash` may be a list, too. NaN is not drawn."""
+        where = self._where("tree")
+        plane, extra = self._marked(where, points, classes, role, shape, label)
+        above = np.asarray(parents)
+        if above.dtype.kind not in "iu" or above.shape != (len(plane),) or (above >= len(plane)).any():
+            raise SceneError(f"{where}: parents needs {len(plane)} rows below {len(plane)}")
+        dashes = [bool(d) for d in (dash if isinstance(dash, Sequence) else [dash])]
+        extra |= {"size": float(size), "alpha": None, "mask": None, "width": float(width), "dashes": dashes}
+        extra["parents"] = self._add(above.astype(np.int32), where)
+        allowed = ("all", "inner", "inner_all")
+        return self._layer("tree", where, show, extra["roles"][0], None, extra, allowed, count=len(plane))
+
+    def columns(
+        self, xs, heights, *, widths, show="all", role="posterior", classes=None, hollow=False, label=None
+    ) -> Panel:
+        """Bars from 0 to heights (N,) at xs (N,), widths (N,) wide in units of x. With `classes` (N,), role, label and
+        hollow (an outline alone) may be lists, one entry a class. NaN is not drawn."""
+        where = self._where("columns")
+        xs, heights = _real(xs, where, ndim=1), _real(heights, where, ndim=1)
+        wide = np.broadcast_to(_real(widths, where, ndim=(0, 1)), xs.shape)
+        if len(xs) != len(heights):
+            raise SceneError(f"{where}: {len(xs)} xs and {len(heights)} heights")
+        plane, extra = self._marked(where, np.column_stack([xs, heights]), classes, role, "square", label)
+        self._grow((), [0.0])
+        extra["hollow"] = [bool(h) for h in (hollow if isinstance(hollow, Sequence) else [hollow])]
+        extra["widths"] = self._add(wide, where)
+        allowed = ("all", "inner", "inner_all")
+        return self._layer("columns", where, show, extra["roles"][0], None, extra, allowed, count=len(plane))
+
+    def _marked(self, where, points, classes, role, shape, label) -> tuple[np.ndarray, dict]:
+        """The points of a layer whose look may differ by class, and their header."""
             if len(entries) not in (1, number):
                 raise SceneError(f"{where}: {len(entries)} entries of {name} for {number} classes")
         for entry in shapes:
@@ -387,12 +445,8 @@ class Panel:
             "roles": [self._role(r, where) for r in roles],
             "shapes": shapes,
             "labels": labels,
-            "size": float(size),
-            "alpha": None if alpha is None else float(alpha),
-            "mask": None if mask is None else self._add(self._mask(mask, len(plane), where), where),
         }
-        allowed = ("all", *STEPWISE, *INNER)
-        return self._layer("points", where, show, roles[0], None, extra, allowed, count=len(plane), chain=chain)
+        return plane, extra
 
     def arrows(self, start, end, *, show="at", role="momentum", width=2.0, label=None, chain=None) -> Panel:
         """Arrows from start (N, 2) to end (N, 2), in data coordinates."""
@@ -401,7 +455,7 @@ class Panel:
         if len(tails) != len(tips):
             raise SceneError(f"{where}: {len(tails)} starts and {len(tips)} ends")
         extra = {"start": self._add(tails, where), "end": self._add(tips, where), "width": float(width)}
-        allowed = ("all", *STEPWISE, *INNER)
+        allowed = ("all", *STEPWISE, *INNER, "picked")
         return self._layer("arrows", where, show, role, label, extra, allowed, count=len(tails), chain=chain)
 
     def line(
@@ -710,6 +764,8 @@ class Scene:
         bounds = np.asarray(offsets)
         if bounds.ndim != 1 or len(bounds) < 2 or bounds.dtype.kind not in "iu":
             raise SceneError(f"window: offsets must be at least 2 integers, are {bounds.dtype} {bounds.shape}")
+        self._parts: dict[str, dict] = {}
+        self._part_counts: dict[str, int] = {}
         width = len(bounds) - 1
         if width > MAX_WINDOW:
             raise SceneError(f"window: {width} transitions, allowed are {MAX_WINDOW}")
@@ -731,6 +787,54 @@ class Scene:
         place: tuple[int, int, int, int] | None = None,
         equal: bool = False,
         height: int = 320,
+    def parts(self, name: str, offsets, at, *, low, high, hint: str = "") -> Scene:
+        """A set of items inside the window's transitions that are not its sub-steps: those of transition t are rows
+        offsets[t-first].. of the arrays of layers with `Show(..., parts=name)`. Item j appears at sub-step at[j] of
+        the inner phase (never falling within a transition) and spans the numbers low[j]..high[j]. Pointing at an item
+        in one panel picks it: in every panel whatever lies within its span stands out, and the card shows the lines
+        of `part_line`; until then it shows `hint`. Call it after `window` and before the layers."""
+        where = f"parts {name!r}"
+        if self._window is None:
+            raise SceneError(f"{where}: needs scene.window(first, offsets) first")
+        if name in self._parts:
+            raise SceneError(f"two sets of parts are called {name!r}")
+        bounds = np.asarray(offsets)
+        width = len(self._arrays.parts[self._window["offsets"]])
+        if bounds.dtype.kind not in "iu" or bounds.shape != (width,) or bounds[0] != 0 or (np.diff(bounds) < 0).any():
+            raise SceneError(f"{where}: offsets must be {width} integers that start at 0 and never fall")
+        count = int(bounds[-1])
+        arrays = {"offsets": bounds}
+        for key, values in (("at", at), ("low", low), ("high", high)):
+            arrays[key] = np.asarray(values)
+            if arrays[key].dtype.kind not in "iu" or arrays[key].shape != (count,):
+                raise SceneError(f"{where}: {key} needs {count} integers")
+        falls = np.flatnonzero(np.diff(arrays["at"]) < 0) + 1
+        if not np.isin(falls, bounds).all():
+            raise SceneError(f"{where}: at falls within a transition")
+        bound = {key: self._arrays.add(values, where) for key, values in arrays.items()}
+        self._parts[name] = {**bound, "hint": str(hint), "lines": []}
+        self._part_counts[name] = count
+        return self
+
+    def part_line(self, parts: str, template: str, *, when: Any = None, **values: Any) -> Scene:
+        """A line of the card that tells of the item pointed at. Values, and `when` (0: not for this item), have one
+        entry an item of the set."""
+        where = f"parts {parts!r}, line {template[:30]!r}"
+        if parts not in self._parts:
+            raise SceneError(f"{where}: no such set; known: {', '.join(self._parts) or 'none'}")
+        count = self._part_counts[parts]
+        for name, value in {**values, **({} if when is None else {"when": when})}.items():
+            if np.asarray(value).shape != (count,):
+                raise SceneError(f"{where}: {name} needs shape ({count},), has {np.asarray(value).shape}")
+        self._parts[parts]["lines"].append(
+            {
+                "tokens": compile_template(template, values, where),
+                "values": {name: {"array": self._arrays.add(value, where)} for name, value in values.items()},
+                "when": None if when is None else self._arrays.add((np.asarray(when) != 0).astype(np.uint8), where),
+            }
+        )
+        return self
+
         editable: Editable | None = None,
         clickable: bool = False,
     ) -> Panel:
@@ -797,6 +901,7 @@ class Scene:
             text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
         except ValueError as error:
             raise SceneError(f"the header holds a number that is not finite ({error})") from None
+            "parts": {name: {**parts, "tallest": self._tallest(parts)} for name, parts in self._parts.items()},
         text += b" " * (-(4 + len(text)) % ALIGNMENT)
         if 4 + len(text) + size > MAX_BYTES:
             raise SceneError(f"the scene has {(4 + len(text) + size) / 1e6:.1f} MB, allowed are {MAX_BYTES / 1e6:.0f}")
@@ -843,15 +948,20 @@ class Scene:
         if count is not None and show.what != "all":
             wanted = self._inner_count if show.what in INNER else self.steps
             if count != wanted:
-                unit = "inner items" if show.what in INNER else "steps"
                 raise SceneError(f"{where}: {count} items for {wanted} {unit}")
         if show.last is not None and (show.what != "upto" or show.last < 1):
             raise SceneError(f"{where}: last needs 'upto' and at least 1")
         ids = [phase.id for phase in self.phases]
+        parted = show.what == "picked" or show.parts is not None
+        if parted and (show.parts not in self._parts or show.what not in PARTED):
+            raise SceneError(f"{where}: {show.what!r} of parts {show.parts!r} needs scene.parts(name, …) first")
         between = [None, None]
         for end, phase in enumerate(show.phase or ()):
             if phase is not None:
                 if phase not in ids:
+            unit = "inner items" if show.what in INNER else "steps"
+            if show.parts is not None:
+                wanted, unit = self._part_counts[show.parts], f"parts {show.parts!r}"
                     raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
                 between[end] = ids.index(phase)
         phase = (
@@ -859,7 +969,13 @@ class Scene:
         )
         if phase and phase[0] > phase[1]:
             raise SceneError(f"{where}: phase {show.phase} runs backwards")
-        return {"what": show.what, "last": show.last, "fade": bool(show.fade), "phase": phase}
+        of = {} if show.parts is None else {"parts": show.parts}
+        return {"what": show.what, "last": show.last, "fade": bool(show.fade), "phase": phase, **of}
+
+    def _tallest(self, parts: dict) -> int:
+        """Most lines that the card needs for one item."""
+        shown = [1 if line["when"] is None else self._arrays.parts[line["when"]] for line in parts["lines"]]
+        return int(np.max(sum(shown), initial=0)) if shown else 0
 
     def _values(self, values: Mapping[str, Any], inner: bool, where: str) -> dict[str, dict]:
         bound = {}

@@ -4,6 +4,7 @@ const TYPES = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array };
 // The keys of a layer that hold the index of an array.
 const ARRAY_KEYS = [
   "values", "frames", "at", "points", "classes", "mask", "start", "end", "xs", "ys", "truth", "weights", "active",
+  "parents", "widths",
 ];
 
 export function readScene(bytes) {
@@ -23,7 +24,12 @@ export function readScene(bytes) {
       if (layer.band) layer.band = layer.band.map(bind);
     }
   }
-  for (const line of [...scene.readouts, ...scene.say]) {
+  const parts = Object.values(scene.parts);
+  for (const set of parts) {
+    for (const key of ["offsets", "at", "low", "high"]) set[key] = bind(set[key]).data;
+    for (const line of set.lines) line.when = line.when === null ? null : bind(line.when).data;
+  }
+  for (const line of [...scene.readouts, ...scene.say, ...parts.flatMap((set) => set.lines)]) {
     for (const value of Object.values(line.values)) value.data = bind(value.array).data;
   }
   for (const column of scene.table) column.data = bind(column.values).data;

@@ -67,7 +67,7 @@ export class Clock {
   }
 
   hasInside(t) {
-    return !this.hasInnerPhase || this.inWindow(t);
+    return !(this.hasInnerPhase || this.scene.window !== null) || this.inWindow(t); // a window may have no phase
   }
 
   innerRange(t) {
@@ -118,7 +118,21 @@ export class Clock {
       phaseLength: phase < 0 ? 0 : lengths[phase],
       upto: settled ? t : t - 1, // the newest draw that counts
       base, inner, innerLength: end - base,
+      parts: this.partsAt(t, inner),
     };
+  }
+
+  // For each set of parts its rows of transition t: the first one, how many, and the last one that has appeared.
+  partsAt(t, inner) {
+    const found = {};
+    for (const [name, { offsets, at }] of Object.entries(this.scene.parts)) {
+      const w = this.inWindow(t) ? t - this.scene.window.first : -1;
+      const [base, end] = w < 0 ? [0, 0] : [offsets[w], offsets[w + 1]];
+      let seen = 0;
+      while (base + seen < end && at[base + seen] <= inner) seen += 1;
+      found[name] = { base, inner: seen - 1, innerLength: end - base };
+    }
+    return found;
   }
 
   // -- moves ----------------------------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ const [
 const MANY = 200; // more points than this are drawn the more see-through the more there are
 
 // The items [from, to) a Show makes visible at a cursor, or null.
-export function visibleItems({ what, last, phase }, cursor, count) {
+export function visibleItems({ what, last, phase, parts }, cursor, count) {
   if (phase && cursor.phase >= 0 && (cursor.phase < phase[0] || cursor.phase > phase[1])) return null;
-  const { t, upto, base, inner, innerLength } = cursor;
+  const { t, upto, pick } = cursor;
+  const { base, inner, innerLength } = parts ? cursor.parts[parts] : cursor;
   let range;
   switch (what) {
     case "all": range = [0, count]; break;
@@ -23,6 +24,7 @@ export function visibleItems({ what, last, phase }, cursor, count) {
     case "at": range = [t, t + 1]; break;
     case "inner": range = [base, base + inner + 1]; break;
     case "inner_at": range = inner < 0 ? [0, 0] : [base + inner, base + inner + 1]; break;
+    case "picked": range = pick?.parts === parts ? [pick.item, pick.item + 1] : [0, 0]; break;
     default: range = [base, base + innerLength]; // inner_all
   }
   return range[1] > range[0] ? range : null;
@@ -77,7 +79,12 @@ export class View {
     }
   }
 
-  // {distance, text} of what lies under a pixel, or null.
+  // Opacity of the items of a set of parts while one of them is pointed at: what it does not span steps back.
+  lit({ pick }) {
+    return pick?.chosen && pick.parts === this.layer.show.parts ? (i) => (pick.spans(i) ? 1 : 0.18) : () => 1;
+  }
+
+  // {distance, text} of what lies under a pixel, or null. `part`, an item of a set of parts, speaks for itself.
   hover() {
     return null;
   }
@@ -328,7 +335,7 @@ class PointsView extends View {
     }
   }
 
-  paint(context, range) {
+  paint(context, range, cursor) {
     this.drawn = range[1] - range[0];
     if (this.trail) {
       const alpha = this.alpha(this.count());
@@ -337,7 +344,8 @@ class PointsView extends View {
       this.markItem(context, range[0]);
     } else {
       const alpha = this.alpha(range[1] - range[0]);
-      this.stampItems(context, ...range, this.layer.show.fade ? (i) => alpha * this.fading(i, range) : alpha);
+      const lit = this.lit(cursor);
+      this.stampItems(context, ...range, (i) => alpha * this.fading(i, range) * lit(i));
     }
   }
 
@@ -385,6 +393,7 @@ class PointsView extends View {
 class ArrowsView extends View {
   prepare() {
     if (this.trails) this.trail = new Trail(this.panel);
+    if (show.parts) return { distance: Math.sqrt(least), part: best, parts: show.parts, x: x.to(dataX), y: y.to(dataY) };
   }
 
   count() {
@@ -393,6 +402,97 @@ class ArrowsView extends View {
 
   paint(context, range) {
     if (this.trail) this.trail.draw(context, range[1], (sheet, from, to) => this.arrows(sheet, from, to, () => 1));
+// -- tree -------------------------------------------------------------------------------------------------------------
+
+// Points joined to their parents. A line is drawn once both its ends are there, in the look of the lower one.
+class TreeView extends PointsView {
+  paint(context, range, cursor) {
+    this.drawn = range[1] - range[0];
+    const lit = this.lit(cursor);
+    this.joints(context, range, lit);
+    this.stampItems(context, ...range, lit);
+    const { pick } = cursor;
+    if (pick && pick.parts === this.layer.show.parts) this.ring(context, pick.item);
+  }
+
+  joints(context, [from, to], lit) {
+    const { x, y } = this.panel;
+    const { points: { data }, parents, classes, dashes, width } = this.layer;
+    context.lineWidth = width;
+    context.lineCap = "round";
+    for (let i = from; i < to; i++) {
+      const parent = parents.data[i];
+      if (parent < from || parent >= to) continue;
+      const [px, py, qx, qy] = [data[2 * i], data[2 * i + 1], data[2 * parent], data[2 * parent + 1]];
+      if (!Number.isFinite(px + py + qx + qy)) continue;
+      const k = classes ? classes.data[i] : 0;
+      context.globalAlpha = Math.min(lit(i), lit(parent));
+      context.strokeStyle = this.colors[k];
+      context.setLineDash(dashes[k] ?? dashes[0] ? [4, 3] : []);
+      context.beginPath();
+      context.moveTo(x.to(px), y.to(py));
+      context.lineTo(x.to(qx), y.to(qy));
+      context.stroke();
+    }
+    context.setLineDash([]);
+  }
+
+  ring(context, i) {
+    const { x, y, palette } = this.panel;
+    const { points: { data }, size } = this.layer;
+    const [px, py] = [x.to(data[2 * i]), y.to(data[2 * i + 1])];
+    if (!Number.isFinite(px + py)) return;
+    context.globalAlpha = 1;
+    drawMarker(context, "ring", px, py, size + 4, palette.color("ink"), palette.color("surface"));
+  }
+}
+
+// -- columns ----------------------------------------------------------------------------------------------------------
+
+// Bars from 0 to y at any x. A hollow class is drawn as an outline.
+class ColumnsView extends View {
+  box(i) {
+    const { x, y, plot } = this.panel;
+    const { points: { data }, widths } = this.layer;
+    const half = 0.5 * widths.data[i];
+    const [left, right] = [x.to(data[2 * i] - half), x.to(data[2 * i] + half)];
+    const zero = Math.min(plot.height, Math.max(0, y.to(y.log ? y.low : 0)));
+    const top = y.to(data[2 * i + 1]);
+    return { left, width: Math.max(1, right - left), top: Math.min(top, zero), height: Math.abs(zero - top) };
+  }
+
+  paint(context, range, cursor) {
+    const { classes, roles, hollow } = this.layer;
+    const lit = this.lit(cursor);
+    context.lineWidth = 1.4;
+    for (let i = range[0]; i < range[1]; i++) {
+      const { left, width, top, height } = this.box(i);
+      if (!Number.isFinite(left + top)) continue;
+      const k = classes ? classes.data[i] : 0;
+      context.globalAlpha = lit(i);
+      context.strokeStyle = this.panel.palette.color(roles[k] ?? roles[0]);
+      context.fillStyle = this.panel.palette.color(roles[k] ?? roles[0], 0.5);
+      context.setLineDash(hollow[k] ?? hollow[0] ? [3, 2] : []);
+      if (!(hollow[k] ?? hollow[0])) context.fillRect(left, top, width, height);
+      context.strokeRect(left, top, width, height);
+    }
+  }
+
+  hover(px, py, cursor) {
+    const range = this.items(cursor);
+    for (let i = range?.[0]; i < range?.[1]; i++) {
+      const { left, width, top } = this.box(i);
+      if (px >= left && px <= left + width && py >= top - 6) {
+        const { show, points: { data } } = this.layer;
+        return show.parts
+          ? { distance: 0, part: i, parts: show.parts }
+          : { distance: 0, text: `${formatNumber(data[2 * i])}: ${formatNumber(data[2 * i + 1])}` };
+      }
+    }
+    return null;
+  }
+}
+
     else this.arrows(context, ...range, (i) => this.fading(i, range));
   }
 
@@ -599,6 +699,6 @@ class TextView extends View {
 }
 
 export const PLANE_VIEWS = {
-  contour: ContourView, heatmap: HeatmapView, path: PathView, points: PointsView,
+  contour: ContourView, heatmap: HeatmapView, path: PathView, points: PointsView, tree: TreeView, columns: ColumnsView,
   arrows: ArrowsView, line: LineView, rule: RuleView, text: TextView,
 };

@@ -11,11 +11,16 @@ export function legendEntries(scene) {
   const add = (entry) => entries.set(JSON.stringify(entry), entry);
   for (const layer of scene.panels.flatMap((panel) => panel.layers)) {
     const { kind, role, label } = layer;
-    if (kind === "points") {
+    if (kind === "points" || kind === "tree") {
       const shapes = layerShapes(layer);
       layer.labels.forEach((name, k) => {
         const [marked, shape] = [layer.roles[k] ?? layer.roles[0], shapes[k] ?? shapes[0]];
-        if (name) add({ label: name, kind, role: marked, shape, dash: [] });
+        if (name) add({ label: name, kind: "points", role: marked, shape, dash: [] });
+      });
+    } else if (kind === "columns") {
+      layer.labels.forEach((name, k) => {
+        const [marked, hollow] = [layer.roles[k] ?? layer.roles[0], layer.hollow[k] ?? layer.hollow[0]];
+        if (name) add({ label: name, kind: hollow ? "hollow" : "bars", role: marked, dash: [3, 2] });
       });
     } else if (kind === "network") {
       add({ label: "positive weight", kind: "line", role: "positive", dash: [] });
@@ -64,6 +69,11 @@ export function drawSwatch(context, entry, palette, x, y) {
         context.lineWidth = 1.3;
         context.stroke();
       }
+      break;
+    case "hollow":
+      context.setLineDash(entry.dash);
+      context.lineWidth = 1.5;
+      context.strokeRect(x + 5, y + 2, 16, 12);
       break;
     default: // bars, counts, histogram
       context.globalAlpha = 0.45;

@@ -5,9 +5,12 @@ const version = new URL(import.meta.url).search;
 const [
   { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
-  { download, element, picture }, { STYLE }, { TEXT, font },
+  { Links }, { download, element, picture }, { STYLE }, { TEXT, font },
 ] = await Promise.all(
-  ["blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "dom", "style", "axes"]
+  [
+    "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
+    "axes",
+  ]
     .map((name) => import(`./${name}.js${version}`)),
 );
 
@@ -40,6 +43,7 @@ class Player {
     this.phases = new Phases();
     this.voice = new Voice();
     this.legend = new Legend();
+    this.links = new Links();
     this.table = new DataTable(() => this.exportPicture());
     this.holder = element("div", { className: "stage", children: [this.canvas] });
     this.pointer = new Pointer(this, this.holder);
@@ -47,9 +51,9 @@ class Player {
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
       className: "player", role: "group", tabindex: 0, "data-testid": "player",
-      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Shift+ArrowLeft Shift+ArrowRight Home End + -",
+      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Shift+ArrowLeft Shift+ArrowRight Home End + - N P Escape",
       children: [
-        this.alert, this.holder, this.legend.node, this.classes, this.toolbar.node, this.phases.node,
+        this.alert, this.holder, this.links.node, this.legend.node, this.classes, this.toolbar.node, this.phases.node,
         this.readouts.node, this.voice.node, this.table.node,
       ],
       on: { keydown: (event) => this.key(event) },
@@ -119,6 +123,7 @@ class Player {
     this.waiting = false;
     this.clock.setScene(scene);
     this.pointer.setScene(scene);
+    this.links.setScene(scene);
     this.pointer.hide();
     this.root.setAttribute("aria-label", `Player: ${scene.label}`);
     this.canvas.setAttribute("aria-label", scene.label);
@@ -184,17 +189,28 @@ class Player {
     [...this.classes.children].forEach((button, i) => button.setAttribute("aria-checked", String(i === k)));
   }
 
+  // Where the clock stands, and what is pointed at there.
   cursor() {
-    return this.clock.cursor();
+    const cursor = this.clock.cursor();
+    return { ...cursor, pick: this.links.pick(cursor) };
+  }
+
+  point(found) {
+    if (this.scene && this.links.point(this.clock.cursor(), found)) this.repaint();
+  }
+
+  pin(found) {
+    if (this.links.pin(this.clock.cursor(), found)) this.repaint();
   }
 
   draw() {
     if (!this.palette || !this.stage.panels.length) return;
     const { clock } = this;
-    const cursor = clock.cursor();
+    const cursor = this.cursor();
     this.stage.draw(cursor);
     this.toolbar.show(clock, cursor);
     this.readouts.show(cursor);
+    this.links.show(cursor);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
@@ -295,6 +311,9 @@ class Player {
       },
       scrubEnd: () => this.draw(),
       remove: () => this.pointer.removeSelected(),
+      nextPart: () => this.movePick(1),
+      previousPart: () => this.movePick(-1),
+      unpick: () => this.pin(null),
     });
   }
 
@@ -317,11 +336,20 @@ class Player {
       "−": "slower",
       Delete: "remove",
       Backspace: "remove",
+      n: "nextPart",
+      p: "previousPart",
+      Escape: "unpick",
     }[event.key];
     if (!action) return;
     event.preventDefault();
     event.stopPropagation(); // Streamlit has shortcuts of its own
     this.controls[action]();
+  }
+
+  movePick(direction) {
+    this.clock.pause();
+    this.links.move(this.clock.cursor(), direction);
+    this.draw();
   }
 
   // -- export -------------------------------------------------------------------------------------------------------

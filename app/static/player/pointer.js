@@ -45,6 +45,7 @@ export class Pointer {
 
   hide() {
     this.tooltip.style.visibility = this.ring.style.visibility = "hidden";
+    this.player.point(null);
   }
 
   inspect(place, reach) {
@@ -55,9 +56,10 @@ export class Pointer {
     }
     if (!best) {
       this.hide();
-      return;
+      return null;
     }
-    this.tooltip.textContent = best.text;
+    this.player.point(best);
+    this.tooltip.textContent = best.text ?? this.player.links.title(best);
     const { plot } = place.panel;
     const x = best.x === undefined ? place.x : plot.x + best.x;
     const y = best.x === undefined ? place.y : plot.y + best.y;
@@ -69,6 +71,7 @@ export class Pointer {
     this.ring.style.left = `${x}px`;
     this.ring.style.top = `${y}px`;
     this.ring.style.visibility = best.x === undefined ? "hidden" : "visible";
+    return best;
   }
 
   // -- editing ------------------------------------------------------------------------------------------------------
@@ -145,7 +148,7 @@ export class Pointer {
       return;
     }
     if (moved) return;
-    if (event.pointerType !== "mouse") this.inspect(place, REACH[event.pointerType] ?? REACH.touch);
+    this.player.pin(this.inspect(place, REACH[event.pointerType] ?? REACH.touch));
     if (panel.spec.clickable && panel.x && panel.y) {
       this.player.emit({ kind: "click", panel: panel.spec.id, x: panel.x.from(place.px), y: panel.y.from(place.py) });
     }

@@ -101,6 +101,8 @@ export const STYLE = `
 .readouts li { margin: 0; padding: 1px 0; overflow-wrap: anywhere; }
 .readouts li.idle { color: var(--role-muted); }
 
+.readouts.card { margin-top: 6px; padding: 4px 14px; font-size: 15px; border-left-color: var(--role-highlight); }
+
 .data { margin-top: 12px; font-size: 14px; }
 .data summary {
   width: fit-content; padding: 4px 6px 4px 0; border-radius: 4px; color: var(--role-muted); cursor: pointer;
