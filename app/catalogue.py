@@ -45,6 +45,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("sizes", "three step sizes"), ("hastings", "lost Hastings ratio ⚠")),
     ),
     Entry(
+        slug="gibbs",
+        title="Gibbs",
+        track="Samplers",
+        file="lessons/gibbs/page.py",
+        promise="One coordinate at a time, drawn exactly: when that is wonderful, and when it hardly moves.",
+        icon="🪜",
+        scenarios=(("ridge", "correlation kills mixing ⚠"), ("groups", "eight schools")),
+    ),
+    Entry(
         slug="hmc",
         title="HMC trajectories",
         track="Samplers",

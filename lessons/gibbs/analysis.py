@@ -347,8 +347,8 @@ class Sweep:
 
 SAMPLERS: dict[str, dict[str, Any]] = {
     "Gibbs": {},
-    "both jointly (a block)": {"block": True},
-    "Metropolis, one at a time": {"update": "metropolis"},
+    "block": {"block": True},
+    "Metropolis": {"update": "metropolis"},
 }
 
 

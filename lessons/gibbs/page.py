@@ -48,7 +48,8 @@ def controls(panel: Controls) -> None:
             panel.text(name, {"measurements": "Measurements y", "estimates": "Estimates y", "errors": "Errors σ"}[name])
         else:
             panel.slider(name, LABELS.get(name))
-    panel.segmented("update", "Each coordinate by", UPDATES)
+    if panel.spec.variant == "exact":
+        panel.segmented("update", "Each coordinate by", UPDATES)
     if panel.spec.can_block:
         panel.toggle("block", "Draw correlated coordinates as a block")
     if panel.spec.update == "metropolis" or panel.spec.variant == "window":

@@ -16,8 +16,8 @@ from lessons.gibbs.spec import GibbsLesson
 LAGS = 40
 LOOKS = {
     "Gibbs": ("posterior", "solid", "circle"),
-    "both jointly (a block)": ("accept", "dot", "square"),
-    "Metropolis, one at a time": ("reject", "dash", "cross"),
+    "block": ("accept", "dot", "square"),
+    "Metropolis": ("reject", "dash", "cross"),
 }
 SHORT = {"Gibbs": {}, "blocked": {"block": "yes"}, "random order": {"scan": "random"}}
 
@@ -77,9 +77,10 @@ def _sweep_figure(spec: GibbsLesson, title: str, y: str, values: dict[str, np.nd
 
 def _made(spec: GibbsLesson) -> str:
     return (
-        f"Points: {LONG_CHAINS} chains of {number(SWEEP_DRAWS)} sweeps each, unit variances; Metropolis with proposal "
-        f"sd "
-        f"{number(spec.scale)}. Line: exact for Gibbs. Dotted: |ρ| on the stage."
+        "Block: both coordinates jointly. Metropolis: one coordinate at a time, proposal sd "
+        f"{number(spec.scale)}. Points: {LONG_CHAINS} chains of {number(SWEEP_DRAWS)} sweeps each, unit variances. "
+        "Line: "
+        "exact for Gibbs. Dotted: |ρ| on the stage."
     )
 
 
@@ -109,8 +110,11 @@ def _compared(spec: GibbsLesson, cancel: object) -> Figure:
     found: dict[str, float] = {}
     right = spec.replace(variant="exact", update="metropolis")
     known = right.build_target().conditionals
-    options = {} if known is None else {name: {**c, "update": "conditional"} for name, c in SHORT.items()}
-    options["Metropolis"] = {"update": "metropolis"}
+    if known is None:
+        options = {f"step {scale:g}": {"scale": scale} for scale in (0.1, 0.3, 1.0, 3.0, 10.0)}
+    else:
+        options = {name: {**c, "update": "conditional"} for name, c in SHORT.items()}
+        options["Metropolis"] = {}
     for name, changes in options.items():
         if name == "blocked" and not (known is not None and known.blocked):
             continue
@@ -120,12 +124,19 @@ def _compared(spec: GibbsLesson, cancel: object) -> Figure:
     caption = (
         f"For the mean of the worst of all {right.build_target().dim} coordinates, {LONG_CHAINS} chains of 5 000 "
         f"sweeps "
-        f"each. Metropolis: one coordinate at a time, proposal sd {number(spec.scale)} of each coordinate's sd."
+        f"each. Metropolis: one coordinate at a time, proposal sd "
+        + (f"{number(spec.scale)} of each coordinate's sd." if known else "as named, in units of each coordinate's sd.")
     )
     alt = "; ".join(f"{name}: {value:.3g}" for name, value in found.items())
     title = "Effective draws per 1 000 sweeps"
     return charts.bars(
-        title, list(found), list(found.values()), alt=f"{title}. {alt}.", x="update", y="ESS", caption=caption
+        title,
+        list(found),
+        list(found.values()),
+        alt=f"{title}. {alt}.",
+        x="update" if known else "Metropolis, one variable at a time",
+        y="ESS",
+        caption=caption,
     )
 
 

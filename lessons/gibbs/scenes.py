@@ -38,6 +38,7 @@ TALL = (9, 0, 6, 2)
 HEIGHT = 420
 TRAIL = 40  # newest updates whose path stays visible
 LAGS = 20
+BINS = 40
 LIFT = 0.16  # of the map: the height of a conditional's curve above its slice
 GRID = 121
 
@@ -64,7 +65,7 @@ def scene(spec: GibbsLesson, window: int | None = None) -> bytes:
         _groups(picture, spec, walk, detail)
     else:
         for axis in (0, 1):
-            _marginal(picture, walk, plane, detail, axis)
+            _marginal(picture, spec, walk, plane, detail, axis)
     _arithmetic(picture, spec, walk)
     _words(picture, spec, walk)
     return picture.encode()
@@ -281,13 +282,14 @@ def _hierarchical_map(spec: GibbsLesson) -> tuple[Array, Array]:
     return np.maximum(values, levels[0] - 40.0), levels
 
 
-def _marginal(picture: Scene, walk: Walk, plane: Plane, detail: _Detail, axis: int) -> None:
+def _marginal(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _Detail, axis: int) -> None:
     (low, high), name = plane.view[axis], plane.names[axis]
     at_ends = np.where(walk.sweep_ends, plane.points(walk.after)[:, axis], np.nan)
     xs = np.linspace(low, high, 161)
     exact = None if plane.marginals is None else plane.marginals[axis](xs)
-    counts, _ = np.histogram(at_ends[np.isfinite(at_ends)], 40, (low, high), density=True)
-    top = 1.25 * float(np.max(counts if exact is None else exact, initial=1e-9))
+    bins = _bins(spec, walk, plane, axis)
+    counts, _ = np.histogram(at_ends[np.isfinite(at_ends)], bins[2], bins[:2], density=True)
+    top = 1.12 * max(1e-9, float(counts.max()), 0.0 if exact is None else 1.1 * float(exact.max()))
     panel = picture.panel(
         f"marginal-{axis}",
         title=f"Marginal of {name}",
@@ -296,13 +298,25 @@ def _marginal(picture: Scene, walk: Walk, plane: Plane, detail: _Detail, axis: i
         place=BESIDE[axis],
         height=HEIGHT // 2,
     )
-    panel.histogram(at_ends, bins=(low, high, 40), role="posterior", label="draws so far")
+    panel.histogram(at_ends, bins=bins, role="posterior", label="draws so far")
     if exact is not None:
         panel.line(xs, exact, role="truth", dash=True, width=2.5, label=f"truth ({pictures.source_of(walk.target)})")
     panel.path(
         detail.above({plane.coordinates[axis]: 0.0}, 0.92 * top), show="inner_all", role="highlight", width=2.0,
         label="conditional, where this one is updated (height scaled)" if axis == 0 else None,
     )  # fmt: skip
+
+
+def _bins(spec: GibbsLesson, walk: Walk, plane: Plane, axis: int) -> tuple[float, float, int]:
+    """Bins of a marginal. The windowed walk lives on a lattice: then one bin a lattice point, or it looks like a "
+    "comb."""
+    low, high = plane.view[axis]
+    j = plane.coordinates[axis]
+    step = float(spec.scales()[j])
+    if spec.variant != "window" or not (high - low) / 80 < step < (high - low) / 6:
+        return low, high, BINS
+    first = float(walk.before[0, j]) - (np.floor((walk.before[0, j] - low) / step) + 0.5) * step
+    return float(first), float(first + np.ceil((high - first) / step) * step), int(np.ceil((high - first) / step))
 
 
 def _trace(picture: Scene, walk: Walk, plane: Plane) -> None:

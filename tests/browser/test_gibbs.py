@@ -1,0 +1,58 @@
+"""The Gibbs lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Lab
+
+PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
+
+
+def player(page: Page) -> Locator:
+    return page.get_by_test_id("player")
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/gibbs")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+    # sub-steps fill the arithmetic card: the slice, the conditional, the draw
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    stage.get_by_role("button", name="First step").click()
+    stage.press("Shift+ArrowRight")
+    stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^x₂ given x₁ ~ .* = N\(−?\d"))).to_be_visible()
+    stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^draw z ~ N\(0, 1\) = −?\d"))).to_be_visible()
+
+    # far away the curve of the update is asked for, though no phase waits for it
+    stage.press("End")
+    expect(stage).to_have_attribute("data-t", "599")
+    stage.press("Shift+ArrowLeft")
+    expect(card.get_by_text(re.compile(r"^x₂ given x₁ ~ .* = N\(−?\d"))).to_be_visible(timeout=PATIENT)
+
+
+def test_predict_lock_run_explain_and_the_windowed_one(lab: Lab):
+    page = lab.open("/gibbs?scenario=window")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    page.get_by_text("Too small", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
+
+
+def test_a_phone_sees_the_stage_without_scrolling_sideways(lab: Lab):
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    page = lab.open("/gibbs?scenario=groups")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
