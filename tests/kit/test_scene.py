@@ -298,21 +298,6 @@ def test_lines():
         panel().line([0, 1, 2], [0, 1, 0], band=([0, 0], [1, 1]))
 
 
-def test_other_faulty_layers():
-    for add, message in (
-        (lambda p: p.points(np.zeros((3, 3))), r"\(N, 2\)"),
-        (lambda p: p.points("abc"), "array of numbers"),
-        (lambda p: p.path(np.zeros((3, 2)), role="pink"), "unknown role"),
-        (lambda p: p.points(np.zeros((3, 2)), mask=[1, 0]), "mask"),
-        (lambda p: p.arrows(np.zeros((N, 2)), np.zeros((3, 2))), "10 starts and 3 ends"),
-        (lambda p: p.bars([1, 2], labels=["a"]), "1 labels for 2 bars"),
-        (lambda p: p.bars([1, 2], labels=["a", "b"], truth=[1]), "1 truths"),
-        (lambda p: p.counts(np.full(N, 3), 3), "0..2"),
-        (lambda p: p.counts(np.zeros(N), 3), "integers"),
-        (lambda p: p.histogram(np.zeros(N), bins=(0, 1, 0)), "bins"),
-        (lambda p: p.histogram(np.zeros(N), bins=(1, 0, 5)), "low < high"),
-        (lambda p: p.rule(), "x or y"),
-        (lambda p: p.rule(x=1, y=1), "x or y"),
 def linked():
     """Transitions 2 and 3 with 2 sub-steps each and 3 parts each: two leaves, which the third one joins."""
     s = scene().window(2, [0, 2, 4])
@@ -357,6 +342,21 @@ def test_faulty_parts():
             fault()
 
 
+def test_other_faulty_layers():
+    for add, message in (
+        (lambda p: p.points(np.zeros((3, 3))), r"\(N, 2\)"),
+        (lambda p: p.points("abc"), "array of numbers"),
+        (lambda p: p.path(np.zeros((3, 2)), role="pink"), "unknown role"),
+        (lambda p: p.points(np.zeros((3, 2)), mask=[1, 0]), "mask"),
+        (lambda p: p.arrows(np.zeros((N, 2)), np.zeros((3, 2))), "10 starts and 3 ends"),
+        (lambda p: p.bars([1, 2], labels=["a"]), "1 labels for 2 bars"),
+        (lambda p: p.bars([1, 2], labels=["a", "b"], truth=[1]), "1 truths"),
+        (lambda p: p.counts(np.full(N, 3), 3), "0..2"),
+        (lambda p: p.counts(np.zeros(N), 3), "integers"),
+        (lambda p: p.histogram(np.zeros(N), bins=(0, 1, 0)), "bins"),
+        (lambda p: p.histogram(np.zeros(N), bins=(1, 0, 5)), "low < high"),
+        (lambda p: p.rule(), "x or y"),
+        (lambda p: p.rule(x=1, y=1), "x or y"),
         (lambda p: p.rule(x=np.nan), "finite"),
         (lambda p: p.text(np.inf, 0, "here"), "finite"),
     ):

@@ -347,6 +347,7 @@ class Panel:
             "dash": bool(dash),
             "alpha": float(alpha),
         }
+        allowed = ("all", "upto", *INNER)
         return self._layer("path", where, show, role, label, extra, allowed=allowed, count=len(plane), chain=chain)
 
     def points(
@@ -366,16 +367,6 @@ class Panel:
         """Points (N, 2). With `classes` (N,), role, shape and label may be lists, one entry a class. `mask` (N,):
         0 hides a point. NaN is not drawn."""
         where = self._where("points")
-        plane = _plane(points, where)
-        self._grow(plane[:, 0], plane[:, 1])
-        roles = [role] if isinstance(role, str) else list(role)
-        shapes = [shape] if isinstance(shape, str) else list(shape)
-        labels = [label] if label is None or isinstance(label, str) else list(label)
-        number = 1
-        if classes is not None:
-            number = max(len(roles), len(shapes), len(labels))
-            classes = self._integers(classes, f"{where} classes", len(plane), number).astype(np.uint8)
-        for name, entries in (("role", roles), ("shape", shapes), ("label", labels)):
         plane, extra = self._marked(where, points, classes, role, shape, label)
         extra |= {
             "size": float(size),
@@ -432,6 +423,16 @@ class Panel:
 
     def _marked(self, where, points, classes, role, shape, label) -> tuple[np.ndarray, dict]:
         """The points of a layer whose look may differ by class, and their header."""
+        plane = _plane(points, where)
+        self._grow(plane[:, 0], plane[:, 1])
+        roles = [role] if isinstance(role, str) else list(role)
+        shapes = [shape] if isinstance(shape, str) else list(shape)
+        labels = [label] if label is None or isinstance(label, str) else list(label)
+        number = 1
+        if classes is not None:
+            number = max(len(roles), len(shapes), len(labels))
+            classes = self._integers(classes, f"{where} classes", len(plane), number).astype(np.uint8)
+        for name, entries in (("role", roles), ("shape", shapes), ("label", labels)):
             if len(entries) not in (1, number):
                 raise SceneError(f"{where}: {len(entries)} entries of {name} for {number} classes")
         for entry in shapes:
@@ -754,6 +755,8 @@ class Scene:
         self._arrays = _Arrays()
         self._window: dict | None = None
         self._inner_count: int | None = None
+        self._parts: dict[str, dict] = {}
+        self._part_counts: dict[str, int] = {}
         self._readouts: list[dict] = []
         self._say: list[dict] = []
         self._table: list[dict] = []
@@ -764,8 +767,6 @@ class Scene:
         bounds = np.asarray(offsets)
         if bounds.ndim != 1 or len(bounds) < 2 or bounds.dtype.kind not in "iu":
             raise SceneError(f"window: offsets must be at least 2 integers, are {bounds.dtype} {bounds.shape}")
-        self._parts: dict[str, dict] = {}
-        self._part_counts: dict[str, int] = {}
         width = len(bounds) - 1
         if width > MAX_WINDOW:
             raise SceneError(f"window: {width} transitions, allowed are {MAX_WINDOW}")
@@ -777,16 +778,6 @@ class Scene:
         self._window = {"first": int(first), "offsets": self._arrays.add(bounds, "window")}
         return self
 
-    def panel(
-        self,
-        id: str,
-        *,
-        title: str = "",
-        x: Axis | None = None,
-        y: Axis | None = None,
-        place: tuple[int, int, int, int] | None = None,
-        equal: bool = False,
-        height: int = 320,
     def parts(self, name: str, offsets, at, *, low, high, hint: str = "") -> Scene:
         """A set of items inside the window's transitions that are not its sub-steps: those of transition t are rows
         offsets[t-first].. of the arrays of layers with `Show(..., parts=name)`. Item j appears at sub-step at[j] of
@@ -835,6 +826,16 @@ class Scene:
         )
         return self
 
+    def panel(
+        self,
+        id: str,
+        *,
+        title: str = "",
+        x: Axis | None = None,
+        y: Axis | None = None,
+        place: tuple[int, int, int, int] | None = None,
+        equal: bool = False,
+        height: int = 320,
         editable: Editable | None = None,
         clickable: bool = False,
     ) -> Panel:
@@ -891,6 +892,7 @@ class Scene:
             "phases": [{"id": p.id, "label": p.label or p.id, "count": p.count} for p in self.phases],
             "theme": self.theme,
             "window": self._window,
+            "parts": {name: {**parts, "tallest": self._tallest(parts)} for name, parts in self._parts.items()},
             "panels": [panel.encode() for panel in self.panels],
             "readouts": self._readouts,
             "say": self._say,
@@ -901,7 +903,6 @@ class Scene:
             text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
         except ValueError as error:
             raise SceneError(f"the header holds a number that is not finite ({error})") from None
-            "parts": {name: {**parts, "tallest": self._tallest(parts)} for name, parts in self._parts.items()},
         text += b" " * (-(4 + len(text)) % ALIGNMENT)
         if 4 + len(text) + size > MAX_BYTES:
             raise SceneError(f"the scene has {(4 + len(text) + size) / 1e6:.1f} MB, allowed are {MAX_BYTES / 1e6:.0f}")
@@ -943,25 +944,25 @@ class Scene:
         show = Show(show) if isinstance(show, str) else show
         if show.what not in allowed:
             raise SceneError(f"{where}: cannot show {show.what!r}; possible: {', '.join(allowed)}")
+        parted = show.what == "picked" or show.parts is not None
+        if parted and (show.parts not in self._parts or show.what not in PARTED):
+            raise SceneError(f"{where}: {show.what!r} of parts {show.parts!r} needs scene.parts(name, …) first")
         if show.what in INNER and self._inner_count is None:
             raise SceneError(f"{where}: {show.what!r} needs scene.window(first, offsets) first")
         if count is not None and show.what != "all":
             wanted = self._inner_count if show.what in INNER else self.steps
+            unit = "inner items" if show.what in INNER else "steps"
+            if show.parts is not None:
+                wanted, unit = self._part_counts[show.parts], f"parts {show.parts!r}"
             if count != wanted:
                 raise SceneError(f"{where}: {count} items for {wanted} {unit}")
         if show.last is not None and (show.what != "upto" or show.last < 1):
             raise SceneError(f"{where}: last needs 'upto' and at least 1")
         ids = [phase.id for phase in self.phases]
-        parted = show.what == "picked" or show.parts is not None
-        if parted and (show.parts not in self._parts or show.what not in PARTED):
-            raise SceneError(f"{where}: {show.what!r} of parts {show.parts!r} needs scene.parts(name, …) first")
         between = [None, None]
         for end, phase in enumerate(show.phase or ()):
             if phase is not None:
                 if phase not in ids:
-            unit = "inner items" if show.what in INNER else "steps"
-            if show.parts is not None:
-                wanted, unit = self._part_counts[show.parts], f"parts {show.parts!r}"
                     raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
                 between[end] = ids.index(phase)
         phase = (

@@ -380,6 +380,7 @@ class PointsView extends View {
     }
     if (best < 0) return null;
     const [dataX, dataY] = [data[2 * best], data[2 * best + 1]];
+    if (show.parts) return { distance: Math.sqrt(least), part: best, parts: show.parts, x: x.to(dataX), y: y.to(dataY) };
     let name = `point ${best + 1}`;
     if (show.what === "upto" || show.what === "at") name = `draw ${best + 1}`;
     if (show.what.startsWith("inner")) name = `sub-step ${best - cursor.base + 1}`;
@@ -388,20 +389,6 @@ class PointsView extends View {
   }
 }
 
-// -- arrows -----------------------------------------------------------------------------------------------------------
-
-class ArrowsView extends View {
-  prepare() {
-    if (this.trails) this.trail = new Trail(this.panel);
-    if (show.parts) return { distance: Math.sqrt(least), part: best, parts: show.parts, x: x.to(dataX), y: y.to(dataY) };
-  }
-
-  count() {
-    return this.layer.start.shape[0];
-  }
-
-  paint(context, range) {
-    if (this.trail) this.trail.draw(context, range[1], (sheet, from, to) => this.arrows(sheet, from, to, () => 1));
 // -- tree -------------------------------------------------------------------------------------------------------------
 
 // Points joined to their parents. A line is drawn once both its ends are there, in the look of the lower one.
@@ -493,6 +480,19 @@ class ColumnsView extends View {
   }
 }
 
+// -- arrows -----------------------------------------------------------------------------------------------------------
+
+class ArrowsView extends View {
+  prepare() {
+    if (this.trails) this.trail = new Trail(this.panel);
+  }
+
+  count() {
+    return this.layer.start.shape[0];
+  }
+
+  paint(context, range) {
+    if (this.trail) this.trail.draw(context, range[1], (sheet, from, to) => this.arrows(sheet, from, to, () => 1));
     else this.arrows(context, ...range, (i) => this.fading(i, range));
   }
 
