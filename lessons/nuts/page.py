@@ -1,0 +1,98 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from pathlib import Path
+
+from app.kit import pictures
+from app.kit.frame import Controls, Lesson, show
+from engine.samplers import nuts
+from lessons.nuts import analysis, trees
+from lessons.nuts.panels import diagnostics, panels
+from lessons.nuts.questions import QUESTIONS
+from lessons.nuts.scenarios import SCENARIOS
+from lessons.nuts.scenes import scene
+from lessons.nuts.spec import NutsLesson
+
+TARGETS = {
+    "student": "Student t",
+    "two_modes": "two modes",
+    "formula": "your own formula",
+    "mean": "mean of a bivariate normal (figure 4.1)",
+    "non_centred": "funnel, non-centred",
+}
+VIEWS = {"tree": "tree", "draws": "marginals", "cost": "cost", "compare": "slice beside multinomial"}
+PACES = {"doublings": "a doubling", "leapfrogs": "a leapfrog step"}
+TUNINGS = {"adapt": "found in warm-up", "fixed": "set here"}
+VARIANTS = {
+    "exact": "no, the right sampler",
+    "aliased_momentum": "aliased momentum (a real bug)",
+    "reversed_dot": "second dot product reversed (a misprint)",
+    "final_accept": "a final accept step (a misprint)",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.segmented("view", "Beside the map", VIEWS)
+    if panel.spec.view == "draws":
+        panel.note(pictures.truth_note(panel.spec.build_target()))
+    panel.segmented("pace", "One sub-step is", PACES)
+    panel.segmented("sampling", "Sampling from a trajectory")
+    panel.segmented("tuning", "Step size ε", TUNINGS)
+    panel.slider(*(("step_size", "ε") if panel.spec.tuning == "fixed" else ("target_accept", "Acceptance aimed at")))
+    panel.slider("max_depth", "Maximum depth")
+    panel.select("target", "Target", TARGETS)
+    for name in panel.spec.parameters():
+        if name == "formula":
+            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
+            panel.note("In x and y, any constant left out. Add `where x > 0` for a constraint.")
+        elif name != "dimension":
+            panel.slider(name)
+    with panel.more("Chains, draws and mass"):
+        panel.slider("chains")
+        if panel.spec.chains > 1:
+            panel.note("The map shows the draws of all chains; orbits, trees and numbers are those of chain 1.")
+        panel.slider("draws")
+        panel.slider("warmup")
+        panel.segmented("mass", "Mass M: identity, or the inverse of the target's …")
+        panel.segmented("start")
+        if panel.spec.start == "at":
+            panel.number("start_x")
+            panel.number("start_y")
+    with panel.more("Break it"):
+        panel.select("variant", "Wrong on purpose", VARIANTS)
+
+
+def kernel(spec: NutsLesson) -> str:
+    """Which kernel runs."""
+    form = {
+        "multinomial": "NUTS, multinomial weights, generalised U-turn test, biased progressive sampling.",
+        "slice": "NUTS with a slice (Hoffman and Gelman 2014, algorithm 3, candidates chosen progressively).",
+    }[spec.sampling]
+    return {
+        "exact": form,
+        "aliased_momentum": f"{form} Wrong on purpose: both ends of a subtree share one momentum.",
+        "reversed_dot": f"{form} Wrong on purpose: the second dot product has its sign reversed. It biases nothing, "
+        "but the trees stop after one doubling.",
+        "final_accept": f"{form} Wrong on purpose: the draw is accepted once more, with the acceptance statistic.",
+    }[spec.variant]
+
+
+LESSON = Lesson(
+    slug="nuts",
+    title="NUTS",
+    promise="A trajectory that doubles until it turns back. See the tree that is built on the orbit, every number in "
+    "it, and why a part of it is thrown away.",
+    spec=NutsLesson,
+    scenarios=SCENARIOS,
+    story=Path("story.md"),
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
+    code=[nuts.nuts_chunk, nuts._goes_on, nuts._half_dots, nuts._span_dots, trees.expected_dots],
+    kernel=kernel,
+)
+show(LESSON)

@@ -1,0 +1,87 @@
+"""What decides the picture of this lesson: a NUTS run in the plane, and how it is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from engine.samplers.spec import MASSES, NutsSpec
+from engine.spec import SpecError, choice, integer, number
+from engine.targets import dense_gaussian, parameters_of
+from engine.targets.target import Target, TargetError
+
+VIEWS = ("tree", "draws", "cost", "compare")
+PACES = ("doublings", "leapfrogs")
+MEAN = (2.5, 1.5)  # of the posterior in figure 4.1 of Berezowski 2021
+OWN = {"mean": ("correlation",), "non_centred": ("neck",)}  # targets of this lesson alone, and their parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class NutsLesson(NutsSpec):
+    """A NUTS run on a density in the plane, small enough that the inside of each transition can be shown."""
+
+    target: str = choice("banana", (*NutsSpec.declarations()["target"].options, *OWN), "shape of the density")
+    dimension: int = integer(2, 2, 2, "this lesson shows the whole density, so it stays in the plane")
+    draws: int = integer(500, 10, 2000, "transitions of each chain", log=True)
+    warmup: int = integer(300, 0, 2000, "transitions run and dropped before the first draw kept; they tune ε")
+    chains: int = integer(1, 1, 4, "independent chains, each with its own random numbers")
+    step_size: float = number(0.2, 0.002, 5.0, "time that one leapfrog step simulates, where it is kept", log=True)
+    mass: str = choice(
+        "identity",
+        MASSES,
+        "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance",
+    )
+    view: str = choice(
+        "tree",
+        VIEWS,
+        "what stands beside the map: the tree of the present transition and its weights, the running marginals, what "
+        "the leapfrog steps were spent on, or the other way of sampling from a trajectory",
+    )
+    pace: str = choice("doublings", PACES, "what one sub-step shows: a whole doubling, or each leapfrog step and join")
+
+    def check(self) -> None:
+        super().check()
+        if self.target == "formula":
+            try:
+                self.build_target()
+            except TargetError as error:
+                raise SpecError("formula", str(error)) from error
+        if self.mass != "identity":
+            self.settings()  # refuses a target whose covariance is unknown
+
+    def build_target(self) -> Target:
+        if self.target == "mean":
+            return _mean(self.correlation)
+        if self.target == "non_centred":
+            return _non_centred(self.neck)
+        return super().build_target()
+
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters that matter for the present target."""
+        return OWN[self.target] if self.target in OWN else parameters_of(self.target)
+
+    def simulation(self) -> NutsLesson:
+        """The part that decides the run: the same for every way of looking at it."""
+        return self.replace(view="tree", pace="doublings")
+
+    def other_form(self) -> NutsLesson:
+        """The same run with the other way of sampling from a trajectory."""
+        return self.replace(sampling="slice" if self.sampling == "multinomial" else "multinomial")
+
+
+@lru_cache(maxsize=16)
+def _mean(correlation: float) -> Target:
+    """Posterior of the mean of a bivariate normal: itself normal, around `MEAN`, here with standard deviations 1."""
+    target = dense_gaussian(MEAN, [[1.0, correlation], [correlation, 1.0]])
+    view = tuple((centre - 2.7, centre + 2.7) for centre in MEAN)
+    return replace(target, name="mean", labels=("μ₁", "μ₂"), view=view)
+
+
+@lru_cache(maxsize=16)
+def _non_centred(neck: float) -> Target:
+    """The funnel in v and z = x exp(-v/2): two independent normals, with sd `neck` and 1."""
+    target = dense_gaussian((0.0, 0.0), np.diag([neck**2, 1.0]))
+    half = 3.0 * neck
+    return replace(target, name="non_centred", labels=("v", "z"), view=((-half, half), (-3.5, 3.5)))
