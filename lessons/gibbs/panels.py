@@ -169,11 +169,17 @@ def _pooling(spec: GibbsLesson) -> Figure:
         name="mean of the draws",
     )
     figure.update_xaxes(tickvals=list(range(len(y))), ticktext=names)
-    charts._rule(figure, float(truth.mean[1]), "common mean μ (exact)")
+    figure.add_scatter(
+        x=[-0.5, len(y) - 0.5],
+        y=[float(truth.mean[1])] * 2,
+        mode="lines",
+        line={"color": theme.colour("truth"), "dash": "dash"},
+        name="mean of μ (exact)",
+    )
     shrunk = 1.0 - float(np.std(mean) / np.std(y)) if np.std(y) > 0 else math.nan
     caption = (
         f"Partial pooling: the posterior means lie {100 * shrunk:.0f} % closer together than the estimates (their sds "
-        "compared), and groups with a large σ are pulled furthest."
+        "compared). The larger its σ, the larger the share of the way to μ that a group is pulled."
     )
     listed = "; ".join(f"group {k}: {a:.3g} to {b:.3g}" for k, a, b in zip(names, y, mean, strict=True))
     return Figure(

@@ -64,13 +64,13 @@ SCENARIOS = [
         "neck",
         "stuck in the neck",
         GibbsLesson(target="hierarchical", rate=0.05, shape=0.2, draws=200, seed=5, view="memory"),
-        "The same schools with a prior that allows groups to be all alike. When s is small every effect must sit near "
-        "μ, "
-        "and when every effect sits near μ, s is drawn small again.",
+        "The same schools with a prior that allows groups to be all alike. When s is small every effect θ must "
+        "sit near "
+        "μ, and μ near the effects: each can move only by about s, and the walk stays where it is for long.",
         failure=True,
-        why="Gibbs moves along the axes, but in the neck of a funnel spread and effects can only shrink or grow "
-        "together. Each conditional is drawn perfectly; it is the shape of the joint density that traps the walk. A "
-        "block of μ and θ does not help, for the spread s is not in it. A change of variables would, θ = μ + s·z.",
+        why="In the neck of a funnel spread, mean and effects can only move together, and Gibbs moves one at a time. "
+        "Each conditional is drawn perfectly; it is the shape of the joint density that holds the walk. Drawing μ and "
+        "all θ as a block frees most of it (see the figure below), not all: the spread s still waits for the effects.",
     ),
     Scenario(
         "window",

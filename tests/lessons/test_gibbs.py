@@ -218,6 +218,7 @@ def test_the_runs_answer_as_the_story_says(question, right):
 def test_the_neck_is_slow_and_the_schools_are_not():
     neck, schools = (analysis.efficiency(BY_ID[name]) for name in ("neck", "groups"))
     assert neck < 15 and schools > 60
+    assert analysis.efficiency(BY_ID["neck"].replace(block="yes")) > 4 * neck, "a block frees most of it"
 
 
 def test_the_story_names_what_exists():
