@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -26,6 +27,7 @@ class Question:
     answer : index of the right option, or a function of the spec that computes it from the run
     explain : Markdown shown once the answer is locked, or a function of the spec
     scenario : id of the scenario that is run when the answer is locked; None: the settings as they stand
+    reveal : (spec) → the spec that is shown once the answer is locked: what was hidden until then
     """
 
     id: str
@@ -34,6 +36,7 @@ class Question:
     answer: int | Callable[[Spec], int]
     explain: str | Callable[[Spec], str]
     scenario: str | None = None
+    reveal: Callable[[Any], Spec] | None = None
 
 
 def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
@@ -80,6 +83,8 @@ def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str,
         log.exception("question %s", question.id)
         answer.right, answer.explanation = -1, "The run could not be evaluated for these settings."
     visit.answers[question.id] = answer
+    if question.reveal is not None:
+        visit.load(question.reveal(visit.spec), visit.scenario)
 
 
 def _explain(question: Question, answer: Answer, visit: Visit, slug: str) -> None:

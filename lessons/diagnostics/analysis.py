@@ -1,0 +1,359 @@
+"""What the lesson computes: the chains, what is known about the watched quantity, running diagnostics, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import diagnostics, sample
+from engine.checks import Check, acceptance_check, dispersed_starts, invariance_check, truth_checks
+from engine.recording import Recording
+from engine.samplers.run import METHODS
+from engine.spec import SpecError
+from engine.targets.densities import Density
+from engine.targets.target import Target, TargetError
+from lessons.diagnostics.patients import case
+from lessons.diagnostics.spec import DiagnosticsLesson
+
+Array = NDArray[np.float64]
+
+FEWEST = 10  # kept draws of each chain before anything is said about them
+MARKS = 14  # times at which the slower diagnostics are worked out along a run
+
+
+def simulate(spec: DiagnosticsLesson) -> Recording:
+    """The chains of `spec`; the same object for all ways of looking at them."""
+    return _simulate(case(spec).simulation())
+
+
+@lru_cache(maxsize=24)
+def _simulate(spec: DiagnosticsLesson) -> Recording:
+    return _sample(spec, spec.chains, spec.starts())
+
+
+def _sample(spec: DiagnosticsLesson, chains: int, starts: Array | None, **changes: int) -> Recording:
+    """Chains of the case `spec`, begun at `starts` (chains, dim)."""
+    size = {"draws": spec.draws, "warmup": 0, "seed": spec.seed} | changes
+    try:
+        return sample(spec.build_target(), spec.sampler, chains=chains, init=starts, **size, **spec.settings())
+    except TargetError as error:
+        raise SpecError("start_x", f"a chain cannot start there: {error}") from error
+
+
+@lru_cache(maxsize=24)
+def seconds(spec: DiagnosticsLesson) -> float:
+    """Wall time of the transitions, timed once more: the first run may have waited for a compiler."""
+    setup = case(spec).simulation()
+    return _sample(setup, setup.chains, setup.starts()).seconds
+
+
+def target_of(spec: DiagnosticsLesson) -> Target:
+    """The density that is sampled."""
+    return case(spec).build_target()
+
+
+SAMPLER_NAMES = {"metropolis": "Metropolis", "hmc": "HMC", "nuts": "NUTS", "gibbs": "Gibbs"}
+
+
+def describe(spec: DiagnosticsLesson) -> str:
+    """Sampler, settings and target of a run in a few words."""
+    setup = case(spec)
+    numbers = {
+        "metropolis": f"scale {setup.scale:g}",
+        "hmc": f"ε = {setup.step_size:g}, L = {setup.steps}",
+        "nuts": f"ε = {setup.step_size:g}",
+        "gibbs": "full conditionals" if setup.build_target().conditionals is not None else f"scale {setup.scale:g}",
+    }[setup.sampler]
+    wrong = ", wrong on purpose" if setup.broken == "yes" else ""
+    name, shape = SAMPLER_NAMES[setup.sampler], setup.target.replace("_", " ")
+    return f"{name} ({numbers}{wrong}) on the target {shape}"
+
+
+# The watched quantity -------------------------------------------------------------------------------------------------
+
+
+def coordinate(spec: DiagnosticsLesson) -> int:
+    """The coordinate that is watched, or whose square is."""
+    return 1 if spec.quantity == "second" else 0
+
+
+def watched(spec: DiagnosticsLesson, draws: Array) -> Array:
+    """The watched quantity of draws (..., dim), shape (...)."""
+    values = draws[..., coordinate(spec)]
+    return values**2 if spec.quantity == "square" else values
+
+
+def name_of(spec: DiagnosticsLesson) -> str:
+    """The watched quantity's symbol. A sealed file does not tell a coordinate's own name."""
+    target = target_of(spec)
+    label = ("x₁", "x₂")[coordinate(spec)] if spec.sealed else target.labels[coordinate(spec)]
+    return f"{label}²" if spec.quantity == "square" else label
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """What is known of the watched quantity without sampling: NaN or None where nothing is."""
+
+    mean: float = float("nan")
+    sd: float = float("nan")
+    density: Density | None = None
+
+
+def exact(spec: DiagnosticsLesson) -> Exact:
+    """The truth, or nothing while the file is sealed."""
+    truth = target_of(spec).truth
+    if truth is None or spec.sealed:
+        return Exact()
+    j = coordinate(spec)
+    mean, variance = float(truth.mean[j]), float(truth.covariance[j, j])
+    if spec.quantity == "square":
+        square = mean**2 + variance
+        return Exact(square if np.isfinite(square) else float("nan"))
+    return Exact(mean, float(np.sqrt(variance)) if np.isfinite(variance) else float("nan"), truth.marginals[j])
+
+
+def kept(spec: DiagnosticsLesson, draws: Array) -> Array:
+    """Of (chains, draws, ...) those that burn-in and thinning leave."""
+    return draws[:, spec.burn :: spec.thin]
+
+
+# Along the run --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Classic:
+    """The first R-hat, after each transition; (draws,) but for the first two. NaN before there are two kept draws.
+
+    means, variances : (chains, draws), of the kept draws of each chain so far
+    count : kept draws of each chain so far
+    within : W, the mean of the variances
+    between : B/n, the variance of the means
+    pooled : (n - 1)/n W + B/n
+    rhat : square root of pooled / within. Source: Gelman & Rubin 1992, without their correction for degrees of freedom.
+    """
+
+    means: Array
+    variances: Array
+    count: NDArray[np.int64]
+    within: Array
+    between: Array
+    pooled: Array
+    rhat: Array
+
+
+@lru_cache(maxsize=24)
+def classic(spec: DiagnosticsLesson) -> Classic:
+    """Within and between variance of the watched quantity along the run."""
+    values = kept(spec, watched(spec, simulate(spec).draws))
+    centre = values.mean()  # sums of squares around it lose no digits
+    count = np.arange(1.0, values.shape[1] + 1)
+    means = np.cumsum(values - centre, axis=1) / count
+    with np.errstate(all="ignore"):
+        variances = (np.cumsum((values - centre) ** 2, axis=1) - count * means**2) / (count - 1.0)
+        within, between = np.maximum(variances, 0.0).mean(axis=0), means.var(axis=0, ddof=1)
+        pooled = (count - 1.0) / count * within + between
+        rhat = np.where(within > 0.0, np.sqrt(pooled / within), np.nan)
+    at = kept_so_far(spec)
+    before = at < 2
+    rows = np.maximum(at, 1) - 1
+
+    def along(array: Array) -> Array:
+        return np.where(before, np.nan, array[..., rows])
+
+    return Classic(
+        along(means + centre), along(variances), at, along(within), along(between), along(pooled), along(rhat)
+    )
+
+
+def kept_so_far(spec: DiagnosticsLesson) -> NDArray[np.int64]:
+    """How many draws of each chain are kept after each transition, (draws,)."""
+    return np.maximum(np.arange(spec.draws) - spec.burn + spec.thin, 0) // spec.thin
+
+
+@dataclass(frozen=True, eq=False)
+class Running:
+    """Today's diagnostics of the kept draws so far, (draws,), worked out at some times and held until the next.
+
+    rhat : rank-normalised split R-hat
+    ess_bulk, ess_tail : effective draws, all chains together
+    mean, mcse : of all chains together, and the Monte Carlo standard error
+    at : kept draws of each chain at the time
+    """
+
+    rhat: Array
+    ess_bulk: Array
+    ess_tail: Array
+    mean: Array
+    mcse: Array
+    at: NDArray[np.int64]
+
+
+@lru_cache(maxsize=24)
+def running(spec: DiagnosticsLesson) -> Running:
+    """The diagnostics of arviz-stats along the run."""
+    values = kept(spec, watched(spec, simulate(spec).draws))
+    n = values.shape[1]
+    times = np.unique(np.linspace(max(FEWEST, n // MARKS), n, MARKS).astype(int))
+    found = [_look(values[:, :time]) for time in times]
+    held = np.searchsorted(times, kept_so_far(spec), side="right") - 1
+    columns = [np.where(held < 0, np.nan, np.array(column)[held]) for column in zip(*found, strict=True)]
+    return Running(*columns, at=np.where(held < 0, 0, times[held]))
+
+
+def _look(values: Array) -> tuple[float, float, float, float, float]:
+    summary = diagnostics.summarise(values[:, :, None])
+    return tuple(
+        float(x[0]) for x in (summary.rhat, summary.ess_bulk, summary.ess_tail, summary.mean, summary.mcse_mean)
+    )
+
+
+# Burn-in and thinning -------------------------------------------------------------------------------------------------
+
+REPEATS = 32
+_REPEAT_TRANSITIONS = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class BurnIn:
+    """Error of the mean of the watched quantity against the number of draws left out, over many runs.
+
+    discarded : draws of each chain left out
+    error : of the run on screen
+    bias : mean error of all runs
+    rmse : root of the mean squared error of all runs
+    repeats : how many runs
+    """
+
+    discarded: NDArray[np.int64]
+    error: Array
+    bias: Array
+    rmse: Array
+    repeats: int
+
+
+@lru_cache(maxsize=12)
+def burn_in(spec: DiagnosticsLesson) -> BurnIn | None:
+    """The same run repeated with other random numbers; None where the true mean is not known."""
+    true = exact(spec).mean
+    if not np.isfinite(true):
+        return None
+    setup = case(spec)
+    repeats = int(np.clip(_REPEAT_TRANSITIONS // (spec.chains * spec.draws), 8, REPEATS))
+    again = _sample(setup, repeats * spec.chains, np.tile(setup.starts(), (repeats, 1)), seed=spec.seed + 1)
+    values = watched(spec, again.draws).reshape(repeats, spec.chains, spec.draws).mean(axis=1)
+    shown = watched(spec, simulate(spec).draws).mean(axis=0)
+    discarded = np.unique(np.linspace(0, 0.9 * spec.draws, 46).astype(int))
+    errors = np.array([values[:, k:].mean(axis=1) - true for k in discarded])
+    return BurnIn(
+        discarded,
+        np.array([shown[k:].mean() - true for k in discarded]),
+        errors.mean(axis=1),
+        np.sqrt((errors**2).mean(axis=1)),
+        repeats,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Thinning:
+    """Bulk ESS of the draws after the burn-in when every so many-th is kept, and how many are kept (all chains)."""
+
+    every: NDArray[np.int64]
+    ess: Array
+    draws: NDArray[np.int64]
+
+
+@lru_cache(maxsize=24)
+def thinning(spec: DiagnosticsLesson) -> Thinning:
+    """ESS against thinning, of the run on screen."""
+    values = watched(spec, simulate(spec).draws)[:, spec.burn :]
+    every = np.array([k for k in (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 30) if values.shape[1] >= k * LEAST_THINNED])
+    parts = [values[:, ::k] for k in every]
+    ess = np.array([diagnostics.summarise(part[:, :, None]).ess_bulk[0] for part in parts])
+    return Thinning(every, ess, np.array([part.size for part in parts]))
+
+
+LEAST_THINNED = 20
+
+
+def autocorrelation(values: Array, lags: int) -> Array:
+    """Correlation of each chain (chains, draws) with itself `0..lags` draws later, (chains, lags + 1).
+
+    NaN for a chain that never moved. By the fast Fourier transform, padded so that the ends do not meet.
+    """
+    n = values.shape[1]
+    spectrum = np.fft.rfft(values - values.mean(axis=1, keepdims=True), 2 * n, axis=1)
+    covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, : lags + 1]
+    with np.errstate(all="ignore"):
+        return np.where(covariance[:, :1] > 1e-12 * n, covariance / covariance[:, :1], np.nan)
+
+
+# Checks and diagnostics -----------------------------------------------------------------------------------------------
+
+CHECK_DRAWS = 20_000
+CHECK_EVALUATIONS = 6_000_000
+CHECK_ESS, CHECK_RHAT = 1000, 1.01  # worse chains have error bars that cannot be trusted to four standard errors
+
+
+def checks(spec: DiagnosticsLesson, cancel: object = None) -> Sequence[Check]:
+    """The kernel with the present settings against the exact answer: long chains from starts far apart, and exact
+    draws that it must leave as they are.
+    """
+    if spec.sealed:
+        return [
+            _open_question("sealed", "The badge knows the exact answer, so it waits until your diagnosis is locked.")
+        ]
+    setup = case(spec)
+    target = setup.build_target()
+    starts = dispersed_starts(target.truth, 4, spec.seed)
+    cost = float(simulate(spec).gradient_evaluations.mean())
+    draws = int(np.clip(CHECK_EVALUATIONS / (4 * cost), 500, CHECK_DRAWS))
+    long = _sample(
+        setup, 4, setup.replace(chains=4).starts() if starts is None else starts, draws=draws, warmup=draws // 10
+    )
+    found = _against_truth(target, long.draws)
+    if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
+        return found
+    if target.truth is not None and target.truth.draw is not None:
+        method = METHODS[setup.sampler](**setup.settings())
+        points = int(np.clip(CHECK_EVALUATIONS / (20 * cost), 500, 2000))
+        found.append(invariance_check(target, method, points=points, transitions=10, seed=spec.seed))
+    if setup.sampler in ("metropolis", "hmc"):  # of NUTS and Gibbs the acceptance is a statistic, not a rule
+        found.append(acceptance_check(long.accept_prob, long.accepted, exact=setup.broken == "no"))
+    return found
+
+
+def _against_truth(target: Target, draws: Array) -> list[Check]:
+    if target.truth is None:
+        return [_open_question("moments", "Nothing is known about this density without sampling.")]
+    judged = np.arctan(draws) if target.truth.heavy_tails else draws
+    squares = (judged - judged.mean(axis=(0, 1))) ** 2
+    features = [part[:, :, j] for part in (judged, squares) for j in range(target.dim)]
+    long = f"4 chains of {draws.shape[1]:,} draws, started far apart,"
+    disagreement = max(diagnostics.rhat(feature) for feature in features)
+    if not disagreement <= CHECK_RHAT:
+        return [
+            _open_question(
+                "moments",
+                f"{long} still disagree: R-hat {disagreement:.2f}, at most {CHECK_RHAT} is asked. Their averages "
+                "cannot "
+                "be compared with the exact answer: this setting mixes too slowly.",
+            )
+        ]
+    ess = min(diagnostics.ess_mean(feature) for feature in features)
+    if not ess >= CHECK_ESS:
+        return [
+            _open_question(
+                "moments",
+                f"{long} made {ess:,.0f} effective ones. To be compared with the exact answer they need at least "
+                f"{CHECK_ESS:,}: this setting mixes too slowly.",
+            )
+        ]
+    return truth_checks(draws, target.truth, target.labels)
+
+
+def _open_question(name: str, reason: str) -> Check:
+    return Check(name, "unknown", float("nan"), float("nan"), reason)

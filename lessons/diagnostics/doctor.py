@@ -1,0 +1,120 @@
+"""The doctor: what the signs in a run point to. It sees the draws and what the sampler reports, never the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from engine import diagnostics
+from lessons.diagnostics import analysis
+from lessons.diagnostics.patients import ILLNESSES
+from lessons.diagnostics.spec import DiagnosticsLesson
+
+MAX_RHAT = 1.01
+MIN_ESS = 400.0  # 100 a chain
+MIN_EBFMI = 0.3
+MIN_ACCEPTED = 0.05
+FAR = 5.0  # sd of the later draws between where a chain began and where it ended up
+SETTLED = 1.1  # R-hat below which the later draws alone pass for chains that agree
+CONTENT = 1.05  # R-hat below which a chain's own halves agree
+NARROW = 0.95  # correlation beyond which a ridge is called narrow
+EARLY = 0.02  # of the draws: the beginning
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What can be seen in the kept draws; the worst of all coordinates.
+
+    rhat, ess : R-hat, and the lesser of bulk and tail ESS
+    later_rhat : R-hat of the second half of each chain
+    inside_rhat : R-hat of the halves of each chain alone, the median over chains
+    away : distance of a chain's first 2 % of draws from the middle of the later half, in its sd
+    accepted : share of transitions that changed the state
+    divergent : divergent transitions
+    ebfmi : least E-BFMI of any chain; NaN for a sampler without energy
+    correlation : largest between two coordinates
+    """
+
+    rhat: float
+    ess: float
+    later_rhat: float
+    inside_rhat: float
+    away: float
+    accepted: float
+    divergent: int
+    ebfmi: float
+    correlation: float
+
+
+@lru_cache(maxsize=24)
+def examine(spec: DiagnosticsLesson) -> Signs:
+    """The signs of the run of `spec`, burn-in and thinning as they are set."""
+    run = analysis.simulate(spec)
+    draws = analysis.kept(spec, run.draws)
+    later = draws[:, draws.shape[1] // 2 :]
+    summary = diagnostics.summarise(draws)
+    beginning = draws[:, : max(1, int(EARLY * draws.shape[1]))].mean(axis=1)
+    with np.errstate(all="ignore"):
+        away = np.abs(beginning - later.mean(axis=(0, 1))) / later.std(axis=(0, 1))
+        flat = draws.reshape(-1, draws.shape[2])
+        correlation = np.abs(np.corrcoef(flat.T) - np.eye(flat.shape[1])).max()
+    moved = np.any(np.diff(run.draws, axis=1) != 0.0, axis=2)
+    inside = [np.nanmax(diagnostics.summarise(chain[None]).rhat, initial=1.0) for chain in draws]
+    return Signs(
+        rhat=_worst(summary.rhat, np.inf),
+        ess=-_worst(-np.concatenate([summary.ess_bulk, summary.ess_tail]), 0.0),
+        later_rhat=_worst(diagnostics.summarise(later).rhat, np.inf),
+        inside_rhat=float(np.median(inside)),
+        away=float(np.nanmax(away, initial=0.0)),
+        accepted=float(moved.mean()),
+        divergent=int(analysis.kept(spec, run.divergent).sum()),
+        ebfmi=float("nan") if run.energy is None else float(diagnostics.ebfmi(analysis.kept(spec, run.energy)).min()),
+        correlation=float(correlation),
+    )
+
+
+def _worst(values: np.ndarray, otherwise: float) -> float:
+    """The largest value, or `otherwise` where one cannot be had (a chain that never moved)."""
+    return float(values.max()) if np.all(np.isfinite(values)) else otherwise
+
+
+def diagnose(spec: DiagnosticsLesson) -> tuple[str, str]:
+    """A key of `ILLNESSES`, and the signs that led to it as a sentence.
+
+    The rules are asked in this order; the first that holds decides.
+    """
+    signs = examine(spec)
+    if signs.accepted < MIN_ACCEPTED:
+        return "large", f"Only {signs.accepted:.1%} of the transitions moved a chain."
+    if signs.away > FAR and signs.later_rhat < SETTLED:
+        return "burn", (
+            f"A chain began {signs.away:.0f} standard deviations away from the later draws, and those agree far "
+            f"better: R-hat {signs.rhat:.2f} with all draws, {signs.later_rhat:.2f} with the second half of each chain."
+        )
+    if signs.divergent or signs.ebfmi < MIN_EBFMI:
+        return "neck", (
+            f"{signs.divergent} divergent transitions, and the least E-BFMI is {signs.ebfmi:.2f} (below {MIN_EBFMI} "
+            "is a warning)."
+        )
+    if signs.rhat <= MAX_RHAT and signs.ess >= MIN_ESS:
+        return "none", f"R-hat is {signs.rhat:.3f} and the least ESS {signs.ess:,.0f}; nothing else stands out."
+    if signs.rhat > SETTLED and signs.inside_rhat < CONTENT:
+        return "modes", (
+            f"R-hat between the chains is {signs.rhat:.2f}, but the two halves of one chain agree "
+            f"(R-hat {signs.inside_rhat:.2f}): each chain is content where it is."
+        )
+    if signs.correlation > NARROW:
+        return "ridge", (
+            f"{signs.accepted:.0%} of the transitions moved and still the least ESS is {signs.ess:.0f}; two "
+            f"coordinates have correlation {signs.correlation:.2f} (choose the view *plane*)."
+        )
+    return "small", (
+        f"{signs.accepted:.0%} of the transitions moved, and the least ESS is {signs.ess:.0f}: many moves, little way."
+    )
+
+
+def index(spec: DiagnosticsLesson) -> int:
+    """The diagnosis as a place in `ILLNESSES`."""
+    return list(ILLNESSES).index(diagnose(spec)[0])

@@ -1,0 +1,107 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from pathlib import Path
+
+from app.kit.frame import Controls, Lesson, show
+from app.kit.pictures import truth_note
+from engine import checks, diagnostics
+from engine.targets import parameters_of
+from lessons.diagnostics import analysis, doctor, panels
+from lessons.diagnostics.patients import GALLERY
+from lessons.diagnostics.questions import QUESTIONS
+from lessons.diagnostics.scenarios import SCENARIOS
+from lessons.diagnostics.scenes import scene
+from lessons.diagnostics.spec import NOBODY, PATIENTS, DiagnosticsLesson
+
+VIEWS = {"ranks": "rank plot", "histogram": "histogram", "average": "average", "plane": "plane"}
+QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁² (variance)"}
+TARGETS = {"student": "heavy tail (Student t)", "two_modes": "two modes", "formula": "your own formula"}
+WRONG = {
+    "metropolis": "Break it: do not count rejections",
+    "hmc": "Break it: leave out the accept step",
+    "nuts": "Break it: one momentum for both ends of a subtree",
+    "gibbs": "Break it: draw within a window only",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.segmented("view", "Below the traces", VIEWS)
+    panel.segmented("quantity", "Watched", QUANTITIES)
+    panel.slider("burn", "Burn-in")
+    panel.slider("thin", "Keep every k-th draw")
+    names = {NOBODY: "none: settings of your own", **{number: f"patient {number}" for number in PATIENTS}}
+    if panel.spec.patient == NOBODY:
+        _sampler(panel)
+    elif not panel.spec.sealed:
+        panel.note(f"The file says: {analysis.describe(panel.spec)}.")
+        panel.button(
+            "Take this run to the sandbox", to_sandbox, help="The same run with all its settings open to change"
+        )
+    with panel.more("Chains, draws, gallery"):
+        panel.slider("chains")
+        panel.slider("draws")
+        panel.select("patient", "Patient of the gallery", names)
+        if panel.spec.patient != NOBODY:
+            panel.toggle("file", "Open the file")
+
+
+def _sampler(panel: Controls) -> None:
+    spec = panel.spec
+    panel.segmented("sampler", "Sampler", analysis.SAMPLER_NAMES)
+    if spec.sampler in ("hmc", "nuts"):
+        panel.slider("step_size", "Step size ε")
+        if spec.sampler == "hmc":
+            panel.slider("steps", "Steps L")
+    elif spec.sampler == "metropolis" or spec.broken == "yes" or spec.build_target().conditionals is None:
+        panel.slider("scale", "Scale of the proposal")
+    panel.toggle("broken", WRONG[spec.sampler])
+    panel.select("target", "Target", TARGETS)
+    for name in parameters_of(spec.target):
+        if name == "formula":
+            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
+            panel.note("In x and y, any constant left out. Add `where x > 0` for a constraint.")
+        else:
+            panel.slider(name)
+    panel.note(truth_note(spec.build_target()))
+    with panel.more("Where the chains start"):
+        panel.slider("start_x", "Middle, x₁")
+        panel.slider("start_y", "Middle, x₂")
+        panel.slider("spread", "Distance of the corners")
+
+
+def to_sandbox(spec: DiagnosticsLesson) -> dict[str, object]:
+    """The changes that turn a patient into settings of one's own."""
+    run = GALLERY[spec.patient].run
+    own = ("burn", "thin", "view", "quantity", "seed", "chains", "draws", "file")
+    return {name: getattr(run, name) for name in spec.declarations() if name not in own}
+
+
+def kernel(spec: DiagnosticsLesson) -> str:
+    """Which kernel runs."""
+    if spec.sealed:
+        return "The file of this patient is sealed."
+    form = " NUTS is the slice form of Hoffman and Gelman." if analysis.case(spec).sampler == "nuts" else ""
+    return f"{analysis.describe(spec)}.{form} R-hat, ESS and MCSE are those of arviz-stats."
+
+
+LESSON = Lesson(
+    slug="diagnostics",
+    title="Can I trust this chain?",
+    promise="Watch traces, ranks, R-hat and effective draws grow with the chains, diagnose sick ones, and meet the "
+    "case that "
+    "no diagnostic finds.",
+    spec=DiagnosticsLesson,
+    scenarios=SCENARIOS,
+    story=Path("story.md"),
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels.panels,
+    diagnostics=panels.diagnostics,
+    predict=QUESTIONS,
+    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
+    code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, checks.mean_check, doctor.diagnose],
+    kernel=kernel,
+)
+show(LESSON)

@@ -1,0 +1,342 @@
+"""The lesson on diagnostics: its numbers against other sources, its doctor against what was done, its page."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.kit import badge, jobs, share, story
+from app.kit.player.scene import decode
+from engine import diagnostics
+from engine.spec import SpecError
+from engine.targets import FAMILIES
+from lessons.diagnostics import analysis, doctor, panels, questions, scenes
+from lessons.diagnostics.patients import BIASED, GALLERY, ILLNESSES, case
+from lessons.diagnostics.scenarios import FAR_TOGETHER, HEALTHY, ONE_MODE, SCENARIOS
+from lessons.diagnostics.spec import PATIENTS, SAMPLERS, VIEWS, DiagnosticsLesson
+
+FOLDER = Path(__file__).parents[2] / "lessons" / "diagnostics"
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+NEVER = threading.Event()
+MOST_BYTES = 500_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_job_outlives_its_test():
+    """The pages start checks and panels as jobs."""
+    yield
+    jobs.pool().stop_all()
+
+
+# Spec -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("draws", {"draws": 1501}),
+        ("burn", {"burn": 980}),
+        ("thin", {"draws": 500, "thin": 20}),
+        ("chains", {"chains": 1}),
+        ("patient", {"patient": "9"}),
+        ("view", {"view": "sideways"}),
+        ("formula", {"target": "formula", "formula": "x + y"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        DiagnosticsLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_a_start_without_density_is_named():
+    with pytest.raises(SpecError) as error:
+        scenes.scene(DiagnosticsLesson(target="formula", formula="-x-y where x>0, y>0"))
+    assert error.value.parameter == "start_x"
+
+
+def test_looking_otherwise_is_the_same_run():
+    there = HEALTHY.replace(view="plane", burn=100, thin=3, quantity="square")
+    assert analysis.simulate(there) is analysis.simulate(HEALTHY)
+    heads = [decode(scenes.scene(spec))[0] for spec in (there, HEALTHY, HEALTHY.replace(seed=2))]
+    assert heads[0]["run"] == heads[1]["run"] != heads[2]["run"]
+
+
+def test_links_hold_every_scenario():
+    for name, spec in BY_ID.items():
+        query = {key: [value] for key, value in share.write(spec, None).items()}
+        assert share.read(DiagnosticsLesson, query, {}, ()).spec == spec, name
+
+
+def test_the_link_of_a_patient_does_not_tell():
+    links = [share.write(BY_ID[f"patient-{n}"]) for n in PATIENTS]
+    for link in links:
+        link.pop("patient")
+    assert all(link == links[0] for link in links)
+
+
+# Running diagnostics --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("burn,thin", [(0, 1), (137, 1), (50, 7)])
+def test_the_classic_r_hat_is_the_textbook_one(burn, thin):
+    spec = HEALTHY.replace(burn=burn, thin=thin, quantity="square")
+    found = analysis.classic(spec)
+    values = analysis.simulate(spec).draws[:, :, 0] ** 2
+    for t in (burn + 2 * thin, burn + 40 * thin, spec.draws - 1):
+        seen = values[:, burn : t + 1 : thin]
+        n = seen.shape[1]
+        within, between = seen.var(axis=1, ddof=1).mean(), seen.mean(axis=1).var(ddof=1)
+        assert found.count[t] == n
+        assert found.within[t] == pytest.approx(within) and found.between[t] == pytest.approx(between)
+        assert found.rhat[t] == pytest.approx(np.sqrt(((n - 1) / n * within + between) / within))
+    assert np.isnan(found.rhat[: burn + thin]).all()
+
+
+def test_running_diagnostics_are_those_of_the_draws_so_far():
+    spec = HEALTHY.replace(burn=100, thin=2)
+    found = analysis.running(spec)
+    values = analysis.simulate(spec).draws[:, 100::2, :1]
+    for t in (300, 777, spec.draws - 1):
+        assert 0 < found.at[t] <= analysis.kept_so_far(spec)[t], "nothing is known before it was drawn"
+        summary = diagnostics.summarise(values[:, : found.at[t]])
+        assert found.rhat[t] == summary.rhat[0] and found.ess_tail[t] == summary.ess_tail[0]
+        assert found.mcse[t] == summary.mcse_mean[0]
+    assert found.at[-1] == values.shape[1], "the last look is at all draws"
+
+
+def test_autocorrelation_is_that_of_the_definition():
+    values = np.random.default_rng(3).normal(size=(2, 300)).cumsum(axis=1)
+    centred = values - values.mean(axis=1, keepdims=True)
+    found = analysis.autocorrelation(values, 20)
+    for lag in (0, 1, 20):
+        direct = (centred[:, lag:] * centred[:, : 300 - lag]).sum(axis=1) / (centred**2).sum(axis=1)
+        assert np.allclose(found[:, lag], direct)
+    assert np.isnan(analysis.autocorrelation(np.ones((2, 50)), 5)).all()
+
+
+# What the lesson says -------------------------------------------------------------------------------------------------
+
+
+def test_r_hat_sees_two_modes_and_not_one():
+    apart, together = analysis.running(BY_ID["two-modes"]), analysis.running(ONE_MODE)
+    assert apart.rhat[-1] > 1.5 and apart.ess_bulk[-1] < 20
+    assert together.rhat[-1] < 1.01 and together.ess_bulk[-1] > 1000
+    assert abs(questions.error_in_mcse(ONE_MODE)) > 100
+    top, between = (case(ONE_MODE).build_target().log_density(np.array([x, 0.0])) for x in (-4.5, 0.0))
+    assert -11.0 < between - top < -9.0, "the density between the hills"
+
+
+def test_ess_grows_in_a_line_when_healthy_and_not_when_stuck():
+    healthy, stuck = analysis.running(HEALTHY), analysis.running(BY_ID["two-modes"])
+    half = HEALTHY.draws // 2
+    assert 1.6 < healthy.ess_bulk[-1] / healthy.ess_bulk[half] < 2.6
+    assert stuck.ess_bulk[-1] / stuck.ess_bulk[half] < 1.2
+
+
+def test_too_little_burn_in_biases_and_too_much_costs_precision():
+    found = analysis.burn_in(FAR_TOGETHER)
+    best = found.rmse.min()
+    assert abs(found.bias[0]) > 1.0 and found.rmse[0] > 20 * best
+    assert abs(found.bias[-1]) < 4 * found.rmse[-1] / np.sqrt(found.repeats), "no bias is left"
+    assert 1.5 * best < found.rmse[-1] < 5 * best
+    assert 1.01 < analysis.running(FAR_TOGETHER).rhat[-1] < 1.1, "only a little above the limit"
+
+
+def test_thinning_makes_draws_worth_more_and_the_whole_worth_less():
+    found = analysis.thinning(BY_ID["thinning"])
+    each = found.ess / found.draws
+    assert each[-1] > 5 * each[0] and found.ess[-1] < 0.75 * found.ess[0]
+
+
+def test_the_biased_sampler_has_nothing_to_show_but_the_bias():
+    spec = BY_ID["biased"]
+    signs = doctor.examine(spec)
+    assert signs.rhat < 1.01 and signs.ess > 1000 and signs.divergent == 0 and signs.ebfmi > 0.3
+    assert questions.error_in_mcse(spec) > 4.0
+    assert questions.error_in_mcse(spec.replace(broken="no")) < 4.0, "the same settings without the bug are right"
+
+
+@pytest.mark.parametrize("question", [q for q in questions.QUESTIONS], ids=lambda q: q.id)
+def test_the_runs_answer_as_the_story_says(question):
+    right = {"two-modes": 2, "one-mode": 0, "far": 1, "thinning": 1, "biased": 2}
+    right |= {f"patient-{n}": list(ILLNESSES).index(GALLERY[n].illness) for n in PATIENTS}
+    spec = BY_ID[question.scenario]
+    assert question.answer(spec) == right[question.id]
+    assert any(character.isdigit() for character in question.explain(spec))
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+@pytest.mark.parametrize("number", PATIENTS)
+def test_the_doctor_finds_what_was_done(number, seed):
+    assert doctor.diagnose(DiagnosticsLesson(patient=number, seed=seed))[0] == GALLERY[number].illness
+
+
+def test_the_doctor_never_sees_the_truth(monkeypatch):
+    monkeypatch.setattr(analysis, "exact", lambda spec: pytest.fail("the truth was asked for"))
+    doctor.examine.cache_clear()
+    assert doctor.diagnose(BIASED)[0] == "none"
+
+
+def test_patient_4_recovers_as_its_file_says():
+    far = DiagnosticsLesson(patient="4", burn=150)
+    assert analysis.running(far).rhat[-1] < 1.03 < analysis.running(far.replace(burn=0)).rhat[-1]
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def verdict(spec: DiagnosticsLesson) -> str:
+    return badge.overall(analysis.checks(spec, NEVER))
+
+
+@pytest.mark.parametrize("name", ["healthy", "far", "thinning"])
+def test_right_kernels_pass(name):
+    assert verdict(BY_ID[name]) == "pass"
+
+
+def test_a_kernel_that_never_meets_the_other_mode_is_not_judged():
+    assert verdict(ONE_MODE) == "unknown"
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_kernels_that_are_wrong_on_purpose_fail(sampler):
+    settings = {"step_size": 1.2, "steps": 3} if sampler == "hmc" else {"step_size": 0.1}
+    wrong = HEALTHY.replace(sampler=sampler, broken="yes", correlation=0.0, scale=2.0, **settings)
+    if sampler == "gibbs":
+        wrong = wrong.replace(scale=0.3)
+    assert verdict(wrong) == "fail"
+
+
+def test_a_sealed_patient_has_no_verdict_and_shows_no_truth():
+    sealed = BY_ID["patient-8"]
+    assert verdict(sealed) == "unknown" and verdict(sealed.replace(file="open")) == "fail"
+    assert "exact" not in panels.diagnostics(sealed, NEVER).columns
+    assert all("bias" not in figure.alt for figure in panels.panels(sealed, NEVER))
+    for view in VIEWS:
+        header, _ = decode(scenes.scene(sealed.replace(view=view)))
+        layers = [layer for panel in header["panels"] for layer in panel["layers"]]
+        assert not any("exact" in (layer["label"] or "") for layer in layers) and "NUTS" not in str(header)
+        assert all(layer["kind"] != "contour" for layer in layers)
+
+
+# Scenes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", BY_ID)
+def test_scenes_encode_and_are_small(name, view):
+    spec = BY_ID[name].replace(view=view)
+    header, _ = decode(blob := scenes.scene(spec))
+    assert len(blob) < MOST_BYTES
+    assert header["steps"] == spec.draws and len(header["panels"]) == 5
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_every_sampler_on_every_target_can_be_shown(sampler, target):
+    for changes in ({}, {"step_size": 5.0, "scale": 100.0, "quantity": "square", "burn": 30, "chains": 2}):
+        spec = DiagnosticsLesson(sampler=sampler, target=target, draws=100, spread=1.0, **changes)
+        for view in VIEWS:
+            assert len(scenes.scene(spec.replace(view=view))) < MOST_BYTES
+        assert doctor.diagnose(spec)[0] in ILLNESSES
+        panels.diagnostics(spec, NEVER)
+
+
+def test_chains_that_never_move_can_be_shown():
+    frozen = DiagnosticsLesson(sampler="metropolis", scale=100.0, correlation=0.999, draws=100, seed=5)
+    scenes.scene(frozen)
+    assert panels.panels(frozen, NEVER) and doctor.diagnose(frozen)[0] == "large"
+
+
+def test_the_largest_scene_is_small_enough():
+    largest = DiagnosticsLesson(target="funnel", step_size=0.5, spread=1.0, draws=1500, view="plane")
+    assert len(scenes.scene(largest)) < MOST_BYTES
+
+
+def test_the_arithmetic_adds_up():
+    spec = BY_ID["two-modes"]
+    header, arrays = decode(scenes.scene(spec))
+    lines = {line["id"]: {k: arrays[v["array"]] for k, v in line["values"].items()} for line in header["readouts"]}
+    after = slice(10, None)
+    variances = np.stack([lines["within"][f"v{c}"] for c in range(1, 5)])
+    means = np.stack([lines["between"][f"v{c}"] for c in range(1, 5)])
+    assert np.allclose(variances.mean(axis=0)[after], lines["within"]["w"][after], rtol=1e-5)
+    assert np.allclose(means.var(axis=0, ddof=1)[after], lines["between"]["b"][after], rtol=1e-4)
+    line = {name: values[after].astype(float) for name, values in lines["classic"].items()}
+    assert np.allclose(np.sqrt((line["m"] / line["n"] * line["w"] + line["b"]) / line["w"]), line["r"], rtol=1e-5)
+
+
+def test_the_rank_plot_counts_each_chain():
+    spec = BY_ID["two-modes"]
+    header, arrays = decode(scenes.scene(spec))
+    ranks = next(panel for panel in header["panels"] if panel["id"] == "ranks")
+    bins = np.stack([arrays[layer["values"]] for layer in ranks["layers"] if layer["kind"] == "counts"])
+    assert np.all(np.bincount(bins.ravel(), minlength=10) == bins.size // 10), "all chains together are flat"
+    left = analysis.simulate(spec).draws[:, -1, 0] < 0
+    assert bins[left].max() < 5 <= bins[~left].min(), "chains on different hills share no rank"
+
+
+# Panels and page ------------------------------------------------------------------------------------------------------
+
+
+def test_panels_and_diagnostics_say_what_they_show():
+    figures = panels.panels(HEALTHY, NEVER)
+    assert len(figures) == 3 and all(figure.alt and figure.caption for figure in figures)
+    table = panels.diagnostics(HEALTHY, NEVER)
+    assert table.columns[""] == ["all chains", "chain 1", "chain 2", "chain 3", "chain 4"]
+    assert table.columns["gradients"][0] == sum(table.columns["gradients"][1:])
+    assert "gradient" in table.caption and "R-hat of one chain compares its halves" in table.caption
+
+
+def test_the_story_names_what_exists():
+    steps = story.read(FOLDER / "story.md")
+    assert {step.scenario for step in steps} - {None} == set(BY_ID)
+    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+@pytest.mark.parametrize("scenario", ["healthy", "one-mode", "patient-6", "biased"])
+def test_the_page_shows_its_scenarios(scenario):
+    app = page(scenario=scenario)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "Can I trust this chain?"
+
+
+def test_a_diagnosis_is_locked_before_the_file_opens():
+    app = page(scenario="patient-2")
+    text = " ".join(element.value for element in app.markdown)
+    assert "HMC" not in text and app.session_state["visit/diagnostics"].spec.sealed
+    app.radio(key="diagnostics/predict/patient-2/choice").set_value(list(ILLNESSES).index("modes")).run()
+    app.button(key="diagnostics/predict/patient-2/lock").click().run()
+    text = " ".join(element.value for element in app.markdown)
+    assert "You were right" in text and "HMC" in text
+    seen = app.session_state["visit/diagnostics"]
+    assert seen.spec.file == "open" and seen.scenario == "patient-2"
+    app.button(key="diagnostics/Take this run to the sandbox").click().run()
+    spec = app.session_state["visit/diagnostics"].spec
+    assert not app.exception and spec.patient == "none" and spec.sampler == "hmc" and spec.separation == 9.0
+
+
+def test_a_control_changes_what_is_left_out():
+    app = page()
+    app.number_input(key="diagnostics/burn/box").set_value(300).run()
+    assert not app.exception and not app.error
+    assert app.session_state["visit/diagnostics"].spec.burn == 300
+
+
+def test_a_wrong_link_is_named_and_the_page_still_works():
+    app = page(v="1", thin="0", sampler="magic")
+    text = " ".join(warning.value for warning in app.warning)
+    assert "thin" in text and "sampler" in text
+    assert not app.exception
