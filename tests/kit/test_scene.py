@@ -276,6 +276,21 @@ def test_heatmaps():
             panel().heatmap(**{"frames": frames, **place, **change})
 
 
+def test_a_path_for_each_step():
+    frames = np.zeros((3, 7, 2))
+    drawn, arrays = layer(panel().path(frames, at=np.arange(N) // 4))
+    assert arrays[drawn["points"]].shape == (3, 7, 2) and arrays[drawn["at"]].dtype == np.int32
+    for change, message in (
+        ({"points": frames[0]}, "3 dimensions"),
+        ({"points": np.zeros((3, 7, 3))}, "F, N, 2"),
+        ({"at": np.arange(N)}, "0..2"),
+        ({"at": np.zeros(3, int)}, "10 integers"),
+        ({"show": "upto"}, "cannot show"),
+    ):
+        with pytest.raises(SceneError, match=message):
+            panel().path(**{"points": frames, "at": np.arange(N) // 4, **change})
+
+
 def test_networks():
     drawn, _ = layer(panel().network([2, 3, 1], np.ones((N, 13)), labels=[["a", "b"], None, ["y"]]))
     assert drawn["scale"] == 1

@@ -335,19 +335,28 @@ class Panel:
     # -- layers of items ---------------------------------------------------------------------------------------------
 
     def path(
-        self, points, *, show="all", role="ink", width=1.5, dash=False, alpha=1.0, label=None, chain=None
+        self, points, *, show="all", role="ink", width=1.5, dash=False, alpha=1.0, label=None, chain=None, at=None
     ) -> Panel:
-        """A polyline through points (N, 2); NaN breaks it."""
+        """A polyline through points (N, 2); NaN breaks it. With `at` (steps,), points (F, N, 2) are F polylines, and
+        step t shows the one numbered `at[t]`."""
         where = self._where("path")
-        plane = _plane(points, where)
-        self._grow(plane[:, 0], plane[:, 1])
+        if at is None:
+            plane = _plane(points, where)
+            allowed: Sequence[str] = ("all", "upto", *INNER)
+        else:
+            plane = _real(points, where, ndim=3)
+            if plane.shape[2] != 2:
+                raise SceneError(f"{where}: needs shape (F, N, 2), has {plane.shape}")
+            at = self._add(self._integers(at, f"{where} at", self._scene.steps, len(plane)), where)
+            allowed = ("all",)
+        self._grow(plane[..., 0], plane[..., 1])
         extra = {
             "points": self._add(plane, where),
+            "at": at,
             "width": float(width),
             "dash": bool(dash),
             "alpha": float(alpha),
         }
-        allowed = ("all", "upto", *INNER)
         return self._layer("path", where, show, role, label, extra, allowed=allowed, count=len(plane), chain=chain)
 
     def points(

@@ -252,6 +252,19 @@ class PathView extends View {
     if (this.trails) this.trail = new Trail(this.panel);
   }
 
+  get still() {
+    return super.still && !this.layer.at;
+  }
+
+  // With `at` the layer holds several polylines, of which each step shows one.
+  items(cursor) {
+    const { at, points } = this.layer;
+    const range = super.items(cursor);
+    if (!at || !range) return range;
+    const first = at.data[Math.max(0, cursor.upto)] * points.shape[1];
+    return [first, first + points.shape[1]];
+  }
+
   style(context) {
     context.strokeStyle = this.color();
     context.globalAlpha = this.layer.alpha;
