@@ -64,7 +64,7 @@ export const STYLE = `
 .player .worded { height: 36px; padding: 0 12px; border-color: var(--edge); white-space: nowrap; }
 .classes button { display: inline-flex; align-items: center; gap: 6px; }
 .classes canvas { width: 16px; height: 16px; }
-.scrub { flex: 1 1 140px; min-width: 100px; display: flex; }
+.scrub { flex: 1 1 100px; min-width: 100px; display: flex; }
 .scrub input {
   -webkit-appearance: none; appearance: none;
   flex: 1; width: 100%; height: 36px; margin: 0; background: transparent; cursor: pointer;
