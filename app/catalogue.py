@@ -63,6 +63,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("too-large", "ε too large ⚠"), ("funnel", "funnel neck ⚠")),
     ),
     Entry(
+        slug="nuts",
+        title="NUTS",
+        track="Samplers",
+        file="lessons/nuts/page.py",
+        promise="A trajectory that doubles until it turns back: point at its tree, see its span on the orbit.",
+        icon="🌳",
+        scenarios=(("figure", "figure 4.1"), ("aliased", "aliased momentum ⚠")),
+    ),
+    Entry(
         slug="xor",
         title="XOR network",
         track="Networks",

@@ -305,8 +305,12 @@ def _origins(spec: NutsLesson) -> tuple[Array, Array, int]:
     count = min(walk.steps, 200)
     inside = walk.inside(0, count)
     chance, share = np.zeros((2, spec.max_depth + 1))
+    used = 0
     for t in range(count):
         tree = trees.grow(inside, t, fine=False)
+        if tree.cut:
+            continue
+        used += 1
         x = trees.one(inside, t)
         rows = tree.row[tree.leaf]
         with np.errstate(over="ignore"):
@@ -315,11 +319,11 @@ def _origins(spec: NutsLesson) -> tuple[Array, Array, int]:
         kept = tree.fate[tree.leaf] == 0
         np.add.at(chance, np.minimum(back[kept], spec.max_depth), tree.chance[tree.leaf][kept])
         np.add.at(share, np.minimum(back[kept], spec.max_depth), weight[kept] / weight.sum())
-    return chance / count, share / count, count
+    return chance / max(1, used), share / max(1, used), used
 
 
 def origins(spec: NutsLesson) -> tuple[Array, Array, int]:
     """Where draws come from: chance that the draw is from the last doubling that joined, the one before, …, and the
-    share of the weight there, averaged over transitions. Also how many transitions.
+    share of the weight there, averaged over transitions. Also how many transitions: those recorded whole.
     """
     return _origins(spec.simulation())

@@ -30,7 +30,7 @@ PHASES = (
     Phase("grow", "double until it turns", "inner"),
     Phase("draw", "take the draw"),
 )
-BUDGET = 900  # parts that travel at once, about
+BUDGET = 600  # parts that travel at once, about
 LONGEST = 600  # leapfrog steps of one transition that are counted for it: no more are recorded
 MAP = (0, 0, 8, 2)
 BESIDE = ((8, 0, 7, 1), (8, 1, 7, 1))
@@ -410,18 +410,18 @@ def _weights(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, plac
 
 
 def _spent(picture: Scene, walk: Walk, place: pictures.Place) -> None:
-    top = float(max(4, walk.leapfrogs.max()))
+    made, lost = np.cumsum(walk.leapfrogs).astype(float), np.cumsum(walk.wasted).astype(float)
     panel = picture.panel(
         "spent",
-        title="Leapfrog steps of each transition",
+        title="Leapfrog steps so far",
         x=Axis("transition", 0, walk.steps),
-        y=Axis("leapfrog steps", 0, 1.05 * top),
+        y=Axis("leapfrog steps", 0, 1.05 * float(made[-1])),
         place=place,
         height=HEIGHT // 2,
     )
     at = np.arange(1, walk.steps + 1, dtype=float)
-    panel.line(at, walk.leapfrogs.astype(float), show="upto", role="posterior", width=1.2, label="all steps")
-    panel.line(at, walk.wasted.astype(float), show="upto", role="reject", width=1.6, dash=True, label="thrown away")
+    panel.line(at, made, show="upto", role="posterior", label="all steps")
+    panel.line(at, lost, show="upto", role="reject", dash=True, label="thrown away")
 
 
 def _depths(picture: Scene, spec: NutsLesson, walk: Walk, place: pictures.Place) -> None:
@@ -623,6 +623,10 @@ def _arithmetic(
             "m": walk.recording.accepted[0],
         }
     picture.readout("draw", chosen, show=drawn, **values)
+    if any(tree.cut for tree in orbits.trees):
+        cut = _over_window(np.array([tree.cut for tree in orbits.trees], dtype=float), orbits, walk)
+        shown = orbits.inside.leaf_time.shape[1]
+        picture.readout("cut", f"{{c?only the first {shown} states are drawn:all states are drawn}}", c=cut)
     total = np.cumsum(walk.wasted) / np.cumsum(walk.leapfrogs)
     picture.readout(
         "waste",

@@ -24,7 +24,7 @@ class NutsLesson(NutsSpec):
 
     target: str = choice("banana", (*NutsSpec.declarations()["target"].options, *OWN), "shape of the density")
     dimension: int = integer(2, 2, 2, "this lesson shows the whole density, so it stays in the plane")
-    draws: int = integer(500, 10, 2000, "transitions of each chain", log=True)
+    draws: int = integer(500, 10, 1500, "transitions of each chain", log=True)
     warmup: int = integer(300, 0, 2000, "transitions run and dropped before the first draw kept; they tune ε")
     chains: int = integer(1, 1, 4, "independent chains, each with its own random numbers")
     step_size: float = number(0.2, 0.002, 5.0, "time that one leapfrog step simulates, where it is kept", log=True)

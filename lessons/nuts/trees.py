@@ -41,7 +41,7 @@ class Tree:
     x, y : place in the picture of the tree: rank in time over (0, 1), and doublings to its size
     parent : the part that joins it to another, −1 for none; before : of a state the part one step nearer to the start
     look, fate : see above
-    chance : of a state, of becoming the draw, given the trajectory; 0 if thrown away
+    chance : of a state, of becoming the draw, given the trajectory; 0 if thrown away, NaN if the tree is cut
     older, newer : of a subtree, the weights of its halves in order of making
 
     Sub-steps (S,), two for each doubling (coin, extension), or with fine steps one for each state and join between:
@@ -70,6 +70,7 @@ class Tree:
     states: Whole
     verdict: Whole
     edge: Whole  # of a sub-step that shows a coin, the part from which the extension will grow; else −1
+    cut: bool  # more states were made than are recorded: this is the tree of the first ones
 
     @property
     def wide(self) -> float:
@@ -93,7 +94,9 @@ def grow(inside: NutsTransitions, t: int, fine: bool) -> Tree:
     leaves, nodes = len(times), len(x["node_low"])
     rank = np.argsort(np.argsort(times))
     row_of = {int(time): row for row, time in enumerate(times)}
-    last_doubling = int(np.sum(signs != 0)) - 1
+    made = int(np.sum(signs != 0))
+    last_doubling = min(made, int(leaves - 1).bit_length()) - 1  # that is recorded
+    cut = last_doubling + 1 < made
     failed = last_doubling >= 0 and endings[last_doubling] != JOINED
     leaf_doubling = np.concatenate([[-1], np.floor(np.log2(np.arange(1, leaves)))]).astype(int)
 
@@ -160,14 +163,16 @@ def grow(inside: NutsTransitions, t: int, fine: bool) -> Tree:
         part_of[int(low[i]), int(high[i])] = i
     if not steps:
         steps.append((0, 1, 0, -1))
+    chances = _chances(x, leaf_doubling, failed, last_doubling)
     return Tree(
         leaf, row, at, low, high, place, level, parent, before, look, fate,
-        _chances(x, leaf_doubling, failed, last_doubling)[row] * leaf, older, newer,
-        **_substeps(steps, x, at, leaf, failed, last_doubling),
+        np.where(leaf, np.nan if cut else chances[np.where(leaf, row, 0)], 0.0), older, newer,
+        **_substeps(steps, x, at, leaf, last_doubling),
+        cut=cut,
     )  # fmt: skip
 
 
-def _substeps(steps, x, at, leaf, failed, last_doubling) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
+def _substeps(steps, x, at, leaf, last_doubling) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
     doubling, before, _, edge = (np.array(column, dtype=np.int32) for column in zip(*steps, strict=True))
     made = np.array([int(np.sum(leaf & (at <= s))) for s in range(len(steps))], dtype=np.int32)
     verdict = np.zeros(len(steps), dtype=np.int32)

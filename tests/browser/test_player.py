@@ -320,7 +320,7 @@ def test_tooltip_names_the_nearest_draw(visit, watched):
 def test_pointing_at_a_part_tells_of_it(visit, watched):
     player = visit("linked")
     card = player.get_by_role("list", name="What is pointed at")
-    expect(card).to_have_text("Point at a node.")
+    expect(card.get_by_role("listitem")).to_have_text(["Point at a node.", "span 0 to 3"])  # what came last
     box = player.locator("canvas").first.bounding_box()
     places = [(x, y) for x in np.linspace(0.55, 0.98, 30) for y in np.linspace(0.06, 0.5, 6)]
     found = set()
@@ -336,14 +336,14 @@ def test_pointing_at_a_part_tells_of_it(visit, watched):
     watched.mouse.move(box["x"] + 2, box["y"] + 2)
     expect(card).to_contain_text("4 states")
     player.press("Escape")
-    expect(card).to_have_text("Point at a node.")
+    expect(card).to_contain_text("Point at a node.")
     # by keyboard, and forgotten with the transition
     player.press("n")
     expect(card).to_have_text("span 0 to 0")
     player.press("p")
     expect(card).to_contain_text("4 states")
     player.press("ArrowRight")
-    expect(card).to_have_text("Point at a node.")
+    expect(card).to_contain_text("Point at a node.")
     # inside a transition the card tells of what came last, and parts that have not appeared cannot be picked
     player.press("Shift+ArrowRight")
     expect(card).to_have_text("span 0 to 0")

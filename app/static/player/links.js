@@ -91,11 +91,19 @@ export class Links {
     return this.lines(parts, part)[0] ?? "";
   }
 
+  // With nothing pointed at: the hint, and in what room is left the item that came last.
+  idle(name, cursor) {
+    const { hint, tallest } = this.sets[name];
+    const { base, inner } = cursor.parts[name];
+    const last = inner < 0 ? [] : this.lines(name, base + inner);
+    return [hint, ...last.slice(0, Math.max(0, tallest - 1))];
+  }
+
   show(cursor) {
     const names = Object.keys(this.sets);
     if (!names.length) return;
     const pick = this.pick(cursor);
-    const lines = pick ? this.lines(pick.parts, pick.item) : [this.sets[names[0]].hint];
+    const lines = pick ? this.lines(pick.parts, pick.item) : this.idle(names[0], cursor);
     setAttribute(this.node, "aria-live", pick?.chosen ? "polite" : "off");
     while (this.node.children.length > lines.length) this.node.lastChild.remove();
     while (this.node.children.length < lines.length) this.node.append(element("li"));

@@ -1,0 +1,412 @@
+"""The NUTS lesson: its trees against their definition, its checks against kernels that are wrong, its page."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.kit import jobs, share, story
+from app.kit.player.scene import decode
+from engine import sample
+from engine.checks import mean_check
+from engine.samplers.nuts import DIVERGED, TOO_DEEP, TURNED_INSIDE
+from engine.spec import SpecError
+from engine.targets import funnel
+from lessons.nuts import analysis, panels, questions, scenes, trees
+from lessons.nuts.scenarios import ALIASED, CURE, DOUBLING, FIGURE, FORMS, FUNNEL, RAVINE, SCENARIOS, SHALLOW
+from lessons.nuts.spec import PACES, VIEWS, NutsLesson
+
+FOLDER = Path(__file__).parents[2] / "lessons" / "nuts"
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+NEVER = threading.Event()
+MOST_BYTES = 500_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_job_outlives_its_test():
+    """The pages start checks and panels as jobs."""
+    yield
+    jobs.pool().stop_all()
+
+
+# Spec -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("draws", {"draws": 1501}),
+        ("dimension", {"dimension": 3}),
+        ("view", {"view": "sideways"}),
+        ("pace", {"pace": "hours"}),
+        ("max_depth", {"max_depth": 0}),
+        ("formula", {"target": "formula", "formula": "x +"}),
+        ("formula", {"target": "formula", "formula": "x + y"}),
+        ("mass", {"mass": "diagonal"}),
+        ("mass", {"target": "student", "dof": 1.0, "mass": "variances"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        NutsLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_a_start_without_density_is_named():
+    far = NutsLesson(target="formula", formula="-(x-60)^2 - (y-60)^2 where x > 50, y > 50")
+    with pytest.raises(SpecError) as error:
+        scenes.scene(far, None)
+    assert error.value.parameter == "start"
+
+
+def test_looking_otherwise_is_the_same_run():
+    assert analysis.simulate(NutsLesson(view="cost", pace="leapfrogs")) is analysis.simulate(NutsLesson())
+    heads = {view: decode(scenes.scene(NutsLesson(view=view)))[0]["run"] for view in ("tree", "draws", "cost")}
+    assert len(set(heads.values())) == 1, (
+        "the player keeps its place exactly when the run and its sub-steps are the same"
+    )
+    assert decode(scenes.scene(NutsLesson(seed=2)))[0]["run"] != heads["tree"]
+    assert decode(scenes.scene(NutsLesson(pace="leapfrogs")))[0]["run"] != heads["tree"]
+
+
+def test_links_hold_every_scenario():
+    for name, spec in BY_ID.items():
+        query = {key: [value] for key, value in share.write(spec, None).items()}
+        assert share.read(NutsLesson, query, {}, ()).spec == spec, name
+
+
+# Trees ----------------------------------------------------------------------------------------------------------------
+
+
+def grown(spec, count=60, fine=False):
+    inside = analysis.simulate(spec).inside(0, count)
+    return inside, [trees.grow(inside, t, fine) for t in range(count)]
+
+
+@pytest.mark.parametrize("spec", [DOUBLING, FIGURE, FUNNEL, RAVINE], ids=["banana", "slice", "funnel", "ravine"])
+@pytest.mark.parametrize("fine", [False, True])
+def test_trees_hang_together(spec, fine):
+    inside, found = grown(spec, fine=fine)
+    for t, tree in enumerate(found):
+        assert int(tree.leaf.sum()) == inside.leaves[t] and int((~tree.leaf).sum()) == inside.nodes[t]
+        assert np.all(np.diff(tree.at) >= 0) and tree.at[-1] <= len(tree.doubling) - 1
+        assert tree.states[-1] == inside.leaves[t]
+        for i in np.flatnonzero(~tree.leaf):
+            children = np.flatnonzero(tree.parent == i)
+            assert len(children) == 2 and np.all(children < i)
+            assert tree.low[i] == tree.low[children].min() and tree.high[i] == tree.high[children].max()
+            assert tree.y[i] == np.log2(tree.high[i] - tree.low[i] + 1)
+        for i in np.flatnonzero(tree.leaf & (tree.low != 0)):
+            nearer = tree.before[i]
+            assert tree.leaf[nearer] and abs(tree.low[i]) - abs(tree.low[nearer]) == 1
+        in_time = np.argsort(tree.low[tree.leaf])
+        assert np.all(np.diff(tree.x[tree.leaf][in_time]) > 0)
+        assert np.isin(tree.fate, (1, 2, 4)).any() == (inside.ending[t] in (TURNED_INSIDE, DIVERGED))
+
+
+@pytest.mark.parametrize("spec", [DOUBLING, FIGURE, FUNNEL], ids=["multinomial", "slice", "funnel"])
+def test_chances_are_those_of_the_draws(spec):
+    """The chance of the states of each trajectory sums to 1, and proposals fall as the chances say."""
+    spec = spec.replace(draws=600, pace="doublings")
+    inside, found = grown(spec, 600)
+    surprise, spread = 0.0, 0.0
+    for t, tree in enumerate(found):
+        leaf = tree.leaf
+        assert tree.chance[leaf].sum() == pytest.approx(1.0) and not tree.chance[~leaf].any()
+        assert not tree.chance[leaf & np.isin(tree.fate, (1, 2, 4))].any()
+        times = tree.low[leaf].astype(float)
+        mean = float((tree.chance[leaf] * np.abs(times)).sum())
+        surprise += abs(float(inside.proposal[t])) - mean
+        spread += float((tree.chance[leaf] * (np.abs(times) - mean) ** 2).sum())
+    assert abs(surprise) < 4 * np.sqrt(spread)
+    # by weight alone the draws would lie nearer to the start
+    nearer = sum(
+        float((np.abs(tree.low[kept]) * share).sum() / share.sum())
+        - float((tree.chance[kept] * np.abs(tree.low[kept])).sum())
+        for t, tree in enumerate(found)
+        for kept in [tree.leaf & (tree.fate == 0)]
+        for share in [np.exp(inside.leaf_log_weight[t][tree.row[kept]])]
+    )
+    assert nearer < -4 * np.sqrt(spread)
+
+
+def test_what_is_kept_and_thrown_away_adds_up():
+    walk = analysis.simulate(DOUBLING)
+    _, found = grown(DOUBLING, 200)
+    thrown = [int(np.isin(tree.fate[tree.leaf], (1, 2)).sum()) for tree in found]
+    assert thrown == walk.wasted[:200].tolist()
+    assert 0.2 < walk.waste < 0.4
+
+
+def test_dot_products_are_recomputed_as_they_are_defined():
+    inside, _ = grown(DOUBLING.replace(mass="variances"), 40)
+    inverse = analysis.simulate(DOUBLING.replace(mass="variances")).inverse_mass
+    assert not np.allclose(inverse, np.eye(2))
+    for t in range(40):
+        x = trees.one(inside, t)
+        at = {int(time): row for row, time in enumerate(x["leaf_time"])}
+        for k in range(len(x["node_low"])):
+            rows = [at[time] for time in range(int(x["node_low"][k]), int(x["node_high"][k]) + 1)]
+            dots = trees.expected_dots(x["leaf_position"][rows], x["leaf_momentum"][rows], inverse, "multinomial")
+            assert np.allclose(dots, x["node_dots"][k], equal_nan=True)
+            assert trees.turns(dots, "multinomial") == x["node_turning"][k]
+
+
+def test_trees_beyond_what_is_recorded_are_cut():
+    deep = RAVINE.replace(step_size=0.005, draws=40)
+    _, found = grown(deep, 40)
+    cut = [tree.cut for tree in found]
+    assert any(cut) and not all(cut)
+    for tree in found:
+        assert np.isnan(tree.chance[tree.leaf]).all() == tree.cut
+    for view in VIEWS:
+        scenes.scene(deep.replace(view=view))
+    assert analysis.origins(deep)[2] == cut.count(False)
+
+
+# What the scenarios say -----------------------------------------------------------------------------------------------
+
+
+def test_the_figure_is_the_one_of_the_caption():
+    """Sixteen states in four doublings, the last of which turns inside and is thrown away: eight candidates."""
+    inside, found = grown(FIGURE, 1, fine=True)
+    assert inside.ending[0] == TURNED_INSIDE and inside.leaves[0] == 16
+    assert questions.candidates(FIGURE) == (16, 8, "turned inside the extension")
+    assert len(set(inside.doubling_direction[0][:4].tolist())) == 2, "it grows both ways"
+    assert np.flatnonzero(found[0].fate == 4).size == 1
+    assert np.allclose(FIGURE.build_target().truth.mean, (2.5, 1.5))
+
+
+def test_both_forms_begin_alike():
+    walks = [analysis.simulate(spec) for spec in (FORMS, FORMS.other_form())]
+    first = [walk.inside(0, 1) for walk in walks]
+    assert np.array_equal(first[0].leaf_position[0, 0], first[1].leaf_position[0, 0])
+    assert np.array_equal(first[0].leaf_momentum[0, 0], first[1].leaf_momentum[0, 0])
+    assert np.isnan(first[0].slice_uniform[0]) and np.isfinite(first[1].slice_uniform[0])
+
+
+def test_the_shallow_tree_is_cut_off():
+    walk = analysis.simulate(SHALLOW)
+    inside = walk.inside(0, 200)
+    assert walk.saturated(SHALLOW.max_depth).mean() > 0.9 and np.mean(inside.ending == TOO_DEEP) > 0.8
+    assert questions.depth_gain(SHALLOW) > 2
+    widths = np.sqrt(np.linalg.eigvalsh(SHALLOW.build_target().truth.covariance))
+    assert widths[1] == pytest.approx(1.0, abs=0.1) and (2**SHALLOW.max_depth - 1) * SHALLOW.step_size < 0.15
+
+
+def test_the_cure_is_the_same_posterior():
+    """Draws carried back from the non-centred coordinates have the funnel's density, and reach into its neck."""
+    target, centred = CURE.build_target(), funnel(neck=CURE.neck)
+    points = np.random.default_rng(1).normal(size=(20, 2)) * (3.0, 1.0)
+    jacobian = -0.5 * points[:, 0]  # dx = exp(v/2) dz
+    assert np.allclose(
+        target.log_density_many(points), centred.log_density_many(analysis.to_funnel(points)) - jacobian, atol=1e-9
+    )
+    assert questions.divergent_shares(CURE)[0] == 0.0 < 0.05 < questions.divergent_shares(CURE)[1]
+    lowest = [analysis.simulate(spec).recording.draws[0, :, 0].min() for spec in (CURE, FUNNEL)]
+    assert lowest[0] < -8.0 < -6.0 < lowest[1]
+
+
+def test_the_aliased_momentum_has_the_variance_of_the_real_bug():
+    found, true, agreement = questions.variance(ALIASED)
+    assert 1.15 < found < 1.24 and true == 1.0 and agreement < 1.01, "wrong, and R-hat does not see it"
+    assert 0.95 < questions.variance(ALIASED.replace(variant="exact"))[0] < 1.05
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def verdicts(spec):
+    return {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+
+
+@pytest.mark.parametrize("name", ["doubling", "figure", "forms", "cure"])
+def test_right_kernels_pass(name):
+    found = verdicts(BY_ID[name])
+    assert set(found.values()) == {"pass"} and "invariance" in found
+
+
+@pytest.mark.parametrize("name", ["shallow", "funnel"])
+def test_slow_kernels_are_never_called_exact_nor_wrong(name):
+    found = set(verdicts(BY_ID[name]).values())
+    assert "unknown" in found and "fail" not in found
+
+
+def test_the_aliased_momentum_fails_everywhere():
+    found = verdicts(ALIASED)
+    assert found["variances"] == found["invariance"] == found["trees"] == "fail"
+
+
+def test_a_final_accept_step_fails():
+    spec = NutsLesson(target="gaussian", correlation=0.0, tuning="fixed", step_size=0.8, variant="final_accept")
+    found = verdicts(spec)
+    assert found["variances"] == found["invariance"] == found["trees"] == "fail"
+    assert verdicts(spec.replace(variant="exact"))["trees"] == "pass"
+
+
+def test_a_reversed_dot_product_is_seen_in_its_trees_and_not_in_its_draws():
+    spec = RAVINE.replace(variant="reversed_dot")
+    found = {check.name: check for check in analysis.checks(spec, NEVER)}
+    assert found["trees"].verdict == "fail" and "right all the same" in found["trees"].sentence
+    assert found["invariance"].verdict == "pass", "it biases nothing"
+    assert analysis.simulate(spec).depth.mean() < 1.2 < 2 < analysis.simulate(RAVINE).depth.mean()
+    assert analysis.form(spec).ess_per_1000 < 0.5 * analysis.form(RAVINE).ess_per_1000
+
+
+def test_the_kernel_checked_is_the_one_on_screen():
+    assert analysis.frozen(DOUBLING)["step_size"] == analysis.simulate(DOUBLING).step_size
+    long = analysis.longer(DOUBLING, 50)
+    assert np.all(long.step_size == analysis.simulate(DOUBLING).step_size)
+
+
+def test_both_forms_have_the_same_answer():
+    for spec in (FORMS, FORMS.other_form()):
+        run = sample(spec.build_target(), "nuts", chains=4, draws=20_000, seed=9, **spec.settings())
+        assert mean_check("variance", "x", run.draws[:, :, 0] ** 2, 1.0).verdict == "pass"
+
+
+# Scenes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pace", PACES)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", BY_ID)
+def test_scenes_encode_and_are_small(name, view, pace):
+    spec = BY_ID[name].replace(view=view, pace=pace)
+    blob = scenes.scene(spec)
+    header, _ = decode(blob)
+    assert len(blob) < MOST_BYTES
+    assert header["steps"] == spec.draws and len(header["panels"]) == (4 if view == "compare" else 3)
+
+
+def test_the_largest_scene_is_small_enough():
+    largest = ALIASED.replace(chains=4, pace="leapfrogs", view="tree", variant="aliased_momentum", step_size=0.02)
+    assert len(scenes.scene(largest, 1499)) < MOST_BYTES
+
+
+@pytest.mark.parametrize("target", NutsLesson.declarations()["target"].options)
+@pytest.mark.parametrize("step_size", [0.02, 5.0])
+def test_every_target_can_be_shown(target, step_size):
+    for view in VIEWS:
+        for variant in ("exact", "aliased_momentum", "final_accept"):
+            spec = NutsLesson(target=target, tuning="fixed", step_size=step_size, draws=20, warmup=0, view=view)
+            scenes.scene(spec.replace(variant=variant, max_depth=8))
+
+
+def test_the_window_holds_the_transition_asked_for():
+    for wanted in (0, 17, DOUBLING.draws - 1, DOUBLING.draws + 5):
+        header, arrays = decode(scenes.scene(DOUBLING, wanted))
+        first, offsets = header["window"]["first"], arrays[header["window"]["offsets"]]
+        asked = min(wanted, DOUBLING.draws - 1)
+        assert first <= asked < first + len(offsets) - 1
+        assert len(arrays[header["parts"]["tree"]["offsets"]]) == len(offsets)
+
+
+def card(spec):
+    """The lines of the card by the beginning of their template: the rows they are for, and their values."""
+    header, arrays = decode(scenes.scene(spec))
+    lines = {}
+    for line in header["parts"]["tree"]["lines"]:
+        text = "".join(token if isinstance(token, str) else f"{{{token['name']}}}" for token in line["tokens"])
+        when = slice(None) if line["when"] is None else arrays[line["when"]].astype(bool)
+        lines[text] = {name: arrays[value["array"]][when] for name, value in line["values"].items()}
+    return lines
+
+
+def test_the_arithmetic_adds_up():
+    lines = card(DOUBLING)
+    weigh = next(values for text, values in lines.items() if "newer/sum" in text)
+    assert np.allclose(weigh["b"] / (weigh["a"] + weigh["b"]), weigh["r"], atol=1e-4)
+    assert np.array_equal(weigh["u"] < weigh["r"], weigh["new"].astype(bool))
+    join = next(values for text, values in lines.items() if "extension/before" in text)
+    assert np.allclose(np.minimum(1, join["b"] / join["a"]), join["r"], atol=1e-4)
+    assert np.array_equal(join["u"] < join["r"], join["new"].astype(bool))
+    state = next(values for text, values in lines.items() if text.startswith("H − H₀"))
+    assert np.allclose(np.exp(-state["e"]), state["w"], rtol=1e-4)
+    dots = next(values for text, values in lines.items() if text.startswith("ρ = Σp"))
+    assert np.all(dots["turn"][(dots["a"] <= 0) | (dots["b"] <= 0)] == 1)
+
+
+def test_the_card_of_the_bug_shows_both_numbers():
+    lines = card(ALIASED.replace(view="tree"))
+    shown = next(values for text, values in lines.items() if text.startswith("(x₊ − x₋)"))
+    right = next(values for text, values in lines.items() if "own momenta" in text)
+    assert 0 < len(right["a"]) <= len(shown["a"])
+    assert not any("own momenta" in text for text in card(ALIASED.replace(view="tree", variant="exact")))
+
+
+# Panels and questions -------------------------------------------------------------------------------------------------
+
+
+def test_panels_and_diagnostics_say_what_they_show():
+    spec = DOUBLING.replace(draws=60, chains=2)
+    found = panels.panels(spec, NEVER)
+    assert len(found) == 4 and all(figure.caption or figure.alt for figure in found)
+    table = panels.diagnostics(spec, NEVER)
+    assert table.columns["coordinate"] == ["x₁", "x₂"]
+    assert "thrown away" in table.caption and "maximum depth" in table.caption
+
+
+def test_the_last_doubling_gives_most_draws():
+    chance, share, count = analysis.origins(DOUBLING)
+    assert chance.sum() == pytest.approx(1.0) and share.sum() == pytest.approx(1.0) and count == 200
+    assert chance[0] > 0.8 > 0.6 > share[0]
+
+
+@pytest.mark.parametrize(
+    "question,right", [("waste", 1), ("candidates", 1), ("form", 1), ("depth", 2), ("cure", 2), ("aliased", 2)]
+)
+def test_the_runs_answer_as_the_story_says(question, right):
+    asked = next(q for q in questions.QUESTIONS if q.id == question)
+    spec = BY_ID[asked.scenario]
+    assert asked.answer(spec) == right
+    assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_the_story_names_what_exists():
+    steps = story.read(FOLDER / "story.md")
+    assert {step.scenario for step in steps} - {None} == set(BY_ID)
+    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
+
+
+# Page -----------------------------------------------------------------------------------------------------------------
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+@pytest.mark.parametrize("scenario", BY_ID)
+def test_the_page_shows_every_scenario(scenario):
+    app = page(scenario=scenario)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "NUTS"
+
+
+def test_a_control_changes_the_run():
+    app = page()
+    app.number_input(key="nuts/max_depth/box").set_value(2).run()
+    assert not app.exception and not app.error
+    assert app.session_state["visit/nuts"].spec.max_depth == 2
+    assert app.query_params["max_depth"] in ("2", ["2"])
+
+
+def test_a_wrong_link_is_named_and_the_page_still_works():
+    app = page(v="1", step_size="-3", sampling="magic")
+    text = " ".join(warning.value for warning in app.warning)
+    assert "step" in text and "sampling" in text
+    assert not app.exception
+
+
+def test_a_formula_with_a_mistake_keeps_the_last_good_run():
+    app = page(v="1", target="formula")
+    app.text_input(key="nuts/formula/text").set_value("-x^2 -").run()
+    assert not app.exception and app.error
+    assert app.session_state["visit/nuts"].spec.formula != "-x^2 -"
