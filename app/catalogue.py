@@ -72,6 +72,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("figure", "figure 4.1"), ("aliased", "aliased momentum ⚠")),
     ),
     Entry(
+        slug="diagnostics",
+        title="Can I trust this chain?",
+        track="Samplers",
+        file="lessons/diagnostics/page.py",
+        promise="Traces, ranks, R-hat and ESS grow with the chains; diagnose sick ones, and meet the bias no R-hat finds.",
+        icon="🩺",
+        scenarios=(("patient-1", "the gallery of patients"), ("biased", "R-hat 1.00, and wrong ⚠")),
+    ),
+    Entry(
         slug="xor",
         title="XOR network",
         track="Networks",

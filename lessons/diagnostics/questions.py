@@ -67,9 +67,10 @@ def _explain_burn_in(spec: DiagnosticsLesson) -> str:
     return (
         f"Over {found.repeats} runs like this one the typical error of the mean is {found.rmse[0]:.2f} with nothing "
         f"discarded, least ({found.rmse[k]:.3f}) with {found.discarded[k]} draws discarded, and "
-        f"{found.rmse[half]:.3f} with half of "
-        "them gone. Too few leaves bias; too many throws good draws away, which costs much less. So half is safe, if "
-        "not thrifty."
+        f"{found.rmse[half]:.3f} with half of them gone. "
+        "Too few leaves bias; too many throws good draws away, which costs much less. So half is safe, if "
+        f"not thrifty. R-hat of all draws of this run is {analysis.running(spec.replace(burn=0)).rhat[-1]:.3f}, the "
+        f"classic one {analysis.classic(spec.replace(burn=0)).rhat[-1]:.3f}."
     )
 
 

@@ -27,9 +27,9 @@ _NAMED = [
         "Two hills, nine standard deviations apart. Each chain stays on the hill beside its start. "
         "R-hat compares the chains with each other, and sees it.",
         failure=True,
-        why="Between the hills the density is about $e^{-10}$ of the top: no chain crosses within 1000 draws. The "
-        "spread *between* the chains' means is then many times the spread *within* a chain, and no number of further "
-        "draws brings R-hat down. "
+        why="Between the hills the density is about $e^{-10}$ of the top, so a crossing is a rare accident. The "
+        "spread *between* the chains' means is many times the spread *within* a chain, and more draws of the same kind "
+        "do not bring R-hat down. "
         "The means also weigh both hills by how many chains started there, not by the truth (0.7 and 0.3).",
     ),
     Scenario(
@@ -52,9 +52,9 @@ _NAMED = [
         "All chains start far out in the same corner. Their first hundred draws are a journey, and they are counted as "
         "if they were draws. Move the **burn-in** and watch everything recover.",
         failure=True,
-        why="The travelling draws come from no density at all, and there are so few of them that R-hat is only a "
-        "little "
-        "above 1.01: all chains travelled alike. The mean pays for it. Leave out the journey; beyond that, every "
+        why="The travelling draws do not come from the target. All chains travelled alike, and not for long, so R-hat "
+        "is only a little above 1.01, and the classic one even below. The mean pays for it. Leave out the "
+        "journey; beyond that, every "
         "discarded draw costs precision and buys nothing (first figure below).",
     ),
     Scenario(
@@ -70,8 +70,8 @@ _GALLERY = [
         f"patient-{number}",
         f"patient {number}" if number == PATIENTS[0] else number,  # the chips stand in a row
         DiagnosticsLesson(patient=number),
-        "The file is sealed: no name, no settings, no truth. Look at the traces, the ranks, R-hat and ESS; change the "
-        "view and the burn-in; read the table below. Then lock your diagnosis in the story.",
+        "Until your diagnosis is locked in the story the file is sealed: no name, no settings, no truth. Look at the "
+        "traces, the ranks, R-hat and ESS; change the view and the burn-in; read the table below.",
     )
     for number in PATIENTS
 ]

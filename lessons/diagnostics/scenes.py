@@ -85,7 +85,7 @@ def _means(picture: Scene, spec: DiagnosticsLesson, name: str, limits: tuple[flo
     ticks = [(c + 1.0, str(c + 1)) for c in range(spec.chains)] + [(spec.chains + 1.0, "exact")] * known
     panel = picture.panel(
         "means",
-        title="Mean ± 1 sd of each chain",
+        title="Mean ± sd per chain",
         x=Axis("chain", 0.4, spec.chains + 0.6 + known, ticks=ticks),
         y=Axis(name, *limits),
         place=MEANS,

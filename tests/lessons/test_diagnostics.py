@@ -144,7 +144,7 @@ def test_too_little_burn_in_biases_and_too_much_costs_precision():
     assert abs(found.bias[0]) > 1.0 and found.rmse[0] > 20 * best
     assert abs(found.bias[-1]) < 4 * found.rmse[-1] / np.sqrt(found.repeats), "no bias is left"
     assert 1.5 * best < found.rmse[-1] < 5 * best
-    assert 1.01 < analysis.running(FAR_TOGETHER).rhat[-1] < 1.1, "only a little above the limit"
+    assert analysis.classic(FAR_TOGETHER).rhat[-1] < 1.01 < analysis.running(FAR_TOGETHER).rhat[-1] < 1.1
 
 
 def test_thinning_makes_draws_worth_more_and_the_whole_worth_less():
@@ -241,8 +241,8 @@ def test_scenes_encode_and_are_small(name, view):
 def test_every_sampler_on_every_target_can_be_shown(sampler, target):
     for changes in ({}, {"step_size": 5.0, "scale": 100.0, "quantity": "square", "burn": 30, "chains": 2}):
         spec = DiagnosticsLesson(sampler=sampler, target=target, draws=100, spread=1.0, **changes)
-        for view in VIEWS:
-            assert len(scenes.scene(spec.replace(view=view))) < MOST_BYTES
+        view = VIEWS[(len(sampler) + len(target)) % len(VIEWS)]  # any one: they share no code with the run
+        assert len(scenes.scene(spec.replace(view=view))) < MOST_BYTES
         assert doctor.diagnose(spec)[0] in ILLNESSES
         panels.diagnostics(spec, NEVER)
 

@@ -1,0 +1,52 @@
+"""The lesson on diagnostics in a browser: play, look inside, diagnose a patient."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Lab
+
+PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
+
+
+def stage(page: Page):
+    found = page.get_by_test_id("player")
+    expect(found.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    return found
+
+
+def test_a_first_visit_and_a_diagnosis(lab: Lab):
+    page = lab.open("/diagnostics")
+    player = stage(page)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen, and sub-steps fill the card: W, B/n, R-hat
+    before = player.get_attribute("data-t")
+    player.get_by_role("button", name="Play").click()
+    expect(player).not_to_have_attribute("data-t", before or "")
+    player.get_by_role("button", name="Pause").click()
+    card = player.get_by_role("list", name="Arithmetic of this step")
+    player.press("End")
+    expect(card.get_by_text(re.compile(r"^within: W = .* = \d"))).to_be_visible()
+    expect(card.get_by_text(re.compile(r"^classic R-hat = .* = \d\.\d{4}$"))).to_be_visible()
+
+    # a patient: nothing is told before the lock, all of it after
+    page = lab.open("/diagnostics?scenario=patient-2")
+    stage(page)
+    expect(page.get_by_role("button", name=re.compile("cannot tell"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_text("The file says")).to_have_count(0)
+    page.get_by_text("Chains stuck in different modes").first.click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_text("The file says")).to_be_visible(timeout=PATIENT)
+    page.wait_for_url(re.compile("file=open"))
+
+
+def test_perfect_diagnostics_and_a_red_badge(lab: Lab):
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    page = lab.open("/diagnostics?scenario=biased")
+    stage(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
