@@ -792,7 +792,8 @@ class Scene:
         offsets[t-first].. of the arrays of layers with `Show(..., parts=name)`. Item j appears at sub-step at[j] of
         the inner phase (never falling within a transition) and spans the numbers low[j]..high[j]. Pointing at an item
         in one panel picks it: in every panel whatever lies within its span stands out, and the card shows the lines
-        of `part_line`; until then it shows `hint`. Call it after `window` and before the layers."""
+        of `part_line`; until then it shows `hint` and the item that came last. Call it after `window` and before the
+        layers."""
         where = f"parts {name!r}"
         if self._window is None:
             raise SceneError(f"{where}: needs scene.window(first, offsets) first")
