@@ -1,0 +1,428 @@
+"""The race: four samplers on one target with one budget, and their errors against the exact answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import diagnostics, sample
+from engine.checks import Check, dispersed_starts, invariance_check, truth_checks
+from engine.recording import Recording
+from engine.samplers import Gibbs, Hmc, Metropolis, Nuts
+from engine.samplers.run import start
+from engine.spec import SpecError
+from engine.targets.target import Target, TargetError, Truth
+from lessons.race.spec import RACERS, RaceLesson, true_sd
+
+Array = NDArray[np.float64]
+
+STEPS = 400  # checkpoints of a race
+CHUNK = 200  # transitions between two looks at the meter
+WATCHED = 4  # coordinates whose effective draws are counted
+TIMED = 5  # repetitions, of which the fastest counts
+SUMMED_PAIRS = 6  # races whose draws give the effective sample size
+
+
+def names(spec: RaceLesson) -> dict[str, str]:
+    """The racers' names for people."""
+    single = "Gibbs" if spec.has_conditionals else "one at a time"
+    return {"metropolis": "Metropolis", "gibbs": single, "hmc": "HMC", "nuts": "NUTS"}
+
+
+# What is scored -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Two functions of a draw whose averages are scored, for each coordinate.
+
+    kinds : their names
+    expected, scale : (2, dim), the exact expectations, and what an error of each counts in
+    centre, edges : (dim,), (dim, 2), what the functions need
+    shares : indicator functions stand in for moments, whose averages hang on a few draws (heavy tails)
+    """
+
+    kinds: tuple[str, str]
+    expected: Array
+    scale: Array
+    centre: Array
+    edges: Array
+    shares: bool
+
+    def of(self, draws: Array) -> Array:
+        """(2, n, dim) of draws (n, dim)."""
+        if self.shares:
+            inside = (draws > self.edges[:, 0]) & (draws < self.edges[:, 1])
+            return np.stack([draws < self.centre, inside]).astype(np.float64)
+        return np.stack([draws, (draws - self.centre) ** 2])
+
+
+@lru_cache(maxsize=32)
+def features(target: Target) -> Features:
+    """Mean and second central moment, in units of sd and variance; with heavy tails the share below the median and the
+    share between the quartiles, in units of the sd of one indicator."""
+    truth = target.truth
+    if not truth.heavy_tails and np.all(np.isfinite(truth.covariance)):
+        variance = np.diag(truth.covariance)
+        return Features(
+            ("mean", "variance"),
+            np.stack([truth.mean, variance]),
+            np.stack([np.sqrt(variance), variance]),
+            truth.mean,
+            np.empty((0, 2)),
+            False,
+        )
+    quartiles = np.array([_quartiles(density) for density in truth.marginals])
+    half = np.full((2, target.dim), 0.5)
+    return Features(
+        ("share below the median", "share between the quartiles"), half, half, quartiles[:, 1], quartiles[:, ::2], True
+    )
+
+
+def _quartiles(density: Callable[[Array], Array]) -> Array:
+    """(3,) by the trapezoidal rule on a grid that is dense in the middle and reaches far out."""
+    x = np.sinh(np.linspace(-16.0, 16.0, 40_001))
+    values = density(x)
+    mass = np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(x))])
+    return np.asarray(np.interp(np.array([0.25, 0.5, 0.75]) * mass[-1], mass, x))
+
+
+# The race -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """One racer over all pairs.
+
+    error : (2, pairs, STEPS), root mean square over coordinates of the error of each feature's running average
+    draws, evaluations, tuning : (pairs,), draws made within the budget, calls of the target for them, and before them
+    place : (STEPS, dim), pair 1: the newest state at each checkpoint
+    running : (2, STEPS), pair 1: running averages of both features of the first coordinate
+    count : (STEPS,), pair 1: draws so far
+    acceptance, divergences : over all pairs
+    watched : (SUMMED_PAIRS, n, WATCHED * 2), features of some coordinates for the effective sample size
+    step_size : of NUTS after its tuning, median over pairs; NaN for the others
+    """
+
+    error: Array
+    draws: NDArray[np.int64]
+    evaluations: NDArray[np.int64]
+    tuning: NDArray[np.int64]
+    place: Array
+    running: Array
+    count: NDArray[np.int64]
+    acceptance: float
+    divergences: int
+    watched: Array
+    step_size: float
+
+    @property
+    def both(self) -> Array:
+        """(pairs, STEPS), the two errors in one: their root mean square."""
+        return np.sqrt((self.error**2).mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """cost : (STEPS,), what has been spent at each checkpoint, in evaluations of the density."""
+
+    target: Target
+    cost: Array
+    lanes: dict[str, Lane]
+
+    def final(self, racer: str) -> Array:
+        """(pairs,) error of both moments at the end; infinite for a racer that has no draw yet."""
+        last = self.lanes[racer].both[:, -1]
+        return np.where(np.isnan(last), np.inf, last)
+
+    def winner(self) -> str:
+        """The racer with the smallest median error at the end."""
+        return min(RACERS, key=lambda racer: float(np.median(self.final(racer))))
+
+    def wins(self) -> dict[str, float]:
+        """The share of pairs that each racer wins."""
+        best = np.argmin(np.stack([self.final(racer) for racer in RACERS]), axis=0)
+        return {racer: float((best == k).mean()) for k, racer in enumerate(RACERS)}
+
+
+@lru_cache(maxsize=8)
+def race(spec: RaceLesson) -> Race:
+    """Run it. The same spec gives the same bytes; nothing here is timed."""
+    target = spec.build_target()
+    cost = spec.budget * np.arange(1, STEPS + 1) / STEPS
+    return Race(target, cost, {racer: _lane(spec, target, racer, cost) for racer in RACERS})
+
+
+def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
+    scored = features(target)
+    error = np.full((2, spec.pairs, STEPS), np.nan)
+    draws, evaluations, tuning = np.zeros((3, spec.pairs), dtype=np.int64)
+    accept, divergences, sizes, watched = [], 0, [], []
+    place = running = count = np.empty(0)
+    some = np.unique(np.linspace(0, target.dim - 1, min(WATCHED, target.dim)).astype(int))
+    for pair in range(spec.pairs):
+        recording = _run(spec, target, racer, pair)
+        spent = np.cumsum(prices(spec, recording, racer))
+        before = _tuning(spec, recording, racer)
+        made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right")
+        n = int(made[-1])
+        values = scored.of(recording.draws[0, :n])
+        sums = np.concatenate([np.zeros((2, 1, target.dim)), np.cumsum(values, axis=1)], axis=1)[:, made]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            averages = sums / made[:, None]
+            error[:, pair] = np.sqrt(
+                (((averages - scored.expected[:, None]) / scored.scale[:, None]) ** 2).mean(axis=2)
+            )
+        draws[pair], tuning[pair] = n, int(recording.warmup_gradient_evaluations[0]) if racer == "nuts" else 0
+        evaluations[pair] = int(calls(recording, racer)[:n].sum())
+        accept.append(float(recording.accept_prob[0, :n].mean()) if n else math.nan)
+        divergences += int(recording.divergent[0, :n].sum())
+        if racer == "nuts":
+            sizes.append(float(recording.step_size[0, -1]))
+        if pair < SUMMED_PAIRS:
+            watched.append(values[:, :, some].transpose(1, 0, 2).reshape(n, -1))
+        if pair == 0:
+            states = np.vstack([recording.start[:1], recording.draws[0, :n]])
+            place, running, count = states[made], averages[:, :, 0], made
+    shortest = min(len(rows) for rows in watched)
+    return Lane(
+        error,
+        draws,
+        evaluations,
+        tuning,
+        place,
+        running,
+        count,
+        float(np.nanmean(accept)) if np.any(np.isfinite(accept)) else math.nan,
+        divergences,
+        np.stack([rows[:shortest] for rows in watched]),
+        float(np.median(sizes)) if sizes else math.nan,
+    )
+
+
+def _run(spec: RaceLesson, target: Target, racer: str, pair: int) -> Recording:
+    """One racer in one pair, until its budget is spent. All racers of a pair share start and seed."""
+    try:
+        run = start(
+            target,
+            racer,
+            chains=1,
+            draws=spec.budget,
+            warmup=spec.warmup if racer == "nuts" else 0,
+            seed=pair_seed(spec, pair),
+            init=_start(spec, target, pair),
+            **spec.settings(racer),
+        )
+    except TargetError as error:
+        raise SpecError("begin", str(error)) from error
+    run.advance(run.warmup)
+    left = spec.budget - (_tuning(spec, run.recording(), racer) if spec.tuning == "charged" else 0.0)
+    while left > 0 and not run.done:
+        done = run.completed
+        run.advance(CHUNK if racer == "nuts" else max(CHUNK, math.ceil(left / price_of(spec, target, racer))))
+        left -= float(prices(spec, run.recording(), racer)[done:].sum())
+    if run.completed == 0:  # tuning has eaten the budget: one draw to know the step size by, which does not count
+        run.advance(1)
+    return run.recording()
+
+
+def pair_seed(spec: RaceLesson, pair: int) -> int:
+    """The seed of a pair."""
+    return int(np.random.SeedSequence([spec.seed, pair]).generate_state(1)[0])
+
+
+def _start(spec: RaceLesson, target: Target, pair: int) -> Array | None:
+    if spec.begin == "random" or target.truth.draw is None:
+        return None
+    return target.truth.draw(np.random.Generator(np.random.SFC64([spec.seed, pair])), 1)[0]
+
+
+def calls(recording: Recording, racer: str) -> NDArray[np.int64]:
+    """(draws,) charged calls of the target of each transition. A draw from a conditional counts as one call, though it
+    makes none: a sweep of Gibbs then costs as many as there are coordinates."""
+    settings = recording.run.method
+    if racer == "gibbs" and settings.update == "conditional":
+        return np.full(recording.draws.shape[1], recording.dim)
+    return recording.gradient_evaluations[0].astype(np.int64)
+
+
+def prices(spec: RaceLesson, recording: Recording, racer: str) -> Array:
+    """(draws,) what each transition costs."""
+    return calls(recording, racer) * (spec.gradient_price if racer in ("hmc", "nuts") else 1.0)
+
+
+def price_of(spec: RaceLesson, target: Target, racer: str) -> float:
+    """What one transition costs at most, NUTS aside."""
+    return {"metropolis": 1.0, "gibbs": float(target.dim), "hmc": spec.steps * spec.gradient_price}.get(racer, 1.0)
+
+
+def _tuning(spec: RaceLesson, recording: Recording, racer: str) -> float:
+    return float(recording.warmup_gradient_evaluations[0]) * spec.gradient_price if racer == "nuts" else 0.0
+
+
+# Effective draws and the clock ----------------------------------------------------------------------------------------
+
+
+def effective_per_thousand(found: Race, racer: str) -> float:
+    """Effective draws of the worst of the watched features per 1,000 calls; 0 where a racer stood still."""
+    lane = found.lanes[racer]
+    values = lane.watched
+    if values.shape[1] < 8 or any(np.ptp(values[:, :, k]) == 0.0 for k in range(values.shape[2])):
+        return 0.0
+    ess = min(diagnostics.ess_mean(values[:, :, k]) for k in range(values.shape[2]))
+    share = values.shape[1] / float(lane.draws[: len(values)].mean())
+    return 1000.0 * ess / (float(lane.evaluations[: len(values)].sum()) * share) if math.isfinite(ess) else 0.0
+
+
+@lru_cache(maxsize=4)
+def clock(spec: RaceLesson) -> dict[str, float]:
+    """Seconds of each racer's pair 1 for its whole budget, the fastest of a few runs on this machine. Another run of
+    this function gives other numbers."""
+    target, seconds = spec.build_target(), {}
+    for racer in RACERS:
+        n = max(int(race(spec).lanes[racer].draws[0]), 1)
+        taken = []
+        for _ in range(TIMED):
+            recording = sample(
+                target,
+                racer,
+                chains=1,
+                draws=n,
+                warmup=spec.warmup if racer == "nuts" else 0,
+                seed=pair_seed(spec, 0),
+                init=_start(spec, target, 0),
+                **spec.settings(racer),
+            )
+            taken.append(recording.seconds)
+        seconds[racer] = min(taken)
+    return seconds
+
+
+def error_in_time(spec: RaceLesson) -> dict[str, tuple[Array, Array]]:
+    """(seconds (STEPS,), median error of both moments (STEPS,)) of each racer: the clock runs evenly over the budget.
+
+    What NUTS spends on its tuning is on its clock even where it is free of charge.
+    """
+    found, seconds = race(spec), clock(spec)
+    with np.errstate(invalid="ignore"):
+        return {
+            racer: (seconds[racer] * np.arange(1, STEPS + 1) / STEPS, _median(found.lanes[racer].both))
+            for racer in RACERS
+        }
+
+
+def _median(values: Array) -> Array:
+    """Median over pairs; NaN while most pairs have no draw yet."""
+    return np.median(np.where(np.isnan(values), np.inf, values), axis=0)
+
+
+def band(values: Array) -> tuple[Array, Array, Array]:
+    """(median, lower quartile, upper quartile) over pairs (pairs, STEPS); NaN while some have no draw yet."""
+    missing = np.isnan(values).any(axis=0)
+    filled = np.where(np.isnan(values), 1.0, values)
+    return tuple(np.where(missing, np.nan, np.quantile(filled, q, axis=0)) for q in (0.5, 0.25, 0.75))  # type: ignore
+
+
+def fastest(spec: RaceLesson) -> tuple[str, dict[str, float]]:
+    """Who has the smallest error when the first racer to finish stops the clock, and each one's error then."""
+    curves = error_in_time(spec)
+    stop = min(float(seconds[-1]) for seconds, _ in curves.values())
+    then = {}
+    for racer, (seconds, error) in curves.items():
+        k = int(np.searchsorted(seconds, stop, side="right")) - 1
+        then[racer] = float(error[k]) if k >= 0 else math.inf
+    return min(then, key=lambda racer: then[racer]), then
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+CHECK_CHAINS = 4
+CHECK_EVALUATIONS = 200_000  # of each chain
+CHECK_MOST_DRAWS = 8_000
+TABLE = 2001  # nodes of a tabulated marginal
+CHECK_ESS, CHECK_RHAT = 800, 1.01
+
+
+def checks(spec: RaceLesson, cancel: object = None) -> Sequence[Check]:
+    """Each racer on this target: its kernel moves exact draws, and a longer run against the truth."""
+    found: list[Check] = []
+    for racer, name in names(spec).items():
+        if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
+            break
+        target = spec.build_target()
+        if target.truth.draw is not None:
+            check = invariance_check(target, method(spec, racer), points=1000, transitions=5, seed=spec.seed)
+            found.append(dataclasses.replace(check, name=f"{name}, invariance"))
+        found += [dataclasses.replace(check, name=f"{name}, {check.name}") for check in _long_run(spec, target, racer)]
+    return found
+
+
+def method(spec: RaceLesson, racer: str) -> Metropolis | Gibbs | Hmc | Nuts:
+    """The racer's kernel. NUTS without more tuning: the step size that it found in this race, the true variances."""
+    if racer == "nuts":
+        return Nuts(step_size=race(spec).lanes["nuts"].step_size, mass=1.0 / true_sd(spec.build_target()) ** 2)
+    kinds = {"metropolis": Metropolis, "gibbs": Gibbs, "hmc": Hmc}
+    return kinds[racer](**spec.settings(racer))  # type: ignore[arg-type]
+
+
+def _long_run(spec: RaceLesson, target: Target, racer: str) -> list[Check]:
+    each = max(1.0, float(race(spec).lanes[racer].evaluations.sum()) / max(1, int(race(spec).lanes[racer].draws.sum())))
+    sweeps = int(np.clip(CHECK_EVALUATIONS / each, 500, CHECK_EVALUATIONS))
+    starts = dispersed_starts(target.truth, CHECK_CHAINS, spec.seed)
+    draws = sample(
+        target,
+        racer,
+        chains=CHECK_CHAINS,
+        draws=sweeps,
+        warmup=max(300, sweeps // 20),
+        seed=spec.seed,
+        init=starts,
+        **spec.settings(racer),
+    ).draws
+    draws = draws[:, :: max(1, sweeps // CHECK_MOST_DRAWS)]
+    if target.dim > WATCHED:
+        target = _first_few(target)
+        draws = draws[:, :, :WATCHED]
+    values = np.arctan(draws) if target.truth.heavy_tails else draws
+    centred = values - values.mean(axis=(0, 1))
+    parts = [part[:, :, j] for part in (centred, centred**2) for j in range(draws.shape[2])]
+    moved = all(np.ptp(part) > 0 for part in parts)
+    effective = min(diagnostics.ess_mean(part) for part in parts) if moved else 0.0
+    agreement = max(diagnostics.rhat(values[:, :, j]) for j in range(draws.shape[2])) if moved else math.inf
+    if not (effective >= CHECK_ESS and agreement <= CHECK_RHAT):
+        reason = (
+            f"{CHECK_CHAINS} chains of {sweeps:,} transitions made {effective:,.0f} effective draws, R-hat "
+            f"{agreement:.3f}; at least {CHECK_ESS} and at most {CHECK_RHAT} are asked. Too slow here to judge."
+        )
+        return [Check("moments", "unknown", math.nan, math.nan, reason)]
+    truth = target.truth if target.truth.draw is not None else _tabulated(target)
+    return truth_checks(draws, truth, target.labels)
+
+
+@lru_cache(maxsize=8)
+def _tabulated(target: Target) -> Truth:
+    """The truth of a formula with its marginals as tables: each of their values is an integral, and the checks ask for
+    many. Linear between nodes, which is far below the Monte Carlo error of a check."""
+    tables = []
+    for density, (low, high) in zip(target.truth.marginals, target.view, strict=True):
+        x = np.linspace(low - (high - low), high + (high - low), TABLE)
+        tables.append(partial(np.interp, xp=x, fp=density(x), left=0.0, right=0.0))
+    return dataclasses.replace(target.truth, marginals=tuple(tables))
+
+
+def _first_few(target: Target) -> Target:
+    """The target with the truth of its first coordinates only."""
+    truth = target.truth
+    part = dataclasses.replace(
+        truth,
+        mean=truth.mean[:WATCHED],
+        covariance=truth.covariance[:WATCHED, :WATCHED],
+        marginals=truth.marginals[:WATCHED],
+    )
+    return dataclasses.replace(target, truth=part, labels=target.labels[:WATCHED])

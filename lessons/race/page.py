@@ -1,0 +1,77 @@
+"""The page of the race: controls → spec → picture."""
+
+from pathlib import Path
+
+from app.kit import pictures
+from app.kit.frame import Controls, Lesson, show
+from engine.samplers import gibbs, hmc, metropolis, nuts
+from lessons.race import analysis
+from lessons.race.panels import diagnostics_table, panels
+from lessons.race.questions import QUESTIONS
+from lessons.race.scenarios import SCENARIOS
+from lessons.race.scenes import scene
+from lessons.race.spec import RaceLesson
+
+TARGETS = {
+    "gaussian": "Gaussian",
+    "student": "Student t",
+    "two_modes": "two modes",
+    "formula": "your own formula",
+    "normal_gamma": "mean and precision (Normal-Gamma)",
+    "hierarchical": "eight schools (10 coordinates)",
+}
+TUNING = {"charged": "out of the budget", "free": "free of charge"}
+STARTS = {"typical": "an exact draw", "random": "U(−2, 2)"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.select("target", "Track (target)", TARGETS)
+    for name in panel.spec.parameters():
+        if name == "formula":
+            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
+        else:
+            panel.slider(name)
+    panel.note(pictures.truth_note(panel.spec.build_target()))
+    panel.slider("budget", "Budget (evaluations)")
+    panel.slider("scale", "Metropolis: scale (true sds)")
+    if not panel.spec.has_conditionals:
+        panel.slider("single_scale", "One at a time: scale (true sds)")
+    panel.slider("step_size", "HMC: step size ε")
+    panel.slider("steps", "HMC: steps L")
+    with panel.more("Rules of the race"):
+        panel.slider("pairs", "Pairs")
+        panel.slider("gradient_price", "Price of a gradient")
+        panel.segmented("tuning", "NUTS pays for its tuning", TUNING)
+        panel.slider("warmup", "NUTS: transitions of tuning")
+        panel.segmented("begin", "Start", STARTS)
+    with panel.more("Break it"):
+        panel.toggle("cheat", "HMC leaves out its accept step")
+
+
+def kernel(spec: RaceLesson) -> str:
+    """Which kernels run."""
+    second = "Gibbs from full conditionals" if spec.has_conditionals else "Metropolis one variable at a time"
+    third = "HMC without its accept step (wrong on purpose)" if spec.cheat == "on" else "HMC"
+    return f"Metropolis, {second}, {third}, and NUTS. The verdict is that of the worst; each is judged on this target."
+
+
+LESSON = Lesson(
+    slug="race",
+    title="Sampler race",
+    promise="Four samplers on one target with the same budget, side by side. The score is how wrong their averages "
+    "are: per evaluation, and by the clock.",
+    spec=RaceLesson,
+    scenarios=SCENARIOS,
+    story=Path("story.md"),
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics_table,
+    predict=QUESTIONS,
+    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
+    code=[metropolis.metropolis_chunk, gibbs.gibbs_chunk, hmc.hmc_chunk, nuts.nuts_chunk],
+    kernel=kernel,
+)
+show(LESSON)

@@ -1,0 +1,168 @@
+"""The race as a scene: four lanes side by side that advance by cost, and their errors against what they have spent."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import pictures, theme
+from app.kit.player.scene import Axis, Panel, Scene, Show
+from engine.targets.target import Target
+from lessons.race import analysis
+from lessons.race.analysis import Race
+from lessons.race.spec import RACERS, RaceLesson
+
+Array = NDArray[np.float64]
+
+PLACES = ((0, 0, 4, 1), (4, 0, 4, 1), (0, 1, 4, 1), (4, 1, 4, 1))
+SCORES = ((8, 0, 6, 1), (8, 1, 6, 1))
+HEIGHT = 230
+TRAIL = 12  # newest checkpoints whose path stays visible
+CLOUD = 400  # exact draws that stand for the density where there is no map of two coordinates
+_NOWHERE = 1e6  # states further out are as good as lost
+
+
+def scene(spec: RaceLesson, window: int | None = None) -> bytes:
+    """The scene of a race. Nothing in it is timed, so it is the same bytes every time."""
+    found = analysis.race(spec)
+    names = analysis.names(spec)
+    picture = Scene(
+        run=repr(spec),
+        steps=analysis.STEPS,
+        rate=12.0,
+        theme=theme.palette(),
+        label=f"Four samplers race on the target {spec.target.replace('_', ' ')}, advancing by evaluations of the "
+        "density; beside them their errors against the exact answer.",
+    )
+    for k, racer in enumerate(RACERS):
+        _lane(picture, spec, found, racer, names[racer], k)
+    kinds = analysis.features(found.target).kinds
+    for k, kind in enumerate(kinds):
+        _score(picture, spec, found, names, k, kind)
+    _card(picture, spec, found, names)
+    return picture.encode()
+
+
+# Lanes ----------------------------------------------------------------------------------------------------------------
+
+
+def _lane(picture: Scene, spec: RaceLesson, found: Race, racer: str, name: str, k: int) -> None:
+    lane = found.lanes[racer]
+    panel = _ground(picture, found.target, f"lane-{racer}", name, PLACES[k], first=k == 0)
+    places = np.where(np.abs(lane.place[:, :2]) < _NOWHERE, lane.place[:, :2], np.nan)
+    fresh = np.concatenate([[True], np.any(np.diff(lane.place[:, :2], axis=0) != 0, axis=1)]) & (lane.count > 0)
+    panel.points(
+        places,
+        show="upto",
+        mask=fresh,
+        chain=k,
+        shape=theme.MARKERS[k],
+        size=2.6,
+        alpha=0.6,
+        label=f"{name}: state each {picture_step(spec)} evaluations",
+    )
+    panel.path(places, show=Show("upto", last=TRAIL, fade=True), role="ink", width=1.1, alpha=0.5)
+    panel.points(places, show="at", role="ink", shape="ring", size=6, label="now" if k == 0 else None)
+
+
+def picture_step(spec: RaceLesson) -> str:
+    """Evaluations between two checkpoints."""
+    return f"{spec.budget / analysis.STEPS:g}"
+
+
+def _ground(picture: Scene, target: Target, id: str, title: str, place: pictures.Place, *, first: bool) -> Panel:
+    """The density below a lane: a map in the plane, else exact draws of the first two coordinates."""
+    if (target.plane or target).dim == 2:
+        return pictures.density_panel(picture, target, id=id, title=title, place=place, height=HEIGHT, equal=False)
+    cloud = target.truth.draw(np.random.Generator(np.random.SFC64(1)), CLOUD)[:, :2]
+    (x_low, x_high), (y_low, y_high) = target.view
+    panel = picture.panel(
+        id,
+        title=title,
+        x=Axis(target.labels[0], x_low, x_high),
+        y=Axis(target.labels[1], y_low, y_high),
+        place=place,
+        height=HEIGHT,
+    )
+    return panel.points(cloud, role="truth", size=1.6, alpha=0.35, label="exact draws" if first else None)
+
+
+# Scores ---------------------------------------------------------------------------------------------------------------
+
+
+def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str], k: int, kind: str) -> None:
+    bands = {racer: analysis.band(found.lanes[racer].error[k]) for racer in RACERS}
+    guide = 1.0 / np.sqrt(found.cost)
+    seen = np.concatenate([np.concatenate(bands[racer]) for racer in RACERS] + [guide])
+    seen = seen[np.isfinite(seen) & (seen > 0)]
+    low, high = max(float(seen.min()) * 0.8, 1e-5), min(float(seen.max()) * 1.2, 1e3)
+    unit = "0.5 (sd of one)" if analysis.features(found.target).shares else ("sd" if k == 0 else "variance")
+    panel = picture.panel(
+        f"score-{k}",
+        title=f"Error of the {kind}",
+        x=Axis("evaluations spent", found.cost[0], spec.budget, log=True),
+        y=Axis(f"error / {unit}", low, high, log=True),
+        place=SCORES[k],
+        height=HEIGHT,
+    )
+    panel.line(found.cost, guide, role="truth", dash=True, width=1.2, label="guide: 1/√evaluations")
+    for c, racer in enumerate(RACERS):
+        middle, lower, upper = bands[racer]
+        shown = np.where(middle > 0, middle, np.nan)
+        panel.line(
+            found.cost,
+            shown,
+            show="upto",
+            band=(np.maximum(lower, low), upper),
+            chain=c,
+            width=2.2,
+            label=f"{names[racer]}: median of {spec.pairs} pairs, band: middle half" if k == 0 else None,
+        )
+
+
+# Numbers and words ----------------------------------------------------------------------------------------------------
+
+
+def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str]) -> None:
+    scored = analysis.features(found.target)
+    picture.readout(
+        "spent",
+        "each has spent {c:.0f} of " + f"{spec.budget:,} evaluations of the density",
+        c=found.cost,
+    )
+    word = "share below the median" if scored.shares else "mean"
+    first, exact, unit = found.target.labels[0], float(scored.expected[0, 0]), float(scored.scale[0, 0])
+    middles = {racer: analysis.band(found.lanes[racer].both)[0] for racer in RACERS}
+    for racer in RACERS:
+        lane = found.lanes[racer]
+        picture.readout(
+            racer,
+            f"{names[racer]}: {{n}} draws, {word} of {first} = {{m:.4f}}, exact {exact:.4g}: off by |{{m:.4f}} − "
+            f"{exact:.4g}| / {unit:.3g} = {{e:.4f}}",
+            n=lane.count.astype(np.int32),
+            m=lane.running[0],
+            e=np.abs(lane.running[0] - exact) / unit,
+        )
+    leader = _leader(middles)
+    options = "|".join((*(names[racer] for racer in RACERS), "nobody yet"))
+    lead = np.min(np.stack([np.where(np.isnan(v), np.inf, v) for v in middles.values()]), axis=0)
+    picture.readout(
+        "leader",
+        f"in the lead over all {spec.pairs} pairs, both errors in one: {{who|{options}}}, {{e:.4f}}",
+        who=leader,
+        e=np.where(np.isfinite(lead), lead, np.nan),
+    )
+    picture.say(f"{{c:.0f}} evaluations spent. In the lead: {{who|{options}}}.", c=found.cost, who=leader)
+    picture.table(
+        {
+            "evaluations": found.cost,
+            **{f"{names[racer]}, {kind}: median error": analysis.band(found.lanes[racer].error[k])[0]
+               for racer in RACERS for k, kind in enumerate(scored.kinds)},
+        }
+    )  # fmt: skip
+
+
+def _leader(middles: dict[str, Array]) -> NDArray[np.int32]:
+    """(STEPS,) index of the racer with the smallest median error; one past the last while nobody has draws."""
+    stacked = np.stack([np.where(np.isnan(middles[racer]), np.inf, middles[racer]) for racer in RACERS])
+    return np.where(np.isfinite(stacked).any(axis=0), np.argmin(stacked, axis=0), len(RACERS)).astype(np.int32)
