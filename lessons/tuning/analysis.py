@@ -1,0 +1,582 @@
+"""What the lesson computes: the run with its warm-up, the ledger of dual averaging, sweeps over the target acceptance,
+many short runs, checks and diagnostics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import diagnostics
+from engine.checks import (
+    Z_LIMIT,
+    Check,
+    dispersed_starts,
+    gradient_check,
+    invariance_check,
+    truth_checks,
+)
+from engine.recording import Recording
+from engine.samplers.adaptation import GAMMA, KAPPA, T0, windows
+from engine.samplers.nuts import ADAPTED_MASSES, Nuts, NutsTransitions
+from engine.samplers.run import Run
+from engine.spec import SpecError
+from engine.targets.target import Target, TargetError
+from lessons.tuning.spec import TuningLesson
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """A run and its warm-up, one row a chain: arrays (chains, steps, ...), the warm-up first.
+
+    step_size : used in each transition
+    average : (steps,), ε̄ of chain 1 after each transition; the step size itself where it is not tuned
+    windows : after how many transitions the mass is estimated
+    inverse_mass : (1 + windows, dim, dim), of chain 1 at the start and after each window
+    """
+
+    spec: TuningLesson
+    target: Target
+    draws: Array
+    accept: Array
+    divergent: NDArray[np.bool_]
+    gradients: Whole
+    step_size: Array
+    average: Array
+    windows: tuple[int, ...]
+    inverse_mass: Array
+    seconds: float
+
+    @property
+    def steps(self) -> int:
+        return self.draws.shape[1]
+
+    @property
+    def kept(self) -> slice:
+        """The transitions after the warm-up."""
+        return slice(self.spec.warmup, None)
+
+    @cached_property
+    def mass_number(self) -> Whole:
+        """(steps,): which of `inverse_mass` holds once a transition is settled."""
+        return np.searchsorted(np.asarray(self.windows, dtype=int), np.arange(1, self.steps + 1), side="right")
+
+    @cached_property
+    def ledger(self) -> Ledger | None:
+        """The arithmetic of dual averaging in chain 1, None where the step size is not tuned."""
+        spec = self.spec
+        if spec.tuning != "adapt" or spec.adapted == 0:
+            return None
+        return dual_averaging(self.accept[0], self.step_size[0], self.windows, spec.target_accept, spec.adapted)
+
+
+def simulate(spec: TuningLesson) -> Tuned:
+    """The run of `spec`; one run for all ways of looking at it."""
+    return _simulate(spec.simulation())
+
+
+@lru_cache(maxsize=24)
+def _simulate(spec: TuningLesson) -> Tuned:
+    everything = {"warmup": 0, "draws": spec.steps, "adapt": spec.adapted}
+    tuning = {"warmup": max(spec.adapted, 1), "draws": 1, "adapt": spec.adapted, "keep_warmup": True}
+    try:
+        run = _run(spec, chains=spec.chains, **everything)
+        first = _run(spec, chains=1, **tuning)  # the same chain 1 once more, with what it learns on the way
+    except TargetError as error:
+        raise SpecError("start", str(error)) from error
+    recording, warm = run.recording(), first.recording().warmup
+    step_size = recording.step_size
+    assert step_size is not None and warm is not None and warm.adaptation is not None
+    learnt, average = spec.mass in ADAPTED_MASSES, step_size[0].copy()
+    if spec.tuning == "adapt" and spec.adapted:
+        average[: spec.adapted] = warm.adaptation.step_size_average[0]
+    masses = warm.adaptation.inverse_mass[0]
+    if masses.shape[1] == 1:
+        masses = masses[:, 0, :, None] * np.eye(masses.shape[2])
+    return Tuned(
+        spec,
+        spec.build_target(),
+        recording.draws,
+        recording.accept_prob,
+        recording.divergent,
+        recording.gradient_evaluations.astype(np.int64),
+        step_size,
+        average,
+        warm.adaptation.windows if learnt and spec.adapted else (),
+        masses if learnt and spec.adapted else masses[:1],
+        recording.seconds,
+    )
+
+
+def _run(spec: TuningLesson, **size: Any) -> Run:
+    """A finished run with the settings of `spec`; `size` as in `Run`."""
+    run = Run(spec.build_target(), Nuts(**spec.settings()), **{"seed": spec.seed, "init": spec.init(), **size})
+    run.advance(run.total)
+    return run
+
+
+def side_by_side(spec: TuningLesson) -> list[Tuned]:
+    """The runs on the stage: that of `spec`, or one for each target acceptance of its view."""
+    return [simulate(spec.beside(delta)) for delta in spec.deltas()]
+
+
+def inside(spec: TuningLesson, first: int, count: int, states: int) -> NutsTransitions:
+    """The inside of `count` transitions of chain 1 from number `first` on, warm-up counted: arrays (count, ...), up to
+    `states` new states of each.
+    """
+    run = Run(
+        spec.build_target(),
+        Nuts(**spec.settings(), max_leaves=states),
+        chains=1,
+        draws=count,
+        warmup=first,
+        seed=spec.seed,
+        init=spec.init(),
+        detail="transitions",
+        adapt=spec.adapted,
+    )
+    run.advance(run.total)
+    return NutsTransitions(*(array[0] for array in run.recording().transitions))
+
+
+class Ledger(NamedTuple):
+    """Dual averaging, one row a tuned transition: arrays (n,). `before` is the value that the update starts from.
+
+    number : c, transitions since dual averaging was last begun, this one included
+    mu : log(10 ε₀)
+    weight, share : 1/(c + t0) and c^−kappa
+    log_step, log_average : of the next ε and of ε̄
+    restart : the mass was estimated here, and the step size was sought anew
+    """
+
+    number: Whole
+    mu: Array
+    weight: Array
+    share: Array
+    accept: Array
+    h_before: Array
+    h: Array
+    log_step: Array
+    log_average_before: Array
+    log_average: Array
+    restart: NDArray[np.bool_]
+
+
+def dual_averaging(accept: Array, step_size: Array, ends: Sequence[int], delta: float, adapted: int) -> Ledger:
+    """The ledger of `adapted` transitions, from the acceptance statistics (n,) and from the step size (n,) with which
+    each stretch between two windows begins; all the rest is arithmetic.
+    """
+    rows = []
+    number, mu, h, log_average = 0, 0.0, 0.0, 0.0
+    for j in range(adapted):
+        if j == 0 or j in ends:
+            number, h = 0, 0.0
+            log_average = math.log(step_size[j])
+            mu = math.log(10.0 * step_size[j])
+        number += 1
+        weight, share = 1.0 / (number + T0), number**-KAPPA
+        h_before, before = h, log_average
+        h += weight * (delta - accept[j] - h)
+        log_step = mu - h * math.sqrt(number) / GAMMA
+        log_average += share * (log_step - log_average)
+        rows.append((number, mu, weight, share, accept[j], h_before, h, log_step, before, log_average, j + 1 in ends))
+    return Ledger(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def ellipse(inverse_mass: Array, centre: Array, share: float = 0.95, nodes: int = 60) -> Array:
+    """(nodes + 1, 2): the ellipse that would hold `share` of a Gaussian with covariance `inverse_mass` (2, 2)."""
+    angle = np.linspace(0.0, 2.0 * np.pi, nodes + 1)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)]) * math.sqrt(-2.0 * math.log(1.0 - share))
+    return np.asarray(centre + circle @ np.linalg.cholesky(inverse_mass).T)
+
+
+def running(values: Array, span: int) -> Array:
+    """Mean of the last `span` of `values` (n,), fewer at the start."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    at = np.arange(1, len(values) + 1)
+    first = np.maximum(0, at - span)
+    return np.asarray((sums[at] - sums[first]) / (at - first))
+
+
+# What is estimated ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The second coordinate's squared distance from its exact mean over its exact variance, whose mean is 1; for a
+    target without a finite variance the coordinate's arctangent, whose mean is not known here.
+
+    exact : its mean, None if unknown
+    """
+
+    name: str
+    exact: float | None
+    centre: float
+    scale: float
+
+    def __call__(self, draws: Array) -> Array:
+        """Of draws (..., dim)."""
+        second = draws[..., 1]
+        if self.exact is None:
+            return np.arctan(second)
+        return np.asarray((second - self.centre) ** 2 / self.scale)
+
+
+def quantity(target: Target) -> Quantity:
+    """What the running average follows."""
+    name, truth = target.labels[1], target.truth
+    if truth is None or not np.isfinite(truth.covariance[1, 1]):
+        return Quantity(f"arctan {name}", None, 0.0, 1.0)
+    centre = float(truth.mean[1])
+    inner = name if centre == 0.0 else f"({name} − {centre:.3g})"
+    return Quantity(f"{inner}² / Var {name}", 1.0, centre, float(truth.covariance[1, 1]))
+
+
+def estimates(tuned: Tuned, spec: TuningLesson) -> Array:
+    """Running average of the quantity in each chain, (chains, steps); NaN before the first transition that counts."""
+    begin = 0 if spec.count == "all" else spec.warmup
+    values = quantity(tuned.target)(tuned.draws)
+    found = np.full(values.shape, np.nan)
+    found[:, begin:] = np.cumsum(values[:, begin:], axis=1) / np.arange(1, values.shape[1] - begin + 1)
+    return found
+
+
+# Sweep over the target acceptance -------------------------------------------------------------------------------------
+
+SWEEP = (0.6, 0.8, 0.9, 0.95, 0.99)
+SWEEP_CHAINS, SWEEP_SETS = 4, 3
+SWEEP_GRADIENTS = 250_000  # of one set of chains, about
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Long runs at several target acceptances: arrays (deltas, sets of chains).
+
+    draws : of each chain, the same for all
+    ess_least : effective draws of the slowest of all coordinates and their squares, all chains of a set
+    gradients : per draw, after the warm-up
+    step_size : (deltas, sets, chains)
+    """
+
+    deltas: tuple[float, ...]
+    draws: int
+    ess_least: Array
+    gradients: Array
+    step_size: Array
+    divergent: Array
+
+    @property
+    def efficiency(self) -> Array:
+        """Effective draws of the slowest quantity per 1,000 gradients, geometric mean over the sets, (deltas,)."""
+        yield_ = 1000.0 * self.ess_least / (self.gradients * self.draws * SWEEP_CHAINS)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.exp(np.log(yield_).mean(axis=1)))
+
+
+def sweep(spec: TuningLesson, cancel: object = None) -> Sweep | None:
+    """The sweep of this target and mass; None if it was cancelled."""
+    key = spec.simulation().replace(
+        target_accept=0.8, chains=1, draws=300, after="frozen", tuning="adapt", step_size=0.2
+    )
+    if key not in _sweeps:
+        found = _sweep(key, cancel)
+        if found is None:
+            return None
+        while len(_sweeps) >= 12:
+            _sweeps.pop(next(iter(_sweeps)), None)
+        _sweeps[key] = found
+    return _sweeps[key]
+
+
+_sweeps: dict[TuningLesson, Sweep] = {}
+
+
+def sweep_draws(spec: TuningLesson) -> int:
+    """Draws of each chain of a sweep: as many as a budget of gradients allows, judged at the middle target."""
+    per_draw = simulate(spec.replace(chains=1, draws=300, target_accept=0.8)).gradients[0, spec.warmup :].mean()
+    return int(np.clip(SWEEP_GRADIENTS / SWEEP_CHAINS / per_draw, 2000, 10_000) // 1000 * 1000)
+
+
+def _sweep(spec: TuningLesson, cancel: object) -> Sweep | None:
+    draws = sweep_draws(spec)
+    shape = (len(SWEEP), SWEEP_SETS)
+    least, gradients, divergent = (np.empty(shape) for _ in range(3))
+    step_size = np.empty((*shape, SWEEP_CHAINS))
+    for i, delta in enumerate(SWEEP):
+        for k in range(SWEEP_SETS):
+            if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
+                return None
+            seed = (spec.seed + 1000 * k) % 2**32
+            run = _long(spec.replace(target_accept=delta), chains=SWEEP_CHAINS, draws=draws, seed=seed)
+            least[i, k] = least_ess(run.draws)
+            gradients[i, k] = run.gradient_evaluations.mean()
+            step_size[i, k] = run.step_size[:, 0]  # type: ignore[index]
+            divergent[i, k] = run.divergent.sum()
+    return Sweep(SWEEP, draws, least, gradients, step_size, divergent)
+
+
+def _long(spec: TuningLesson, **size: Any) -> Recording:
+    """A recording of frozen transitions after the warm-up; `size` as in `Run`."""
+    return _run(spec, warmup=spec.warmup, **size).recording()
+
+
+def _ess(values: Array) -> float:
+    if np.ptp(values) == 0.0:
+        return 1.0
+    found = diagnostics.ess_mean(values)
+    return float(found) if np.isfinite(found) else 1.0
+
+
+def least_ess(draws: Array) -> float:
+    """The least effective draws of any coordinate or its square, at least 1."""
+    centred = draws - draws.mean(axis=(0, 1))
+    return min(_ess(f[:, :, j]) for f in (centred, centred**2) for j in range(draws.shape[2]))
+
+
+LONG_CHAINS, LONG_DRAWS, LONG_SETS = 4, 50_000, 3
+
+
+class Long(NamedTuple):
+    """Long runs at one target acceptance, by sets of chains, arrays (sets,): effective draws of the quantity, its mean,
+    gradients per draw, divergent transitions, and the step sizes (sets, chains).
+    """
+
+    ess: Array
+    mean: Array
+    gradients: Array
+    divergent: Array
+    step_size: Array
+
+
+def long_runs(spec: TuningLesson, delta: float) -> Long:
+    """`LONG_SETS` sets of `LONG_CHAINS` chains of `LONG_DRAWS` draws, after the warm-up of `spec`."""
+    return _long_runs(spec.simulation().replace(target_accept=delta, chains=1, draws=300, after="frozen"))
+
+
+@lru_cache(maxsize=12)
+def _long_runs(spec: TuningLesson) -> Long:
+    rows = []
+    for k in range(LONG_SETS):
+        run = _long(spec, chains=LONG_CHAINS, draws=LONG_DRAWS, seed=(spec.seed + 1000 * k) % 2**32)
+        values = quantity(spec.build_target())(run.draws)
+        assert run.step_size is not None
+        rows.append(
+            (_ess(values), values.mean(), run.gradient_evaluations.mean(), run.divergent.sum(), run.step_size[:, 0])
+        )
+    return Long(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def ess_ratio(spec: TuningLesson, high: float, low: float) -> float:
+    """How many times as many effective draws of the quantity `high` gives as `low`: geometric mean over the sets."""
+    return float(np.exp(np.log(long_runs(spec, high).ess / long_runs(spec, low).ess).mean()))
+
+
+# Many short runs ------------------------------------------------------------------------------------------------------
+
+SHORT_RUNS, SHORT_GRADIENTS = 400, 3_000_000  # at most; at least a tenth of the runs
+WAYS = ("frozen", "counted", "adapting")
+
+
+class Short(NamedTuple):
+    """Averages over `runs` short runs: `mean` and its standard error `se`, exact value, all of the same quantity."""
+
+    runs: int
+    mean: float
+    se: float
+    exact: float
+
+    @property
+    def z(self) -> float:
+        return (self.mean - self.exact) / self.se
+
+
+def short_runs(spec: TuningLesson, way: str) -> Short | None:
+    """The average of the quantity over up to `SHORT_RUNS` independent runs from exact draws, with the warm-up and draws
+    of `spec`; None where exact draws or the exact value are not known.
+
+    way : "frozen" as it should be, "counted" with the warm-up counted as draws, "adapting" never frozen
+    """
+    return _short_runs(spec.simulation().replace(chains=1), way)
+
+
+@lru_cache(maxsize=36)
+def _short_runs(spec: TuningLesson, way: str) -> Short | None:
+    target = spec.build_target()
+    wanted = quantity(target)
+    if target.truth is None or target.truth.draw is None or wanted.exact is None:
+        return None
+    each_costs = float(simulate(spec.replace(after="frozen")).gradients.sum())
+    runs = int(np.clip(SHORT_GRADIENTS / each_costs, SHORT_RUNS // 10, SHORT_RUNS))
+    starts = target.truth.draw(np.random.Generator(np.random.SFC64(spec.seed)), runs)
+    run = _run(
+        spec,
+        chains=runs,
+        draws=spec.steps,
+        warmup=0,
+        init=starts if spec.start == "random" else spec.init(),
+        adapt=spec.steps if way == "adapting" else spec.warmup,
+    )
+    draws = run.recording().draws[:, 0 if way == "counted" else spec.warmup :]
+    each = wanted(draws).mean(axis=1)
+    return Short(runs, float(each.mean()), float(each.std(ddof=1) / math.sqrt(runs)), wanted.exact)
+
+
+# Checks and diagnostics -----------------------------------------------------------------------------------------------
+
+CHECK_CHAINS, CHECK_GRADIENTS = 4, 3_000_000
+CHECK_ESS, CHECK_RHAT = 1000, 1.01
+CHECK_DIVERGENT = 1e-4  # share of divergent transitions above which no error bar is believed
+
+
+def checks(spec: TuningLesson, cancel: object = None) -> Sequence[Check]:
+    """The tuned sampler against the exact answer, and what a wrong use of the warm-up does to averages."""
+    tuned = simulate(spec)
+    target = tuned.target
+    found: list[Check] = []
+    if spec.after == "adapting":
+        found.append(_wrong_use(spec, "adapting", "the sampler never stops tuning itself"))
+    if spec.count == "all":
+        found.append(_wrong_use(spec, "counted", "the warm-up counts as draws"))
+    found += [*_moments(spec, tuned), *_frozen(spec, tuned)]
+    found.append(gradient_check(target, tuned.draws[0, np.linspace(0, tuned.steps - 1, 12).astype(int)]))
+    if tuned.ledger is not None:
+        found.append(ledger_check(tuned))
+    return found
+
+
+def _wrong_use(spec: TuningLesson, way: str, what: str) -> Check:
+    """A use of the warm-up that is wrong on purpose: fails if its bias is seen, is never called a pass."""
+    name, short = "what is counted", short_runs(spec, way)
+    if short is None:
+        return Check(
+            name, "unknown", math.nan, Z_LIMIT, f"Wrong on purpose, {what}; no exact answer to see it by.", "SE"
+        )
+    seen = abs(short.z) >= Z_LIMIT
+    sentence = (
+        f"Wrong on purpose: {what}. {short.runs} such runs {_from(spec)} put the mean of "
+        f"{quantity(spec.build_target()).name} at {short.mean:.3f} where {short.exact:g} is true, "
+        f"{abs(short.z):.1f} standard errors off."
+    )
+    if not seen:
+        sentence += " With these settings too little to be sure of."
+    return Check(name, "fail" if seen else "unknown", short.z, Z_LIMIT, sentence, "SE")
+
+
+def _from(spec: TuningLesson) -> str:
+    """Where the short runs start, in words."""
+    return "from exact draws" if spec.start == "random" else "from the start chosen"
+
+
+def _moments(spec: TuningLesson, tuned: Tuned) -> list[Check]:
+    """Long frozen chains against the exact answer, if they can tell."""
+
+    def unknown(reason: str) -> list[Check]:
+        return [Check("moments", "unknown", math.nan, math.nan, reason)]
+
+    truth = tuned.target.truth
+    if truth is None:
+        return unknown("Nothing is known about this density without sampling.")
+    per_draw = float(tuned.gradients[:, tuned.kept].mean())
+    draws = int(np.clip(CHECK_GRADIENTS / CHECK_CHAINS / per_draw, 500, 20_000))
+    starts = dispersed_starts(truth, CHECK_CHAINS, spec.seed)
+    long = _long(spec, chains=CHECK_CHAINS, draws=draws, init=spec.init() if starts is None else starts)
+    broken = float(long.divergent.mean())
+    if broken > CHECK_DIVERGENT:
+        return unknown(
+            f"{100 * broken:.2g} % of {long.divergent.size:,} transitions diverged: the chains shun a region that "
+            f"their step size does not fit, so their error bars cannot be believed. A higher δ may help."
+        )
+    effective = least_ess(np.arctan(long.draws) if truth.heavy_tails else long.draws)
+    agreement = max(diagnostics.rhat(long.draws[:, :, j]) for j in range(long.draws.shape[2]))
+    if effective < CHECK_ESS or agreement > CHECK_RHAT:
+        return unknown(
+            f"{CHECK_CHAINS} chains of {draws:,} draws made {effective:,.0f} effective ones, R-hat {agreement:.3f}. To "
+            f"judge their averages at least {CHECK_ESS:,} and at most {CHECK_RHAT} are asked: this setting mixes too "
+            f"slowly."
+        )
+    return truth_checks(long.draws, truth, tuned.target.labels)
+
+
+def _frozen(spec: TuningLesson, tuned: Tuned) -> list[Check]:
+    """Exact draws moved by the sampler as chain 1 left its warm-up: ε̄ and the mass are numbers now, and the kernel is
+    exact whatever they are.
+    """
+    truth = tuned.target.truth
+    if truth is None or truth.draw is None:
+        return []
+    settings = {
+        **spec.settings(),
+        "step_size": float(tuned.average[max(spec.warmup - 1, 0)]),
+        "mass": np.linalg.inv(tuned.inverse_mass[int(tuned.mass_number[max(spec.warmup - 1, 0)])]),
+    }
+    check = invariance_check(tuned.target, Nuts(**settings), points=2000, transitions=10, seed=spec.seed)
+    return [check]
+
+
+def ledger_check(tuned: Tuned) -> Check:
+    """Does the arithmetic on the card give the step sizes that the kernel used?"""
+    ledger = tuned.ledger
+    assert ledger is not None
+    begins = {0, *tuned.windows}
+    n = len(ledger.number)
+    follow = [j for j in range(1, n) if j not in begins]
+    pairs = [(math.exp(ledger.log_step[j - 1]), tuned.step_size[0, j]) for j in follow]
+    pairs += [(math.exp(ledger.log_average[j]), tuned.average[j]) for j in range(n) if not ledger.restart[j]]
+    worst = max((abs(mine / kernel - 1.0) for mine, kernel in pairs), default=0.0)
+    sentence = (
+        f"Recomputed from the acceptance statistics alone, every ε and ε̄ of chain 1 agrees with the kernel's to "
+        f"{worst:.1e}."
+    )
+    return Check("dual averaging", "pass" if worst < 1e-9 else "fail", worst, 1e-9, sentence, "relative error")
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Diagnostics of the transitions that count: of each coordinate, then of the quantity."""
+
+    labels: tuple[str, ...]
+    exact: tuple[float, ...]
+    exact_sd: tuple[float, ...]
+    summary: diagnostics.Summary
+    gradients_warm: int
+    gradients: int
+    seconds: float
+
+
+def diagnose(spec: TuningLesson) -> Diagnostics:
+    """R-hat, ESS and cost of the run."""
+    return _diagnose(spec.simulation().replace(count=spec.count))
+
+
+@lru_cache(maxsize=12)
+def _diagnose(spec: TuningLesson) -> Diagnostics:
+    tuned, begin = simulate(spec), 0 if spec.count == "all" else spec.warmup
+    wanted, truth = quantity(tuned.target), tuned.target.truth
+    drawn = tuned.draws[:, begin:]
+    values = np.concatenate([drawn, wanted(drawn)[:, :, None]], axis=2)
+    dim = tuned.target.dim
+    means = [float(truth.mean[j]) if truth else math.nan for j in range(dim)]
+    sds = [math.sqrt(float(truth.covariance[j, j])) if truth else math.nan for j in range(dim)]
+    return Diagnostics(
+        (*tuned.target.labels, wanted.name),
+        (*means, math.nan if wanted.exact is None else wanted.exact),
+        (*sds, math.nan),
+        diagnostics.summarise(values),
+        int(tuned.gradients[:, : spec.warmup].sum()),
+        int(tuned.gradients[:, spec.warmup :].sum()),
+        tuned.seconds,
+    )
+
+
+def windows_of(spec: TuningLesson) -> tuple[int, tuple[int, ...]]:
+    """First transition whose draw teaches the mass, and the ends of the windows; none where the mass is fixed."""
+    return windows(spec.adapted) if spec.mass in ADAPTED_MASSES else (spec.adapted, ())

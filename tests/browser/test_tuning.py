@@ -1,0 +1,57 @@
+"""The tuning lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Lab
+
+PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
+
+
+def player(page: Page) -> Locator:
+    return page.get_by_test_id("player")
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/tuning")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+    # the card does the update of the step size with its numbers, and says when it is frozen
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    stage.get_by_role("button", name="First step").click()
+    stage.press("ArrowRight")
+    expect(card.get_by_text(re.compile(r"^log ε ← μ − 20·√c·H̄ = −?\d.*the next ε = \d"))).to_be_visible()
+    expect(card.get_by_text(re.compile("still tuning"))).to_be_visible()
+    stage.press("End")
+    expect(card.get_by_text(re.compile("frozen since the warm-up"))).to_be_visible()
+
+    # several targets side by side
+    page.get_by_text("δ 0.6 / 0.8 / 0.95", exact=True).click()
+    lab.settled()
+    expect(card.get_by_text(re.compile("^δ = 0.95:"))).to_be_visible(timeout=PATIENT)
+
+
+def test_predict_lock_run_explain_and_the_sampler_that_never_stops(lab: Lab):
+    page = lab.open("/tuning?scenario=for-ever")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    page.get_by_text("Too small", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
+
+
+def test_a_phone_sees_the_stage_without_scrolling_sideways(lab: Lab):
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    page = lab.open("/tuning?scenario=scales")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,320 @@
+"""The tuning lesson: its arithmetic against the kernel, its numbers against theory, its pictures, its page."""
+
+from __future__ import annotations
+
+import math
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.kit import jobs, share, story
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from engine.targets import FAMILIES
+from lessons.tuning import analysis, panels, questions, scenes
+from lessons.tuning.scenarios import FOR_EVER, SCALES, SCENARIOS
+from lessons.tuning.spec import VIEWS, TuningLesson
+
+FOLDER = Path(__file__).parents[2] / "lessons" / "tuning"
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+NEVER = threading.Event()
+MOST_BYTES = 500_000
+SHORT = TuningLesson(warmup=60, draws=40)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_job_outlives_its_test():
+    """The pages start checks and panels as jobs."""
+    yield
+    jobs.pool().stop_all()
+
+
+# Spec -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("draws", {"draws": 2001}),
+        ("warmup", {"warmup": 1001}),
+        ("dimension", {"dimension": 3}),
+        ("view", {"view": "sideways"}),
+        ("target_accept", {"target_accept": 0.3}),
+        ("formula", {"target": "formula", "formula": "x + y"}),
+        ("mass", {"target": "student", "dof": 1.0, "mass": "variances"}),
+        ("after", {"after": "adapting", "tuning": "fixed", "mass": "identity"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        TuningLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_a_start_without_density_is_named():
+    far = TuningLesson(target="formula", formula="-(x-60)^2 - (y-60)^2 where x > 50, y > 50")
+    with pytest.raises(SpecError) as error:
+        scenes.scene(far, None)
+    assert error.value.parameter == "start"
+
+
+def test_looking_otherwise_is_the_same_run():
+    there = SHORT.replace(third="estimate", count="all")
+    assert analysis.simulate(there) is analysis.simulate(SHORT)
+    heads = [decode(scenes.scene(spec))[0]["run"] for spec in (there, SHORT, SHORT.replace(seed=2))]
+    assert heads[0] == heads[1] != heads[2], "the player keeps its place exactly when the run is the same"
+
+
+def test_links_hold_every_scenario():
+    for name, spec in BY_ID.items():
+        query = {key: [value] for key, value in share.write(spec, None).items()}
+        assert share.read(TuningLesson, query, {}, ()).spec == spec, name
+
+
+# The run and its ledger -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["step", "scales", "dense", "for-ever"])
+def test_the_ledger_gives_the_step_sizes_of_the_kernel(name):
+    check = analysis.ledger_check(analysis.simulate(BY_ID[name]))
+    assert check.verdict == "pass" and check.statistic < 1e-12
+
+
+@pytest.mark.parametrize("constant,other", [("GAMMA", 0.06), ("T0", 11.0), ("KAPPA", 0.8)])
+def test_a_wrong_constant_in_the_ledger_is_seen(monkeypatch, constant, other):
+    tuned = analysis._simulate.__wrapped__(SHORT.simulation())
+    monkeypatch.setattr(analysis, constant, other)
+    assert analysis.ledger_check(tuned).verdict == "fail"
+
+
+def test_the_step_size_is_frozen_after_the_warm_up():
+    tuned = analysis.simulate(SCALES)
+    assert np.ptp(tuned.step_size[:, tuned.kept], axis=1).max() == 0.0
+    assert tuned.step_size[0, -1] == pytest.approx(tuned.average[SCALES.warmup - 1], rel=1e-12)
+    never = analysis.simulate(FOR_EVER)
+    assert np.ptp(never.step_size[:, never.kept], axis=1).min() > 0.0
+
+
+def test_the_mass_changes_where_the_windows_end():
+    tuned = analysis.simulate(SCALES)
+    assert tuned.windows == (100, 150, 250)
+    assert list(tuned.mass_number[[0, 98, 99, 149, 249, -1]]) == [0, 0, 1, 2, 3, 3]
+    assert np.allclose(tuned.inverse_mass[0], np.eye(2))
+    exact = np.diag(tuned.target.truth.covariance)
+    assert np.all(np.abs(np.log(np.diag(tuned.inverse_mass[-1]) / exact)) < 0.7)
+    assert tuned.inverse_mass[-1][0, 1] == 0.0
+    dense = analysis.simulate(BY_ID["dense"]).inverse_mass[-1]
+    assert dense[0, 1] / math.sqrt(dense[0, 0] * dense[1, 1]) == pytest.approx(0.99, abs=0.005)
+
+
+def test_a_mass_estimate_is_that_of_its_window():
+    """n/(n+5) of the covariance of the window's draws and 5/(n+5) of 0.001, as the formula says."""
+    tuned = analysis.simulate(BY_ID["dense"])
+    drawn = tuned.draws[0, 100:150]
+    expected = 50 / 55 * np.cov(drawn.T) + 5 / 55 * 1e-3 * np.eye(2)
+    assert np.allclose(tuned.inverse_mass[2], expected, rtol=1e-9)
+
+
+def test_the_inside_belongs_to_the_run():
+    tuned, spec = analysis.simulate(SCALES), SCALES
+    inside = analysis.inside(spec, 95, 10, scenes.STATES)
+    assert np.allclose(inside.leaf_position[1:, 0], tuned.draws[0, 95:104]), "each starts where the last one ended"
+    detail = scenes._Detail.around(spec, 210)
+    last = detail.offsets[1:] - 1
+    assert np.allclose(detail.mean[last], tuned.accept[0, detail.first : detail.first + scenes.WIDTH])
+
+
+def test_the_ellipse_holds_what_it_says():
+    covariance = np.array([[4.0, 1.5], [1.5, 1.0]])
+    draws = np.random.default_rng(1).multivariate_normal([1.0, 2.0], covariance, 20_000)
+    edge = analysis.ellipse(covariance, np.array([1.0, 2.0])) - [1.0, 2.0]
+    radius = np.einsum("ni,ij,nj->n", edge, np.linalg.inv(covariance), edge)
+    assert np.ptp(radius) < 1e-9
+    off = draws - [1.0, 2.0]
+    held = np.mean(np.einsum("ni,ij,nj->n", off, np.linalg.inv(covariance), off) < radius[0])
+    assert held == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 20_000))
+
+
+def test_running_means():
+    assert np.allclose(analysis.running(np.array([1.0, 2.0, 3.0, 4.0]), 2), [1.0, 1.5, 2.5, 3.5])
+
+
+def test_the_quantity_has_mean_one():
+    for target in ("gaussian", "banana", "ring", "two_modes"):
+        built = TuningLesson(target=target).build_target()
+        values = analysis.quantity(built)(built.truth.draw(np.random.default_rng(2), 40_000))
+        assert abs(values.mean() - 1.0) < 4 * values.std() / 200, target
+    assert analysis.quantity(TuningLesson(target="student", dof=1.5).build_target()).exact is None
+
+
+def test_acceptance_after_the_warm_up_lies_above_its_target():
+    """As the story says: the mean of log ε is too short a step, since acceptance falls ever faster with ε."""
+    for delta in (0.6, 0.8):
+        run = analysis._long(BY_ID["step"].replace(target_accept=delta), chains=40, draws=200)
+        each = run.accept_prob.mean(axis=1)
+        assert each.mean() - delta > 2 * each.std() / math.sqrt(40), delta
+
+
+# Many short runs and checks -------------------------------------------------------------------------------------------
+
+
+def verdicts(name: str, **changes) -> dict[str, str]:
+    return {check.name: check.verdict for check in analysis.checks(BY_ID[name].replace(**changes), NEVER)}
+
+
+@pytest.mark.parametrize("name", ["step", "scales", "dense"])
+def test_right_samplers_pass(name):
+    assert set(verdicts(name).values()) == {"pass"}
+
+
+def test_tuning_for_ever_fails_and_freezing_cures_it():
+    assert verdicts("for-ever")["what is counted"] == "fail"
+    assert "fail" not in verdicts("for-ever", after="frozen").values()
+    never, frozen = (analysis.short_runs(FOR_EVER, way) for way in ("adapting", "frozen"))
+    assert never.z < -10 and never.mean < 0.85
+    assert abs(frozen.z) < 4
+
+
+def test_counting_the_warm_up_is_never_called_exact():
+    found = verdicts("for-ever", after="frozen", count="all", draws=100, mass="identity")
+    assert found["what is counted"] == "fail"
+    assert verdicts("step", count="all")["what is counted"] != "pass"
+
+
+@pytest.mark.parametrize("name", ["banana", "none"])
+def test_badly_tuned_samplers_are_never_called_exact_nor_wrong(name):
+    found = verdicts(name)
+    assert found["moments"] == "unknown" and found["invariance"] == "pass" and "fail" not in found.values()
+
+
+# Scenes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("third", ["cost", "estimate"])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", ["step", "dense", "none", "for-ever"])
+def test_scenes_encode_and_are_small(name, view, third):
+    spec = BY_ID[name].replace(view=view, third=third)
+    header, _ = decode(blob := scenes.scene(spec))
+    assert len(blob) < MOST_BYTES
+    assert header["steps"] == spec.warmup + spec.draws and len(header["panels"]) == 4
+
+
+def test_the_scenarios_as_they_are():
+    for name, spec in BY_ID.items():
+        assert len(scenes.scene(spec)) < MOST_BYTES, name
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_every_target_can_be_shown(target):
+    for view in VIEWS:
+        scenes.scene(SHORT.replace(target=target, view=view, third="estimate"))
+    scenes.scene(SHORT.replace(target=target, tuning="fixed", step_size=5.0, mass="identity"))
+
+
+def test_the_window_holds_the_transition_asked_for():
+    spec = BY_ID["scales"]
+    for wanted in (0, 117, spec.steps - 1, spec.steps + 5):
+        header, arrays = decode(scenes.scene(spec, wanted))
+        first, offsets = header["window"]["first"], arrays[header["window"]["offsets"]]
+        assert first <= min(wanted, spec.steps - 1) < first + len(offsets) - 1
+
+
+def test_the_arithmetic_adds_up():
+    spec = BY_ID["scales"]
+    header, arrays = decode(scenes.scene(spec))
+    lines = {line["id"]: {k: arrays[v["array"]] for k, v in line["values"].items()} for line in header["readouts"]}
+    error, step, average = lines["error"], lines["step"], lines["average"]
+    n = spec.warmup
+    assert np.ptp(error["h"][n - 1 :]) == 0.0, "frozen: the last update stays"
+    h = error["h0"] + (error["d"] - error["a"] - error["h0"]) / error["k"]
+    assert np.allclose(h[:n], error["h"][:n], atol=1e-5)
+    log_step = step["mu"] - 20.0 * np.sqrt(step["c"]) * step["h"]
+    assert np.allclose(log_step[:n], step["l"][:n], atol=1e-4)
+    assert np.allclose((average["s"] * average["l"] + average["r"] * average["b"])[:n], average["n"][:n], atol=1e-4)
+    used = analysis.simulate(spec).step_size[0]
+    assert np.allclose(step["e"][:98], used[1:99], rtol=1e-5), "the next ε is the one that is used next"
+
+
+# Panels and questions -------------------------------------------------------------------------------------------------
+
+
+def test_panels_and_diagnostics_say_what_they_show(monkeypatch):
+    monkeypatch.setattr(analysis, "SWEEP", (0.6, 0.8))
+    monkeypatch.setattr(analysis, "SWEEP_SETS", 1)
+    figures = panels.panels(SHORT, NEVER)
+    assert len(figures) == 4 and all(figure.alt and figure.title for figure in figures)
+    table = panels.diagnostics(SHORT, NEVER)
+    assert table.columns["of"] == ["x₁", "x₂", "x₂² / Var x₂"]
+    assert "Gradients" in table.caption
+    assert len(panels.panels(SHORT.replace(target="formula", tuning="fixed"), NEVER)) == 1, "the trace alone"
+
+
+def test_a_cancelled_sweep_is_not_kept():
+    stopped = threading.Event()
+    stopped.set()
+    spec = SHORT.replace(seed=77)
+    assert analysis.sweep(spec, stopped) is None
+    assert not any(key.seed == 77 for key in analysis._sweeps)
+
+
+@pytest.mark.parametrize("question,right", [("delta", 0), ("scales", 1), ("dense", 1), ("banana", 2), ("for-ever", 0)])
+def test_the_runs_answer_as_the_story_says(question, right):
+    asked = next(q for q in questions.QUESTIONS if q.id == question)
+    spec = BY_ID[asked.scenario]
+    assert asked.answer(spec) == right
+    assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_without_warm_up_the_first_guesses_lie_far_apart():
+    tuned = analysis.simulate(BY_ID["none"])
+    sizes, accepted = tuned.step_size[:, 0], tuned.accept.mean(axis=1)
+    assert np.allclose(np.log2(sizes), np.round(np.log2(sizes)))
+    assert sizes.max() / sizes.min() >= 4 and accepted.min() < 0.3 and accepted.max() > 0.95
+
+
+def test_the_stage_shows_what_its_scenarios_say():
+    bent = BY_ID["banana"]
+    poor, good = (analysis.estimates(run, bent)[0, -1] for run in analysis.side_by_side(bent))
+    assert poor < 0.6 and abs(good - 1.0) < 0.3
+    assert analysis.estimates(analysis.simulate(FOR_EVER), FOR_EVER)[:, -1].max() < 0.9
+
+
+def test_the_story_names_what_exists():
+    steps = story.read(FOLDER / "story.md")
+    assert {step.scenario for step in steps} - {None} == set(BY_ID)
+    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
+
+
+# Page -----------------------------------------------------------------------------------------------------------------
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+@pytest.mark.parametrize("scenario", BY_ID)
+def test_the_page_shows_every_scenario(scenario):
+    app = page(scenario=scenario)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "NUTS tunes itself"
+
+
+def test_a_control_changes_the_run():
+    app = page()
+    app.number_input(key="tuning/warmup/box").set_value(120).run()
+    assert not app.exception and not app.error
+    assert app.session_state["visit/tuning"].spec.warmup == 120
+
+
+def test_a_wrong_link_is_named_and_the_page_still_works():
+    app = page(v="1", target_accept="2", after="magic")
+    text = " ".join(warning.value for warning in app.warning)
+    assert "accept" in text and "after" in text
+    assert not app.exception
