@@ -72,6 +72,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("figure", "figure 4.1"), ("aliased", "aliased momentum ⚠")),
     ),
     Entry(
+        slug="tuning",
+        title="NUTS tunes itself",
+        track="Samplers",
+        file="lessons/tuning/page.py",
+        promise="How long a step, how round the world? Watch the sampler find out, and where that fails.",
+        icon="🎛️",
+        scenarios=(("scales", "mass windows"), ("banana", "δ = 0.8 fails ⚠"), ("for-ever", "never stops tuning ⚠")),
+    ),
+    Entry(
         slug="diagnostics",
         title="Can I trust this chain?",
         track="Samplers",

@@ -68,7 +68,7 @@ def diagnostics(spec: TuningLesson, cancel: object = None) -> Table:
 def _yield(spec: TuningLesson, found: Sweep) -> Figure:
     each = 1000.0 * found.ess_least / (found.gradients * found.draws * SWEEP_CHAINS)
     best = int(np.argmax(found.efficiency))
-    lesson = f"Best of these: δ = {found.deltas[best]:g}, {number(found.efficiency[best], 2)} per 1 000 gradients."
+    lesson = f"Best of these: δ = {found.deltas[best]:g}, {number(found.efficiency[best])} per 1 000 gradients."
     title = "Effective draws per 1 000 gradients"
     figure = _dots(title, found.deltas, each, found.efficiency, "effective draws / 1 000 gradients", spec)
     caption = (
@@ -190,6 +190,6 @@ def _trace(spec: TuningLesson) -> Figure:
         tuned.draws[:, :, 1],
         alt=alt,
         y=name,
-        x=f"transition (warm-up: the first {spec.warmup})",
+        x="transition" + (f" (warm-up: the first {spec.warmup})" if spec.warmup else ""),
         truth=float(truth.mean[1]) if known and truth else None,
     )

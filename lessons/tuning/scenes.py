@@ -202,9 +202,10 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
             label="ε used" if alone else None,
             **own,
         )
-        panel.line(
-            at, run.average, show="upto", role="highlight", width=2.4, dash=True, label=f"average ε̄{named}", **own
-        )
+        if run.ledger is not None:
+            panel.line(
+                at, run.average, show="upto", role="highlight", width=2.4, dash=True, label=f"average ε̄{named}", **own
+            )
 
 
 def _windows(panel: Panel, spec: TuningLesson, *, labels: bool = False) -> None:
