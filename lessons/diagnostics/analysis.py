@@ -213,7 +213,8 @@ def _look(values: Array) -> tuple[float, float, float, float, float]:
 
 # Burn-in and thinning -------------------------------------------------------------------------------------------------
 
-REPEATS = 32
+REPEATS = 32  # runs behind bias and typical error
+LEAST_THINNED = 20  # draws of each chain that a point of the thinning figure has
 _REPEAT_TRANSITIONS = 200_000
 
 
@@ -276,9 +277,6 @@ def thinning(spec: DiagnosticsLesson) -> Thinning:
     return Thinning(every, ess, np.array([part.size for part in parts]))
 
 
-LEAST_THINNED = 20
-
-
 def autocorrelation(values: Array, lags: int) -> Array:
     """Correlation of each chain (chains, draws) with itself `0..lags` draws later, (chains, lags + 1).
 
@@ -339,8 +337,7 @@ def _against_truth(target: Target, draws: Array) -> list[Check]:
             _open_question(
                 "moments",
                 f"{long} still disagree: R-hat {disagreement:.2f}, at most {CHECK_RHAT} is asked. Their averages "
-                "cannot "
-                "be compared with the exact answer: this setting mixes too slowly.",
+                "cannot be compared with the exact answer: this setting mixes too slowly.",
             )
         ]
     ess = min(diagnostics.ess_mean(feature) for feature in features)

@@ -91,7 +91,8 @@ def diagnose(spec: DiagnosticsLesson) -> tuple[str, str]:
     if signs.away > FAR and signs.later_rhat < SETTLED:
         return "burn", (
             f"A chain began {signs.away:.0f} standard deviations away from the later draws, and those agree far "
-            f"better: R-hat {signs.rhat:.2f} with all draws, {signs.later_rhat:.2f} with the second half of each chain."
+            f"better: R-hat {signs.rhat:.2f} with all draws, {signs.later_rhat:.2f} with the second half of each "
+            "chain."
         )
     if signs.divergent or signs.ebfmi < MIN_EBFMI:
         return "neck", (
@@ -102,8 +103,8 @@ def diagnose(spec: DiagnosticsLesson) -> tuple[str, str]:
         return "none", f"R-hat is {signs.rhat:.3f} and the least ESS {signs.ess:,.0f}; nothing else stands out."
     if signs.rhat > SETTLED and signs.inside_rhat < CONTENT:
         return "modes", (
-            f"R-hat between the chains is {signs.rhat:.2f}, but the two halves of one chain agree "
-            f"(R-hat {signs.inside_rhat:.2f}): each chain is content where it is."
+            f"R-hat between the chains is {signs.rhat:.2f}, but the two halves of one chain agree (R-hat "
+            f"{signs.inside_rhat:.2f}): each chain is content where it is."
         )
     if signs.correlation > NARROW:
         return "ridge", (

@@ -89,8 +89,7 @@ LESSON = Lesson(
     slug="diagnostics",
     title="Can I trust this chain?",
     promise="Watch traces, ranks, R-hat and effective draws grow with the chains, diagnose sick ones, and meet the "
-    "case that "
-    "no diagnostic finds.",
+    "case that no diagnostic finds.",
     spec=DiagnosticsLesson,
     scenarios=SCENARIOS,
     story=Path("story.md"),

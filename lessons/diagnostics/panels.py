@@ -37,9 +37,8 @@ def _burn_in(spec: DiagnosticsLesson, found: analysis.BurnIn) -> Figure:
     caption = (
         f"Typical error {number(found.rmse[0])} with nothing discarded, least ({number(found.rmse[best])}) at "
         f"{found.discarded[best]} draws, {number(found.rmse[-1])} at {found.discarded[-1]}. Bias falls with the "
-        "discarded draws, "
-        "then only precision is lost. The upright line is the present burn-in. RMSE is the root of the mean squared "
-        "error; the runs differ in their random numbers alone."
+        "discarded draws, then only precision is lost. The upright line is the present burn-in. RMSE is the root of "
+        "the mean squared error; the runs differ in their random numbers alone."
     )
     alt = f"Error of the mean of {name} against discarded draws: this run, bias and typical error. {caption}"
     return Figure("Burn-in: what to discard", figure, alt, caption)
@@ -58,10 +57,8 @@ def _thinning(spec: DiagnosticsLesson) -> Figure:
     figure.update_yaxes(rangemode="tozero")
     caption = (
         f"All {number(int(found.draws[0]))} draws after the burn-in are worth {number(found.ess[0])} independent "
-        "ones; every "
-        f"{found.every[-1]}th of them, {number(int(found.draws[-1]))}, is worth {number(found.ess[-1])}. Each kept "
-        "draw gains, the whole does not. "
-        "The upright line is the present thinning."
+        f"ones; every {found.every[-1]}th of them, {number(int(found.draws[-1]))}, is worth {number(found.ess[-1])}. "
+        "Each kept draw gains, the whole does not. The upright line is the present thinning."
     )
     return Figure("Thinning: what it costs", figure, f"Two curves against thinning. {caption}", caption)
 
@@ -77,9 +74,8 @@ def _autocorrelation(spec: DiagnosticsLesson) -> Figure:
     first = float(np.nanmean(found[:, 1])) if np.isfinite(found[:, 1]).any() else float("nan")
     caption = (
         f"Neighbours correlate by {number(first, 2)} on average. The slower these curves fall to 0, the fewer "
-        "effective draws: "
-        "ESS is the number of draws divided by 1 + 2 × their sum (within chains; disagreement between chains lowers it "
-        "further)."
+        "effective draws: ESS is the number of draws divided by 1 + 2 × their sum (within chains; disagreement "
+        "between chains lowers it further)."
     )
     return Figure("Autocorrelation of each chain", figure, f"Autocorrelation against lag. {caption}", caption)
 
@@ -106,11 +102,10 @@ def diagnostics(spec: DiagnosticsLesson, cancel: object = None) -> Table:
     kept = spec.chains * spec.kept
     caption = (
         f"{number(spec.chains * spec.draws)} draws, {number(kept)} kept; "
-        f"{number(int(run.gradient_evaluations.sum()))} evaluations "
-        f"of the density and its gradient in {number(1000 * seconds)} ms. R-hat of one chain compares its halves. "
-        "MCSE is "
-        "the standard error of the mean that the chains claim. E-BFMI (samplers with an energy only): below 0.3 the "
-        f"energy hardly changes from draw to draw.{judged}"
+        f"{number(int(run.gradient_evaluations.sum()))} evaluations of the density and its gradient in "
+        f"{number(1000 * seconds)} ms. R-hat of one chain compares its halves. MCSE is the standard error of the mean "
+        "that the chains claim. E-BFMI (samplers with an energy only): below 0.3 the energy hardly changes from draw "
+        f"to draw.{judged}"
     )
     chains = [name for name, _ in rows]
     return Table(f"Diagnostics of {analysis.name_of(spec)}, per chain and pooled", {"": chains, **columns}, caption)

@@ -44,8 +44,8 @@ GALLERY: dict[str, Patient] = {
     "2": Patient(
         MODES,
         "modes",
-        "HMC on two modes nine standard deviations apart. Inside its mode each chain is a model of health: its own two "
-        "halves agree. Only the comparison *between* chains shows the illness.",
+        "HMC on two modes nine standard deviations apart. Inside its mode each chain is a model of health: its own "
+        "two halves agree. Only the comparison *between* chains shows the illness.",
     ),
     "3": Patient(
         DiagnosticsLesson(target="gaussian", sampler="nuts", step_size=0.5),
@@ -61,14 +61,14 @@ GALLERY: dict[str, Patient] = {
     "5": Patient(
         DiagnosticsLesson(target="gaussian", sampler="metropolis", scale=25.0),
         "large",
-        "Metropolis with a proposal 25 times wider than the target. Horizontal lines in the trace are rejections, one "
-        "after another.",
+        "Metropolis with a proposal 25 times wider than the target. Horizontal lines in the trace are rejections, "
+        "one after another.",
     ),
     "6": Patient(
         DiagnosticsLesson(target="funnel", dimension=5, sampler="nuts", step_size=0.5, spread=1.0),
         "neck",
-        "NUTS on Neal's funnel in five dimensions. The neck is narrower than its steps can follow, the mouth is wider "
-        "than one momentum can cross. Divergences mark the first, a low E-BFMI the second.",
+        "NUTS on Neal's funnel in five dimensions. The neck is narrower than its steps can follow, the mouth is "
+        "wider than one momentum can cross. Divergences mark the first, a low E-BFMI the second.",
     ),
     "7": Patient(
         DiagnosticsLesson(target="gaussian", correlation=0.99, sampler="gibbs", spread=2.0),
@@ -80,8 +80,8 @@ GALLERY: dict[str, Patient] = {
         BIASED,
         "none",
         "NUTS with the bug of a well-known demonstration, on a standard normal. No diagnostic of the draws can find "
-        "it: "
-        "all chains agree, on a density that is too wide. The badge at the top knows the exact answer, and is red.",
+        "it: all chains agree, on a density that is too wide. The badge at the top knows the exact answer, and is "
+        "red.",
     ),
 }
 

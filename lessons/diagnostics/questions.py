@@ -34,8 +34,7 @@ def _explain_modes(spec: DiagnosticsLesson) -> str:
     return (
         f"R-hat is {found.rhat[-1]:.2f}, the classic one {parts.rhat[-1]:.2f}: the means of the chains have variance "
         f"{parts.between[-1]:.3g}, the draws inside a chain {parts.within[-1]:.3g}. {spec.chains * spec.draws:,} "
-        "draws are "
-        f"worth {found.ess_bulk[-1]:.0f} independent ones."
+        f"draws are worth {found.ess_bulk[-1]:.0f} independent ones."
     )
 
 
@@ -44,8 +43,8 @@ def _explain_one_mode(spec: DiagnosticsLesson) -> str:
     return (
         f"R-hat is {found.rhat[-1]:.3f} with {found.ess_bulk[-1]:,.0f} effective draws. The chains claim a mean of "
         f"{found.mean[-1]:.2f} ± {2 * found.mcse[-1]:.2f}; the truth is {true.mean:.2f}, "
-        f"{abs(error_in_mcse(spec)):.0f} of "
-        "their standard errors away. R-hat compares chains with each other, not with the truth."
+        f"{abs(error_in_mcse(spec)):.0f} of their standard errors away. R-hat compares chains with each other, not "
+        "with the truth."
     )
 
 
@@ -67,10 +66,10 @@ def _explain_burn_in(spec: DiagnosticsLesson) -> str:
     return (
         f"Over {found.repeats} runs like this one the typical error of the mean is {found.rmse[0]:.2f} with nothing "
         f"discarded, least ({found.rmse[k]:.3f}) with {found.discarded[k]} draws discarded, and "
-        f"{found.rmse[half]:.3f} with half of them gone. "
-        "Too few leaves bias; too many throws good draws away, which costs much less. So half is safe, if "
-        f"not thrifty. R-hat of all draws of this run is {analysis.running(spec.replace(burn=0)).rhat[-1]:.3f}, the "
-        f"classic one {analysis.classic(spec.replace(burn=0)).rhat[-1]:.3f}."
+        f"{found.rmse[half]:.3f} with half of them gone. Too few leaves bias; too many throws good draws away, which "
+        "costs much less. So half is safe, if not thrifty. R-hat of all draws of this run is "
+        f"{analysis.running(spec.replace(burn=0)).rhat[-1]:.3f}, the classic one "
+        f"{analysis.classic(spec.replace(burn=0)).rhat[-1]:.3f}."
     )
 
 
@@ -85,10 +84,9 @@ def _explain_thinning(spec: DiagnosticsLesson) -> str:
     k = int(np.argmin(np.abs(found.every - spec.thin)))
     return (
         f"All {found.draws[0]:,} draws are worth {found.ess[0]:.0f}, the {found.draws[k]:,} kept ones "
-        f"{found.ess[k]:.0f}. Each "
-        f"kept draw is worth more ({found.ess[0] / found.draws[0]:.2f} before, {found.ess[k] / found.draws[k]:.2f} "
-        "now), all of them together are "
-        "not: a draw thrown away told something, if only a little. Thin to save memory, not to gain precision."
+        f"{found.ess[k]:.0f}. Each kept draw is worth more ({found.ess[0] / found.draws[0]:.2f} before, "
+        f"{found.ess[k] / found.draws[k]:.2f} now), all of them together are not: a draw thrown away told something, "
+        "if only a little. Thin to save memory, not to gain precision."
     )
 
 
@@ -101,11 +99,10 @@ def _explain_biased(spec: DiagnosticsLesson) -> str:
     found, true = analysis.running(spec), analysis.exact(spec)
     return (
         f"R-hat {found.rhat[-1]:.3f}, ESS {found.ess_bulk[-1]:,.0f}, {int(analysis.simulate(spec).divergent.sum())} "
-        "divergences. "
-        f"The average of $x_1^2$ is {found.mean[-1]:.3f} ± {2 * found.mcse[-1]:.3f}, the truth {true.mean:.0f}: "
-        f"{abs(error_in_mcse(spec)):.1f} standard errors off. More draws make it worse, not better: the error bar "
-        "shrinks, the "
-        "error stays. Press the badge: it runs the kernel longer, compares with the exact answer, and fails it."
+        f"divergences. The average of $x_1^2$ is {found.mean[-1]:.3f} ± {2 * found.mcse[-1]:.3f}, the truth "
+        f"{true.mean:.0f}: {abs(error_in_mcse(spec)):.1f} standard errors off. More draws make it worse, not better: "
+        "the error bar shrinks, the error stays. Press the badge: it runs the kernel longer, compares with the exact "
+        "answer, and fails it."
     )
 
 
@@ -159,9 +156,8 @@ QUESTIONS = [
     ),
     Question(
         "far",
-        f"The chains start {FAR_TOGETHER.start_x:.0f} standard deviations out. How many of their "
-        f"{FAR_TOGETHER.draws} draws should "
-        "be discarded, for the least error of the mean?",
+        f"The chains start {FAR_TOGETHER.start_x:.0f} standard deviations out. How many of their {FAR_TOGETHER.draws} "
+        "draws should be discarded, for the least error of the mean?",
         ["About 10", "About 100", "About half of them"],
         lambda spec: nearest(max(best_burn_in(spec), 1), DISCARDS),
         _explain_burn_in,

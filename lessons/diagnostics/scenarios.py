@@ -17,15 +17,14 @@ _NAMED = [
         "healthy",
         HEALTHY,
         "Four chains, started in four corners, are asked the same question. **Press play**: they forget where they "
-        "began, "
-        "their rank bars level out, R-hat falls to 1 and the effective draws grow in a straight line.",
+        "began, their rank bars level out, R-hat falls to 1 and the effective draws grow in a straight line.",
     ),
     Scenario(
         "two-modes",
         "two modes",
         MODES,
-        "Two hills, nine standard deviations apart. Each chain stays on the hill beside its start. "
-        "R-hat compares the chains with each other, and sees it.",
+        "Two hills, nine standard deviations apart. Each chain stays on the hill beside its start. R-hat compares "
+        "the chains with each other, and sees it.",
         failure=True,
         why="Between the hills the density is about $e^{-10}$ of the top, so a crossing is a rare accident. The "
         "spread *between* the chains' means is many times the spread *within* a chain, and more draws of the same kind "
@@ -37,32 +36,29 @@ _NAMED = [
         "all in one mode",
         ONE_MODE,
         "The same two hills, but all four chains start on the left one. Every number is now perfect. Compare the "
-        "dashed "
-        "exact mean with the traces.",
+        "dashed exact mean with the traces.",
         failure=True,
-        why="R-hat asks one thing: do these chains agree *with each other*? They do. None of them has ever been on the "
-        "right hill, which holds 30 % of the probability, so nothing in the draws can tell of it. This is why "
-        "chains must "
-        "start far apart, and why even that is no proof.",
+        why="R-hat asks one thing: do these chains agree *with each other*? They do. None of them has ever been on "
+        "the right hill, which holds 30 % of the probability, so nothing in the draws can tell of it. This is why "
+        "chains must start far apart, and why even that is no proof.",
     ),
     Scenario(
         "far",
         "not burnt in",
         FAR_TOGETHER,
-        "All chains start far out in the same corner. Their first hundred draws are a journey, and they are counted as "
-        "if they were draws. Move the **burn-in** and watch everything recover.",
+        "All chains start far out in the same corner. Their first hundred draws are a journey, and they are counted "
+        "as if they were draws. Move the **burn-in** and watch everything recover.",
         failure=True,
-        why="The travelling draws do not come from the target. All chains travelled alike, and not for long, so R-hat "
-        "is only a little above 1.01, and the classic one even below. The mean pays for it. Leave out the "
-        "journey; beyond that, every "
-        "discarded draw costs precision and buys nothing (first figure below).",
+        why="The travelling draws do not come from the target. All chains travelled alike, and not for long, so "
+        "R-hat is only a little above 1.01, and the classic one even below. The mean pays for it. Leave out the "
+        "journey; beyond that, every discarded draw costs precision and buys nothing (first figure below).",
     ),
     Scenario(
         "thinning",
         "thinning",
         THINNED,
-        "Only every tenth draw is kept. The kept ones look nearly independent. Did that make them more valuable? "
-        "The effective draws of *all* kept ones say so, or not.",
+        "Only every tenth draw is kept. The kept ones look nearly independent. Did that make them more valuable? The "
+        "effective draws of *all* kept ones say so, or not.",
     ),
 ]
 _GALLERY = [
@@ -85,11 +81,9 @@ _LAST = [
         "value.",
         failure=True,
         why="Diagnostics compare a run with itself. A sampler with a mistake has a stationary density too, only "
-        "another "
-        "one, and it may mix over it very well. R-hat, ESS and MCSE then describe, correctly, an average over the "
-        "wrong density. Only a comparison with something known from elsewhere (an exact answer, simulated data, "
-        "another "
-        "sampler) can find that. The badge at the top does it, and is red.",
+        "another one, and it may mix over it very well. R-hat, ESS and MCSE then describe, correctly, an average "
+        "over the wrong density. Only a comparison with something known from elsewhere (an exact answer, simulated "
+        "data, another sampler) can find that. The badge at the top does it, and is red.",
     ),
 ]
 SCENARIOS = [*_NAMED, *_GALLERY, *_LAST]

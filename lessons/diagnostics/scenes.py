@@ -42,8 +42,7 @@ def scene(spec: DiagnosticsLesson, window: int | None = None) -> bytes:
         phases=PHASES,
         theme=theme.palette(),
         label=f"{spec.chains} chains of {who}: traces of {name}, their means and spreads, rank plot, R-hat and "
-        "effective "
-        "draws as the draws come in.",
+        "effective draws as the draws come in.",
     )
     values = analysis.watched(spec, run.draws)
     limits = _limits(spec, values)

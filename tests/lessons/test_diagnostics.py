@@ -161,7 +161,7 @@ def test_the_biased_sampler_has_nothing_to_show_but_the_bias():
     assert questions.error_in_mcse(spec.replace(broken="no")) < 4.0, "the same settings without the bug are right"
 
 
-@pytest.mark.parametrize("question", [q for q in questions.QUESTIONS], ids=lambda q: q.id)
+@pytest.mark.parametrize("question", questions.QUESTIONS, ids=lambda q: q.id)
 def test_the_runs_answer_as_the_story_says(question):
     right = {"two-modes": 2, "one-mode": 0, "far": 1, "thinning": 1, "biased": 2}
     right |= {f"patient-{n}": list(ILLNESSES).index(GALLERY[n].illness) for n in PATIENTS}
