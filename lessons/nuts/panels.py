@@ -56,18 +56,22 @@ def _origins(spec: NutsLesson) -> Figure:
         f"Chance that the draw comes from the last doubling that joined, {100 * chance[0]:.0f} %, and from the ones "
         f"before it. By weight alone it would be {100 * share[0]:.0f} %."
     )
-    return charts.bars(
+    figure = charts.bars(
         "Which doubling the draw comes from",
         names,
         chance[:used],
         alt=alt,
-        x="doubling that joined, counted back from the last; the start belongs to the earliest",
+        x="doubling, counted back from the last that joined",
         y="chance",
         truth=share[:used],
         caption="Diamonds: the share of the weight there, which drawing in proportion to the weights would give. "
         f"Biased progressive sampling takes {100 * chance[0]:.0f} % from the last doubling, which holds "
-        f"{100 * share[0]:.0f} % of the weight: draws far from the start. Mean over {count} transitions.",
+        f"{100 * share[0]:.0f} % of the weight: draws far from the start, which counts as the earliest. "
+        f"Mean over {count} transitions.",
     )
+    for trace, name in zip(figure.figure.data, ("chance", "share of the weight"), strict=True):
+        trace.name = name
+    return figure
 
 
 def _depths(spec: NutsLesson) -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.kit.frame import Scenario
 from lessons.nuts.spec import NutsLesson
 
-DOUBLING = NutsLesson(target="banana", target_accept=0.9, seed=1)
+DOUBLING = NutsLesson(target="banana", target_accept=0.9, seed=66)
 FIGURE = NutsLesson(
     target="mean",
     correlation=0.6,

@@ -56,8 +56,8 @@ NAMES = [
 
 ENDINGS = (
     "",
-    "the extension turned inside and was thrown away",
-    "the extension diverged and was thrown away",
+    "an extension turned inside: thrown away",
+    "an extension diverged: thrown away",
     "the whole trajectory turned",
     "the maximum depth was reached before any turn",
 )
@@ -608,7 +608,7 @@ def _arithmetic(
     ending = _over_window(inside.ending.astype(float), orbits, walk)
     picture.readout(
         "ending",
-        "it ends because {why|" + "|".join(ENDINGS) + "}: {d:d} doublings joined, {n:d} states to draw from",
+        "the end: {why|" + "|".join(ENDINGS) + "}. {d:d} doublings joined: {n:d} states to draw from",
         show=drawn, why=ending, d=walk.depth, n=2 ** walk.depth.astype(np.int64),
     )  # fmt: skip
     proposal = _over_window(inside.proposal.astype(float), orbits, walk)
