@@ -90,6 +90,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("patient-1", "the gallery of patients"), ("biased", "R-hat 1.00, and wrong ⚠")),
     ),
     Entry(
+        slug="race",
+        title="Sampler race",
+        track="Samplers",
+        file="lessons/race/page.py",
+        promise="Four samplers, one target, the same budget: who is least wrong, per evaluation and by the clock.",
+        icon="🏁",
+        scenarios=(("rough", "the favourites lose ⚠"), ("cheat", "the cheat ⚠")),
+    ),
+    Entry(
         slug="xor",
         title="XOR network",
         track="Networks",

@@ -186,7 +186,7 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         if racer == "nuts":
             sizes.append(float(recording.step_size[0, -1]))
         if pair < SUMMED_PAIRS:
-            watched.append(values[:, :, some].transpose(1, 0, 2).reshape(n, -1))
+            watched.append(values[:, :, some].transpose(1, 0, 2).reshape(n, 2 * len(some)))
         if pair == 0:
             states = np.vstack([recording.start[:1], recording.draws[0, :n]])
             place, running, count = states[made], averages[:, :, 0], made

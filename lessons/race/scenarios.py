@@ -21,9 +21,8 @@ SCENARIOS = [
         "banana",
         "banana",
         RaceLesson(target="banana", scale=1.2, single_scale=1.5, step_size=0.3, steps=10, seed=1),
-        "Two dimensions, bent. Few long paths along the valley against many cheap blind steps: the bands overlap, "
-        "it is "
-        "nearly a tie. Give a gradient the price of three densities, and it is none.",
+        "Two dimensions, bent. Few long paths along the valley against many cheap blind steps: the bands overlap, it "
+        "is nearly a tie. Under *Rules of the race* let a gradient cost as much as three densities, and it tips.",
     ),
     Scenario(
         "home",

@@ -59,13 +59,13 @@ def _lane(picture: Scene, spec: RaceLesson, found: Race, racer: str, name: str, 
         shape=theme.MARKERS[k],
         size=2.6,
         alpha=0.6,
-        label=f"{name}: state each {picture_step(spec)} evaluations",
+        label=f"states of the first pair, one each {_stride(spec)} evaluations" if k == 0 else None,
     )
     panel.path(places, show=Show("upto", last=TRAIL, fade=True), role="ink", width=1.1, alpha=0.5)
     panel.points(places, show="at", role="ink", shape="ring", size=6, label="now" if k == 0 else None)
 
 
-def picture_step(spec: RaceLesson) -> str:
+def _stride(spec: RaceLesson) -> str:
     """Evaluations between two checkpoints."""
     return f"{spec.budget / analysis.STEPS:g}"
 

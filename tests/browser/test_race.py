@@ -1,0 +1,43 @@
+"""The sampler race in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Lab
+
+PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
+
+
+def player(page: Page) -> Locator:
+    return page.get_by_test_id("player")
+
+
+def test_predict_lock_run_explain(lab: Lab):
+    page = lab.open("/race")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    page.get_by_text("NUTS", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("The run says")).to_be_visible(timeout=PATIENT)
+
+    # one press makes all four move
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+    stage.press("End")
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile(r"^NUTS: \d+ draws, mean of x₁ = −?\d"))).to_be_visible()
+    expect(card.get_by_text(re.compile(r"^in the lead over all 16 pairs.*HMC"))).to_be_visible()
+    expect(page.get_by_text("Error by the clock")).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+
+def test_the_cheat_is_red_and_a_phone_does_not_scroll_sideways(lab: Lab):
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    page = lab.open("/race?scenario=cheat")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)

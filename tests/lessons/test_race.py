@@ -1,0 +1,284 @@
+"""The sampler race: its bookkeeping, its scores against known errors, who wins, its page."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.kit import jobs, share, story
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from engine.targets import FAMILIES
+from lessons.race import analysis, panels, questions, scenes
+from lessons.race.scenarios import SCENARIOS
+from lessons.race.spec import MODELS, RACERS, RaceLesson
+
+FOLDER = Path(__file__).parents[2] / "lessons" / "race"
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+NEVER = threading.Event()
+MOST_BYTES = 500_000
+SMALL = RaceLesson(budget=1000, pairs=5, warmup=30)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_job_outlives_its_test():
+    """The pages start checks and panels as jobs."""
+    yield
+    jobs.pool().stop_all()
+
+
+# Spec -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("budget", {"budget": 10}),
+        ("target", {"target": "moon"}),
+        ("formula", {"target": "formula", "formula": "x +"}),
+        ("formula", {"target": "formula", "formula": "x + y"}),
+        ("gradient_price", {"gradient_price": 0.5}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        RaceLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_links_hold_every_scenario():
+    for name, spec in BY_ID.items():
+        query = {key: [value] for key, value in share.write(spec, None).items()}
+        assert share.read(RaceLesson, query, {}, ()).spec == spec, name
+
+
+# Bookkeeping ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("price", [1.0, 3.0])
+def test_nobody_spends_more_than_the_budget_and_nobody_stops_early(price):
+    spec = SMALL.replace(gradient_price=price, budget=2000)
+    found = analysis.race(spec)
+    for racer, lane in found.lanes.items():
+        charge = price if racer in ("hmc", "nuts") else 1.0
+        spent = charge * (lane.evaluations + lane.tuning)
+        most = charge * {"metropolis": 1, "gibbs": 2, "hmc": spec.steps, "nuts": 1023}[racer]
+        assert np.all(spent <= spec.budget) and np.all(spent > spec.budget - most), racer
+
+
+def test_a_draw_costs_what_the_rules_say():
+    lanes = analysis.race(SMALL).lanes
+    assert np.all(lanes["metropolis"].draws == 1000)
+    assert np.all(lanes["gibbs"].draws == 500), "two conditionals a sweep"
+    assert np.all(lanes["hmc"].draws == 1000 // SMALL.steps)
+    free = analysis.race(SMALL.replace(tuning="free")).lanes["nuts"]
+    assert np.all(free.draws > lanes["nuts"].draws) and np.all(free.tuning == lanes["nuts"].tuning)
+
+
+def test_tuning_may_eat_the_whole_budget():
+    found = analysis.race(SMALL.replace(dimension=50, correlation=0.9, warmup=200))
+    assert np.all(found.lanes["nuts"].draws == 0) and np.isinf(found.final("nuts")).all()
+    assert np.isfinite(found.lanes["nuts"].step_size)
+    scenes.scene(SMALL.replace(dimension=50, correlation=0.9, warmup=200))
+
+
+def test_pairs_share_their_start_and_differ_from_each_other():
+    target = SMALL.build_target()
+    starts = [
+        [analysis._run(SMALL, target, racer, pair).start[0] for racer in ("metropolis", "hmc")] for pair in (0, 1)
+    ]
+    np.testing.assert_array_equal(starts[0][0], starts[0][1])
+    assert not np.array_equal(starts[0][0], starts[1][0])
+
+
+def test_the_same_spec_gives_the_same_race():
+    first = scenes.scene(SMALL)
+    analysis.race.cache_clear()
+    assert scenes.scene(SMALL) == first, "nothing in the scene is timed"
+
+
+# Scores ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_error_is_that_of_the_running_averages():
+    spec = SMALL.replace(correlation=0.3)
+    recording = analysis._run(spec, spec.build_target(), "metropolis", 2)
+    draws = recording.draws[0, :500]
+    lane = analysis.race(spec).lanes["metropolis"]
+    at = int(np.flatnonzero(analysis.race(spec).cost == 500.0)[0])
+    mean = np.sqrt((draws.mean(axis=0) ** 2).mean())
+    second = np.sqrt((((draws**2).mean(axis=0) - 1.0) ** 2).mean())
+    assert lane.error[0, 2, at] == pytest.approx(mean) and lane.error[1, 2, at] == pytest.approx(second)
+
+
+def test_independent_draws_err_like_one_over_root_n():
+    """Gibbs on independent coordinates draws independently: its expected squared errors are known exactly."""
+    spec = RaceLesson(dimension=10, correlation=0.0, budget=5000, pairs=40)
+    n = 500
+    error = analysis.race(spec).lanes["gibbs"].error[:, :, -1]
+    squares = error**2  # means over 10 coordinates of chi-squares: relative sd sqrt(2 / 400) for the mean
+    assert squares[0].mean() == pytest.approx(1 / n, rel=4 * np.sqrt(2 / 400))
+    assert squares[1].mean() == pytest.approx(2 / n, rel=4 * np.sqrt(2.2 / 400))
+
+
+@pytest.mark.parametrize("target", ["student", "funnel"])
+def test_heavy_tails_are_scored_by_shares(target):
+    scored = analysis.features(RaceLesson(target=target).build_target())
+    draws = RaceLesson(target=target).build_target().truth.draw(np.random.default_rng(1), 100_000)
+    assert scored.shares
+    found = scored.of(draws).mean(axis=1)
+    assert np.max(np.abs(found - scored.expected)) < 4 * 0.5 / np.sqrt(len(draws))
+
+
+# Who wins -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question,right", [("high", "hmc"), ("rough", "gibbs"), ("resonance", "hmc"), ("cheat", "gibbs")]
+)
+def test_the_races_end_as_the_story_says(question, right):
+    asked = next(q for q in questions.QUESTIONS if q.id == question)
+    spec = BY_ID[asked.scenario]
+    assert RACERS[asked.answer(spec)] == right
+    assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_the_clock_has_an_answer_and_names_its_times():
+    asked = next(q for q in questions.QUESTIONS if q.id == "clock")
+    assert 0 <= asked.answer(BY_ID["banana"]) < len(RACERS)
+    assert "Milliseconds" in asked.explain(BY_ID["banana"])
+
+
+def test_gibbs_wins_at_home_and_the_favourites_lose_on_rough_ground():
+    assert analysis.race(BY_ID["home"]).winner() == "gibbs"
+    rough = analysis.race(BY_ID["rough"])
+    blind = max(np.median(rough.final(racer)) for racer in ("metropolis", "gibbs"))
+    led = min(np.median(rough.final(racer)) for racer in ("hmc", "nuts"))
+    assert led > 3 * blind
+
+
+def test_a_dearer_gradient_tips_the_banana():
+    cheap, dear = (analysis.race(BY_ID["banana"].replace(gradient_price=price)) for price in (1.0, 3.0))
+    assert max(np.median(cheap.final(racer)) for racer in RACERS) < 1.3 * np.median(cheap.final(cheap.winner())), (
+        "a tie"
+    )
+    assert dear.winner() == "metropolis" and dear.wins()["metropolis"] > cheap.wins()["metropolis"] + 0.2
+
+
+def test_hmc_in_step_accepts_nearly_all_and_goes_nowhere():
+    spec = BY_ID["resonance"]
+    lane = analysis.race(spec).lanes["hmc"]
+    assert lane.acceptance > 0.985 and questions.turns(spec) == pytest.approx(1.0, abs=0.01)
+    assert analysis.race(spec.replace(steps=4)).lanes["hmc"].both[:, -1].mean() < 0.1 * lane.both[:, -1].mean()
+
+
+def test_the_cheat_leads_early_and_ends_at_its_bias():
+    found = analysis.race(BY_ID["cheat"])
+    at = int(np.searchsorted(found.cost, 1000.0))
+    early = {racer: np.median(lane.both[:, at]) for racer, lane in found.lanes.items()}
+    assert min(early, key=lambda r: early[r] if np.isfinite(early[r]) else np.inf) == "hmc"
+    bias = 1 / (1 - 0.5**2 / 4) - 1
+    assert np.median(found.lanes["hmc"].error[1, :, -1]) == pytest.approx(bias, rel=0.2)
+    fair = analysis.race(questions.honest(BY_ID["cheat"])).lanes["hmc"].error[1, :, -1]
+    assert np.median(fair) < 0.6 * bias
+
+
+def test_one_mode_is_not_found_by_anyone_and_a_long_jump_finds_it():
+    found = analysis.race(BY_ID["modes"])
+    assert min(np.median(found.final(racer)) for racer in RACERS) > 0.3
+    jumping = analysis.race(BY_ID["modes"].replace(scale=1.7))
+    assert jumping.winner() == "metropolis" and np.median(jumping.final("metropolis")) < 0.1
+
+
+def test_tuning_costs_what_the_story_says():
+    lane = analysis.race(BY_ID["large"]).lanes["nuts"]
+    assert 1 / 7.5 < np.median(lane.tuning) / BY_ID["large"].budget < 1 / 5
+    assert analysis.race(BY_ID["large"]).lanes["hmc"].acceptance < 0.05
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def verdicts(spec: RaceLesson) -> dict[str, str]:
+    return {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+
+
+def test_right_racers_pass():
+    found = verdicts(BY_ID["home"])
+    assert set(found.values()) == {"pass"}
+    assert {name.split(",")[0] for name in found} == {"Metropolis", "Gibbs", "HMC", "NUTS"}
+
+
+def test_the_cheat_is_caught_and_the_others_are_not():
+    found = verdicts(BY_ID["cheat"])
+    assert found["HMC, variances"] == found["HMC, marginals"] == "fail"
+    assert "fail" not in {verdict for name, verdict in found.items() if not name.startswith("HMC")}
+
+
+def test_two_modes_leave_it_open():
+    found = verdicts(BY_ID["modes"])
+    assert found["NUTS, moments"] == found["Metropolis, moments"] == "unknown" and "fail" not in found.values()
+
+
+# Scenes, panels, page -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_scenes_encode_and_are_small(name):
+    header, _ = decode(blob := scenes.scene(BY_ID[name]))
+    assert len(blob) < MOST_BYTES
+    assert header["steps"] == analysis.STEPS and len(header["panels"]) == 6
+
+
+@pytest.mark.parametrize("target", [*FAMILIES, *MODELS])
+@pytest.mark.parametrize("begin", ["typical", "random"])
+def test_every_target_can_be_raced_on(target, begin):
+    scenes.scene(SMALL.replace(target=target, begin=begin))
+
+
+def test_the_card_adds_up():
+    header, arrays = decode(scenes.scene(BY_ID["home"]))
+    line = next(line for line in header["readouts"] if line["id"] == "metropolis")
+    values = {k: arrays[v["array"]] for k, v in line["values"].items()}
+    target = BY_ID["home"].build_target()
+    off = np.abs(values["m"] - target.truth.mean[0]) / np.sqrt(target.truth.covariance[0, 0])
+    np.testing.assert_allclose(values["e"], off, atol=1e-5)
+    assert values["n"][-1] == BY_ID["home"].budget
+
+
+def test_panels_and_table_say_what_they_show():
+    figures = panels.panels(SMALL, NEVER)
+    assert len(figures) == 3 and all(figure.alt and figure.caption for figure in figures)
+    table = panels.diagnostics_table(SMALL, NEVER)
+    assert table.columns["sampler"] == ["Metropolis", "Gibbs", "HMC", "NUTS"]
+
+
+def test_the_story_names_what_exists():
+    steps = story.read(FOLDER / "story.md")
+    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
+    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+@pytest.mark.parametrize("scenario", BY_ID)
+def test_the_page_shows_every_scenario(scenario):
+    app = page(scenario=scenario)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "Sampler race"
+
+
+def test_a_control_changes_the_race():
+    app = page()
+    app.number_input(key="race/steps/box").set_value(3).run()
+    assert not app.exception and not app.error
+    assert app.session_state["visit/race"].spec.steps == 3
