@@ -14,7 +14,7 @@ from lessons.diagnostics.scenes import scene
 from lessons.diagnostics.spec import NOBODY, PATIENTS, DiagnosticsLesson
 
 VIEWS = {"ranks": "rank plot", "histogram": "histogram", "average": "average", "plane": "plane"}
-QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁² (variance)"}
+QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁²"}
 TARGETS = {"student": "heavy tail (Student t)", "two_modes": "two modes", "formula": "your own formula"}
 WRONG = {
     "metropolis": "Break it: do not count rejections",

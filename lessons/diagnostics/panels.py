@@ -58,7 +58,8 @@ def _thinning(spec: DiagnosticsLesson) -> Figure:
     caption = (
         f"All {number(int(found.draws[0]))} draws after the burn-in are worth {number(found.ess[0])} independent "
         f"ones; every {found.every[-1]}th of them, {number(int(found.draws[-1]))}, is worth {number(found.ess[-1])}. "
-        "Each kept draw gains, the whole does not. The upright line is the present thinning."
+        "A kept draw may be worth more, all of them together are not (ESS is an estimate, and wobbles). The upright "
+        "line is the present thinning."
     )
     return Figure("Thinning: what it costs", figure, f"Two curves against thinning. {caption}", caption)
 

@@ -56,7 +56,7 @@ class DiagnosticsLesson(TargetSpec):
     burn: int = integer(0, 0, 1400, "burn-in: first draws of each chain that every diagnostic leaves out", step=10)
     thin: int = integer(1, 1, 30, "thinning: of the draws left, only every so many-th is kept")
     quantity: str = choice(
-        "first", QUANTITIES, "what is watched: a coordinate, or the square of the first, whose mean tells the variance"
+        "first", QUANTITIES, "what is watched: a coordinate, or the first one's square, whose mean tells the variance"
     )
     view: str = choice("ranks", VIEWS, "what stands below the traces, beside R-hat and ESS")
     seed: int = seed_field()
