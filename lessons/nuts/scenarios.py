@@ -51,9 +51,9 @@ SCENARIOS = [
         "figure",
         "figure 4.1",
         FIGURE,
-        "One iteration on the mean of a bivariate normal, with the slice, as in figure 4.1 of Berezowski 2021: the "
-        "fourth extension turns, its eight states are thrown away, and the draw is one of the eight that are left. "
-        "Step through the first transition, one leapfrog step at a time.",
+        "One iteration on the mean of a bivariate normal, with the slice, as in figure 4.1 of Berezowski 2021: four "
+        "doublings, the last of which turns. Go back to the first transition and step through it, one leapfrog step at "
+        "a time.",
     ),
     Scenario(
         "forms",
@@ -95,7 +95,7 @@ SCENARIOS = [
         "non-centred cure",
         CURE,
         "The same posterior in other coordinates: sample v and z = x·exp(−v/2), which are independent normals, and "
-        "carry each draw back by x = z·exp(v/2). No divergence, and the neck is full. Point at the tree: the same "
+        "carry each draw back by x = z·exp(v/2). Look into the neck, and for crosses. Point at the tree: the same "
         "orbit in both pictures.",
     ),
     Scenario(
@@ -103,7 +103,8 @@ SCENARIOS = [
         "aliased momentum",
         ALIASED,
         "A real bug: in a well-known demo the integrator changes the momentum array of its caller, so that both ends "
-        "of a subtree share one momentum. It looks perfect. **Press play** and watch the histograms grow too wide.",
+        "of a subtree share one momentum. It looks perfect. **Press play** and watch the histograms against the dashed "
+        "truth.",
         failure=True,
         why="NUTS is exact because the U-turn test asks the same of a trajectory from whichever of its states it was "
         "begun. With the older end's momentum overwritten the test depends on the direction in which the tree was "
