@@ -69,8 +69,8 @@ SCENARIOS = [
         "for-ever",
         "never stops tuning",
         FOR_EVER,
-        "The same update, but it never ends. The draws look fine, yet the averages of all four chains stay **below "
-        "the exact value**.",
+        "The same update, but it never ends. The draws look fine. Watch the lowest panel: where do the averages of "
+        "the four chains go?",
         failure=True,
         why="ε then depends on where the chain has just been: it grows in the wide middle and is too long when the "
         "chain comes to an arm, so it is turned away there. Each step alone is exact for its ε; the sequence is not. "
