@@ -31,7 +31,7 @@ SUMMED_PAIRS = 6  # races whose draws give the effective sample size
 
 def names(spec: RaceLesson) -> dict[str, str]:
     """The racers' names for people."""
-    single = "Gibbs" if spec.has_conditionals else "one at a time"
+    single = "Gibbs" if spec.has_conditionals else "One at a time"
     return {"metropolis": "Metropolis", "gibbs": single, "hmc": "HMC", "nuts": "NUTS"}
 
 

@@ -76,21 +76,21 @@ SCENARIOS = [
         "two modes",
         RaceLesson(
             target="two_modes",
-            separation=8.0,
-            scale=0.25,
-            single_scale=0.25,
+            separation=12.0,
+            scale=0.15,
+            single_scale=0.15,
             step_size=0.5,
             steps=6,
             begin="random",
             seed=8,
         ),
-        "Two hills, eight sds apart, with local moves for everybody. All four find one hill, none the other: "
+        "Two hills, twelve sds apart, with local moves for everybody. All four find one hill, none the other: "
         "every error "
         "curve runs into the same floor.",
         failure=True,
-        why="Half way between the modes the density is about 900 times lower than on the lower hill, so local moves "
-        "practically never cross. Each kernel is exact and leaves the target as it is, yet no run of this length knows "
-        "both weights. Set Metropolis's scale to 1.7 (in true sds): with a jump as long as the gap, the simplest racer "
+        why="Half way between the modes the density is some 20 million times lower than on the lower hill, so local "
+        "moves do not cross. Each kernel is exact and leaves the target as it is, yet no run of this length knows both "
+        "weights. Set Metropolis's scale to 1.7 (in true sds): with a jump as long as the gap, the simplest racer "
         "wins.",
     ),
     Scenario(

@@ -127,19 +127,23 @@ def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str]) 
     scored = analysis.features(found.target)
     picture.readout(
         "spent",
-        "each has spent {c:.0f} of " + f"{spec.budget:,} evaluations of the density",
+        "each has spent {c:.0f} of {b:.0f} evaluations of the density",
         c=found.cost,
+        b=np.full(analysis.STEPS, float(spec.budget)),
     )
     word = "share below the median" if scored.shares else "mean"
-    first, exact, unit = found.target.labels[0], float(scored.expected[0, 0]), float(scored.scale[0, 0])
+    first, unit = found.target.labels[0], float(scored.scale[0, 0])
+    exact = round(float(scored.expected[0, 0]), 6) + 0.0  # + 0.0 makes a negative zero positive
+    shown = f"{exact:.4g}" if exact >= 0 else f"(−{-exact:.4g})"
     middles = {racer: analysis.band(found.lanes[racer].both)[0] for racer in RACERS}
     for racer in RACERS:
         lane = found.lanes[racer]
         picture.readout(
             racer,
-            f"{names[racer]}: {{n}} draws, {word} of {first} = {{m:.4f}}, exact {exact:.4g}: off by |{{m:.4f}} − "
-            f"{exact:.4g}| / {unit:.3g} = {{e:.4f}}",
+            f"{names[racer]}: {{n}} draws{{none?, still tuning:}}, {word} of {first} = {{m:.4f}}, off by "
+            f"|{{m:.4f}} − {shown}| / {unit:.3g} = {{e:.4f}}",
             n=lane.count.astype(np.int32),
+            none=lane.count == 0,
             m=lane.running[0],
             e=np.abs(lane.running[0] - exact) / unit,
         )
