@@ -23,6 +23,7 @@ CONDITIONAL = (
     Phase("curve", "conditional density"),
     Phase("move", "draw, move"),
 )
+BLOCK = (Phase("fix", "pick the coordinate"), *CONDITIONAL[1:])
 METROPOLIS = (
     Phase("fix", "hold the others fixed"),
     Phase("propose", "propose"),
@@ -75,6 +76,8 @@ def phases(spec: GibbsLesson) -> tuple[Phase, ...]:
     """The parts of one update."""
     if spec.variant == "window":
         return WINDOW
+    if spec.blocked:
+        return BLOCK
     return CONDITIONAL if spec.by_conditional else METROPOLIS
 
 
@@ -189,7 +192,8 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
         places, show="upto", mask=walk.sweep_ends, role="posterior", size=2.4, alpha=0.6, label="draws: ends of sweeps"
     )
     for axis, j in enumerate(plane.coordinates):
-        along = np.where(walk.coordinate == j, before[:, 1 - axis], np.nan)
+        integrated_out = spec.blocked and spec.target == "gaussian" and axis == 0  # then nothing is held fixed
+        along = np.where((walk.coordinate == j) & (not integrated_out), before[:, 1 - axis], np.nan)
         panel.rule(
             **{"y" if axis == 0 else "x": along},
             show=start,

@@ -42,6 +42,23 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile(r"^x₂ given x₁ ~ .* = N\(−?\d"))).to_be_visible(timeout=PATIENT)
 
 
+CLOCK = """async () => {
+  const { Clock } = await import("/app/static/player/clock.js?v=test");
+  const clock = new Clock(() => {});
+  const phases = [{ id: "a", count: 1 }, { id: "b", count: 1 }];
+  const scene = { run: "a", steps: 10, phases, parts: {}, start: 0, autoplay: false, total: null, rate: 1 };
+  clock.setScene({ ...scene, window: { first: 0, offsets: [0, 3, 6] } });
+  const windowed = [clock.hasInside(1), clock.hasInside(5)];
+  clock.setScene({ ...scene, run: "b", window: null });
+  return [...windowed, clock.hasInside(5)];
+}"""
+
+
+def test_a_window_without_a_phase_of_its_own_is_missed_outside(lab: Lab):
+    page = lab.open("/")
+    assert page.evaluate(CLOCK) == [True, False, True]
+
+
 def test_predict_lock_run_explain_and_the_windowed_one(lab: Lab):
     page = lab.open("/gibbs?scenario=window")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
