@@ -28,7 +28,7 @@ MAY_IMPORT = {
 HEAVY = ("scipy", "sklearn", "arviz_stats", "plotly")  # a second each: imported where they are used
 SLUGS = {
     *("conjugate", "monte-carlo", "prior-predictive", "logistic"),
-    *("metropolis", "gibbs", "hmc", "nuts", "diagnostics", "race"),
+    *("metropolis", "gibbs", "hmc", "nuts", "tuning", "diagnostics", "race"),
     *("perceptron", "regression", "weight-space", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
     *("variational", "spike-and-slab", "dropout"),

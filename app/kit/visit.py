@@ -20,7 +20,7 @@ from app.kit import jobs, share
 from engine.spec import Spec, SpecError
 
 SANDBOX = "sandbox"
-_REFILL_SECONDS = 3.0
+_REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
 CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
 
 
