@@ -36,6 +36,15 @@ class Entry:
 
 LESSONS: tuple[Entry, ...] = (
     Entry(
+        slug="conjugate",
+        title="Conjugate priors",
+        track="Beginnings",
+        file="lessons/conjugate/page.py",
+        promise="A prior acts like data already seen: drag it, let observations arrive, and watch belief sharpen.",
+        icon="🪙",
+        scenarios=(("narrow", "a prior too sure ⚠"), ("twice", "data used twice ⚠")),
+    ),
+    Entry(
         slug="metropolis",
         title="Metropolis",
         track="Samplers",
