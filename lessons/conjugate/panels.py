@@ -85,10 +85,11 @@ def _conflict(spec: ConjugateLesson) -> Figure:
     )  # fmt: skip
     figure.layout.showlegend = True
     verdict = "conflict: the prior hardly allows these data" if found.share < 0.01 else "no conflict to speak of"
+    outside = f"{number(100 * found.share)} %" if found.share else "none of them"
     text = (
         f"{analysis.REPEATS:,} data sets drawn from the prior predictive (an unknown from the prior, then as many "
         f"observations as there are). At least as far out as the data, counted on both sides: "
-        f"{number(100 * found.share)} %, {verdict}. In conjugate pairs with light tails prior and data are averaged "
+        f"{outside}, {verdict}. In conjugate pairs with light tails prior and data are averaged "
         "however badly they disagree, so look before you average."
     ).replace(",", "\u202f", 1)
     alt = f"Histogram of the {what} under the prior predictive, observed {number(found.observed)}; {verdict}."

@@ -25,8 +25,9 @@ def _explain_pull(spec: ConjugateLesson) -> str:
         f"The prior is worth σ²/s² = {worth:.0f} observations and there are {len(here.x)}: the posterior mean is "
         f"({worth:.0f}·{spec.m:g} + {len(here.x)}·{here.x.mean():.3f})/{worth + len(here.x):.0f} = "
         f"{after.mean()[0]:.3f}, "
-        f"with sd {np.sqrt(after.covariance()[0, 0]):.3f}. Metropolis found {draws.mean():.3f}. Only "
-        f"{100 * analysis.conflict(spec).share:.2g} % of the data that this prior expects lie as far out as these."
+        f"with sd {np.sqrt(after.covariance()[0, 0]):.3f}. Metropolis found {draws.mean():.3f}. Of "
+        f"{analysis.REPEATS} data sets that this prior expects, {analysis.conflict(spec).share * analysis.REPEATS:.0f} "
+        "lie as far out as these."
     )
 
 

@@ -61,7 +61,7 @@ def _axis(course: Course) -> Array:
     if course.spec.pair in ("bernoulli", "categorical"):
         low, high = 0.0, 1.0
     else:
-        reach = 12.0 * np.ptp(np.array(last.interval(i, MASS)))
+        reach = 5.0 * np.ptp(np.array(last.interval(i, MASS)))
         wide = np.array(
             [belief.interval(i, 0.98) for belief in (course.prior, course.shown[-1], course.shown[len(course.x) // 4])]
         )
@@ -252,7 +252,7 @@ def _next(picture: Scene, course: Course, words: Words) -> None:
     tops = np.histogram(x, bins=bins, range=(at[0], at[-1]))[0].max() / (len(x) * (at[-1] - at[0]) / bins)
     panel = picture.panel(
         "next", title="The next observation", x=Axis(words.observed, at[0], at[-1]),
-        y=Axis("density", 0.0, 1.15 * float(max(tops, curves[-1].max()))), place=place, height=height,
+        y=Axis("density", 0.0, 1.15 * float(min(max(tops, curves[-1].max()), 4.0 * tops))), place=place, height=height,
     )  # fmt: skip
     if walking:
         panel.line(at, curves[0], role="posterior", width=2.5, label="posterior predictive")

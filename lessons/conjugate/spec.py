@@ -16,7 +16,7 @@ from engine.spec import Spec, SpecError, choice, integer, number, seed_field, te
 
 Array = NDArray[np.float64]
 
-MAX_DATA = 200  # observations that the page plays one by one
+MAX_DATA = 300  # observations that the page plays one by one
 KINDS = 3
 LENGTH = 2400  # characters of a row of data
 

@@ -68,7 +68,7 @@ def test_data_are_read_as_people_write_them():
     assert read("flips", "H, t;1  0*3").tolist() == [1, 0, 1, 0, 0, 0]
     assert read("values", "-1.5e2 +2").tolist() == [-150, 2]
     assert len(read("flips", f"1*{MAX_DATA}")) == MAX_DATA
-    with pytest.raises(SpecError, match="201 observations"):
+    with pytest.raises(SpecError, match="301 observations"):
         read("flips", f"0 1*{MAX_DATA}")
 
 
@@ -241,7 +241,7 @@ def test_more_data_are_drawn(pair):
     before, after = spec.observations(), longer.observations()
     assert len(after) == len(before) + 10 and after[: len(before)] == pytest.approx(before)
     assert drawing.more(spec, 10) == drawing.more(spec, 10)
-    with pytest.raises(SpecError, match="more than the 200"):
+    with pytest.raises(SpecError, match="more than the 300"):
         drawing.more(spec, MAX_DATA)
 
 
