@@ -82,7 +82,7 @@ def power(a: float = 0.4, b: float = 0.0) -> Integral:
     """
     _between("a", a, 0.0, 0.99)
     _between("b", b, 0.0, 0.99)
-    second = math.inf if 2.0 * a - b >= 1.0 else 1.0 / ((1.0 - b) * (1.0 - 2.0 * a + b))
+    second = math.inf if 2.0 * a - b > 1.0 - 1e-9 else 1.0 / ((1.0 - b) * (1.0 - 2.0 * a + b))
     tail = (1.0 - b) / (a - b) if a > b else math.inf
 
     def draw(rng: np.random.Generator, n: int) -> Array:
@@ -168,11 +168,11 @@ class Replications:
     means: Array
 
     def standard_errors(self) -> Array:
-        """(draws,) estimated standard error of the first replication's running mean; NaN for one draw."""
+        """(replications, draws) estimated standard errors of the running means, s/√n; NaN for one draw."""
         n = np.arange(1.0, self.values.shape[1] + 1.0)
-        off = self.values[0] - self.values[0, 0]
+        off = self.values - self.values[:, :1]
         with np.errstate(invalid="ignore", divide="ignore"):
-            variance = (np.cumsum(off * off) - np.cumsum(off) ** 2 / n) / (n - 1.0)
+            variance = (np.cumsum(off * off, axis=1) - np.cumsum(off, axis=1) ** 2 / n) / (n - 1.0)
             return np.sqrt(np.maximum(variance, 0.0) / n)
 
 
