@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 NODES = 121  # of the curves
 PHASES = (Phase("prior", "today's prior"), Phase("datum", "the observation"), Phase("posterior", "multiply"))
-HEIGHT = 270
+HEIGHT = 250
 BURN = 10  # the first tenth of a chain is left out of its histogram
 
 

@@ -18,7 +18,7 @@ from lessons.monte_carlo.spec import MonteCarloLesson
 Array = NDArray[np.float64]
 
 PHASES = (Phase("draw", "draw a point"), Phase("value", "its value"), Phase("average", "update the average"))
-HEIGHT = 270
+HEIGHT = 240
 FAN = 10  # other repetitions drawn behind the run
 EDGES = np.linspace(-4.0, 4.0, 25)  # of the histogram of standardised errors
 
@@ -82,7 +82,11 @@ def _darts(picture: Scene, here: Estimates) -> None:
 def _curve(picture: Scene, here: Estimates) -> None:
     """The value as a function of the draw, and the draws on it."""
     x, values, words = here.runs.points[:, 0], here.runs.values[0], WORDS[here.spec.integral]
-    low, high = (0.0, 1.0) if here.spec.integral == "power" else tuple(np.quantile(x, [0.004, 0.996]))
+    low, high = (
+        (0.0, 1.0)
+        if here.spec.integral == "power"
+        else tuple(np.quantile(x, [0.015, 0.985] if here.spec.integral == "cauchy" else [0.004, 0.996]))
+    )
     if here.spec.integral == "rare":
         high = max(high, here.spec.threshold + 1.5)
     bottom, top = min(0.0, float(np.quantile(values, 0.01))), float(np.quantile(values, 0.985))
@@ -146,7 +150,7 @@ def _error(picture: Scene, here: Estimates) -> None:
     high = max(2.0 * float(np.max(typical[: len(n) // 2])), 20.0 * low)
     panel = picture.panel(
         "error", title="The error falls", x=Axis("draws n (log scale)", 1.0, n[-1], log=True),
-        y=Axis("error (log scale)", low, high, log=True), place=(0, 1, 7, 1), height=HEIGHT - 30,
+        y=Axis("error (log scale)", low, high, log=True), place=(0, 1, 7, 1), height=HEIGHT - 10,
     )  # fmt: skip
     panel.line(n, mine, show="upto", role="posterior", width=1.0, alpha=0.6, label="this run")
     what = "root mean square" if here.finite else "median"
@@ -172,9 +176,9 @@ def _error(picture: Scene, here: Estimates) -> None:
 def _central(picture: Scene, here: Estimates) -> None:
     z, middle = here.standardised, 0.5 * (EDGES[1:] + EDGES[:-1])
     repetitions, draws = z.shape
-    cell = np.nan_to_num((z - EDGES[0]) / (EDGES[1] - EDGES[0]), nan=-1.0, posinf=-1.0, neginf=-1.0)
-    inside = (cell >= 0.0) & (cell < len(middle))
-    flat = (np.arange(draws) * len(middle) + np.where(inside, cell, 0.0).astype(int))[inside]
+    cell = np.clip((z - EDGES[0]) / (EDGES[1] - EDGES[0]), 0.0, len(middle) - 1.0)  # beyond the ends: outermost bars
+    known = ~np.isnan(cell)
+    flat = (np.arange(draws) * len(middle) + np.where(known, cell, 0.0).astype(int))[known]
     heights = np.bincount(flat, minlength=draws * len(middle)).reshape(draws, len(middle)) / repetitions
     width = EDGES[1] - EDGES[0]
     if math.isnan(here.integral.mean):
@@ -184,11 +188,17 @@ def _central(picture: Scene, here: Estimates) -> None:
         name, title = "standard normal", "Central limit: error / its standard error"
     panel = picture.panel(
         "central", title=title, x=Axis("in standard errors" if name != "Cauchy" else "average", 0, len(middle)),
-        y=Axis("share of repetitions", 0.0, float(max(1.6 * truth.max(), min(heights[-1].max() * 1.1, 0.6)))),
-        place=(7, 1, 8, 1), height=HEIGHT - 30,
+        y=Axis("share of repetitions", 0.0, float(max(1.6 * truth.max(), 1.1 * heights[-1].max()))),
+        place=(7, 1, 8, 1), height=HEIGHT - 10,
     )  # fmt: skip
     names = [f"{v:.1f}" for v in middle]
-    panel.bars(heights, labels=names, truth=truth, role="highlight", label=f"{repetitions} repetitions; marks: {name}")
+    panel.bars(
+        heights,
+        labels=names,
+        truth=truth,
+        role="highlight",
+        label=f"{repetitions} repetitions, outermost bars hold all beyond; marks: {name}",
+    )
 
 
 def _sums(picture: Scene, here: Estimates) -> None:

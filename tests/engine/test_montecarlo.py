@@ -74,7 +74,7 @@ def test_the_error_is_sigma_over_root_n_and_the_band_holds(name):
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.0), (0.7, 0.0), (0.9, 0.8), (0.7, 0.4)])
 def test_the_variance_becomes_infinite_where_it_should(a, b):
-    assert math.isinf(power(a, b).variance) and power(a, b).tail <= 2.0
+    assert math.isinf(power(a, b).variance) and power(a, b).tail < 2.0 + 1e-9
     assert math.isfinite(power(a - 0.01, b + 0.0).variance) == (2 * (a - 0.01) - b < 1.0)
     assert math.isinf(square(0.7).variance) and math.isfinite(square(0.72).variance)
 
