@@ -270,11 +270,11 @@ def _evidence(picture: Scene, course: Course, words: Words) -> None:
         "evidence",
         title="Bayes factor: prior against rival",
         x=Axis("observations seen", 0.0, float(max(1, len(course.x)))),
-        y=Axis("log₁₀ of p(data | prior) / p(data | rival)", -edge, edge),
+        y=Axis("log₁₀ Bayes factor", -edge, edge),
         place=(9, 1, 6, 1),
         height=HEIGHT - 60,
     )
-    panel.rule(y=0.0, role="muted", label="0: both predicted the data as well")
+    panel.rule(y=0.0, role="muted", label="0: both predicted the data equally well")
     for line in (-1.0, 1.0):
         panel.rule(y=line, role="muted", dash=True, label="±1: ten to one" if line > 0 else None)
     show = "all" if course.spec.play == "walk" else "upto"

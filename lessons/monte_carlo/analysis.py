@@ -87,10 +87,13 @@ class Estimates:
 
     @cached_property
     def largest(self) -> Array:
-        """(draws,) share of the largest value in the sum of all so far, the median over the repetitions."""
+        """(draws,) share of the largest value in the sum of all so far, the median over the repetitions; 1 before any
+        value but 0 was seen.
+        """
         size = np.abs(self.runs.values)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.median(np.maximum.accumulate(size, axis=1) / np.cumsum(size, axis=1), axis=0)
+        total = np.cumsum(size, axis=1)
+        top = np.maximum.accumulate(size, axis=1)
+        return np.median(np.divide(top, total, out=np.ones_like(total), where=total > 0.0), axis=0)
 
 
 @lru_cache(maxsize=8)

@@ -86,13 +86,12 @@ def _proposal(spec: MonteCarloLesson) -> Figure:
 def _largest(spec: MonteCarloLesson) -> Figure:
     here = analysis.estimates(spec)
     share = here.largest
-    shown = np.isfinite(share)
     figure = charts.blank("draws n (log scale)", "share of the largest value in the sum", height=charts.HEIGHT)
     figure.layout.xaxis.type = "log"
     figure.layout.yaxis.range = [0.0, 1.05]
     line = {"color": theme.colour("reject"), "width": 2.5}
-    figure.add_scatter(x=here.n[shown], y=share[shown], mode="lines", line=line, name="median")
-    last = number(100 * float(share[-1])) if np.isfinite(share[-1]) else "–"
+    figure.add_scatter(x=here.n, y=share, mode="lines", line=line, name="median")
+    last = number(100 * float(share[-1]))
     text = (
         f"Median over {spec.replications} repetitions: after {number(spec.draws)} draws the largest value makes "
         f"up {last} % "

@@ -20,6 +20,17 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile(r"Beta\(6 \+ 13, 6 \+ 7\) = Beta\(19, 13\)"))).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
 
+    # the prior is dragged to more imagined heads
+    box = stage.locator(".stage canvas").first.bounding_box()
+    left, top = box["x"], box["y"]
+    page.mouse.move(left + 0.771 * box["width"], top + 0.296 * box["height"])
+    page.mouse.down()
+    page.mouse.move(left + 0.83 * box["width"], top + 0.296 * box["height"], steps=5)
+    page.mouse.up()
+    expect(card.get_by_text(re.compile(r"Beta\(6 \+ 13"))).not_to_be_visible(timeout=PATIENT)
+    page.wait_for_url(re.compile("alpha=1"))
+    assert float(lab.query()["beta"]) < 8.0 and lab.query()["rival_1"] == "1"
+
     # the data arrive one by one; a flip more, and the place is the new end
     stage.press("Home")
     stage.press("ArrowRight")
