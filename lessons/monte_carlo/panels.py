@@ -86,7 +86,7 @@ def _proposal(spec: MonteCarloLesson) -> Figure:
 def _largest(spec: MonteCarloLesson) -> Figure:
     here = analysis.estimates(spec)
     share = here.largest
-    figure = charts.blank("draws n (log scale)", "share of the largest value in the sum", height=charts.HEIGHT)
+    figure = charts.blank("draws n (log scale)", "largest value / sum")
     figure.layout.xaxis.type = "log"
     figure.layout.yaxis.range = [0.0, 1.05]
     line = {"color": theme.colour("reject"), "width": 2.5}
@@ -95,7 +95,7 @@ def _largest(spec: MonteCarloLesson) -> Figure:
     text = (
         f"Median over {spec.replications} repetitions: after {number(spec.draws)} draws the largest value makes "
         f"up {last} % "
-        "of the sum (of sizes, signs left out). With a finite variance this falls towards 0 about as fast as 1/n; "
+        "of the sum (of sizes, signs left out). With light tails this falls towards 0 about as fast as 1/n; "
         "where one "
         "draw can outweigh the rest, it falls slowly or not at all. A run can look at this about itself."
     )
