@@ -135,8 +135,7 @@ SCENARIOS = [
         "complaint.",
         failure=True,
         why="Scale is 1/rate. Given the rate as a scale, the mean becomes (α + n)(β + Σx) instead of (α + n)/(β + Σx); "
-        "the curve leaves the picture and the prediction collapses towards 0. Berezowski's table 3.1 does not say "
-        "which "
-        "it means.",
+        "the curve leaves the picture and the prediction collapses towards 0. Table 3.1 of "
+        "Berezowski (2021) calls β a scale, though its updates are those of a rate.",
     ),
 ]
