@@ -366,8 +366,7 @@ def _predictive_check(here: Course, after: Belief, quadrature: conjugate.Quadrat
     error = float(np.max(np.abs(closed - averaged) / averaged))
     sentence = (
         f"Probability (density) of the next observation at {len(places)} places: the formula agrees with the "
-        f"likelihood "
-        f"averaged over the posterior to {error:.1e}."
+        f"likelihood averaged over the posterior to {error:.1e}."
     )
     return _verdict("predictive", error, sentence)
 

@@ -46,10 +46,8 @@ def _width(spec: ConjugateLesson) -> Figure:
     shift = f"{number(found.mean[0])} with the prior nearly ignored to {number(found.mean[-1])} with it taken 100 times"
     text = (
         "Bands hold 95 % of the prior and of the posterior, with equal tails. On the left the prior counts for a "
-        "hundredth "
-        f"of its imagined data, on the right for a hundred times: the posterior mean goes from {shift}. MAP is "
-        f"the top of "
-        "the posterior; it equals maximum likelihood only where the prior is flat in this unknown."
+        f"hundredth of its imagined data, on the right for a hundred times: the posterior mean goes from {shift}. MAP "
+        "is the top of the posterior; it equals maximum likelihood only where the prior is flat in this unknown."
     )
     if spec.pair == "both":
         text += " Here only κ is scaled, the weight of the prior mean."

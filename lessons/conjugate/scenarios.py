@@ -23,8 +23,7 @@ SCENARIOS = [
         "a coin",
         COIN,
         "Is this coin fair? The prior Beta(6, 6) acts as if 6 heads and 6 tails had been seen before; its rival "
-        "Beta(1, 1) "
-        "is flat. **Press play** to see the flips arrive, or drag the prior in the plane on the right.",
+        "Beta(1, 1) is flat. **Press play** to see the flips arrive, or drag the prior in the plane on the right.",
     ),
     Scenario(
         "flat",
@@ -40,16 +39,14 @@ SCENARIOS = [
             pair="poisson", alpha=2.0, beta=1.0, rival_1=20.0, rival_2=10.0, counts=written(counts().x), view="next"
         ),
         "Deaths by horse kick in the Prussian army, 200 corps-years. The mean count λ has a Gamma prior: α deaths "
-        "imagined "
-        "in β imagined years. The prediction, lower right, settles on the shares observed.",
+        "imagined in β imagined years. The prediction, lower right, settles on the shares observed.",
     ),
     Scenario(
         "waits",
         "waiting times",
         WAITS,
         "How long until the next bus, if buses come at random? Data are times, the unknown is their rate. The "
-        "prediction "
-        "has a heavier tail than an exponential: the rate itself is uncertain.",
+        "prediction has a heavier tail than an exponential: the rate itself is uncertain.",
     ),
     Scenario(
         "narrow",
@@ -60,8 +57,7 @@ SCENARIOS = [
         failure=True,
         why="The prior's weight is σ²/s² = 100 observations, as many as there are data, so the posterior lands half "
         "way between 4 and 5 and is sure of it. Nothing is wrong with the computation: sampler and formula agree. The "
-        "prior "
-        "was wrong, and the conflict panel below shows that these data were next to impossible under it.",
+        "prior was wrong, and the conflict panel below shows that these data were next to impossible under it.",
     ),
     Scenario(
         "vague",
@@ -84,9 +80,8 @@ SCENARIOS = [
             values=written(measurements(40, 5.0, 1.0, seed=4).x),
             view="estimate",
         ),
-        "The mean is known and the spread is not. Its unknown is the precision τ = 1/variance; n points add n/2 "
-        "to α and "
-        "half their sum of squares to β.",
+        "The mean is known and the spread is not. Its unknown is the precision τ = 1/variance; n points add n/2 to α "
+        "and half their sum of squares to β.",
     ),
     Scenario(
         "both",

@@ -228,8 +228,7 @@ def _cauchy_check(many: Estimates) -> Check:
     share = float(np.mean(np.abs(many.runs.means[:, -1]) > 1.0))
     z = (share - 0.5) / math.sqrt(0.25 / len(many.errors))
     sentence = (
-        f"{100 * share:.1f} % of {len(many.errors):,} averages of {many.errors.shape[1]:,} draws lie beyond ±1, "
-        f"as 50 % "
-        f"of single draws do: {abs(z):.1f} standard errors apart."
+        f"{100 * share:.1f} % of {len(many.errors):,} averages of {many.errors.shape[1]:,} draws lie beyond ±1, as 50 "
+        f"% of single draws do: {abs(z):.1f} standard errors apart."
     )
     return Check("spread", "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "SE")

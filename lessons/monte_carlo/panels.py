@@ -42,11 +42,9 @@ def _dimensions(spec: MonteCarloLesson) -> Figure:
     figure.layout.showlegend = True
     better = 1 + max(d for d, a, b in zip(DIMENSIONS, chance, grid, strict=True) if b <= a)
     text = (
-        f"Volume of the ball with {number(POINTS)} points. The grid is better in the plane; from d = {better} it "
-        f"is worse, "
-        f"since {number(POINTS)} points are only {POINTS ** (1 / 10):.1f} a side in ten dimensions. Monte Carlo's "
-        f"rate does "
-        "not know the dimension; its σ does."
+        f"Volume of the ball with {number(POINTS)} points. The grid is better in the plane; from d = {better} it is "
+        f"worse, since {number(POINTS)} points are only {POINTS ** (1 / 10):.1f} a side in ten dimensions. Monte "
+        "Carlo's rate does not know the dimension; its σ does."
     )
     alt = f"Relative errors of Monte Carlo and a grid over dimensions 2 to 10; the grid is worse from {better} on."
     return Figure("Against a regular grid", figure, alt, text)
@@ -72,9 +70,8 @@ def _proposal(spec: MonteCarloLesson) -> Figure:
     best = float(at[np.nanargmin(np.where(np.isfinite(sd), sd, np.nan))])
     now = number(here) if math.isfinite(here) else "infinite"
     text = (
-        f"The error is σ/√n, so half of σ saves three quarters of the draws. Now σ is {now}; on this grid it is "
-        f"least at "
-        f"{number(best)}."
+        f"The error is σ/√n, so half of σ saves three quarters of the draws. Now σ is {now}; on this grid it is least "
+        f"at {number(best)}."
     )
     if not np.all(np.isfinite(sd)):
         edge = at[np.isfinite(sd)].min()
@@ -93,11 +90,9 @@ def _largest(spec: MonteCarloLesson) -> Figure:
     figure.add_scatter(x=here.n, y=share, mode="lines", line=line, name="median")
     last = number(100 * float(share[-1]))
     text = (
-        f"Median over {spec.replications} repetitions: after {number(spec.draws)} draws the largest value makes "
-        f"up {last} % "
-        "of the sum (of sizes, signs left out). With light tails this falls towards 0 about as fast as 1/n; "
-        "where one "
-        "draw can outweigh the rest, it falls slowly or not at all. A run can look at this about itself."
+        f"Median over {spec.replications} repetitions: after {number(spec.draws)} draws the largest value makes up "
+        f"{last} % of the sum (of sizes, signs left out). With light tails this falls towards 0 about as fast as 1/n; "
+        "where one draw can outweigh the rest, it falls slowly or not at all. A run can look at this about itself."
     )
     return Figure("Does one draw decide?", figure, f"Share of the largest value in the sum, {last} % at the end.", text)
 
@@ -120,9 +115,7 @@ def diagnostics(spec: MonteCarloLesson, cancel: object = None) -> Table:
     what = "root mean square" if here.finite else "median"
     caption = (
         f"{number(spec.replications)} repetitions of {number(spec.draws)} draws; typical error: {what} over the "
-        f"repetitions. "
-        "Draws are independent, so every draw is an effective one (ESS = n, R-hat 1 by construction) and no "
-        "gradient is "
-        "needed; correlated draws of a Markov chain have ESS in the place of n."
+        "repetitions. Draws are independent, so every draw is an effective one (ESS = n, R-hat 1 by construction) and "
+        "no gradient is needed; correlated draws of a Markov chain have ESS in the place of n."
     )
     return Table("Errors and bands", columns, caption)

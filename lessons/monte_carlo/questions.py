@@ -24,11 +24,9 @@ def _explain_four(spec: MonteCarloLesson) -> str:
     here = analysis.estimates(spec)
     few = spec.draws // 4
     return (
-        f"After {few} draws the typical error over {spec.replications} repetitions is "
-        f"{here.typical[few - 1]:.3g}, after "
-        f"{spec.draws} draws {here.typical[-1]:.3g}: a factor {gain(spec, few, spec.draws):.2f}. The variance of "
-        f"an average "
-        "is σ²/n, so its standard deviation is σ/√n: one digit more costs a hundred times the draws."
+        f"After {few} draws the typical error over {spec.replications} repetitions is {here.typical[few - 1]:.3g}, "
+        f"after {spec.draws} draws {here.typical[-1]:.3g}: a factor {gain(spec, few, spec.draws):.2f}. The variance of "
+        "an average is σ²/n, so its standard deviation is σ/√n: one digit more costs a hundred times the draws."
     )
 
 
@@ -36,11 +34,9 @@ def _explain_infinite(spec: MonteCarloLesson) -> str:
     here = analysis.estimates(spec)
     return (
         f"From 10 to {min(1000, spec.draws)} draws the median error went from {here.typical[9]:.3g} to "
-        f"{here.typical[min(1000, spec.draws) - 1]:.3g}, a factor {gain(spec, 10, 1000):.1f}. With σ finite it "
-        f"would be 10; "
-        f"theory says 100 to the power {here.integral.rate:.2g} = {100**here.integral.rate:.1f}. The reported "
-        f"band held "
-        f"the truth in {100 * here.coverage(spec.draws):.0f} % of the repetitions instead of 95 %."
+        f"{here.typical[min(1000, spec.draws) - 1]:.3g}, a factor {gain(spec, 10, 1000):.1f}. With σ finite it would "
+        f"be 10; theory says 100 to the power {here.integral.rate:.2g} = {100**here.integral.rate:.1f}. The reported "
+        f"band held the truth in {100 * here.coverage(spec.draws):.0f} % of the repetitions instead of 95 %."
     )
 
 

@@ -27,14 +27,12 @@ SCENARIOS = [
         "infinite",
         "infinite variance",
         HEAVY,
-        "x⁻⁰·⁷: still a finite area, 1/(1 − 0.7), but an infinite variance. The average converges, more slowly "
-        "than 1/√n, "
-        "and jumps whenever a draw falls near 0. The band it reports cannot be trusted.",
+        "x⁻⁰·⁷: still a finite area, 1/(1 − 0.7), but an infinite variance. The average converges, more slowly than "
+        "1/√n, and jumps whenever a draw falls near 0. The band it reports cannot be trusted.",
         failure=True,
         why="P(value > v) falls like v to the power −1/a = −1.43. Below a power of 2 the variance is infinite: the "
-        "error falls like n to the power −0.3 only, and the central limit theorem does not hold. No run can see "
-        "this from "
-        "its own s/√n, which misses the large value that has not come yet.",
+        "error falls like n to the power −0.3 only, and the central limit theorem does not hold. No run can see this "
+        "from its own s/√n, which misses the large value that has not come yet.",
     ),
     Scenario(
         "cured",
@@ -57,9 +55,8 @@ SCENARIOS = [
         "shifted",
         "look where it happens",
         MonteCarloLesson(integral="rare", threshold=3.0, shift=3.0, seed=4),
-        "Draw from N(3, 1) instead: half of the draws count, each with the weight p/q. The same 1 000 draws, and "
-        "an error "
-        "fifteen times smaller.",
+        "Draw from N(3, 1) instead: half of the draws count, each with the weight p/q. The same 1 000 draws, and an "
+        "error fifteen times smaller.",
     ),
     Scenario(
         "narrow",
