@@ -36,6 +36,24 @@ class Entry:
 
 LESSONS: tuple[Entry, ...] = (
     Entry(
+        slug="conjugate",
+        title="Conjugate priors",
+        track="Beginnings",
+        file="lessons/conjugate/page.py",
+        promise="A prior acts like data already seen: drag it, let observations arrive, and watch belief sharpen.",
+        icon="🪙",
+        scenarios=(("narrow", "a prior too sure ⚠"), ("twice", "data used twice ⚠")),
+    ),
+    Entry(
+        slug="monte-carlo",
+        title="Monte Carlo integration",
+        track="Beginnings",
+        file="lessons/monte_carlo/page.py",
+        promise="An integral is an average of random draws: why its error falls like 1/√n, and where it does not.",
+        icon="🎯",
+        scenarios=(("pi", "π by darts"), ("infinite", "infinite variance ⚠")),
+    ),
+    Entry(
         slug="metropolis",
         title="Metropolis",
         track="Samplers",

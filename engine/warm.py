@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 import engine
-from engine import targets
+from engine import conjugate, targets
 from engine.networks import predictive
 from engine.samplers import METHODS, trajectory
 from engine.samplers.islands import walk_islands
@@ -27,11 +27,14 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
                 f"{method}, {detail}",
                 partial(engine.sample, gaussian, method, chains=1, draws=10, warmup=1, seed=0, detail=detail),
             )
-    for conjugate in (targets.normal_gamma(), targets.hierarchical_normal()):
+    for model in (targets.normal_gamma(), targets.hierarchical_normal()):
         yield (
-            f"target {conjugate.name}",
-            partial(engine.sample, conjugate, "gibbs", chains=1, draws=10, init=np.ones(conjugate.dim), seed=0),
+            f"target {model.name}",
+            partial(engine.sample, model, "gibbs", chains=1, draws=10, init=np.ones(model.dim), seed=0),
         )
+    for pair, x in (("mean", 1.0), ("both", 1.0), ("categorical", 1.0)):
+        prior = conjugate.PAIRS[pair]()
+        yield f"posterior {pair}", partial(conjugate.posterior(prior, [x]).log_density_many, prior.mean()[None])
     yield "trajectory", lambda: trajectory(gaussian, np.zeros(2), np.ones(2), step_size=0.1, steps=2)
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
     classifier = engine.network(2, 2, width=2, depth=1, activation="tanh", likelihood="softmax")

@@ -1,0 +1,96 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from pathlib import Path
+
+from app.kit.frame import Controls, Lesson, show
+from engine.conjugate import beliefs, quadrature
+from lessons.conjugate import analysis, drawing
+from lessons.conjugate.pairs import WORDS
+from lessons.conjugate.panels import diagnostics, panels
+from lessons.conjugate.questions import QUESTIONS
+from lessons.conjugate.scenarios import SCENARIOS
+from lessons.conjugate.scenes import scene
+from lessons.conjugate.spec import DATA, FIELDS, ConjugateLesson
+
+HERE = Path(__file__).parent
+PAIRS = {pair: words.short for pair, words in WORDS.items()}
+VIEWS = {"next": "next observation", "evidence": "evidence", "estimate": "estimate"}
+SYMBOLS = {
+    "alpha": "α", "beta": "β", "m": "m", "s": "s", "sigma": "σ, known", "centre": "μ, known", "kappa": "κ",
+    "a1": "a₁", "a2": "a₂", "a3": "a₃",
+}  # fmt: skip
+MISTAKES = {
+    "none": "none",
+    "twice": "use the data twice",
+    "scale": "take the rate for a scale",
+    "miscount": "miscount n",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.select("pair", "What is observed, and its prior", PAIRS)
+    panel.segmented("view", "Lower right", VIEWS)
+    if spec.pair in ("both", "categorical"):
+        panel.slider("unknown", "Unknown shown")
+    for name in FIELDS[spec.pair]:
+        panel.slider(name, SYMBOLS[name])
+    panel.note(f"The prior claims to have seen {WORDS[spec.pair].worth}.")
+    panel.text(DATA[spec.pair], "Data", "1 0 1 1")
+    panel.note("Blanks or commas between observations; `0*12` is twelve zeros.")
+    if spec.pair == "bernoulli":
+        panel.button("Heads", lambda spec: drawing.added(spec, [1.0]))
+        panel.button("Tails", lambda spec: drawing.added(spec, [0.0]))
+    word = "Flip" if spec.pair == "bernoulli" else "Draw"
+    panel.button(f"{word} one more", lambda spec: drawing.more(spec, 1))
+    panel.button(f"{word} ten more", lambda spec: drawing.more(spec, 10))
+    panel.segmented("play", "What moves", {"data": "data arrive", "walk": "a Metropolis chain"})
+    panel.segmented("likelihood", "Curves", {"all": "prior, all data", "newest": "posterior becomes prior"})
+    with panel.more("Rival prior, and what makes the data"):
+        panel.number("rival_1", f"Rival, {WORDS[spec.pair].plane[0]}")
+        panel.number("rival_2", f"Rival, {WORDS[spec.pair].plane[1]}")
+        for name in drawing.MAKERS[spec.pair]:
+            panel.slider(name)
+        panel.toggle("truth", "Mark it in the picture")
+    with panel.more("The Metropolis chain"):
+        panel.slider("step", "Proposal sd (posterior sds)")
+        panel.slider("draws", "Transitions")
+    panel.select("mistake", "Break it", MISTAKES)
+    if spec.mistake != "none" and not analysis.course(spec).wrong:
+        panel.note("With this pair that mistake cannot be made: nothing is wrong.")
+
+
+def kernel(spec: ConjugateLesson) -> str:
+    """Which formula runs."""
+    wrong = "" if spec.mistake == "none" else f" Broken on purpose: {MISTAKES[spec.mistake]}."
+    return (
+        f"engine.conjugate, {WORDS[spec.pair].name}, against quadrature and random-walk Metropolis on prior × "
+        f"likelihood." + wrong
+    )
+
+
+LESSON = Lesson(
+    slug="conjugate",
+    title="Conjugate priors",
+    promise="A prior acts like data you have already seen. Watch observations arrive, belief sharpen, and every "
+    "formula checked by integration.",
+    spec=ConjugateLesson,
+    scenarios=SCENARIOS,
+    story=HERE / "story.md",
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
+    code=[
+        *(pair.update for pair in beliefs.PAIRS.values()),
+        beliefs.Belief.log_evidence,
+        quadrature.integrate,
+    ],
+    kernel=kernel,
+    on_event=drawing.on_event,
+)
+show(LESSON)

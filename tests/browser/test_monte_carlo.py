@@ -1,0 +1,33 @@
+"""The Monte Carlo lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Lab
+
+PATIENT = 60_000  # ms: a busy machine
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/monte-carlo")
+    stage = page.get_by_test_id("player")
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile(r"^exact 3\.14159, error"))).to_be_visible()
+
+    stage.press("Home")
+    expect(stage).to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+
+def test_infinite_variance_is_grey_and_a_forgotten_weight_is_red(lab: Lab):
+    page = lab.open("/monte-carlo?scenario=infinite")
+    expect(page.get_by_role("button", name=re.compile("cannot tell"))).to_be_visible(timeout=PATIENT)
+    page = lab.open("/monte-carlo?scenario=forgotten")
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)

@@ -1,0 +1,199 @@
+"""The Monte Carlo lesson: its numbers against theory, its pictures, its page."""
+
+from __future__ import annotations
+
+import math
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.kit import jobs, share, story
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from lessons.monte_carlo import analysis, panels, questions, scenes
+from lessons.monte_carlo.scenarios import SCENARIOS
+from lessons.monte_carlo.spec import INTEGRALS, MonteCarloLesson
+
+FOLDER = Path(__file__).parents[2] / "lessons" / "monte_carlo"
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+NEVER = threading.Event()
+MOST_BYTES = 500_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_job_outlives_its_test():
+    """The pages start checks and panels as jobs."""
+    yield
+    jobs.pool().stop_all()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "changes"),
+    [
+        ("draws", {"draws": 0}),
+        ("a", {"a": 1.0}),
+        ("b", {"b": math.nan}),
+        ("dimension", {"dimension": 1}),
+        ("scale", {"scale": 0.0}),
+        ("integral", {"integral": "volume"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        MonteCarloLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_links_hold_every_scenario():
+    for name, spec in BY_ID.items():
+        query = {key: [value] for key, value in share.write(spec, None).items()}
+        assert share.read(MonteCarloLesson, query, {}, ()).spec == spec, name
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def verdicts(spec: MonteCarloLesson) -> dict[str, str]:
+    return {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+
+
+@pytest.mark.parametrize("name", ["pi", "root", "cured", "shifted"])
+def test_right_estimates_pass(name):
+    assert verdicts(BY_ID[name]) == {"mean": "pass", "rate": "pass", "band": "pass"}
+
+
+@pytest.mark.parametrize("name", ["infinite", "narrow", "rare", "cauchy", "dimensions"])
+def test_where_it_fails_the_badge_is_neither_green_nor_red(name):
+    found = set(verdicts(BY_ID[name]).values())
+    assert "unknown" in found and "fail" not in found
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"integral": "rare", "shift": 3.0, "mistake": "no_weight"}, "mean"),
+        ({"integral": "power", "a": 0.4, "b": 0.3, "mistake": "no_weight"}, "mean"),
+        ({"integral": "square", "scale": 1.5, "mistake": "no_weight"}, "mean"),
+        ({"mistake": "band"}, "band"),
+        ({"integral": "rare", "shift": 3.0, "mistake": "band"}, "band"),
+    ],
+)
+def test_mistakes_fail(changes, check):
+    assert verdicts(MonteCarloLesson(**changes))[check] == "fail"
+
+
+def test_a_mistake_that_cannot_be_made_changes_nothing():
+    assert not analysis.estimates(MonteCarloLesson(mistake="no_weight")).wrong
+    assert set(verdicts(MonteCarloLesson(mistake="no_weight")).values()) == {"pass"}
+
+
+def test_variance_zero_is_exact_at_once():
+    assert verdicts(MonteCarloLesson(integral="power", a=0.7, b=0.7))["mean"] == "pass"
+
+
+# Scenes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_scenes_encode_and_are_small(name):
+    header, _ = decode(blob := scenes.scene(BY_ID[name]))
+    assert len(blob) < MOST_BYTES and len(header["panels"]) == 4
+
+
+@pytest.mark.parametrize("integral", INTEGRALS)
+@pytest.mark.parametrize("mistake", ["none", "no_weight", "band"])
+def test_extreme_settings_can_be_shown(integral, mistake):
+    for changes in (
+        {"dimension": 20, "a": 0.95, "threshold": 6.0, "scale": 0.3},
+        {"a": 0.0, "b": 0.95, "threshold": 0.0, "shift": 8.0, "scale": 4.0},
+        {"a": 0.7, "b": 0.7},
+        {"draws": 2000, "replications": 1000},
+    ):
+        spec = MonteCarloLesson(**{"integral": integral, "mistake": mistake, "draws": 60, "replications": 50} | changes)
+        assert len(scenes.scene(spec)) < MOST_BYTES
+        panels.panels(spec, NEVER), panels.diagnostics(spec, NEVER)
+
+
+def test_the_arithmetic_adds_up():
+    header, arrays = decode(scenes.scene(BY_ID["pi"]))
+    lines = {line["id"]: {k: arrays[v["array"]] for k, v in line["values"].items()} for line in header["readouts"]}
+    average, band = lines["average"], lines["band"]
+    assert average["m"] == pytest.approx(average["s"] / average["n"], rel=1e-5)
+    assert band["e"][1:] == pytest.approx((band["s"] / band["r"])[1:], rel=1e-5)
+    assert lines["error"]["e"] == pytest.approx(average["m"] - math.pi, abs=1e-5)
+
+
+def test_bars_are_shares_of_the_repetitions():
+    spec = BY_ID["pi"]
+    here = analysis.estimates(spec)
+    header, arrays = decode(scenes.scene(spec))
+    edges = scenes.EDGES
+    counts = np.histogram(np.clip(here.standardised[:, -1], edges[0], edges[-1]), bins=edges)[0]
+    layer = next(p for p in header["panels"] if p["id"] == "central")["layers"][0]
+    heights = arrays[layer["values"]][-1]
+    assert heights == pytest.approx(counts / spec.replications, abs=1e-6)
+
+
+# Panels and questions -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_panels_and_diagnostics_say_what_they_show(name):
+    figures = panels.panels(BY_ID[name], NEVER)
+    assert figures and all(figure.alt and figure.caption for figure in figures)
+    assert "repetitions" in panels.diagnostics(BY_ID[name], NEVER).caption
+
+
+@pytest.mark.parametrize(("question", "right"), [("four", 1), ("infinite", 1), ("cauchy", 2)])
+def test_the_runs_answer_as_the_story_says(question, right):
+    asked = next(q for q in questions.QUESTIONS if q.id == question)
+    spec = BY_ID[asked.scenario]
+    assert [asked.answer(spec.replace(seed=seed)) for seed in (spec.seed, 11, 12)] == [right] * 3
+    assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_numbers_in_the_prose():
+    rare, shifted = BY_ID["rare"].build(), BY_ID["shifted"].build()
+    assert round(rare.mean, 5) == 0.00135
+    assert 14 < math.sqrt(rare.variance / shifted.variance) < 16, "fifteen times smaller"
+    ten = BY_ID["dimensions"].build()
+    assert round(100 * ten.mean / 2**10, 2) == 0.25
+    assert BY_ID["forgotten"].build().unweighted_mean == 0.5
+
+
+def test_the_story_names_what_exists():
+    steps = story.read(FOLDER / "story.md")
+    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
+    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
+
+
+# Page -----------------------------------------------------------------------------------------------------------------
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+@pytest.mark.parametrize("scenario", BY_ID)
+def test_the_page_shows_every_scenario(scenario):
+    app = page(scenario=scenario)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "Monte Carlo integration"
+
+
+def test_a_control_changes_the_run():
+    app = page(scenario="root")
+    app.number_input(key="monte-carlo/a/box").set_value(0.6).run()
+    assert not app.exception and app.session_state["visit/monte-carlo"].spec.a == 0.6
+
+
+def test_a_wrong_link_is_named_and_the_page_still_works():
+    app = page(v="1", draws="-3", integral="magic")
+    text = " ".join(warning.value for warning in app.warning)
+    assert "draws" in text and "integral" in text and not app.exception
