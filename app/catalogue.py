@@ -36,6 +36,15 @@ class Entry:
 
 LESSONS: tuple[Entry, ...] = (
     Entry(
+        slug="prior-predictive",
+        title="Functions before data",
+        track="Beginnings",
+        file="lessons/prior_predictive/page.py",
+        promise="What a prior over weights says about functions, and how few of them survive six points.",
+        icon="🎲",
+        scenarios=(("unscaled", "forgot 1/√k ⚠"), ("six-points", "six of 100,000 ⚠")),
+    ),
+    Entry(
         slug="metropolis",
         title="Metropolis",
         track="Samplers",
