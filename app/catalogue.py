@@ -45,6 +45,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("unscaled", "forgot 1/√k ⚠"), ("six-points", "six of 100,000 ⚠")),
     ),
     Entry(
+        slug="logistic",
+        title="Two-parameter exactness",
+        track="Beginnings",
+        file="lessons/logistic/page.py",
+        promise="A posterior added up exactly on a grid: how near do Newton, Laplace and a Metropolis chain come?",
+        icon="🗺️",
+        scenarios=(("few", "eight pairs"), ("separated", "nothing to converge to ⚠")),
+    ),
+    Entry(
         slug="metropolis",
         title="Metropolis",
         track="Samplers",

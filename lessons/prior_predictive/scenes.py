@@ -370,12 +370,11 @@ def _survivors(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     run = tested.run
     points = len(run.squares) - 1
     logs = np.log(np.maximum(run.uniform, 1e-300))
-    scale = run.log_scale if spec.bound != "undivided" else 0.0
     left = []
     for n in range(points + 1):
-        # the bound of fewer points: the observed one is known for all points only
-        passed = logs < run.log_ratio(spec.noise_sd, n) + (scale if n == points else 0.0)
-        left.append(np.cumsum(passed if n < points else run.accepted)[tested.times - 1])
+        ratio = run.log_ratio(spec.noise_sd, n)
+        scale = {"exact": 0.0, "observed": -ratio.max(), "undivided": run.log_scale * n / max(points, 1)}[spec.bound]
+        left.append(np.cumsum(logs < ratio + scale)[tested.times - 1])
     counts = np.column_stack(left).astype(float)
     panel = picture.panel(
         "survivors",
