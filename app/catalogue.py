@@ -49,7 +49,7 @@ LESSONS: tuple[Entry, ...] = (
         title="Two-parameter exactness",
         track="Beginnings",
         file="lessons/logistic/page.py",
-        promise="A posterior added up exactly on a grid: how near do Newton, Laplace and a Metropolis chain come?",
+        promise="A posterior added up exactly on a grid, and how near Newton, Laplace and a Metropolis chain come.",
         icon="🗺️",
         scenarios=(("few", "eight pairs"), ("separated", "nothing to converge to ⚠")),
     ),

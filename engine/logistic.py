@@ -122,6 +122,19 @@ class Grid:
         mean = p @ weight
         return mean, np.sqrt(np.maximum((p**2) @ weight - mean**2, 0.0))
 
+    def band(self, x: ArrayLike, shares: tuple[float, float] = (0.05, 0.95)) -> Array:
+        """Quantiles (2, m) of p(y = 1 | x) over the posterior."""
+        chosen = self.weight > 1e-8 * self.weight.max()
+        weight = self.weight[chosen] / self.weight[chosen].sum()
+        w0, w1 = (a[chosen] for a in np.meshgrid(self.w0, self.w1))
+        found = []
+        for place in np.atleast_1d(np.asarray(x, dtype=float)):
+            eta = w0 + w1 * place
+            order = np.argsort(eta)
+            below = np.cumsum(weight[order]) - 0.5 * weight[order]
+            found.append(np.interp(shares, below, eta[order]))
+        return sigmoid(np.array(found).T)
+
     def probability_density(self, x: float, bins: int) -> Array:
         """Density of p(y = 1 | x) over the posterior, in `bins` equal bins of [0, 1].
 
@@ -189,7 +202,7 @@ def laplace(x: ArrayLike, y: ArrayLike, prior_sd: float) -> Laplace:
     """Laplace's approximation: mode by Newton steps, covariance from the curvature there."""
     x, y = np.asarray(x, dtype=float), np.asarray(y)
     climb = newton(x, y, prior_sd)
-    covariance = np.linalg.inv(-climb.hessian)
+    covariance = np.asarray(np.linalg.inv(-climb.hessian), dtype=np.float64)
     top = posterior(x, y, prior_sd).log_density(climb.path[-1][::-1])
     evidence = top + math.log(2.0 * math.pi) + 0.5 * float(np.linalg.slogdet(covariance)[1])
     return Laplace(climb.path[-1], covariance, evidence)

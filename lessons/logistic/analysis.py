@@ -15,12 +15,13 @@ from engine.logistic import Grid, Laplace, Newton
 from engine.networks import network
 from engine.recording import Recording
 from engine.targets.target import Target
-from lessons.logistic.spec import LogisticSpec
+from lessons.logistic.spec import REACH, LogisticSpec
 
 Array = NDArray[np.float64]
 
 TOLERANCE = 5e-4  # of Newton's steps, the thesis' criterion
 RUNAWAY = 12  # steps without a prior that are shown when there is no maximum
+FINE = 61  # inputs of the exact curve
 CHAINS, CHECKED = 4, 8000  # of the badge
 
 
@@ -54,6 +55,17 @@ def grid(spec: LogisticSpec) -> Grid:
 def _grid(spec: LogisticSpec) -> Grid:
     data = data_of(spec)
     return logistic.exact(data.x, data.y, spec.prior_sd)
+
+
+def curves(spec: LogisticSpec) -> tuple[Array, Array, Array]:
+    """Inputs (FINE,), exact mean of p there, and the band (2, FINE) that holds 90 % of it."""
+    return _curves(_model(spec))
+
+
+@lru_cache(maxsize=16)
+def _curves(spec: LogisticSpec) -> tuple[Array, Array, Array]:
+    x, exact = np.linspace(-REACH, REACH, FINE), grid(spec)
+    return x, exact.predictive(x)[0], exact.band(x)
 
 
 @lru_cache(maxsize=32)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Phase, Scene, Show
+from app.kit.text import number
 from datasets.logistic import TRUE_WEIGHTS
 from engine.logistic import sigmoid
 from engine.recording import Recording
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 
 PHASES = (Phase("propose", "propose"), Phase("ratio", "ratio"), Phase("u", "draw u"), Phase("decide", "decide"))
 SHARES = (0.5, 0.8, 0.95, 0.99)
-CURVE, FINE, BINS = 31, 81, 40
+CURVE, BINS = 31, 40
 TRAIL = 12
 NAMES = ("w₀", "w₁")
 UNDECIDED = Show("at", phase=("propose", "u"))
@@ -115,13 +116,13 @@ def _data(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
         "data", title="Data and p(y = 1 | x)", x=Axis("input x", -REACH, REACH), y=Axis("y, p", -0.09, 1.09),
         place=(2, 0, 2, 1), height=200, editable=editable, clickable=editable is None,
     )  # fmt: skip
-    fine, coarse = np.linspace(-REACH, REACH, FINE), np.linspace(-REACH, REACH, CURVE)
-    mean, sd = analysis.grid(spec).predictive(fine)
+    fine, mean, (low, high) = analysis.curves(spec)
     panel.line(
-        fine, mean, band=(mean - sd, mean + sd), role="truth", width=2.0, dash=True, label="exact: mean ± sd of p"
+        fine, mean, band=(low, high), role="truth", width=2.0, dash=True, label="exact: mean of p, and 90 % of it"
     )
-    panel.line(coarse, sigmoid(draws[:, :1] + draws[:, 1:] * coarse), show="at", role="highlight", width=2.5,
-               label="present draw")  # fmt: skip
+    coarse = np.linspace(-REACH, REACH, CURVE)
+    curves = sigmoid(draws[:, :1] + draws[:, 1:] * coarse)
+    panel.line(coarse, curves, show="at", role="highlight", width=2.5, label="present draw")
     if editable is None and len(data.x):
         panel.points(
             np.column_stack([data.x, data.y]), classes=data.y, role=["class-0", "class-1"], shape=["circle", "square"],
@@ -133,7 +134,7 @@ def _data(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
 def _prediction(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
     p = analysis.chances(draws, spec.at)
     panel = picture.panel(
-        "prediction", title=f"p(y = 1) at x′ = {spec.at:g}", x=Axis("probability p", 0, 1), place=(2, 1, 2, 1),
+        "prediction", title=f"p(y = 1) at x′ = {number(spec.at)}", x=Axis("probability p", 0, 1), place=(2, 1, 2, 1),
         height=210,
     )  # fmt: skip
     panel.histogram(p, bins=(0.0, 1.0, BINS), role="posterior", label="draws so far")
@@ -202,7 +203,7 @@ def _arithmetic(
     exact, sd = analysis.grid(spec).predictive(spec.at)
     picture.readout(
         "predict",
-        f"predict at x′ = {spec.at:g}: p = 1/(1 + exp(−({{a:.3f}} + {{b:.3f}}·{spec.at:g}))) = {{p:.3f}}; average so "
+        f"predict at x′ = {number(spec.at)}: p = 1/(1 + exp(−({{a:.3f}} + {{b:.3f}}·{number(spec.at)}))) = {{p:.3f}}; average so "
         f"far {{m:.3f}}, exact {exact[0]:.4f} (sd {sd[0]:.4f})",
         show=FROM_DECIDE,
         a=draws[:, 0],

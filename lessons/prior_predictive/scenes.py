@@ -378,7 +378,7 @@ def _survivors(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     counts = np.column_stack(left).astype(float)
     panel = picture.panel(
         "survivors",
-        title="Survivors as points are added",
+        title="Survivors by points",
         x=Axis("points used", -0.3, max(points, 1) + 0.3, ticks=[(n, str(n)) for n in range(points + 1)]),
         y=Axis("networks", 0.5, 1.6 * spec.tries, log=True),
         place=(2, 0, 1, 1),
@@ -401,7 +401,7 @@ def _noise(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     low = max(float(left.min()), 1e-3)
     panel = picture.panel(
         "noise",
-        title="Survivors to expect, by σ",
+        title="Survivors by σ",
         x=Axis("noise sd σ", 0.02, 1.0, log=True),
         y=Axis("networks", min(low, 1.0), 1.6 * spec.tries, log=True),
         place=(2, 1, 1, 1),
