@@ -42,7 +42,7 @@ LESSONS: tuple[Entry, ...] = (
         file="lessons/prior_predictive/page.py",
         promise="What a prior over weights says about functions, and how few of them survive six points.",
         icon="🎲",
-        scenarios=(("unscaled", "forgot 1/√k ⚠"), ("six-points", "six of 100,000 ⚠")),
+        scenarios=(("unscaled", "forgot 1/√k ⚠"), ("six-points", "rejection by six points ⚠")),
     ),
     Entry(
         slug="logistic",

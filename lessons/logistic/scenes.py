@@ -203,8 +203,8 @@ def _arithmetic(
     exact, sd = analysis.grid(spec).predictive(spec.at)
     picture.readout(
         "predict",
-        f"predict at x′ = {number(spec.at)}: p = 1/(1 + exp(−({{a:.3f}} + {{b:.3f}}·{number(spec.at)}))) = {{p:.3f}}; average so "
-        f"far {{m:.3f}}, exact {exact[0]:.4f} (sd {sd[0]:.4f})",
+        f"predict at x′ = {number(spec.at)}: p = 1/(1 + exp(−({{a:.3f}} + {{b:.3f}}·{number(spec.at)}))) = {{p:.3f}}; "
+        f"average so far {{m:.3f}}, exact {exact[0]:.4f} (sd {sd[0]:.4f})",
         show=FROM_DECIDE,
         a=draws[:, 0],
         b=draws[:, 1],

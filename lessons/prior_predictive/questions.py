@@ -127,7 +127,8 @@ QUESTIONS = (
     ),
     Question(
         "noise",
-        "Three points, σ = 0.1. We halve σ. By what factor does the number of survivors shrink?",
+        "Three points, two of them at nearly the same place, σ = 0.1. We halve σ. By what factor does the number of "
+        "survivors shrink?",
         ("about 2", "about 4", "about 8"),
         noise_answer,
         noise_explain,

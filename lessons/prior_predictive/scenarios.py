@@ -22,8 +22,8 @@ SCENARIOS = [
         "narrow",
         "One hidden unit",
         NARROW,
-        "The same covariance, to the last digit, as with sixteen units or a thousand, and yet another prior: each "
-        "curve is a single step. Look at the cross in *f(a) against f(b)*.",
+        "Each curve is a single step or slope. Look at the diagonal and the cross in *f(a) against f(b)*, and then at "
+        "the kernel below.",
     ),
     Scenario(
         "wide",
@@ -65,7 +65,7 @@ SCENARIOS = [
     ),
     Scenario(
         "six-points",
-        "Six of 100,000",
+        "All six points",
         THESIS.replace(used=6, bound="observed"),
         "The figure of the thesis this lesson comes from: six points, σ = 0.1, 100,000 networks. Count the survivors.",
         failure=True,
