@@ -135,7 +135,7 @@ def answers(spec: LogisticSpec) -> Table:
         score = [float(np.mean(np.log(np.maximum(np.where(test.y == 1, q, 1 - q), SCORED)))) for q in (exact, single)]
         caption += (
             f" On the {len(test.x)} held-out pairs the exact prediction is right {right[0]:.0%} of the time with a log "
-            f"score of {score[0]:.3f} nats a pair, the mode alone {right[1]:.0%} and {score[1]:.3f}."
+            f"score of {number(score[0])} nats a pair, the mode alone {right[1]:.0%} and {number(score[1])}."
         )
     return Table("The same questions, five answers", columns, caption)
 

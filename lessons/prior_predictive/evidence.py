@@ -289,7 +289,7 @@ def sizes_by_width(spec: PriorSpec) -> Figure:
     caption = (
         f"The kernel's own sd, exact for one hidden layer and the wide limit for more. From 1 to {WIDTHS[-1]} "
         "units the "
-        f"functions become {number(ends['sqrt'])} times as large with √k, {number(ends['none'])} times without a "
+        f"functions stay as large as they were with √k, become {number(ends['none'])} times as large without a "
         f"divisor, {number(ends['full'])} times with k. The prior on each single weight says nothing of this."
     )
     return Figure(
@@ -334,10 +334,8 @@ def survivors_table(spec: PriorSpec) -> Table:
     }
     caption = (
         "Accepted networks are independent; a chain's draws are not, so its effective number (the least over "
-        f"{len(WATCHED)} inputs) is given. Kept is every {walked.thin}th "
-        "state. Each point and each smaller σ multiplies the first row's cost, and the second only grows: here "
-        f"{accepted:,} "
-        f"against {effective:,.0f}."
+        f"{len(WATCHED)} inputs) is given. Kept is every {walked.thin}th state. Each further point and each smaller σ "
+        "multiplies the cost of rejection: compare three points with six."
     )
     return Table("What the same work buys", columns, caption)
 
