@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 import engine
-from engine import conjugate, targets
+from engine import conjugate, rejection, targets
 from engine.networks import predictive
+from engine.networks.prior import Prior
 from engine.samplers import METHODS, trajectory
 from engine.samplers.islands import walk_islands
 
@@ -41,6 +42,11 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
     yield "network predictions", lambda: predictive.decompose(classifier, classifier.prior_draws(2, seed=0), x)
+    small, point = Prior(width=2), np.array([0.0])
+    yield "prior functions", lambda: small.values(small.draw(2, seed=0), point)
+    yield "prior kernel", lambda: small.covariance(point, point)
+    yield "rejection", lambda: rejection.importance(small, point, point, 1.0, 10, 0, point)
+    yield "walk", lambda: rejection.walk(small, point, point, 1.0, chains=1, steps=10, warmup=1)
     yield "network accuracy", lambda: predictive.accuracy(classifier, classifier.prior_draws(2, seed=0), x, y)
 
 

@@ -1,0 +1,139 @@
+"""What the lesson computes from the engine: the grid, Newton's steps, Laplace, the chain."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+from datasets.logistic import PAIRS, TRAIN, Pairs, logistic_pairs, own_pairs
+from engine import logistic
+from engine.logistic import Grid, Laplace, Newton
+from engine.networks import network
+from engine.recording import Recording
+from engine.targets.target import Target
+from lessons.logistic.spec import REACH, LogisticSpec
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 5e-4  # of Newton's steps, the thesis' criterion
+RUNAWAY = 12  # steps without a prior that are shown when there is no maximum
+FINE = 61  # inputs of the exact curve
+CHAINS, CHECKED = 4, 8000  # of the badge
+
+
+def data_of(spec: LogisticSpec) -> Pairs:
+    """The pairs that are used."""
+    if spec.data == "points":
+        return own_pairs(spec.points)
+    pairs = logistic_pairs(PAIRS, spec.data_seed)
+    return Pairs(pairs.x[: spec.used], pairs.y[: spec.used], pairs.card)
+
+
+def held_out(spec: LogisticSpec) -> Pairs:
+    """The 50 test pairs."""
+    pairs = logistic_pairs(PAIRS, spec.data_seed)
+    return Pairs(pairs.x[TRAIN:], pairs.y[TRAIN:], pairs.card)
+
+
+def _model(spec: LogisticSpec) -> LogisticSpec:
+    """What the posterior depends on, and nothing else: the key of the caches."""
+    return LogisticSpec(
+        data=spec.data, used=spec.used, points=spec.points, data_seed=spec.data_seed, prior_sd=spec.prior_sd
+    )
+
+
+def grid(spec: LogisticSpec) -> Grid:
+    """The exact posterior."""
+    return _grid(_model(spec))
+
+
+@lru_cache(maxsize=16)
+def _grid(spec: LogisticSpec) -> Grid:
+    data = data_of(spec)
+    return logistic.exact(data.x, data.y, spec.prior_sd)
+
+
+def curves(spec: LogisticSpec) -> tuple[Array, Array, Array]:
+    """Inputs (FINE,), exact mean of p there, and the band (2, FINE) that holds 90 % of it."""
+    return _curves(_model(spec))
+
+
+@lru_cache(maxsize=16)
+def _curves(spec: LogisticSpec) -> tuple[Array, Array, Array]:
+    x, exact = np.linspace(-REACH, REACH, FINE), grid(spec)
+    return x, exact.predictive(x)[0], exact.band(x)
+
+
+@lru_cache(maxsize=32)
+def climb(spec: LogisticSpec) -> Newton:
+    """Newton's steps to the mode of the posterior."""
+    data = data_of(spec)
+    return logistic.newton(data.x, data.y, spec.prior_sd, tolerance=TOLERANCE)
+
+
+@lru_cache(maxsize=32)
+def climb_likelihood(spec: LogisticSpec) -> Newton:
+    """Newton's steps on the likelihood alone, at most `RUNAWAY` of them."""
+    data = data_of(spec)
+    return logistic.newton(data.x, data.y, math.inf, tolerance=TOLERANCE, most=RUNAWAY)
+
+
+def laplace(spec: LogisticSpec) -> Laplace:
+    """The normal approximation at the mode."""
+    return _laplace(_model(spec))
+
+
+@lru_cache(maxsize=16)
+def _laplace(spec: LogisticSpec) -> Laplace:
+    data = data_of(spec)
+    return logistic.laplace(data.x, data.y, spec.prior_sd)
+
+
+def target_of(spec: LogisticSpec) -> Target:
+    """What the chain climbs: the posterior, or the likelihood alone where the prior is forgotten."""
+    data = data_of(spec)
+    if spec.variant == "no_prior":
+        return network(1, 1, depth=0, likelihood="bernoulli").log_likelihood(data.x[:, None], data.y)
+    return logistic.posterior(data.x, data.y, spec.prior_sd)
+
+
+@lru_cache(maxsize=16)
+def record(spec: LogisticSpec) -> Recording:
+    """The chain on the stage, from (0, 0), with its inside."""
+    return _sample(spec, 1, spec.draws, 0, "transitions")
+
+
+@lru_cache(maxsize=8)
+def long_run(spec: LogisticSpec) -> Array:
+    """Draws (CHAINS, CHECKED, 2) of (w0, w1) by the same sampler, after a warm-up."""
+    return _sample(spec, CHAINS, CHECKED, CHECKED // 4, "draws").draws[:, :, ::-1]
+
+
+def _sample(spec: LogisticSpec, chains: int, draws: int, warmup: int, detail: str) -> Recording:
+    variant = "drop_rejections" if spec.variant == "drop_rejections" else "exact"
+    return engine.sample(
+        target_of(spec),
+        "metropolis",
+        chains=chains,
+        draws=draws,
+        warmup=warmup,
+        seed=spec.seed,
+        init=np.zeros(2),
+        detail=detail,
+        scale=spec.scale,
+        variant=variant,
+    )
+
+
+def weights(recording: Recording) -> Array:
+    """Draws (draws, 2) of the first chain as (w0, w1): the engine has them the other way round."""
+    return recording.draws[0, :, ::-1]
+
+
+def chances(draws: Array, x: float) -> Array:
+    """p(y = 1 | x) of each draw (..., 2)."""
+    return logistic.sigmoid(draws[..., 0] + draws[..., 1] * x)

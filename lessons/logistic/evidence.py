@@ -1,0 +1,198 @@
+"""The proof and what stands below the stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from app.kit.charts import Figure, Table
+from app.kit.text import number
+from engine import checks as proofs
+from engine import logistic
+from engine.checks import Check
+from engine.diagnostics import summarise
+from engine.targets.quadrature import quadrature_truth
+from lessons.logistic import analysis
+from lessons.logistic.analysis import CHAINS, CHECKED, TOLERANCE
+from lessons.logistic.spec import LogisticSpec
+
+LIMIT = 1e-5  # relative error of the grid
+FLAT = 1e-6  # gradient at the mode
+SCORED = 1e-12  # least probability that a log score takes
+
+
+def checks(spec: LogisticSpec, cancel: Any) -> list[Check]:
+    """The chain against the grid, the grid against another quadrature, the gradient against differences."""
+    return [chain_check(spec), grid_check(spec), mode_check(spec), gradient(spec)]
+
+
+def chain_check(spec: LogisticSpec) -> Check:
+    """Means, squares and the prediction of a longer run of this sampler against the grid."""
+    grid, draws = analysis.grid(spec), analysis.long_run(spec)
+    p = analysis.chances(draws, spec.at)
+    mean, sd = grid.predictive(spec.at)
+    quantities = [(f"the mean of {name}", draws[:, :, j], grid.mean[j]) for j, name in enumerate(("w₀", "w₁"))]
+    quantities += [
+        (f"the variance of {name}", (draws[:, :, j] - grid.mean[j]) ** 2, grid.covariance[j, j])
+        for j, name in enumerate(("w₀", "w₁"))
+    ]
+    quantities += [
+        (f"the mean of p at x′ = {spec.at:g}", p, float(mean[0])),
+        (f"the variance of p at x′ = {spec.at:g}", (p - mean[0]) ** 2, float(sd[0] ** 2)),
+    ]
+    return proofs.worst([proofs.mean_check("Metropolis against the grid", *quantity) for quantity in quantities])
+
+
+def grid_check(spec: LogisticSpec) -> Check:
+    """The grid against the engine's adaptive quadrature, which shares no line with it."""
+    name, grid, data = "grid against quadrature", analysis.grid(spec), analysis.data_of(spec)
+    found = quadrature_truth(logistic.posterior(data.x, data.y, spec.prior_sd))
+    if found.truth is None:
+        return Check(name, "unknown", float("nan"), LIMIT, f"No second answer: {found.reason}.", "relative")
+    sd = np.sqrt(np.diag(grid.covariance))
+    errors = {
+        "evidence": abs(found.truth.log_normaliser - grid.log_evidence),
+        "means (in sds)": float(np.max(np.abs(found.truth.mean[::-1] - grid.mean) / sd)),
+        "covariances": float(np.max(np.abs(found.truth.covariance[::-1, ::-1] - grid.covariance) / np.outer(sd, sd))),
+    }
+    which = max(errors, key=lambda key: errors[key])
+    sentence = (
+        f"Evidence, means and covariances on the grid against adaptive quadrature: the worst is the {which}, off by "
+        f"{errors[which]:.1e}. log evidence {grid.log_evidence:.4f}."
+    )
+    return Check(name, "pass" if errors[which] < LIMIT else "fail", errors[which], LIMIT, sentence, "relative")
+
+
+def mode_check(spec: LogisticSpec) -> Check:
+    """Is the gradient zero where Newton's steps end?"""
+    data = analysis.data_of(spec)
+    end = logistic.newton(data.x, data.y, spec.prior_sd).path[-1]
+    slope = logistic.posterior(data.x, data.y, spec.prior_sd).log_density_and_gradient(end[::-1])[1]
+    size = float(np.max(np.abs(slope)))
+    sentence = f"At the mode ({end[0]:.4f}, {end[1]:.4f}) the gradient is {size:.1e}."
+    return Check("mode", "pass" if size < FLAT else "fail", size, FLAT, sentence, "nats per unit")
+
+
+def gradient(spec: LogisticSpec) -> Check:
+    """The coded gradient against central differences, at draws of the posterior."""
+    data = analysis.data_of(spec)
+    target = logistic.posterior(data.x, data.y, spec.prior_sd)
+    rng = np.random.Generator(np.random.SFC64(spec.seed))
+    normal = analysis.laplace(spec)
+    points = rng.multivariate_normal(normal.mean, normal.covariance, 6)[:, ::-1]
+    return proofs.gradient_check(target, points)
+
+
+def panels(spec: LogisticSpec, cancel: Any) -> list[Figure | Table]:
+    """The four answers side by side, Newton's steps, and how they score."""
+    return [answers(spec), steps(spec)]
+
+
+def answers(spec: LogisticSpec) -> Table:
+    """Mean and sd of the weights and of p at x′ by four methods."""
+    grid, normal = analysis.grid(spec), analysis.laplace(spec)
+    draws = analysis.long_run(spec).reshape(-1, 2)
+    mode, likelihood = analysis.climb(spec).path[-1], analysis.climb_likelihood(spec)
+    mean, sd = grid.predictive(spec.at)
+    p = analysis.chances(draws, spec.at)
+    at = np.linspace(0, 1, 4001)[1:-1]
+    density = normal.probability_density(spec.at, at)
+    density = density / density.sum()
+    centre = float(density @ at)
+    none = float("nan")
+    best = likelihood.path[-1] if likelihood.converged else np.full(2, none)
+    columns = {
+        "method": ["exact, grid", "Metropolis", "Laplace", "mode (MAP)", "maximum likelihood"],
+        "w₀": [grid.mean[0], draws[:, 0].mean(), normal.mean[0], mode[0], best[0]],
+        "sd of w₀": [
+            *(np.sqrt(v) for v in (grid.covariance[0, 0], draws[:, 0].var(), normal.covariance[0, 0])),
+            0.0,
+            0.0,
+        ],
+        "w₁": [grid.mean[1], draws[:, 1].mean(), normal.mean[1], mode[1], best[1]],
+        "sd of w₁": [
+            *(np.sqrt(v) for v in (grid.covariance[1, 1], draws[:, 1].var(), normal.covariance[1, 1])),
+            0.0,
+            0.0,
+        ],
+        "p at x′": [mean[0], p.mean(), centre, analysis.chances(mode, spec.at), analysis.chances(best, spec.at)],
+        "sd of p": [sd[0], p.std(), float(np.sqrt(density @ (at - centre) ** 2)), 0.0, 0.0],
+        "log evidence": [grid.log_evidence, none, normal.log_evidence, none, none],
+    }
+    columns = {name: [v if isinstance(v, str) else float(v) for v in values] for name, values in columns.items()}
+    caption = (
+        f"Metropolis: {CHAINS} chains of {number(CHECKED)} draws of the sampler as it is set. A single fit has no "
+        f"spread, so its sd is 0. Prior sd {spec.prior_sd:g}."
+    )
+    if not likelihood.converged:
+        caption += " The likelihood has no maximum here, or none that the steps reached: see Newton's steps."
+    if spec.data == "pairs":
+        test = analysis.held_out(spec)
+        exact = grid.predictive(test.x)[0]
+        single = analysis.chances(mode[None], test.x)
+        right = [float(np.mean((q > 0.5) == test.y)) for q in (exact, single)]
+        score = [float(np.mean(np.log(np.maximum(np.where(test.y == 1, q, 1 - q), SCORED)))) for q in (exact, single)]
+        caption += (
+            f" On the {len(test.x)} held-out pairs the exact prediction is right {right[0]:.0%} of the time with a log "
+            f"score of {number(score[0])} nats a pair, the mode alone {right[1]:.0%} and {number(score[1])}."
+        )
+    return Table("The same questions, five answers", columns, caption)
+
+
+def steps(spec: LogisticSpec) -> Table:
+    """Newton's steps, with and without the prior."""
+    ours, plain = analysis.climb(spec), analysis.climb_likelihood(spec)
+    rows = max(len(ours.path), len(plain.path))
+
+    def padded(values: Any) -> list[float]:
+        values = [float(v) for v in values]
+        return values + [float("nan")] * (rows - len(values))
+
+    columns = {
+        "step": list(range(rows)),
+        "w₀": padded(ours.path[:, 0]),
+        "w₁": padded(ours.path[:, 1]),
+        "log posterior (nats)": padded(ours.value),
+        "without prior: w₀": padded(plain.path[:, 0]),
+        "w₁ without prior": padded(plain.path[:, 1]),
+        "log likelihood (nats)": padded(plain.value),
+    }
+    caption = (
+        f"From (0, 0) until a step is shorter than {TOLERANCE:g}: {len(ours.path) - 1} steps with the prior"
+        + (", and " if plain.converged else "; without it the slope had reached ")
+        + (
+            f"{len(plain.path) - 1} without it."
+            if plain.converged
+            else f"{number(float(plain.path[-1, 1]))} after {len(plain.path) - 1} steps, no end in sight."
+        )
+        + " The log posterior leaves out the prior's constant. The thesis this example is from needed 500 iterations "
+        "to the same tolerance; with full Newton steps a handful is enough."
+    )
+    return Table("Newton's steps", columns, caption)
+
+
+def diagnostics(spec: LogisticSpec, cancel: Any) -> Table:
+    """R-hat, effective draws and errors of the longer run."""
+    draws, grid = analysis.long_run(spec), analysis.grid(spec)
+    p = analysis.chances(draws, spec.at)
+    found = summarise(np.concatenate([draws, p[:, :, None]], axis=2))
+    mean, sd = grid.predictive(spec.at)
+    columns = {
+        "quantity": ["w₀", "w₁", "p at x′"],
+        "mean": list(found.mean),
+        "exact": [*map(float, grid.mean), float(mean[0])],
+        "MCSE": list(found.mcse_mean),
+        "sd": list(found.sd),
+        "exact sd": [*(float(v) for v in np.sqrt(np.diag(grid.covariance))), float(sd[0])],
+        "R-hat": [f"{value:.3f}" for value in found.rhat],
+        "ESS bulk": list(np.round(found.ess_bulk)),
+        "ESS tail": list(np.round(found.ess_tail)),
+    }
+    accepted = float(analysis.record(spec).accepted.mean())
+    caption = (
+        f"{CHAINS} chains of {number(CHECKED)} draws after a warm-up of {number(CHECKED // 4)}, all from (0, 0), "
+        "as the "
+        f"chain on the stage, which accepted {accepted:.0%} of its proposals. A Metropolis step needs no gradient."
+    )
+    return Table("Diagnostics of this sampler", columns, caption)

@@ -1,0 +1,424 @@
+"""The proof and what stands below the stage: checks for the present settings, convergence to the limit, the chains."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from app.kit.text import number
+from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, worst
+from engine.networks.prior import ACTIVATIONS, Prior
+from lessons.prior_predictive import analysis
+from lessons.prior_predictive.analysis import COMPARED, WATCHED
+from lessons.prior_predictive.spec import PriorSpec
+
+Array = NDArray[np.float64]
+
+CHECKED = 40_000  # networks of a check, fewer where they are large
+WORK = 1.2e8  # numbers that a check may draw
+PLACES = np.array([-1.5, -0.5, 0.0, 0.5, 1.5])  # inputs at which functions are checked
+DEEP_PLACES = [0, 2, 3]  # of them in deep networks, whose kernel is computed anew for each network
+DEEP_CHECKED = 500  # and so many networks
+LEAST_ACCEPTED = 100  # networks, below which their average is not judged
+WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
+OTHER_SEED = 0xA5A5
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: PriorSpec, cancel: Any) -> list[Check]:
+    """Every check of the view on the stage."""
+    if spec.view == "rejection":
+        return [right_rate(spec), right_posterior(spec), chain_agrees(spec), plain_forward(spec.prior(), spec.seed)]
+    if spec.view == "functions":
+        return function_checks(analysis.meant(spec), spec.prior(), spec.seed)
+    found: list[Check] = []
+    for width, depth in COMPARED:
+        if cancel.is_set():
+            return found
+        prior = spec.prior().replace(width=width, depth=depth)
+        found += function_checks(prior, prior, spec.seed)
+    kinds = dict.fromkeys(check.name for check in found)
+    return [worst([check for check in found if check.name == kind]) for kind in kinds]
+
+
+def function_checks(meant: Prior, prior: Prior, seed: int) -> list[Check]:
+    """Functions of `prior` against the exact moments of the prior that was `meant`."""
+    n = int(np.clip(WORK / prior.dim, 500, CHECKED))
+    theta = prior.draw(n, seed ^ OTHER_SEED)
+    values = prior.values(theta, PLACES)
+    found = [second_moments(meant, prior, theta, values)]
+    if prior.depth == 1:
+        found.append(fourth_moment(meant, values))
+    return [*found, plain_forward(prior, seed)]
+
+
+def second_moments(meant: Prior, prior: Prior, theta: Array, values: Array) -> Check:
+    """f(x) f(x') of independent networks against the exact kernel; in deep networks against the kernel given the layer
+    before the last, which is exact at every width."""
+    places = PLACES if meant.depth == 1 else PLACES[DEEP_PLACES]
+    if meant.depth == 1:
+        expected = meant.covariance(places, places)
+        what = "the exact kernel"
+    else:
+        theta, values = theta[:DEEP_CHECKED], values[:DEEP_CHECKED, DEEP_PLACES]
+        expected = meant.given(hidden_before_last(prior, theta, places))
+        what = "the exact kernel given the layer before the last"
+    products = values[:, :, None] * values[:, None, :]
+    gap = products - expected
+    with np.errstate(all="ignore"):
+        z = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / math.sqrt(len(gap)))
+    i, j = np.unravel_index(int(np.nanargmax(np.abs(z))), z.shape)
+    error = float(z[i, j])
+    sentence = (
+        f"{len(gap):,} fresh networks at {len(places)} inputs: the mean of f({places[i]:g})·f({places[j]:g}) is "
+        f"{products[:, i, j].mean():.4g}, {what} says {np.mean(expected[..., i, j]):.4g}: {abs(error):.1f} standard "
+        f"errors apart, the worst of {len(places) * (len(places) + 1) // 2} pairs."
+    )
+    return Check("second moments", "pass" if abs(error) < Z_LIMIT else "fail", error, Z_LIMIT, sentence, "MCSE")
+
+
+def fourth_moment(meant: Prior, values: Array) -> Check:
+    """The mean of f^4 against its exact value: not only the size of the functions, their shape too."""
+    errors = []
+    for i, x in enumerate(PLACES):
+        square = float(meant.variance(x)[0]) ** 2
+        true = (3.0 + meant.excess_kurtosis(float(x))) * square
+        fourth = values[:, i] ** 4
+        errors.append(((fourth.mean() - true) / (fourth.std(ddof=1) / math.sqrt(len(fourth))), x, fourth.mean(), true))
+    z, x, seen, true = max(errors, key=lambda entry: abs(entry[0]))
+    sentence = (
+        f"The mean of f({x:g})⁴ is {seen:.4g}, exactly {true:.4g}: {abs(z):.1f} standard errors apart, the worst of "
+        f"{len(PLACES)} inputs. A Gaussian of the same size would have {3 * float(meant.variance(x)[0]) ** 2:.4g}."
+    )
+    return Check("fourth moment", "pass" if abs(z) < Z_LIMIT else "fail", float(z), Z_LIMIT, sentence, "MCSE")
+
+
+def plain_forward(prior: Prior, seed: int) -> Check:
+    """The compiled network against a few lines of numpy."""
+    theta = prior.draw(5, seed)
+    fast = prior.values(theta, PLACES)
+    slow = forward(prior, theta, PLACES)[-1][:, 0]
+    slow = np.tanh(slow) if prior.squash == "tanh" else slow
+    error = float(np.max(np.abs(fast - slow)) / max(1.0, float(np.max(np.abs(slow)))))
+    verdict = "pass" if error < 1e-9 else "fail"
+    sentence = f"Five networks computed by the kernel and by plain numpy differ by at most {error:.1e}."
+    return Check("same function", verdict, error, 1e-9, sentence, "relative")
+
+
+def forward(prior: Prior, theta: Array, x: Array) -> list[Array]:
+    """The network in numpy: activations (n, k, m) of every hidden layer, then the output (n, 1, m)."""
+    phi = (np.tanh, _erf, lambda z: np.maximum(z, 0.0), lambda z: np.where(z >= 0, 1.0, -1.0), lambda z: z)[
+        ACTIVATIONS.index(prior.activation)
+    ]
+    layers, at, h = [], 0, np.broadcast_to(x, (len(theta), 1, len(x)))
+    for n_in, n_out in zip(prior.sizes[:-1], prior.sizes[1:], strict=True):
+        weights = theta[:, at : at + n_in * n_out].reshape(-1, n_out, n_in)
+        at += n_in * n_out
+        z = weights @ h + theta[:, at : at + n_out, None]
+        at += n_out
+        h = z if at == prior.dim else phi(z)
+        layers.append(h)
+    return layers
+
+
+def _erf(z: Array) -> Array:
+    from scipy.special import erf
+
+    return np.asarray(erf(z))
+
+
+def hidden_before_last(prior: Prior, theta: Array, x: Array) -> Array:
+    """Activations (n, k, m) of the last hidden layer but one."""
+    return forward(prior, theta, x)[prior.depth - 2]
+
+
+def right_rate(spec: PriorSpec) -> Check:
+    """The share accepted, times the bound, estimates the evidence; importance sampling estimates it with others."""
+    run, other = analysis.tested(spec).run, analysis.weighted(spec)
+    name = "acceptance rate"
+    scale = math.exp(-run.log_scale)
+    share = float(run.accepted.mean())
+    if share == 1.0 and other.rate > 1.0 - 1e-12:
+        return Check(name, "pass", 0.0, Z_LIMIT, "Without points every network is accepted, as it should be.", "SE")
+    # one more and one less than seen: an error bar of no survivors at all must not be zero
+    error = scale * math.sqrt(max(share * (1 - share), 1.0 / run.tried) / run.tried)
+    z = (share * scale - other.rate) / math.hypot(error, other.rate_error)
+    sentence = (
+        f"{int(run.accepted.sum()):,} of {run.tried:,} networks accepted; that share times the bound is an evidence of "
+        f"{share * scale:.3g} L_max. Importance sampling with other networks gives {other.rate:.3g} L_max: "
+        f"{abs(z):.1f} "
+        "standard errors apart."
+    )
+    return Check(name, "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "SE")
+
+
+def right_posterior(spec: PriorSpec) -> Check:
+    """Mean and mean square of f over the accepted networks against importance sampling with other networks."""
+    name, tested, other = "accepted functions", analysis.tested(spec), analysis.weighted(spec)
+    kept = tested.run.weights
+    if len(kept) < LEAST_ACCEPTED or other.effective < MIN_ESS:
+        reason = (
+            f"{len(kept):,} accepted networks and {other.effective:,.0f} effective ones of the importance sampler are "
+            f"too few to judge an average by; {LEAST_ACCEPTED} and {MIN_ESS:.0f} are needed."
+        )
+        return Check(name, "unknown", float("nan"), Z_LIMIT, reason, "MCSE")
+    values = spec.prior().values(kept, WATCHED)
+    found = []
+    for what, power, true, error in (
+        ("f", 1, other.mean, other.mean_error),
+        ("f²", 2, other.square, other.square_error),
+    ):
+        seen = values**power
+        z = (seen.mean(axis=0) - true) / np.hypot(seen.std(axis=0, ddof=1) / math.sqrt(len(kept)), error)
+        i = int(np.argmax(np.abs(z)))
+        found.append((float(z[i]), what, WATCHED[i], float(seen[:, i].mean()), float(true[i])))
+    z, what, x, seen, true = max(found, key=lambda entry: abs(entry[0]))
+    sentence = (
+        f"Over {len(kept):,} accepted networks the mean of {what} at x = {x:g} is {seen:.4g}, importance weighting of "
+        f"{number(other.effective)} effective other networks gives {true:.4g}: {abs(z):.1f} standard errors apart, the "
+        "worst of 6 averages."
+    )
+    return Check(name, "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "MCSE")
+
+
+def chain_agrees(spec: PriorSpec) -> Check:
+    """The Markov chain's mean of f against importance sampling."""
+    name, other = "Markov chain", analysis.weighted(spec)
+    walked, found = analysis.long_chains(spec)
+    if np.nanmax(found.rhat) > MAX_RHAT or np.nanmin(found.ess_bulk) < MIN_ESS or other.effective < MIN_ESS:
+        reason = (
+            f"R-hat up to {np.nanmax(found.rhat):.3f}, {np.nanmin(found.ess_bulk):,.0f} effective draws of the chain, "
+            f"{other.effective:,.0f} of the importance sampler: not enough to compare (1.01, {MIN_ESS:.0f} and "
+            f"{MIN_ESS:.0f} are needed)."
+        )
+        return Check(name, "unknown", float("nan"), Z_LIMIT, reason, "MCSE")
+    z = (found.mean - other.mean) / np.hypot(found.mcse_mean, other.mean_error)
+    i = int(np.argmax(np.abs(z)))
+    sentence = (
+        f"The chain's mean of f at x = {WATCHED[i]:g} is {found.mean[i]:.4g} over "
+        f"{walked.run.log_likelihood.size:,} kept "
+        f"states, importance weighting gives {other.mean[i]:.4g}: {abs(z[i]):.1f} standard errors apart, the worst of "
+        f"{len(WATCHED)} inputs."
+    )
+    return Check(name, "pass" if abs(z[i]) < Z_LIMIT else "fail", float(z[i]), Z_LIMIT, sentence, "MCSE")
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+def panels(spec: PriorSpec, cancel: Any) -> list[Figure | Table]:
+    """Below the stage: how the limit is approached, or the chain beside the rejection."""
+    if spec.view == "rejection":
+        return [chain_trace(spec), survivors_table(spec)]
+    return [towards_gaussian(spec, cancel), sizes_by_width(spec)]
+
+
+def towards_gaussian(spec: PriorSpec, cancel: Any) -> Figure:
+    """Excess kurtosis of f(a) by width, from runs and exactly."""
+    widths, seen, errors, exact = [], [], [], []
+    for width in WIDTHS:
+        prior = analysis.meant(spec).replace(width=width)
+        if cancel.is_set():
+            break
+        n = int(np.clip(2e7 / prior.dim, 1000, CHECKED))
+        value, error = kurtosis(prior.values(prior.draw(n, spec.seed ^ width), [spec.at_a])[:, 0])
+        widths.append(width)
+        seen.append(value)
+        errors.append(2 * error)
+        if prior.depth == 1:
+            exact.append(prior.excess_kurtosis(spec.at_a))
+    figure = charts.blank("units k in a layer (log scale)", "excess kurtosis of f(a)")
+    bars = {"type": "data", "array": errors, "color": theme.colour("posterior")}
+    marker = {"symbol": "circle", "size": 8, "color": theme.colour("posterior")}
+    figure.add_scatter(x=widths, y=seen, mode="markers", marker=marker, error_y=bars, name="networks drawn, ± 2 SE")
+    if exact:
+        line = {"color": theme.colour("ink"), "dash": "dash", "width": 2}
+        figure.add_scatter(x=widths, y=exact, mode="lines", line=line, name="exact: proportional to 1/k")
+    flat = {"color": theme.colour("muted"), "width": 1, "dash": "dot"}
+    figure.add_scatter(x=[WIDTHS[0], WIDTHS[-1]], y=[0, 0], mode="lines", line=flat, name="Gaussian: 0")
+    figure.update_xaxes(type="log", tickvals=list(WIDTHS), ticktext=[str(width) for width in WIDTHS])
+    caption = (
+        "Excess kurtosis is 0 for a Gaussian, positive where values far out and near 0 are too frequent. Networks of "
+        f"{spec.depth} hidden layer{'s' * (spec.depth > 1)} with 1/√k and the other settings as they stand."
+    )
+    if exact:
+        caption += f" Exactly {number(exact[0])} at one unit, a k-th of it at k units."
+    return Figure(
+        "How Gaussian is the prior?",
+        figure,
+        alt=f"Excess kurtosis of f(a) against width from 1 to {WIDTHS[-1]}: it falls towards 0. {caption}",
+        caption=caption,
+    )
+
+
+def kurtosis(values: Array) -> tuple[float, float]:
+    """Excess kurtosis of centred values (n,), and its standard error by the delta method."""
+    second, fourth = np.mean(values**2), np.mean(values**4)
+    if second == 0:
+        return 0.0, 0.0
+    ratio = fourth / second**2
+    influence = values**4 / second**2 - 2.0 * ratio * values**2 / second
+    return float(ratio - 3.0), float(influence.std(ddof=1) / math.sqrt(len(values)))
+
+
+def sizes_by_width(spec: PriorSpec) -> Figure:
+    """sd of f(a) by width for the three scalings, exact in the limit."""
+    figure = charts.blank("units k in a layer (log scale)", "sd of f(a) (log scale)")
+    names = {"sqrt": "divided by √k", "none": "not divided", "full": "divided by k"}
+    marks = {
+        "sqrt": ("posterior", "solid", "circle"),
+        "none": ("reject", "dash", "diamond"),
+        "full": ("momentum", "dot", "square"),
+    }
+    ends = {}
+    for scaling, (role, dash, symbol) in marks.items():
+        sds = [math.sqrt(spec.prior().replace(width=width, scaling=scaling).variance(spec.at_a)[0]) for width in WIDTHS]
+        ends[scaling] = sds[-1] / sds[0]
+        look = {"color": theme.colour(role), "dash": dash, "width": 2}
+        mark = {"symbol": symbol, "size": 7, "color": theme.colour(role)}
+        figure.add_scatter(x=list(WIDTHS), y=sds, mode="lines+markers", line=look, marker=mark, name=names[scaling])
+    figure.update_xaxes(type="log", tickvals=list(WIDTHS), ticktext=[str(width) for width in WIDTHS])
+    figure.update_yaxes(type="log")
+    caption = (
+        f"The kernel's own sd, exact for one hidden layer and the wide limit for more. From 1 to {WIDTHS[-1]} "
+        "units the "
+        f"functions stay as large as they were with √k, become {number(ends['none'])} times as large without a "
+        f"divisor, {number(ends['full'])} times with k. The prior on each single weight says nothing of this."
+    )
+    return Figure(
+        "The same weights, other functions",
+        figure,
+        alt=f"Standard deviation of f(a) against width for three scalings. {caption}",
+        caption=caption,
+    )
+
+
+def chain_trace(spec: PriorSpec) -> Figure:
+    """The chains at the middle watched input."""
+    walked = analysis.chains(spec)
+    return charts.trace(
+        "A Markov chain over the same posterior",
+        walked.watched[:, :, 1],
+        alt=f"f({WATCHED[1]:g}) in the kept states of {analysis.CHAINS} chains.",
+        y=f"f({WATCHED[1]:g})",
+        x="kept state after the warm-up",
+        caption=f"{analysis.CHAINS} chains, {walked.run.evaluations:,} networks tested in all, as in the "
+        "rejection run. "
+        "A chain proposes √(1 − β²) times its present weights plus β times a fresh prior draw, and accepts by "
+        "the ratio "
+        f"of likelihoods; β was tuned to {number(float(walked.run.step.mean()))}.",
+    )
+
+
+def survivors_table(spec: PriorSpec) -> Table:
+    """What the same number of networks buys, by rejection and by the chain."""
+    tested, walked, found = analysis.tested(spec), analysis.chains(spec), analysis.summary(spec)
+    accepted, effective = tested.number, float(np.nanmin(found.ess_bulk))
+    cost = [
+        f"{spec.tries / accepted:,.0f}" if accepted else "more than all",
+        f"{walked.run.evaluations / effective:,.0f}",
+    ]
+    columns = {
+        "": ["rejection", "Markov chain"],
+        "networks tested": [tested.run.tried, walked.run.evaluations],
+        "independent draws they are worth": [accepted, round(effective)],
+        "networks for one of them": cost,
+        "seconds": [tested.seconds, walked.seconds],
+    }
+    caption = (
+        "Accepted networks are independent; a chain's draws are not, so its effective number (the least over "
+        f"{len(WATCHED)} inputs) is given. Kept is every {walked.thin}th state. Each further point and each smaller σ "
+        "multiplies the cost of rejection: compare three points with six."
+    )
+    return Table("What the same work buys", columns, caption)
+
+
+# Diagnostics ----------------------------------------------------------------------------------------------------------
+
+
+def diagnostics(spec: PriorSpec, cancel: Any) -> Table:
+    """Draws at the inputs looked at: independent ones need no R-hat; the chain's have one."""
+    if spec.view == "compare":
+        return _six_table(spec)
+    if spec.view == "functions":
+        return _prior_table(spec)
+    found, other, walked = analysis.summary(spec), analysis.weighted(spec), analysis.chains(spec)
+    values = spec.prior().values(analysis.tested(spec).run.weights, WATCHED)
+    enough = len(values) > 1
+    nothing = [float("nan")] * len(WATCHED)
+    columns = {
+        "f at x": list(WATCHED),
+        "rejection: mean": list(values.mean(axis=0)) if enough else nothing,
+        "MCSE": list(values.std(axis=0, ddof=1) / math.sqrt(len(values))) if enough else nothing,
+        "chain: mean": list(found.mean),
+        "MCSE, chain": list(found.mcse_mean),
+        "weighted: mean": list(other.mean),
+        "SE, weighted": list(other.mean_error),
+        "sd, chain": list(found.sd),
+        "R-hat": [f"{value:.3f}" for value in found.rhat],
+        "ESS bulk": list(np.round(found.ess_bulk)),
+        "ESS / s": [ess / max(walked.seconds, 1e-9) for ess in found.ess_bulk],
+    }
+    caption = (
+        "Three ways to the same posterior. R-hat and ESS are of the chain's function values: weights are "
+        "label-switched. "
+        f"Acceptance of the chain {number(float(walked.run.accept_prob.mean()))}. No gradients are used. Weighted: "
+        f"importance sampling, worth {number(other.effective)} draws."
+    )
+    return Table("Diagnostics of this run", columns, caption)
+
+
+def _prior_table(spec: PriorSpec) -> Table:
+    drawn = analysis.functions(spec)
+    meant = analysis.meant(spec)
+    n = len(drawn.pair)
+    quantities = [
+        ("f(a)²", drawn.pair[:, 0] ** 2, float(meant.variance(spec.at_a)[0])),
+        ("f(b)²", drawn.pair[:, 1] ** 2, float(meant.variance(spec.at_b)[0])),
+        ("f(a)·f(b)", drawn.pair[:, 0] * drawn.pair[:, 1], float(meant.covariance([spec.at_a], [spec.at_b])[0, 0])),
+    ]
+    means = [float(values.mean()) for _, values, _ in quantities]
+    errors = [float(values.std(ddof=1) / math.sqrt(n)) for _, values, _ in quantities]
+    columns = {
+        "mean of": [name for name, _, _ in quantities],
+        "draws": means,
+        "MCSE": errors,
+        "wide limit": [true for _, _, true in quantities],
+        "off by (MCSE)": [
+            (mean - true) / max(error, 1e-300)
+            for mean, error, (_, _, true) in zip(means, errors, quantities, strict=True)
+        ],
+    }
+    caption = f"{n:,} independent draws: no chain, so no R-hat is needed and every draw counts as one. " + (
+        "With one hidden layer the limit's covariance holds at every width."
+        if spec.depth == 1
+        else "With several layers a narrow network's covariance differs from the limit's; the badge uses a truth "
+        "that holds at this width."
+    )
+    return Table("Diagnostics of these draws", columns, caption)
+
+
+def _six_table(spec: PriorSpec) -> Table:
+    six = analysis.compared(spec)
+    squares = [drawn.pair[:, 0] ** 2 for drawn in six]
+    columns = {
+        "units": [width for width, _ in COMPARED],
+        "layers": [depth for _, depth in COMPARED],
+        "weights": [drawn.prior.dim for drawn in six],
+        "mean of f(a)²": [float(values.mean()) for values in squares],
+        "MCSE": [float(values.std(ddof=1) / math.sqrt(len(values))) for values in squares],
+        "kernel": [float(drawn.prior.variance(spec.at_a)[0]) for drawn in six],
+    }
+    caption = (
+        f"{spec.draws:,} independent draws of each network: no chain, so no R-hat is needed. The kernel is exact "
+        "for one "
+        "layer and the wide limit for three."
+    )
+    return Table("Diagnostics of these draws", columns, caption)

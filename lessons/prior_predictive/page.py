@@ -1,0 +1,97 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from pathlib import Path
+
+import engine.rejection as rejection
+from app.kit.frame import Controls, Lesson, show
+from engine.networks import prior
+from lessons.prior_predictive import evidence
+from lessons.prior_predictive.questions import QUESTIONS
+from lessons.prior_predictive.scenarios import SCENARIOS
+from lessons.prior_predictive.scenes import scene
+from lessons.prior_predictive.spec import PriorSpec
+
+HERE = Path(__file__).parent
+VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data"}
+SCALINGS = {"sqrt": "by √k (right)", "none": "not at all", "full": "by k"}
+BOUNDS = {
+    "exact": "by the largest possible L (exact)",
+    "observed": "by the largest L seen (as in the thesis)",
+    "undivided": "not divided (wrong)",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.segmented("view", "Picture", VIEWS)
+    if spec.view == "rejection":
+        panel.segmented("data", "Data", {"six": "six points", "points": "your points"})
+        if spec.data == "six":
+            panel.slider("used", "Points used")
+        else:
+            panel.points("points", ("always",))
+        panel.slider("noise_sd", "Noise sd σ")
+        panel.slider("tries", "Networks tested")
+        panel.select("bound", "Likelihood divided", BOUNDS)
+    if spec.view != "compare":
+        panel.slider("width", "Hidden units k")
+        panel.slider("depth", "Hidden layers L")
+    panel.select("activation", "Activation φ", {"step": "step ±1", "relu": "ReLU", "linear": "linear (none)"})
+    panel.slider("weight_sd", "Hidden weights, sd σ_w")
+    panel.slider("bias_sd", "Hidden biases, sd σ_b")
+    panel.slider("out_sd", "Output weights, sd σ_v")
+    panel.segmented("scaling", "Weights from k units divided", SCALINGS)
+    with panel.more("More of the prior"):
+        panel.slider("out_bias_sd", "Output bias, sd σ_c")
+        if spec.view == "rejection":
+            panel.segmented("squash", "Output activation")
+        else:
+            panel.slider("draws", "Networks drawn")
+            panel.slider("at_a", "Input a")
+            panel.slider("at_b", "Input b")
+
+
+def on_event(spec: PriorSpec, event: dict) -> PriorSpec | None:
+    """Points placed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "functions":
+        return None
+    points = tuple((round(float(x), 3), round(float(y), 3), 0) for x, y, *_ in event["points"])
+    return spec.replace(data="points", points=points)
+
+
+def kernel(spec: PriorSpec) -> str:
+    """Which kernel runs."""
+    if spec.view != "rejection":
+        wrong = {"none": " The weights are not divided by √k: wrong on purpose.", "full": " The weights are divided by "
+                 "k, not √k: wrong on purpose."}  # fmt: skip
+        return "Independent draws of all weights from their normal prior." + wrong.get(
+            spec.scaling if spec.view == "functions" else "", ""
+        )
+    return {
+        "exact": "Rejection sampling from the prior with the exact bound of the likelihood.",
+        "observed": "Rejection sampling with the largest likelihood seen as its bound: right in the limit of many "
+        "networks, and only nearly so with these.",
+        "undivided": "Rejection without a bound: u is compared with the likelihood itself, wrong on purpose.",
+    }[spec.bound]
+
+
+LESSON = Lesson(
+    slug="prior-predictive",
+    title="Functions before data",
+    promise="Draw networks from their prior and look at the functions; then let a few points reject all but a handful.",
+    spec=PriorSpec,
+    scenarios=SCENARIOS,
+    story=HERE / "story.md",
+    controls=controls,
+    scene=scene,
+    checks=evidence.checks,
+    panels=evidence.panels,
+    diagnostics=evidence.diagnostics,
+    predict=QUESTIONS,
+    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
+    code=[prior.function_values, prior.activation_moment, rejection.reject, rejection._walk],
+    kernel=kernel,
+    on_event=on_event,
+)
+show(LESSON)

@@ -1,0 +1,269 @@
+"""The lesson on functions before data: its numbers, its proof against known mistakes, its pictures, its page."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.kit import badge, jobs, share, story
+from app.kit.player.scene import decode
+from engine.networks.prior import ACTIVATIONS
+from engine.spec import SpecError
+from lessons.prior_predictive import analysis, evidence, questions, scenes
+from lessons.prior_predictive.scenarios import SCENARIOS, STANDARD, THESIS
+from lessons.prior_predictive.spec import PriorSpec
+
+FOLDER = Path(__file__).parents[2] / "lessons" / "prior_predictive"
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+NEVER = threading.Event()
+MOST_BYTES = 500_000
+SHORT = THESIS.replace(tries=20_000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_job_outlives_its_test():
+    """The pages start checks and panels as jobs."""
+    yield
+    jobs.pool().stop_all()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Less work for checks that need not be sharp."""
+    monkeypatch.setattr(evidence, "CHECKED", 4000)
+    monkeypatch.setattr(evidence, "DEEP_CHECKED", 200)
+    monkeypatch.setattr(evidence, "WIDTHS", (1, 4, 16))
+
+
+# Spec -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "changes"),
+    [
+        ("width", {"width": 0}),
+        ("width", {"width": 512, "depth": 6}),
+        ("activation", {"activation": "sine"}),
+        ("at_b", {"at_a": 0.5}),
+        ("points", {"points": ((0.5, 0.5, 1),)}),
+        ("points", {"points": ((3.0, 0.5, 0),)}),
+        ("tries", {"view": "rejection", "width": 512, "tries": 400_000}),
+        ("noise_sd", {"noise_sd": 0.0}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        PriorSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_links_hold_every_scenario():
+    for name, spec in BY_ID.items():
+        query = {key: [value] for key, value in share.write(spec, None).items()}
+        assert share.read(PriorSpec, query, {}, ()).spec == spec, name
+
+
+# Analysis -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tries", [1000, 100_000, 400_000])
+def test_the_timeline_ends_with_the_run(tries):
+    times = analysis.times(tries)
+    assert times[0] == 1 and times[-1] == tries and (np.diff(times) > 0).all() and len(times) <= 151
+
+
+def test_the_thesis_prior_is_the_one_of_its_code():
+    prior = THESIS.prior()
+    assert set(prior.sds()[:32]) == {8.0} and set(prior.sds()[32:]) == {0.25} and prior.squash == "tanh"
+
+
+def test_survivors_fall_with_points_and_rise_with_noise():
+    run = analysis.tested(SHORT.replace(used=6)).run
+    by_points = analysis.expected_survivors(run, 0.1)
+    assert (np.diff(by_points) < 0).all() and by_points[0] == 20_000
+    assert (np.diff(analysis.survivors_by_noise(run, np.geomspace(0.02, 1, 5))) > 0).all()
+
+
+# Scenes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_scenes_encode_and_are_small(name):
+    blob = scenes.scene(BY_ID[name], None)
+    header, _ = decode(blob)
+    assert len(blob) < MOST_BYTES and header["label"]
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("view", ["functions", "rejection"])
+def test_every_activation_can_be_shown(activation, view):
+    for changes in ({"depth": 2, "width": 12}, {"width": 1, "weight_sd": 50.0, "noise_sd": 0.02, "used": 6}):
+        spec = SHORT.replace(view=view, activation=activation, tries=2000, draws=20, **changes)
+        scenes.scene(spec, None)
+
+
+def test_the_largest_scenes_are_small_enough():
+    assert len(scenes.scene(STANDARD.replace(width=8, depth=2, draws=450), None)) < MOST_BYTES
+    assert len(scenes.scene(THESIS.replace(used=6, tries=400_000, noise_sd=1.0), None)) < MOST_BYTES
+
+
+def readouts(spec):
+    header, arrays = decode(scenes.scene(spec, None))
+    return {line["id"]: {k: arrays[v["array"]] for k, v in line["values"].items()} for line in header["readouts"]}
+
+
+def test_the_arithmetic_of_a_function_adds_up():
+    lines = readouts(STANDARD)
+    unit, total, mean = lines["unit"], lines["sum"], lines["mean"]
+    assert np.tanh(unit["i"]) == pytest.approx(unit["h"], abs=1e-6)
+    assert total["c"] + total["s"] == pytest.approx(total["f"], abs=1e-6)
+    pair = analysis.functions(STANDARD).pair
+    assert mean["m"][-1] == pytest.approx(np.mean(pair[:, 0] * pair[:, 1]), abs=1e-6)
+    draw = lines["draw"]
+    assert draw["w"] * STANDARD.at_a + draw["b"] == pytest.approx(unit["i"], abs=1e-5)
+
+
+@pytest.mark.parametrize("bound", ["exact", "observed", "undivided"])
+def test_the_arithmetic_of_a_verdict_adds_up(bound):
+    spec = SHORT.replace(bound=bound)
+    lines, run = readouts(spec), analysis.tested(spec).run
+    ratio, u, decide = lines["ratio"], lines["u"], lines["decide"]
+    expected = np.exp(-ratio["s"].astype(float) / (2 * spec.noise_sd**2) + run.log_scale)
+    assert np.maximum(ratio["r"], 1e-30) == pytest.approx(np.maximum(expected, 1e-30), rel=2e-2)
+    assert np.array_equal(u["u"] < decide["r"], decide["ok"].astype(bool))
+    assert decide["k"][-1] == run.accepted.sum()
+    if bound == "observed":
+        assert np.isclose(run.log_ratio(spec.noise_sd).max() + run.log_scale, 0)
+
+
+def test_the_mean_on_the_stage_is_that_of_the_accepted():
+    tested = analysis.tested(SHORT)
+    counted, mean, sd = scenes._running(tested)
+    assert counted[-1] == tested.number > 20
+    assert mean[-1] == pytest.approx(tested.accepted_curves.mean(axis=0), abs=1e-12)
+    assert sd[-1] == pytest.approx(tested.accepted_curves.std(axis=0), abs=1e-7)
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def verdicts(spec) -> dict[str, str]:
+    return {check.name: check.verdict for check in evidence.checks(spec, NEVER)}
+
+
+@pytest.mark.parametrize("name", ["functions", "narrow", "kinks"])
+def test_right_priors_pass(name):
+    assert set(verdicts(BY_ID[name]).values()) == {"pass"}
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("scaling", ["none", "full"])
+def test_a_forgotten_scaling_fails(quick, depth, scaling):
+    found = verdicts(STANDARD.replace(depth=depth, scaling=scaling))
+    assert found["second moments"] == "fail" and found["same function"] == "pass"
+
+
+def test_deep_and_narrow_passes(quick):
+    assert set(verdicts(STANDARD.replace(width=3, depth=3)).values()) == {"pass"}
+
+
+def test_a_wrong_kernel_fails(quick, monkeypatch):
+    monkeypatch.setattr(analysis, "meant", lambda spec: spec.prior().replace(bias_sd=1.3 * spec.bias_sd))
+    assert verdicts(STANDARD.replace(bias_sd=0.5))["second moments"] == "fail"
+
+
+def test_a_wrong_forward_pass_fails(monkeypatch):
+    monkeypatch.setattr(evidence, "_erf", np.tanh)
+    prior = STANDARD.replace(activation="erf").prior()
+    assert evidence.plain_forward(prior, 1).verdict == "fail"
+
+
+def test_rejection_passes_and_six_points_cannot_be_told():
+    assert badge.overall(evidence.checks(BY_ID["three-points"], NEVER)) == "pass"
+    six = verdicts(BY_ID["six-points"])
+    assert six["acceptance rate"] == "pass" and six["accepted functions"] == "unknown"
+
+
+def test_forgetting_to_divide_fails():
+    found = verdicts(BY_ID["undivided"])
+    assert found["acceptance rate"] == found["accepted functions"] == "fail"
+
+
+def test_no_points_and_no_survivors_are_no_accident():
+    assert verdicts(SHORT.replace(used=0))["acceptance rate"] == "pass"
+    hopeless = SHORT.replace(data="points", points=((0.0, 1.5, 0), (0.2, -1.5, 0), (0.4, 1.5, 0)), noise_sd=0.05)
+    scenes.scene(hopeless, None)
+    assert "fail" not in verdicts(hopeless).values()
+    evidence.diagnostics(hopeless, NEVER)
+    evidence.panels(hopeless, NEVER)
+
+
+# Panels and questions -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["functions", "same-weights", "three-points"])
+def test_panels_and_diagnostics_say_what_they_show(quick, name):
+    shown = evidence.panels(BY_ID[name], NEVER)
+    assert len(shown) == 2 and all(item.caption for item in shown)
+    assert evidence.diagnostics(BY_ID[name], NEVER).caption
+
+
+def test_the_kurtosis_has_an_honest_error():
+    rng = np.random.default_rng(1)
+    z = [evidence.kurtosis(rng.standard_normal(4000)) for _ in range(200)]
+    assert np.std([value / error for value, error in z]) == pytest.approx(1.0, abs=0.2)
+
+
+@pytest.mark.parametrize(("question", "right"), [("covariance", 1), ("growth", 1), ("noise", 1), ("survivors", 3)])
+def test_the_runs_answer_as_the_story_says(question, right):
+    asked = next(q for q in questions.QUESTIONS if q.id == question)
+    spec = BY_ID[asked.scenario]
+    assert asked.answer(spec) == right
+    assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_the_story_names_what_exists():
+    steps = story.read(FOLDER / "story.md")
+    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
+    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
+
+
+def test_the_story_is_right_about_three_layers():
+    drawn = dict(zip(analysis.COMPARED, analysis.compared(BY_ID["same-weights"]), strict=True))
+    turns = {size: np.mean(np.diff(np.sign(np.diff(d.curves)), axis=1) != 0) for size, d in drawn.items()}
+    assert turns[64, 3] > 3 * turns[4, 3] and turns[64, 3] > 3 * turns[64, 1]
+
+
+# Page -----------------------------------------------------------------------------------------------------------------
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+@pytest.mark.parametrize("scenario", BY_ID)
+def test_the_page_shows_every_scenario(scenario):
+    app = page(scenario=scenario)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "Functions before data"
+
+
+def test_a_control_changes_the_draws():
+    app = page()
+    app.number_input(key="prior-predictive/width/box").set_value(33).run()
+    assert not app.exception and not app.error
+    assert app.session_state["visit/prior-predictive"].spec.width == 33
+
+
+def test_a_wrong_link_is_named_and_the_page_still_works():
+    app = page(v="1", width="-3", view="magic")
+    text = " ".join(warning.value for warning in app.warning)
+    assert "width" in text and "view" in text
+    assert not app.exception
