@@ -11,6 +11,7 @@ import numpy as np
 
 import engine
 from engine import targets
+from engine.jumps import toy
 from engine.networks import predictive
 from engine.samplers import METHODS, trajectory
 from engine.samplers.islands import walk_islands
@@ -34,6 +35,7 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
         )
     yield "trajectory", lambda: trajectory(gaussian, np.zeros(2), np.ones(2), step_size=0.1, steps=2)
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
+    yield "jumps between nested models", lambda: toy.record(toy.ToySpec(chains=1, draws=10))
     classifier = engine.network(2, 2, width=2, depth=1, activation="tanh", likelihood="softmax")
     x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))

@@ -1,0 +1,1 @@
+"""Reversible jump: samplers that walk over models of different dimension."""
