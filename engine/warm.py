@@ -11,6 +11,7 @@ import numpy as np
 
 import engine
 from engine import targets
+from engine.evidence import EvidenceSpec, architecture_evidence
 from engine.jumps import toy
 from engine.networks import predictive
 from engine.samplers import METHODS, trajectory
@@ -39,6 +40,8 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     classifier = engine.network(2, 2, width=2, depth=1, activation="tanh", likelihood="softmax")
     x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
+    small = EvidenceSpec(particles=16, islands=4, moves=1)
+    yield "network evidence", lambda: architecture_evidence(classifier, x, y, small)
     yield "network predictions", lambda: predictive.decompose(classifier, classifier.prior_draws(2, seed=0), x)
     yield "network accuracy", lambda: predictive.accuracy(classifier, classifier.prior_draws(2, seed=0), x, y)
 
