@@ -3,7 +3,7 @@
 from engine.evidence.probabilities import ModelProbabilities, model_probabilities
 from engine.evidence.run import (
     ArchitectureEvidence,
-    ArchitectureRun,
+    ArchitectureEvidenceRun,
     Evidence,
     EvidenceRun,
     Problem,
@@ -16,7 +16,7 @@ from engine.evidence.spec import EvidenceSpec
 
 __all__ = [
     "ArchitectureEvidence",
-    "ArchitectureRun",
+    "ArchitectureEvidenceRun",
     "Evidence",
     "EvidenceRun",
     "EvidenceSpec",

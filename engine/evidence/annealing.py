@@ -2,9 +2,10 @@
 importance sampling.
 
 The path of densities is `log gamma_beta(q) = (1 - beta) log r(q) + beta log pi(q)`, r = N(mean, sd^2) normalised, beta
-from 0 to 1; where r is the prior of a posterior pi, it is prior x likelihood^beta. A level raises beta:
+from 0 to 1; where r is the prior of a posterior pi, it is prior x likelihood^beta. Where pi is given as the likelihood
+alone, the first term is log r throughout. A level raises beta:
 
-1. every particle's log weight gains `(beta' - beta) (log pi - log r)` where it *is*;
+1. every particle's log weight gains `(beta' - beta) (log pi - log r)` where it *is* (without log r for a likelihood);
 2. at levels marked so, the population is resampled (systematically) and the mean weight goes into the running evidence;
 3. every particle makes one HMC transition that leaves gamma_beta' as it is.
 
@@ -34,11 +35,19 @@ JITTER = 0.2  # step sizes vary by this fraction: no trajectory length is a peri
 
 
 class Reference(NamedTuple):
-    """The normal density at beta = 0: mean (dim,), precision 1 / sd^2 (dim,), its log constant."""
+    """The normal density at beta = 0.
+
+    mean : (dim,)
+    precision : (dim,), 1 / sd^2
+    log_constant : log density at the mean
+    included : 1.0 where the target's density contains all factors; 0.0 where it is a likelihood, and the integral
+        asked for is that of reference x likelihood
+    """
 
     mean: Array
     precision: Array
     log_constant: float
+    included: float
 
 
 class Path(NamedTuple):
@@ -126,7 +135,7 @@ def _weigh(reference, raised, position, log_target, log_weight):
     """Log weights after beta has risen by `raised`. A point outside the target's support weighs nothing."""
     for i in range(log_weight.size):
         if log_target[i] > -np.inf:
-            log_weight[i] += raised * (log_target[i] - log_reference(reference, position[i]))
+            log_weight[i] += raised * (log_target[i] - reference.included * log_reference(reference, position[i]))
         else:  # minus infinity or not a number
             log_weight[i] = -np.inf
 
@@ -156,8 +165,9 @@ def _resample(rng, position, gradient, log_target, log_weight):
 @kernel
 def _slope(reference, beta, q, gradient, out):
     """out = gradient of log gamma_beta at q, `gradient` that of the target."""
+    kept = 1.0 - beta * reference.included
     for j in range(q.size):
-        out[j] = beta * gradient[j] - (1.0 - beta) * reference.precision[j] * (q[j] - reference.mean[j])
+        out[j] = beta * gradient[j] - kept * reference.precision[j] * (q[j] - reference.mean[j])
 
 
 @kernel
@@ -169,10 +179,10 @@ def move(
     """
     n, dim = position.shape
     q, p, slope, g = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
-    mean_accept = 0.0
+    kept, mean_accept = 1.0 - beta * reference.included, 0.0
     for i in range(n):
         epsilon = step_size * (1.0 + JITTER * (2.0 * rng.random() - 1.0))
-        energy = (beta - 1.0) * log_reference(reference, position[i]) - beta * log_target[i]
+        energy = -kept * log_reference(reference, position[i]) - beta * log_target[i]
         for j in range(dim):
             q[j] = position[i, j]
             p[j] = rng.standard_normal()
@@ -193,7 +203,7 @@ def move(
                 p[j] += kick * scale[j] * slope[j]
         accept_prob = 0.0
         if math.isfinite(value):
-            after = (beta - 1.0) * log_reference(reference, q) - beta * value
+            after = -kept * log_reference(reference, q) - beta * value
             for j in range(dim):
                 after += 0.5 * p[j] * p[j]
             accept_prob = 1.0 if after <= energy else math.exp(energy - after)

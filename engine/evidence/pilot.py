@@ -33,7 +33,7 @@ def explore(
     beta, step_size = 0.0, 0.5
     rows: list[tuple[float, float, int, Array]] = []  # beta, step size, steps and scale of every level
     for _ in range(MAX_STAGES):
-        gain = population.log_target - _log_references(reference, population.position)
+        gain = population.log_target - reference.included * _log_references(reference, population.position)
         gain = np.where(np.isfinite(gain), gain, -np.inf)
         if np.count_nonzero(gain > -np.inf) < 0.1 * particles:
             raise TargetError(

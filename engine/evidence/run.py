@@ -187,14 +187,17 @@ class EvidenceRun:
                 report(self.completed, self.total)
 
 
-class ArchitectureRun(EvidenceRun):
+class ArchitectureEvidenceRun(EvidenceRun):
     """The evidence of every architecture of a network, with what is finished at any time. Parameters as
     `architecture_evidence`.
     """
 
-    def __init__(self, network: Network, x: ArrayLike, y: ArrayLike, spec: EvidenceSpec):
+    def __init__(
+        self, network: Network, x: ArrayLike, y: ArrayLike, spec: EvidenceSpec, *, scale_by_width: bool = False
+    ):
         self.networks = architectures(network)
-        super().__init__([network_problem(each, x, y) for each in self.networks], spec)
+        problems = [network_problem(each, x, y, scale_by_width=scale_by_width) for each in self.networks]
+        super().__init__(problems, spec)
 
     def result(self) -> ArchitectureEvidence:
         """What is finished so far."""
@@ -214,21 +217,25 @@ def log_evidence(
     *,
     mean: ArrayLike = 0.0,
     sd: ArrayLike = 1.0,
+    likelihood: bool = False,
     stop: Callable[[], bool] | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> Evidence:
     """Estimate the log of the integral of exp(log density) of a target, with its error.
 
-    target : any target whose density is known up to the constant that is asked for; `network.posterior(x, y)` gives
-        log p(y | x) when the reference is its prior
+    target : any target; its posterior `network.posterior(x, y)`, for example, with the prior as reference, gives
+        log p(y | x), and so does `network.log_likelihood(x, y)` with `likelihood=True`
     mean, sd : scalar or (dim,), of the normal reference the populations start from. Its tails must not be much lighter
         than the target's, and it must reach all of the target's modes: the prior does
+    likelihood : the target is a likelihood, and what is asked for is the integral of reference x exp(log density)
     stop, report : see `EvidenceRun.finish`
 
     Raises SpecError naming a wrong parameter, TargetError where the reference and the target do not overlap,
     InterruptedError when stopped.
     """
-    run = EvidenceRun([Problem(target, normal_reference(target.dim, mean, sd))], spec or EvidenceSpec())
+    run = EvidenceRun(
+        [Problem(target, normal_reference(target.dim, mean, sd, likelihood=likelihood))], spec or EvidenceSpec()
+    )
     run.finish(stop, report)
     evidence = run.evidence(0)
     assert evidence is not None
@@ -241,17 +248,19 @@ def architecture_evidence(
     y: ArrayLike,
     spec: EvidenceSpec | None = None,
     *,
+    scale_by_width: bool = False,
     stop: Callable[[], bool] | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> ArchitectureEvidence:
     """Estimate log p(y | x, architecture) for every width and depth in the ranges of `network`.
 
     x, y : as `Network.posterior` wants them
-    stop, report : see `EvidenceRun.finish`; `ArchitectureRun` shows what is finished on the way
+    scale_by_width : prior variance prior_sd^2 / width for the weights that lead out of hidden units (Neal)
+    stop, report : see `EvidenceRun.finish`; `ArchitectureEvidenceRun` shows what is finished on the way
 
     Raises SpecError naming a wrong parameter, TargetError when x or y does not fit, InterruptedError when stopped.
     """
-    run = ArchitectureRun(network, x, y, spec or EvidenceSpec())
+    run = ArchitectureEvidenceRun(network, x, y, spec or EvidenceSpec(), scale_by_width=scale_by_width)
     run.finish(stop, report)
     return run.result()
 
@@ -262,19 +271,26 @@ def architectures(network: Network) -> list[Network]:
     return [dataclasses.replace(network, width=width, depth=depth) for depth in depths for width in widths]
 
 
-def network_problem(network: Network, x: ArrayLike, y: ArrayLike) -> Problem:
-    """The posterior of one architecture, with the prior as reference."""
-    target = network.posterior(x, y)
-    key = (int(network.width), int(network.depth))  # type: ignore[arg-type]  # posterior() has refused ranges
-    return Problem(target, normal_reference(target.dim, 0.0, network.prior_sd), key)
+def network_problem(network: Network, x: ArrayLike, y: ArrayLike, *, scale_by_width: bool = False) -> Problem:
+    """The likelihood of one architecture, with its prior as reference; `scale_by_width` as in
+    `architecture_evidence`.
+    """
+    target = network.log_likelihood(x, y)
+    width, depth = network.sizes[-2], len(network.sizes) - 2
+    sd = np.full(target.dim, network.prior_sd)
+    if scale_by_width:
+        for weights, _ in network.unpack(sd)[1:]:  # views
+            weights /= np.sqrt(width)
+    return Problem(target, normal_reference(target.dim, 0.0, sd, likelihood=True), (width, depth))
 
 
-def normal_reference(dim: int, mean: ArrayLike, sd: ArrayLike) -> Reference:
-    """N(mean, sd^2) in every coordinate. Raises SpecError naming the parameter."""
+def normal_reference(dim: int, mean: ArrayLike, sd: ArrayLike, *, likelihood: bool = False) -> Reference:
+    """N(mean, sd^2) in every coordinate; `likelihood` as in `log_evidence`. Raises SpecError naming the parameter."""
     centre, spread = per_coordinate("mean", mean, dim), per_coordinate("sd", sd, dim)
     if not np.all(spread > 0):
         raise SpecError("sd", "every entry must be above 0")
-    return Reference(centre, spread**-2.0, -float(np.sum(np.log(np.sqrt(2.0 * np.pi) * spread))))
+    log_constant = -float(np.sum(np.log(np.sqrt(2.0 * np.pi) * spread)))
+    return Reference(centre, spread**-2.0, log_constant, 0.0 if likelihood else 1.0)
 
 
 def _values(value: int | tuple[int, int]) -> range:

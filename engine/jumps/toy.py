@@ -33,9 +33,9 @@ Array = NDArray[np.float64]
 
 FAMILIES = ("means", "polynomial")
 MODEL_PRIORS = ("uniform", "geometric")
-TERMS = ("likelihood", "model prior", "parameter prior", "proposal density", "move choice", "Jacobian")
+FACTORS = ("likelihood", "model prior", "parameter prior", "proposal density", "choice of the move", "Jacobian")
 VARIANTS = ("exact", "no_jacobian", "no_end_points", "no_proposal", "one_sided")
-DETAILS = ("draws", "transitions")
+DETAILS = ("draws", "jumps")
 MAX_SWEEPS = 5_000_000  # of all chains together
 
 LOG_2PI = math.log(2.0 * math.pi)
@@ -166,16 +166,16 @@ def limit(spec: ToySpec) -> Array | None:
 
 
 def counted(variant: str) -> NDArray[np.bool_]:
-    """(2, 6), whether births (row 0) and deaths (row 1) of the variant put each of the `TERMS` into their ratio."""
-    count = np.ones((2, len(TERMS)), dtype=np.bool_)
+    """(2, 6), whether births (row 0) and deaths (row 1) of the variant put each of the `FACTORS` into their ratio."""
+    count = np.ones((2, len(FACTORS)), dtype=np.bool_)
     if variant == "no_jacobian":
-        count[:, TERMS.index("Jacobian")] = False
+        count[:, FACTORS.index("Jacobian")] = False
     elif variant == "no_end_points":
-        count[:, TERMS.index("move choice")] = False
+        count[:, FACTORS.index("choice of the move")] = False
     elif variant == "no_proposal":
-        count[:, TERMS.index("proposal density")] = False
+        count[:, FACTORS.index("proposal density")] = False
     elif variant == "one_sided":
-        count[1, TERMS.index("move choice")] = False
+        count[1, FACTORS.index("choice of the move")] = False
     return count
 
 
@@ -186,15 +186,16 @@ def _move_probabilities(spec: ToySpec) -> tuple[Array, Array]:
     return births, 1.0 - births
 
 
-class Jumps(NamedTuple):
+class Ledger(NamedTuple):
     """The jump ledger: one row a sweep. A model has K parameters at most; what it has not is NaN.
 
     birth : (chains, n) bool, else a death
     source, destination : (chains, n) int64, the model k before the jump and the one proposed
     before, proposed : (chains, n, K), theta and theta'
     u : (chains, n), drawn by a birth, computed by a death
-    terms : (chains, n, 6), the logs of the factors in the order of `TERMS`, also those that the variant leaves out
-    log_ratio : (chains, n), the sum, first to last, of the terms that the variant counts
+    factors : (chains, n, 6), the logs named by `FACTORS`, as they entered the decision: 0 where the variant forgets one
+    forgotten : (chains, n, 6), the logs that it forgot, 0 elsewhere
+    log_ratio : (chains, n), the sum of `factors` from left to right
     log_alpha : (chains, n), min(0, log_ratio)
     uniform : (chains, n), accepted if and only if uniform < exp(log_alpha)
     """
@@ -205,13 +206,14 @@ class Jumps(NamedTuple):
     before: Array
     proposed: Array
     u: Array
-    terms: Array
+    factors: Array
+    forgotten: Array
     log_ratio: Array
     log_alpha: Array
     uniform: Array
 
     @classmethod
-    def empty(cls, chains: int, n: int, models: int) -> Jumps:
+    def empty(cls, chains: int, n: int, models: int) -> Ledger:
         shape = (chains, n)
         return cls(
             np.empty(shape, dtype=np.bool_),
@@ -220,15 +222,16 @@ class Jumps(NamedTuple):
             np.empty((*shape, models)),
             np.empty((*shape, models)),
             np.empty(shape),
-            np.empty((*shape, len(TERMS))),
+            np.empty((*shape, len(FACTORS))),
+            np.empty((*shape, len(FACTORS))),
             np.empty(shape),
             np.empty(shape),
             np.empty(shape),
         )
 
-    def at(self, *where: int | slice) -> Jumps:
+    def at(self, *where: int | slice) -> Ledger:
         """Views of all arrays at the same place."""
-        return Jumps._make(array[where] for array in self)
+        return Ledger._make(array[where] for array in self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +242,7 @@ class ToyRecording:
     theta : (chains, draws, K), the parameters after each sweep, NaN beyond the k of the model
     accepted : (chains, draws) bool, of the jump
     start : (chains, K), the parameters before the first sweep, of model `spec.start`
-    jumps : the ledger; None at detail "draws"
+    ledger : its jumps; None at detail "draws"
     spec : what was run
     """
 
@@ -247,7 +250,7 @@ class ToyRecording:
     theta: Array
     accepted: NDArray[np.bool_]
     start: Array
-    jumps: Jumps | None
+    ledger: Ledger | None
     spec: ToySpec
 
 
@@ -265,7 +268,7 @@ class ToyChain:
 class ToyRun:
     """Chains of a spec, advanced as far as asked. Chain c is the same whatever the chunking and the number of chains.
 
-    detail : "draws", or "transitions" to record the jump ledger
+    detail : "draws", or "jumps" to record the jump ledger
     """
 
     def __init__(self, spec: ToySpec, *, detail: str = "draws"):
@@ -274,14 +277,14 @@ class ToyRun:
         self.spec, self.detail, self.completed = spec, detail, 0
         self._models = models_of(spec)
         self._moves = _move_probabilities(spec)
-        self._counted = counted(spec.variant).astype(np.float64)
+        self._counted = counted(spec.variant)
         self._chains = [self._start(seed) for seed in np.random.SeedSequence(spec.seed).spawn(spec.chains)]
         self._first = np.stack([chain.theta for chain in self._chains])
         shape = (spec.chains, spec.draws)
         self._model = np.empty(shape, dtype=np.int64)
         self._theta = np.empty((*shape, spec.models))
         self._accepted = np.empty(shape, dtype=np.bool_)
-        self._jumps = Jumps.empty(spec.chains, spec.draws if detail == "transitions" else 0, spec.models)
+        self._ledger = Ledger.empty(spec.chains, spec.draws if detail == "jumps" else 0, spec.models)
 
     def _start(self, seed: np.random.SeedSequence) -> ToyChain:
         """A chain at the start model, its parameters an exact draw."""
@@ -304,7 +307,7 @@ class ToyRun:
         last = min(first + n, self.total)
         for c, chain in enumerate(self._chains):
             rows = slice(first, last)
-            ledger = self._jumps.at(c, rows if self.detail == "transitions" else slice(0))
+            ledger = self._ledger.at(c, rows if self.detail == "jumps" else slice(0))
             toy_chunk(
                 self._models, *self._moves, self._counted, chain.rng, chain.model, chain.theta,
                 self._model[c, rows], self._theta[c, rows], self._accepted[c, rows], ledger,
@@ -320,7 +323,7 @@ class ToyRun:
             self._theta[:, rows],
             self._accepted[:, rows],
             _outside_nan(self._first, np.full(len(self._first), self.spec.start)),
-            self._jumps.at(slice(None), rows) if self.detail == "transitions" else None,
+            self._ledger.at(slice(None), rows) if self.detail == "jumps" else None,
             self.spec,
         )
 
@@ -331,7 +334,7 @@ def begin(spec: ToySpec, *, detail: str = "draws") -> ToyRun:
 
 
 def record(spec: ToySpec, *, detail: str = "draws") -> ToyRecording:
-    """Run a spec to its end. detail : "draws", or "transitions" to record the jump ledger."""
+    """Run a spec to its end. detail : "draws", or "jumps" to record the jump ledger."""
     run = begin(spec, detail=detail)
     run.advance(run.total)
     return run.recording()
@@ -374,7 +377,7 @@ def _apply(matrix, size, source, out):
 def toy_chunk(models, births, deaths, counted, rng, model, theta, trace_model, trace_theta, trace_accepted, ledger):
     """Advance one chain by as many sweeps as `trace_model` has rows. Inside, models count from 0."""
     K = theta.size
-    before, proposed, terms = np.empty(K), np.empty(K), np.empty(6)
+    before, proposed, factors = np.empty(K), np.empty(K), np.empty(6)
     detailed = ledger.uniform.size > 0
     k = model[0] - 1
     for sweep in range(trace_model.size):
@@ -392,16 +395,17 @@ def toy_chunk(models, births, deaths, counted, rng, model, theta, trace_model, t
             _apply(models.inverses[low], low + 2, before, proposed)
             u = proposed[k]
             sign = -1.0
-        terms[0] = _log_likelihood(models, to, proposed) - _log_likelihood(models, k, before)
-        terms[1] = models.log_prior[to] - models.log_prior[k]
+        factors[0] = _log_likelihood(models, to, proposed) - _log_likelihood(models, k, before)
+        factors[1] = models.log_prior[to] - models.log_prior[k]
         precision = models.prior_precision
-        terms[2] = _log_prior(precision, to + 1, proposed) - _log_prior(precision, k + 1, before)
-        terms[3] = sign * 0.5 * (u * u + LOG_2PI)
-        terms[4] = sign * (math.log(deaths[low + 1]) - math.log(births[low]))
-        terms[5] = sign * models.log_jacobian[low]
+        factors[2] = _log_prior(precision, to + 1, proposed) - _log_prior(precision, k + 1, before)
+        factors[3] = sign * 0.5 * (u * u + LOG_2PI)
+        factors[4] = sign * (math.log(deaths[low + 1]) - math.log(births[low]))
+        factors[5] = sign * models.log_jacobian[low]
         log_ratio = 0.0
         for j in range(6):
-            log_ratio += counted[0 if birth else 1, j] * terms[j]
+            if counted[0 if birth else 1, j]:
+                log_ratio += factors[j]
         log_alpha = min(0.0, log_ratio)
         uniform = rng.random()
         accepted = uniform < math.exp(log_alpha)
@@ -411,7 +415,10 @@ def toy_chunk(models, births, deaths, counted, rng, model, theta, trace_model, t
                 ledger.before[sweep, j] = before[j] if j <= k else np.nan
                 ledger.proposed[sweep, j] = proposed[j] if j <= to else np.nan
             ledger.u[sweep] = u
-            ledger.terms[sweep] = terms
+            for j in range(6):
+                known = counted[0 if birth else 1, j]
+                ledger.factors[sweep, j] = factors[j] if known else 0.0
+                ledger.forgotten[sweep, j] = 0.0 if known else factors[j]
             ledger.log_ratio[sweep], ledger.log_alpha[sweep] = log_ratio, log_alpha
             ledger.uniform[sweep] = uniform
         if accepted:

@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine import targets
 from engine.evidence import (
-    ArchitectureRun,
+    ArchitectureEvidenceRun,
     EvidenceSpec,
     architecture_evidence,
     log_evidence,
@@ -31,7 +31,7 @@ def whole():
 
 @pytest.mark.parametrize("piece", [1, 3, 100])
 def test_pieces_do_not_matter(whole, piece):
-    run = ArchitectureRun(NETWORK, X, Y, SPEC)
+    run = ArchitectureEvidenceRun(NETWORK, X, Y, SPEC)
     assert run.total == 3 * (1 + SPEC.islands)
     while not run.done:
         run.advance(piece)
@@ -78,7 +78,7 @@ def test_progress_is_reported_and_a_stop_is_obeyed():
 
 
 def test_what_is_finished_shows_while_the_rest_runs():
-    run = ArchitectureRun(NETWORK, X, Y, SPEC)
+    run = ArchitectureEvidenceRun(NETWORK, X, Y, SPEC)
     assert np.all(np.isnan(run.result().log_evidence))
     with pytest.raises(engine.SpecError):
         run.result().probabilities()

@@ -17,39 +17,39 @@ SPEC = ToySpec(family="polynomial", models=4, truth=3, chains=2, draws=60, seed=
 def assert_same(one, other):
     for name in ("model", "theta", "accepted", "start"):
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
-    for mine, theirs in zip(one.jumps or (), other.jumps or (), strict=True):
+    for mine, theirs in zip(one.ledger or (), other.ledger or (), strict=True):
         assert mine.tobytes() == theirs.tobytes()
 
 
 @settings(max_examples=15)
 @given(cuts=st.lists(st.integers(1, 40), min_size=1, max_size=8))
 def test_chunks_do_not_matter(cuts):
-    run = toy.begin(SPEC, detail="transitions")
+    run = toy.begin(SPEC, detail="jumps")
     for cut in cuts:
         run.advance(cut)
     run.advance(run.total)
     assert run.done
-    assert_same(run.recording(), toy.record(SPEC, detail="transitions"))
+    assert_same(run.recording(), toy.record(SPEC, detail="jumps"))
 
 
 def test_a_pickled_run_goes_on_the_same():
-    run = toy.begin(SPEC, detail="transitions")
+    run = toy.begin(SPEC, detail="jumps")
     run.advance(23)
     run = pickle.loads(pickle.dumps(run))
     run.advance(run.total)
-    assert_same(run.recording(), toy.record(SPEC, detail="transitions"))
+    assert_same(run.recording(), toy.record(SPEC, detail="jumps"))
 
 
 def test_detail_and_other_chains_do_not_change_a_chain():
-    plain, ledger = toy.record(SPEC), toy.record(SPEC.replace(chains=4), detail="transitions")
-    assert plain.jumps is None
+    plain, ledger = toy.record(SPEC), toy.record(SPEC.replace(chains=4), detail="jumps")
+    assert plain.ledger is None
     assert plain.theta.tobytes() == ledger.theta[:2].tobytes()
 
 
 def test_a_run_stopped_half_way_shows_what_is_there():
-    run = toy.begin(SPEC, detail="transitions")
+    run = toy.begin(SPEC, detail="jumps")
     assert run.advance(10) == 10 and not run.done
-    assert run.recording().model.shape == (2, 10) and run.recording().jumps.terms.shape == (2, 10, 6)
+    assert run.recording().model.shape == (2, 10) and run.recording().ledger.factors.shape == (2, 10, 6)
     assert run.advance(1000) == 50 and run.done and run.advance(1) == 0
 
 
@@ -60,9 +60,9 @@ def test_another_seed_gives_another_run_and_the_same_data():
 
 
 def test_start_model_is_where_the_chains_start():
-    recording = toy.record(SPEC.replace(start=3), detail="transitions")
-    assert np.all(recording.jumps.source[:, 0] == 3)
-    np.testing.assert_array_equal(recording.jumps.before[:, 0], recording.start)
+    recording = toy.record(SPEC.replace(start=3), detail="jumps")
+    assert np.all(recording.ledger.source[:, 0] == 3)
+    np.testing.assert_array_equal(recording.ledger.before[:, 0], recording.start)
 
 
 def test_shapes_and_padding():

@@ -94,6 +94,27 @@ def test_small_networks_against_averages_over_the_prior():
         assert found.error[i] < 0.1
 
 
+def test_width_scaling_and_likelihood_are_the_same_integral():
+    """A posterior against the likelihood with the prior beside it; and a scaled prior against the average over its
+    draws, from which the plain prior is far away.
+    """
+    x = np.array([[-1.0], [-0.5], [0.0], [0.5], [1.0]])
+    y = np.array([0, 1, 0, 1, 0])
+    network = engine.network(1, 2, width=3, prior_sd=3.0)
+    spec = QUICK.replace(particles=512, islands=16)
+    posterior = log_evidence(network.posterior(x, y), spec, sd=3.0)
+    likelihood = log_evidence(network.log_likelihood(x, y), spec, sd=3.0, likelihood=True)
+    assert likelihood.log_evidence == pytest.approx(posterior.log_evidence, abs=1e-6)
+    scaled = architecture_evidence(network, x, y, spec, scale_by_width=True)
+    draws = network.prior_draws(400_000, seed=1)
+    draws[:, 6:12] /= np.sqrt(3)  # the output weights follow 3 weights and 3 biases
+    values = np.exp(network.log_likelihood(x, y).log_density_many(draws))
+    relative = values.std() / values.mean() / np.sqrt(len(values))
+    difference = scaled.log_evidence[0] - np.log(values.mean())
+    assert abs(difference) < 4 * np.hypot(relative, scaled.error[0])
+    assert abs(posterior.log_evidence - np.log(values.mean())) > 8 * np.hypot(relative, posterior.error)
+
+
 def repeated(method, variant="exact", repeats=60):
     """(repeats, 2) log evidence minus the truth and its error, and (repeats * islands,) evidence over the truth."""
     target, prior_sd, true = regression(3)

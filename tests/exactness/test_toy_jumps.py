@@ -105,7 +105,7 @@ def test_wrong_variants_miss_the_prior(variant):
 
 def balance_z(recording, low):
     """Accepted births from model `low` against the deaths that undo them: as many, and of the same (theta, theta')."""
-    jumps, accepted = recording.jumps, recording.accepted
+    jumps, accepted = recording.ledger, recording.accepted
     pairs = []
     for birth, smaller, larger in ((True, "before", "proposed"), (False, "proposed", "before")):
         took = accepted & (jumps.birth == birth) & (np.minimum(jumps.source, jumps.destination) == low)
@@ -119,23 +119,23 @@ def balance_z(recording, low):
 @pytest.mark.parametrize("name", ["means", "polynomial"])
 @pytest.mark.parametrize("low", [1, 2])
 def test_births_and_deaths_balance(name, low):
-    recording = toy.record(LADDERS[name], detail="transitions")
+    recording = toy.record(LADDERS[name], detail="jumps")
     assert np.max(np.abs(balance_z(recording, low))) < 4
 
 
 def test_a_forgotten_density_breaks_the_balance():
     spec = LADDERS["means"].replace(likelihood="off", variant="no_proposal")
-    recording = toy.record(spec, detail="transitions")
+    recording = toy.record(spec, detail="jumps")
     assert np.max(np.abs(balance_z(recording, 1))) > 10
 
 
 @pytest.mark.parametrize("name", LADDERS)
 @pytest.mark.parametrize("variant", toy.VARIANTS)
 def test_ledger_explains_every_verdict(name, variant):
-    """Each term recomputed from (theta, u) and theta' with plain formulas; their sum is the ratio to the last bit."""
+    """Each factor recomputed from (theta, u) and theta' with plain formulas; their sum is the ratio to the last bit."""
     spec = LADDERS[name].replace(chains=1, draws=120, variant=variant)
-    recording = toy.record(spec, detail="transitions")
-    jumps, data = recording.jumps.at(0), toy.data_of(spec)
+    recording = toy.record(spec, detail="jumps")
+    jumps, data = recording.ledger.at(0), toy.data_of(spec)
     births = np.array([1.0, *[spec.birth] * (spec.models - 2), 0.0])
     prior = np.exp(toy.models_of(spec).log_prior)
 
@@ -167,10 +167,12 @@ def test_ledger_explains_every_verdict(name, variant):
             sign * np.log((1 - births[low]) / births[low - 1]),
             sign * np.log(jacobian),
         ]
-        np.testing.assert_allclose(jumps.terms[i], expected, atol=1e-9)
+        np.testing.assert_allclose(jumps.factors[i] + jumps.forgotten[i], expected, atol=1e-9)
+        known = toy.counted(variant)[0 if sign == 1 else 1]
+        assert np.all(jumps.factors[i][~known] == 0.0) and np.all(jumps.forgotten[i][known] == 0.0)
         total = 0.0
-        for term, counts in zip(jumps.terms[i], toy.counted(variant)[0 if sign == 1 else 1], strict=True):
-            total += counts * term
+        for factor in jumps.factors[i]:
+            total += factor
         assert jumps.log_ratio[i] == total and jumps.log_alpha[i] == min(0.0, total)
     assert np.array_equal(recording.accepted[0], jumps.uniform < np.exp(jumps.log_alpha))
     after = np.where(recording.accepted[0], jumps.destination, jumps.source)

@@ -1,1 +1,0 @@
-"""Reversible jump: samplers that walk over models of different dimension."""
