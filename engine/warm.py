@@ -11,6 +11,8 @@ import numpy as np
 
 import engine
 from engine import conjugate, rejection, targets
+from engine.evidence import EvidenceSpec, architecture_evidence
+from engine.jumps import toy
 from engine.networks import predictive
 from engine.networks.prior import Prior
 from engine.samplers import METHODS, trajectory
@@ -38,9 +40,12 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
         yield f"posterior {pair}", partial(conjugate.posterior(prior, [x]).log_density_many, prior.mean()[None])
     yield "trajectory", lambda: trajectory(gaussian, np.zeros(2), np.ones(2), step_size=0.1, steps=2)
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
+    yield "jumps between nested models", lambda: toy.record(toy.ToySpec(chains=1, draws=10))
     classifier = engine.network(2, 2, width=2, depth=1, activation="tanh", likelihood="softmax")
     x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
+    brief = EvidenceSpec(particles=16, islands=4, moves=1)
+    yield "network evidence", lambda: architecture_evidence(classifier, x, y, brief)
     yield "network predictions", lambda: predictive.decompose(classifier, classifier.prior_draws(2, seed=0), x)
     small, point = Prior(width=2), np.array([0.0])
     yield "prior functions", lambda: small.values(small.draw(2, seed=0), point)

@@ -1,0 +1,30 @@
+"""Evidence: the probability of the data under a model, all its parameters integrated out."""
+
+from engine.evidence.probabilities import ModelProbabilities, model_probabilities
+from engine.evidence.run import (
+    ArchitectureEvidence,
+    ArchitectureEvidenceRun,
+    Evidence,
+    EvidenceRun,
+    Problem,
+    architecture_evidence,
+    log_evidence,
+    network_problem,
+    normal_reference,
+)
+from engine.evidence.spec import EvidenceSpec
+
+__all__ = [
+    "ArchitectureEvidence",
+    "ArchitectureEvidenceRun",
+    "Evidence",
+    "EvidenceRun",
+    "EvidenceSpec",
+    "ModelProbabilities",
+    "Problem",
+    "architecture_evidence",
+    "log_evidence",
+    "model_probabilities",
+    "network_problem",
+    "normal_reference",
+]

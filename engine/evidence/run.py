@@ -1,0 +1,298 @@
+"""Evidence of targets and of network architectures, estimated by independent populations in threads."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
+from engine.evidence.pilot import explore
+from engine.evidence.probabilities import ModelProbabilities, model_probabilities
+from engine.evidence.spec import EvidenceSpec
+from engine.networks.mlp import Network
+from engine.samplers.chain import per_coordinate
+from engine.spec import SpecError
+from engine.targets.target import Target
+
+CORES = os.cpu_count() or 1
+_threads = ThreadPoolExecutor(CORES, thread_name_prefix="island")
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The estimated log of the integral of exp(log density).
+
+    log_evidence : log of the mean of the islands' estimates, each of which is unbiased before the log is taken
+    error : its standard error, from the spread of the islands: their relative standard deviation over the root of
+        their number. It has islands - 1 degrees of freedom, and is too small where `scatter` is not well below 1
+    islands : (R,), log of every island's estimate
+    beta : (T + 1,), temperatures from the reference (0) to the target (1)
+    accept : (R, T), mean acceptance probability at every level
+    gradient_evaluations : calls of the target, at most, the pilot's included
+    seconds : of computing, over all threads
+    """
+
+    log_evidence: float
+    error: float
+    islands: Array
+    beta: Array
+    accept: Array
+    gradient_evaluations: int
+    seconds: float
+
+    @property
+    def scatter(self) -> float:
+        """Standard deviation of the islands' estimates over their mean."""
+        return self.error * float(np.sqrt(len(self.islands)))
+
+
+@dataclass(frozen=True, eq=False)
+class ArchitectureEvidence:
+    """Evidence of several architectures, K of them; NaN where it is not finished.
+
+    width, depth : (K,) int64
+    log_evidence, error : (K,), log p(y | architecture) and its standard error
+    evidence : (K,), what is known of each, None where it is not finished
+    """
+
+    width: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    log_evidence: Array
+    error: Array
+    evidence: tuple[Evidence | None, ...]
+
+    def probabilities(self, log_prior: ArrayLike | None = None) -> ModelProbabilities:
+        """p(architecture | y), see `model_probabilities`. Raises SpecError while any evidence is missing."""
+        return model_probabilities(self.log_evidence, self.error, log_prior)
+
+
+class Problem(NamedTuple):
+    """A target, the reference its populations start from, and what tells its random numbers from those of others."""
+
+    target: Target
+    reference: Reference
+    key: tuple[int, ...] = ()
+
+
+class _Island(NamedTuple):
+    log_evidence: float
+    accept: Array
+    seconds: float
+
+
+class EvidenceRun:
+    """The evidence of several problems, computed piece by piece.
+
+    A piece is one pilot or one island; `total` pieces in all. As many problems as there are cores are taken up at a
+    time, their pilots first. What comes out for a problem depends neither on the pieces nor on the other problems.
+    """
+
+    def __init__(self, problems: Sequence[Problem], spec: EvidenceSpec):
+        self.problems, self.spec, self.completed = tuple(problems), spec, 0
+        self._paths: list[Path | None] = [None] * len(problems)
+        self._pilot_seconds = np.zeros(len(problems))
+        self._islands: list[list[_Island | None]] = [[None] * spec.islands for _ in problems]
+        self._seeds = [np.random.SeedSequence([spec.seed, *p.key]).spawn(spec.islands + 1) for p in problems]
+        self._pieces: list[tuple[int, int]] = []  # problem and island, -1 for the pilot
+        for first in range(0, len(problems), CORES):
+            group = range(first, min(first + CORES, len(problems)))
+            self._pieces += [(i, -1) for i in group]
+            self._pieces += [(i, island) for i in group for island in range(spec.islands)]
+
+    @property
+    def total(self) -> int:
+        """Pieces in all."""
+        return len(self._pieces)
+
+    @property
+    def done(self) -> bool:
+        return self.completed == self.total
+
+    def advance(self, n: int) -> int:
+        """Do the next n pieces, in threads; fastest in multiples of `CORES`. Returns how many were done.
+
+        Raises TargetError where no path leads to a target.
+        """
+        pieces = self._pieces[self.completed : self.completed + n]
+        list(_threads.map(self._pilot, [i for i, island in pieces if island < 0]))
+        list(_threads.map(self._island, [piece for piece in pieces if piece[1] >= 0]))
+        self.completed += len(pieces)
+        return len(pieces)
+
+    def _pilot(self, i: int) -> None:
+        begin, spec = time.perf_counter(), self.spec
+        self._paths[i] = explore(
+            self.problems[i].target,
+            self.problems[i].reference,
+            self._seeds[i][0],
+            particles=spec.particles,
+            moves=spec.moves,
+            overlap=spec.overlap,
+            trajectory=spec.trajectory,
+            resample=spec.method == "smc",
+        )
+        self._pilot_seconds[i] = time.perf_counter() - begin
+
+    def _island(self, piece: tuple[int, int]) -> None:
+        i, island = piece
+        begin, path = time.perf_counter(), self._paths[i]
+        assert path is not None
+        target, reference, _ = self.problems[i]
+        seed = self._seeds[i][island + 1]
+        population = Population.from_reference(target, reference, self.spec.particles, seed)
+        levels, variant = len(path.steps), VARIANTS.index(self.spec.variant)
+        accept = population.advance(target, reference, path, 0, levels, variant)
+        self._islands[i][island] = _Island(population.log_evidence(), accept, time.perf_counter() - begin)
+
+    def evidence(self, i: int) -> Evidence | None:
+        """Of problem i; None until its last island is done."""
+        path, islands = self._paths[i], [island for island in self._islands[i] if island is not None]
+        if path is None or len(islands) < self.spec.islands:
+            return None
+        logs = np.array([island.log_evidence for island in islands])
+        top = logs.max()
+        relative = np.exp(logs - top) if top > -np.inf else np.zeros(len(logs))
+        mean = relative.mean()
+        return Evidence(
+            log_evidence=float(top + np.log(mean)) if mean > 0 else -np.inf,
+            error=float(relative.std(ddof=1) / (mean * np.sqrt(len(logs)))) if mean > 0 else np.inf,
+            islands=logs,
+            beta=path.beta,
+            accept=np.stack([island.accept for island in islands]),
+            gradient_evaluations=int((self.spec.islands + 1) * self.spec.particles * (1 + path.steps.sum())),
+            seconds=float(self._pilot_seconds[i] + sum(island.seconds for island in islands)),
+        )
+
+    def finish(
+        self, stop: Callable[[], bool] | None = None, report: Callable[[int, int], None] | None = None
+    ) -> None:  # fmt: skip
+        """Run to the end.
+
+        stop : asked between pieces; once it says true, InterruptedError is raised
+        report : called with (pieces done, pieces in all)
+        """
+        while not self.done:
+            if stop is not None and stop():
+                raise InterruptedError
+            self.advance(CORES)
+            if report is not None:
+                report(self.completed, self.total)
+
+
+class ArchitectureEvidenceRun(EvidenceRun):
+    """The evidence of every architecture of a network, with what is finished at any time. Parameters as
+    `architecture_evidence`.
+    """
+
+    def __init__(
+        self, network: Network, x: ArrayLike, y: ArrayLike, spec: EvidenceSpec, *, scale_by_width: bool = False
+    ):
+        self.networks = architectures(network)
+        problems = [network_problem(each, x, y, scale_by_width=scale_by_width) for each in self.networks]
+        super().__init__(problems, spec)
+
+    def result(self) -> ArchitectureEvidence:
+        """What is finished so far."""
+        found = tuple(self.evidence(i) for i in range(len(self.problems)))
+        return ArchitectureEvidence(
+            np.array([network.width for network in self.networks]),
+            np.array([network.depth for network in self.networks]),
+            np.array([each.log_evidence if each else np.nan for each in found]),
+            np.array([each.error if each else np.nan for each in found]),
+            found,
+        )
+
+
+def log_evidence(
+    target: Target,
+    spec: EvidenceSpec | None = None,
+    *,
+    mean: ArrayLike = 0.0,
+    sd: ArrayLike = 1.0,
+    likelihood: bool = False,
+    stop: Callable[[], bool] | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> Evidence:
+    """Estimate the log of the integral of exp(log density) of a target, with its error.
+
+    target : any target; its posterior `network.posterior(x, y)`, for example, with the prior as reference, gives
+        log p(y | x), and so does `network.log_likelihood(x, y)` with `likelihood=True`
+    mean, sd : scalar or (dim,), of the normal reference the populations start from. Its tails must not be much lighter
+        than the target's, and it must reach all of the target's modes: the prior does
+    likelihood : the target is a likelihood, and what is asked for is the integral of reference x exp(log density)
+    stop, report : see `EvidenceRun.finish`
+
+    Raises SpecError naming a wrong parameter, TargetError where the reference and the target do not overlap,
+    InterruptedError when stopped.
+    """
+    run = EvidenceRun(
+        [Problem(target, normal_reference(target.dim, mean, sd, likelihood=likelihood))], spec or EvidenceSpec()
+    )
+    run.finish(stop, report)
+    evidence = run.evidence(0)
+    assert evidence is not None
+    return evidence
+
+
+def architecture_evidence(
+    network: Network,
+    x: ArrayLike,
+    y: ArrayLike,
+    spec: EvidenceSpec | None = None,
+    *,
+    scale_by_width: bool = False,
+    stop: Callable[[], bool] | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> ArchitectureEvidence:
+    """Estimate log p(y | x, architecture) for every width and depth in the ranges of `network`.
+
+    x, y : as `Network.posterior` wants them
+    scale_by_width : prior variance prior_sd^2 / width for the weights that lead out of hidden units (Neal)
+    stop, report : see `EvidenceRun.finish`; `ArchitectureEvidenceRun` shows what is finished on the way
+
+    Raises SpecError naming a wrong parameter, TargetError when x or y does not fit, InterruptedError when stopped.
+    """
+    run = ArchitectureEvidenceRun(network, x, y, spec or EvidenceSpec(), scale_by_width=scale_by_width)
+    run.finish(stop, report)
+    return run.result()
+
+
+def architectures(network: Network) -> list[Network]:
+    """One network for every depth and width in the ranges of `network`, widths running fastest."""
+    depths, widths = (_values(value) for value in (network.depth, network.width))
+    return [dataclasses.replace(network, width=width, depth=depth) for depth in depths for width in widths]
+
+
+def network_problem(network: Network, x: ArrayLike, y: ArrayLike, *, scale_by_width: bool = False) -> Problem:
+    """The likelihood of one architecture, with its prior as reference; `scale_by_width` as in
+    `architecture_evidence`.
+    """
+    target = network.log_likelihood(x, y)
+    width, depth = network.sizes[-2], len(network.sizes) - 2
+    sd = np.full(target.dim, network.prior_sd)
+    if scale_by_width:
+        for weights, _ in network.unpack(sd)[1:]:  # views
+            weights /= np.sqrt(width)
+    return Problem(target, normal_reference(target.dim, 0.0, sd, likelihood=True), (width, depth))
+
+
+def normal_reference(dim: int, mean: ArrayLike, sd: ArrayLike, *, likelihood: bool = False) -> Reference:
+    """N(mean, sd^2) in every coordinate; `likelihood` as in `log_evidence`. Raises SpecError naming the parameter."""
+    centre, spread = per_coordinate("mean", mean, dim), per_coordinate("sd", sd, dim)
+    if not np.all(spread > 0):
+        raise SpecError("sd", "every entry must be above 0")
+    log_constant = -float(np.sum(np.log(np.sqrt(2.0 * np.pi) * spread)))
+    return Reference(centre, spread**-2.0, log_constant, 0.0 if likelihood else 1.0)
+
+
+def _values(value: int | tuple[int, int]) -> range:
+    low, high = (value, value) if isinstance(value, int) else value
+    return range(low, high + 1)
