@@ -48,7 +48,7 @@ class ArchitectureRecording(Recording):
         """The jumps one by one. Raises ValueError when they were not recorded."""
         if self.transitions is None:
             raise ValueError('the jumps were not recorded one by one: run again with detail="jumps", or replay')
-        return self.transitions  # type: ignore[no-any-return]
+        return self.transitions
 
     @property
     def jump_accept(self) -> dict[str, float]:

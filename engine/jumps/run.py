@@ -86,14 +86,14 @@ class ArchitectureRun:
         unit = network.inputs + 1 + network.outputs + 2 * widest * (deepest - 1)
         self._parameters = max(unit, (widest + 1) * widest if deepest > shallowest else 0)
         self._check_memory()
-        self._target = network_target(self._largest, "architecture", x, y, 0.0, 0.0, own=self._precisions)
+        self.target = network_target(self._largest, "architecture", x, y, 0.0, 0.0, own=self._precisions)
 
         dim, detailed = self._largest.dim, settings.detail == "jumps"
         depths = range(shallowest, deepest + 1)
         self._dims = np.array([architecture_of(network, k, d).dim for d in depths for k in self._widths])
         self._moves = [
             WithinMove(
-                self._target,
+                self.target,
                 self._rules,
                 self._dims,
                 within=settings.within,
@@ -201,15 +201,15 @@ class ArchitectureRun:
         return np.concatenate(parts), width, depth, precisions
 
     def _log_posterior(self, theta: Array, width: int, depth: int, precisions: Array) -> float:
-        ints, scratch = self._target.buffers()
+        ints, scratch = self.target.buffers()
         set_architecture(ints, width, depth)
         network = self.network
-        log_likelihood = whole(theta, self._target.data, ints, scratch, precisions[-1])
+        log_likelihood = whole(theta, self.target.data, ints, scratch, precisions[-1])
         prior = log_prior(theta, network.inputs, width, depth, network.outputs, precisions, self._rules.scaled)
         return float(log_likelihood + prior)
 
     def _chain(self, theta: Array, width: int, depth: int, precisions: Array, rng: np.random.Generator) -> JumpChain:
-        rules, target, dim = self._rules, self._target, self._largest.dim
+        rules, target, dim = self._rules, self.target, self._largest.dim
         ints, scratch = target.buffers()
         set_architecture(ints, width, depth)
         widths, depths = len(rules.log_width_prior), len(rules.log_depth_prior)
@@ -288,14 +288,14 @@ class ArchitectureRun:
                 array[i] = value
 
     def _jump(self, chain: JumpChain, moved: bool, first: int, n: int, trace: SweepTrace, ledger: Ledger) -> None:
-        data, jumps = self._target.data, self.settings.jumps
+        data, jumps = self.target.data, self.settings.jumps
         jump_sweeps(data, chain.rng, chain.state, self._rules, jumps, moved, first, n, trace, ledger)
 
     def _surrounded_jumps(self, chain: JumpChain, move: WithinMove, i: int, trace: SweepTrace, ledger: Ledger) -> int:
         """The jumps of sweep i, each between two short NUTS runs and decided without their kernel densities. Returns
         the gradient evaluations spent.
         """
-        state, rng, data, rules = chain.state, chain.rng, self._target.data, self._rules
+        state, rng, data, rules = chain.state, chain.rng, self.target.data, self._rules
         proposed, born, factors = np.empty(self._largest.dim), np.empty(self._largest.dim), np.empty(len(FACTORS))
         counts = np.zeros((2, 4), dtype=np.int32)
         spent = 0

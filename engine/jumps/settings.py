@@ -111,7 +111,7 @@ def log_size_prior(name: str, prior: Prior, low: int, high: int) -> Array:
 
     prior : "uniform"; ("geometric", q), p(k) proportional to q^k, 0 < q < 1; or ("poisson", mean), mean > 0
     """
-    sizes = np.arange(low, high + 1)
+    sizes = np.arange(low, high + 1, dtype=np.float64)
     kind, number = (prior, math.nan) if isinstance(prior, str) else prior
     if kind == "uniform":
         weights = np.zeros(len(sizes))
