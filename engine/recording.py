@@ -51,7 +51,7 @@ class Recording:
     seconds : wall time spent in transitions, warm-up included
     transitions : the inside of each transition (`HmcTransitions` and its like), arrays (chains, draws, ...);
         None at detail "draws"
-    run : the `Run` that produced the recording, for `engine.replay`
+    run : the `Run` (or `ArchitectureRun`) that produced the recording, for `engine.replay`
     energy : (chains, draws), H of the draw with the momentum it came with; None for samplers without energy
     tree_depth : (chains, draws) int16, doublings that joined the trajectory; None for samplers without a tree
     step_size : (chains, draws), used in each transition; None for samplers without it

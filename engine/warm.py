@@ -36,6 +36,12 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
     classifier = engine.network(2, 2, width=2, depth=1, activation="tanh", likelihood="softmax")
     x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
+    growing = engine.network(2, 2, width=(1, 3), depth=1)
+    for within in ("nuts", "hmc"):
+        yield (
+            f"jumps, {within}",
+            partial(engine.sample_architecture, growing, x, y, chains=1, draws=5, warmup=5, within=within, seed=0),
+        )
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
     yield "network predictions", lambda: predictive.decompose(classifier, classifier.prior_draws(2, seed=0), x)
     yield "network accuracy", lambda: predictive.accuracy(classifier, classifier.prior_draws(2, seed=0), x, y)

@@ -1,12 +1,7 @@
 """Reversible jump: chains that change the dimension of what they sample."""
 
 from engine.jumps.recording import ArchitectureRecording
-from engine.jumps.run import (
-    ArchitectureRun,
-    replay_architecture,
-    sample_architecture,
-    start_architecture,
-)
+from engine.jumps.run import ArchitectureRun, sample_architecture, start_architecture
 from engine.jumps.settings import JumpSettings
 from engine.jumps.sweep import FACTORS, MOVES, VARIANTS, Ledger
 
@@ -18,7 +13,6 @@ __all__ = [
     "ArchitectureRun",
     "JumpSettings",
     "Ledger",
-    "replay_architecture",
     "sample_architecture",
     "start_architecture",
 ]

@@ -70,7 +70,7 @@ class ArchitectureRun:
 
     Chain c of a seed is the same whatever the number of chains, the chunking and the thread. `advance(n)` runs n more
     sweeps of every chain, warm-up first; `recording()` returns what is there. `skip` more sweeps are dropped after the
-    warm-up.
+    warm-up. `target` is the posterior of the largest architecture, as the chains see it: with precisions of their own.
     """
 
     def __init__(
@@ -157,6 +157,16 @@ class ArchitectureRun:
             transitions=ledger,
             run=self,
         )
+
+    def replay(self, chain: int, first: int, count: int) -> ArchitectureRecording:
+        """The sweeps first..first+count-1 of one chain again, with their ledger: a recording of 1 chain, the same
+        bytes.
+        """
+        settings = dataclasses.replace(self.settings, chains=1, draws=count, detail="jumps")
+        skip = self.warmup - self.settings.warmup + first
+        again = ArchitectureRun(self.network, self.x, self.y, settings, self.first_chain + chain, skip)
+        again.advance(again.total)
+        return again.recording()
 
     def _begin(self) -> list[JumpChain]:
         """The chains at their starts."""
@@ -387,22 +397,6 @@ def sample_architecture(
     Raises SpecError naming a wrong parameter, TargetError when x or y does not fit.
     """
     run = start_architecture(network, x, y, jump, **settings)
-    run.advance(run.total)
-    return run.recording()
-
-
-def replay_architecture(
-    recording: ArchitectureRecording, *, chain: int = 0, first: int, count: int
-) -> ArchitectureRecording:
-    """The sweeps first..first+count-1 of one chain again, with their ledger: a recording of 1 chain, the same bytes."""
-    old = recording.run
-    if not 0 <= chain < old.chains:
-        raise SpecError("chain", f"{chain} is not one of the {old.chains} chains")
-    if first < 0 or count < 1 or first + count > old.draws:
-        raise SpecError("first", f"sweeps {first} to {first + count - 1} are outside the {old.draws} of the run")
-    settings = dataclasses.replace(old.settings, chains=1, draws=count, detail="jumps")
-    skip = old.warmup - old.settings.warmup + first
-    run = ArchitectureRun(old.network, old.x, old.y, settings, first_chain=old.first_chain + chain, skip=skip)
     run.advance(run.total)
     return run.recording()
 
