@@ -1,5 +1,6 @@
 """Reversible jump: chains that change the dimension of what they sample."""
 
+from engine.jumps.predict import bands, uncertainty
 from engine.jumps.recording import ArchitectureRecording
 from engine.jumps.run import ArchitectureRun, sample_architecture, start_architecture
 from engine.jumps.settings import JumpSettings
@@ -13,6 +14,8 @@ __all__ = [
     "ArchitectureRun",
     "JumpSettings",
     "Ledger",
+    "bands",
     "sample_architecture",
     "start_architecture",
+    "uncertainty",
 ]

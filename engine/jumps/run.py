@@ -91,19 +91,7 @@ class ArchitectureRun:
         dim, detailed = self._largest.dim, settings.detail == "jumps"
         depths = range(shallowest, deepest + 1)
         self._dims = np.array([architecture_of(network, k, d).dim for d in depths for k in self._widths])
-        self._moves = [
-            WithinMove(
-                self.target,
-                self._rules,
-                self._dims,
-                within=settings.within,
-                step_size=settings.step_size,
-                steps=settings.steps,
-                target_accept=settings.target_accept,
-                max_depth=settings.max_depth,
-            )
-            for _ in range(self.chains)
-        ]
+        self._moves = [WithinMove(self.target, self._rules, self._dims, settings) for _ in range(self.chains)]
         self._warmup_evaluations = np.zeros(self.chains, dtype=np.int64)
         self._chains = self._begin()
         self._trace = SweepTrace.empty(self.chains, self.draws, dim, self._precisions)

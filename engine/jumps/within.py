@@ -12,7 +12,7 @@ its stationary distribution: wrong on purpose.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from engine.samplers.chain import Chain, Trace
 from engine.samplers.hmc import Hmc
 from engine.samplers.nuts import Nuts
 from engine.targets.target import Target
+
+if TYPE_CHECKING:
+    from engine.jumps.settings import JumpSettings
 
 Array = NDArray[np.float64]
 
@@ -75,26 +78,16 @@ class WithinMove:
     dims : (architectures,), number of parameters of each
     """
 
-    def __init__(
-        self,
-        target: Target,
-        rules: Rules,
-        dims: Array,
-        *,
-        within: str,
-        step_size: float | None,
-        steps: int,
-        target_accept: float,
-        max_depth: int,
-    ):
-        self.target, self.rules, self.dims, self.within = target, rules, dims, within
-        self.step_size, self.steps, self.target_accept = step_size, steps, target_accept
+    def __init__(self, target: Target, rules: Rules, dims: NDArray[np.int64], settings: JumpSettings):
+        self.target, self.rules, self.dims = target, rules, dims
+        self.within, self.step_size, self.steps = settings.within, settings.step_size, settings.steps
+        self.target_accept = settings.target_accept
         self._unit_mass = np.ones((1, target.dim))
-        nuts = Nuts(step_size=step_size, mass=1.0, target_accept=target_accept, max_depth=max_depth)
+        nuts = Nuts(self.step_size, mass=1.0, target_accept=self.target_accept, max_depth=settings.max_depth)
         short = Nuts(mass=1.0, target_accept=SHORT_ACCEPT, sampling="slice", max_energy_error=SHORT_ENERGY_ERROR)
         self._nuts, self._nuts_settings = nuts, nuts.prepare(target)
         self._short, self._short_settings = short, short.prepare(target)
-        self._hmc = Hmc(steps=steps)
+        self._hmc = Hmc(steps=self.steps)
         self._nuts_inside, self._hmc_inside = _no_inside(nuts, target.dim), _no_inside(self._hmc, target.dim)
         self._trace = Trace.empty(1, SHORT_STEPS, target.dim, Nuts.records).at(0)
 
