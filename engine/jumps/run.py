@@ -359,8 +359,8 @@ def sample_architecture(
         that lead out of hidden units by sqrt(k / (k + 1)) and its death divides them, so that the Jacobian is not 1
 
     Settings, by keyword (see `JumpSettings` for the defaults):
-    chains, draws, warmup, seed : as in `engine.sample`; a draw is the state after one sweep: jumps, one move within the
-        model and, where they vary, a Gibbs draw of the precisions
+    chains, draws, warmup, seed : as in `engine.sample`; a draw is the state after one sweep: a move within the model,
+        then jumps, then, where they vary, a Gibbs draw of the precisions
     jumps : jumps in a sweep
     within : "nuts", "hmc" or "none"
     step_size : of HMC and NUTS, the same for all architectures; default: tuned in warm-up for each architecture, then

@@ -82,6 +82,8 @@ class JumpSettings:
         if self.noise_precision is not None and network.likelihood != "gaussian":
             raise SpecError("noise_precision", f"the {network.likelihood} likelihood has no noise")
         widths, depths = size_range("width", network.width), size_range("depth", network.depth)
+        if widths[0] == widths[1] and depths[0] == depths[1]:
+            raise SpecError("width", "is fixed, and so is depth: give (low, high) for one of them")
         weight_shape, weight_rate = self.weight_precision or (1.0, 0.0)
         noise_shape, noise_rate = self.noise_precision or (1.0, 0.0)
         return Rules(

@@ -118,7 +118,7 @@ class Rules(NamedTuple):
 class Ledger(NamedTuple):
     """Every jump of n sweeps of J jumps, in the order of happening.
 
-    move : (n, J) int8, index into `MOVES`, -1 where nothing can change
+    move : (n, J) int8, index into `MOVES`
     slot : (n, J) int16, place of the unit in its layer, from 0; -1 for layers
     width, depth : (n, J) int16, before the jump
     factors : (n, J, 8), the logs named by `FACTORS`, as they entered the decision
@@ -256,8 +256,8 @@ def _choose(rng, size, lowest, count):
 def propose(rng, state, rules, factors, proposed, born):
     """Choose a jump from the present state, write the proposal and all factors but the likelihood's.
 
-    Returns the move (-1: nothing can change), the slot, the width and depth proposed, the number of parameters born or
-    dying, and the stretch of the kept weights.
+    Returns the move, the slot, the width and depth proposed, the number of parameters born or dying, and the stretch of
+    the kept weights.
     """
     inputs, width, depth, outputs = architecture(state.ints)
     widths, depths = rules.log_width_prior.size, rules.log_depth_prior.size
@@ -286,8 +286,6 @@ def propose(rng, state, rules, factors, proposed, born):
         if not rules.wrong & NO_END_POINTS:
             factors[CHOICE] = choice
         return 2 if birth else 3, -1, width, depth + int(sign), count, 1.0
-    if widths == 1:
-        return -1, -1, width, depth, 0, 1.0
     birth, choice = _choose(rng, width, rules.lowest_width, widths)
     large, small = (width + 1, width) if birth else (width, width - 1)
     stretch = 1.0
@@ -411,10 +409,6 @@ def jump_sweeps(data, rng, state, rules, jumps, moved, first, n, trace, ledger):
                 out_of_date = False
             _, old_width, old_depth, _ = architecture(state.ints)
             move, slot, width, depth, count, stretch = propose(rng, state, rules, factors, proposed, born)
-            if move < 0:
-                if detailed:
-                    note_jump(ledger, i, j, move, slot, width, depth, factors, 0.0, 1.0, False, born, count)
-                continue
             noise_precision = state.precisions[state.precisions.size - 1]
             birth = move == 0
             if state.hidden.size > 0:

@@ -134,7 +134,7 @@ def test_wrong_schemes_do_not_recover_the_prior(variant, jump, sweeps):
     slow = variant in ("no_kernel_densities", "as_coded")
     recording = prior_run({"width": (1, 6), "jump": jump}, sweeps, 1 if slow else JUMPS, variant=variant)
     if slow:  # sweeps of a single jump depend on each other
-        thin = {name: getattr(recording, name)[:, ::10] for name in ("draws", "width", "depth")}
+        thin = {name: getattr(recording, name)[:, ::3] for name in ("draws", "width", "depth")}
         recording = dataclasses.replace(recording, **thin)
     p_values = [stats.kstest(values, "norm").pvalue for values in weights_by_layer(recording, False).values()]
     assert min(p_values) < 1e-6 if variant == "no_kernel_densities" else size_p_value(recording, {}) < 1e-6

@@ -154,6 +154,9 @@ def test_networks_that_cannot_grow_are_refused():
     with pytest.raises(engine.SpecError) as error:
         engine.sample_architecture(engine.network(2, 2, width=2, depth=(0, 2)), X, CLASSES)
     assert error.value.parameter == "depth"
+    with pytest.raises(engine.SpecError) as error:
+        engine.sample_architecture(engine.network(2, 2, width=2), X, CLASSES)
+    assert error.value.parameter == "width"
     with pytest.raises(engine.TargetError):
         engine.sample_architecture(NETWORKS["width"], X[:, :1], CLASSES)
     recording = finished(start("width", detail="draws"))
