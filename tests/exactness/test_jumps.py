@@ -4,8 +4,6 @@ births and deaths, the ledger against a second implementation; and every wrong s
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -133,11 +131,20 @@ def test_prior_recovery_of_precisions():
 def test_wrong_schemes_do_not_recover_the_prior(variant, jump, sweeps):
     slow = variant in ("no_kernel_densities", "as_coded")
     recording = prior_run({"width": (1, 6), "jump": jump}, sweeps, 1 if slow else JUMPS, variant=variant)
-    if slow:  # sweeps of a single jump depend on each other
-        thin = {name: getattr(recording, name)[:, ::3] for name in ("draws", "width", "depth")}
-        recording = dataclasses.replace(recording, **thin)
-    p_values = [stats.kstest(values, "norm").pvalue for values in weights_by_layer(recording, False).values()]
-    assert min(p_values) < 1e-6 if variant == "no_kernel_densities" else size_p_value(recording, {}) < 1e-6
+    if slow:  # dropped densities let through what NUTS has improved: weights come out too small
+        assert mean_square_z(recording) < -8
+    else:
+        assert size_p_value(recording, {}) < 1e-6
+
+
+def mean_square_z(recording):
+    """Error of the mean square of the weights over the prior's, in Monte Carlo standard errors."""
+    squares = np.nanmean((recording.draws / recording.run.network.prior_sd) ** 2, axis=2)
+    return (squares.mean() - 1.0) * np.sqrt(ess_mean(squares)) / squares.std()
+
+
+def test_the_judge_of_small_weights_passes_what_is_right():
+    assert abs(mean_square_z(prior_run({"width": (1, 6)}, 3000, 1))) < 4
 
 
 @pytest.mark.parametrize("jump,variant", [("plain", "no_jacobian"), ("rescaled", "exact")])
