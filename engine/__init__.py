@@ -16,6 +16,7 @@ _os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 CACHE_DIR = _prepare()
 
+from engine.jumps import sample_architecture  # noqa: E402
 from engine.networks import Network, network  # noqa: E402
 from engine.recording import Recording  # noqa: E402
 from engine.samplers import record, replay, sample  # noqa: E402
@@ -34,5 +35,6 @@ __all__ = [
     "record",
     "replay",
     "sample",
+    "sample_architecture",
     "target",
 ]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from engine.samplers.adaptation import AdaptationTrace
-    from engine.samplers.run import Run
 
 Array = NDArray[np.float64]
 
@@ -52,7 +51,7 @@ class Recording:
     seconds : wall time spent in transitions, warm-up included
     transitions : the inside of each transition (`HmcTransitions` and its like), arrays (chains, draws, ...);
         None at detail "draws"
-    run : what produced the recording, for `engine.replay`
+    run : the `Run` (or `ArchitectureRun`) that produced the recording, for `engine.replay`
     energy : (chains, draws), H of the draw with the momentum it came with; None for samplers without energy
     tree_depth : (chains, draws) int16, doublings that joined the trajectory; None for samplers without a tree
     step_size : (chains, draws), used in each transition; None for samplers without it
@@ -70,7 +69,7 @@ class Recording:
     warmup_gradient_evaluations: NDArray[np.int64]
     seconds: float
     transitions: Any
-    run: Run
+    run: Any
     energy: Array | None = None
     tree_depth: NDArray[np.int16] | None = None
     step_size: Array | None = None

@@ -43,6 +43,12 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "jumps between nested models", lambda: toy.record(toy.ToySpec(chains=1, draws=10))
     classifier = engine.network(2, 2, width=2, depth=1, activation="tanh", likelihood="softmax")
     x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
+    growing = engine.network(2, 2, width=(1, 3), depth=1)
+    for within in ("nuts", "hmc"):
+        yield (
+            f"jumps, {within}",
+            partial(engine.sample_architecture, growing, x, y, chains=1, draws=5, warmup=5, within=within, seed=0),
+        )
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
     brief = EvidenceSpec(particles=16, islands=4, moves=1)
     yield "network evidence", lambda: architecture_evidence(classifier, x, y, brief)

@@ -43,29 +43,47 @@ LIKELIHOODS = ("softmax", "bernoulli", "gaussian")
 BINARY, SOFTMAX, GAUSSIAN, TWO_CLASSES = range(4)  # how the kernels name them; TWO_CLASSES is softmax with two outputs
 
 # What the kernel reads.
-# ints: number of samples, likelihood, activation, hidden layers, then the size of every layer, inputs to outputs.
+# ints: number of samples, likelihood, activation, hidden layers, number of precisions of the chain's own, then the size
+# of every layer, inputs to outputs.
 # data: temper, 1 / prior_sd^2, 1 / noise_sd^2, the constant of the log density, padding to a cache line, then the
 # blocks of samples: one row for each input, then one for each target.
-_SIZES = 4
-_HEADER = 8
+# scratch: begins with the chain's own precisions, if it has any (they change with its architecture, or are sampled):
+# those of the output weights and biases, then of each hidden layer's weights and biases, last of the noise. They
+# stand in place of the two in data.
+HIDDEN, OWN, SIZES = 3, 4, 5
+HEADER = 8
 
 
 @target_kernel
 def _network(q, grad, dim, data, ints, scratch):
-    samples, likelihood, kind, hidden = ints[0], ints[1], ints[2], ints[3]
-    sizes = moved(ints, _SIZES)
+    samples, likelihood, kind, hidden, own = ints[0], ints[1], ints[2], ints[HIDDEN], ints[OWN]
+    sizes = moved(ints, SIZES)
     temper, precision, noise_precision, value = data[0], data[1], data[2], data[3]
-    squares = 0.0
-    for i in range(dim):
-        squares += q[i] * q[i]
-        grad[i] = -precision * q[i]
-    value -= 0.5 * precision * squares
+    if own == 0:
+        squares = 0.0
+        for i in range(dim):
+            squares += q[i] * q[i]
+            grad[i] = -precision * q[i]
+        value -= 0.5 * precision * squares
+    else:
+        noise_precision = scratch[own - 1]
+        first = 0
+        for layer in range(1, hidden + 2):
+            which = 2 * layer if layer <= hidden else 0
+            for kinds in range(2):
+                count = sizes[layer] if kinds == 1 else sizes[layer - 1] * sizes[layer]
+                precision, squares = scratch[which + kinds], 0.0
+                for i in range(first, first + count):
+                    squares += q[i] * q[i]
+                    grad[i] = -precision * q[i]
+                value -= 0.5 * precision * squares
+                first += count
 
     n_last, outputs, units, widest = sizes[hidden], sizes[hidden + 1], 0, 2
     for layer in range(1, hidden + 1):
         units += sizes[layer]
         widest = max(widest, sizes[layer])
-    h = aligned(scratch)
+    h = aligned(moved(scratch, own))
     z = moved(h, units * ROW)
     slopes = moved(z, outputs * ROW)
     inputs, targets = sizes[0], outputs if likelihood == GAUSSIAN else 1
@@ -87,7 +105,7 @@ def _network(q, grad, dim, data, ints, scratch):
     plane = inputs == 2 and hidden == 1 and kind == TANH and logits == 1 and likelihood != GAUSSIAN
     for first in range(0, samples, BLOCK):
         n = min(BLOCK, samples - first)
-        x = moved(data, _HEADER + (first // BLOCK) * (inputs + targets) * ROW)
+        x = moved(data, HEADER + (first // BLOCK) * (inputs + targets) * ROW)
         y = moved(x, inputs * ROW)
         at, rows = forward(q, sizes, hidden, kind, x, h, n)
         last = moved(h, (rows - n_last) * ROW) if hidden > 0 else x
@@ -189,7 +207,12 @@ class Network:
     @property
     def dim(self) -> int:
         """Number of weights and biases."""
-        return sum((n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes))
+        return sum(weights + biases for weights, biases in self.layer_shapes)
+
+    @property
+    def layer_shapes(self) -> list[tuple[int, int]]:
+        """Number of weights and of biases of every layer, the output last."""
+        return [(n_in * n_out, n_out) for n_in, n_out in pairwise(self.sizes)]
 
     @property
     def classes(self) -> int:
@@ -234,11 +257,11 @@ class Network:
         Raises TargetError when x or y does not fit.
         """
         constant = -0.5 * self.dim * math.log(2 * math.pi * self.prior_sd**2)
-        return self._target("posterior", x, y, 1.0 / self.prior_sd**2, constant)
+        return network_target(self, "posterior", x, y, 1.0 / self.prior_sd**2, constant)
 
     def log_likelihood(self, x: ArrayLike, y: ArrayLike) -> Target:
         """The log likelihood alone, normalised over y, as a target: to evaluate and to temper, not to sample."""
-        return self._target("likelihood", x, y, 0.0, 0.0)
+        return network_target(self, "likelihood", x, y, 0.0, 0.0)
 
     def map_estimate(self, x: ArrayLike, y: ArrayLike, seed: int, starts: int = 8) -> MapEstimate:
         """The most probable parameters: the best of `starts` L-BFGS climbs that begin at draws from the prior."""
@@ -260,29 +283,6 @@ class Network:
         climbs = np.array([-end.fun for end in ends])
         best = int(np.argmax(climbs))
         return MapEstimate(np.array(ends[best].x), float(climbs[best]), climbs)
-
-    def _target(self, what: str, x: ArrayLike, y: ArrayLike, precision: float, constant: float) -> Target:
-        inputs = checked_inputs(self, x)
-        targets = _checked_targets(self, y, len(inputs))
-        if self.likelihood == "gaussian":
-            constant -= 0.5 * targets.size * math.log(2 * math.pi * self.noise_sd**2)
-        code = likelihood_code(self)
-        if code in (BINARY, TWO_CLASSES):
-            targets = 2.0 * targets - 1.0  # labels 0, 1 as signs
-        header = np.zeros(_HEADER)
-        header[:4] = self.temper, precision, 1.0 / self.noise_sd**2, constant
-        sizes = self.sizes
-        ints = [len(inputs), code, ACTIVATIONS.index(self.activation), len(sizes) - 2, *sizes]
-        rows = sum(sizes[1:]) + max(2, *sizes[1:])
-        return Target(
-            name=f"{what}-{'-'.join(map(str, sizes))}",
-            dim=self.dim,
-            owner=_network,
-            data=np.concatenate([header, in_blocks(np.hstack([inputs, targets]))]),
-            ints=np.array(ints, dtype=np.int64),
-            scratch_size=8 + rows * ROW + 2 * (sizes[-2] + 1),
-            labels=self.labels,
-        )
 
 
 def network(
@@ -310,6 +310,37 @@ def network(
     Raises SpecError naming the parameter.
     """
     return Network(inputs, outputs, width, depth, activation, likelihood, temper, prior_sd, noise_sd)
+
+
+def network_target(
+    network: Network, what: str, x: ArrayLike, y: ArrayLike, precision: float, constant: float, own: int = 0
+) -> Target:
+    """The log likelihood of one architecture plus a normal prior, as a target.
+
+    precision : 1 / variance of every parameter; constant : added to the log density
+    own : how many precisions the chain keeps at the head of its scratch, in place of `precision` and the noise's
+    """
+    inputs = checked_inputs(network, x)
+    targets = _checked_targets(network, y, len(inputs))
+    if network.likelihood == "gaussian":
+        constant -= 0.5 * targets.size * math.log(2 * math.pi * network.noise_sd**2)
+    code = likelihood_code(network)
+    if code in (BINARY, TWO_CLASSES):
+        targets = 2.0 * targets - 1.0  # labels 0, 1 as signs
+    header = np.zeros(HEADER)
+    header[:4] = network.temper, precision, 1.0 / network.noise_sd**2, constant
+    sizes = network.sizes
+    ints = [len(inputs), code, ACTIVATIONS.index(network.activation), len(sizes) - 2, own, *sizes]
+    rows = sum(sizes[1:]) + max(2, *sizes[1:])
+    return Target(
+        name=f"{what}-{'-'.join(map(str, sizes))}",
+        dim=network.dim,
+        owner=_network,
+        data=np.concatenate([header, in_blocks(np.hstack([inputs, targets]))]),
+        ints=np.array(ints, dtype=np.int64),
+        scratch_size=own + 8 + rows * ROW + 2 * (sizes[-2] + 1),
+        labels=network.labels,
+    )
 
 
 def likelihood_code(network: Network) -> int:

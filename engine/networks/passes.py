@@ -29,7 +29,7 @@ ACTIVATIONS = ("tanh", "relu", "sigmoid", "linear")
 TANH, RELU, SIGMOID, LINEAR = range(4)
 
 
-def _inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Callable[..., Any]) -> Any:
     # A helper that stays a function of its own exists twice in the process that compiles it, optimised in two ways, and
     # once in a process that finds its caller in the cache: with `reassoc` the last bits of a sum then differ.
     return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
@@ -67,7 +67,7 @@ def aligned(typingctx, start):
     return start(start), codegen
 
 
-@_inlined
+@inlined
 def combine(weights, step_in, step_out, bias, has_bias, n_in, n_out, x, z, n):
     """z[j] = bias[j] + sum_i weights[j * step_out + i * step_in] x[i], for `n_out` rows z of `n_in` rows x."""
     first = (n_in - 1) % 4 + 1
@@ -111,7 +111,7 @@ def combine(weights, step_in, step_out, bias, has_bias, n_in, n_out, x, z, n):
                 to[s] += v0 * row[s] + v1 * row[ROW + s] + v2 * row[2 * ROW + s] + v3 * row[3 * ROW + s]
 
 
-@_inlined
+@inlined
 def activate(kind, h, count, n):
     """Apply the activation to `count` rows in place."""
     for j in range(count):
@@ -127,7 +127,7 @@ def activate(kind, h, count, n):
                 row[s] = sigmoid(row[s])
 
 
-@_inlined
+@inlined
 def through_activation(kind, slope, h, n):
     """Turn one row of unit values `h` into the derivatives with respect to their pre-activations; returns their sum.
 
@@ -153,7 +153,7 @@ def through_activation(kind, slope, h, n):
     return total
 
 
-@_inlined
+@inlined
 def add_products(slopes, n_out, x, n_in, n, gradient):
     """gradient[j * n_in + i] += sum over samples of slopes[j] * x[i], for `n_out` rows of slopes and `n_in` rows x."""
     fours = n_in - n_in % 4
@@ -210,7 +210,7 @@ def add_products(slopes, n_out, x, n_in, n, gradient):
             gradient[j * n_in + n_in - 1] += g0
 
 
-@_inlined
+@inlined
 def forward(q, sizes, hidden, kind, x, h, n):
     """Values of all hidden units: rows of layer 1, then of layer 2, ... from `h` on.
 
@@ -229,7 +229,7 @@ def forward(q, sizes, hidden, kind, x, h, n):
     return at, rows
 
 
-@_inlined
+@inlined
 def backward(q, gradient, sizes, hidden, kind, x, h, at, rows, slopes, n):
     """Add the derivatives of everything below the outputs to `gradient`. Destroys the rows of `h`.
 
@@ -251,7 +251,7 @@ def backward(q, gradient, sizes, hidden, kind, x, h, at, rows, slopes, n):
             combine(moved(q, at), n_in, 1, q, False, n_out, n_in, here, slopes, n)
 
 
-@_inlined
+@inlined
 def backward_plane(slope, head, head_gradient, units, x, h, n, gradient):
     """The whole backward pass for two inputs, one layer of tanh units and one logit, in one loop a unit.
 
@@ -275,7 +275,7 @@ def backward_plane(slope, head, head_gradient, units, x, h, n, gradient):
         gradient[2 * units + j] += head[j] * bias
 
 
-@_inlined
+@inlined
 def binary_loss(z, sign, temper, n):
     """Log likelihood of the signs (+1, -1) under sigmoid(temper z), and the sum of its derivatives, left in z."""
     linear = total = 0.0
@@ -290,7 +290,7 @@ def binary_loss(z, sign, temper, n):
     return linear + math.log(product), total
 
 
-@_inlined
+@inlined
 def softmax_loss(z, label, temper, classes, top, norm, n, bias_gradient):
     """Log likelihood of the labels (0, 1, ...) under softmax(temper z). Leaves the derivatives in z."""
     for s in range(n):
@@ -324,7 +324,7 @@ def softmax_loss(z, label, temper, classes, top, norm, n, bias_gradient):
     return linear - math.log(product)
 
 
-@_inlined
+@inlined
 def gaussian_loss(z, y, precision, outputs, n, bias_gradient):
     """Log density of y under N(z, 1 / precision), without its constant. Leaves the derivatives in z."""
     squares = 0.0
@@ -340,7 +340,55 @@ def gaussian_loss(z, y, precision, outputs, n, bias_gradient):
     return -0.5 * precision * squares
 
 
-@_inlined
+@inlined
+def binary_value(z, sign, temper, n):
+    """What `binary_loss` returns first, without derivatives; z stays."""
+    linear = 0.0
+    product = 1.0
+    for s in range(n):
+        t = temper * z[s] * sign[s]
+        product *= sigmoid(abs(t))
+        linear += min(0.0, t)
+    return linear + math.log(product)
+
+
+@inlined
+def softmax_value(z, label, temper, classes, top, norm, n):
+    """What `softmax_loss` returns, without derivatives; z stays."""
+    for s in range(n):
+        top[s] = z[s]
+        norm[s] = 0.0
+    for j in range(1, classes):
+        row = moved(z, j * ROW)
+        for s in range(n):
+            top[s] = max(top[s], row[s])
+    linear = 0.0
+    for j in range(classes):
+        row = moved(z, j * ROW)
+        mine = float(j)
+        for s in range(n):
+            t = temper * (row[s] - top[s])
+            linear += t if label[s] == mine else 0.0
+            norm[s] += exp(t)
+    product = 1.0
+    for s in range(n):
+        product *= norm[s]
+    return linear - math.log(product)
+
+
+@inlined
+def gaussian_value(z, y, precision, outputs, n):
+    """What `gaussian_loss` returns, without derivatives; z stays."""
+    squares = 0.0
+    for j in range(outputs):
+        row, wanted = moved(z, j * ROW), moved(y, j * ROW)
+        for s in range(n):
+            residual = wanted[s] - row[s]
+            squares += residual * residual
+    return -0.5 * precision * squares
+
+
+@inlined
 def class_probabilities(z, logits, temper, entropy, spare, n):
     """Turn rows of outputs into rows of class probabilities, and fill `entropy` (nats).
 

@@ -115,7 +115,7 @@ def begin(
     chain.adaptation = state
     evaluations = 0
     if step_size is None:
-        evaluations = _restart(
+        evaluations = restart(
             target.address,
             target.data,
             chain.ints,
@@ -178,7 +178,7 @@ def learn(
             _estimate_mass(adaptation, rows, position.size)
             adaptation[WINDOW] += 1.0
             if adapt_step:
-                evaluations = _restart(address, data, ints, scratch, rng, position, gradient, running, adaptation, rows)
+                evaluations = restart(address, data, ints, scratch, rng, position, gradient, running, adaptation, rows)
     adaptation[DONE] = done
     if done == adaptation[TOTAL] and adapt_step:
         adaptation[STEP] = math.exp(adaptation[LOG_BAR])
@@ -252,7 +252,7 @@ def _root_of_inverse(matrix, root):
 
 
 @kernel
-def _restart(address, data, ints, scratch, rng, position, gradient, running, adaptation, rows):
+def restart(address, data, ints, scratch, rng, position, gradient, running, adaptation, rows):
     """Start dual averaging from a step size sought by doubling or halving from the present one. Returns the evaluations
     spent.
 

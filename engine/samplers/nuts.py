@@ -136,6 +136,7 @@ class Nuts:
     max_depth : doublings at most, 1 to 14
     sampling : "multinomial" or "slice"
     variant : "exact", or one of the wrong ones
+    max_energy_error : H may exceed its start by this much before the trajectory is cut off as divergent, > 0
     max_leaves : how many new states of a transition are recorded at detail "transitions" (the sampler itself always
         visits all)
     """
@@ -148,6 +149,7 @@ class Nuts:
     max_depth: int = 10
     sampling: str = "multinomial"
     variant: str = "exact"
+    max_energy_error: float = DIVERGENCE
     max_leaves: int = 255
 
     def prepare(self, target: Target) -> tuple[Any, ...]:
@@ -166,6 +168,8 @@ class Nuts:
             raise SpecError("variant", f"{self.variant!r} is not one of {', '.join(VARIANTS)}")
         if isinstance(self.mass, str) and self.mass not in ADAPTED_MASSES:
             raise SpecError("mass", f"{self.mass!r} is not one of {', '.join(ADAPTED_MASSES)}, nor numbers")
+        if not self.max_energy_error > 0:
+            raise SpecError("max_energy_error", f"{self.max_energy_error} is not above 0")
         rows = len(self._factored_mass(target.dim)[0])
         return (
             rows,
@@ -175,6 +179,7 @@ class Nuts:
             int(self.max_depth),
             SAMPLINGS.index(self.sampling) == 1,
             VARIANTS.index(self.variant),
+            float(self.max_energy_error),
         )
 
     def _factored_mass(self, dim: int) -> tuple[Array, Array]:
@@ -432,6 +437,7 @@ def nuts_chunk(
     max_depth,
     sliced,
     variant,
+    max_energy_error,
     n,
     trace,
     inside,
@@ -480,11 +486,11 @@ def nuts_chunk(
         for j in range(dim):
             tree_rho[j] = inner_p[j]
         chosen_time, chosen_energy, chosen_log_density = 0, start_energy, running[0]
-        slice_log, limit = 0.0, DIVERGENCE
+        slice_log, limit = 0.0, max_energy_error
         if sliced:
             uniform = 1.0 - rng.random()
             slice_log = math.log(uniform)
-            limit = DIVERGENCE - slice_log
+            limit = max_energy_error - slice_log
             if detailed:
                 inside.slice_uniform[i] = uniform
         if detailed:

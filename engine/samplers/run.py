@@ -26,7 +26,7 @@ OPTIONAL = ("energy", "tree_depth", "step_size")  # arrays of `Trace` that only 
 MAX_BYTES = 4 * 2**30  # of one recording
 
 _WARMUP_CHUNK = 1_000
-_threads = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="chain")
+chain_threads = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="chain")
 
 
 class Method(Protocol):
@@ -75,10 +75,10 @@ class Run:
         keep_warmup: bool = False,
         adapt: int | None = None,
     ):
-        self.chains = _whole("chains", chains, 1)
-        self.draws = _whole("draws", draws, 1)
-        self.warmup = _whole("warmup", warmup, 0)
-        self.seed = _whole("seed", seed, 0, MAX_SEED)
+        self.chains = whole_number("chains", chains, 1)
+        self.draws = whole_number("draws", draws, 1)
+        self.warmup = whole_number("warmup", warmup, 0)
+        self.seed = whole_number("seed", seed, 0, MAX_SEED)
         if detail not in DETAILS:
             raise SpecError("detail", f"{detail!r} is not one of {', '.join(DETAILS)}")
         self.target, self.method, self.detail, self.init, self.first_chain = target, method, detail, init, first_chain
@@ -124,7 +124,7 @@ class Run:
         begin = time.perf_counter()
         warm = min(n, self.warmup - self.warmed_up)
         kept = min(n - warm, self.draws - self.completed)
-        jobs = [_threads.submit(self._advance_chain, c, warm, kept) for c in range(1, self.chains)]
+        jobs = [chain_threads.submit(self._advance_chain, c, warm, kept) for c in range(1, self.chains)]
         self._advance_chain(0, warm, kept)
         for job in jobs:
             job.result()
@@ -296,11 +296,13 @@ def replay(recording: Recording, *, chain: int = 0, first: int, count: int) -> R
 
     The chain is run again from its start, which reproduces the bytes of the recording.
     """
-    old = recording.run
+    old: Any = recording.run
     if not 0 <= chain < old.chains:
         raise SpecError("chain", f"{chain} is not one of the {old.chains} chains")
     if first < 0 or count < 1 or first + count > old.draws:
         raise SpecError("first", f"transitions {first} to {first + count - 1} are outside the {old.draws} of the run")
+    if not isinstance(old, Run):  # a run over architectures makes its own chains
+        return old.replay(chain, first, count)
     again = Run(
         old.target,
         old.method,
@@ -317,7 +319,7 @@ def replay(recording: Recording, *, chain: int = 0, first: int, count: int) -> R
     return again.recording()
 
 
-def _whole(name: str, value: Any, low: int, high: int = 10**9) -> int:
+def whole_number(name: str, value: Any, low: int, high: int = 10**9) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise SpecError(name, f"{value!r} is not a whole number from {low:,} to {high:,}")
     return int(value)

@@ -1,0 +1,52 @@
+"""What the draws of all architectures together predict: the posterior predictive, marginal over architecture."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.jumps.recording import ArchitectureRecording
+from engine.networks.predictive import Bands, Ensemble, Uncertainty
+
+Array = NDArray[np.float64]
+
+
+def uncertainty(recording: ArchitectureRecording, inputs: ArrayLike) -> Uncertainty:
+    """Class probabilities and entropies of all draws at inputs (m, inputs), every draw with equal weight.
+
+    The mean probability is the mean over architectures, weighted by their draws; epistemic uncertainty then includes
+    not knowing the architecture. Raises SpecError for a regression.
+    """
+    parts = [(e.count, e.uncertainty()) for e in _ensembles(recording, inputs)]
+    counts = [count for count, _ in parts]
+    mean, sd = _mixture(counts, [part.mean for _, part in parts], [part.sd for _, part in parts])
+    total = -(mean * np.log(np.where(mean > 0.0, mean, 1.0))).sum(axis=-1)
+    aleatoric = np.average([part.aleatoric for _, part in parts], axis=0, weights=counts)
+    return Uncertainty(mean, sd, total, aleatoric, np.maximum(total - aleatoric, 0.0))
+
+
+def bands(recording: ArchitectureRecording, inputs: ArrayLike) -> Bands:
+    """Mean and standard deviations of a regression over all draws at inputs (m, inputs), in units of y.
+
+    The noise is that of the draws, where its precision was sampled. Raises SpecError for classes.
+    """
+    parts = [(e.count, e.bands()) for e in _ensembles(recording, inputs)]
+    counts = [count for count, _ in parts]
+    mean, sd = _mixture(counts, [part.mean for _, part in parts], [part.epistemic for _, part in parts])
+    noise = np.full_like(mean, np.sqrt(np.mean(1.0 / recording.precisions[:, :, -1])))
+    return Bands(mean, noise, sd, np.hypot(noise, sd))
+
+
+def _ensembles(recording: ArchitectureRecording, inputs: ArrayLike) -> list[Ensemble]:
+    return [
+        Ensemble(recording.network(*sizes), inputs).add(theta) for sizes, theta in recording.by_architecture().items()
+    ]
+
+
+def _mixture(counts: list[int], means: list[Array], sds: list[Array]) -> tuple[Array, Array]:
+    """Mean and standard deviation of the draws of several ensembles, pooled."""
+    mean = np.average(means, axis=0, weights=counts)
+    variance = np.average(
+        [sd**2 + (part - mean) ** 2 for sd, part in zip(sds, means, strict=True)], axis=0, weights=counts
+    )
+    return mean, np.sqrt(variance)

@@ -1,0 +1,394 @@
+"""Running chains over architectures: start, advance in chunks, record, replay."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.jumps.growth import log_prior
+from engine.jumps.likelihood import whole
+from engine.jumps.recording import ArchitectureRecording, architecture_of
+from engine.jumps.settings import JumpSettings, size_range
+from engine.jumps.sweep import (
+    ARCHITECTURE,
+    FACTORS,
+    LIKELIHOOD,
+    NO_KERNEL_DENSITIES,
+    SHORT_WITHIN,
+    WEIGHTS,
+    Ledger,
+    State,
+    SweepTrace,
+    architecture,
+    jump_sweeps,
+    move_to,
+    note_jump,
+    prior_of,
+    propose,
+    set_architecture,
+    take_stock,
+    total_of,
+)
+from engine.jumps.within import Moved, Tuning, WithinMove
+from engine.networks import Network
+from engine.networks.mlp import TWO_CLASSES, likelihood_code, network_target
+from engine.networks.passes import BLOCK, ROW
+from engine.samplers.run import MAX_BYTES, chain_threads
+from engine.spec import SpecError
+
+Array = NDArray[np.float64]
+
+START_DRAWS = 1000  # of the prior, the best of which is the start "best"
+_WARMUP_CHUNK = 1000
+
+
+@dataclass
+class JumpChain:
+    """A chain over architectures: plain arrays and one generator, so it pickles.
+
+    Advancing in chunks of 1 or of 10,000, on any thread, before or after pickling, gives the same bytes.
+
+    state, tuning : see `engine.jumps.sweep.State` and `engine.jumps.within.Tuning`
+    rng : SFC64, the only source of randomness
+    sweeps : done so far, warm-up included
+    """
+
+    state: State
+    tuning: Tuning
+    rng: np.random.Generator
+    sweeps: int = 0
+
+
+class ArchitectureRun:
+    """Chains over the architectures of one network, advanced as far as asked.
+
+    Chain c of a seed is the same whatever the number of chains, the chunking and the thread. `advance(n)` runs n more
+    sweeps of every chain, warm-up first; `recording()` returns what is there. `skip` more sweeps are dropped after the
+    warm-up. `target` is the posterior of the largest architecture, as the chains see it: with precisions of their own.
+    """
+
+    def __init__(
+        self, network: Network, x: ArrayLike, y: ArrayLike, settings: JumpSettings, first_chain: int = 0, skip: int = 0
+    ):
+        self.network, self.x, self.y, self.settings, self.first_chain = network, x, y, settings, first_chain
+        self.chains, self.draws, self.warmup = settings.chains, settings.draws, settings.warmup + skip
+        self._rules = settings.rules(network)
+        (_, widest), (shallowest, deepest) = size_range("width", network.width), size_range("depth", network.depth)
+        self._widths = range(self._rules.lowest_width, widest + 1)
+        self._largest = architecture_of(network, widest, deepest)
+        self._precisions = 2 * (deepest + 1) + 1
+        unit = network.inputs + 1 + network.outputs + 2 * widest * (deepest - 1)
+        self._parameters = max(unit, (widest + 1) * widest if deepest > shallowest else 0)
+        self._check_memory()
+        self.target = network_target(self._largest, "architecture", x, y, 0.0, 0.0, own=self._precisions)
+
+        dim, detailed = self._largest.dim, settings.detail == "jumps"
+        depths = range(shallowest, deepest + 1)
+        self._dims = np.array([architecture_of(network, k, d).dim for d in depths for k in self._widths])
+        self._moves = [WithinMove(self.target, self._rules, self._dims, settings) for _ in range(self.chains)]
+        self._warmup_evaluations = np.zeros(self.chains, dtype=np.int64)
+        self._chains = self._begin()
+        self._trace = SweepTrace.empty(self.chains, self.draws, dim, self._precisions)
+        self._ledger = Ledger.empty(self.chains, self.draws if detailed else 0, settings.jumps, self._parameters)
+        self._start = np.full((self.chains, dim), np.nan)
+        self._start_log_density = np.empty(self.chains)
+        self._start_sizes = np.empty((2, self.chains), dtype=np.int16)
+        self.warmed_up = self.completed = 0
+        self.seconds = 0.0
+        for c in range(self.chains):
+            self._note_start(c)
+        nothing = _at(SweepTrace.empty(1, 0, dim, self._precisions), 0)
+        self._jump(self._chains[0], False, 0, 0, nothing, self._no_ledger())  # compiles or loads the kernel
+
+    @property
+    def total(self) -> int:
+        """Sweeps of each chain, warm-up included."""
+        return self.warmup + self.draws
+
+    @property
+    def done(self) -> bool:
+        return self.completed == self.draws
+
+    def advance(self, n: int) -> int:
+        """Run up to n more sweeps of every chain, in threads. Returns how many were run."""
+        begin = time.perf_counter()
+        warm = min(n, self.warmup - self.warmed_up)
+        kept = min(n - warm, self.draws - self.completed)
+        jobs = [chain_threads.submit(self._advance_chain, c, warm, kept) for c in range(1, self.chains)]
+        self._advance_chain(0, warm, kept)
+        for job in jobs:
+            job.result()
+        self.warmed_up += warm
+        self.completed += kept
+        self.seconds += time.perf_counter() - begin
+        return warm + kept
+
+    def recording(self) -> ArchitectureRecording:
+        """The sweeps done so far (views, not copies)."""
+        n = self.completed
+        trace = {name: array[:, :n] for name, array in self._trace._asdict().items()}
+        ledger = _at(self._ledger, slice(None), slice(n)) if self.settings.detail == "jumps" else None
+        return ArchitectureRecording(
+            **trace,
+            start=self._start,
+            start_log_density=self._start_log_density,
+            start_width=self._start_sizes[0],
+            start_depth=self._start_sizes[1],
+            warmup_gradient_evaluations=self._warmup_evaluations,
+            seconds=self.seconds,
+            transitions=ledger,
+            run=self,
+        )
+
+    def replay(self, chain: int, first: int, count: int) -> ArchitectureRecording:
+        """The sweeps first..first+count-1 of one chain again, with their ledger: a recording of 1 chain, the same
+        bytes.
+        """
+        settings = dataclasses.replace(self.settings, chains=1, draws=count, detail="jumps")
+        skip = self.warmup - self.settings.warmup + first
+        again = ArchitectureRun(self.network, self.x, self.y, settings, self.first_chain + chain, skip)
+        again.advance(again.total)
+        return again.recording()
+
+    def _begin(self) -> list[JumpChain]:
+        """The chains at their starts."""
+        last = self.first_chain + self.chains
+        widths, depths = self.settings.start_sizes(self.network, last)
+        seeds = np.random.SeedSequence(self.settings.seed).spawn(last)
+        chains = []
+        for c in range(self.first_chain, last):
+            start_seed, stream_seed = seeds[c].spawn(2)
+            rng = np.random.Generator(np.random.SFC64(start_seed))
+            tries = START_DRAWS if self.settings.start == "best" else 1
+            drawn = [self._prior_draw(rng, widths[c], depths[c]) for _ in range(tries)]
+            best = drawn[0] if tries == 1 else max(drawn, key=lambda draw: self._log_posterior(*draw))
+            chain = self._chain(*best, np.random.Generator(np.random.SFC64(stream_seed)))
+            move = self._moves[c - self.first_chain]
+            spent = move.begin(chain.state, chain.rng, chain.tuning, self._index(chain.state))
+            self._warmup_evaluations[c - self.first_chain] = spent
+            chains.append(chain)
+        return chains
+
+    def _prior_draw(
+        self, rng: np.random.Generator, width: int | None, depth: int | None
+    ) -> tuple[Array, int, int, Array]:
+        """Parameters, width, depth and precisions from the prior, the sizes only where they are not given."""
+        rules, network = self._rules, self.network
+        if width is None:
+            width = rules.lowest_width + int(rng.choice(len(rules.log_width_prior), p=np.exp(rules.log_width_prior)))
+        if depth is None:
+            depth = rules.lowest_depth + int(rng.choice(len(rules.log_depth_prior), p=np.exp(rules.log_depth_prior)))
+        precisions = np.full(self._precisions, 1.0 / network.prior_sd**2)
+        precisions[-1] = 1.0 / network.noise_sd**2
+        if rules.weight_rate > 0.0:
+            precisions[:-1] = rng.standard_gamma(rules.weight_shape, self._precisions - 1) / rules.weight_rate
+        if rules.noise_rate > 0.0:
+            precisions[-1] = rng.standard_gamma(rules.noise_shape) / rules.noise_rate
+        parts = []
+        for layer, (weights, biases) in enumerate(architecture_of(network, width, depth).layer_shapes, start=1):
+            which = 2 * layer if layer <= depth else 0
+            fan_in = width if rules.scaled and layer > 1 else 1
+            parts.append(rng.standard_normal(weights) / math.sqrt(precisions[which] * fan_in))
+            parts.append(rng.standard_normal(biases) / math.sqrt(precisions[which + 1]))
+        return np.concatenate(parts), width, depth, precisions
+
+    def _log_posterior(self, theta: Array, width: int, depth: int, precisions: Array) -> float:
+        ints, scratch = self.target.buffers()
+        set_architecture(ints, width, depth)
+        network = self.network
+        log_likelihood = whole(theta, self.target.data, ints, scratch, precisions[-1])
+        prior = log_prior(theta, network.inputs, width, depth, network.outputs, precisions, self._rules.scaled)
+        return float(log_likelihood + prior)
+
+    def _chain(self, theta: Array, width: int, depth: int, precisions: Array, rng: np.random.Generator) -> JumpChain:
+        rules, target, dim = self._rules, self.target, self._largest.dim
+        ints, scratch = target.buffers()
+        set_architecture(ints, width, depth)
+        widths, depths = len(rules.log_width_prior), len(rules.log_depth_prior)
+        blocks, widest = -(-int(ints[0]) // BLOCK), rules.lowest_width + widths - 1
+        logits = 1 if likelihood_code(self.network) == TWO_CLASSES else self.network.outputs
+        one_layer = rules.lowest_depth == 1 and depths == 1
+        kept = blocks if one_layer and self.settings.keep_outputs else 0
+        state = State(
+            theta=np.zeros(dim),
+            gradient=np.zeros(dim),
+            running=np.zeros(1),
+            log_likelihood=np.zeros(1),
+            ints=ints,
+            scratch=scratch,
+            precisions=precisions,
+            hidden=np.zeros((kept, widest, ROW)),
+            outputs=np.zeros((kept, logits, ROW)),
+            units=np.arange(widest),
+            accepted=np.zeros(1, dtype=np.int64),
+        )
+        state.theta[: len(theta)] = theta
+        take_stock(target.data, state)
+        return JumpChain(state, Tuning.empty(len(self._dims), dim), rng)
+
+    def _index(self, state: State) -> int:
+        """Number of the present architecture, in the order of `_dims`."""
+        _, width, depth, _ = architecture(state.ints)
+        rules = self._rules
+        return int((depth - rules.lowest_depth) * len(self._widths) + width - rules.lowest_width)
+
+    def _note_start(self, c: int) -> None:
+        state = self._chains[c].state
+        _, width, depth, _ = architecture(state.ints)
+        dim = architecture_of(self.network, int(width), int(depth)).dim
+        self._start[c, :dim], self._start[c, dim:] = state.theta[:dim], np.nan
+        self._start_sizes[:, c] = width, depth
+        self._start_log_density[c] = state.log_likelihood[0] + prior_of(state, self._rules)
+
+    def _advance_chain(self, c: int, warm: int, kept: int) -> None:
+        for begin in range(0, warm, _WARMUP_CHUNK):
+            n = min(_WARMUP_CHUNK, warm - begin)
+            rows = _at(SweepTrace.empty(1, n, self._largest.dim, self._precisions), 0)
+            self._sweep(c, 0, n, rows, self._no_ledger())
+            self._warmup_evaluations[c] += int(rows.gradient_evaluations.sum())
+        if kept:
+            if self.completed == 0:
+                self._note_start(c)
+            ledger = _at(self._ledger, c) if self.settings.detail == "jumps" else self._no_ledger()
+            self._sweep(c, self.completed, kept, _at(self._trace, c), ledger)
+
+    def _no_ledger(self) -> Ledger:
+        rows: Ledger = _at(Ledger.empty(1, 0, self.settings.jumps, self._parameters), 0)
+        return rows
+
+    def _sweep(self, c: int, first: int, n: int, trace: SweepTrace, ledger: Ledger) -> None:
+        """n sweeps of chain c, written from row `first` on."""
+        chain, move, wrong = self._chains[c], self._moves[c], self._rules.wrong
+        if self.settings.within == "none" and not wrong & (NO_KERNEL_DENSITIES | SHORT_WITHIN):
+            # Nothing between the jumps needs Python: all sweeps in one call.
+            self._jump(chain, False, first, n, trace, ledger)
+            for array, nothing in zip(trace[-len(Moved._fields) :], Moved(), strict=True):
+                array[first : first + n] = nothing
+            return
+        for i in range(first, first + n):
+            if not chain.tuning.frozen[0] and chain.sweeps >= self.settings.warmup:
+                move.freeze(chain.tuning)
+            chain.sweeps += 1
+            within = move.short if wrong & SHORT_WITHIN else move
+            moved = within(chain.state, chain.rng, chain.tuning, self._index(chain.state))
+            if wrong & NO_KERNEL_DENSITIES:
+                spent = self._surrounded_jumps(chain, move, i, trace, ledger)
+                moved = moved._replace(evaluations=moved.evaluations + spent)
+            else:
+                self._jump(chain, True, i, 1, trace, ledger)
+            for array, value in zip(trace[-len(Moved._fields) :], moved, strict=True):
+                array[i] = value
+
+    def _jump(self, chain: JumpChain, moved: bool, first: int, n: int, trace: SweepTrace, ledger: Ledger) -> None:
+        data, jumps = self.target.data, self.settings.jumps
+        jump_sweeps(data, chain.rng, chain.state, self._rules, jumps, moved, first, n, trace, ledger)
+
+    def _surrounded_jumps(self, chain: JumpChain, move: WithinMove, i: int, trace: SweepTrace, ledger: Ledger) -> int:
+        """The jumps of sweep i, each between two short NUTS runs and decided without their kernel densities. Returns
+        the gradient evaluations spent.
+        """
+        state, rng, data, rules = chain.state, chain.rng, self.target.data, self._rules
+        proposed, born, factors = np.empty(self._largest.dim), np.empty(self._largest.dim), np.empty(len(FACTORS))
+        counts = np.zeros((2, 4), dtype=np.int32)
+        spent = 0
+        take_stock(data, state)
+        for j in range(self.settings.jumps):
+            _, old_width, old_depth, _ = architecture(state.ints)
+            saved, old_log_likelihood, old = state.theta.copy(), state.log_likelihood[0], prior_of(state, rules)
+            spent += move.short(state, rng, chain.tuning, self._index(state)).evaluations
+            kind, slot, width, depth, count, _ = propose(rng, state, rules, factors, proposed, born)
+            move_to(state, proposed, width, depth)
+            spent += move.short(state, rng, chain.tuning, self._index(state)).evaluations
+            take_stock(data, state)
+            factors[LIKELIHOOD] = state.log_likelihood[0] - old_log_likelihood
+            factors[WEIGHTS] = prior_of(state, rules) - old - factors[ARCHITECTURE]
+            log_ratio, uniform = total_of(factors), rng.random()
+            accepted = uniform < math.exp(min(log_ratio, 0.0))
+            if not accepted:
+                move_to(state, saved, old_width, old_depth)
+                take_stock(data, state)
+            counts[0, kind] += 1
+            counts[1, kind] += accepted
+            if len(ledger.move):
+                note_jump(
+                    ledger, i, j, kind, slot, old_width, old_depth, factors, log_ratio, uniform, accepted, born, count
+                )
+        jump_sweeps(data, rng, state, rules, 0, False, i, 1, trace, ledger)
+        trace.proposed[i], trace.jumped[i] = counts
+        return spent
+
+    def _check_memory(self) -> None:
+        size = self.chains * self.draws * (8 * self._largest.dim + 8 * self._precisions + 80)
+        if self.settings.detail == "jumps":
+            size += self.chains * self.draws * self.settings.jumps * (8 * self._parameters + 96)
+        if size > MAX_BYTES:
+            most = MAX_BYTES / 2**30
+            raise SpecError(
+                "draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {most:.0f} GiB allowed"
+            )
+
+
+def start_architecture(
+    network: Network, x: ArrayLike, y: ArrayLike, jump: str = "plain", **settings: Any
+) -> ArchitectureRun:
+    """A run over architectures that has not moved yet, for jobs that advance it in chunks. Parameters as
+    `sample_architecture`.
+    """
+    known = [field.name for field in dataclasses.fields(JumpSettings)]
+    for name in settings:
+        if name not in known:
+            raise SpecError(name, f"is not a setting of sample_architecture, which has {', '.join(known)}")
+    return ArchitectureRun(network, x, y, JumpSettings(jump=jump, **settings))
+
+
+def sample_architecture(
+    network: Network, x: ArrayLike, y: ArrayLike, jump: str = "plain", **settings: Any
+) -> ArchitectureRecording:
+    """Sample the joint posterior of a network's architecture and parameters by reversible jump.
+
+    network : from `engine.network` with `width=(low, high)`, `depth=(low, high)` or both; a unit enters or leaves all
+        hidden layers at once, so that all have one width
+    x, y : as in `Network.posterior`; no samples give the prior
+    jump : "plain": the kept parameters stay as they are; "rescaled": the birth of a unit multiplies the kept weights
+        that lead out of hidden units by sqrt(k / (k + 1)) and its death divides them, so that the Jacobian is not 1
+
+    Settings, by keyword (see `JumpSettings` for the defaults):
+    chains, draws, warmup, seed : as in `engine.sample`; a draw is the state after one sweep: a move within the model,
+        then jumps, then, where they vary, a Gibbs draw of the precisions
+    jumps : jumps in a sweep
+    within : "nuts", "hmc" or "none"
+    step_size : of HMC and NUTS, the same for all architectures; default: tuned in warm-up for each architecture, then
+        frozen. One that saw fewer than 20 moves takes that of the nearest that saw more, times (its dim / this
+        dim)^(1/4)
+    steps : leapfrog steps of HMC (its step size is jittered by 10 %); max_depth : doublings of NUTS at most
+    target_accept : mean acceptance that the step sizes are tuned to
+    width_prior, depth_prior : "uniform", ("geometric", ratio) or ("poisson", mean), cut to the network's range
+    scale_by_width : prior variance prior_sd^2 / width for the weights that lead out of hidden units
+    weight_precision : (shape, rate) of a gamma prior of each layer's weight and bias precisions; default: fixed at
+        1 / prior_sd^2
+    noise_precision : (shape, rate) of a gamma prior of the noise precision; default: fixed at 1 / noise_sd^2
+    start : "prior", one draw of it, or "best", the one of 1,000 with the highest log posterior
+    start_width, start_depth : the architecture of the start, for all chains or one for each; default: drawn
+    variant : "exact", or wrong on purpose: "no_jacobian"; "no_end_points" (births at the lowest size and deaths at the
+        highest are not weighed against their rarer reverse); "slot_once" (births weighed by 1 / (k + 1), deaths not
+        weighed back); "no_kernel_densities" (a short NUTS before and after the jump, its densities left out);
+        "as_coded" (the last three together, and the short NUTS as the move within, as in Berezowski's code)
+    detail : "draws", or "jumps" to record the ledger of every jump
+    keep_outputs : False computes every likelihood from scratch: the same chain but for rounding, slower
+
+    Raises SpecError naming a wrong parameter, TargetError when x or y does not fit.
+    """
+    run = start_architecture(network, x, y, jump, **settings)
+    run.advance(run.total)
+    return run.recording()
+
+
+def _at(arrays: Any, *where: int | slice) -> Any:
+    """Views of all arrays of a named tuple at the same place."""
+    return type(arrays)(*(array[where] for array in arrays))

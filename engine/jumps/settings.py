@@ -1,0 +1,148 @@
+"""What decides a run over architectures, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.jumps.sweep import VARIANTS, Rules
+from engine.jumps.within import WITHIN
+from engine.networks import Network
+from engine.samplers.nuts import MAX_DEPTH
+from engine.samplers.run import whole_number
+from engine.spec import MAX_SEED, SpecError
+
+Array = NDArray[np.float64]
+Prior = str | tuple[str, float]
+Size = int | Sequence[int] | None
+
+JUMPS = ("plain", "rescaled")
+DETAILS = ("draws", "jumps")
+STARTS = ("prior", "best")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JumpSettings:
+    """Settings of `engine.sample_architecture`, which explains them. Raises SpecError naming a wrong one."""
+
+    jump: str = "plain"
+    chains: int = 4
+    draws: int = 1000
+    warmup: int = 0
+    seed: int = 0
+    jumps: int = 1
+    within: str = "nuts"
+    step_size: float | None = None
+    steps: int = 10
+    target_accept: float = 0.8
+    max_depth: int = 10
+    width_prior: Prior = "uniform"
+    depth_prior: Prior = "uniform"
+    scale_by_width: bool = False
+    weight_precision: tuple[float, float] | None = None
+    noise_precision: tuple[float, float] | None = None
+    start: str = "prior"
+    start_width: Size = None
+    start_depth: Size = None
+    variant: str = "exact"
+    detail: str = "draws"
+    keep_outputs: bool = True
+
+    def __post_init__(self) -> None:
+        wholes = {
+            "chains": (1, 10_000),
+            "draws": (1, 10**9),
+            "warmup": (0, 10**9),
+            "seed": (0, MAX_SEED),
+            "jumps": (0, 10**6),
+            "steps": (1, 10_000),
+            "max_depth": (1, MAX_DEPTH),
+        }
+        for name, limits in wholes.items():
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), *limits))
+        options = {"jump": JUMPS, "within": WITHIN, "start": STARTS, "variant": VARIANTS, "detail": DETAILS}
+        for name, allowed in options.items():
+            if getattr(self, name) not in allowed:
+                raise SpecError(name, f"{getattr(self, name)!r} is not one of {', '.join(allowed)}")
+        if self.step_size is not None and not (math.isfinite(self.step_size) and self.step_size > 0):
+            raise SpecError("step_size", f"{self.step_size} is not a finite number above 0")
+        if not 0 < self.target_accept < 1:
+            raise SpecError("target_accept", f"{self.target_accept} is not between 0 and 1")
+        for name in ("weight_precision", "noise_precision"):
+            prior = getattr(self, name)
+            if prior is not None and not (len(prior) == 2 and all(math.isfinite(n) and n > 0 for n in prior)):
+                raise SpecError(name, f"{prior!r} is not a pair (shape, rate) of numbers above 0")
+
+    def rules(self, network: Network) -> Rules:
+        """How chains over the architectures of `network` move."""
+        if self.noise_precision is not None and network.likelihood != "gaussian":
+            raise SpecError("noise_precision", f"the {network.likelihood} likelihood has no noise")
+        widths, depths = size_range("width", network.width), size_range("depth", network.depth)
+        if widths[0] == widths[1] and depths[0] == depths[1]:
+            raise SpecError("width", "is fixed, and so is depth: give (low, high) for one of them")
+        weight_shape, weight_rate = self.weight_precision or (1.0, 0.0)
+        noise_shape, noise_rate = self.noise_precision or (1.0, 0.0)
+        return Rules(
+            lowest_width=widths[0],
+            lowest_depth=depths[0],
+            log_width_prior=log_size_prior("width_prior", self.width_prior, *widths),
+            log_depth_prior=log_size_prior("depth_prior", self.depth_prior, *depths),
+            rescale=self.jump == "rescaled",
+            scaled=bool(self.scale_by_width),
+            wrong=VARIANTS[self.variant],
+            weight_shape=float(weight_shape),
+            weight_rate=float(weight_rate),
+            noise_shape=float(noise_shape),
+            noise_rate=float(noise_rate),
+        )
+
+    def start_sizes(self, network: Network, chains: int) -> tuple[list[int | None], list[int | None]]:
+        """Width and depth at which each of the first `chains` chains starts, None where they are drawn."""
+        return (
+            _each("start_width", self.start_width, size_range("width", network.width), chains),
+            _each("start_depth", self.start_depth, size_range("depth", network.depth), chains),
+        )
+
+
+def log_size_prior(name: str, prior: Prior, low: int, high: int) -> Array:
+    """Log prior (high - low + 1,) of a width or a depth, normalised over low..high.
+
+    prior : "uniform"; ("geometric", q), p(k) proportional to q^k, 0 < q < 1; or ("poisson", mean), mean > 0
+    """
+    sizes = np.arange(low, high + 1, dtype=np.float64)
+    kind, number = (prior, math.nan) if isinstance(prior, str) else prior
+    if kind == "uniform":
+        weights = np.zeros(len(sizes))
+    elif kind == "geometric":
+        if not 0 < number < 1:
+            raise SpecError(name, f"the geometric prior needs a ratio between 0 and 1, not {number}")
+        weights = sizes * math.log(number)
+    elif kind == "poisson":
+        if not (math.isfinite(number) and number > 0):
+            raise SpecError(name, f"the Poisson prior needs a mean above 0, not {number}")
+        weights = sizes * math.log(number) - np.array([math.lgamma(k + 1.0) for k in sizes])
+    else:
+        raise SpecError(name, f'{prior!r} is not "uniform", ("geometric", ratio) or ("poisson", mean)')
+    return np.asarray(weights - np.logaddexp.reduce(weights))
+
+
+def size_range(name: str, value: int | tuple[int, int]) -> tuple[int, int]:
+    """A width or a depth as (low, high), at least 1."""
+    low, high = value if isinstance(value, tuple) else (value, value)
+    if low < 1:
+        raise SpecError(name, "must be at least 1: a network that grows needs a unit and a layer to begin with")
+    return low, high
+
+
+def _each(name: str, value: Size, allowed: tuple[int, int], chains: int) -> list[int | None]:
+    if value is None:
+        return [None] * chains
+    if isinstance(value, (int, np.integer)):
+        value = [int(value)] * chains
+    if len(value) < chains:
+        raise SpecError(name, f"has {len(value)} values for {chains} chains")
+    return [whole_number(name, size, *allowed) for size in value[:chains]]
