@@ -121,7 +121,7 @@ LESSONS: tuple[Entry, ...] = (
         title="Can I trust this chain?",
         track="Samplers",
         file="lessons/diagnostics/page.py",
-        promise="Traces, ranks, R-hat and ESS grow with the chains; diagnose sick ones, and meet the bias no R-hat finds.",
+        promise="Traces, ranks, R-hat and ESS as chains grow; diagnose sick ones, and meet the bias no R-hat finds.",
         icon="🩺",
         scenarios=(("patient-1", "the gallery of patients"), ("biased", "R-hat 1.00, and wrong ⚠")),
     ),

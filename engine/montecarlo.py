@@ -199,11 +199,11 @@ def midpoint(integral: Integral, points: int) -> tuple[float, int]:
     """The volume of the ball by the midpoint rule on a regular grid of at most `points` cells: (estimate, cells)."""
     side = max(1, int(points ** (1.0 / integral.dim) + 1e-9))
     squares = ((np.arange(side) + 0.5) * (2.0 / side) - 1.0) ** 2
-    total, counts = np.zeros(1), np.ones(1)
+    total, counts = np.zeros(1), np.ones(1, dtype=np.int64)
     for _ in range(integral.dim):
         sums = (total[:, None] + squares).ravel()
         total, index = np.unique(np.round(sums, 12), return_inverse=True)
-        counts = np.bincount(index.ravel(), weights=np.repeat(counts, side))
+        counts = np.bincount(index.ravel(), weights=np.repeat(counts, side)).astype(np.int64)
     inside = float(counts[total <= 1.0].sum())
     return inside * (2.0 / side) ** integral.dim, side**integral.dim
 

@@ -35,9 +35,9 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
             f"target {model.name}",
             partial(engine.sample, model, "gibbs", chains=1, draws=10, init=np.ones(model.dim), seed=0),
         )
-    for pair, x in (("mean", 1.0), ("both", 1.0), ("categorical", 1.0)):
+    for pair in ("mean", "both", "categorical"):
         prior = conjugate.PAIRS[pair]()
-        yield f"posterior {pair}", partial(conjugate.posterior(prior, [x]).log_density_many, prior.mean()[None])
+        yield f"posterior {pair}", partial(conjugate.posterior(prior, [1.0]).log_density_many, prior.mean()[None])
     yield "trajectory", lambda: trajectory(gaussian, np.zeros(2), np.ones(2), step_size=0.1, steps=2)
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
     yield "jumps between nested models", lambda: toy.record(toy.ToySpec(chains=1, draws=10))

@@ -166,7 +166,7 @@ def test_detailed_balance_on_a_grid(method):
 
 
 def test_detailed_balance_catches_the_missing_hastings_ratio():
-    """Without the ratio the chain balances too, around another density. From exact draws its flows are seen to differ."""
+    """Without the ratio the chain balances too, around another density. From exact draws its flows differ."""
     target = FAMILIES["gaussian"].build_target()
     starts = target.truth.draw(np.random.default_rng(3), 20_000)
     for variant, caught in (("exact", False), ("no_hastings", True)):
