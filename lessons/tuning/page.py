@@ -80,7 +80,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
-    code=[adaptation.learn, adaptation._restart, adaptation._estimate_mass, adaptation.windows],
+    code=[adaptation.learn, adaptation.restart, adaptation._estimate_mass, adaptation.windows],
     kernel=kernel,
 )
 show(LESSON)
