@@ -184,16 +184,16 @@ def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequ
 
 
 def _settings(lesson: Lesson, here: Visit) -> None:
-    names = ["Settings"] + ["Formula"] * bool(lesson.formula) + ["Code"] * bool(lesson.code)
+    names = ["Settings"] + ["Formula"] * lesson.has_formula + ["Code"] * bool(lesson.code)
     # a tab's content is made when it is opened: formulas and code cost the browser time on every change of a setting
     tabs = dict(zip(names, st.tabs(names, key=f"{lesson.slug}/tabs", on_change="rerun"), strict=True))
     with tabs["Settings"], messages.guard("the settings"):
         panel = Controls(here, lesson.slug)
         lesson.controls(panel)
         panel.seed()
-    if lesson.formula and tabs["Formula"].open:
+    if lesson.has_formula and tabs["Formula"].open:
         with tabs["Formula"]:
-            (st.markdown if "$" in lesson.formula else st.latex)(lesson.formula)
+            st.markdown(lesson.formula())
     if lesson.code and tabs["Code"].open:
         with tabs["Code"]:
             st.caption("The code that made this.")

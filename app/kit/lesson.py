@@ -36,7 +36,8 @@ class Scenario:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """What a lesson hands to the frame.
+    """What a lesson hands to the frame. Its story and formulas stand beside its code, in the folder of `scene`:
+    `story.md` (guided steps, see `app.kit.story`) and `formula.md` (Markdown with LaTeX); either may be absent.
 
     Attributes
     ----------
@@ -45,12 +46,10 @@ class Lesson:
     scenarios : three to five; the first is shown when the page is opened bare
     controls : lays out the widgets
     scene : (spec, window) → scene blob; `window` is a transition whose inside is wanted, or None
-    story : Markdown file of the guided steps, see `app.kit.story`; a relative path counts from the file of `scene`
     checks : (spec, cancel) → checks of this very run, for the badge
     panels : (spec, cancel) → figures and tables below the stage
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
-    formula : LaTeX, or Markdown when it holds a `$`
     code : functions whose source is shown
     kernel : which kernel runs, a sentence for the badge, or a function of the spec
     on_event : (spec, event of the player) → changed spec, or None to leave it
@@ -66,12 +65,10 @@ class Lesson:
     scenarios: Sequence[Scenario]
     controls: Callable[[Controls], None]
     scene: Callable[[Any, int | None], bytes]
-    story: Path = Path("story.md")
     checks: Callable[[Any, Any], Sequence[Check]] | None = None
     panels: Callable[[Any, Any], Sequence[Figure | Table]] | None = None
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
-    formula: str = ""
     code: Sequence[Callable[..., Any]] = ()
     kernel: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
@@ -84,5 +81,17 @@ class Lesson:
 
     def steps(self) -> tuple[story.Step, ...]:
         """The steps of the story."""
-        path = self.story if self.story.is_absolute() else Path(self.scene.__code__.co_filename).parent / self.story
+        path = self._beside("story.md")
         return story.read(path) if path.exists() else ()
+
+    @property
+    def has_formula(self) -> bool:
+        """Whether there are formulas to show."""
+        return self._beside("formula.md").exists()
+
+    def formula(self) -> str:
+        """The formulas, Markdown."""
+        return self._beside("formula.md").read_text(encoding="utf-8")
+
+    def _beside(self, name: str) -> Path:
+        return Path(self.scene.__code__.co_filename).with_name(name)

@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit.frame import Controls, Lesson, show
 from engine.conjugate import beliefs, quadrature
 from lessons.conjugate import analysis, drawing
@@ -12,7 +10,6 @@ from lessons.conjugate.scenarios import SCENARIOS
 from lessons.conjugate.scenes import scene
 from lessons.conjugate.spec import DATA, FIELDS, ConjugateLesson
 
-HERE = Path(__file__).parent
 PAIRS = {pair: words.short for pair, words in WORDS.items()}
 VIEWS = {"next": "next observation", "evidence": "evidence", "estimate": "estimate"}
 SYMBOLS = {
@@ -77,14 +74,12 @@ LESSON = Lesson(
     "formula checked by integration.",
     spec=ConjugateLesson,
     scenarios=SCENARIOS,
-    story=HERE / "story.md",
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
     code=[
         *(pair.update for pair in beliefs.PAIRS.values()),
         beliefs.Belief.log_evidence,

@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
 from engine import checks, diagnostics
@@ -92,14 +90,12 @@ LESSON = Lesson(
     "case that no diagnostic finds.",
     spec=DiagnosticsLesson,
     scenarios=SCENARIOS,
-    story=Path("story.md"),
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
     code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, checks.mean_check, doctor.diagnose],
     kernel=kernel,
 )

@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
 from engine.samplers import gibbs
@@ -90,14 +88,12 @@ LESSON = Lesson(
     "that is wonderful, and when it hardly moves.",
     spec=GibbsLesson,
     scenarios=SCENARIOS,
-    story=Path("story.md"),
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
     code=[
         gibbs.gibbs_chunk,
         _autoregressive_conditional,

@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
 from engine.samplers import hmc
@@ -76,14 +74,12 @@ LESSON = Lesson(
     "is accepted.",
     spec=HmcLesson,
     scenarios=SCENARIOS,
-    story=Path("story.md"),
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
     code=[hmc._integrate, hmc.draw_momentum, hmc.kinetic_energy, hmc.hmc_chunk],
     kernel=kernel,
 )

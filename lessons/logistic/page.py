@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit.frame import Controls, Lesson, show
 from engine import logistic
 from engine.samplers import metropolis
@@ -11,7 +9,6 @@ from lessons.logistic.scenarios import SCENARIOS
 from lessons.logistic.scenes import scene
 from lessons.logistic.spec import REACH, LogisticSpec
 
-HERE = Path(__file__).parent
 VARIANTS = {"exact": "right", "no_prior": "forget the prior", "drop_rejections": "rejections not counted"}
 
 
@@ -61,14 +58,12 @@ LESSON = Lesson(
     "Metropolis chain come.",
     spec=LogisticSpec,
     scenarios=SCENARIOS,
-    story=HERE / "story.md",
     controls=controls,
     scene=scene,
     checks=evidence.checks,
     panels=evidence.panels,
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
-    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
     code=[logistic.exact, logistic.newton, logistic.laplace, metropolis.metropolis_chunk],
     kernel=kernel,
     on_event=on_event,

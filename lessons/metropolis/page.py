@@ -1,7 +1,5 @@
 """The Metropolis page: widgets, and what the frame needs."""
 
-from pathlib import Path
-
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
 from engine.samplers import islands, metropolis
@@ -12,7 +10,6 @@ from lessons.metropolis.questions import QUESTIONS
 from lessons.metropolis.scenarios import SCENARIOS
 from lessons.metropolis.spec import PRESETS, MetropolisLesson
 
-HERE = Path(__file__).parent
 PARTS = {"islands": "Islands", "plane": "Plane", "triptych": "Three step sizes"}
 VARIANTS = {"exact": "right", "no_hastings": "Hastings ratio left out", "drop_rejections": "rejections not counted"}
 TARGETS = {
@@ -84,14 +81,12 @@ LESSON = Lesson(
     "should: see why, and see what breaks it.",
     spec=MetropolisLesson,
     scenarios=SCENARIOS,
-    story=HERE / "story.md",
     controls=controls,
     scene=scenes.scene,
     checks=evidence.checks,
     panels=evidence.panels,
     diagnostics=evidence.diagnose,
     predict=QUESTIONS,
-    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
     code=[metropolis.metropolis_chunk, islands._walk, islands.transition_matrix, islands.stationary],
     kernel=analysis.kernel,
 )

@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit.frame import Controls, Lesson, show
 from engine import montecarlo
 from lessons.monte_carlo import analysis
@@ -11,7 +9,6 @@ from lessons.monte_carlo.scenarios import SCENARIOS
 from lessons.monte_carlo.scenes import scene
 from lessons.monte_carlo.spec import SETTINGS, MonteCarloLesson
 
-HERE = Path(__file__).parent
 INTEGRALS = {
     "ball": "volume of a ball, by darts (π in the plane)",
     "power": "∫ x⁻ᵃ dx from 0 to 1",
@@ -54,14 +51,12 @@ LESSON = Lesson(
     promise="An integral is an average. Watch its error fall like 1/√n, see why, and where it fails.",
     spec=MonteCarloLesson,
     scenarios=SCENARIOS,
-    story=HERE / "story.md",
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
     code=[
         montecarlo.replicate,
         montecarlo.Replications.standard_errors,

@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
 from engine.samplers import nuts
@@ -84,14 +82,12 @@ LESSON = Lesson(
     "it, and why a part of it is thrown away.",
     spec=NutsLesson,
     scenarios=SCENARIOS,
-    story=Path("story.md"),
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
     code=[nuts.nuts_chunk, nuts._goes_on, nuts._half_dots, nuts._span_dots, trees.expected_dots],
     kernel=kernel,
 )

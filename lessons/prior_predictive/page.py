@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 import engine.rejection as rejection
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import prior
@@ -11,7 +9,6 @@ from lessons.prior_predictive.scenarios import SCENARIOS
 from lessons.prior_predictive.scenes import scene
 from lessons.prior_predictive.spec import PriorSpec
 
-HERE = Path(__file__).parent
 VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data"}
 SCALINGS = {"sqrt": "by √k (right)", "none": "not at all", "full": "by k"}
 BOUNDS = {
@@ -82,14 +79,12 @@ LESSON = Lesson(
     promise="Draw networks from their prior and look at the functions; then let a few points reject all but a handful.",
     spec=PriorSpec,
     scenarios=SCENARIOS,
-    story=HERE / "story.md",
     controls=controls,
     scene=scene,
     checks=evidence.checks,
     panels=evidence.panels,
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
-    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
     code=[prior.function_values, prior.activation_moment, rejection.reject, rejection._walk],
     kernel=kernel,
     on_event=on_event,

@@ -1,7 +1,5 @@
 """The page of the race: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
 from engine.samplers import gibbs, hmc, metropolis, nuts
@@ -63,14 +61,12 @@ LESSON = Lesson(
     "are: per evaluation, and by the clock.",
     spec=RaceLesson,
     scenarios=SCENARIOS,
-    story=Path("story.md"),
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
-    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
     code=[metropolis.metropolis_chunk, gibbs.gibbs_chunk, hmc.hmc_chunk, nuts.nuts_chunk],
     kernel=kernel,
 )

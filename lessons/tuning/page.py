@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 from app.kit.frame import Controls, Lesson, show
 from engine.samplers import adaptation
 from engine.targets import parameters_of
@@ -72,14 +70,12 @@ LESSON = Lesson(
     "goes wrong.",
     spec=TuningLesson,
     scenarios=SCENARIOS,
-    story=Path("story.md"),
     controls=controls,
     scene=scene,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    formula=Path(__file__).with_name("formula.md").read_text(encoding="utf-8"),
     code=[adaptation.learn, adaptation.restart, adaptation._estimate_mass, adaptation.windows],
     kernel=kernel,
 )

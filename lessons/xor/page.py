@@ -1,7 +1,5 @@
 """The page of the lesson: controls → spec → picture."""
 
-from pathlib import Path
-
 import numpy as np
 
 from app.kit.frame import Controls, Lesson, show
@@ -15,7 +13,6 @@ from lessons.xor.scenarios import SCENARIOS
 from lessons.xor.scenes import live, scene
 from lessons.xor.spec import CLASSES, MAX_POINTS, XorSpec
 
-HERE = Path(__file__).parent
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points", "none": "none"}
 STARTS = {"prior": "a prior draw", "best": "best of 1,000"}
 VARIANTS = {
@@ -71,14 +68,12 @@ LESSON = Lesson(
     "it knows that it does not know.",
     spec=XorSpec,
     scenarios=SCENARIOS,
-    story=HERE / "story.md",
     controls=controls,
     scene=scene,
     checks=prove,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    formula=HERE.joinpath("formula.md").read_text(encoding="utf-8"),
     code=[hmc.hmc_chunk, mlp._network, predictive.Ensemble, Learning.advance, few_points],
     kernel="Hamiltonian Monte Carlo over all weights at once: leapfrog, Metropolis rule, gradients by backpropagation.",
     on_event=on_event,

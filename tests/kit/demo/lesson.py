@@ -171,7 +171,6 @@ DEMO = Lesson(
             "last", "Is the end right of 0?", ["no", "yes"], lambda spec: int(walk(spec)[-1] > 0), "The run decides."
         ),
     ],
-    formula=r"x_{t+1} = x_t + \mu + \sigma z_t",
     code=[walk],
     kernel="numpy's normal generator",
     live=live,
