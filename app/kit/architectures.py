@@ -1,0 +1,414 @@
+"""What lessons on growing networks share: the exact probabilities of widths or depths, computed once and kept; the
+shares of sizes among draws beside them; and the ledger of a jump, as bars and as arithmetic.
+
+A *size* is a width or a depth. `low` is the smallest one, and K sizes run from there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from app.kit import charts, theme
+from app.kit.charts import Figure
+from app.kit.pictures import Place
+from app.kit.player.scene import Axis, Panel, Scene, Show
+from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, Verdict
+from engine.diagnostics import ess_mean, rhat
+from engine.evidence import (
+    ArchitectureEvidence,
+    ArchitectureEvidenceRun,
+    EvidenceSpec,
+    ModelProbabilities,
+    model_probabilities,
+)
+from engine.evidence.run import CORES
+from engine.jumps import FACTORS, MOVES, ArchitectureRecording
+from engine.networks import Network
+
+Array = NDArray[np.float64]
+
+EVIDENCE = EvidenceSpec(particles=128, islands=8)  # errors of 0.05 to 0.1 nats on XOR
+KEPT = 24  # evidence runs that are remembered
+LEAST_MASS = 0.005  # sizes with less exact probability are not judged
+HELD = 2.0  # standard errors that an error bar reaches each way
+
+SHORT = {
+    "likelihood": "likelihood",
+    "architecture prior": "p(k)",
+    "weight prior": "p(θ)",
+    "proposal density": "1/g(u)",
+    "slot of the birth": "slot, birth",
+    "slot of the death": "slot, death",
+    "choice of the move": "d/b",
+    "Jacobian": "|J|",
+}  # of the ledger's factors, as they stand under bars
+
+
+# The exact answer -----------------------------------------------------------------------------------------------------
+
+
+class _Kept(NamedTuple):
+    run: ArchitectureEvidenceRun
+    lock: threading.Lock  # of its next pieces
+
+
+_kept: OrderedDict[tuple, _Kept] = OrderedDict()
+_kept_lock = threading.Lock()
+
+
+def evidence(
+    network: Network,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    scale_by_width: bool = False,
+    spec: EvidenceSpec = EVIDENCE,
+    cancel: threading.Event | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> ArchitectureEvidence:
+    """log p(y | x, architecture) for every width and depth of `network`, as `engine.evidence.architecture_evidence`.
+
+    Computed once in a process and kept; callers who want the same at the same time share the work, and one that stops
+    leaves what is done to the next.
+
+    cancel : once set, InterruptedError is raised; report : called with (pieces done, pieces in all)
+    Raises SpecError or TargetError as the engine does.
+    """
+    kept = _keep(network, x, y, scale_by_width, spec)
+    while True:
+        if cancel is not None and cancel.is_set():
+            raise InterruptedError
+        with kept.lock:
+            if kept.run.done:
+                return kept.run.result()
+            kept.run.advance(CORES)
+        if report is not None:
+            report(kept.run.completed, kept.run.total)
+
+
+def finished_evidence(
+    network: Network, x: ArrayLike, y: ArrayLike, *, scale_by_width: bool = False, spec: EvidenceSpec = EVIDENCE
+) -> ArchitectureEvidence | None:
+    """What `evidence` would give, if it is there already; computes nothing."""
+    kept = _kept.get(_key(network, x, y, scale_by_width, spec))
+    return kept.run.result() if kept is not None and kept.run.done else None
+
+
+def _key(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> tuple:
+    return network, np.asarray(x).tobytes(), np.asarray(y).tobytes(), scale_by_width, spec
+
+
+def _keep(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> _Kept:
+    key = _key(network, x, y, scale_by_width, spec)
+    with _kept_lock:
+        if key not in _kept:
+            run = ArchitectureEvidenceRun(network, x, y, spec, scale_by_width=scale_by_width)
+            _kept[key] = _Kept(run, threading.Lock())
+        _kept.move_to_end(key)
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+        return _kept[key]
+
+
+def exact_shares(found: ArchitectureEvidence, log_prior: ArrayLike | None = None) -> ModelProbabilities:
+    """p(size | y) and its standard error, both (K,), of architectures that differ in one size.
+
+    log_prior : (K,), as `engine.jumps.settings.log_size_prior` makes it; default all the same
+    """
+    return model_probabilities(found.log_evidence, found.error, log_prior)
+
+
+# The draws ------------------------------------------------------------------------------------------------------------
+
+
+class Shares(NamedTuple):
+    """Shares of K sizes among draws. mean, mcse, ess : (K,); rhat : of the sizes themselves.
+
+    mcse and ess are NaN for a size never visited.
+    """
+
+    mean: Array
+    mcse: Array
+    ess: Array
+    rhat: float
+
+
+def shares(sizes: ArrayLike, low: int, count: int) -> Shares:
+    """How often each of low..low + count - 1 occurs in `sizes` (chains, draws), and how sure that is."""
+    drawn = np.asarray(sizes)
+    mean, ess = np.zeros(count), np.full(count, np.nan)
+    for k in range(count):
+        seen = (drawn == low + k).astype(np.float64)
+        mean[k] = seen.mean()
+        if 0.0 < mean[k] < 1.0:
+            ess[k] = ess_mean(seen)
+    return Shares(mean, np.sqrt(mean * (1.0 - mean) / ess), ess, rhat(drawn.astype(np.float64)))
+
+
+def running_shares(sizes: ArrayLike, low: int, count: int, burn: int = 0) -> Array:
+    """Shares of the sizes among all chains' draws so far, (draws, count): row t counts draws burn..t of `sizes`
+    (chains, draws), and before the burn-in ends draw t alone.
+    """
+    drawn = np.asarray(sizes)
+    each = (drawn[:, :, None] == np.arange(low, low + count)).mean(axis=0)
+    result = each.copy()
+    if burn < len(each):
+        n = np.arange(1, len(each) - burn + 1)
+        result[burn:] = np.cumsum(each[burn:], axis=0) / n[:, None]
+    return result
+
+
+def agreement(sizes: ArrayLike, low: int, exact: ModelProbabilities, name: str = "k", mistake: str = "") -> Check:
+    """Do the sizes of the draws (chains, draws) have their exact probabilities, within both Monte Carlo errors?
+
+    Judged for each size of at least `LEAST_MASS`; the worst is told. name : of the size; mistake : what is wrong on
+    purpose, or nothing: then a mistake too small to see is "unknown", never a pass.
+    """
+    found = shares(sizes, low, len(exact.probability))
+    title = f"p({name} | data)"
+
+    def unknown(reason: str) -> Check:
+        return Check(title, "unknown", float("nan"), Z_LIMIT, reason, "SE")
+
+    if not found.rhat <= MAX_RHAT:
+        return unknown(f"The chains do not agree on {name} yet (R-hat {found.rhat:.2f}): run longer.")
+    judged = np.flatnonzero((exact.probability >= LEAST_MASS) | (found.mean >= LEAST_MASS))
+    thin = [low + k for k in judged if found.mean[k] > 0 and not found.ess[k] >= MIN_ESS]
+    if thin:
+        return unknown(f"{name} = {thin[0]} has fewer than {MIN_ESS:.0f} effective draws: run longer.")
+    # A size never seen is judged by what its exact probability lets expect.
+    spread = np.sqrt(exact.probability * (1.0 - exact.probability) / np.nanmin(found.ess[judged]))
+    mcse = np.where(np.isfinite(found.mcse), found.mcse, spread)
+    z = (found.mean - exact.probability) / np.hypot(mcse, exact.error)
+    k = int(judged[np.argmax(np.abs(z[judged]))])
+    verdict: Verdict = "fail" if abs(z[k]) >= Z_LIMIT else "unknown" if mistake else "pass"
+    sentence = (
+        f"p({name} = {low + k} | data) is {found.mean[k]:.3g} by jumps and {exact.probability[k]:.3g} by annealing: "
+        f"{abs(z[k]):.1f} standard errors apart, the worst of {len(judged)} sizes."
+    )
+    if verdict == "unknown":
+        sentence += f" {mistake} With these settings that is too little to see."
+    return Check(title, verdict, float(z[k]), Z_LIMIT, sentence, "SE")
+
+
+# Pictures of sizes ----------------------------------------------------------------------------------------------------
+
+
+def size_panel(
+    scene: Scene,
+    rows: Array,
+    low: int,
+    *,
+    exact: ModelProbabilities | None = None,
+    name: str = "hidden units k",
+    id: str = "sizes",
+    title: str = "Share of each k so far",
+    label: str = "draws of all chains so far",
+    place: Place | None = None,
+    height: int = 240,
+) -> Panel:
+    """Bars of running shares `rows` (steps, K), and the exact probabilities with their error bars once known."""
+    count = rows.shape[1]
+    sizes = np.arange(low, low + count)
+    top = max(float(rows[len(rows) // 2 :].max(initial=0.1)), 0.0 if exact is None else float(exact.probability.max()))
+    panel = scene.panel(
+        id,
+        title=title,
+        x=Axis(name, low - 0.5, low + count - 0.5),
+        y=Axis("probability", 0.0, min(1.25 * top, 1.04)),
+        place=place,
+        height=height,
+    )
+    panel.bars(rows, labels=[str(size) for size in sizes], role="posterior", label=label)
+    if exact is not None:
+        p, e = exact.probability, HELD * exact.error
+        bars = np.stack([np.stack([sizes, p - e], 1), np.stack([sizes, p + e], 1), np.full((count, 2), np.nan)], 1)
+        panel.path(bars.reshape(-1, 2), role="ink", width=2.0)
+        label = f"exact, by annealing; bars: ± {HELD:g} standard errors"
+        panel.points(np.stack([sizes, p], axis=1), show="all", role="ink", shape="diamond", size=4.5, label=label)
+    return panel
+
+
+def size_figure(
+    title: str,
+    drawn: Shares,
+    low: int,
+    *,
+    exact: ModelProbabilities | None = None,
+    prior: Array | None = None,
+    name: str = "hidden units k",
+    caption: str = "",
+) -> Figure:
+    """Shares of sizes among draws beside the exact probabilities, both with bars of ± 2 standard errors, and the
+    prior (K,).
+    """
+    count = len(drawn.mean)
+    sizes = [str(size) for size in range(low, low + count)]
+    figure = charts.blank(name, "probability")
+    spread = {"type": "data", "color": theme.colour("muted"), "thickness": 1.5}
+    figure.add_bar(
+        x=sizes, y=drawn.mean, name="jumps", marker={"color": theme.colour("posterior", 0.75)},
+        error_y={**spread, "array": HELD * np.nan_to_num(drawn.mcse)},
+    )  # fmt: skip
+    if prior is not None:
+        line = {"color": theme.colour("prior"), "dash": "dot", "width": 2}
+        figure.add_scatter(x=sizes, y=prior, mode="lines", line=line, name="prior")
+    if exact is not None:
+        marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
+        figure.add_scatter(
+            x=sizes, y=exact.probability, mode="markers", marker=marker, name="exact (annealing)",
+            error_y={**spread, "color": theme.colour("ink"), "array": HELD * exact.error},
+        )  # fmt: skip
+    listed = [f"{size}: {p:.3f}" for size, p in zip(sizes, drawn.mean, strict=True) if p >= LEAST_MASS]
+    alt = f"Share of each number of {name} among the draws. {', '.join(listed)}."
+    if exact is not None:
+        listed = [f"{size}: {p:.3f}" for size, p in zip(sizes, exact.probability, strict=True) if p >= LEAST_MASS]
+        alt += f" Exact: {', '.join(listed)}."
+    return Figure(title, figure, alt, caption)
+
+
+def size_traces(
+    scene: Scene,
+    at: Array,
+    values: Array,
+    *,
+    id: str,
+    title: str,
+    y: Axis,
+    x: Axis | None = None,
+    shown: int | None = None,
+    place: Place | None = None,
+    height: int = 200,
+) -> Panel:
+    """One thin line a chain, drawn up to the cursor: `values` (chains, steps) against `at` (steps,). The chain number
+    `shown` stands out.
+    """
+    x = x or Axis("sweep", float(at[0]), float(at[-1]))
+    panel = scene.panel(id, title=title, x=x, y=y, place=place, height=height)
+    for c, series in enumerate(values):
+        if c != shown:
+            role = f"chain-{c % len(theme.MARKERS)}"
+            panel.line(at, series, show="upto", role=role, width=1.0, alpha=0.55, dash=c >= len(theme.MARKERS))
+    if shown is not None:
+        panel.line(at, values[shown], show="upto", role="ink", width=2.4, label=f"chain {shown + 1}, on the stage")
+    return panel
+
+
+# The ledger -----------------------------------------------------------------------------------------------------------
+
+
+class Jumps(NamedTuple):
+    """Some jumps of one chain, n of them, one to a sweep, as pictures want them.
+
+    move : (n,), index into `engine.jumps.MOVES`; birth : (n,) bool
+    slot : (n,), place of the unit from 0, -1 for layers; before, after : (n,), the size before and the one proposed
+    factors : (n, 8), logs by `engine.jumps.FACTORS`; log_ratio, uniform : (n,); accepted : (n,) bool
+    parameters : (n, P), what was born or would die, NaN beyond
+    """
+
+    move: NDArray[np.int64]
+    birth: NDArray[np.bool_]
+    slot: NDArray[np.int64]
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    factors: Array
+    log_ratio: Array
+    uniform: Array
+    accepted: NDArray[np.bool_]
+    parameters: Array
+
+
+def jumps_of(recording: ArchitectureRecording, chain: int, sweeps: ArrayLike | None = None, jump: int = -1) -> Jumps:
+    """The jump number `jump` (default the last) of each of `sweeps` (default all) of one chain.
+
+    Raises ValueError when the jumps were not recorded.
+    """
+    ledger = recording.ledger
+    rows = np.arange(recording.width.shape[1]) if sweeps is None else np.asarray(sweeps)
+    move = ledger.move[chain, rows, jump].astype(np.int64)
+    birth = move % 2 == 0
+    before = np.where(move < 2, ledger.width[chain, rows, jump], ledger.depth[chain, rows, jump]).astype(np.int64)
+    return Jumps(
+        move,
+        birth,
+        ledger.slot[chain, rows, jump].astype(np.int64),
+        before,
+        before + np.where(birth, 1, -1),
+        ledger.factors[chain, rows, jump],
+        ledger.log_ratio[chain, rows, jump],
+        ledger.uniform[chain, rows, jump],
+        ledger.accepted[chain, rows, jump],
+        ledger.parameters[chain, rows, jump],
+    )
+
+
+def ledger_panel(
+    scene: Scene,
+    factors: Array,
+    *,
+    names: Sequence[str] = tuple(SHORT.values()),
+    show: Show | None = None,
+    id: str = "ledger",
+    title: str = "The ledger: bars that add up to log r",
+    place: Place | None = None,
+    height: int = 240,
+    reach: float | None = None,
+) -> Panel:
+    """The logs of a jump's factors (steps, F) as bars, and their sum as the last bar.
+
+    reach : of the axis, both ways, in nats; default: what holds nine of ten factors. Longer bars leave the panel.
+    """
+    bars = np.concatenate([factors, factors.sum(axis=1, keepdims=True)], axis=1)
+    sizes = np.abs(bars[np.isfinite(bars)])
+    reach = reach or float(np.clip(np.quantile(sizes, 0.9) if sizes.size else 1.0, 2.0, 30.0))
+    panel = scene.panel(id, title=title, y=Axis("log factor (nats)", -reach, reach), place=place, height=height)
+    cut = np.clip(bars, -1.2 * reach, 1.2 * reach)  # a bar that ends far outside is drawn to the edge
+    return panel.bars(cut, labels=[*names, "log r"], role="likelihood", show=show, label="log of each factor, and sum")
+
+
+def ledger_words(
+    scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit", phases: tuple[str, str, str] | None = None
+) -> None:
+    """The arithmetic of a jump: what was proposed, the sum of the ledger, and the decision; each from its phase on, if
+    the scene has `phases` for them.
+    """
+    F = {name: jumps.factors[:, i] for i, name in enumerate(FACTORS)}
+    shows = [Show("at", phase=(phase, None)) for phase in phases] if phases else [Show("at")] * 3
+    place = " at slot {slot:d}" if (jumps.slot >= 0).any() else ""
+    scene.readout(
+        "move",
+        "{birth?birth:death} of a " + thing + place + ": " + size + " = {before:d} → {after:d}",
+        birth=jumps.birth, before=jumps.before, after=jumps.after, show=shows[0],
+        **({"slot": jumps.slot + 1} if place else {}),
+    )  # fmt: skip
+    scene.readout(
+        "ledger",
+        "log r = likelihood {fit:+.2f}, p(" + size + ") {prior:+.2f}, p(θ) {weights:+.2f}, 1/g(u) {density:+.2f}, "
+        "slots {born:+.2f} {died:+.2f}, d/b {choice:+.2f}, |J| {jacobian:+.2f} = {total:+.2f}",
+        fit=F["likelihood"], prior=F["architecture prior"], weights=F["weight prior"], density=F["proposal density"],
+        born=F["slot of the birth"], died=F["slot of the death"], choice=F["choice of the move"],
+        jacobian=F["Jacobian"], total=jumps.log_ratio, show=shows[1],
+    )  # fmt: skip
+    scene.readout(
+        "decision",
+        "α = min(1, r) = {alpha:.3g}, u = {u:.3f}: {accepted?accepted, u < α:rejected, u ≥ α}",
+        alpha=np.exp(np.minimum(jumps.log_ratio, 0.0)), u=jumps.uniform, accepted=jumps.accepted, show=shows[2],
+    )  # fmt: skip
+
+
+def accept_table(recording: ArchitectureRecording, burn: int = 0) -> dict[str, list]:
+    """Columns: move, proposed, accepted, share in %, for the moves that occurred after `burn` sweeps."""
+    asked, granted = (each[:, burn:].sum(axis=(0, 1)) for each in (recording.proposed, recording.jumped))
+    rows = [m for m in range(len(MOVES)) if asked[m]]
+    return {
+        "move": [MOVES[m] for m in rows],
+        "proposed": [int(asked[m]) for m in rows],
+        "accepted": [int(granted[m]) for m in rows],
+        "accepted (%)": [100.0 * granted[m] / asked[m] for m in rows],
+    }

@@ -1,0 +1,190 @@
+"""What lessons on growing networks share: exact probabilities kept and shared, shares of draws, pictures, ledgers."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import datasets
+import engine
+from app.kit import architectures as shared
+from app.kit.player.scene import Scene, decode
+from engine.evidence import EvidenceSpec, ModelProbabilities, architecture_evidence
+from engine.jumps import FACTORS
+
+SMALL = EvidenceSpec(particles=32, islands=4)
+X, Y, _ = datasets.xor(2, seed=1)
+NETWORK = engine.network(2, 2, width=(1, 3), temper=0.5)
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return engine.sample_architecture(NETWORK, X, Y, chains=2, draws=50, seed=1, within="none", detail="jumps")
+
+
+def scene(steps: int) -> Scene:
+    return Scene(run="test", steps=steps, label="A test.")
+
+
+# The exact answer -----------------------------------------------------------------------------------------------------
+
+
+def test_evidence_is_the_engines_and_is_computed_once():
+    assert shared.finished_evidence(NETWORK, X, Y, spec=SMALL) is None
+    pieces = []
+    found = shared.evidence(NETWORK, X, Y, spec=SMALL, report=lambda done, total: pieces.append((done, total)))
+    right = architecture_evidence(NETWORK, X, Y, SMALL)
+    assert np.array_equal(found.log_evidence, right.log_evidence) and np.array_equal(found.error, right.error)
+    assert pieces[-1][0] == pieces[-1][1] and len(pieces) > 1
+    again = shared.evidence(NETWORK, X, Y, spec=SMALL, report=lambda *_: pytest.fail("computed anew"))
+    kept = shared.finished_evidence(NETWORK, X, Y, spec=SMALL)
+    assert np.array_equal(again.log_evidence, found.log_evidence) and kept is not None
+    assert shared.finished_evidence(NETWORK, X + 1, Y, spec=SMALL) is None, "other data, other evidence"
+
+
+def test_a_stopped_job_leaves_its_pieces_to_the_next():
+    stop, first, second = threading.Event(), [], []
+
+    def once(done, total):
+        first.append(done)
+        stop.set()
+
+    other = Y[::-1].copy()
+    with pytest.raises(InterruptedError):
+        shared.evidence(NETWORK, X, other, spec=SMALL, cancel=stop, report=once)
+    shared.evidence(NETWORK, X, other, spec=SMALL, report=lambda done, total: second.append(done))
+    assert len(first) == 1 and second[0] > first[0]
+
+
+def test_exact_shares_are_normalised_and_follow_the_prior():
+    found = shared.evidence(NETWORK, X, Y, spec=SMALL)
+    flat, steep = shared.exact_shares(found), shared.exact_shares(found, np.log([0.7, 0.2, 0.1]))
+    weights = np.exp(found.log_evidence - found.log_evidence.max())
+    assert flat.probability == pytest.approx(weights / weights.sum())
+    assert steep.probability == pytest.approx(weights * [0.7, 0.2, 0.1] / (weights @ [0.7, 0.2, 0.1]))
+
+
+# Draws ----------------------------------------------------------------------------------------------------------------
+
+
+def test_running_shares_are_counts_so_far():
+    drawn = np.array([[1, 2, 2, 3, 1], [3, 3, 2, 2, 2]])
+    rows = shared.running_shares(drawn, 1, 3, burn=1)
+    for t in range(5):
+        counted = drawn[:, 1 : t + 1] if t >= 1 else drawn[:, :1]
+        assert rows[t] == pytest.approx([(counted == k).mean() for k in (1, 2, 3)])
+
+
+def test_shares_tell_their_error():
+    rng = np.random.default_rng(1)
+    drawn = rng.choice([1, 2, 3], p=[0.2, 0.5, 0.3], size=(4, 5000))
+    found = shared.shares(drawn, 1, 4)
+    assert found.mcse[:3] == pytest.approx(np.sqrt(found.mean[:3] * (1 - found.mean[:3]) / 20_000), rel=0.15)
+    assert found.mean[3] == 0 and np.isnan(found.mcse[3])
+
+
+def test_agreement_passes_the_right_and_fails_the_wrong():
+    rng, p = np.random.default_rng(2), np.array([0.2, 0.5, 0.3])
+    drawn = rng.choice([1, 2, 3], p=p, size=(4, 5000))
+    right = ModelProbabilities(p, np.full(3, 0.002))
+    wrong = ModelProbabilities(np.array([0.25, 0.5, 0.25]), np.full(3, 0.002))
+    missing = ModelProbabilities(np.array([0.0, 0.2, 0.5, 0.2, 0.1]), np.full(5, 0.002))
+    assert shared.agreement(drawn, 1, right).verdict == "pass"
+    assert shared.agreement(drawn, 1, right, mistake="A factor is missing.").verdict == "unknown"
+    assert shared.agreement(drawn, 1, wrong).verdict == "fail"
+    assert shared.agreement(drawn, 0, missing).verdict == "fail", "a size that is never visited"
+    assert "1" in shared.agreement(drawn, 1, wrong).sentence
+    assert shared.agreement(drawn[:, :50], 1, right).verdict == "unknown", "too few draws"
+    stuck = np.repeat([[1], [2], [3], [2]], 5000, axis=1)
+    assert shared.agreement(stuck, 1, right).verdict == "unknown", "chains that disagree"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_size_panel_shows_draws_and_exact_error_bars():
+    rows = shared.running_shares(np.array([[1, 2, 2], [3, 3, 2]]), 1, 3)
+    exact = ModelProbabilities(np.array([0.2, 0.5, 0.3]), np.array([0.01, 0.02, 0.03]))
+    made = scene(3)
+    shared.size_panel(made, rows, 1, exact=exact)
+    header, arrays = decode(made.encode())
+    bars, error_bars, points = header["panels"][0]["layers"]
+    assert arrays[bars["values"]] == pytest.approx(rows)
+    assert arrays[points["points"]] == pytest.approx(np.stack([[1, 2, 3], exact.probability], axis=1))
+    segments = arrays[error_bars["points"]].reshape(3, 3, 2)
+    assert segments[:, 1, 1] - segments[:, 0, 1] == pytest.approx(2 * shared.HELD * exact.error)
+    assert np.isnan(segments[:, 2]).all()
+    assert header["panels"][0]["x"]["low"] == 0.5 and header["panels"][0]["x"]["high"] == 3.5, "bars meet their ticks"
+
+
+def test_the_size_figure_says_what_it_shows():
+    drawn = shared.shares(np.random.default_rng(3).choice([1, 2], size=(2, 500)), 1, 2)
+    exact = ModelProbabilities(np.array([0.5, 0.5]), np.array([0.01, 0.01]))
+    made = shared.size_figure("Shares", drawn, 1, exact=exact, prior=np.array([0.5, 0.5]))
+    assert f"1: {drawn.mean[0]:.3f}" in made.alt and "Exact: 1: 0.500" in made.alt
+    assert {trace.name for trace in made.figure.data} == {"jumps", "prior", "exact (annealing)"}
+
+
+def test_traces_set_the_shown_chain_apart():
+    made = scene(4)
+    values = np.arange(48.0).reshape(12, 4)
+    shared.size_traces(made, np.arange(1.0, 5.0), values, id="k", title="k", y=made_axis(), shown=3)
+    header, arrays = decode(made.encode())
+    layers = header["panels"][0]["layers"]
+    assert len(layers) == 12 and layers[-1]["role"] == "ink" and layers[-1]["label"] == "chain 4, on the stage"
+    assert arrays[layers[-1]["ys"]] == pytest.approx(values[3])
+    looks = [(layer["role"], layer["dash"]) for layer in layers]
+    assert len(set(looks)) == 12, "no two chains look the same"
+
+
+def made_axis():
+    from app.kit.player.scene import Axis
+
+    return Axis("k", 0, 50)
+
+
+# The ledger -----------------------------------------------------------------------------------------------------------
+
+
+def test_jumps_are_the_ledgers_rows(recording):
+    jumps = shared.jumps_of(recording, 1, [3, 7, 20])
+    ledger = recording.ledger
+    assert np.array_equal(jumps.log_ratio, ledger.log_ratio[1, [3, 7, 20], 0])
+    assert np.array_equal(jumps.birth, ledger.move[1, [3, 7, 20], 0] == 0)
+    assert np.array_equal(jumps.after - jumps.before, np.where(jumps.birth, 1, -1))
+    settled = np.where(jumps.accepted, jumps.after, jumps.before)
+    assert np.array_equal(settled, recording.width[1, [3, 7, 20]])
+
+
+def test_the_ledger_adds_up_on_screen(recording):
+    jumps = shared.jumps_of(recording, 0)
+    made = scene(50)
+    shared.ledger_panel(made, jumps.factors, reach=1000.0)
+    shared.ledger_words(made, jumps)
+    header, arrays = decode(made.encode())
+    bars = header["panels"][0]["layers"][0]
+    assert bars["labels"] == [*shared.SHORT.values(), "log r"] and list(shared.SHORT) == list(FACTORS)
+    drawn = arrays[bars["values"]]
+    assert drawn[:, :-1].sum(axis=1) == pytest.approx(drawn[:, -1], abs=1e-4)
+    assert drawn[:, -1] == pytest.approx(jumps.log_ratio, abs=1e-4)
+    decision = next(line for line in header["readouts"] if line["id"] == "decision")
+    alpha = arrays[decision["values"]["alpha"]["array"]]
+    assert np.array_equal(jumps.uniform < alpha, jumps.accepted)
+
+
+def test_long_bars_are_cut_at_the_edge(recording):
+    made = scene(2)
+    shared.ledger_panel(made, np.array([[1.0, -2.0], [5000.0, -np.inf]]), names=["a", "b"], reach=3.0)
+    header, arrays = decode(made.encode())
+    drawn = arrays[header["panels"][0]["layers"][0]["values"]]
+    assert np.abs(drawn).max() <= 3.7 and drawn[0] == pytest.approx([1.0, -2.0, -1.0])
+
+
+def test_acceptance_is_told_by_move(recording):
+    table = shared.accept_table(recording)
+    assert table["move"] == ["neuron birth", "neuron death"]
+    assert sum(table["proposed"]) == 100
+    assert table["accepted"] == [int(n) for n in recording.jumped.sum(axis=(0, 1))[:2]]
+    assert table["accepted (%)"] == pytest.approx([100 * v for v in recording.jump_accept.values()])
