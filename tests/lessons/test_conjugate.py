@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine.conjugate import PAIRS, BetaBernoulli
 from engine.spec import SpecError
@@ -18,18 +14,9 @@ from lessons.conjugate import analysis, drawing, panels, questions, scenes
 from lessons.conjugate.pairs import WORDS, coin_formula
 from lessons.conjugate.scenarios import SCENARIOS
 from lessons.conjugate.spec import DATA, MAX_DATA, ConjugateLesson, at_plane, in_plane, read
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "conjugate"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 # Spec -----------------------------------------------------------------------------------------------------------------
@@ -72,10 +59,8 @@ def test_data_are_read_as_people_write_them():
         read("flips", f"0 1*{MAX_DATA}")
 
 
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(ConjugateLesson, query, {}, ()).spec == spec, name
+def test_every_pair_has_a_scenario():
+    assert set(WORDS) == set(PAIRS) == {spec.pair for spec in BY_ID.values()}
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -265,32 +250,11 @@ def test_the_runs_answer_as_the_story_says(question, right):
     assert any(character.isdigit() for character in asked.explain(spec))
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-    assert set(WORDS) == set(PAIRS) == {spec.pair for spec in BY_ID.values()}, "every pair has a scenario"
-
-
 # Page -----------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "Conjugate priors"
-
-
 def test_typing_and_flipping():
-    app = page()
+    app = page("conjugate")
     app.text_input(key="conjugate/flips/text").set_value("H H T").run()
     assert app.session_state["visit/conjugate"].spec.flips == "H H T"
     app.button(key="conjugate/Heads").click().run()
@@ -301,7 +265,7 @@ def test_typing_and_flipping():
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", alpha="0", flips="", mistake="magic")
+    app = page("conjugate", v="1", alpha="0", flips="", mistake="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "alpha" in text and "flips" in text and "mistake" in text
     assert not app.exception

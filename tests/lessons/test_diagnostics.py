@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import badge, jobs, share, story
+from app.kit import badge, share
 from app.kit.player.scene import decode
 from engine import diagnostics
 from engine.spec import SpecError
@@ -18,18 +14,9 @@ from lessons.diagnostics import analysis, doctor, panels, questions, scenes
 from lessons.diagnostics.patients import BIASED, GALLERY, ILLNESSES, case
 from lessons.diagnostics.scenarios import FAR_TOGETHER, HEALTHY, ONE_MODE, SCENARIOS
 from lessons.diagnostics.spec import PATIENTS, SAMPLERS, VIEWS, DiagnosticsLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "diagnostics"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 # Spec -----------------------------------------------------------------------------------------------------------------
@@ -64,12 +51,6 @@ def test_looking_otherwise_is_the_same_run():
     assert analysis.simulate(there) is analysis.simulate(HEALTHY)
     heads = [decode(scenes.scene(spec))[0] for spec in (there, HEALTHY, HEALTHY.replace(seed=2))]
     assert heads[0]["run"] == heads[1]["run"] != heads[2]["run"]
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(DiagnosticsLesson, query, {}, ()).spec == spec, name
 
 
 def test_the_link_of_a_patient_does_not_tell():
@@ -293,28 +274,8 @@ def test_panels_and_diagnostics_say_what_they_show():
     assert "gradient" in table.caption and "R-hat of one chain compares its halves" in table.caption
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} == set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", ["healthy", "one-mode", "patient-6", "biased"])
-def test_the_page_shows_its_scenarios(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "Can I trust this chain?"
-
-
 def test_a_diagnosis_is_locked_before_the_file_opens():
-    app = page(scenario="patient-2")
+    app = page("diagnostics", scenario="patient-2")
     text = " ".join(element.value for element in app.markdown)
     assert "HMC" not in text and app.session_state["visit/diagnostics"].spec.sealed
     app.radio(key="diagnostics/predict/patient-2/choice").set_value(list(ILLNESSES).index("modes")).run()
@@ -329,14 +290,14 @@ def test_a_diagnosis_is_locked_before_the_file_opens():
 
 
 def test_a_control_changes_what_is_left_out():
-    app = page()
+    app = page("diagnostics")
     app.number_input(key="diagnostics/burn/box").set_value(300).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/diagnostics"].spec.burn == 300
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", thin="0", sampler="magic")
+    app = page("diagnostics", v="1", thin="0", sampler="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "thin" in text and "sampler" in text
     assert not app.exception

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from lessons.gibbs import analysis, panels, questions, scenes
 from lessons.gibbs.scenarios import SCENARIOS
 from lessons.gibbs.spec import TARGETS, VIEWS, GibbsLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "gibbs"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 # Spec -----------------------------------------------------------------------------------------------------------------
@@ -56,12 +42,6 @@ def test_looking_otherwise_is_the_same_run():
     assert analysis.simulate(GibbsLesson(view="memory")) is analysis.simulate(GibbsLesson())
     heads = [decode(scenes.scene(spec))[0] for spec in (GibbsLesson(view="memory"), GibbsLesson(), GibbsLesson(seed=9))]
     assert heads[0]["run"] == heads[1]["run"] != heads[2]["run"]
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(GibbsLesson, query, {}, ()).spec == spec, name
 
 
 # The updates ----------------------------------------------------------------------------------------------------------
@@ -221,44 +201,24 @@ def test_the_neck_is_slow_and_the_schools_are_not():
     assert analysis.efficiency(BY_ID["neck"].replace(block="yes")) > 4 * neck, "a block frees most of it"
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
 # Page -----------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "Gibbs"
-
-
 def test_a_control_changes_the_run():
-    app = page()
+    app = page("gibbs")
     app.number_input(key="gibbs/correlation/box").set_value(0.9).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/gibbs"].spec.correlation == 0.9
 
 
 def test_a_target_without_conditionals_says_what_to_do():
-    app = page()
+    app = page("gibbs")
     app.selectbox(key="gibbs/target/select").set_value("banana").run()
     assert not app.exception and "Metropolis" in app.error[0].value
     assert app.session_state["visit/gibbs"].spec.target == "gaussian"
 
 
 def test_own_measurements_with_a_mistake_keep_the_last_good_run():
-    app = page(scenario="normal-gamma")
+    app = page("gibbs", scenario="normal-gamma")
     app.text_input(key="gibbs/measurements/text").set_value("1, 2, x").run()
     assert not app.exception and "number 3" in app.error[0].value

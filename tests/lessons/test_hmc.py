@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.hmc import analysis, panels, questions, scenes
 from lessons.hmc.scenarios import RAVINE, SCENARIOS
 from lessons.hmc.spec import VIEWS, HmcLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "hmc"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
-
-
-MOST_BYTES = 500_000
 SHORT = HmcLesson(draws=40)
 
 
@@ -68,12 +56,6 @@ def test_looking_otherwise_is_the_same_run():
     assert heads[0]["run"] == heads[1]["run"] != heads[2]["run"], (
         "the player keeps its place exactly when the run is the same"
     )
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(HmcLesson, query, {}, ()).spec == spec, name
 
 
 # Analysis -------------------------------------------------------------------------------------------------------------
@@ -261,31 +243,11 @@ def test_the_ravine_is_as_long_as_the_story_says():
     assert analysis.simulate(BY_ID["mass"].replace(mass="identity")).recording.divergent.mean() > 0.5
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
 # Page -----------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "HMC trajectories"
-
-
 def test_a_control_changes_the_run():
-    app = page()
+    app = page("hmc")
     app.number_input(key="hmc/steps/box").set_value(33).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/hmc"].spec.steps == 33
@@ -293,14 +255,14 @@ def test_a_control_changes_the_run():
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", step_size="-3", integrator="magic")
+    app = page("hmc", v="1", step_size="-3", integrator="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "step" in text and "integrator" in text
     assert not app.exception
 
 
 def test_a_formula_with_a_mistake_keeps_the_last_good_run():
-    app = page(v="1", target="formula")
+    app = page("hmc", v="1", target="formula")
     app.text_input(key="hmc/formula/text").set_value("-x^2 -").run()
     assert not app.exception and app.error
     assert app.session_state["visit/hmc"].spec.formula != "-x^2 -"

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine import logistic
 from engine.spec import SpecError
 from lessons.logistic import analysis, evidence, questions, scenes
 from lessons.logistic.scenarios import SCENARIOS, STANDARD
 from lessons.logistic.spec import LogisticSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "logistic"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 @pytest.mark.parametrize(
@@ -44,12 +30,6 @@ def test_a_wrong_setting_is_named(parameter, changes):
     with pytest.raises(SpecError) as error:
         LogisticSpec(**changes)
     assert error.value.parameter == parameter
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(LogisticSpec, query, {}, ()).spec == spec, name
 
 
 @pytest.mark.parametrize("name", BY_ID)
@@ -119,35 +99,15 @@ def test_the_runs_answer_as_the_story_says(question, right):
     assert any(character.isdigit() for character in asked.explain(spec))
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "Two-parameter exactness"
-
-
 def test_a_control_changes_the_run():
-    app = page()
+    app = page("logistic")
     app.number_input(key="logistic/used/box").set_value(33).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/logistic"].spec.used == 33
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", used="-3", variant="magic")
+    app = page("logistic", v="1", used="-3", variant="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "used" in text and "variant" in text
     assert not app.exception

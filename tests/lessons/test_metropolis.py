@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import share, story
+from app.kit import share
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from lessons.metropolis import analysis, evidence, scenes
 from lessons.metropolis.questions import QUESTIONS
 from lessons.metropolis.scenarios import SCENARIOS
 from lessons.metropolis.spec import PRESETS, MetropolisLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "metropolis"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
 
 
 def plane(**changes) -> MetropolisLesson:
@@ -266,13 +261,6 @@ def test_panels_and_diagnostics_of_every_part(spec):
 # Story and questions --------------------------------------------------------------------------------------------------
 
 
-def test_the_story_names_what_there_is():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps if step.scenario} <= set(BY_ID)
-    assert {step.question for step in steps if step.question} == {question.id for question in QUESTIONS}
-    assert all(question.scenario in BY_ID for question in QUESTIONS)
-
-
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
 def test_the_run_answers_the_question(question):
     spec = BY_ID[question.scenario]
@@ -284,35 +272,23 @@ def test_the_run_answers_the_question(question):
 # The page -------------------------------------------------------------------------------------------------------------
 
 
-def page(query: dict[str, str] | None = None) -> AppTest:
-    test = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    test.query_params.update(query or {})
-    return test.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_of_every_scenario(scenario):
-    test = page({"scenario": scenario})
-    assert not test.exception and not test.error, [error.value for error in test.error]
-
-
 def test_the_part_decides_which_controls_there_are():
-    test = page()
+    test = page("metropolis")
     assert [box.label for box in test.text_input] == ["People on each island"]
-    test = page({"scenario": "sizes"})
+    test = page("metropolis", scenario="sizes")
     assert any(slider.label.startswith("Small and big") for slider in test.select_slider)
-    test = page({"part": "plane", "target": "formula"})
+    test = page("metropolis", part="plane", target="formula")
     assert [box.label for box in test.text_input] == ["log density in x and y"]
 
 
 def test_a_formula_that_is_no_density_says_so_on_the_page():
-    test = page({"part": "plane", "target": "formula", "formula": "x+y"})
+    test = page("metropolis", part="plane", target="formula", formula="x+y")
     assert not test.exception
     assert any("no probability density" in error.value for error in test.error)
 
 
 def test_wrong_populations_stay_in_the_box_with_their_reason():
-    test = page()
+    test = page("metropolis")
     test.text_input[0].set_value("1, 2, many").run()
     assert any("many" in error.value for error in test.error)
     assert test.text_input[0].value == "1, 2, many"

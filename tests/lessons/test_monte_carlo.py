@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import math
-import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from lessons.monte_carlo import analysis, panels, questions, scenes
 from lessons.monte_carlo.scenarios import SCENARIOS
 from lessons.monte_carlo.spec import INTEGRALS, MonteCarloLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "monte_carlo"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 @pytest.mark.parametrize(
@@ -45,12 +32,6 @@ def test_a_wrong_setting_is_named(parameter, changes):
     with pytest.raises(SpecError) as error:
         MonteCarloLesson(**changes)
     assert error.value.parameter == parameter
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(MonteCarloLesson, query, {}, ()).spec == spec, name
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -164,36 +145,16 @@ def test_numbers_in_the_prose():
     assert BY_ID["forgotten"].build().unweighted_mean == 0.5
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
 # Page -----------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "Monte Carlo integration"
-
-
 def test_a_control_changes_the_run():
-    app = page(scenario="root")
+    app = page("monte-carlo", scenario="root")
     app.number_input(key="monte-carlo/a/box").set_value(0.6).run()
     assert not app.exception and app.session_state["visit/monte-carlo"].spec.a == 0.6
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", draws="-3", integral="magic")
+    app = page("monte-carlo", v="1", draws="-3", integral="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "draws" in text and "integral" in text and not app.exception

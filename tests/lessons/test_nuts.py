@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine import sample
 from engine.checks import mean_check
@@ -19,18 +14,9 @@ from engine.targets import funnel
 from lessons.nuts import analysis, panels, questions, scenes, trees
 from lessons.nuts.scenarios import ALIASED, CURE, DOUBLING, FIGURE, FORMS, FUNNEL, RAVINE, SCENARIOS, SHALLOW
 from lessons.nuts.spec import PACES, VIEWS, NutsLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "nuts"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 # Spec -----------------------------------------------------------------------------------------------------------------
@@ -71,12 +57,6 @@ def test_looking_otherwise_is_the_same_run():
     )
     assert decode(scenes.scene(NutsLesson(seed=2)))[0]["run"] != heads["tree"]
     assert decode(scenes.scene(NutsLesson(pace="leapfrogs")))[0]["run"] != heads["tree"]
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(NutsLesson, query, {}, ()).spec == spec, name
 
 
 # Trees ----------------------------------------------------------------------------------------------------------------
@@ -367,31 +347,11 @@ def test_the_runs_answer_as_the_story_says(question, right):
     assert any(character.isdigit() for character in asked.explain(spec))
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} == set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
 # Page -----------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "NUTS"
-
-
 def test_a_control_changes_the_run():
-    app = page()
+    app = page("nuts")
     app.number_input(key="nuts/max_depth/box").set_value(2).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/nuts"].spec.max_depth == 2
@@ -399,14 +359,14 @@ def test_a_control_changes_the_run():
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", step_size="-3", sampling="magic")
+    app = page("nuts", v="1", step_size="-3", sampling="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "step" in text and "sampling" in text
     assert not app.exception
 
 
 def test_a_formula_with_a_mistake_keeps_the_last_good_run():
-    app = page(v="1", target="formula")
+    app = page("nuts", v="1", target="formula")
     app.text_input(key="nuts/formula/text").set_value("-x^2 -").run()
     assert not app.exception and app.error
     assert app.session_state["visit/nuts"].spec.formula != "-x^2 -"

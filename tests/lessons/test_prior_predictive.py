@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import badge, jobs, share, story
+from app.kit import badge
 from app.kit.player.scene import decode
 from engine.networks.prior import ACTIVATIONS
 from engine.spec import SpecError
 from lessons.prior_predictive import analysis, evidence, questions, scenes
 from lessons.prior_predictive.scenarios import SCENARIOS, STANDARD, THESIS
 from lessons.prior_predictive.spec import PriorSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "prior_predictive"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
 SHORT = THESIS.replace(tries=20_000)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 @pytest.fixture
@@ -59,12 +46,6 @@ def test_a_wrong_setting_is_named(parameter, changes):
     with pytest.raises(SpecError) as error:
         PriorSpec(**changes)
     assert error.value.parameter == parameter
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(PriorSpec, query, {}, ()).spec == spec, name
 
 
 # Analysis -------------------------------------------------------------------------------------------------------------
@@ -226,12 +207,6 @@ def test_the_runs_answer_as_the_story_says(question, right):
     assert any(character.isdigit() for character in asked.explain(spec))
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
 def test_the_story_is_right_about_three_layers():
     drawn = dict(zip(analysis.COMPARED, analysis.compared(BY_ID["same-weights"]), strict=True))
     turns = {size: np.mean(np.diff(np.sign(np.diff(d.curves)), axis=1) != 0) for size, d in drawn.items()}
@@ -241,29 +216,15 @@ def test_the_story_is_right_about_three_layers():
 # Page -----------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "Functions before data"
-
-
 def test_a_control_changes_the_draws():
-    app = page()
+    app = page("prior-predictive")
     app.number_input(key="prior-predictive/width/box").set_value(33).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/prior-predictive"].spec.width == 33
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", width="-3", view="magic")
+    app = page("prior-predictive", v="1", width="-3", view="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "width" in text and "view" in text
     assert not app.exception

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.race import analysis, panels, questions, scenes
 from lessons.race.scenarios import SCENARIOS
 from lessons.race.spec import MODELS, RACERS, RaceLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "race"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
 SMALL = RaceLesson(budget=1000, pairs=5, warmup=30)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 # Spec -----------------------------------------------------------------------------------------------------------------
@@ -48,12 +34,6 @@ def test_a_wrong_setting_is_named(parameter, changes):
     with pytest.raises(SpecError) as error:
         RaceLesson(**changes)
     assert error.value.parameter == parameter
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(RaceLesson, query, {}, ()).spec == spec, name
 
 
 # Bookkeeping ----------------------------------------------------------------------------------------------------------
@@ -269,28 +249,8 @@ def test_panels_and_table_say_what_they_show():
     assert table.columns["sampler"] == ["Metropolis", "Gibbs", "HMC", "NUTS"]
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} <= set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "Sampler race"
-
-
 def test_a_control_changes_the_race():
-    app = page()
+    app = page("race")
     app.number_input(key="race/steps/box").set_value(3).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/race"].spec.steps == 3

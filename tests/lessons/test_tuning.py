@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import math
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import jobs, share, story
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.tuning import analysis, panels, questions, scenes
 from lessons.tuning.scenarios import FOR_EVER, SCALES, SCENARIOS
 from lessons.tuning.spec import VIEWS, TuningLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "tuning"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
 SHORT = TuningLesson(warmup=60, draws=40)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 # Spec -----------------------------------------------------------------------------------------------------------------
@@ -66,12 +54,6 @@ def test_looking_otherwise_is_the_same_run():
     assert analysis.simulate(there) is analysis.simulate(SHORT)
     heads = [decode(scenes.scene(spec))[0]["run"] for spec in (there, SHORT, SHORT.replace(seed=2))]
     assert heads[0] == heads[1] != heads[2], "the player keeps its place exactly when the run is the same"
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(TuningLesson, query, {}, ()).spec == spec, name
 
 
 # The run and its ledger -----------------------------------------------------------------------------------------------
@@ -283,38 +265,18 @@ def test_the_stage_shows_what_its_scenarios_say():
     assert analysis.estimates(analysis.simulate(FOR_EVER), FOR_EVER)[:, -1].max() < 0.9
 
 
-def test_the_story_names_what_exists():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps} - {None} == set(BY_ID)
-    assert {step.question for step in steps} - {None} == {question.id for question in questions.QUESTIONS}
-
-
 # Page -----------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "NUTS tunes itself"
-
-
 def test_a_control_changes_the_run():
-    app = page()
+    app = page("tuning")
     app.number_input(key="tuning/warmup/box").set_value(120).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/tuning"].spec.warmup == 120
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", target_accept="2", after="magic")
+    app = page("tuning", v="1", target_accept="2", after="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "accept" in text and "after" in text
     assert not app.exception

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app.kit import badge, jobs, share, story
+from app.kit import badge
 from app.kit.controls import point_lines, read_points
 from app.kit.player.scene import MAX_FRAMES, decode
 from engine.networks.predictive import probabilities
@@ -18,19 +16,10 @@ from engine.spec import SpecError
 from lessons.xor import chains, figures, learning, proof, questions, scenes
 from lessons.xor.scenarios import FIRST_POINTS, SCENARIOS
 from lessons.xor.spec import MAX_POINTS, VARIANTS, XorSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
-FOLDER = Path(__file__).parents[2] / "lessons" / "xor"
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
-NEVER = threading.Event()
-MOST_BYTES = 500_000
 SHORT = XorSpec(corner=10, leapfrog=10, burn=20, draws=300)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_job_outlives_its_test():
-    """The pages start checks and panels as jobs."""
-    yield
-    jobs.pool().stop_all()
 
 
 # Spec -----------------------------------------------------------------------------------------------------------------
@@ -53,12 +42,6 @@ def test_a_wrong_setting_is_named(parameter, changes):
     with pytest.raises(SpecError) as error:
         XorSpec(**changes)
     assert error.value.parameter == parameter
-
-
-def test_links_hold_every_scenario():
-    for name, spec in BY_ID.items():
-        query = {key: [value] for key, value in share.write(spec, None).items()}
-        assert share.read(XorSpec, query, {}, ()).spec == spec, name
 
 
 def test_points_as_text_and_back():
@@ -294,38 +277,18 @@ def test_the_questions_have_the_answers_of_the_theory():
         assert question.explain(BY_ID[question.scenario])
 
 
-def test_the_story_names_what_there_is():
-    steps = story.read(FOLDER / "story.md")
-    assert {step.scenario for step in steps if step.scenario} <= set(BY_ID)
-    assert {step.question for step in steps if step.question} == {question.id for question in questions.QUESTIONS}
-
-
 # The page -------------------------------------------------------------------------------------------------------------
 
 
-def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(FOLDER / "page.py"), default_timeout=120)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-@pytest.mark.parametrize("scenario", BY_ID)
-def test_the_page_shows_every_scenario(scenario):
-    app = page(scenario=scenario)
-    assert not app.exception and not app.error
-    assert app.title[0].value == "XOR network"
-
-
 def test_a_control_changes_the_run():
-    app = page()
+    app = page("xor")
     app.number_input(key="xor/units/box").set_value(7).run()
     assert not app.exception and not app.error
     assert app.session_state["visit/xor"].spec.units == 7
 
 
 def test_points_by_keyboard():
-    app = page(scenario="own-points")
+    app = page("xor", scenario="own-points")
     app.text_area(key="xor/points/points").set_value("0.5, 0.5, 1\n-0.5, -0.5, 0").run()
     assert app.session_state["visit/xor"].spec.points == ((0.5, 0.5, 1), (-0.5, -0.5, 0))
     app.text_area(key="xor/points/points").set_value("0.5, 0.5, 1\nnonsense").run()
@@ -334,14 +297,14 @@ def test_points_by_keyboard():
 
 
 def test_the_clouds_become_own_points():
-    app = page()
+    app = page("xor")
     app.button(key="xor/Edit these points").click().run()
     spec = app.session_state["visit/xor"].spec
     assert spec.data == "points" and len(spec.points) == MAX_POINTS
 
 
 def test_a_wrong_link_is_named_and_the_page_still_works():
-    app = page(v="1", units="99", activation="magic")
+    app = page("xor", v="1", units="99", activation="magic")
     text = " ".join(warning.value for warning in app.warning)
     assert "units" in text and "activation" in text
     assert not app.exception

@@ -1,0 +1,28 @@
+"""What the tests of lessons share: a lesson's page, run without a browser, and the limits all lessons keep."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from types import ModuleType
+
+from streamlit.testing.v1 import AppTest
+
+from app import catalogue
+
+NEVER = threading.Event()  # the cancel event of a job that nobody cancels
+MOST_BYTES = 500_000  # a message to the browser
+ENTRIES = {entry.slug: entry for entry in catalogue.LESSONS}
+
+
+def page(slug: str, **query: str) -> AppTest:
+    """The page of a lesson after its first run, opened with this query."""
+    app = AppTest.from_file(str(ENTRIES[slug].path), default_timeout=120)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def module(slug: str, name: str) -> ModuleType:
+    """A module of a lesson: `module("nuts", "scenarios")`."""
+    return importlib.import_module(f"lessons.{ENTRIES[slug].path.parent.name}.{name}")
