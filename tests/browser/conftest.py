@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
 
 from tests.browser import chrome
 from tests.server import ROOT, Server, demo_script, served
@@ -20,6 +20,7 @@ PROBES = re.compile(
     r"/[^/]+/_stcore/(health|host-config)$"
 )  # Streamlit looks for its root from a deep link: harmless 404s
 expect.set_options(timeout=20_000)  # a busy machine with a software renderer
+PATIENT = 60_000  # ms: a first visit may have to wait for a kernel
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 
@@ -45,6 +46,11 @@ def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app with the demo lesson of tests/kit/demo."""
     folder = tmp_path_factory.mktemp("demo")
     yield from served(demo_script(folder), folder / "log.txt")
+
+
+def player(page: Page) -> Locator:
+    """The player on the page."""
+    return page.get_by_test_id("player")
 
 
 class Lab:

@@ -6,9 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Lab
-
-PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
+from tests.browser.conftest import PATIENT, Lab
 
 
 def stage(page: Page):

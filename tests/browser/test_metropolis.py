@@ -55,10 +55,3 @@ def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
     page.get_by_text("Three step sizes").first.click()
     expect(player).to_have_attribute("data-steps", "1500")
     expect(page.get_by_text("Same random numbers, three step sizes")).to_be_visible(timeout=60_000)
-
-
-def test_the_page_fits_a_phone(lab: Lab):
-    lab.page.set_viewport_size({"width": 360, "height": 740})
-    page = lab.open("/metropolis?scenario=sizes")
-    expect(page.get_by_test_id("player").locator("canvas").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -6,9 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Lab
-
-PATIENT = 60_000  # ms: a busy machine
+from tests.browser.conftest import PATIENT, Lab
 
 
 def test_a_first_visit(lab: Lab):

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Lab
-
-PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
-
-
-def player(page: Page) -> Locator:
-    return page.get_by_test_id("player")
+from tests.browser.conftest import PATIENT, Lab, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -62,10 +56,3 @@ def test_predict_lock_run_explain_and_the_bug_that_looks_right(lab: Lab):
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text(re.compile("Measured variance"))).to_be_visible()
-
-
-def test_a_phone_sees_the_stage_without_scrolling_sideways(lab: Lab):
-    lab.page.set_viewport_size({"width": 360, "height": 740})
-    page = lab.open("/nuts?scenario=cure")
-    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Lab
-
-PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
-
-
-def player(page: Page) -> Locator:
-    return page.get_by_test_id("player")
+from tests.browser.conftest import PATIENT, Lab, player
 
 
 def test_draw_then_reject(lab: Lab):

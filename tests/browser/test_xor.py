@@ -6,13 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Lab
-
-PATIENT = 60_000  # ms: the first visit may have to wait for a kernel
-
-
-def player(page: Page) -> Locator:
-    return page.get_by_test_id("player")
+from tests.browser.conftest import PATIENT, Lab, player
 
 
 def shown(page: Page) -> Locator:

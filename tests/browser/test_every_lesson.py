@@ -1,0 +1,24 @@
+"""What holds for every lesson of the catalogue in a browser."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from app import catalogue
+from tests.browser.conftest import PATIENT, Lab, player
+
+SCENARIOS = [
+    pytest.param(entry.slug, scenario, id=f"{entry.slug}-{scenario}")
+    for entry in catalogue.LESSONS
+    for scenario, _ in entry.scenarios[-1:]
+]
+
+
+@pytest.mark.parametrize("slug,scenario", SCENARIOS)
+def test_a_phone_sees_the_stage_without_scrolling_sideways(lab: Lab, slug: str, scenario: str):
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    page = lab.open(f"/{slug}?scenario={scenario}")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 360
