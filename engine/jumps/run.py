@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +38,8 @@ from engine.jumps.within import Moved, Tuning, WithinMove
 from engine.networks import Network
 from engine.networks.mlp import TWO_CLASSES, likelihood_code, network_target
 from engine.networks.passes import BLOCK, ROW
-from engine.samplers.run import MAX_BYTES, chain_threads
+from engine.resumable import Resumable
+from engine.samplers.run import MAX_BYTES
 from engine.spec import SpecError
 
 Array = NDArray[np.float64]
@@ -65,7 +65,7 @@ class JumpChain:
     sweeps: int = 0
 
 
-class ArchitectureRun:
+class ArchitectureRun(Resumable):
     """Chains over the architectures of one network, advanced as far as asked.
 
     Chain c of a seed is the same whatever the number of chains, the chunking and the thread. `advance(n)` runs n more
@@ -99,35 +99,10 @@ class ArchitectureRun:
         self._start = np.full((self.chains, dim), np.nan)
         self._start_log_density = np.empty(self.chains)
         self._start_sizes = np.empty((2, self.chains), dtype=np.int16)
-        self.warmed_up = self.completed = 0
-        self.seconds = 0.0
         for c in range(self.chains):
             self._note_start(c)
         nothing = _at(SweepTrace.empty(1, 0, dim, self._precisions), 0)
         self._jump(self._chains[0], False, 0, 0, nothing, self._no_ledger())  # compiles or loads the kernel
-
-    @property
-    def total(self) -> int:
-        """Sweeps of each chain, warm-up included."""
-        return self.warmup + self.draws
-
-    @property
-    def done(self) -> bool:
-        return self.completed == self.draws
-
-    def advance(self, n: int) -> int:
-        """Run up to n more sweeps of every chain, in threads. Returns how many were run."""
-        begin = time.perf_counter()
-        warm = min(n, self.warmup - self.warmed_up)
-        kept = min(n - warm, self.draws - self.completed)
-        jobs = [chain_threads.submit(self._advance_chain, c, warm, kept) for c in range(1, self.chains)]
-        self._advance_chain(0, warm, kept)
-        for job in jobs:
-            job.result()
-        self.warmed_up += warm
-        self.completed += kept
-        self.seconds += time.perf_counter() - begin
-        return warm + kept
 
     def recording(self) -> ArchitectureRecording:
         """The sweeps done so far (views, not copies)."""

@@ -167,22 +167,10 @@ class WithinMove:
         return Chain(position, gradient, state.running, state.ints, state.scratch, rng, tuning.work)
 
     def _restart(self, chain: Chain) -> int:
-        return int(adaptation.restart(*self._arguments(chain), chain.adaptation, 1))
+        return int(adaptation.restart(*chain.arguments(self.target), chain.adaptation, 1))
 
     def _learn(self, chain: Chain, accept: float) -> None:
-        adaptation.learn(*self._arguments(chain), chain.adaptation, 1, True, False, self.target_accept, accept)
-
-    def _arguments(self, chain: Chain) -> tuple[Any, ...]:
-        return (
-            self.target.address,
-            self.target.data,
-            chain.ints,
-            chain.scratch,
-            chain.rng,
-            chain.position,
-            chain.gradient,
-            chain.running,
-        )
+        adaptation.learn(*chain.arguments(self.target), chain.adaptation, 1, True, False, self.target_accept, accept)
 
 
 def _no_inside(method: Any, dim: int) -> Any:

@@ -115,18 +115,7 @@ def begin(
     chain.adaptation = state
     evaluations = 0
     if step_size is None:
-        evaluations = restart(
-            target.address,
-            target.data,
-            chain.ints,
-            chain.scratch,
-            chain.rng,
-            chain.position,
-            chain.gradient,
-            chain.running,
-            state,
-            rows,
-        )
+        evaluations = restart(*chain.arguments(target), state, rows)
     else:
         state[LOG_BAR] = math.log(step_size)
     return evaluations

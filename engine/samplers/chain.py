@@ -36,6 +36,19 @@ class Chain:
     rng: np.random.Generator
     adaptation: Array = field(default_factory=lambda: np.zeros(0))
 
+    def arguments(self, target: Target) -> tuple[Any, ...]:
+        """What every kernel takes first: the target and this chain, in the order of their parameters."""
+        return (
+            target.address,
+            target.data,
+            self.ints,
+            self.scratch,
+            self.rng,
+            self.position,
+            self.gradient,
+            self.running,
+        )
+
 
 class Trace(NamedTuple):
     """What every sampler writes per transition; see `engine.Recording` for the meaning. Of the last three, a sampler

@@ -121,20 +121,7 @@ class Gibbs:
         self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: GibbsTransitions
     ) -> None:
         """Run n sweeps, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
-        gibbs_chunk(
-            target.address,
-            target.data,
-            chain.ints,
-            chain.scratch,
-            chain.rng,
-            chain.position,
-            chain.gradient,
-            chain.running,
-            *settings,
-            n,
-            trace,
-            inside,
-        )
+        gibbs_chunk(*chain.arguments(target), *settings, n, trace, inside)
 
 
 @native_call

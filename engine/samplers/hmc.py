@@ -126,20 +126,7 @@ class Hmc:
         self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: HmcTransitions
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
-        hmc_chunk(
-            target.address,
-            target.data,
-            chain.ints,
-            chain.scratch,
-            chain.rng,
-            chain.position,
-            chain.gradient,
-            chain.running,
-            *settings,
-            n,
-            trace,
-            inside,
-        )
+        hmc_chunk(*chain.arguments(target), *settings, n, trace, inside)
 
 
 class Trajectory(NamedTuple):

@@ -90,20 +90,7 @@ class Metropolis:
         inside: MetropolisTransitions,
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
-        metropolis_chunk(
-            target.address,
-            target.data,
-            chain.ints,
-            chain.scratch,
-            chain.rng,
-            chain.position,
-            chain.gradient,
-            chain.running,
-            *settings,
-            n,
-            trace,
-            inside,
-        )
+        metropolis_chunk(*chain.arguments(target), *settings, n, trace, inside)
 
 
 @kernel

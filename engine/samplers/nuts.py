@@ -235,21 +235,7 @@ class Nuts:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         if chain.adaptation.size == 0:
             self.begin(target, chain, 0)
-        nuts_chunk(
-            target.address,
-            target.data,
-            chain.ints,
-            chain.scratch,
-            chain.rng,
-            chain.position,
-            chain.gradient,
-            chain.running,
-            chain.adaptation,
-            *settings,
-            n,
-            trace,
-            inside,
-        )
+        nuts_chunk(*chain.arguments(target), chain.adaptation, *settings, n, trace, inside)
 
 
 class _Waiting(NamedTuple):

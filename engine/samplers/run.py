@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.recording import Recording, Warmup
+from engine.resumable import Resumable
 from engine.samplers.adaptation import AdaptationTrace
 from engine.samplers.chain import Array, Chain, Trace, start_chain
 from engine.samplers.gibbs import Gibbs
@@ -26,7 +24,6 @@ OPTIONAL = ("energy", "tree_depth", "step_size")  # arrays of `Trace` that only 
 MAX_BYTES = 4 * 2**30  # of one recording
 
 _WARMUP_CHUNK = 1_000
-chain_threads = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="chain")
 
 
 class Method(Protocol):
@@ -48,7 +45,7 @@ class Method(Protocol):
     ) -> None: ...
 
 
-class Run:
+class Run(Resumable):
     """Chains of one method on one target, advanced as far as asked.
 
     Chain c of a seed is the same whatever the number of chains, the chunking and the thread.
@@ -105,33 +102,7 @@ class Run:
         self._inside = method.transitions(self.chains, inside_rows, target.dim)
         self._start = np.stack([chain.position.copy() for chain in self._chains])
         self._start_log_density = np.array([chain.running[0] for chain in self._chains])
-        self.warmed_up = 0
-        self.completed = 0
-        self.seconds = 0.0
         self._load_kernel()
-
-    @property
-    def total(self) -> int:
-        """Transitions of each chain, warm-up included."""
-        return self.warmup + self.draws
-
-    @property
-    def done(self) -> bool:
-        return self.completed == self.draws
-
-    def advance(self, n: int) -> int:
-        """Run up to n more transitions of every chain, in threads. Returns how many were run."""
-        begin = time.perf_counter()
-        warm = min(n, self.warmup - self.warmed_up)
-        kept = min(n - warm, self.draws - self.completed)
-        jobs = [chain_threads.submit(self._advance_chain, c, warm, kept) for c in range(1, self.chains)]
-        self._advance_chain(0, warm, kept)
-        for job in jobs:
-            job.result()
-        self.warmed_up += warm
-        self.completed += kept
-        self.seconds += time.perf_counter() - begin
-        return warm + kept
 
     def _load_kernel(self) -> None:
         """Compile the kernel, or load it from the cache, before the clock runs: no transition is made."""
