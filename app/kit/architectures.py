@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,12 +40,12 @@ LEAST_MASS = 0.005  # sizes with less exact probability are not judged
 HELD = 2.0  # standard errors that an error bar reaches each way
 
 SHORT = {
-    "likelihood": "likelihood",
+    "likelihood": "lik",
     "architecture prior": "p(k)",
     "weight prior": "p(θ)",
-    "proposal density": "1/g(u)",
-    "slot of the birth": "slot, birth",
-    "slot of the death": "slot, death",
+    "proposal density": "1/g",
+    "slot of the birth": "slot+",
+    "slot of the death": "slot−",
     "choice of the move": "d/b",
     "Jacobian": "|J|",
 }  # of the ledger's factors, as they stand under bars
@@ -372,6 +373,14 @@ def ledger_panel(
     return panel.bars(cut, labels=[*names, "log r"], role="likelihood", show=show, label="log of each factor, and sum")
 
 
+def merged_slots(factors: Array) -> tuple[Array, list[str]]:
+    """The factors (n, 8) with the two slots as one bar, (n, 7), and the names: for a panel of half the stage."""
+    i = FACTORS.index("slot of the birth")
+    names = list(SHORT.values())
+    both = factors[:, i : i + 1] + factors[:, i + 1 : i + 2]
+    return np.concatenate([factors[:, :i], both, factors[:, i + 2 :]], axis=1), [*names[:i], "slots", *names[i + 2 :]]
+
+
 def ledger_words(
     scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit", phases: tuple[str, str, str] | None = None
 ) -> None:
@@ -412,3 +421,114 @@ def accept_table(recording: ArchitectureRecording, burn: int = 0) -> dict[str, l
         "accepted": [int(granted[m]) for m in rows],
         "accepted (%)": [100.0 * granted[m] / asked[m] for m in rows],
     }
+
+
+# The network ----------------------------------------------------------------------------------------------------------
+
+
+class Drawn(NamedTuple):
+    """The larger network of each of n jumps, padded to the largest architecture, as `Panel.network` wants it.
+
+    sizes : units of each layer; weights : (n, W), NaN where there is none
+    before, proposed, active : (n, units) bool, the units that were there, would be there, and are there after the jump
+    """
+
+    sizes: list[int]
+    weights: Array
+    before: NDArray[np.bool_]
+    proposed: NDArray[np.bool_]
+    active: NDArray[np.bool_]
+
+
+def drawn_networks(recording: ArchitectureRecording, chain: int, sweeps: ArrayLike, jumps: Jumps) -> Drawn:
+    """The networks of one chain at the jumps `jumps_of(recording, chain, sweeps)`.
+
+    A jump leaves the weights of the larger network behind: the draw itself, or the draw and what died or was not born.
+    """
+    network = recording.run.network
+    widest, deepest = _highest(network.width), _highest(network.depth)
+    sizes = [network.inputs, *[widest] * deepest, network.outputs]
+    rows = []
+    for i, t in enumerate(np.asarray(sweeps)):
+        width, depth = int(recording.width[chain, t]), int(recording.depth[chain, t])
+        larger = int(max(jumps.before[i], jumps.after[i]))
+        width, depth = (larger, depth) if jumps.move[i] < 2 else (width, larger)
+        theta, slot = recording.theta(chain, int(t)), int(jumps.slot[i])
+        new = _born(recording.network(width, depth), slot)
+        if len(theta) < new.size:
+            whole = np.empty(new.size)
+            whole[new], whole[~new] = jumps.parameters[i, : new.sum()], theta
+            theta = whole
+        there = _there(sizes, width, depth)
+        less = _there(sizes, width, depth - 1) if slot < 0 else there.copy()
+        if slot >= 0:
+            less[[sum(sizes[:layer]) + slot for layer in range(1, depth + 1)]] = False
+        before, proposed = (less, there) if jumps.birth[i] else (there, less)
+        weights = _padded(recording.network(width, depth), theta, sizes)
+        rows.append((weights, before, proposed, proposed if jumps.accepted[i] else before))
+    return Drawn(sizes, *(np.stack(column) for column in zip(*rows, strict=True)))
+
+
+def network_panel(
+    scene: Scene,
+    drawn: Drawn,
+    *,
+    labels: Sequence[Sequence[str] | None] | None = None,
+    phase: str | None = None,
+    id: str = "network",
+    title: str = "The network: what is born fades in, what dies fades out",
+    place: Place | None = None,
+    height: int = 280,
+) -> Panel:
+    """The network of each step, its units coming and going. `labels` : of each layer, as `Panel.network`; `phase` : of
+    the proposal.
+    """
+    panel = scene.panel(id, title=title, place=place, height=height)
+    return panel.network(
+        drawn.sizes, drawn.weights, labels=labels, active=drawn.active, before=drawn.before, proposed=drawn.proposed,
+        phase=phase,
+    )  # fmt: skip
+
+
+def _highest(size: int | tuple[int, int]) -> int:
+    return size if isinstance(size, int) else size[1]
+
+
+def _born(network: Network, slot: int) -> NDArray[np.bool_]:
+    """Which parameters (dim,) of one architecture belong to the unit at `slot` of every hidden layer; with a slot of
+    -1, to the last hidden layer.
+    """
+    new = np.zeros(network.dim)
+    layers = network.unpack(new)  # views
+    if slot < 0:
+        for part in layers[-2]:
+            part[...] = 1.0
+        return new > 0.0
+    for weights, biases in layers[:-1]:
+        weights[slot], biases[slot] = 1.0, 1.0
+    for weights, _ in layers[1:]:
+        weights[:, slot] = 1.0
+    return new > 0.0
+
+
+def _there(sizes: list[int], width: int, depth: int) -> NDArray[np.bool_]:
+    """The units (units,) of one architecture among those of the largest."""
+    layers = [np.arange(size) < (width if 0 < layer <= depth else 0) for layer, size in enumerate(sizes)]
+    layers[0][:] = layers[-1][:] = True
+    return np.concatenate(layers)
+
+
+def _padded(network: Network, theta: Array, sizes: list[int]) -> Array:
+    """The parameters of one architecture at their places in the largest; NaN elsewhere."""
+    layers = network.unpack(theta)
+    parts = []
+    for layer, (n_in, n_out) in enumerate(pairwise(sizes)):
+        weights, biases = np.full((n_out, n_in), np.nan), np.full(n_out, np.nan)
+        own = len(layers) - 1 if layer == len(sizes) - 2 else layer
+        if own == len(layers) - 1 and layer < len(sizes) - 2:
+            own = len(layers)  # a hidden layer that this architecture does not have
+        if own < len(layers):
+            rows, columns = layers[own][0].shape
+            weights[:rows, :columns], biases[:rows] = layers[own]
+        parts += [weights.ravel(), biases]
+    return np.concatenate(parts)

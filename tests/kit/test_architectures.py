@@ -10,7 +10,7 @@ import pytest
 import datasets
 import engine
 from app.kit import architectures as shared
-from app.kit.player.scene import Scene, decode
+from app.kit.player.scene import Phase, Scene, decode
 from engine.evidence import EvidenceSpec, ModelProbabilities, architecture_evidence
 from engine.jumps import FACTORS
 
@@ -188,3 +188,48 @@ def test_acceptance_is_told_by_move(recording):
     assert sum(table["proposed"]) == 100
     assert table["accepted"] == [int(n) for n in recording.jumped.sum(axis=(0, 1))[:2]]
     assert table["accepted (%)"] == pytest.approx([100 * v for v in recording.jump_accept.values()])
+
+
+def test_slots_are_merged_without_loss(recording):
+    jumps = shared.jumps_of(recording, 0)
+    factors, names = shared.merged_slots(jumps.factors)
+    assert factors.sum(axis=1) == pytest.approx(jumps.log_ratio) and len(names) == factors.shape[1] == len(FACTORS) - 1
+
+
+# The network ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ranges", [{"width": (1, 5)}, {"width": 3, "depth": (1, 4)}, {"width": (1, 3), "depth": (1, 3)}]
+)
+def test_the_network_of_a_jump_is_the_larger_one(ranges):
+    network = engine.network(2, 2, **ranges)
+    found = engine.sample_architecture(network, X, Y, chains=1, draws=300, seed=1, within="none", detail="jumps")
+    sweeps = np.arange(1, 300)
+    jumps = shared.jumps_of(found, 0, sweeps)
+    drawn = shared.drawn_networks(found, 0, sweeps, jumps)
+    hidden = slice(2, sum(drawn.sizes) - 2)
+    for i, t in enumerate(sweeps):
+        after, before = (int(found.width[0, s]) * int(found.depth[0, s]) for s in (t, t - 1))
+        assert drawn.active[i, hidden].sum() == after and drawn.before[i, hidden].sum() == before
+        weights = drawn.weights[i][np.isfinite(drawn.weights[i])]  # in the order of the larger network's parameters
+        thetas = [found.theta(0, int(s)) for s in (t, t - 1)]  # nothing moves between the jumps here
+        for theta in thetas:
+            assert np.isin(theta, weights).all()
+        if jumps.accepted[i]:
+            assert np.array_equal(max(thetas, key=len), weights)
+
+
+def test_the_network_panel_fades_from_before_to_after(recording):
+    made = Scene(run="test", steps=50, label="A test.", phases=[Phase("propose"), Phase("decide")])
+    drawn = shared.drawn_networks(recording, 0, np.arange(50), shared.jumps_of(recording, 0))
+    shared.network_panel(made, drawn, phase="propose")
+    header, arrays = decode(made.encode())
+    layer = header["panels"][0]["layers"][0]
+    assert layer["sizes"] == [2, 3, 2] and layer["phase"] == 0
+    assert (arrays[layer["active"]][:, 2:5].sum(axis=1) == recording.width[0]).all()
+    assert np.array_equal(arrays[layer["before"]] != arrays[layer["active"]], changed_where_accepted(drawn))
+
+
+def changed_where_accepted(drawn):
+    return (drawn.before != drawn.proposed) & (drawn.active == drawn.proposed)

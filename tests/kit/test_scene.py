@@ -300,6 +300,13 @@ def test_networks():
         panel().network([2, 3, 1], np.ones((N, 13)), labels=[["a"], None, ["y"]])
     with pytest.raises(SceneError, match="active"):
         panel().network([2, 3, 1], np.ones((N, 13)), active=np.ones((N, 5)))
+    flags = {name: np.ones((N, 6)) for name in ("active", "before", "proposed")}
+    drawn, arrays = layer(panel().network([2, 3, 1], np.ones((N, 13)), **flags))
+    assert arrays[drawn["before"]].shape == (N, 6) and drawn["phase"] is None
+    with pytest.raises(SceneError, match="go together"):
+        panel().network([2, 3, 1], np.ones((N, 13)), before=flags["before"])
+    with pytest.raises(SceneError, match="unknown phase"):
+        panel().network([2, 3, 1], np.ones((N, 13)), **flags, phase="never")
 
 
 def test_lines():

@@ -565,10 +565,16 @@ class Panel:
         }
         return self._layer("histogram", where, show, role, label, extra, ("all", "upto"), len(draws), chain=chain)
 
-    def network(self, sizes, weights, *, show=None, labels=None, active=None, label=None) -> Panel:
-        """A layered network. Weights (N, W) or (W,): layer by layer W row-major (out, in), then the biases.
-        `labels`: per layer a list of names or None. `active` (N, units) or (units,): 0 marks a unit that is not in
-        the model."""
+    def network(
+        self, sizes, weights, *, show=None, labels=None, active=None, before=None, proposed=None, phase=None, label=None
+    ) -> Panel:
+        """A layered network. Weights (N, W) or (W,): layer by layer W row-major (out, in), then the biases; NaN is not
+        drawn. `labels`: per layer a list of names or None. `active` (N, units) or (units,): 0 marks a unit that is not
+        in the model.
+
+        With `before` and `proposed`, shaped as `active`, units come and go: a step fades from those before it to those
+        proposed (in the phase of that id, if the scene has phases) and on to the active ones. Units that are not there
+        take no room, nor do layers without any; the weights behind such a layer then begin at the one before it."""
         where = self._where("network")
         sizes = [int(k) for k in sizes]
         if len(sizes) < 2 or min(sizes) < 1:
@@ -580,17 +586,25 @@ class Panel:
         show = show or ("at" if values.ndim == 2 else "all")
         if labels is not None and [len(row) if row else n for row, n in zip(labels, sizes, strict=True)] != sizes:
             raise SceneError(f"{where}: labels need one list (or None) a layer, as long as the layer")
-        if active is not None:
-            active = np.asarray(active)
-            if active.shape != (*values.shape[:-1], sum(sizes)):
-                raise SceneError(f"{where}: active needs shape {(*values.shape[:-1], sum(sizes))}, has {active.shape}")
-            active = self._add((active != 0).astype(np.uint8), where)
+        flags = {"active": active, "before": before, "proposed": proposed}
+        given = [name for name, flag in flags.items() if flag is not None]
+        if given not in ([], ["active"], list(flags)):
+            raise SceneError(f"{where}: before and proposed go together, and with active")
+        for name in given:
+            flag, shape = np.asarray(flags[name]), (*values.shape[:-1], sum(sizes))
+            if flag.shape != shape:
+                raise SceneError(f"{where}: {name} needs shape {shape}, has {flag.shape}")
+            flags[name] = self._add((flag != 0).astype(np.uint8), where)
+        ids = [known.id for known in self._scene.phases]
+        if phase is not None and phase not in ids:
+            raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
         finite = np.abs(values[np.isfinite(values)])
         extra = {
             "sizes": sizes,
             "weights": self._add(values, where),
             "labels": None if labels is None else [list(map(str, row)) if row else None for row in labels],
-            "active": active,
+            **flags,
+            "phase": None if phase is None else ids.index(phase),
             "scale": float(np.quantile(finite, 0.98)) if finite.size else 1.0,  # the weight drawn at full width
         }
         allowed = ("all",) if values.ndim == 1 else STEPWISE

@@ -4,7 +4,7 @@ const TYPES = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array };
 // The keys of a layer that hold the index of an array.
 const ARRAY_KEYS = [
   "values", "frames", "at", "points", "classes", "mask", "start", "end", "xs", "ys", "truth", "weights", "active",
-  "parents", "widths",
+  "before", "proposed", "parents", "widths",
 ];
 
 export function readScene(bytes) {

@@ -9,6 +9,8 @@ const CALM_RATE = 2; // states a second under prefers-reduced-motion
 const PHASE_RATE = 1.2; // phases a second in slow motion at 1×
 const INNER_RATE = 8; // inner items a second in slow motion at 1× …
 const INNER_SECONDS = 4; // … or faster, so that an inner phase lasts no longer than this
+const FLUENT_RATE = 8; // states a second up to which what fades is seen to fade …
+const FLUENT_SHARE = 0.8; // … in this share of a state's time
 
 export class Clock {
   constructor(requestWindow) {
@@ -96,6 +98,16 @@ export class Clock {
   // -- the cursor as the layers see it --------------------------------------------------------------------------------
 
   cursor() {
+    return { ...this.place(), slow: this.slow && this.hasPhases, flow: this.flow };
+  }
+
+  // How far the present state has faded in, 0 to 1; 1 whenever nothing plays.
+  get flow() {
+    if (!this.playing || this.calm || this.atEnd || this.pending || this.rate() > FLUENT_RATE) return 1;
+    return Math.min(1, this.credit / FLUENT_SHARE);
+  }
+
+  place() {
     const { t, s, scene } = this;
     const settled = this.settled;
     const [base, end] = this.innerRange(t);
@@ -225,7 +237,7 @@ export class Clock {
   rate() {
     let rate = this.scene.rate * this.speed;
     if (this.slow && this.hasPhases) {
-      const { phase, innerLength } = this.cursor();
+      const { phase, innerLength } = this.place();
       const isInner = this.scene.phases[phase]?.count === "inner" && !this.settled;
       rate = this.speed * (isInner ? Math.max(INNER_RATE, innerLength / INNER_SECONDS) : PHASE_RATE);
     }

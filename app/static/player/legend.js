@@ -25,6 +25,10 @@ export function legendEntries(scene) {
     } else if (kind === "network") {
       add({ label: "positive weight", kind: "line", role: "positive", dash: [] });
       add({ label: "negative weight", kind: "line", role: "negative", dash: [6, 4] });
+      if (layer.before) {
+        add({ label: "is to come", kind: "halo", role: "accept", dash: [] });
+        add({ label: "is to go", kind: "halo", role: "reject", dash: [4, 3] });
+      }
     } else if (label && kind !== "heatmap") {
       const lined = kind === "line" || kind === "path" || kind === "rule";
       add({ label, kind: lined ? (layer.band ? "band" : "line") : kind, role, dash: lined ? layerDash(layer) : [] });
@@ -44,6 +48,12 @@ export function drawSwatch(context, entry, palette, x, y) {
   switch (entry.kind) {
     case "points":
       drawMarker(context, entry.shape, x + 13, middle, 5, color);
+      break;
+    case "halo":
+      context.setLineDash(entry.dash);
+      context.beginPath();
+      context.arc(x + 13, middle, 6.5, 0, 2 * Math.PI);
+      context.stroke();
       break;
     case "arrows":
       drawArrow(context, x + 2, middle, x + 24, middle, 2);

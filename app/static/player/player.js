@@ -255,6 +255,8 @@ class Player {
     const seconds = this.lastFrame ? Math.min(LONGEST_FRAME, (now - this.lastFrame) / 1000) : 0;
     this.lastFrame = now;
     if (this.clock.advance(seconds)) this.draw();
+    else if (this.stage.flows && this.clock.flow !== this.flow) this.stage.draw(this.cursor());
+    this.flow = this.clock.flow;
     if (this.fps.tick(now)) this.root.dataset.fps = this.fps.value;
     if (this.clock.playing || this.clock.pending) {
       this.frameRequest = requestAnimationFrame((next) => this.frame(next));

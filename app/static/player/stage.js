@@ -207,6 +207,11 @@ export class Stage {
     return Math.max(0, ...this.panels.flatMap((panel) => panel.views.map((view) => view.drawn ?? 0)));
   }
 
+  // Whether something fades from one state to the next, so that frames between them are worth drawing.
+  get flows() {
+    return this.panels.some((panel) => panel.views.some((view) => view.flows));
+  }
+
   get histogramCounts() {
     for (const panel of this.panels) for (const view of panel.views) if (view.tally) return view.tally.counts;
     return null;
