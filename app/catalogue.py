@@ -143,6 +143,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="❎",
         scenarios=(("map", "the MAP beside it"), ("one-unit", "one unit cannot ⚠")),
     ),
+    Entry(
+        slug="dimensions",
+        title="Jumping between dimensions",
+        track="Growing networks",
+        file="lessons/dimensions/page.py",
+        promise="A sampler that changes its number of parameters: each factor of a jump, and what if one is forgotten.",
+        icon="🦘",
+        scenarios=(("split", "split and merge"), ("no-jacobian", "Jacobian forgotten ⚠")),
+    ),
 )
 
 

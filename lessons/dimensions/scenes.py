@@ -1,0 +1,477 @@
+"""A run as a scene, one sweep a step: the map (θ, u) ↔ θ′ of its jump, the ledger of its ratio, the fit to the data,
+and the share of each model beside the exact one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import pictures, theme
+from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from engine.jumps import toy
+from engine.jumps.toy import FACTORS
+from lessons.dimensions import analysis
+from lessons.dimensions.analysis import Walk
+from lessons.dimensions.spec import MOST, DimensionsLesson
+
+Array = NDArray[np.float64]
+
+ROWS = ("likelihood", "model prior", "parameter prior", "proposal of u", "choice of move", "Jacobian")  # as FACTORS
+PHASES = (
+    Phase("choose", "choose the move"),
+    Phase("u", "draw u"),
+    Phase("map", "map"),
+    *(Phase(name, row) for name, row in zip(FACTORS, ROWS, strict=True)),
+    Phase("alpha", "log α"),
+    Phase("v", "draw v"),
+    Phase("verdict", "verdict"),
+    Phase("redraw", "redraw θ"),
+)
+JUMPING = Show("at", phase=(None, "verdict"))
+FROM_U, FROM_MAP = Show("at", phase=("u", None)), Show("at", phase=("map", None))
+FROM_ALPHA, FROM_V = Show("at", phase=("alpha", None)), Show("at", phase=("v", None))
+FROM_VERDICT, AT_END = Show("at", phase=("verdict", None)), Show("at", phase=("redraw", None))
+
+MAP, SHARES = (0, 0, 11, 1), (11, 0, 5, 1)
+LEDGER, DATA, TRACE = (0, 1, 9, 1), (9, 1, 7, 1), (0, 2, 16, 1)
+
+AROUND = 25  # vertices of an ellipse
+ITEMS = AROUND + 4  # inner items of a sweep: the vertices of its ellipse and interval
+NINETY = 4.605  # squared radius of the ellipse that holds 90 % of a Gaussian in the plane
+CURVE = 17  # places of a polynomial's curve
+BUDGET = 200 * ITEMS
+
+
+COUNTED = {"means": "number of means", "polynomial": "degree of the polynomial"}
+
+
+def names(spec: DimensionsLesson) -> list[str]:
+    """Of the models, for the axes."""
+    if spec.family == "polynomial":
+        return [f"degree {k}" for k in range(spec.models)]
+    return ["1 mean", *(f"{k} means" for k in range(2, spec.models + 1))]
+
+
+def scene(spec: DimensionsLesson, window: int | None = None) -> bytes:
+    """The scene of a run, with the shapes on the map for the jumps around `window`."""
+    walk = analysis.walk(spec)
+    picture = Scene(
+        run=repr(spec),
+        steps=walk.steps,
+        rate=6.0,
+        phases=PHASES,
+        theme=theme.palette(),
+        label="Reversible jump between nested models. Each sweep tries one birth or death: the map of its parameters, "
+        "the ledger of its acceptance ratio, the fit, and the share of each model beside the exact probabilities.",
+    )
+    first, count = pictures.window_around(window, walk.steps, ITEMS, budget=BUDGET)
+    picture.window(first, np.arange(count + 1, dtype=np.int32) * ITEMS)
+    _map(picture, walk, slice(first, first + count))
+    _shares(picture, walk)
+    _ledger(picture, walk)
+    _data(picture, walk)
+    _trace(picture, walk)
+    _arithmetic(picture, walk)
+    _words(picture, walk)
+    return picture.encode()
+
+
+# The map --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Two square boxes side by side in one panel, both from −reach to reach: (parameter, u) on the left, the two
+    parameters of the larger model on the right.
+    """
+
+    reach: float
+
+    @property
+    def offset(self) -> float:
+        """How far the middle of each box lies from the panel's."""
+        return 1.3 * self.reach
+
+    def left(self, points: Array) -> Array:
+        """(N, 2) places in the panel of points (N, 2) of the left box."""
+        return points - np.array([self.offset, 0.0])
+
+    def right(self, points: Array) -> Array:
+        """(N, 2) places in the panel of points (N, 2) of the right box."""
+        return points + np.array([self.offset, 0.0])
+
+    def frames(self) -> Array:
+        """The borders of both boxes and the line u = 0."""
+        corners = self.reach * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+        axis = self.reach * np.array([[-1.0, 0.0], [1.0, 0.0]])
+        return _apart(self.left(corners), self.left(axis), self.right(corners))
+
+    def ticks(self) -> list[float]:
+        """Values that both boxes name."""
+        decade = 10.0 ** np.floor(np.log10(0.8 * self.reach))
+        unit = max(step for step in (1.0, 2.0, 5.0) if step * decade <= 0.8 * self.reach) * decade
+        return [-unit, 0.0, unit]
+
+
+def boxes(walk: Walk) -> Boxes:
+    """Wide enough for nearly all that the run tries."""
+    tried = np.abs(np.concatenate([walk.small, walk.jump.u, walk.large.ravel()]))
+    return Boxes(max(3.2, float(np.quantile(tried, 0.98))))
+
+
+def _apart(*pieces: Array) -> Array:
+    """Polylines as one path, broken between them."""
+    broken = [row for piece in pieces for row in (piece, np.full((1, 2), np.nan))]
+    return np.concatenate(broken[:-1])
+
+
+def _map(picture: Scene, walk: Walk, part: slice) -> None:
+    spec, box = walk.spec, boxes(walk)
+    jacobian = float(np.exp(analysis.models_of(spec).log_jacobian[0]))
+    ticks = box.ticks()
+    edge = box.offset + 1.08 * box.reach
+    means = spec.family == "means"
+    panel = picture.panel(
+        "map",
+        title="Dimensions matched: (θ, u) ↔ θ′",
+        x=Axis(
+            "left: mean m₁  ·  right: m₁ − s u" if means else "left: last coefficient c  ·  right: c",
+            -edge,
+            edge,
+            ticks=[(side * box.offset + at, f"{at:g}".replace("-", "−")) for side in (-1, 1) for at in ticks],
+        ),
+        y=Axis(
+            "left: u  ·  right: m₁ + s u" if means else "left: u  ·  right: s u",
+            -1.05 * box.reach,
+            1.28 * box.reach,
+            ticks=[(at, f"{at:g}".replace("-", "−")) for at in ticks],
+        ),
+        place=MAP,
+        equal=True,
+        height=270,
+    )
+    panel.path(box.frames(), role="muted", width=1.0, alpha=0.7)
+    u = np.linspace(-min(3.5, box.reach), min(3.5, box.reach), 61)
+    bell = np.column_stack([-box.reach + 0.5 * box.reach * np.exp(-0.5 * u**2), u])
+    panel.path(box.left(bell), role="prior", width=1.8, label="density of u, N(0, 1)")
+    word, low = ("means", "k") if means else ("coefficients", "k")
+    panel.text(-box.offset, 1.15 * box.reach, f"{low} {word} and u")
+    panel.text(box.offset, 1.15 * box.reach, f"k + 1 {word}")
+    panel.text(0.0, 1.15 * box.reach, f"area × {jacobian:.3g}", role="highlight")
+    panel.path(_posteriors(walk, box, part), show="inner_all", role="truth", width=1.6,
+               label="posterior, 90 %: interval of the small model, ellipse of the large")  # fmt: skip
+    _cells(panel, walk, box, jacobian)
+    _jump(panel, walk, box)
+
+
+def _posteriors(walk: Walk, box: Boxes, part: slice) -> Array:
+    """Of each jump in `part`: where the posteriors of the two models lie on the map, (count * ITEMS, 2)."""
+    spec, models = walk.spec, analysis.models_of(walk.spec)
+    angle = np.linspace(0.0, 2.0 * np.pi, AROUND)
+    circle = np.sqrt(NINETY) * np.column_stack([np.cos(angle), np.sin(angle)])
+    shapes = []
+    for k, i in enumerate(analysis.moved(spec, np.arange(1, spec.models)), 1):
+        covariance = models.root[k] @ models.root[k].T
+        root = np.linalg.cholesky(covariance[i : i + 2, i : i + 2])
+        ellipse = box.right(models.mean[k, i : i + 2] + circle @ root.T)
+        mean, sd = models.mean[k - 1, i], np.linalg.norm(models.root[k - 1, i])
+        ends = mean + 1.645 * sd * np.array([-1.0, 1.0])
+        shapes.append(_apart(ellipse, box.left(np.column_stack([ends, np.zeros(2)])), np.empty((0, 2))))
+    return np.stack(shapes)[walk.low[part] - 1].reshape(-1, 2)
+
+
+def _cells(panel: Panel, walk: Walk, box: Boxes, jacobian: float) -> None:
+    """The two edges of a small cell at (θ, u), and where the map takes them: they span an area |det A| times larger."""
+    side = 0.3 * box.reach
+    low = int(walk.low[0])
+    i = int(analysis.moved(walk.spec, walk.low[:1])[0])
+    models = analysis.models_of(walk.spec)
+    A = models.maps[low - 1][np.ix_([i, i + 1], [i, low])]
+    here = box.left(np.column_stack([walk.small, walk.jump.u]))
+    there = box.right(walk.large)
+    for edge in range(2):
+        step = side * np.eye(2)[edge]
+        label = f"edges of a cell, and of its image: |det A| = {jacobian:.3g}" if edge == 0 else None
+        panel.arrows(here, here + step, show=FROM_MAP, role="highlight", width=1.6, label=label)
+        panel.arrows(there, there + A @ step, show=FROM_MAP, role="highlight", width=1.6)
+
+
+def _jump(panel: Panel, walk: Walk, box: Boxes) -> None:
+    birth, ok = walk.jump.birth, walk.accepted
+    line = box.left(np.column_stack([walk.small, np.zeros(walk.steps)]))
+    lifted = box.left(np.column_stack([walk.small, walk.jump.u]))
+    large = box.right(walk.large)
+    here, there = np.where(birth[:, None], line, large), np.where(birth[:, None], large, line)
+
+    def only(points: Array, mask: Array) -> Array:
+        return np.where(mask[:, None], points, np.nan)
+
+    panel.arrows(only(line, birth), lifted, show=FROM_U, role="prior", width=2.2)
+    panel.arrows(only(lifted, birth), large, show=FROM_MAP, role="proposal", width=2.2, label="the map, or its inverse")
+    panel.arrows(only(large, ~birth), lifted, show=FROM_MAP, role="proposal", width=2.2)
+    panel.arrows(only(lifted, ~birth), line, show=FROM_MAP, role="prior", width=2.2)
+    panel.points(here, role="ink", shape="circle", size=5, show=JUMPING, label="state")
+    panel.points(there, role="proposal", shape="diamond", size=6, show=Show("at", phase=("map", "v")))
+    panel.points(
+        there, show=FROM_VERDICT, classes=ok.astype(np.uint8), role=["reject", "accept"], shape=["cross", "ring"],
+        size=7, label=["rejected", "accepted"],
+    )  # fmt: skip
+
+
+# Shares ---------------------------------------------------------------------------------------------------------------
+
+
+def _shares(picture: Scene, walk: Walk) -> None:
+    spec = walk.spec
+    true, settles, K = analysis.exact(spec), analysis.settles(spec), spec.models
+    top = 1.2 * max(true.max(), settles.max(), np.bincount(walk.after).max() / walk.steps)
+    given = "p(k | data)" if spec.likelihood == "on" else "p(k)"
+    panel = picture.panel(
+        "shares",
+        title=f"Shares, and {given}",
+        x=Axis(COUNTED[spec.family], 0, K),
+        y=Axis("share", 0.0, min(1.0, top)),
+        place=SHARES,
+        height=270,
+    )
+    numbers = [str(k + (spec.family == "means")) for k in range(K)]
+    panel.counts(walk.after - 1, K, numbers, label="share of sweeps so far")
+    panel.bars(true, labels=numbers, role="truth", label="exact probability")
+    if spec.variant != "exact":
+        how = "exact" if analysis.limit(spec) is not None else f"{analysis.LONG_CHAINS} × {analysis.LONG:,} sweeps"
+        panel.points(
+            np.column_stack([np.arange(K) + 0.31, settles]), role="divergent", shape="ring", size=6,
+            label=f"where this wrong sampler settles ({how})",
+        )  # fmt: skip
+
+
+def _trace(picture: Scene, walk: Walk) -> None:
+    spec = walk.spec
+    panel = picture.panel(
+        "trace",
+        title="Model after each sweep",
+        x=Axis("sweep", 0, walk.steps),
+        y=Axis("", 0.6, spec.models + 0.4, ticks=list(enumerate(names(spec), 1))),
+        place=TRACE,
+        height=90 + 16 * spec.models,
+    )
+    panel.line(np.arange(1.0, walk.steps + 1.0), walk.after.astype(float), show="upto", role="posterior", width=1.3)
+
+
+# The ledger -----------------------------------------------------------------------------------------------------------
+
+
+def running(walk: Walk) -> Array:
+    """(N, 7) sum of the counted factors before the first, after the first, ..., after the last."""
+    counted = np.where(walk.counts, walk.factors, 0.0)
+    return np.column_stack([np.zeros(walk.steps), np.cumsum(counted, axis=1)])
+
+
+def _ledger(picture: Scene, walk: Walk) -> None:
+    sums, n = running(walk), len(FACTORS)
+    low = float(np.clip(np.quantile(sums, 0.15) - 1.0, -8.0, -5.0))
+    high = float(np.clip(np.quantile(sums, 0.99) + 0.5, 1.5, 6.0))
+    height = np.arange(n + 2, 0, -1, dtype=float)
+    forgotten = ~toy.counted(walk.spec.variant).all(axis=0)
+    ticks = [f"{row} ✗" if gone else row for row, gone in zip(ROWS, forgotten, strict=True)]
+    panel = picture.panel(
+        "ledger",
+        title="The ledger: logs that add up to log r",
+        x=Axis("log of the factor, added to the sum so far", low, high),
+        y=Axis("", 0.4, n + 2.6, ticks=list(zip(height, [*ticks, "log α", "log v"], strict=True))),
+        place=LEDGER,
+        height=300,
+    )
+    panel.rule(x=0.0, role="muted")
+    for i, name in enumerate(FACTORS):
+        show, row = Show("at", phase=(name, None)), np.full(walk.steps, height[i])
+        start = np.column_stack([sums[:, i], row])
+        tip = np.column_stack([sums[:, i] + walk.factors[:, i], row])
+        counted, up = walk.counts[:, i], walk.factors[:, i] > 0
+        for chosen, role, label in (
+            (counted & up, "positive", "helps the move"),
+            (counted & ~up, "negative", "hinders it"),
+            (~counted, "divergent", "forgotten: not in the sum"),
+        ):
+            if role == "divergent" and counted.all():
+                continue
+            first = i == (0 if role != "divergent" else int(np.argmin(walk.counts.all(axis=0))))
+            width = 5.0 if role != "divergent" else 2.0
+            panel.arrows(np.where(chosen[:, None], start, np.nan), tip, show=show, role=role, width=width,
+                         label=label if first else None)  # fmt: skip
+        panel.points(np.column_stack([sums[:, i + 1], row]), show=show, role="ink", shape="circle", size=2.5,
+                     label="sum so far" if i == 0 else None)  # fmt: skip
+        panel.points(tip, mask=~counted, show=show, role="divergent", shape="cross", size=5)
+    with np.errstate(divide="ignore"):
+        log_v = np.log(walk.jump.uniform)
+    panel.rule(x=walk.jump.log_ratio, show=FROM_ALPHA, role="ink", dash=True, label="log r")
+    panel.points(np.column_stack([np.maximum(walk.jump.log_alpha, low), np.full(walk.steps, height[n])]),
+                 show=FROM_ALPHA, role="highlight", shape="diamond", size=6)  # fmt: skip
+    panel.points(
+        np.column_stack([np.maximum(log_v, low), np.full(walk.steps, height[n + 1])]),
+        show=FROM_V,
+        classes=walk.accepted.astype(np.uint8),
+        role=["reject", "accept"],
+        shape=["cross", "ring"],
+        size=6.5,
+    )
+
+
+# The data -------------------------------------------------------------------------------------------------------------
+
+
+def places(spec: DimensionsLesson) -> Array:
+    """(n,) where the measurements stand: by number, or at x of the polynomial."""
+    data = analysis.data_of(spec)
+    return np.arange(1.0, len(data.y) + 1.0) if spec.family == "means" else data.x
+
+
+def curves(spec: DimensionsLesson) -> tuple[Array, list[Array]]:
+    """Places (M,) of a model's curve and its designs X_k (M, k) there: the steps of the means, or a fine grid."""
+    data = analysis.data_of(spec)
+    if spec.family == "polynomial":
+        xs = np.linspace(-1.0, 1.0, CURVE)
+        return xs, analysis.designs_at(spec, xs)
+    first, last = steps(spec)
+    ends = np.column_stack([first, last]).ravel()
+    return np.column_stack([first + 0.5, last + 1.5]).ravel(), [design[ends] for design in data.designs]
+
+
+def steps(spec: DimensionsLesson) -> tuple[Array, Array]:
+    """First and last measurement of each group, counted from 0."""
+    group = np.argmax(analysis.data_of(spec).designs[-1], axis=1)
+    groups = np.arange(spec.models)
+    return np.searchsorted(group, groups), np.searchsorted(group, groups, side="right") - 1
+
+
+def _data(picture: Scene, walk: Walk) -> None:
+    spec, data, jump = walk.spec, analysis.data_of(walk.spec), walk.jump
+    at, (xs, designs) = places(spec), curves(spec)
+    known, width = spec.likelihood == "on", float(np.ptp(at))
+    reach = float(np.abs(data.y).max()) + 0.6 if known else 0.0
+    reach = max(reach, 1.2 * spec.prior_sd)
+    panel = picture.panel(
+        "data",
+        title="Data: drag a measurement" if known else "No data: the prior alone",
+        x=Axis("measurement" if spec.family == "means" else "x", at[0] - 0.04 * width, at[-1] + 0.04 * width),
+        y=Axis("y", -reach, reach),
+        place=DATA,
+        height=300,
+        editable=Editable(points=np.column_stack([at, data.y]), classes=("measurement",), limit=MOST)
+        if known
+        else None,
+    )
+    if known and data.true_mean is not None:
+        truth = at, data.true_mean
+        if spec.family == "means":
+            truth = xs, data.true_mean[np.column_stack(steps(spec)).ravel()]
+        panel.line(*truth, role="truth", dash=True, width=1.6, label="what made the data")
+    before, proposed = (analysis.fitted(designs, k, theta) for k, theta in
+                        ((jump.source, jump.before), (jump.destination, jump.proposed)))  # fmt: skip
+    panel.line(xs, before, show=JUMPING, role="ink", width=2.0, label="state θ")
+    panel.line(xs, proposed, show=Show("at", phase=("map", "verdict")), role="proposal", dash=True, width=2.4,
+               label="proposed θ′")  # fmt: skip
+    after = analysis.fitted(designs, walk.after, walk.theta)
+    panel.line(xs, after, show=AT_END, role="posterior", width=2.4, label="θ after the sweep")
+
+
+# Numbers and words ----------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(picture: Scene, walk: Walk) -> None:
+    spec, jump, terms = walk.spec, walk.jump, walk.terms
+    b, lost = jump.birth, ~walk.counts
+    births, deaths = analysis.move_probabilities(spec)
+    tried = np.where(b, births[jump.source - 1], deaths[jump.source - 1])
+    picture.readout(
+        "choose",
+        "k = {k}: a {b?birth:death} is tried with probability {p:.2f}, k′ = {to}",
+        k=jump.source, b=b, p=tried, to=jump.destination, show=Show("at"),
+    )  # fmt: skip
+    picture.readout("u", "u = {u:.3f}, {b?drawn from N(0, 1):not drawn, it comes out of the inverse map}",
+                    u=jump.u, b=b, show=FROM_U)  # fmt: skip
+    if spec.family == "means":
+        does, small, large = "{b?split:merge}", "m₁", "(m₁ − s u, m₁ + s u)"
+    else:
+        does, small, large = "{b?append:drop}", "c", "(c, s u)"
+    left = f"{does}, s = {spec.spread:g}: ({small}, u) = ({{m:.3f}}, {{u:.3f}})"
+    picture.readout(
+        "map",
+        left + " {b?→:←} " + large + " = ({one:.3f}, {two:.3f})",
+        b=b,
+        m=walk.small,
+        u=jump.u,
+        one=walk.large[:, 0],
+        two=walk.large[:, 1],
+        show=FROM_MAP,
+    )
+    given = "log p(y | θ′) − log p(y | θ)" if spec.likelihood == "on" else "no data"
+    lines = (
+        (given + " = {one:.2f} − ({two:.2f})", terms["likelihood proposed"], terms["likelihood before"]),
+        ("log p(k′) − log p(k) = {one:.3f} − ({two:.3f})", terms["model proposed"], terms["model before"]),
+        ("log p(θ′) − log p(θ) = {one:.3f} − ({two:.3f})", terms["parameters proposed"], terms["parameters before"]),
+        ("{b?− log q(u):+ log q(u)} = {b?½:−½} (u² + log 2π) = {b?½:−½} ({one:.3f} + {two:.3f})", jump.u**2,
+         np.full(walk.steps, analysis.LOG_2PI)),
+        ("{b?log d − log b:log b − log d} = {one:.3f} − ({two:.3f})", np.where(b, terms["d"], terms["b"]),
+         np.where(b, terms["b"], terms["d"])),
+        ("{b?:−}log 2s = {b?:−}log (2 × {one:g})" if spec.family == "means" else "{b?:−}log s = {b?:−}log {one:g}",
+         np.full(walk.steps, spec.spread), terms["J"]),
+    )  # fmt: skip
+    for i, (name, row, (template, one, two)) in enumerate(zip(FACTORS, ROWS, lines, strict=True)):
+        values = {"one": one, "b": b, "f": walk.factors[:, i], "lost": lost[:, i]}
+        values |= {"two": two} if "{two" in template else {}
+        picture.readout(name, f"{row}: {template} = {{f:+.3f}}{{lost?  ← forgotten:}}",
+                        show=Show("at", phase=(name, None)), **values)  # fmt: skip
+    _decision(picture, walk, tried)
+
+
+def _decision(picture: Scene, walk: Walk, tried: Array) -> None:
+    jump, K = walk.jump, walk.spec.models
+    counted = np.where(walk.counts, walk.factors, 0.0)
+    slots = " ".join(f"{{f{i}:+.2f}}" for i in range(len(FACTORS)))
+    alpha = np.exp(jump.log_alpha)
+    picture.readout("sum", f"log r = {slots} = {{r:+.3f}}", r=jump.log_ratio, show=FROM_ALPHA,
+                    **{f"f{i}": counted[:, i] for i in range(len(FACTORS))})  # fmt: skip
+    picture.readout("alpha", "log α = min(0, log r) = {la:.3f}, α = {a:.3g}", la=jump.log_alpha, a=alpha,
+                    show=FROM_ALPHA)  # fmt: skip
+    picture.readout("v", "v = {v:.3f}, uniform on 0 to 1, {ok?<:≥} α = {a:.3g}", v=jump.uniform, a=alpha,
+                    ok=walk.accepted, show=FROM_V)  # fmt: skip
+    picture.readout("verdict", "{ok?accepted:rejected}: k = {k}", ok=walk.accepted, k=walk.after, show=FROM_VERDICT)
+    shown = "|".join(f"{k} of {K}" for k in range(K + 1))
+    picture.readout("redraw", f"θ is drawn anew from its exact posterior given model {{k|{shown}}}", k=walk.after,
+                    show=AT_END)  # fmt: skip
+    rate = np.cumsum(walk.accepted) / np.arange(1, walk.steps + 1)
+    picture.readout("rate", "accepted so far: {rate:.1%} of all jumps", rate=rate, show=AT_END)
+    picture.say(
+        "Sweep {t} of {steps}, {phase}: {b?birth:death} from k = {k} to {to}, log alpha {la:.2f}, "
+        "{ok?accepted:rejected}.",
+        b=jump.birth, k=jump.source, to=jump.destination, la=jump.log_alpha, ok=walk.accepted,
+    )  # fmt: skip
+
+
+def _words(picture: Scene, walk: Walk) -> None:
+    jump = walk.jump
+    picture.table(
+        {
+            "birth": jump.birth,
+            "k": jump.source,
+            "k proposed": jump.destination,
+            "u": jump.u,
+            **{row: jump.factors[:, i] for i, row in enumerate(FACTORS)},
+            "log r": jump.log_ratio,
+            "v": jump.uniform,
+            "accepted": walk.accepted,
+            "k after": walk.after,
+        }
+    )
+
+
+def dragged(spec: DimensionsLesson, event: dict) -> Array | None:
+    """(n,) the measurements as the reader has placed them on the stage, in order; None for another event."""
+    if event.get("kind") != "points" or event.get("panel") != "data":
+        return None
+    rows = sorted((float(x), float(y)) for x, y, _ in event["points"][: MOST + 1])
+    return np.array([y for _, y in rows])

@@ -1,0 +1,43 @@
+"""The dimensions lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/dimensions")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+    # sub-steps fill the card: the move, u, the map, the factors one by one
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    stage.get_by_role("button", name="First step").click()
+    stage.press("ArrowRight")
+    stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^k = \d: a (birth|death) is tried with probability \d"))).to_be_visible()
+    expect(card.get_by_text(re.compile(r"^u = …"))).to_be_visible()
+    for _ in range(3):
+        stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^likelihood: .* = [+−]?\d"))).to_be_visible()
+    expect(card.get_by_text(re.compile(r"^Jacobian: .* = …"))).to_be_visible()
+    for _ in range(6):
+        stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^log r = [+−]?\d"))).to_be_visible()
+
+    # the Jacobian forgotten: predict, lock, red badge
+    page.get_by_text("Jacobian forgotten").first.click()
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    page.get_by_text("One mean", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
