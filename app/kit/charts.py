@@ -20,6 +20,8 @@ from app.kit.text import number, plain
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from engine.diagnostics import Summary
+
 MAX_POINTS = 4000  # of one line: a chart is 800 px wide
 HEIGHT = 260
 
@@ -154,6 +156,37 @@ def bars(
         figure.add_scatter(x=list(labels), y=np.asarray(truth), mode="markers", marker=marker, name="exact")
     figure.layout.showlegend = truth is not None
     return Figure(title, figure, alt, caption)
+
+
+def estimates(
+    labels: Sequence[str],
+    summary: Summary,
+    exact_mean: Sequence[float],
+    exact_sd: Sequence[float],
+    *,
+    per: str,
+    spent: int,
+    seconds: float,
+    of: str = "coordinate",
+) -> dict[str, list]:
+    """Columns of a diagnostics table, a row a quantity: estimate beside exact value (NaN: not known), R-hat, ESS.
+
+    per, spent : ESS is also told per 1,000 of these ("gradients"), of which the run spent so many
+    """
+    seconds = max(seconds, 1e-9)
+    return {
+        of: list(labels),
+        "mean": list(summary.mean),
+        "exact": list(exact_mean),
+        "MCSE": list(summary.mcse_mean),
+        "sd": list(summary.sd),
+        "exact sd": list(exact_sd),
+        "R-hat": [f"{value:.3f}" for value in summary.rhat],
+        "ESS bulk": list(np.round(summary.ess_bulk)),
+        "ESS tail": list(np.round(summary.ess_tail)),
+        f"ESS / 1000 {per}": [1000 * ess / spent for ess in summary.ess_bulk],
+        "ESS / s": [ess / seconds for ess in summary.ess_bulk],
+    }
 
 
 def heat_map(

@@ -21,6 +21,7 @@ from engine.spec import Declaration, Spec, SpecError
 
 _STEPS = 100  # of a slider whose declaration names no step
 _LOG_LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)  # values a log slider stops at, per decade
+_TARGET_NAMES = {"student": "heavy tail (Student t)", "two_modes": "two modes", "formula": "your own formula"}
 _BOX_WIDTH = 118  # px: seven digits and the two step buttons
 
 
@@ -70,6 +71,19 @@ class Controls:
             args=(name, key),
         )
         self._refusal(name)
+
+    def target(self, parameters: Sequence[str], names: dict[str, str] | None = None, label: str = "Target") -> None:
+        """The field `target` and what its choice leaves open: a slider a parameter, a box for a formula.
+
+        `names` gives names of targets that only this lesson has, or calls otherwise.
+        """
+        self.select("target", label, _TARGET_NAMES | (names or {}))
+        for name in parameters:
+            if name == "formula":
+                self.text("formula", "log density in x and y", "-x^2/2 - (y - x^2)^2")
+                self.note("Any constant may be left out. Add `where x > 0` for a constraint.")
+            else:
+                self.slider(name)
 
     def segmented(self, name: str, label: str | None = None, names: dict[str, str] | None = None) -> None:
         """A few options side by side."""

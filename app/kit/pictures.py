@@ -6,6 +6,7 @@ Each function adds one panel, or layers, to a scene and returns the panel, so th
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -216,6 +217,13 @@ def truth_note(target: Target) -> str:
 
 
 # The window -----------------------------------------------------------------------------------------------------------
+
+
+def exact(target: Target) -> tuple[list[float], list[float]]:
+    """Exact mean and sd of each coordinate; NaN where they are not known."""
+    if target.truth is None:
+        return [math.nan] * target.dim, [math.nan] * target.dim
+    return list(target.truth.mean), list(np.sqrt(np.diag(target.truth.covariance)))
 
 
 def window_around(wanted: int | None, steps: int, items: int, *, budget: int) -> tuple[int, int]:

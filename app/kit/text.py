@@ -28,3 +28,8 @@ def number(value: Any, digits: int = 3) -> str:
         text = f"{value:,.0f}".replace(",", _THIN) if abs(value) >= 1000 else f"{value:.{digits}g}"
         return text.replace("-", "−")
     return str(value)
+
+
+def chains(count: int) -> str:
+    """How many chains a table of diagnostics is about."""
+    return "1 chain, R-hat between its halves" if count == 1 else f"{count} chains"

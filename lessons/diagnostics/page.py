@@ -13,7 +13,6 @@ from lessons.diagnostics.spec import NOBODY, PATIENTS, DiagnosticsLesson
 
 VIEWS = {"ranks": "rank plot", "histogram": "histogram", "average": "average", "plane": "plane"}
 QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁²"}
-TARGETS = {"student": "heavy tail (Student t)", "two_modes": "two modes", "formula": "your own formula"}
 WRONG = {
     "metropolis": "Break it: do not count rejections",
     "hmc": "Break it: leave out the accept step",
@@ -54,13 +53,7 @@ def _sampler(panel: Controls) -> None:
     elif spec.sampler == "metropolis" or spec.broken == "yes" or spec.build_target().conditionals is None:
         panel.slider("scale", "Scale of the proposal")
     panel.toggle("broken", WRONG[spec.sampler])
-    panel.select("target", "Target", TARGETS)
-    for name in parameters_of(spec.target):
-        if name == "formula":
-            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
-            panel.note("In x and y, any constant left out. Add `where x > 0` for a constraint.")
-        else:
-            panel.slider(name)
+    panel.target(parameters_of(spec.target))
     panel.note(truth_note(spec.build_target()))
     with panel.more("Where the chains start"):
         panel.slider("start_x", "Middle, x₁")

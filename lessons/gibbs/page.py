@@ -41,7 +41,7 @@ def controls(panel: Controls) -> None:
         if name in ("shape", "rate", "kappa", "prior_sd"):
             continue
         if name == "formula":
-            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
+            panel.text("formula", "log density in x and y", "-x^2/2 - (y - x^2)^2")
         elif name in ("measurements", "estimates", "errors"):
             panel.text(name, {"measurements": "Measurements y", "estimates": "Estimates y", "errors": "Errors σ"}[name])
         else:

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from app.kit import charts, theme
+from app.kit import charts, pictures, theme
 from app.kit.charts import Figure, Table
-from app.kit.text import number
+from app.kit.text import chains, number
 from lessons.gibbs import analysis
 from lessons.gibbs.analysis import CORRELATIONS, LONG_CHAINS, SWEEP_DRAWS
 from lessons.gibbs.spec import GibbsLesson
@@ -222,30 +222,23 @@ def _predictive(spec: GibbsLesson) -> Figure:
 def diagnostics(spec: GibbsLesson, cancel: object = None) -> Table:
     """One row a coordinate: R-hat, effective draws, what they cost, how often updates are accepted."""
     walk, found = analysis.simulate(spec), analysis.diagnose(spec)
-    summary, cost, truth = found.summary, found.cost, walk.target.truth
-    rows = range(walk.target.dim)
-    seconds = max(cost.seconds, 1e-9)
+    summary, cost = found.summary, found.cost
     columns = {
-        "coordinate": list(walk.target.labels),
-        "mean": list(summary.mean),
-        "exact": [truth.mean[j] if truth else math.nan for j in rows],
-        "MCSE": list(summary.mcse_mean),
-        "sd": list(summary.sd),
-        "exact sd": [float(np.sqrt(truth.covariance[j, j])) if truth else math.nan for j in rows],
-        "R-hat": [f"{value:.3f}" for value in summary.rhat],
-        "ESS bulk": list(np.round(summary.ess_bulk)),
-        "ESS tail": list(np.round(summary.ess_tail)),
-        "ESS / 1000 sweeps": [1000 * ess / (spec.chains * spec.draws) for ess in summary.ess_bulk],
-        "ESS / s": [ess / seconds for ess in summary.ess_bulk],
+        **charts.estimates(
+            walk.target.labels,
+            summary,
+            *pictures.exact(walk.target),
+            per="sweeps",
+            spent=spec.chains * spec.draws,
+            seconds=cost.seconds,
+        ),
         "updates accepted": [f"{100 * share:.0f} %" for share in found.acceptance],
     }
-    chains = "1 chain, R-hat between its halves" if spec.chains == 1 else f"{spec.chains} chains"
     each = "1 a sweep, to record the log density" if spec.by_conditional else "by the updates"
     caption = (
-        f"{chains} of {number(spec.draws)} sweeps. {number(cost.gradient_evaluations)} evaluations of the density, "
-        f"{each}; "
-        f"{number(1000 * cost.seconds)} ms. Gibbs needs no gradient and makes no divergences: it has no energy. MCSE "
-        f"is "
-        "the Monte Carlo standard error of the mean. Accepted: of the updates on the stage (chain 1)."
+        f"{chains(spec.chains)} of {number(spec.draws)} sweeps. {number(cost.gradient_evaluations)} evaluations of "
+        f"the density, {each}; {number(1000 * cost.seconds)} ms. Gibbs needs no gradient and makes no divergences: it "
+        "has no energy. MCSE is the Monte Carlo standard error of the mean. Accepted: of the updates on the "
+        "stage (chain 1)."
     )
     return Table("Diagnostics of this run", columns, caption)

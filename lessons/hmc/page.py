@@ -11,7 +11,6 @@ from lessons.hmc.scenarios import SCENARIOS
 from lessons.hmc.scenes import scene
 from lessons.hmc.spec import HmcLesson
 
-TARGETS = {"student": "Student t", "two_modes": "two modes", "formula": "your own formula"}
 VIEWS = {"path": "energy and U-turn", "phase": "phase space", "draws": "marginals"}
 INTEGRATORS = {"swapped_kicks": "swapped kicks (exact, wasteful)", "euler": "Euler (wrong)"}
 
@@ -24,13 +23,7 @@ def controls(panel: Controls) -> None:
     panel.slider("step_size", "Step size ε")
     panel.slider("steps", "Steps L")
     panel.button("Take the map's best", take_best, help="Set ε and L to the best cell of the map below the picture")
-    panel.select("target", "Target", TARGETS)
-    for name in parameters_of(panel.spec.target):
-        if name == "formula":
-            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
-            panel.note("In x and y, any constant left out. Add `where x > 0` for a constraint.")
-        elif name != "dimension":
-            panel.slider(name)
+    panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
     panel.segmented("mass", "Mass M: identity, or the inverse of the target's …")
     panel.toggle("reverse", "Run it back")
     with panel.more("Chains and draws"):

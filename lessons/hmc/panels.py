@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit import charts
+from app.kit import charts, pictures
 from app.kit.charts import Figure, Table
-from app.kit.text import number
+from app.kit.text import chains, number
 from lessons.hmc import analysis
 from lessons.hmc.analysis import MAP_CHAINS, TuningMap, map_draws
 from lessons.hmc.spec import HmcLesson
@@ -22,25 +22,17 @@ def diagnostics(spec: HmcLesson, cancel: object = None) -> Table:
     """One row a coordinate: R-hat, effective draws, what they cost."""
     walk, found = analysis.simulate(spec), analysis.diagnose(spec)
     summary, cost = found.summary, found.cost
-    rows = range(walk.recording.dim)
-    truth = walk.target.truth
-    seconds = max(cost.seconds, 1e-9)
-    columns = {
-        "coordinate": list(walk.target.labels),
-        "mean": list(summary.mean),
-        "exact": [truth.mean[j] if truth else float("nan") for j in rows],
-        "MCSE": list(summary.mcse_mean),
-        "sd": list(summary.sd),
-        "exact sd": [float(np.sqrt(truth.covariance[j, j])) if truth else float("nan") for j in rows],
-        "R-hat": [f"{value:.3f}" for value in summary.rhat],
-        "ESS bulk": list(np.round(summary.ess_bulk)),
-        "ESS tail": list(np.round(summary.ess_tail)),
-        "ESS / 1000 gradients": [1000 * ess / cost.gradient_evaluations for ess in summary.ess_bulk],
-        "ESS / s": [ess / seconds for ess in summary.ess_bulk],
-    }
-    chains = "1 chain, R-hat between its halves" if spec.chains == 1 else f"{spec.chains} chains"
+    columns = charts.estimates(
+        walk.target.labels,
+        summary,
+        *pictures.exact(walk.target),
+        per="gradients",
+        spent=cost.gradient_evaluations,
+        seconds=cost.seconds,
+    )
     caption = (
-        f"{chains}, {number(cost.gradient_evaluations)} gradient evaluations, {number(1000 * cost.seconds)} ms. "
+        f"{chains(spec.chains)}, {number(cost.gradient_evaluations)} gradient evaluations, "
+        f"{number(1000 * cost.seconds)} ms. "
         f"Mean acceptance probability {number(found.acceptance)}. Divergent transitions: {found.divergences} of "
         f"{number(spec.chains * spec.draws)}. "
         f"Steps after the U-turn: {100 * found.waste:.0f} % of all (chain 1). MCSE is the Monte Carlo standard error "

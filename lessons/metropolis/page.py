@@ -12,12 +12,7 @@ from lessons.metropolis.spec import PRESETS, MetropolisLesson
 
 PARTS = {"islands": "Islands", "plane": "Plane", "triptych": "Three step sizes"}
 VARIANTS = {"exact": "right", "no_hastings": "Hastings ratio left out", "drop_rejections": "rejections not counted"}
-TARGETS = {
-    "two_modes": "two modes",
-    "student": "heavy tail (Student t)",
-    "formula": "own formula",
-    "gaussian": "correlated Gaussian",
-}
+TARGETS = {"gaussian": "correlated Gaussian"}
 STARTS = {"random": "random", "at": "at a point"}
 
 
@@ -43,12 +38,7 @@ def _island_controls(panel: Controls) -> None:
 
 
 def _plane_controls(panel: Controls) -> None:
-    panel.select("target", "Target", names=TARGETS)
-    for name in parameters_of(panel.spec.target):
-        if name == "formula":
-            panel.text("formula", "log density in x and y")
-        else:
-            panel.slider(name)
+    panel.target(parameters_of(panel.spec.target), TARGETS)
     panel.slider("scale", "Scale σ of a step")
     if panel.spec.part == "triptych":
         panel.slider("factor", "Small and big: scale ÷ and × this")

@@ -10,13 +10,7 @@ from lessons.nuts.scenarios import SCENARIOS
 from lessons.nuts.scenes import scene
 from lessons.nuts.spec import NutsLesson
 
-TARGETS = {
-    "student": "Student t",
-    "two_modes": "two modes",
-    "formula": "your own formula",
-    "mean": "mean of a bivariate normal (figure 4.1)",
-    "non_centred": "funnel, non-centred",
-}
+TARGETS = {"mean": "mean of a bivariate normal (figure 4.1)", "non_centred": "funnel, non-centred"}
 VIEWS = {"tree": "tree", "draws": "marginals", "cost": "cost", "compare": "slice beside multinomial"}
 PACES = {"doublings": "a doubling", "leapfrogs": "a leapfrog step"}
 TUNINGS = {"adapt": "found in warm-up", "fixed": "set here"}
@@ -38,13 +32,7 @@ def controls(panel: Controls) -> None:
     panel.segmented("tuning", "Step size ε", TUNINGS)
     panel.slider(*(("step_size", "ε") if panel.spec.tuning == "fixed" else ("target_accept", "Acceptance aimed at")))
     panel.slider("max_depth", "Maximum depth")
-    panel.select("target", "Target", TARGETS)
-    for name in panel.spec.parameters():
-        if name == "formula":
-            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
-            panel.note("In x and y, any constant left out. Add `where x > 0` for a constraint.")
-        elif name != "dimension":
-            panel.slider(name)
+    panel.target([name for name in panel.spec.parameters() if name != "dimension"], TARGETS)
     with panel.more("Chains, draws and mass"):
         panel.slider("chains")
         if panel.spec.chains > 1:

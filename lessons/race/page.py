@@ -12,9 +12,6 @@ from lessons.race.spec import RaceLesson
 
 TARGETS = {
     "gaussian": "Gaussian",
-    "student": "Student t",
-    "two_modes": "two modes",
-    "formula": "your own formula",
     "normal_gamma": "mean and precision (Normal-Gamma)",
     "hierarchical": "eight schools (10 coordinates)",
 }
@@ -24,12 +21,7 @@ STARTS = {"typical": "an exact draw", "random": "U(−2, 2)"}
 
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
-    panel.select("target", "Track (target)", TARGETS)
-    for name in panel.spec.parameters():
-        if name == "formula":
-            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
-        else:
-            panel.slider(name)
+    panel.target(panel.spec.parameters(), TARGETS, label="Track (target)")
     panel.note(pictures.truth_note(panel.spec.build_target()))
     panel.slider("budget", "Budget (evaluations)")
     panel.slider("scale", "Metropolis: scale (true sds)")

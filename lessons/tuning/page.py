@@ -10,7 +10,6 @@ from lessons.tuning.scenarios import SCENARIOS
 from lessons.tuning.scenes import scene
 from lessons.tuning.spec import TuningLesson
 
-TARGETS = {"student": "Student t", "two_modes": "two modes", "formula": "your own formula"}
 VIEWS = {"one": "one δ", "three": "0.6 / 0.8 / 0.95", "pair": "0.8 / 0.99"}
 THIRDS = {"cost": "gradients", "estimate": "an average"}
 MASSES = {
@@ -30,13 +29,7 @@ def controls(panel: Controls) -> None:
     panel.select("mass", "Mass matrix", MASSES)
     panel.slider("warmup", "Warm-up")
     panel.segmented("third", "Lowest panel", THIRDS)
-    panel.select("target", "Target", TARGETS)
-    for name in parameters_of(panel.spec.target):
-        if name == "formula":
-            panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
-            panel.note("In x and y, any constant left out. Add `where x > 0` for a constraint.")
-        elif name != "dimension":
-            panel.slider(name)
+    panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
     with panel.more("Chains and draws"):
         panel.slider("chains")
         panel.note("The stage follows chain 1; pale lines are the step sizes of the others. Several δ: one chain each.")

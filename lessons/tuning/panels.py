@@ -10,7 +10,7 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.text import number
+from app.kit.text import chains, number
 from lessons.tuning import analysis
 from lessons.tuning.analysis import LONG_CHAINS, LONG_DRAWS, LONG_SETS, SWEEP_CHAINS, WAYS, Sweep
 from lessons.tuning.spec import SEVERAL, TuningLesson
@@ -35,27 +35,15 @@ def diagnostics(spec: TuningLesson, cancel: object = None) -> Table:
     """One row a coordinate and one for the quantity that the averages follow."""
     tuned, found = analysis.simulate(spec), analysis.diagnose(spec)
     summary, total = found.summary, found.gradients + found.gradients_warm
-    seconds = max(found.seconds, 1e-9)
-    columns = {
-        "of": list(found.labels),
-        "mean": list(summary.mean),
-        "exact": list(found.exact),
-        "MCSE": list(summary.mcse_mean),
-        "sd": list(summary.sd),
-        "exact sd": list(found.exact_sd),
-        "R-hat": [f"{value:.3f}" for value in summary.rhat],
-        "ESS bulk": list(np.round(summary.ess_bulk)),
-        "ESS tail": list(np.round(summary.ess_tail)),
-        "ESS / 1000 gradients": [1000 * ess / total for ess in summary.ess_bulk],
-        "ESS / s": [ess / seconds for ess in summary.ess_bulk],
-    }
+    columns = charts.estimates(
+        found.labels, summary, found.exact, found.exact_sd, per="gradients", spent=total, seconds=found.seconds, of="of"
+    )
     last = tuned.step_size[:, -1]
     words = f"ε of each chain after its warm-up: {', '.join(number(size, 3) for size in last)}. "
-    chains = "1 chain, R-hat between its halves" if spec.chains == 1 else f"{spec.chains} chains"
     counted = "all transitions, warm-up too" if spec.count == "all" else "the draws after the warm-up"
     target = f" (target δ = {spec.target_accept:g})" if spec.tuning == "adapt" else ""
     caption = (
-        f"{chains}, {counted}. {words}"
+        f"{chains(spec.chains)}, {counted}. {words}"
         f"Mean acceptance after the warm-up {tuned.accept[:, tuned.kept].mean():.3f}{target}. "
         f"Gradients: {number(found.gradients_warm)} in the warm-up, {number(found.gradients)} after it; "
         f"{number(1000 * found.seconds)} ms. Divergent transitions after the warm-up: "
