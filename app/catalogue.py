@@ -152,6 +152,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🦘",
         scenarios=(("split", "split and merge"), ("no-jacobian", "Jacobian forgotten ⚠")),
     ),
+    Entry(
+        slug="neurons",
+        title="Neurons are born and die",
+        track="Growing networks",
+        file="lessons/neurons/page.py",
+        promise="A network that grows and shrinks while it is sampled, unit by unit, and the ledger of every jump.",
+        icon="🌱",
+        scenarios=(("xor", "XOR, 1 to 16 units"), ("slot-once", "a slot counted once ⚠")),
+    ),
 )
 
 

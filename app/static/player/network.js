@@ -30,11 +30,11 @@ class NetworkView extends View {
     const there = sizes.map((size, l) => Array.from({ length: size }, (_, k) => presence(l, k)));
     const sum = (values) => values.reduce((a, b) => a + b, 0);
     this.there = there.map((column) => Math.max(...column));
-    const gap = height / (Math.max(...there.map(sum)) + 0.4);
+    const gaps = there.map((units) => height / (sum(units) + 0.4));
     const column = (width - this.left - this.right) / Math.max(1, sum(this.there.slice(1)));
-    this.radius = Math.max(4, Math.min(16, 0.3 * gap, 0.25 * column));
-    const spread = Math.min(gap, 78);
+    this.radius = Math.max(4, Math.min(16, 0.3 * Math.min(...gaps), 0.25 * column));
     this.units = there.map((units, l) => {
+      const spread = Math.min(gaps[l], 78);
       const x = this.left + sum(this.there.slice(1, l + 1)) * column;
       let above = -sum(units) / 2;
       return units.map((share) => {

@@ -1,0 +1,55 @@
+"""What decides the picture of this lesson: the data, the range of the width with its prior, the jump, the sampler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.growing import GrowingSpec
+from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from engine.jumps.settings import JUMPS
+from engine.jumps.sweep import VARIANTS
+from engine.networks import Network, network
+from engine.spec import SpecError, choice, integer
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuronsSpec(GrowingSpec):
+    """Chains over the hidden units of a 2-k-2 network on points in the plane."""
+
+    grows: ClassVar[str] = "width"
+    symbol: ClassVar[str] = "k"
+    thing: ClassVar[str] = "unit"
+
+    widest: int = integer(16, 2, 16, "most hidden units")
+    jump: str = choice(
+        "plain", JUMPS, "births leave the kept weights alone, or shrink those that lead out by √(k/(k+1))"
+    )
+    variant: str = choice("exact", tuple(VARIANTS), "the right jump, or one that is wrong on purpose")
+
+    def check(self) -> None:
+        super().check()
+        if self.variant == "no_jacobian" and self.jump == "plain":
+            raise SpecError(
+                "variant", "a plain jump has the Jacobian 1, so nothing is forgotten: take the rescaled jump"
+            )
+
+    @property
+    def high(self) -> int:
+        return self.widest
+
+    def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if self.data == "points":
+            data = own_points(self.points)
+        else:
+            data = xor(self.corner, NOISY_VARIANCE if self.data == "noisy" else VARIANCE, self.seed)
+        return data.x, data.y
+
+    def network(self) -> Network:
+        return network(2, 2, width=(self.low, self.widest), temper=self.temper, prior_sd=self.prior_sd)
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "jump": self.jump}

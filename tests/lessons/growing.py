@@ -1,0 +1,162 @@
+"""Tests that the lessons on neurons and on layers share: what `app.kit.growing` makes of a lesson's spec."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from app.kit import architectures, growing
+from app.kit.growing import CHAINS, GrowingSpec
+from app.kit.player.scene import MAX_FRAMES, decode
+from engine import jumps
+from tests.lessons.pages import MOST_BYTES
+
+
+class Ticket:
+    """The ticket of a live run: keeps what is published, and stops after `most` reports."""
+
+    def __init__(self, most: int = 10**9):
+        self.most, self.reports, self.published = most, [], []
+
+    def is_set(self) -> bool:
+        return len(self.reports) >= self.most
+
+    def report(self, done: int, total: int) -> None:
+        self.reports.append((done, total))
+
+    def publish(self, blob: bytes) -> None:
+        self.published.append(blob)
+
+
+def panel_of(header: dict, id: str) -> dict:
+    return next(panel for panel in header["panels"] if panel["id"] == id)
+
+
+def growing_in_pieces_gives_the_same_bytes(spec: GrowingSpec) -> None:
+    whole, pieces = growing.Growth(spec).advance(10**9), growing.Growth(spec)
+    for sweeps in (1, 2, 9, 33, 10**9):
+        pieces.advance(sweeps)
+    assert whole.done and growing.picture(whole) == growing.picture(pieces)
+
+
+def maps_average_all_networks_of_all_sizes(spec: GrowingSpec) -> None:
+    done = growing.Growth(spec).advance(10**9)
+    again = growing.begin(spec.replace(burn=0), spec.sweeps)  # type: ignore[arg-type]
+    again.advance(again.total)
+    recording = again.recording()
+    kept = {name: getattr(recording, name)[:, done.burn :] for name in ("width", "depth", "draws")}
+    late = type(recording)(**{**vars(recording), **kept})
+    right = jumps.uncertainty(late, growing.plane())
+    maps = done.maps()
+    assert maps.counts[-1] == CHAINS * (spec.sweeps - done.burn)
+    for cells, values, high in ((maps.mean, right.mean[:, 1], 1.0), (maps.epistemic, right.epistemic, growing.LN2)):
+        assert np.abs(cells[-1].ravel().astype(int) - np.round(255 * values / high)).max() <= 1
+
+
+def timeline_and_maps_are_few() -> None:
+    for sweeps in (50, 200, 1000, growing.MAX_SWEEPS):
+        times = growing.timeline(sweeps)
+        assert times[0] == 1 and times[-1] == sweeps and (np.diff(times) > 0).all() and len(times) <= 450
+        for burn in (0, 10, sweeps // 2):
+            at = growing.checkpoints(burn, sweeps)
+            assert at[0] == 1 and at[-1] == sweeps and (np.diff(at) > 0).all() and len(at) <= MAX_FRAMES
+
+
+def the_picture_says_what_happened(spec: GrowingSpec) -> None:
+    growth = growing.first_look(spec)
+    blob = growing.picture(growth)
+    assert len(blob) <= MOST_BYTES
+    header, arrays = decode(blob)
+    recording = growth.run.recording()
+    sizes = getattr(recording, spec.grows)
+    assert header["steps"] == growth.sweeps
+    layer = panel_of(header, "network")["layers"][0]
+    hidden = slice(2, sum(layer["sizes"]) - 2)
+    chain = spec.shown - 1
+    units = recording.width[chain].astype(int) * recording.depth[chain]
+    assert np.array_equal(arrays[layer["active"]][:, hidden].sum(axis=1), units)
+    bars = arrays[panel_of(header, "ledger")["layers"][0]["values"]]
+    total = bars[:, -1]
+    ratio = recording.ledger.log_ratio[chain, :, 0]
+    inside = np.abs(bars).max(axis=1) < panel_of(header, "ledger")["y"]["high"]
+    assert inside.any() and total[inside] == pytest.approx(ratio[inside], abs=1e-3)
+    assert bars[inside, :-1].sum(axis=1) == pytest.approx(total[inside], abs=1e-3)
+    shares = arrays[panel_of(header, "sizes")["layers"][0]["values"]]
+    assert shares.shape == (growth.sweeps, spec.count) and shares.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    traces = panel_of(header, "size-traces")["layers"]
+    assert arrays[traces[CHAINS - 1]["ys"]] == pytest.approx(sizes[chain]), "the chain on the stage"
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    assert np.array_equal(table[f"{spec.symbol} after"], sizes[chain])
+    assert np.array_equal(table["accepted"] != 0, recording.ledger.accepted[chain, :, 0])
+
+
+def the_long_run_streams_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> None:
+    job = Ticket()
+    final = growing.live(spec)(job)
+    assert len(job.published) > 2 and job.reports[-1][0] == job.reports[-1][1]
+    assert max(map(len, [*job.published, final])) <= MOST_BYTES
+    first, last = (decode(job.published[i])[0] for i in (0, -1))
+    assert first["run"] == last["run"] and first["total"] > first["steps"] and last["total"] is None
+    header, arrays = decode(final)
+    exact = growing.exact_now(spec)
+    diamonds = next(layer for layer in panel_of(header, "sizes")["layers"] if layer["kind"] == "points")
+    assert exact is not None and arrays[diamonds["points"]][:, 1] == pytest.approx(exact.probability, rel=1e-5)
+
+
+def the_long_run_can_be_stopped(spec: GrowingSpec) -> None:
+    job = Ticket(most=2)
+    header, _ = decode(growing.live(spec)(job))
+    assert 0 < header["steps"] < len(growing.timeline(spec.sweeps)) and header["total"] is None
+
+
+def a_long_run_is_small_enough_to_send(spec: GrowingSpec) -> None:
+    """The longest run allowed, its size taken from a short one: bytes grow with the steps alone."""
+    short, long = (growing.Growth(spec.replace(sweeps=s)).advance(10**9) for s in (100, 200))  # type: ignore[arg-type]
+    a, b = (len(growing.picture(growth)) for growth in (short, long))
+    steps = len(growing.timeline(growing.MAX_SWEEPS))
+    assert b + (steps - 200) * (b - a) / 100 <= MOST_BYTES
+
+
+def jumps_agree_with_annealing(spec: GrowingSpec) -> None:
+    x, y = spec.data_set()
+    exact = architectures.exact_shares(architectures.evidence(spec.network(), x, y), spec.log_prior())
+    growth = growing.Growth(spec).advance(10**9)
+    check = architectures.agreement(growth.sizes[:, growth.burn :], spec.low, exact, spec.symbol)
+    assert check.verdict == "pass", check.sentence
+
+
+def panels_and_tables_say_what_they_show(spec: GrowingSpec) -> None:
+    growth = growing.study(spec)
+    shares, accepted, fit = growing.panels(spec, None)
+    found = growing.accepts(growth)
+    ledger = growth.run.recording().ledger
+    late = slice(growth.burn, None)
+    births = ledger.move[:, late] % 2 == 0
+    assert found.births.sum() == births.sum() and found.deaths.sum() == (~births).sum()
+    prob = np.exp(np.minimum(ledger.log_ratio[:, late], 0.0))
+    assert np.nansum(found.birth * found.births) == pytest.approx(prob[births].sum())
+    assert all(figure.alt and figure.caption for figure in (shares, accepted, fit))
+    agree, moves = growing.diagnostics(spec, None)
+    assert agree.columns["mean"][0] == pytest.approx(growth.sizes[:, late].mean())
+    assert sum(moves.columns["proposed"]) == CHAINS * (growth.total - growth.burn)
+
+
+def a_stopped_study_is_not_kept(spec: GrowingSpec) -> None:
+    stop = threading.Event()
+    stop.set()
+    fresh = spec.replace(seed=4711)
+    with pytest.raises(InterruptedError):
+        growing.study(fresh, stop)  # type: ignore[arg-type]
+    assert growing.study(fresh).done  # type: ignore[arg-type]
+
+
+def points_placed_in_the_stage_become_the_data(spec: GrowingSpec) -> None:
+    event = {"kind": "points", "panel": "mean", "points": [[0.1234567, -0.5, 1], [0.0, 0.25, 0]]}
+    changed = growing.on_event(spec, event)
+    assert changed is not None and changed.data == "points" and changed.points == ((0.123, -0.5, 1), (0.0, 0.25, 0))
+    assert growing.on_event(spec, {"kind": "click", "panel": "mean"}) is None
+    copy = spec.replace(**growing.own_copy(spec))
+    x, y = copy.data_set()  # type: ignore[attr-defined]
+    assert x == pytest.approx(spec.data_set()[0], abs=6e-4) and np.array_equal(y, spec.data_set()[1])

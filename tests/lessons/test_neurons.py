@@ -1,0 +1,137 @@
+"""The lesson on neurons that are born and die: its pictures against the recording, its badge against known mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.kit import badge, growing
+from engine.spec import SpecError
+from lessons.neurons import questions, scenes
+from lessons.neurons.scenarios import SCENARIOS
+from lessons.neurons.spec import NeuronsSpec
+from tests.lessons import growing as shared
+from tests.lessons.pages import NEVER
+
+SMALL = NeuronsSpec(corner=5, widest=5, sweeps=120, burn=20, shown=3, temper=1.0, step_size=0.2)
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("widest", {"widest": 1}),
+        ("widest", {"widest": 17}),
+        ("points", {"points": ((0.0, 0.0, 2),)}),
+        ("points", {"points": ((9.0, 0.0, 1),)}),
+        ("points", {"data": "points"}),
+        ("burn", {"burn": 200, "sweeps": 300}),
+        ("variant", {"variant": "no_jacobian"}),
+        ("shown", {"shown": 17}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        NeuronsSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_the_chains_start_at_every_width():
+    assert NeuronsSpec().start_sizes() == list(range(1, 17))
+    first = growing.first_look(SMALL)
+    assert np.array_equal(first.run.recording().start_width, SMALL.start_sizes())
+
+
+def test_growing_in_pieces_gives_the_same_bytes():
+    shared.growing_in_pieces_gives_the_same_bytes(SMALL)
+
+
+def test_maps_average_all_networks_of_all_sizes():
+    shared.maps_average_all_networks_of_all_sizes(SMALL)
+
+
+def test_timeline_and_maps_are_few():
+    shared.timeline_and_maps_are_few()
+
+
+@pytest.mark.parametrize("spec", [NeuronsSpec(), SMALL.replace(jump="rescaled"), SMALL.replace(within="none")])
+def test_the_picture_says_what_happened(spec):
+    shared.the_picture_says_what_happened(spec)
+    assert scenes.scene(spec, None) == scenes.scene(spec, 3)
+
+
+def test_the_long_run_streams_and_ends_beside_the_exact_answer():
+    shared.the_long_run_streams_and_ends_beside_the_exact_answer(SMALL)
+
+
+def test_the_long_run_can_be_stopped():
+    shared.the_long_run_can_be_stopped(NeuronsSpec())
+
+
+def test_a_long_run_is_small_enough_to_send():
+    shared.a_long_run_is_small_enough_to_send(NeuronsSpec(corner=5, burn=50))
+
+
+def test_jumps_agree_with_annealing():
+    shared.jumps_agree_with_annealing(SMALL.replace(sweeps=1500, widest=3, burn=100))
+
+
+def test_panels_and_tables_say_what_they_show():
+    shared.panels_and_tables_say_what_they_show(SMALL)
+
+
+def test_a_stopped_study_is_not_kept():
+    shared.a_stopped_study_is_not_kept(SMALL)
+
+
+def test_points_placed_in_the_stage_become_the_data():
+    shared.points_placed_in_the_stage_become_the_data(SMALL)
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changes", [{}, {"jump": "rescaled", "prior": "geometric"}])
+def test_the_badge_is_green_for_the_right_jump(changes):
+    found = growing.checks(SMALL.replace(**changes), NEVER)
+    assert badge.overall(found) == "pass", [check.sentence for check in found]
+
+
+@pytest.mark.parametrize(
+    "variant,jump",
+    [("no_end_points", "plain"), ("slot_once", "plain"), ("no_jacobian", "rescaled"), ("as_coded", "plain")],
+)
+def test_the_badge_is_red_for_each_mistake(variant, jump):
+    found = growing.checks(SMALL.replace(variant=variant, jump=jump, widest=4), NEVER)
+    assert badge.overall(found) == "fail"
+    assert all(check.verdict != "pass" for check in found if check.name != "ledger"), "a wrong jump passes nothing"
+
+
+# Questions ------------------------------------------------------------------------------------------------------------
+
+
+def test_questions_are_answered_from_the_run():
+    spec = SMALL.replace(widest=8)
+    sizes = growing.study(spec).sizes[:, spec.burn :]
+    quarters = [((sizes > 2 * q) & (sizes <= 2 * q + 2)).mean() for q in range(4)]
+    assert questions._where(spec) == int(np.argmax(quarters))
+    assert f"{max(quarters):.0%}" in questions._where_why(spec)
+    recording = growing.study(spec).run.recording()
+    asked, granted = (
+        recording.proposed[:, spec.burn :].sum(axis=(0, 1)),
+        recording.jumped[:, spec.burn :].sum(axis=(0, 1)),
+    )
+    assert f"{granted[0] / asked[0]:.0%}" in questions._flux_why(spec)
+    assert questions._flux(spec) in (0, 1, 2)
+
+
+def test_the_slot_counted_once_makes_networks_small():
+    spec = SMALL.replace(variant="slot_once", widest=8)
+    assert questions._slot(spec) == 0
+    right, wrong = questions._means(spec)
+    assert f"{wrong:.1f} instead of {right:.1f}" in questions._slot_why(spec)
+
+
+def test_every_scenario_can_be_pictured():
+    for scenario in SCENARIOS:
+        if scenario.spec.variant not in growing.COSTLY:
+            assert len(scenes.scene(scenario.spec, None)) < shared.MOST_BYTES, scenario.id
