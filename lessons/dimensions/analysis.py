@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -134,10 +135,21 @@ def recorded(spec: DimensionsLesson) -> ToyRecording:
 LONG_CHAINS, LONG = 4, 50_000
 
 
+@dataclass(frozen=True, eq=False)
+class LongRun:
+    """The same sampler run longer than a picture: four chains of 50,000 sweeps, and the seconds they took."""
+
+    model: Whole
+    accepted: NDArray[np.bool_]
+    seconds: float
+
+
 @lru_cache(maxsize=24)
-def long_run(spec: DimensionsLesson, likelihood: str = "on") -> ToyRecording:
-    """The same sampler run longer than a picture, four chains of 50,000 sweeps, with data or without."""
-    return _run(spec, chains=LONG_CHAINS, draws=LONG, likelihood=likelihood)
+def long_run(spec: DimensionsLesson, likelihood: str = "on") -> LongRun:
+    """The long run, with data or without."""
+    begun = time.perf_counter()
+    recording = _run(spec, chains=LONG_CHAINS, draws=LONG, likelihood=likelihood)
+    return LongRun(recording.model, recording.accepted, time.perf_counter() - begun)
 
 
 @lru_cache(maxsize=24)
@@ -148,10 +160,10 @@ def long_shares(spec: DimensionsLesson) -> Shares:
 
 def efficiency(spec: DimensionsLesson) -> tuple[float, float]:
     """Of the long run: share of jumps accepted, and effective draws of k per 1,000 sweeps (0 if k never changed)."""
-    recording = long_run(spec, spec.likelihood)
-    k = recording.model.astype(float)
+    run = long_run(spec, spec.likelihood)
+    k = run.model.astype(float)
     effective = 1000.0 * diagnostics.ess_mean(k) / k.size if np.ptp(k) else 0.0
-    return float(recording.accepted.mean()), effective
+    return float(run.accepted.mean()), effective
 
 
 # The jumps, one by one ------------------------------------------------------------------------------------------------

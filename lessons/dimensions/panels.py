@@ -163,6 +163,7 @@ def diagnostics_table(spec: DimensionsLesson, cancel: Any = None) -> Table:
     """One row a model: its share on the stage's chains and in the long run, against the exact probability."""
     recording = analysis.recorded(spec)
     true, found = analysis.exact(spec), analysis.long_shares(spec)
+    seconds = analysis.long_run(spec, spec.likelihood).seconds
     births, deaths = [], []
     ledger = recording.ledger
     assert ledger is not None
@@ -178,13 +179,14 @@ def diagnostics_table(spec: DimensionsLesson, cancel: Any = None) -> Table:
         "exact": list(true),
         "error / MCSE": list((found.mean - true) / found.mcse),
         "ESS": list(np.round(found.ess)),
+        "ESS / s": list(np.round(found.ess / seconds)),
         "births accepted": births,
         "deaths accepted": deaths,
     }
     chains = f"{spec.chains} chain{'s' * (spec.chains > 1)} of {number(spec.draws)} sweeps, from model {spec.start}"
     caption = (
-        f"On the stage: {chains}; acceptance is theirs. Long run: {RUN}, R-hat of k {found.rhat:.3f}. MCSE: "
-        "Monte Carlo standard error of a share; ESS: effective draws behind it. No gradient is evaluated: a jump "
-        "compares two densities."
+        f"On the stage: {chains}; acceptance is theirs. Long run: {RUN} in {1000 * seconds:.0f} ms, R-hat of k "
+        f"{found.rhat:.3f}. MCSE: Monte Carlo standard error of a share; ESS: effective draws behind it. No gradient "
+        "is evaluated: a jump compares two densities."
     )
     return Table("Diagnostics", columns, caption)

@@ -37,9 +37,9 @@ SCENARIOS = [
         "The split spreads a cell of (m₁, u) over an area 2s = 3 times as large. This sampler forgets that factor, in "
         "births and in deaths. Rings show where its bars are going.",
         failure=True,
-        why="A density per unit of area is compared with a density per unit of another area. Births come out 3 times "
-        "too hard, deaths 3 times too easy, and every step up the ladder loses a factor of 3. Nothing looks wrong: the "
-        "chain mixes well and every chain agrees.",
+        why="A density per unit of one area is compared with a density per unit of another. A birth’s ratio comes out "
+        "3 times too small, a death’s 3 times too large, so every step up the ladder loses a factor of 3. Nothing "
+        "looks wrong: the chain mixes well, and all chains agree.",
     ),
     Scenario(
         "no-end-points",
@@ -48,8 +48,8 @@ SCENARIOS = [
         "With one mean only a birth is possible, so it is tried with probability 1, not ½. At the other end the same "
         "holds for deaths. This sampler leaves d/b out of its ratio.",
         failure=True,
-        why="At the bottom twice as many births are tried as deaths come back, at the top it is the other way round. "
-        "The factor d/b (½ at the bottom, 2 at the top) pays for it. Without it the models in the middle gain.",
+        why="At the bottom a birth is tried twice as readily as the death that undoes it; at the top it is the other "
+        "way round. The factor d/b (½ at the bottom, 2 at the top) pays for it. Without it the middle gains.",
     ),
     Scenario(
         "no-proposal",

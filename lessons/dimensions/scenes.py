@@ -136,7 +136,7 @@ def _map(picture: Scene, walk: Walk, part: slice) -> None:
     means = spec.family == "means"
     panel = picture.panel(
         "map",
-        title="Dimensions matched: (θ, u) ↔ θ′",
+        title=f"Dimensions matched: (θ, u) ↔ θ′, area × {jacobian:.3g}",
         x=Axis(
             "left: mean m₁  ·  right: m₁ − s u" if means else "left: last coefficient c  ·  right: c",
             -edge,
@@ -157,10 +157,9 @@ def _map(picture: Scene, walk: Walk, part: slice) -> None:
     u = np.linspace(-min(3.5, box.reach), min(3.5, box.reach), 61)
     bell = np.column_stack([-box.reach + 0.5 * box.reach * np.exp(-0.5 * u**2), u])
     panel.path(box.left(bell), role="prior", width=1.8, label="density of u, N(0, 1)")
-    word, low = ("means", "k") if means else ("coefficients", "k")
-    panel.text(-box.offset, 1.15 * box.reach, f"{low} {word} and u")
+    word = "means" if means else "coefficients"
+    panel.text(-box.offset, 1.15 * box.reach, f"k {word} and u")
     panel.text(box.offset, 1.15 * box.reach, f"k + 1 {word}")
-    panel.text(0.0, 1.15 * box.reach, f"area × {jacobian:.3g}", role="highlight")
     panel.path(_posteriors(walk, box, part), show="inner_all", role="truth", width=1.6,
                label="posterior, 90 %: interval of the small model, ellipse of the large")  # fmt: skip
     _cells(panel, walk, box, jacobian)
@@ -279,7 +278,7 @@ def _ledger(picture: Scene, walk: Walk) -> None:
     ticks = [f"{row} ✗" if gone else row for row, gone in zip(ROWS, forgotten, strict=True)]
     panel = picture.panel(
         "ledger",
-        title="The ledger: logs that add up to log r",
+        title="The ledger: adds up to log r",
         x=Axis("log of the factor, added to the sum so far", low, high),
         y=Axis("", 0.4, n + 2.6, ticks=list(zip(height, [*ticks, "log α", "log v"], strict=True))),
         place=LEDGER,
@@ -302,8 +301,11 @@ def _ledger(picture: Scene, walk: Walk) -> None:
             width = 5.0 if role != "divergent" else 2.0
             panel.arrows(np.where(chosen[:, None], start, np.nan), tip, show=show, role=role, width=width,
                          label=label if first else None)  # fmt: skip
-        panel.points(np.column_stack([sums[:, i + 1], row]), show=show, role="ink", shape="circle", size=2.5,
-                     label="sum so far" if i == 0 else None)  # fmt: skip
+        edge = low + 0.02 * (high - low)
+        panel.points(np.column_stack([np.maximum(sums[:, i + 1], edge), row]), show=show,
+                     classes=(sums[:, i + 1] < edge).astype(np.uint8), role=["ink", "muted"],
+                     shape=["circle", "square"], size=3.0,
+                     label=["sum so far", "sum beyond the left edge"] if i == 0 else None)  # fmt: skip
         panel.points(tip, mask=~counted, show=show, role="divergent", shape="cross", size=5)
     with np.errstate(divide="ignore"):
         log_v = np.log(walk.jump.uniform)
@@ -351,8 +353,7 @@ def _data(picture: Scene, walk: Walk) -> None:
     spec, data, jump = walk.spec, analysis.data_of(walk.spec), walk.jump
     at, (xs, designs) = places(spec), curves(spec)
     known, width = spec.likelihood == "on", float(np.ptp(at))
-    reach = float(np.abs(data.y).max()) + 0.6 if known else 0.0
-    reach = max(reach, 1.2 * spec.prior_sd)
+    reach = float(np.abs(data.y).max()) + 0.6 if known else 2.2 * spec.prior_sd
     panel = picture.panel(
         "data",
         title="Data: drag a measurement" if known else "No data: the prior alone",
@@ -408,7 +409,7 @@ def _arithmetic(picture: Scene, walk: Walk) -> None:
         two=walk.large[:, 1],
         show=FROM_MAP,
     )
-    given = "log p(y | θ′) − log p(y | θ)" if spec.likelihood == "on" else "no data"
+    given = "log p(y | θ′) − log p(y | θ)" if spec.likelihood == "on" else "no data, log 1 − log 1"
     lines = (
         (given + " = {one:.2f} − ({two:.2f})", terms["likelihood proposed"], terms["likelihood before"]),
         ("log p(k′) − log p(k) = {one:.3f} − ({two:.3f})", terms["model proposed"], terms["model before"]),

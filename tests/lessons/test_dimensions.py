@@ -238,6 +238,7 @@ def test_the_runs_answer_as_the_story_says(question, right):
 
 def test_what_the_prose_says_of_the_wrong_samplers():
     lost = {name: analysis.long_shares(BY_ID[name]).mean - analysis.exact(BY_ID[name]) for name in BY_ID}
+    assert analysis.long_shares(BY_ID["no-jacobian"]).rhat < 1.005, "and no diagnostic sees it"
     assert lost["no-jacobian"][0] > 0.2 and lost["no-proposal"][0] > 0.2, "the small model gains"
     assert lost["no-end-points"][1] > 0.1 and lost["one-sided"][1] > 0.1, "the middle gains"
     assert 1.0 / norm.pdf(0.0) == pytest.approx(2.5, abs=0.01), "1/q(u) is at least that"
