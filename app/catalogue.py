@@ -72,6 +72,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("few", "eight pairs"), ("separated", "nothing to converge to ⚠")),
     ),
     Entry(
+        slug="model-selection",
+        title="Model selection and Occam",
+        track="Beginnings",
+        file="lessons/model_selection/page.py",
+        promise="Fifteen polynomials predict point after point: why the most flexible does not win.",
+        icon="✂️",
+        scenarios=(("razor", "Occam's razor, counted"), ("vague", "the vaguer, the simpler ⚠")),
+    ),
+    Entry(
         slug="metropolis",
         title="Metropolis",
         track="Samplers",

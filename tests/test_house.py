@@ -27,7 +27,7 @@ MAY_IMPORT = {
 }
 HEAVY = ("scipy", "sklearn", "arviz_stats", "plotly")  # a second each: imported where they are used
 SLUGS = {
-    *("conjugate", "monte-carlo", "prior-predictive", "logistic"),
+    *("conjugate", "monte-carlo", "prior-predictive", "logistic", "model-selection"),
     *("metropolis", "gibbs", "hmc", "nuts", "tuning", "diagnostics", "race"),
     *("perceptron", "regression", "weight-space", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
