@@ -31,7 +31,7 @@ def test_a_first_visit(lab: Lab):
     lab.settled()
 
     # Occam's razor, and back to a mistake that the badge sees
-    page.get_by_role("button", name="Occam's razor").first.click()
+    page.get_by_role("radio", name="Occam's razor").first.click()
     expect(stage).to_have_attribute("data-t", "59", timeout=PATIENT)
-    page.get_by_role("button", name=re.compile("Judged by best fit")).click()
+    page.get_by_role("radio", name=re.compile("Judged by best fit")).click()
     expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
