@@ -70,8 +70,8 @@ def on_event(spec: DimensionsLesson, event: dict) -> DimensionsLesson | None:
 LESSON = Lesson(
     slug="dimensions",
     title="Jumping between dimensions",
-    promise="A sampler that changes how many parameters it has: see every factor of every jump, and what happens when "
-    "one is forgotten.",
+    promise="A sampler that changes how many parameters it has: every factor of a jump, and what happens when one is "
+    "forgotten.",
     spec=DimensionsLesson,
     scenarios=SCENARIOS,
     controls=controls,
