@@ -4,11 +4,12 @@ from engine.jumps.predict import bands, uncertainty
 from engine.jumps.recording import ArchitectureRecording
 from engine.jumps.recovery import prior_recovery
 from engine.jumps.run import ArchitectureRun, sample_architecture, start_architecture
-from engine.jumps.settings import JumpSettings
+from engine.jumps.settings import JUMPS, JumpSettings
 from engine.jumps.sweep import FACTORS, MOVES, VARIANTS, Ledger
 
 __all__ = [
     "FACTORS",
+    "JUMPS",
     "MOVES",
     "VARIANTS",
     "ArchitectureRecording",

@@ -2,8 +2,8 @@
 
 With one hidden layer the state of a chain keeps every unit's values and the sum of the outputs per sample. The birth or
 death of a unit then costs one unit, whatever the width. Values stand in blocks of samples as in
-`engine.networks.passes`: `hidden` (blocks, highest width, ROW), `outputs` (blocks, logits, ROW). Unit j's values are in
-row `units[j]`, so that a slot is found or freed without moving them. A sum that is added to and taken from drifts by
+`engine.networks.passes`: `hidden` (blocks, highest width + 1, ROW), `outputs` (blocks, logits, ROW). Unit j's values are
+in row `units[j]`, so that a slot is found or freed without moving them. A sum that is added to and taken from drifts by
 rounding (3e-14 per 100,000 jumps), so that it is computed anew after every move that changes all weights, and after
 `REFRESH` accepted jumps.
 """
@@ -28,6 +28,7 @@ from engine.networks.passes import (
     pointer,
     softmax_value,
 )
+from engine.vectormath import exp, sigmoid
 
 REFRESH = 1000  # accepted jumps after which the kept outputs are computed anew
 
@@ -142,6 +143,126 @@ def changed(theta, width, slot, birth, stretch, data, ints, scratch, noise_preci
                 to[s] = stretch * old[s] + (weight * row[s] + bias)
         total += _value(new, moved(x, inputs * ROW), likelihood, data[0], noise_precision, logits, n, spare)
     return total
+
+
+@inlined
+def _sum(a, b, n):
+    total = 0.0
+    for s in range(n):
+        total += a[s] * b[s]
+    return total
+
+
+@inlined
+def _total(a, n):
+    total = 0.0
+    for s in range(n):
+        total += a[s]
+    return total
+
+
+@inlined
+def _softmax_weights(z, temper, classes, row, weighted, top, norm, n):
+    """weighted[j] = row p_j, with p the class probabilities of the outputs z."""
+    for s in range(n):
+        top[s] = z[s]
+        norm[s] = 0.0
+    for j in range(1, classes):
+        here = moved(z, j * ROW)
+        for s in range(n):
+            top[s] = max(top[s], here[s])
+    for j in range(classes):
+        here, to = moved(z, j * ROW), moved(weighted, j * ROW)
+        for s in range(n):
+            to[s] = exp(temper * (here[s] - top[s]))
+            norm[s] += to[s]
+    for s in range(n):
+        norm[s] = row[s] / norm[s]
+    for j in range(classes):
+        to = moved(weighted, j * ROW)
+        for s in range(n):
+            to[s] *= norm[s]
+
+
+@inlined
+def _label_sum(label, mine, row, n):
+    total = 0.0
+    for s in range(n):
+        total += row[s] if label[s] == mine else 0.0
+    return total
+
+
+@inlined
+def _binary_weights(z, sign, temper, row, weighted, n):
+    """Sum of row x slope of the log likelihood in z; weighted = row x curvature."""
+    total = 0.0
+    for s in range(n):
+        other = sigmoid(-temper * z[s] * sign[s])
+        total += temper * sign[s] * other * row[s]
+        weighted[s] = temper * temper * other * (1.0 - other) * row[s]
+    return total
+
+
+@inlined
+def _residual_sum(z, y, precision, row, n):
+    total = 0.0
+    for s in range(n):
+        total += precision * (y[s] - z[s]) * row[s]
+    return total
+
+
+@kernel
+def informed_normal(
+    theta, width, slot, precision, data, ints, scratch, noise_precision, hidden, outputs, unit, curvature, slope
+):  # fmt: skip
+    """The log posterior of the weights that lead out of one unit, around 0: its slope (outputs,), and minus its second
+    derivatives (outputs, outputs), lower triangle.
+
+    theta, width, slot : the network with the unit; its weights out are not read
+    precision : prior precision of the weights out
+    outputs : kept outputs of the network without the unit; unit : row of `hidden`, filled with the unit's values
+    """
+    q, numbers = pointer(theta), pointer(data)
+    samples, likelihood, kind = ints[0], ints[1], ints[2]
+    inputs, classes, logits = ints[SIZES], ints[SIZES + 2], outputs.shape[1]
+    targets = classes if likelihood == GAUSSIAN else 1
+    temper = data[0]
+    weighted = aligned(moved(pointer(scratch), ints[OWN]))
+    spare = moved(weighted, logits * ROW)
+    for o in range(classes):
+        slope[o] = 0.0
+        for other in range(o + 1):
+            curvature[o, other] = precision if o == other else 0.0
+    for first in range(0, samples, BLOCK):
+        n, block = min(BLOCK, samples - first), first // BLOCK
+        x = moved(numbers, HEADER + block * (inputs + targets) * ROW)
+        y, z = moved(x, inputs * ROW), moved(pointer(outputs), block * logits * ROW)
+        row = moved(pointer(hidden), (block * hidden.shape[1] + unit) * ROW)
+        combine(moved(q, slot * inputs), 1, 0, moved(q, width * inputs + slot), True, inputs, 1, x, row, n)
+        activate(kind, row, 1, n)
+        if likelihood == SOFTMAX:
+            _softmax_weights(z, temper, classes, row, weighted, spare, moved(spare, ROW), n)
+            for o in range(classes):
+                mine = moved(weighted, o * ROW)
+                slope[o] += temper * _label_sum(y, float(o), row, n)
+                slope[o] -= temper * _total(mine, n)
+                curvature[o, o] += temper * temper * _sum(mine, row, n)
+                for other in range(o + 1):
+                    curvature[o, other] -= temper * temper * _sum(mine, moved(weighted, other * ROW), n)
+        elif likelihood == GAUSSIAN:
+            squares = noise_precision * _sum(row, row, n)
+            for o in range(classes):
+                slope[o] += _residual_sum(moved(z, o * ROW), moved(y, o * ROW), noise_precision, row, n)
+                curvature[o, o] += squares
+        else:
+            gain = _binary_weights(z, y, temper, row, weighted, n)
+            bend = _sum(row, weighted, n)
+            slope[classes - 1] += gain
+            curvature[classes - 1, classes - 1] += bend
+            if likelihood == TWO_CLASSES:
+                slope[0] -= gain
+                curvature[0, 0] += bend
+                curvature[1, 0] -= bend
 
 
 @kernel

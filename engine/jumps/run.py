@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.jumps.bridges import bridged_sweeps
+from engine.jumps.delayed import delayed_sweeps
 from engine.jumps.growth import log_prior
 from engine.jumps.likelihood import whole
 from engine.jumps.recording import ArchitectureRecording, architecture_of
-from engine.jumps.settings import JumpSettings, size_range
+from engine.jumps.settings import BRIDGED, SURROUNDED, JumpSettings, size_range
 from engine.jumps.sweep import (
     ARCHITECTURE,
     FACTORS,
@@ -25,11 +27,12 @@ from engine.jumps.sweep import (
     State,
     SweepTrace,
     architecture,
+    choose,
     jump_sweeps,
+    make,
     move_to,
     note_jump,
     prior_of,
-    propose,
     set_architecture,
     take_stock,
     total_of,
@@ -95,7 +98,7 @@ class ArchitectureRun(Resumable):
         self._warmup_evaluations = np.zeros(self.chains, dtype=np.int64)
         self._chains = self._begin()
         self._trace = SweepTrace.empty(self.chains, self.draws, dim, self._precisions)
-        self._ledger = Ledger.empty(self.chains, self.draws if detailed else 0, settings.jumps, self._parameters)
+        self._ledger = self._empty_ledger(self.chains, self.draws if detailed else 0)
         self._start = np.full((self.chains, dim), np.nan)
         self._start_log_density = np.empty(self.chains)
         self._start_sizes = np.empty((2, self.chains), dtype=np.int16)
@@ -198,7 +201,7 @@ class ArchitectureRun(Resumable):
             ints=ints,
             scratch=scratch,
             precisions=precisions,
-            hidden=np.zeros((kept, widest, ROW)),
+            hidden=np.zeros((kept, widest + 1, ROW)),
             outputs=np.zeros((kept, logits, ROW)),
             units=np.arange(widest),
             accepted=np.zeros(1, dtype=np.int64),
@@ -234,55 +237,95 @@ class ArchitectureRun(Resumable):
             self._sweep(c, self.completed, kept, _at(self._trace, c), ledger)
 
     def _no_ledger(self) -> Ledger:
-        rows: Ledger = _at(Ledger.empty(1, 0, self.settings.jumps, self._parameters), 0)
+        rows: Ledger = _at(self._empty_ledger(1, 0), 0)
         return rows
+
+    def _empty_ledger(self, chains: int, n: int) -> Ledger:
+        jumps, rows = self.settings.jumps, self.settings.ledger_rows
+        return Ledger.empty(chains, n, jumps, self._parameters, dim=self._largest.dim, **rows)
 
     def _sweep(self, c: int, first: int, n: int, trace: SweepTrace, ledger: Ledger) -> None:
         """n sweeps of chain c, written from row `first` on."""
-        chain, move, wrong = self._chains[c], self._moves[c], self._rules.wrong
-        if self.settings.within == "none" and not wrong & (NO_KERNEL_DENSITIES | SHORT_WITHIN):
+        chain, move = self._chains[c], self._moves[c]
+        surrounded = self.settings.jump in SURROUNDED
+        if self.settings.within == "none" and not surrounded:
             # Nothing between the jumps needs Python: all sweeps in one call.
             self._jump(chain, False, first, n, trace, ledger)
-            for array, nothing in zip(trace[-len(Moved._fields) :], Moved(), strict=True):
-                array[first : first + n] = nothing
+            self._note_moves(trace, slice(first, first + n), Moved())
             return
         for i in range(first, first + n):
             if not chain.tuning.frozen[0] and chain.sweeps >= self.settings.warmup:
                 move.freeze(chain.tuning)
             chain.sweeps += 1
-            within = move.short if wrong & SHORT_WITHIN else move
-            moved = within(chain.state, chain.rng, chain.tuning, self._index(chain.state))
-            if wrong & NO_KERNEL_DENSITIES:
-                spent = self._surrounded_jumps(chain, move, i, trace, ledger)
-                moved = moved._replace(evaluations=moved.evaluations + spent)
+            moved = self._within(chain, move)
+            if surrounded:
+                self._surrounded_jumps(chain, move, i, trace, ledger)
             else:
                 self._jump(chain, True, i, 1, trace, ledger)
-            for array, value in zip(trace[-len(Moved._fields) :], moved, strict=True):
-                array[i] = value
+            self._note_moves(trace, slice(i, i + 1), moved)
+
+    def _within(self, chain: JumpChain, move: WithinMove) -> Moved:
+        """A move within the present model."""
+        transition = move.short if self._rules.wrong & SHORT_WITHIN else move
+        return transition(chain.state, chain.rng, chain.tuning, self._index(chain.state))
+
+    @staticmethod
+    def _note_moves(trace: SweepTrace, rows: slice, moved: Moved) -> None:
+        """Write what a move within did; its evaluations join those of the jumps."""
+        trace.gradient_evaluations[rows] += moved.evaluations
+        for name in ("accept_prob", "accepted", "divergent", "step_size"):
+            getattr(trace, name)[rows] = getattr(moved, name)
 
     def _jump(self, chain: JumpChain, moved: bool, first: int, n: int, trace: SweepTrace, ledger: Ledger) -> None:
-        data, jumps = self.target.data, self.settings.jumps
-        jump_sweeps(data, chain.rng, chain.state, self._rules, jumps, moved, first, n, trace, ledger)
+        target, rules, settings = self.target, self._rules, self.settings
+        if settings.jump in BRIDGED:
+            step_sizes = self._moves[0].step_sizes(chain.tuning, settings.jump_step_size)
+            bridged_sweeps(
+                target.address, target.data, chain.rng, chain.state, rules, settings.crossing(), step_sizes,
+                settings.jumps, moved, first, n, trace, ledger,
+            )  # fmt: skip
+        elif settings.jump == "delayed":
+            second = settings.second_draw(self.network)
+            delayed_sweeps(
+                target.data, chain.rng, chain.state, rules, second, settings.jumps, moved, first, n, trace, ledger
+            )
+        else:
+            jump_sweeps(target.data, chain.rng, chain.state, rules, settings.jumps, moved, first, n, trace, ledger)
 
-    def _surrounded_jumps(self, chain: JumpChain, move: WithinMove, i: int, trace: SweepTrace, ledger: Ledger) -> int:
-        """The jumps of sweep i, each between two short NUTS runs and decided without their kernel densities. Returns
-        the gradient evaluations spent.
+    def _surrounded_jumps(self, chain: JumpChain, move: WithinMove, i: int, trace: SweepTrace, ledger: Ledger) -> None:
+        """The jumps of sweep i, each between moves within the models: theta -> theta~ -> theta' -> theta*.
+
+        By reversible moves their densities cancel against those of the target, and what decides is the bare ratio from
+        theta~ to theta'. NO_KERNEL_DENSITIES takes that of the ends, theta and theta*.
         """
         state, rng, data, rules = chain.state, chain.rng, self.target.data, self._rules
-        proposed, born, factors = np.empty(self._largest.dim), np.empty(self._largest.dim), np.empty(len(FACTORS))
+        dim, moves = self._largest.dim, 1 if rules.wrong & SHORT_WITHIN else self.settings.jump_moves
+        proposed, born, factors = np.empty(dim), np.empty(dim), np.empty(len(FACTORS))
         counts = np.zeros((2, 4), dtype=np.int32)
+        path, accept_prob = np.full((3, dim), np.nan), np.full(3, np.nan)
         spent = 0
         take_stock(data, state)
         for j in range(self.settings.jumps):
             _, old_width, old_depth, _ = architecture(state.ints)
             saved, old_log_likelihood, old = state.theta.copy(), state.log_likelihood[0], prior_of(state, rules)
-            spent += move.short(state, rng, chain.tuning, self._index(state)).evaluations
-            kind, slot, width, depth, count, _ = propose(rng, state, rules, factors, proposed, born)
-            move_to(state, proposed, width, depth)
-            spent += move.short(state, rng, chain.tuning, self._index(state)).evaluations
-            take_stock(data, state)
-            factors[LIKELIHOOD] = state.log_likelihood[0] - old_log_likelihood
-            factors[WEIGHTS] = prior_of(state, rules) - old - factors[ARCHITECTURE]
+            for row in (0, 2):
+                if row == 2:
+                    kind, slot, choice = choose(rng, state, rules)
+                    width, depth, count, _ = make(rng, state, rules, kind, slot, choice, factors, proposed, born)
+                    before = state.log_likelihood[0]
+                    move_to(state, proposed, width, depth)
+                    take_stock(data, state)
+                    factors[LIKELIHOOD] = state.log_likelihood[0] - before
+                    self._note_path(path[1], state)
+                around = [self._within(chain, move) for _ in range(moves)]
+                spent += sum(moved.evaluations for moved in around)
+                accept_prob[row] = np.mean([moved.accept_prob for moved in around])
+                take_stock(data, state)
+                self._note_path(path[row], state)
+            gained = factors[LIKELIHOOD]
+            if rules.wrong & NO_KERNEL_DENSITIES:
+                factors[LIKELIHOOD] = state.log_likelihood[0] - old_log_likelihood
+                factors[WEIGHTS] = prior_of(state, rules) - old - factors[ARCHITECTURE]
             log_ratio, uniform = total_of(factors), rng.random()
             accepted = uniform < math.exp(min(log_ratio, 0.0))
             if not accepted:
@@ -292,16 +335,24 @@ class ArchitectureRun(Resumable):
             counts[1, kind] += accepted
             if len(ledger.move):
                 note_jump(
-                    ledger, i, j, kind, slot, old_width, old_depth, factors, log_ratio, uniform, accepted, born, count
-                )
+                    ledger, i, j, kind, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born,
+                    count,
+                )  # fmt: skip
+                ledger.bridge_level[i, j], ledger.bridge_log_weight[i, j] = np.nan, (0.0, gained, 0.0)
+                ledger.bridge_accept_prob[i, j], ledger.bridge_position[i, j] = accept_prob, path
         jump_sweeps(data, rng, state, rules, 0, False, i, 1, trace, ledger)
         trace.proposed[i], trace.jumped[i] = counts
-        return spent
+        trace.gradient_evaluations[i] = spent
+
+    def _note_path(self, row: Array, state: State) -> None:
+        dim = self._dims[self._index(state)]
+        row[:dim], row[dim:] = state.theta[:dim], np.nan
 
     def _check_memory(self) -> None:
         size = self.chains * self.draws * (8 * self._largest.dim + 8 * self._precisions + 80)
         if self.settings.detail == "jumps":
-            size += self.chains * self.draws * self.settings.jumps * (8 * self._parameters + 96)
+            row = sum(array.nbytes for array in self._empty_ledger(1, 1))
+            size += self.chains * self.draws * row
         if size > MAX_BYTES:
             most = MAX_BYTES / 2**30
             raise SpecError(
@@ -331,7 +382,12 @@ def sample_architecture(
         hidden layers at once, so that all have one width
     x, y : as in `Network.posterior`; no samples give the prior
     jump : "plain": the kept parameters stay as they are; "rescaled": the birth of a unit multiplies the kept weights
-        that lead out of hidden units by sqrt(k / (k + 1)) and its death divides them, so that the Jacobian is not 1
+        that lead out of hidden units by sqrt(k / (k + 1)) and its death divides them, so that the Jacobian is not 1;
+        "palindromic": between two moves within the models, whose densities cancel; "tempered" and "annealed": over
+        bridges, see `engine.jumps.bridges`; "delayed": with a second try, see `engine.jumps.delayed`; "as_coded": wrong
+        on purpose, as in Berezowski's code: between two short adaptive NUTS runs whose densities are left out, without
+        the end points' factors, births weighed by 1 / (k + 1) and deaths not weighed back, and the short NUTS as the
+        move within
 
     Settings, by keyword (see `JumpSettings` for the defaults):
     chains, draws, warmup, seed : as in `engine.sample`; a draw is the state after one sweep: a move within the model,
@@ -350,10 +406,19 @@ def sample_architecture(
     noise_precision : (shape, rate) of a gamma prior of the noise precision; default: fixed at 1 / noise_sd^2
     start : "prior", one draw of it, or "best", the one of 1,000 with the highest log posterior
     start_width, start_depth : the architecture of the start, for all chains or one for each; default: drawn
+    bridges : T of the annealed jump, levels on each side of the tempered one, 1 to 64
+    bridge_power : the annealed levels are s_t = (t / T)^power
+    tempering : power of the likelihood at which a tempered jump jumps, above 0 to 1; on the way tempering^(t / T)
+    jump_moves : HMC transitions at each bridge; moves within on each side of a palindromic jump
+    jump_step_size : of the leapfrog at the bridges; default: the step size of the move within, in the larger
+        architecture for the annealed jump, in its own for the tempered one; jump_steps : its leapfrog steps
+    second : second draw of a delayed jump, "narrow" or "informed" (one hidden layer, kept outputs); second_scale : its
+        spread, default 0.5 of the prior's for "narrow", 1 of the normal's for "informed"
     variant : "exact", or wrong on purpose: "no_jacobian"; "no_end_points" (births at the lowest size and deaths at the
         highest are not weighed against their rarer reverse); "slot_once" (births weighed by 1 / (k + 1), deaths not
-        weighed back); "no_kernel_densities" (a short NUTS before and after the jump, its densities left out);
-        "as_coded" (the last three together, and the short NUTS as the move within, as in Berezowski's code)
+        weighed back); "no_kernel_densities" (palindromic, tempered: decided by the ratio of the ends); "old_level"
+        (annealed: moves at the level just left); "no_rejection_terms", "no_auxiliary" (delayed: what makes the second
+        stage reversible)
     detail : "draws", or "jumps" to record the ledger of every jump
     keep_outputs : False computes every likelihood from scratch: the same chain but for rounding, slower
 

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jumps.sweep import VARIANTS, Rules
+from engine.jumps.bridges import Bridges
+from engine.jumps.delayed import SECONDS, STAGES, Second
+from engine.jumps.sweep import (
+    AS_CODED,
+    NO_AUXILIARY,
+    NO_KERNEL_DENSITIES,
+    NO_REJECTION_TERMS,
+    OLD_LEVEL,
+    VARIANTS,
+    Rules,
+)
 from engine.jumps.within import WITHIN
 from engine.networks import Network
 from engine.samplers.nuts import MAX_DEPTH
@@ -20,7 +30,16 @@ Array = NDArray[np.float64]
 Prior = str | tuple[str, float]
 Size = int | Sequence[int] | None
 
-JUMPS = ("plain", "rescaled")
+JUMPS = ("plain", "rescaled", "palindromic", "as_coded", "tempered", "annealed", "delayed")
+BRIDGED, SURROUNDED = ("tempered", "annealed"), ("palindromic", "as_coded")
+MAX_BRIDGES = 64
+# Mistakes that only some jumps can make.
+MISTAKES = {
+    NO_KERNEL_DENSITIES: ("palindromic", "tempered"),
+    OLD_LEVEL: ("annealed",),
+    NO_REJECTION_TERMS: ("delayed",),
+    NO_AUXILIARY: ("delayed",),
+}
 DETAILS = ("draws", "jumps")
 STARTS = ("prior", "best")
 
@@ -48,6 +67,14 @@ class JumpSettings:
     start: str = "prior"
     start_width: Size = None
     start_depth: Size = None
+    bridges: int = 8
+    bridge_power: float = 1.0
+    tempering: float = 0.5
+    jump_moves: int = 1
+    jump_step_size: float | None = None
+    jump_steps: int = 5
+    second: str = "narrow"
+    second_scale: float | None = None
     variant: str = "exact"
     detail: str = "draws"
     keep_outputs: bool = True
@@ -61,21 +88,54 @@ class JumpSettings:
             "jumps": (0, 10**6),
             "steps": (1, 10_000),
             "max_depth": (1, MAX_DEPTH),
+            "bridges": (1, MAX_BRIDGES),
+            "jump_moves": (1, 1000),
+            "jump_steps": (1, 1000),
         }
         for name, limits in wholes.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), *limits))
-        options = {"jump": JUMPS, "within": WITHIN, "start": STARTS, "variant": VARIANTS, "detail": DETAILS}
+        options = {"jump": JUMPS, "within": WITHIN, "start": STARTS, "variant": VARIANTS, "detail": DETAILS, "second": SECONDS}
         for name, allowed in options.items():
             if getattr(self, name) not in allowed:
                 raise SpecError(name, f"{getattr(self, name)!r} is not one of {', '.join(allowed)}")
-        if self.step_size is not None and not (math.isfinite(self.step_size) and self.step_size > 0):
-            raise SpecError("step_size", f"{self.step_size} is not a finite number above 0")
+        for name in ("step_size", "jump_step_size", "second_scale", "bridge_power"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise SpecError(name, f"{value} is not a finite number above 0")
+        if not 0 < self.tempering <= 1:
+            raise SpecError("tempering", f"{self.tempering} is not above 0 and at most 1")
+        for mistake, jumps in MISTAKES.items():
+            if VARIANTS[self.variant] & mistake and self.jump not in jumps:
+                raise SpecError("variant", f"{self.variant} is a mistake of the jump {' or '.join(jumps)}")
+        if self.jump == "palindromic" and self.within == "none":
+            raise SpecError("within", "the palindromic jump stands between moves within the model: choose nuts or hmc")
+        if self.jump in BRIDGED and self.within == "none" and self.step_size is None and self.jump_step_size is None:
+            raise SpecError("jump_step_size", "is needed where no move within the model finds a step size")
         if not 0 < self.target_accept < 1:
             raise SpecError("target_accept", f"{self.target_accept} is not between 0 and 1")
         for name in ("weight_precision", "noise_precision"):
             prior = getattr(self, name)
             if prior is not None and not (len(prior) == 2 and all(math.isfinite(n) and n > 0 for n in prior)):
                 raise SpecError(name, f"{prior!r} is not a pair (shape, rate) of numbers above 0")
+
+    @property
+    def ledger_rows(self) -> dict[str, int]:
+        """Rows of a jump's bridges and stages in the ledger."""
+        bridges = {"annealed": self.bridges, "tempered": 2 * self.bridges + 1, "palindromic": 3, "as_coded": 3}
+        return {"bridges": bridges.get(self.jump, 0), "stages": STAGES if self.jump == "delayed" else 0}
+
+    def crossing(self) -> Bridges:
+        """How an annealed or tempered jump crosses."""
+        t = np.linspace(0.0, 1.0, self.bridges + 1)
+        annealed = self.jump == "annealed"
+        return Bridges(annealed, t**self.bridge_power if annealed else self.tempering**t, self.jump_moves, self.jump_steps)
+
+    def second_draw(self, network: Network) -> Second:
+        """The second draw of a delayed jump."""
+        informed = self.second == "informed"
+        if informed and (size_range("depth", network.depth) != (1, 1) or not self.keep_outputs):
+            raise SpecError("second", "the informed draw needs one hidden layer and kept outputs")
+        return Second(informed, float(self.second_scale or (1.0 if informed else 0.5)))
 
     def rules(self, network: Network) -> Rules:
         """How chains over the architectures of `network` move."""
@@ -93,7 +153,7 @@ class JumpSettings:
             log_depth_prior=log_size_prior("depth_prior", self.depth_prior, *depths),
             rescale=self.jump == "rescaled",
             scaled=bool(self.scale_by_width),
-            wrong=VARIANTS[self.variant],
+            wrong=AS_CODED if self.jump == "as_coded" else VARIANTS[self.variant],
             weight_shape=float(weight_shape),
             weight_rate=float(weight_rate),
             noise_shape=float(noise_shape),

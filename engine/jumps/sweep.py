@@ -14,6 +14,8 @@ A jump is the birth or death of a unit, or of a layer (a fair coin decides where
 
 and a death has the reciprocals. Layers have no slots.
 
+Here is the bare jump; `engine.jumps.bridges` and `engine.jumps.delayed` build on it.
+
 Wrong on purpose: see `VARIANTS`.
 
 Source: Green 1995; Berezowski 2021, chapter 5; METHODS section 6.
@@ -57,14 +59,18 @@ LIKELIHOOD, ARCHITECTURE, WEIGHTS, PROPOSAL, SLOT_BIRTH, SLOT_DEATH, CHOICE, JAC
 
 # Each wrong scheme is a set of mistakes.
 NO_JACOBIAN, NO_END_POINTS, SLOT_ONCE, NO_KERNEL_DENSITIES, SHORT_WITHIN = 1, 2, 4, 8, 16
+OLD_LEVEL, NO_REJECTION_TERMS, NO_AUXILIARY = 32, 64, 128
 VARIANTS = {
     "exact": 0,
     "no_jacobian": NO_JACOBIAN,
     "no_end_points": NO_END_POINTS,
     "slot_once": SLOT_ONCE,
     "no_kernel_densities": NO_KERNEL_DENSITIES,
-    "as_coded": NO_END_POINTS | SLOT_ONCE | NO_KERNEL_DENSITIES | SHORT_WITHIN,
+    "old_level": OLD_LEVEL,
+    "no_rejection_terms": NO_REJECTION_TERMS,
+    "no_auxiliary": NO_AUXILIARY,
 }
+AS_CODED = NO_END_POINTS | SLOT_ONCE | NO_KERNEL_DENSITIES | SHORT_WITHIN
 
 
 class State(NamedTuple):
@@ -122,10 +128,25 @@ class Ledger(NamedTuple):
     slot : (n, J) int16, place of the unit in its layer, from 0; -1 for layers
     width, depth : (n, J) int16, before the jump
     factors : (n, J, 8), the logs named by `FACTORS`, as they entered the decision
-    log_ratio : (n, J), their sum from left to right; log alpha is the smaller of it and 0
+    rejection : (n, J), log of the factor [1 - a1 of the way back] / [1 - a1], where a second stage decided; else 0
+    log_ratio : (n, J), the sum of factors from left to right, and rejection; log alpha is the smaller of it and 0
     uniform : (n, J), accepted if and only if uniform < exp(log_ratio)
     accepted : (n, J) bool
     parameters : (n, J, P), what was born or died, in the order of the parameters; NaN beyond
+
+    Of a jump over bridges, S of them (see `engine.jumps.bridges`; of a palindromic one, the three states that it goes
+    through, between and after its two moves within):
+
+    bridge_level : (n, J, S), NaN for the palindromic
+    bridge_log_weight : (n, J, S), log weights gained, which sum to the likelihood's factor
+    bridge_accept_prob : (n, J, S), mean over the moves of the row, NaN where there is none
+    bridge_position : (n, J, S, max_dim), NaN beyond the parameters
+
+    Of a delayed jump, one row a stage (2 of them; NaN where the second was not reached), see `engine.jumps.delayed`:
+
+    stage_factors : (n, J, 2, 8); stage_rejection, stage_log_ratio, stage_uniform : (n, J, 2), as above, of each stage
+    stage_parameters : (n, J, 2, P), of a birth both draws; of a death what dies, then the auxiliary draw
+    back_log_ratio : (n, J, 1), log ratio of the first stage of the way back
     """
 
     move: NDArray[np.int8]
@@ -133,14 +154,28 @@ class Ledger(NamedTuple):
     width: NDArray[np.int16]
     depth: NDArray[np.int16]
     factors: Array
+    rejection: Array
     log_ratio: Array
     uniform: Array
     accepted: NDArray[np.bool_]
     parameters: Array
+    bridge_level: Array
+    bridge_log_weight: Array
+    bridge_accept_prob: Array
+    bridge_position: Array
+    stage_factors: Array
+    stage_rejection: Array
+    stage_log_ratio: Array
+    stage_uniform: Array
+    stage_parameters: Array
+    back_log_ratio: Array
 
     @classmethod
-    def empty(cls, chains: int, n: int, jumps: int, parameters: int) -> Ledger:
+    def empty(
+        cls, chains: int, n: int, jumps: int, parameters: int, *, dim: int = 0, bridges: int = 0, stages: int = 0
+    ) -> Ledger:
         shape = (chains, n, jumps)
+        bridged, staged = (*shape, bridges), (*shape, stages)
         return cls(
             np.empty(shape, np.int8),
             np.empty(shape, np.int16),
@@ -149,8 +184,19 @@ class Ledger(NamedTuple):
             np.empty((*shape, len(FACTORS))),
             np.empty(shape),
             np.empty(shape),
+            np.empty(shape),
             np.empty(shape, np.bool_),
             np.empty((*shape, parameters)),
+            np.empty(bridged),
+            np.empty(bridged),
+            np.empty(bridged),
+            np.empty((*bridged, dim)),
+            np.empty((*staged, len(FACTORS))),
+            np.empty(staged),
+            np.empty(staged),
+            np.empty(staged),
+            np.empty((*staged, parameters)),
+            np.empty((*shape, min(stages, 1))),
         )
 
 
@@ -253,47 +299,50 @@ def _choose(rng, size, lowest, count):
 
 
 @kernel
-def propose(rng, state, rules, factors, proposed, born):
-    """Choose a jump from the present state, write the proposal and all factors but the likelihood's.
-
-    Returns the move, the slot, the width and depth proposed, the number of parameters born or dying, and the stretch of
-    the kept weights.
-    """
-    inputs, width, depth, outputs = architecture(state.ints)
+def choose(rng, state, rules):
+    """Choose a jump from the present architecture: the move, the slot and the log of its factor for the choice."""
+    _, width, depth, _ = architecture(state.ints)
     widths, depths = rules.log_width_prior.size, rules.log_depth_prior.size
-    factors[:] = 0.0
     layers = depths > 1
     if layers and widths > 1:
         layers = rng.random() < 0.5
     if layers:
         birth, choice = _choose(rng, depth, rules.lowest_depth, depths)
+        return 2 if birth else 3, -1, choice
+    birth, choice = _choose(rng, width, rules.lowest_width, widths)
+    return 0 if birth else 1, int(rng.random() * (width + 1 if birth else width)), choice
+
+
+@kernel
+def make(rng, state, rules, move, slot, choice, factors, proposed, born):
+    """Write the proposal of a chosen jump and all factors but the likelihood's.
+
+    Returns the width and depth proposed, the number of parameters born or dying, and the stretch of the kept weights.
+    """
+    inputs, width, depth, outputs = architecture(state.ints)
+    now, prior = state.theta, state.precisions
+    birth = move == 0 or move == 2
+    sign = 1.0 if birth else -1.0
+    factors[:] = 0.0
+    if not rules.wrong & NO_END_POINTS:
+        factors[CHOICE] = choice
+    if move >= 2:
         if birth:
             if rules.weight_rate > 0.0:  # the new layer's precisions come from their prior, which cancels
                 for kinds in range(2):
                     gamma = rng.standard_gamma(rules.weight_shape)
-                    state.precisions[2 * (depth + 1) + kinds] = gamma / rules.weight_rate
-            count, log_g = add_layer(
-                rng, state.theta, inputs, width, depth, outputs, state.precisions, rules.scaled, proposed, born
-            )
+                    prior[2 * (depth + 1) + kinds] = gamma / rules.weight_rate
+            count, log_g = add_layer(rng, now, inputs, width, depth, outputs, prior, rules.scaled, proposed, born)
         else:
-            count, log_g = drop_layer(
-                state.theta, inputs, width, depth, outputs, state.precisions, rules.scaled, proposed, born
-            )
-        sign = 1.0 if birth else -1.0
+            count, log_g = drop_layer(now, inputs, width, depth, outputs, prior, rules.scaled, proposed, born)
         here = depth - rules.lowest_depth
         factors[ARCHITECTURE] = rules.log_depth_prior[here + int(sign)] - rules.log_depth_prior[here]
         factors[WEIGHTS], factors[PROPOSAL] = sign * log_g, -sign * log_g
-        if not rules.wrong & NO_END_POINTS:
-            factors[CHOICE] = choice
-        return 2 if birth else 3, -1, width, depth + int(sign), count, 1.0
-    birth, choice = _choose(rng, width, rules.lowest_width, widths)
+        return width, depth + int(sign), count, 1.0
     large, small = (width + 1, width) if birth else (width, width - 1)
     stretch = 1.0
     if rules.rescale:
         stretch = math.sqrt(small / large) if birth else math.sqrt(large / small)
-    sign = 1.0 if birth else -1.0
-    slot = int(rng.random() * large)
-    now, prior = state.theta, state.precisions
     if birth:
         count, log_g, kept = add_unit(
             rng, now, inputs, width, depth, outputs, slot, stretch, prior, rules.scaled, proposed, born
@@ -309,12 +358,10 @@ def propose(rng, state, rules, factors, proposed, born):
         factors[SLOT_BIRTH], factors[SLOT_DEATH] = sign * math.log(large), -sign * math.log(large)
     elif birth:
         factors[SLOT_DEATH] = -math.log(large)
-    if not rules.wrong & NO_END_POINTS:
-        factors[CHOICE] = choice
     if not rules.wrong & NO_JACOBIAN:
         kept_weights = small * outputs + (depth - 1) * small * small
         factors[JACOBIAN] = kept_weights * math.log(stretch)
-    return 0 if birth else 1, slot, width + int(sign), depth, count, stretch
+    return width + int(sign), depth, count, stretch
 
 
 @kernel
@@ -376,15 +423,69 @@ def _draw_precisions(rng, state, rules):
 
 
 @kernel
-def note_jump(ledger, i, j, move, slot, width, depth, factors, log_ratio, uniform, accepted, born, count):
+def note_jump(ledger, i, j, move, slot, width, depth, factors, rejection, log_ratio, uniform, accepted, born, count):
     """Write one jump, that came from `width` and `depth`, to row (i, j)."""
     ledger.move[i, j], ledger.slot[i, j] = move, slot
     ledger.width[i, j], ledger.depth[i, j] = width, depth
     for f in range(len(FACTORS)):
         ledger.factors[i, j, f] = factors[f]
+    ledger.rejection[i, j] = rejection
     ledger.log_ratio[i, j], ledger.uniform[i, j], ledger.accepted[i, j] = log_ratio, uniform, accepted
     for p in range(ledger.parameters.shape[2]):
         ledger.parameters[i, j, p] = born[p] if p < count else np.nan
+
+
+@kernel
+def begin_sweep(i, trace):
+    """Nothing has been tried or spent in the jumps of row i."""
+    for move in range(len(MOVES)):
+        trace.proposed[i, move], trace.jumped[i, move] = 0, 0
+    trace.gradient_evaluations[i] = 0
+
+
+@kernel
+def end_sweep(data, rng, state, rules, out_of_date, i, trace):
+    """After the jumps: what the state keeps, the precisions, row i."""
+    if out_of_date:
+        take_stock(data, state)
+    _draw_precisions(rng, state, rules)
+    note_state(state, rules, i, trace)
+
+
+@kernel
+def likelihood_after(proposed, move, slot, width, depth, stretch, data, state, proposed_outputs):
+    """Log likelihood of the proposal of a jump to `width` and `depth`; what it would keep of the outputs goes to
+    `proposed_outputs`.
+    """
+    noise_precision = state.precisions[state.precisions.size - 1]
+    _, old_width, old_depth, _ = architecture(state.ints)
+    if state.hidden.size > 0:
+        birth = move == 0
+        return changed(
+            proposed if birth else state.theta, max(width, old_width), slot, birth, stretch, data, state.ints,
+            state.scratch, noise_precision, state.hidden, state.outputs, state.units[old_width if birth else slot],
+            proposed_outputs,
+        )  # fmt: skip
+    set_architecture(state.ints, width, depth)
+    log_likelihood = whole(proposed, data, state.ints, state.scratch, noise_precision)
+    set_architecture(state.ints, old_width, old_depth)
+    return log_likelihood
+
+
+@kernel
+def accept_jump(state, proposed, move, slot, width, depth, log_likelihood, proposed_outputs):
+    """Move to the proposal. Returns whether what the state keeps is out of date."""
+    _, old_width, _, _ = architecture(state.ints)
+    move_to(state, proposed, width, depth)
+    state.log_likelihood[0] = log_likelihood
+    if state.hidden.size > 0:
+        state.outputs[:] = proposed_outputs
+        if move == 0:
+            insert_row(state.units, old_width, slot)
+        else:
+            remove_row(state.units, old_width, slot)
+    state.accepted[0] += 1
+    return state.accepted[0] == REFRESH
 
 
 @kernel
@@ -401,62 +502,32 @@ def jump_sweeps(data, rng, state, rules, jumps, moved, first, n, trace, ledger):
     detailed = ledger.move.shape[0] > 0
     out_of_date = moved
     for i in range(first, first + n):
-        for move in range(len(MOVES)):
-            trace.proposed[i, move], trace.jumped[i, move] = 0, 0
+        begin_sweep(i, trace)
         for j in range(jumps):
             if out_of_date:
                 take_stock(data, state)
-                out_of_date = False
             _, old_width, old_depth, _ = architecture(state.ints)
-            move, slot, width, depth, count, stretch = propose(rng, state, rules, factors, proposed, born)
-            noise_precision = state.precisions[state.precisions.size - 1]
-            birth = move == 0
-            if state.hidden.size > 0:
-                log_likelihood = changed(
-                    proposed if birth else state.theta,
-                    max(width, old_width),
-                    slot,
-                    birth,
-                    stretch,
-                    data,
-                    state.ints,
-                    state.scratch,
-                    noise_precision,
-                    state.hidden,
-                    state.outputs,
-                    state.units[old_width if birth else slot],
-                    proposed_outputs,
-                )
-            else:
-                set_architecture(state.ints, width, depth)
-                log_likelihood = whole(proposed, data, state.ints, state.scratch, noise_precision)
-                set_architecture(state.ints, old_width, old_depth)
+            move, slot, choice = choose(rng, state, rules)
+            width, depth, count, stretch = make(rng, state, rules, move, slot, choice, factors, proposed, born)
+            log_likelihood = likelihood_after(
+                proposed, move, slot, width, depth, stretch, data, state, proposed_outputs
+            )  # fmt: skip
             factors[LIKELIHOOD] = log_likelihood - state.log_likelihood[0]
             log_ratio = total_of(factors)
             uniform = rng.random()
             accepted = uniform < math.exp(min(log_ratio, 0.0))  # False for NaN: where the likelihood is lost, no way in
-            if accepted:
-                move_to(state, proposed, width, depth)
-                state.log_likelihood[0] = log_likelihood
-                if state.hidden.size > 0:
-                    state.outputs[:] = proposed_outputs
-                    if birth:
-                        insert_row(state.units, old_width, slot)
-                    else:
-                        remove_row(state.units, old_width, slot)
-                state.accepted[0] += 1
-                out_of_date = state.accepted[0] == REFRESH
+            out_of_date = accepted and accept_jump(
+                state, proposed, move, slot, width, depth, log_likelihood, proposed_outputs
+            )  # fmt: skip
             trace.proposed[i, move] += 1
             trace.jumped[i, move] += accepted
             if detailed:
                 note_jump(
-                    ledger, i, j, move, slot, old_width, old_depth, factors, log_ratio, uniform, accepted, born, count
-                )
-        if out_of_date:
-            take_stock(data, state)
-            out_of_date = False
-        _draw_precisions(rng, state, rules)
-        note_state(state, rules, i, trace)
+                    ledger, i, j, move, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born,
+                    count,
+                )  # fmt: skip
+        end_sweep(data, rng, state, rules, out_of_date, i, trace)
+        out_of_date = False
 
 
 @kernel

@@ -119,6 +119,16 @@ class WithinMove:
         tuning.learnt[:, STEP] = settled
         tuning.frozen[0] = True
 
+    def step_sizes(self, tuning: Tuning, chosen: float | None) -> Array:
+        """Step size of every architecture (architectures,): the one chosen, or that of the moves here. While it is not
+        frozen, an architecture that has not been seen takes that of the one last moved in.
+        """
+        if chosen is not None:
+            return np.full(len(self.dims), chosen)
+        found = tuning.learnt[:, STEP]
+        last = tuning.last[0]
+        return np.where(found > 0.0, found, found[last] * (self.dims[last] / self.dims) ** 0.25)
+
     def __call__(self, state: State, rng: np.random.Generator, tuning: Tuning, here: int) -> Moved:
         """One transition of all parameters in architecture `here`."""
         if self.within == "none":

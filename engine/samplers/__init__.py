@@ -1,6 +1,7 @@
 """Samplers: each is a frozen dataclass of settings with `prepare`, `transitions` and `advance`; `Run` drives them."""
 
 from engine.samplers.chain import Chain, Trace
+from engine.samplers.delayed_rejection import DelayedRejection, DelayedRejectionTransitions
 from engine.samplers.gibbs import Gibbs, GibbsTransitions
 from engine.samplers.hmc import Hmc, HmcTransitions, Trajectory, trajectory
 from engine.samplers.metropolis import Metropolis, MetropolisTransitions
@@ -10,6 +11,8 @@ from engine.samplers.run import METHODS, Run, begin, record, replay, sample, sta
 __all__ = [
     "METHODS",
     "Chain",
+    "DelayedRejection",
+    "DelayedRejectionTransitions",
     "Gibbs",
     "GibbsTransitions",
     "Hmc",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.samplers import gibbs, hmc, metropolis, nuts
+from engine.samplers import delayed_rejection, gibbs, hmc, metropolis, nuts
 from engine.spec import SpecError, choice, integer, number, seed_field
 from engine.targets.spec import TargetSpec
 from engine.targets.target import Target
@@ -77,6 +77,30 @@ class MetropolisSpec(SamplerSpec):
 
     def settings(self) -> dict[str, Any]:
         return {"scale": self.scale, "drift": self.drift * self.scale, "variant": self.variant}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayedRejectionSpec(SamplerSpec):
+    """A run of `engine.samplers.DelayedRejection`."""
+
+    method: ClassVar[str] = "delayed_rejection"
+
+    scale: float = number(3.0, 0.01, 30.0, "sd of the first proposal around the present point", log=True)
+    stages: int = integer(2, 1, delayed_rejection.MAX_STAGES, "tries before a rejection counts")
+    shrink: float = number(0.2, 0.01, 2.0, "scale of each further try, as a fraction of the one before", log=True)
+    pull: float = number(
+        0.0, -2.0, 2.0, "centre of a further try: 0 the present point, 1 the one just rejected, -1 opposite", step=0.1
+    )
+    variant: str = choice("exact", delayed_rejection.VARIANTS, "the sampler, or one that is wrong on purpose")
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "scale": self.scale,
+            "stages": self.stages,
+            "shrink": self.shrink,
+            "pull": self.pull,
+            "variant": self.variant,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
