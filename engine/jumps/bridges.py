@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jumps.growth import dimension, log_prior, precision_of
+from engine.jumps.growth import log_prior, precision_of
 from engine.jumps.sweep import (
     FACTORS,
     LIKELIHOOD,
@@ -279,7 +279,7 @@ def _annealed(address, data, rng, state, rules, bridges, step_sizes, work, facto
     the proposal and parameters that are no longer its own. Returns move, slot, width and depth proposed, and the number
     of parameters born or dying.
     """
-    inputs, old_width, old_depth, outputs = architecture(state.ints)
+    _, old_width, old_depth, _ = architecture(state.ints)
     move, slot, choice = choose(rng, state, rules)
     birth = move == 0 or move == 2
     width, depth, count = old_width, old_depth, 0
@@ -374,7 +374,7 @@ def bridged_sweeps(address, data, rng, state, rules, bridges, step_sizes, jumps,
     for i in range(first, first + n):
         begin_sweep(i, trace)
         for j in range(jumps):
-            inputs, old_width, old_depth, outputs = architecture(state.ints)
+            _, old_width, old_depth, _ = architecture(state.ints)
             old[:] = state.theta
             if bridges.annealed:
                 move, slot, width, depth, count = _annealed(

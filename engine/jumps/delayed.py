@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jumps.bridges import INCOMING, KEPT, OUTGOING, describe
+from engine.jumps.bridges import INCOMING, KEPT, describe
 from engine.jumps.growth import HALF_LOG_2PI
 from engine.jumps.likelihood import changed, informed_normal, whole
 from engine.jumps.sweep import (
@@ -198,8 +198,8 @@ def _new(dim, kind, theta, born):
 
 @kernel
 def _birth_again(rng, data, state, rules, second, move, slot, width, depth, factors, proposed, spare, work):
-    """Second stage of a refused birth: `proposed` becomes y2, the factors and `work.born` its own. Returns its log likelihood and
-    the log ratio of the first stage of the way back.
+    """Second stage of a refused birth: `proposed` becomes y2, the factors and `work.born` its own. Returns its log
+    likelihood and the log ratio of the first stage of the way back.
     """
     _, old_width, old_depth, _ = architecture(state.ints)
     set_architecture(state.ints, width, depth)
@@ -225,12 +225,12 @@ def _birth_again(rng, data, state, rules, second, move, slot, width, depth, fact
 
 @kernel
 def _death_again(rng, data, state, rules, second, move, slot, log_likelihood, factors, spare, work):
-    """Second stage of a refused death, whose factors become those of this stage; the auxiliary y1 goes to `work.other`, what is
-    new in it to `work.born`. Returns the log ratio of the first stage of the way back.
+    """Second stage of a refused death, whose factors become those of this stage; the auxiliary y1 goes to
+    `work.other`, what is new in it to `work.born`. Returns the log ratio of the first stage of the way back.
 
     log_likelihood, spare : of x, the smaller network: its log likelihood and kept outputs
     """
-    _, width, depth, _ = architecture(state.ints)
+    _, width, _, _ = architecture(state.ints)
     dim = describe(state, rules, slot, work.precision, work.kind)
     work.other[:dim] = state.theta[:dim]
     back = -np.inf

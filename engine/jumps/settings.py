@@ -94,7 +94,14 @@ class JumpSettings:
         }
         for name, limits in wholes.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), *limits))
-        options = {"jump": JUMPS, "within": WITHIN, "start": STARTS, "variant": VARIANTS, "detail": DETAILS, "second": SECONDS}
+        options = {
+            "jump": JUMPS,
+            "within": WITHIN,
+            "start": STARTS,
+            "second": SECONDS,
+            "variant": VARIANTS,
+            "detail": DETAILS,
+        }
         for name, allowed in options.items():
             if getattr(self, name) not in allowed:
                 raise SpecError(name, f"{getattr(self, name)!r} is not one of {', '.join(allowed)}")
@@ -128,7 +135,8 @@ class JumpSettings:
         """How an annealed or tempered jump crosses."""
         t = np.linspace(0.0, 1.0, self.bridges + 1)
         annealed = self.jump == "annealed"
-        return Bridges(annealed, t**self.bridge_power if annealed else self.tempering**t, self.jump_moves, self.jump_steps)
+        level = t**self.bridge_power if annealed else self.tempering**t
+        return Bridges(annealed, level, self.jump_moves, self.jump_steps)
 
     def second_draw(self, network: Network) -> Second:
         """The second draw of a delayed jump."""

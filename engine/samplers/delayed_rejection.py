@@ -120,25 +120,14 @@ class DelayedRejection:
         inside: DelayedRejectionTransitions,
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
-        delayed_rejection_chunk(
-            target.address,
-            target.data,
-            chain.ints,
-            chain.scratch,
-            chain.rng,
-            chain.position,
-            chain.gradient,
-            chain.running,
-            *settings,
-            n,
-            trace,
-            inside,
-        )
+        delayed_rejection_chunk(*chain.arguments(target), *settings, n, trace, inside)
 
 
 @kernel
 def _log_proposal(x, failed, y, scale, pull):
-    """Log density, up to a constant, of proposing y from x by a stage of this scale, `failed` the point just rejected."""
+    """Log density, up to a constant, of proposing y from x by a stage of this scale; `failed` is the point it has just
+    rejected.
+    """
     squares = 0.0
     for j in range(x.size):
         z = (y[j] - x[j] - pull * (failed[j] - x[j])) / scale[j]
@@ -199,7 +188,8 @@ def _third(x, y, log_x, log_y, scales, pull, forgetful, rejected, factors, back_
 
 @kernel
 def delayed_rejection_chunk(
-    address, data, ints, scratch, rng, position, gradient, running, scale, stages, shrink, pull, variant, n, trace, inside
+    address, data, ints, scratch, rng, position, gradient, running, scale, stages, shrink, pull, variant, n, trace,
+    inside,
 ):  # fmt: skip
     """Advance one chain by n transitions. `running[0]` is the log density at `position`. Consumes dim normals and one
     uniform per stage.

@@ -12,7 +12,11 @@ import engine
 from engine import targets
 from engine.samplers import start
 
-METHODS = {"metropolis": {"scale": 0.8, "drift": 0.3}, "hmc": {"step_size": 0.3, "steps": 7, "jitter": 0.2}}
+METHODS = {
+    "metropolis": {"scale": 0.8, "drift": 0.3},
+    "delayed_rejection": {"scale": 3.0, "stages": 3, "shrink": 0.4, "pull": 0.3},
+    "hmc": {"step_size": 0.3, "steps": 7, "jitter": 0.2},
+}
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ BOTH = engine.network(2, 1, width=(1, 3), depth=(1, 3), likelihood="gaussian", p
     [
         (WIDTH, {}),
         (WIDTH, {"jump": "rescaled", "width_prior": ("poisson", 3.0)}),
+        (WIDTH, {"jump": "annealed", "bridges": 3}),
+        (WIDTH, {"jump": "delayed"}),
         (BOTH, {"scale_by_width": True, "depth_prior": ("geometric", 0.5)}),
     ],
 )
@@ -31,8 +33,8 @@ def test_right_schemes_pass(network, settings):
         ("no_jacobian", "rescaled"),
         ("no_end_points", "plain"),
         ("slot_once", "plain"),
-        ("no_kernel_densities", "plain"),
-        ("as_coded", "plain"),
+        ("no_kernel_densities", "palindromic"),
+        ("exact", "as_coded"),
     ],
 )
 def test_wrong_schemes_fail(variant, jump):
