@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 import engine
-from engine import conjugate, rejection, targets
+from engine import conjugate, rejection, spike_and_slab, targets, variational
 from engine.evidence import EvidenceSpec, architecture_evidence
 from engine.jumps import toy
 from engine.networks import predictive
@@ -58,6 +58,17 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "prior kernel", lambda: small.covariance(point, point)
     yield "rejection", lambda: rejection.importance(small, point, point, 1.0, 10, 0, point)
     yield "walk", lambda: rejection.walk(small, point, point, 1.0, chains=1, steps=10, warmup=1)
+    points, labels = np.eye(2), np.array([0.0, 1.0])
+    for build in (variational.linear_regression, variational.logistic_regression):
+        target = build(points, labels)
+        yield f"target {target.name}", partial(target.log_density, np.zeros(2))
+    yield "variational fit", lambda: variational.advi(gaussian, steps=2)
+    yield "variational gradients", lambda: variational.gradients(gaussian, variational.Advi(), np.zeros(4), repeats=2)
+    yield "ELBO", lambda: variational.elbo(gaussian, np.zeros(4))
+    for likelihood in spike_and_slab.LIKELIHOODS:
+        choice = spike_and_slab.spike_and_slab(points, labels, likelihood=likelihood)
+        yield f"models enumerated, {likelihood}", partial(spike_and_slab.enumerate_models, choice)
+        yield f"models sampled, {likelihood}", partial(spike_and_slab.sample_models, choice, draws=2, chains=1)
     yield "network accuracy", lambda: predictive.accuracy(classifier, classifier.prior_draws(2, seed=0), x, y)
 
 

@@ -1,0 +1,68 @@
+"""Variational inference: fit a distribution with a distribution, by making a divergence small.
+
+Divergences in both directions, coordinate ascent for conjugate pairs, stochastic gradients of the ELBO for any target.
+"""
+
+from engine.variational.advi import (
+    ESTIMATORS,
+    VARIANTS,
+    Advi,
+    AdviRun,
+    Elbo,
+    Fit,
+    Inside,
+    advi,
+    elbo,
+    gradients,
+)
+from engine.variational.approximation import FAMILIES, Approximation, pack, unpack
+from engine.variational.cavi import (
+    GaussianAscent,
+    NormalGammaAscent,
+    ascend_gaussian,
+    ascend_normal_gamma,
+)
+from engine.variational.divergence import (
+    Descent,
+    NormalMixture,
+    descend,
+    gaussian_kl,
+    kl_from_p,
+    kl_from_q,
+)
+from engine.variational.optimisers import OPTIMISERS, Adam, Decaying, ascend
+from engine.variational.rows import RowTarget, linear_regression, logistic_regression
+
+__all__ = [
+    "ESTIMATORS",
+    "FAMILIES",
+    "OPTIMISERS",
+    "VARIANTS",
+    "Adam",
+    "Advi",
+    "AdviRun",
+    "Approximation",
+    "Decaying",
+    "Descent",
+    "Elbo",
+    "Fit",
+    "GaussianAscent",
+    "Inside",
+    "NormalGammaAscent",
+    "NormalMixture",
+    "RowTarget",
+    "advi",
+    "ascend",
+    "ascend_gaussian",
+    "ascend_normal_gamma",
+    "descend",
+    "elbo",
+    "gaussian_kl",
+    "gradients",
+    "kl_from_p",
+    "kl_from_q",
+    "linear_regression",
+    "logistic_regression",
+    "pack",
+    "unpack",
+]
