@@ -1,0 +1,243 @@
+"""Networks with one value for every weight, and dropout over their units read as a variational distribution.
+
+Point: the weights are fitted to log likelihood plus log prior N(0, prior_sd^2), the most probable weights. Several
+from different seeds make an ensemble.
+
+Dropout (Gal and Ghahramani 2016): every unit's value is multiplied by z c, z ~ Bernoulli(keep), a new draw for every
+sample, so the weights of layer l are diag(z c) M. With scaling "inverse", c = 1 / keep, a unit passes on the same on
+average with and without dropout, and the mean network needs no change. With "none", c = 1, training sees keep times
+the sum that the mean network computes: its predictions are wrong. Up to a constant KL is about
+    sum_l keep_l c_l^2 |M_l|^2 / (2 prior_sd^2) - n_l H(keep_l),
+the second moment of the weights, and the entropy of the masks. Concrete dropout (Gal, Hron and Kendall 2017) learns
+keep, one for a layer, through masks sigmoid((logit keep + logit u) / temperature).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.networks.passes import moved, pointer
+from engine.variational.fused import (
+    BLOCK,
+    ONE,
+    ROW,
+    ZERO,
+    Key,
+    Pace,
+    Single,
+    WeightBlocks,
+    adam,
+    log,
+    sigmoid,
+    single_kernel,
+    uniforms,
+)
+from engine.variational.minibatch import Shape, Workspace
+from engine.variational.optimisers import Adam, ascend
+
+MEAN, ROWS = 0, 3
+SCALINGS = ("inverse", "none")
+
+
+class Point(WeightBlocks):
+    """The most probable weights."""
+
+    trained = (MEAN,)
+
+    def __init__(self, shape: Shape, prior_sd: float):
+        super().__init__(shape.weights, ROWS)
+        self.shape, self.prior_sd = shape, prior_sd
+
+    def set(self, mean: NDArray) -> None:
+        """Set the weights (weights,) and forget Adam's averages."""
+        self.forget()
+        self.write(MEAN, mean)
+        self.weights[: len(mean)] = mean
+
+    @property
+    def mean(self) -> Single:
+        """(weights,)"""
+        return self.weights[: self.shape.weights].copy()
+
+    def draw(self, key: Key) -> None:
+        """Nothing to draw."""
+
+    def step(self, pace: Pace, signal: float, work: Workspace, key: Key) -> None:
+        """Climb along the gradient that the minibatch left."""
+        for gradient, weights, moment in zip(
+            self.shape.split(self.gradient), self.shape.split(self.weights), self._second_moments(), strict=True
+        ):
+            precision = 1.0 / self.prior_sd**2
+            _shrink(gradient[:-1], weights[:-1], np.float32(precision * moment))
+            _shrink(gradient[-1:], weights[-1:], np.float32(precision))
+        _step(self.blocks, self.weights, self.gradient, pace)
+
+    def _second_moments(self) -> list[float]:
+        """E (z c)^2 of every layer's inputs."""
+        return [1.0] * self.shape.layers
+
+    def kl(self) -> float:
+        """Minus the log prior density, without its constant; with dropout, what the module's text says."""
+        total = 0.0
+        for weights, moment in zip(self.shape.split(self.weights), self._second_moments(), strict=True):
+            squares = moment * np.square(weights[:-1]).sum(dtype=np.float64)
+            total += 0.5 * float(squares + np.square(weights[-1]).sum(dtype=np.float64)) / self.prior_sd**2
+        return total
+
+    def sample(self, rng: np.random.Generator) -> Single:
+        """The weights (weights,): there is but one draw."""
+        return self.mean
+
+    def expected(self) -> Single:
+        """The weights (weights,)."""
+        return self.mean
+
+    def density(self) -> float:
+        """Share of the weights in use: all."""
+        return 1.0
+
+
+class Dropout(Point):
+    """Weights, and the probability of every layer's inputs to be kept.
+
+    logits : (layers,) log odds of keeping an input of each layer; infinite where inputs are never dropped
+    """
+
+    noisy = True
+
+    def __init__(
+        self,
+        shape: Shape,
+        prior_sd: float,
+        keep: float,
+        keep_inputs: float,
+        scaling: str,
+        learn: bool,
+        temperature: float,
+        step_size: float,
+    ):
+        super().__init__(shape, prior_sd)
+        self.scaling, self.learn, self.temperature = scaling, learn, temperature
+        kept = np.full(shape.layers, keep)
+        kept[0] = keep_inputs
+        with np.errstate(divide="ignore"):
+            self.logits = np.log(kept) - np.log1p(-kept)
+        self._rule = Adam(step_size).rule()
+        self._first, self._second = np.zeros(shape.layers), np.zeros(shape.layers)
+        self._steps = 0
+
+    @property
+    def keep(self) -> NDArray[np.float64]:
+        """(layers,) probability that an input of a layer is kept."""
+        return 1.0 / (1.0 + np.exp(-self.logits))
+
+    def _factors(self) -> NDArray[np.float64]:
+        return 1.0 / self.keep if self.scaling == "inverse" else np.ones(self.shape.layers)
+
+    def begin_noise(self, work: Workspace, key: Key) -> None:
+        """Draw the masks of a minibatch."""
+        uniforms(work.factors, *key)
+        for factors, keep, logit, factor in zip(
+            work.by_layer(work.factors), self.keep, self.logits, self._factors(), strict=True
+        ):
+            if self.learn:
+                _drop_softly(factors, np.float32(logit), np.float32(1.0 / self.temperature), np.float32(factor))
+            else:
+                _drop(factors, np.float32(keep), np.float32(factor))
+
+    def step(self, pace: Pace, signal: float, work: Workspace, key: Key) -> None:
+        """Climb along the gradient that the minibatch left."""
+        if self.learn:
+            self._steps += 1
+            ascend(self._rule, self._steps, self.logits, self.keep_gradient(work), self._first, self._second)
+        super().step(pace, signal, work, key)
+
+    def keep_gradient(self, work: Workspace) -> NDArray[np.float64]:
+        """(layers,) gradient of the ELBO in `logits`, for the minibatch just seen."""
+        gradient = np.zeros(self.shape.layers)
+        keep, factor = self.keep, self._factors()
+        slopes, factors = work.by_layer(work.slopes), work.by_layer(work.factors)
+        for l, weights in enumerate(self.shape.split(self.weights)):
+            pull = (1.0 - keep[l]) if self.scaling == "inverse" else 0.0
+            gradient[l] = _mask_slope(
+                slopes[l], factors[l], np.float32(1.0 / factor[l]), np.float32(1.0 / self.temperature), np.float32(pull)
+            )
+            squares = 0.5 * float(np.square(weights[:-1]).sum(dtype=np.float64)) / self.prior_sd**2
+            moment_slope = -(1.0 - keep[l]) / keep[l] if self.scaling == "inverse" else keep[l] * (1.0 - keep[l])
+            entropy_slope = -keep[l] * (1.0 - keep[l]) * self.logits[l] * self.shape.sizes[l]
+            gradient[l] += entropy_slope - squares * moment_slope
+        return gradient
+
+    def _second_moments(self) -> list[float]:
+        return [float(k * c * c) for k, c in zip(self.keep, self._factors(), strict=True)]
+
+    def kl(self) -> float:
+        """The approximation in the module's text, without its constant."""
+        keep = self.keep
+        inner = np.clip(keep, 1e-300, 1.0 - 1e-16)
+        entropy = -(inner * np.log(inner) + (1.0 - inner) * np.log1p(-inner))
+        return super().kl() - float(np.dot(self.shape.sizes[:-1], entropy))
+
+    def sample(self, rng: np.random.Generator) -> Single:
+        """Weights (weights,) under one draw of all masks, the same for every input."""
+        drawn = self.mean
+        for weights, keep, factor in zip(self.shape.split(drawn), self.keep, self._factors(), strict=True):
+            mask = rng.random(len(weights) - 1) < keep
+            weights[:-1] *= np.where(mask, factor, 0.0).astype(np.float32)[:, None]
+        return drawn
+
+    def density(self) -> float:
+        """Expected share of the weights that a draw uses: those of units that are kept, and all biases."""
+        used = sum(
+            k * (w.shape[0] - 1) * w.shape[1] + w.shape[1]
+            for k, w in zip(self.keep, self.shape.split(self.weights), strict=True)
+        )
+        return float(used / self.shape.weights)
+
+
+@single_kernel
+def _shrink(gradient, weights, precision):
+    for i in range(gradient.shape[0]):
+        g, w = gradient[i], weights[i]
+        for j in range(g.size):
+            g[j] -= precision * w[j]
+
+
+@single_kernel
+def _step(blocks, weights, gradient, pace):
+    for b in range(blocks.shape[0]):
+        p = moved(pointer(blocks), b * ROWS * ROW)
+        w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
+        for i in range(BLOCK):
+            w[i] = adam(p, MEAN, i, g[i], pace.step_size, pace.correction)
+
+
+@single_kernel
+def _drop(factors, keep, factor):
+    """Turn uniform numbers (batch, n + 1) into the factors of units, ones last."""
+    for b in range(factors.shape[0]):
+        row = factors[b]
+        for i in range(row.size):
+            row[i] = factor if row[i] < keep else ZERO
+        row[row.size - 1] = ONE
+
+
+@single_kernel
+def _drop_softly(factors, logit, coldness, factor):
+    for b in range(factors.shape[0]):
+        row = factors[b]
+        for i in range(row.size):
+            row[i] = factor * sigmoid((logit + log(row[i]) - log(ONE - row[i])) * coldness)
+        row[row.size - 1] = ONE
+
+
+@single_kernel
+def _mask_slope(slopes, factors, scale, coldness, pull):
+    """Derivative with respect to logit keep: that of log(z c) is (1 - z) / temperature - pull."""
+    total = 0.0
+    for b in range(slopes.shape[0]):
+        s, f = slopes[b], factors[b]
+        for i in range(s.size - 1):
+            total += s[i] * ((ONE - f[i] * scale) * coldness - pull)
+    return total

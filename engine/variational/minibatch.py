@@ -1,0 +1,352 @@
+"""One minibatch through a network in single precision: log likelihood and its gradient, by matrix products.
+
+Layers l = 0 ... L - 1 have weights (n_l + 1, n_{l+1}) row by row, inputs by outputs, biases last: every layer's input
+gets a last column of ones, so that biases are weights like any other. All layers stand in one flat array.
+
+Two ways to pass weights with a distribution on:
+    sampled   one draw of all weights serves the whole minibatch
+    local     the pre-activations are drawn instead, each sample its own: means m = x M and variances v = x^2 V from
+              the weights' means and variances, z = m + sqrt(v) e (local reparameterisation, Kingma, Salimans and
+              Welling 2015). Exact where weights are normal, a moment match where they are not.
+Units may carry noise, a factor for every sample and unit (dropout, scales of a horseshoe).
+
+The products are sgemm of scipy's OpenBLAS. It runs on one thread: `engine/__init__.py` sees to that before scipy is
+imported.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels import kernel
+from engine.networks.passes import RELU, SIGMOID, TANH
+from engine.variational.fused import (
+    A_HALF,
+    ONE,
+    TWO,
+    ZERO,
+    Single,
+    exp,
+    padded,
+    sigmoid,
+    single_kernel,
+    square_root,
+    tanh,
+)
+
+SOFTMAX, BERNOULLI, GAUSSIAN = range(3)
+LIKELIHOODS = ("softmax", "bernoulli", "gaussian")
+FLOOR = np.float32(
+    1e-12
+)  # of a pre-activation's variance: where every weight into a unit is gone its root has no slope
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Layer sizes (n_0, ..., n_L) of a network, inputs to outputs."""
+
+    sizes: tuple[int, ...]
+
+    @property
+    def layers(self) -> int:
+        return len(self.sizes) - 1
+
+    @property
+    def weights(self) -> int:
+        """Weights of all layers, biases included."""
+        return sum((a + 1) * b for a, b in pairwise(self.sizes))
+
+    def split(self, flat: NDArray) -> list[NDArray]:
+        """Views (n_l + 1, n_{l+1}) of every layer in a flat array, biases in the last row."""
+        parts, at = [], 0
+        for a, b in pairwise(self.sizes):
+            parts.append(flat[at : at + (a + 1) * b].reshape(a + 1, b))
+            at += (a + 1) * b
+        return parts
+
+
+class Workspace:
+    """The arrays that one minibatch of `batch` samples passes through; flat, one layer after another.
+
+    inputs : (batch, n_l + 1) of every layer, noise applied, last column ones
+    squares : their squares, for local passes
+    values : (batch, n_{l+1}) pre-activations, then values, then derivatives
+    spread : (batch, n_{l+1}), for local passes: normal draws, then what carries the derivative to the variance
+    factors : (batch, n_l + 1) unit noise, last column ones
+    slopes : as `inputs`, derivatives with respect to the log of every factor
+    back, back_squares : (batch * (largest n_l + 1),), derivatives with respect to inputs and squares
+    """
+
+    def __init__(self, shape: Shape, batch: int, local: bool, noisy: bool):
+        ins = batch * sum(n + 1 for n in shape.sizes[:-1])
+        outs = batch * sum(shape.sizes[1:])
+        widest = batch * (max(shape.sizes) + 1)
+
+        def zeros(count: int) -> Single:
+            return np.zeros(padded(count), dtype=np.float32)
+
+        self.shape, self.batch = shape, batch
+        self.inputs, self.values, self.back = zeros(ins), zeros(outs), zeros(widest)
+        self.squares, self.spread = zeros(ins if local else 0), zeros(outs if local else 0)
+        self.back_squares = zeros(widest if local else 0)
+        self.factors, self.slopes = zeros(ins if noisy else 0), zeros(ins if noisy else 0)
+
+    def by_layer(self, flat: Single) -> list[Single]:
+        """Views (batch, n_l + 1) of every layer's inputs in an array that is ordered like `inputs`."""
+        parts, at = [], 0
+        for n in self.shape.sizes[:-1]:
+            parts.append(flat[at : at + self.batch * (n + 1)].reshape(self.batch, n + 1))
+            at += self.batch * (n + 1)
+        return parts
+
+    def arrays(self) -> tuple[Single, ...]:
+        return (
+            self.inputs,
+            self.squares,
+            self.values,
+            self.spread,
+            self.factors,
+            self.slopes,
+            self.back,
+            self.back_squares,
+        )
+
+
+@single_kernel
+def _gather(x, rows, inputs):
+    """Copy the samples `rows` of x (n, inputs) to (batch, inputs + 1), ones last."""
+    for b in range(rows.size):
+        source, to = x[rows[b]], inputs[b]
+        for i in range(source.size):
+            to[i] = source[i]
+        to[source.size] = ONE
+
+
+@single_kernel
+def _scale(values, factors):
+    for i in range(values.size):
+        values[i] *= factors[i]
+
+
+@single_kernel
+def _square(values, squares):
+    for i in range(values.size):
+        squares[i] = values[i] * values[i]
+
+
+@single_kernel
+def _perturb(mean, variance, noise):
+    """mean += sqrt(variance) noise; leaves in `noise` what turns a derivative in the mean into one in the variance."""
+    for i in range(mean.size):
+        sd = square_root(variance[i] + FLOOR)
+        mean[i] += sd * noise[i]
+        noise[i] = A_HALF * noise[i] / sd
+
+
+@single_kernel
+def _activate(kind, values):
+    if kind == TANH:
+        for i in range(values.size):
+            values[i] = tanh(values[i])
+    elif kind == RELU:
+        for i in range(values.size):
+            values[i] = max(ZERO, values[i])
+    elif kind == SIGMOID:
+        for i in range(values.size):
+            values[i] = sigmoid(values[i])
+
+
+@single_kernel
+def _place(values, to):
+    """Copy (batch, n) into (batch, n + 1), ones last."""
+    n = values.shape[1]
+    for b in range(values.shape[0]):
+        source, row = values[b], to[b]
+        for i in range(n):
+            row[i] = source[i]
+        row[n] = ONE
+
+
+@single_kernel
+def _through(kind, values, back):
+    """Turn values (batch, n) of units into derivatives with respect to their pre-activations, from those with respect
+    to the values, back (batch, n + 1).
+    """
+    for b in range(values.shape[0]):
+        h, slope = values[b], back[b]
+        if kind == TANH:
+            for i in range(h.size):
+                h[i] = slope[i] * (ONE - h[i] * h[i])
+        elif kind == RELU:
+            for i in range(h.size):
+                h[i] = slope[i] if h[i] > ZERO else ZERO
+        elif kind == SIGMOID:
+            for i in range(h.size):
+                h[i] = slope[i] * (h[i] * (ONE - h[i]))
+        else:
+            for i in range(h.size):
+                h[i] = slope[i]
+
+
+@single_kernel
+def _add_squares(back, inputs, back_squares):
+    """back += 2 inputs back_squares."""
+    for i in range(back.size):
+        back[i] += TWO * inputs[i] * back_squares[i]
+
+
+@single_kernel
+def _times(a, b, out):
+    for i in range(a.size):
+        out[i] = a[i] * b[i]
+
+
+@kernel
+def _loss(likelihood, precision, z, y, rows, scale):
+    """Log likelihood of the samples `rows` (constants included) and how many are classified right.
+
+    Leaves its derivatives, times `scale`, in the outputs z (batch, outputs). y (n, 1) labels or (n, outputs) values.
+    """
+    total, right = 0.0, 0
+    outputs = z.shape[1]
+    if likelihood == SOFTMAX:
+        for b in range(rows.size):
+            row, label = z[b], int(y[rows[b], 0])
+            top, best = row[0], 0
+            for j in range(1, outputs):
+                if row[j] > top:
+                    top, best = row[j], j
+            right += best == label
+            mine, norm = row[label] - top, ZERO
+            for j in range(outputs):
+                row[j] = exp(row[j] - top)
+                norm += row[j]
+            total += mine - math.log(norm)
+            factor = scale / norm
+            for j in range(outputs):
+                row[j] *= -factor
+            row[label] += scale
+    elif likelihood == BERNOULLI:
+        for b in range(rows.size):
+            t, label = z[b, 0], y[rows[b], 0]
+            right += (t > ZERO) == (label > A_HALF)
+            signed = t if label > A_HALF else -t
+            total += min(signed, ZERO) - math.log1p(math.exp(-abs(t)))
+            z[b, 0] = scale * (label - sigmoid(t))
+    else:
+        for b in range(rows.size):
+            row = z[b]
+            for j in range(outputs):
+                residual = y[rows[b], j] - row[j]
+                total -= 0.5 * precision * residual * residual
+                row[j] = scale * precision * residual
+            total += 0.5 * outputs * (math.log(precision) - math.log(2.0 * math.pi))
+    return total, right
+
+
+@kernel
+def train_pass(
+    sizes,
+    settings,
+    precision,
+    scale,
+    x,
+    y,
+    rows,
+    weights,
+    gradient,
+    variances,
+    variance_gradient,
+    local,
+    noisy,
+    work,
+):
+    """Forward and backward over the samples `rows` of (x, y).
+
+    settings : (activation, likelihood)
+    precision : of the noise, for the Gaussian likelihood
+    scale : n / batch, on the derivatives only
+    weights, gradient : (weights,) drawn weights (their means, for a local pass) and the derivatives left there
+    variances, variance_gradient : the same for a local pass
+    local, noisy : what the pass does; unit noise stands in the workspace
+    work : `Workspace.arrays()`; the normal draws of a local pass stand in `spread`
+    Returns the minibatch's log likelihood and how many of its samples are classified right.
+    """
+    activation, likelihood = settings
+    inputs, squares, values, spread, factors, slopes, back, back_squares = work
+    batch, layers = rows.size, sizes.size - 1
+    at_in = at_out = at = 0
+    for l in range(layers):
+        n, m = sizes[l] + 1, sizes[l + 1]
+        a = inputs[at_in : at_in + batch * n]
+        if l == 0:
+            _gather(x, rows, a.reshape(batch, n))
+        if noisy:
+            _scale(a, factors[at_in : at_in + batch * n])
+        z = values[at_out : at_out + batch * m]
+        np.dot(a.reshape(batch, n), weights[at : at + n * m].reshape(n, m), z.reshape(batch, m))
+        if local:
+            s = squares[at_in : at_in + batch * n]
+            _square(a, s)
+            v = back[: batch * m]
+            np.dot(s.reshape(batch, n), variances[at : at + n * m].reshape(n, m), v.reshape(batch, m))
+            _perturb(z, v, spread[at_out : at_out + batch * m])
+        at_in += batch * n
+        at += n * m
+        if l < layers - 1:
+            _activate(activation, z)
+            _place(z.reshape(batch, m), inputs[at_in : at_in + batch * (m + 1)].reshape(batch, m + 1))
+            at_out += batch * m
+    total, right = _loss(likelihood, precision, z.reshape(batch, m), y, rows, scale)
+    for l in range(layers - 1, -1, -1):
+        n, m = sizes[l] + 1, sizes[l + 1]
+        at_in -= batch * n
+        at -= n * m
+        a = inputs[at_in : at_in + batch * n]
+        z = values[at_out : at_out + batch * m]
+        np.dot(a.reshape(batch, n).T, z.reshape(batch, m), gradient[at : at + n * m].reshape(n, m))
+        below = back[: batch * n]
+        if l > 0 or noisy:
+            np.dot(z.reshape(batch, m), weights[at : at + n * m].reshape(n, m).T, below.reshape(batch, n))
+        if local:
+            # from here on z holds derivatives with respect to the variances
+            _scale(z, spread[at_out : at_out + batch * m])
+            s = squares[at_in : at_in + batch * n]
+            np.dot(s.reshape(batch, n).T, z.reshape(batch, m), variance_gradient[at : at + n * m].reshape(n, m))
+            if l > 0 or noisy:
+                more = back_squares[: batch * n]
+                np.dot(z.reshape(batch, m), variances[at : at + n * m].reshape(n, m).T, more.reshape(batch, n))
+                _add_squares(below, a, more)
+        if noisy:
+            _times(below, a, slopes[at_in : at_in + batch * n])
+            _scale(below, factors[at_in : at_in + batch * n])
+        if l > 0:
+            at_out -= batch * (n - 1)
+            _through(
+                activation, values[at_out : at_out + batch * (n - 1)].reshape(batch, n - 1), below.reshape(batch, n)
+            )
+    return total, right
+
+
+@kernel
+def outputs(sizes, activation, x, weights):
+    """Network outputs (m, outputs) at x (m, inputs) for one draw of the weights."""
+    batch, at = x.shape[0], 0
+    h = x
+    for l in range(sizes.size - 1):
+        n, m = sizes[l], sizes[l + 1]
+        z = np.dot(h, weights[at : at + n * m].reshape(n, m))
+        bias = weights[at + n * m : at + (n + 1) * m]
+        for b in range(batch):
+            for j in range(m):
+                z[b, j] += bias[j]
+        if l < sizes.size - 2:
+            _activate(activation, z.reshape(batch * m))
+        at += (n + 1) * m
+        h = z
+    return h

@@ -1,0 +1,348 @@
+"""The public face of variational networks: jobs, predictions, selection, and what is refused."""
+
+import math
+import pickle
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import engine
+from engine.networks import predictive
+from engine.spec import SpecError
+from engine.variational import fused
+from engine.variational.network import METHODS, NetworkSpec, fit_network, start_network
+from engine.variational.selection import connected, select_model
+
+RNG = np.random.Generator(np.random.SFC64(2))
+X = RNG.normal(size=(120, 3)).astype(np.float32)
+Y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
+CASES = [
+    ("map", "default"),
+    ("gaussian", "local"),
+    ("gaussian", "weights"),
+    ("mixture", "weights"),
+    ("spike_and_slab", "local"),
+    ("spike_and_slab", "relaxed"),
+    ("spike_and_slab", "score"),
+    ("mc_dropout", "default"),
+    ("concrete_dropout", "default"),
+    ("horseshoe", "default"),
+]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """64 pixels from 0 to 1 and the digit, 1,347 to train and 450 to test."""
+    data = load_digits()
+    order = np.random.Generator(np.random.SFC64(0)).permutation(len(data.target))
+    x, y = (data.data[order] / 16.0).astype(np.float32), data.target[order]
+    return x[:1347], y[:1347], x[1347:], y[1347:]
+
+
+def content(run):
+    """Everything that training has made of a run, as bytes."""
+    fit = run.fit()
+    return (
+        b"".join(w.tobytes() for w in [*fit.expected_weights(), *fit.draw_weights(3)])
+        + fit.posterior.blocks.tobytes()
+        + np.asarray(fit.history).tobytes()
+    )
+
+
+@pytest.mark.parametrize("method,estimator", CASES)
+def test_same_bytes_in_any_pieces_on_any_thread_after_pickling(method, estimator):
+    spec = NetworkSpec(hidden=(5, 4), method=method, estimator=estimator, epochs=6, batch=50, seed=7)
+    whole = start_network(X, Y, spec, snapshots=3)
+    assert whole.advance(whole.total) == whole.total == 12
+    pieces = start_network(X, Y, spec, snapshots=3)
+    pieces.advance(1)
+    pieces = pickle.loads(pickle.dumps(pieces))
+    thread = threading.Thread(target=pieces.advance, args=(4,))
+    thread.start()
+    thread.join()
+    pieces.fit()
+    assert pieces.advance(1000) == 7
+    assert pieces.done
+    assert content(whole) == content(pieces)
+    assert [s for s, _ in whole.snapshots] == [s for s, _ in pieces.snapshots]
+    other = start_network(X, Y, spec.replace(seed=8))
+    other.advance(12)
+    assert content(other) != content(whole)
+
+
+@pytest.mark.parametrize("method,estimator", [c for c in CASES if c[1] != "score"])
+def test_every_method_learns(digits, method, estimator):
+    x, y, x_test, y_test = digits
+    run = start_network(x, y, method=method, estimator=estimator, epochs=40)
+    run.advance(run.total)
+    fit = run.fit()
+    assert fit.predict(x_test, "MA").accuracy(y_test) > 0.9
+    assert fit.predict(x_test, "MEAN").accuracy(y_test) > 0.9
+    history = fit.history
+    assert history.elbo[-1] > history.elbo[0]
+    assert history.elbo == pytest.approx(history.energy - history.kl)
+    assert 0.85 < history.accuracy[-1] <= 1.0
+    assert history.step[-1] == run.total
+
+
+def test_spike_and_slab_report(digits):
+    """Predictions in every mode, density, snapshots and post-training, as the paper's table has them."""
+    x, y, x_test, y_test = digits
+    run = start_network(x, y, method="spike_and_slab", epochs=100, snapshots=10)
+    run.advance(run.total)
+    fit = run.fit()
+    found = {mode: fit.predict(x_test, mode, samples=10) for mode in ("SM", "MA", "MED", "MEAN")}
+    assert found["MED"].density < found["SM"].density < found["MA"].density < found["MEAN"].density
+    assert fit.history.density[-1] == pytest.approx(found["SM"].density, abs=0.02)
+    ma = found["MA"]
+    assert ma.draws.shape == (10, 450, 10)
+    assert ma.mean.sum(axis=1) == pytest.approx(np.ones(450), abs=1e-5)
+    assert ma.accuracy(y_test) == ma.running_accuracy(y_test)[-1]
+    assert ma.accuracy(y_test) > np.median(ma.draw_accuracies(y_test))
+    first, *rest = fit.inclusion_probabilities()
+    assert first.shape == (65, 50) and rest[0].shape == (51, 10)
+    step, layers = run.snapshots[-1]
+    assert step == run.total and len(run.snapshots) == 11
+    assert layers[0] == pytest.approx(255.0 * first, abs=0.51)
+    # pixels that are always empty are of no use: the prior's word is kept, or less
+    empty = x.max(axis=0) == 0.0
+    assert first[:-1][empty].mean() < 0.2 < first[:-1][~empty].max()
+
+    for mask in ("median", "probabilities"):
+        post = run.post_train(mask, epochs=20)
+        before = post.fit().inclusion_probabilities()
+        post.advance(post.total)
+        after = post.fit()
+        assert all(np.array_equal(a, b) for a, b in zip(before, after.inclusion_probabilities(), strict=True))
+        if mask == "median":
+            assert post.selection.density == pytest.approx(found["MED"].density, abs=1e-3)
+            prediction = after.predict(x_test, "MED")
+            assert prediction.density == pytest.approx(post.selection.density, abs=1e-6)
+            assert prediction.accuracy(y_test) >= found["MED"].accuracy(y_test)
+        else:
+            assert after.predict(x_test, "MA").accuracy(y_test) >= ma.accuracy(y_test) - 0.01
+    assert not run.post_train("median").done
+
+
+def test_stronger_priors_are_sparser(digits):
+    x, y, *_ = digits
+    density = []
+    for settings in ({"inclusion_prior": "own", "inclusion": 0.5}, {}, {"inclusion_prior": "bic"}):
+        fit = fit_network(x, y, method="spike_and_slab", epochs=60, **settings)
+        density.append(fit.history.density[-1])
+    assert density[0] > density[1] > density[2]
+
+
+def test_regression_bands():
+    rng = np.random.Generator(np.random.SFC64(4))
+    x = rng.uniform(-1, 1, size=(80, 1))
+    y = np.sin(3 * x[:, 0]) + 0.1 * rng.normal(size=80)
+    fit = fit_network(
+        x, y, method="gaussian", hidden=(30,), activation="tanh", likelihood="gaussian", epochs=1500, batch=80
+    )
+    prediction = fit.predict(x, "MA", samples=50)
+    assert prediction.rmse(y) < 0.2
+    far = fit.predict([[4.0]], "MA", samples=50).draws.std()
+    assert far > prediction.draws.std(axis=0).mean()
+    assert math.isnan(fit.history.accuracy[-1])
+    with pytest.raises(SpecError, match="classes"):
+        prediction.accuracy(y)
+
+
+def test_draws_serve_the_networks_of_the_samplers():
+    network = engine.network(3, 2, width=4, depth=2, activation="tanh")
+    fit = fit_network(X, Y, method="gaussian", hidden=(4, 4), activation="tanh", epochs=3)
+    draws = fit.network_draws(network, 5, seed=1)
+    by_engine = predictive.probabilities(network, draws, X)
+    ours = fit.predict(X, "MA", samples=5, seed=1).draws
+    assert np.asarray(by_engine) == pytest.approx(ours, abs=1e-5)
+    with pytest.raises(SpecError, match="network"):
+        fit.network_draws(engine.network(3, 2, width=5, depth=2), 5)
+
+
+def test_stopping_is_quick_and_leaves_a_usable_state():
+    rng = np.random.Generator(np.random.SFC64(3))
+    x, y = rng.normal(size=(2000, 100)).astype(np.float32), rng.integers(0, 10, 2000)
+    run = start_network(x, y, hidden=(100,), epochs=1000)
+    run.advance(2)
+    looks = []
+
+    def stop():
+        looks.append(time.perf_counter())
+        return len(looks) == 5
+
+    taken = run.advance(run.total, stop)
+    assert len(looks) == 5 and 0 < taken < run.total and run.completed == taken + 2
+    assert run.advance(3) == 3
+    assert run.fit().predict(x, "MA", stop=lambda: True) is None
+
+
+# The median model and what to do without one.
+
+
+def test_median_model_without_a_path():
+    first = np.array([[0.9, 0.2], [0.3, 0.1], [0.9, 0.9]])  # two inputs, then biases, to two units
+    second = np.array([[0.2, 0.4], [0.9, 0.6], [0.9, 0.1]])  # two units, then biases, to two outputs
+    found = select_model([first, second], fallback="none")
+    assert not found.feasible and found.connected_outputs == 0 and "no path" in found.note
+    # 0.9 then 0.4: odds 0.67; 0.2 then 0.9: odds 0.25
+    best = select_model([first, second])
+    assert best.masks[1][0, 1] and best.masks[0][0, 0] and best.connected_outputs == 1
+    assert sum(m.sum() for m in best.masks) == sum(m.sum() for m in found.masks) + 1
+    lower = select_model([first, second], fallback="threshold")
+    assert lower.threshold == pytest.approx(0.4) and lower.connected_outputs == 1
+    assert select_model([first, second], threshold=0.15).feasible
+
+
+def test_best_path_against_enumeration():
+    rng = np.random.Generator(np.random.SFC64(6))
+    for _ in range(20):
+        layers = [rng.uniform(0.01, 0.49, size=(n + 1, m)) for n, m in ((3, 4), (4, 2), (2, 3))]
+        found = select_model(layers)
+        odds = [a / (1 - a) for a in layers]
+        best = max(
+            odds[0][i, j] * odds[1][j, k] * odds[2][k, o]
+            for i in range(3)
+            for j in range(4)
+            for k in range(2)
+            for o in range(3)
+        )
+        chosen = np.prod([o[m].prod() for o, m in zip(odds, found.masks, strict=True)])
+        assert chosen == pytest.approx(best)
+        assert connected(found.masks).sum() == 1
+        widest = select_model(layers, fallback="threshold").threshold
+        assert connected([a >= widest for a in layers]).any()
+        assert not connected([a > widest for a in layers]).any()
+
+
+def test_an_infeasible_fit_says_so():
+    fit = fit_network(X, Y, method="spike_and_slab", hidden=(4,), epochs=200, inclusion_prior="own", inclusion=1e-9)
+    assert not fit.select(fallback="none").feasible
+    prediction = fit.predict(X, "MED")
+    assert "no path" in prediction.note and prediction.density > 0
+    flat = fit.predict(X, "MED", fallback="none")
+    assert flat.mean == pytest.approx(np.tile(flat.mean[:1], (len(X), 1)))
+
+
+# What is refused, by name.
+
+
+@pytest.mark.parametrize(
+    "settings,parameter",
+    [
+        ({"method": "laplace"}, "method"),
+        ({"method": "gaussian", "estimator": "score"}, "estimator"),
+        ({"method": "map", "estimator": "local"}, "estimator"),
+        ({"hidden": (0,)}, "hidden"),
+        ({"hidden": (2.5,)}, "hidden"),
+        ({"keep": 0.0}, "keep"),
+        ({"widht": 3}, "widht"),
+        ({"likelihood": "bernoulli"}, None),
+    ],
+)
+def test_settings_are_checked(settings, parameter):
+    if parameter is None:
+        start_network(X, Y, **settings)
+        return
+    with pytest.raises(SpecError) as problem:
+        start_network(X, Y, **settings)
+    assert problem.value.parameter == parameter
+
+
+def test_data_are_checked():
+    for x, y in ((X[0], Y), (X, Y[:-1]), (X * np.nan, Y), (X, Y - 1), (X, Y + 0.5)):
+        with pytest.raises(SpecError):
+            start_network(x, y)
+    with pytest.raises(SpecError, match="y"):
+        start_network(X, 2 * Y, likelihood="bernoulli")
+    fit = fit_network(X, Y, method="gaussian", hidden=(2,), epochs=1)
+    with pytest.raises(SpecError, match="inputs"):
+        fit.predict(X[:, :2])
+    with pytest.raises(SpecError, match="mode"):
+        fit.predict(X, "MED")
+    with pytest.raises(SpecError, match="mode"):
+        fit.predict(X, "BEST")
+    with pytest.raises(SpecError, match="method"):
+        start_network(X, Y, method="gaussian").post_train()
+    with pytest.raises(SpecError, match="method"):
+        start_network(X, Y, method="map").gradient_estimates(2)
+
+
+def test_every_setting_of_the_methods_is_declared():
+    assert set(NetworkSpec.declarations()) | {"hidden"} == set(NetworkSpec.__dataclass_fields__)
+    assert NetworkSpec.declarations()["method"].options == METHODS
+
+
+# Single precision functions and counted random numbers.
+
+
+@fused.single_kernel
+def _apply(x, out):
+    for i in range(x.size):
+        out[0, i] = fused.exp(x[i])
+        out[1, i] = fused.log(abs(x[i]) + fused.ONE)
+        out[2, i] = fused.softplus(x[i])[0]
+        out[3, i] = fused.softplus(x[i])[1]
+        out[4, i] = fused.tanh(x[i])
+        out[5, i] = fused.inverse_root(abs(x[i]))
+
+
+def test_functions():
+    x = np.concatenate([np.linspace(-80, 80, 20001), np.linspace(-1, 1, 2001)]).astype(np.float32)
+    x = x[x != 0.0]
+    out = np.zeros((6, x.size), dtype=np.float32)
+    _apply(x, out)
+    wide = x.astype(float)
+    exact = [
+        np.exp(wide),
+        np.log(np.abs(wide) + 1.0),
+        np.logaddexp(0.0, wide),
+        1.0 / (1.0 + np.exp(-wide)),
+        np.tanh(wide),
+        np.abs(wide) ** -0.5,
+    ]
+    for row, (got, true, limit) in enumerate(zip(out, exact, (3e-7, 3e-7, 5e-7, 3e-7, 4e-7, 1e-5), strict=True)):
+        scale = np.ones_like(true) if row in (1, 4) else np.abs(true)
+        assert np.abs((got - true) / np.maximum(scale, 1e-30)).max() < limit, row
+
+
+def test_counted_random_numbers():
+    from scipy.stats import kstest
+
+    n = 1 << 20
+    x, u = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
+    fused.normals(x, *fused.key(1, 2, 0))
+    fused.uniforms(u, *fused.key(1, 2, 1))
+    assert kstest(x.astype(float), "norm").pvalue > 1e-4
+    assert kstest(u.astype(float), "uniform").pvalue > 1e-4
+    assert u.min() > 0.0 and u.max() < 1.0
+    wide = x.astype(float)
+    for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0)):
+        z = ((wide**power).mean() - moment) / (wide**power).std() * math.sqrt(n)
+        assert abs(z) < 4, power
+    other = np.zeros(n, dtype=np.float32)
+    for step, stream in ((3, 0), (2, 1), (2, 2)):
+        fused.normals(other, *fused.key(1, step, stream))
+        assert abs(np.corrcoef(x, other)[0, 1]) * math.sqrt(n) < 4
+        assert abs(np.corrcoef(x[:-1], other[1:])[0, 1]) * math.sqrt(n) < 4
+    for lag in (1, 2, 64, 128, 256):
+        assert abs(np.corrcoef(x[:-lag], x[lag:])[0, 1]) * math.sqrt(n) < 4, lag
+        assert abs(np.corrcoef(x[:-lag] ** 2, x[lag:] ** 2)[0, 1]) * math.sqrt(n) < 4, lag
+
+
+def test_one_thread_of_linear_algebra():
+    """No matrix product may start threads of its own: jobs are threads already."""
+    from pathlib import Path
+
+    tasks = Path("/proc/self/task")
+    if not tasks.exists():
+        pytest.skip("counts threads in /proc")
+    fit_network(X, Y, method="gaussian", hidden=(50,), epochs=1)
+    before = len(list(tasks.iterdir()))
+    rng = np.random.Generator(np.random.SFC64(3))
+    big = rng.normal(size=(400, 600)).astype(np.float32)
+    fit_network(big, rng.integers(0, 10, 400), method="gaussian", hidden=(600,), epochs=2, batch=400)
+    assert len(list(tasks.iterdir())) == before
