@@ -70,6 +70,17 @@ def ess_mean(values: Array) -> float:
         return float(_stats().ess(values, method="mean", chain_axis=0, draw_axis=1))
 
 
+def least_ess(draws: Array) -> float:
+    """The least effective sample size of any coordinate or its square, of (chains, draws, dim); 0 when a
+    coordinate never moved."""
+    centred = draws - draws.mean(axis=(0, 1))
+    values = [f[:, :, j] for f in (centred, centred**2) for j in range(draws.shape[2])]
+    if any(np.ptp(v) == 0.0 for v in values):
+        return 0.0
+    ess = [ess_mean(v) for v in values]
+    return float(min(ess)) if np.all(np.isfinite(ess)) else 0.0
+
+
 def rhat(values: Array) -> float:
     """Rank-normalised split R-hat of `values` (chains, draws)."""
     with np.errstate(all="ignore"):

@@ -41,8 +41,8 @@ def polynomial_design(x: ArrayLike, degree: int, basis: str = "legendre") -> Arr
 
 
 def log_density(quadratic: ArrayLike, n: int, log_determinant: ArrayLike, dof: ArrayLike) -> Array:
-    """Log density of n numbers z with z' K^-1 z = quadratic and log |K| = log_determinant: normal where dof is inf, else
-    Student. The arguments broadcast.
+    """Log density of n numbers z with z' K^-1 z = quadratic and log |K| = log_determinant: normal where dof is inf,
+    else Student. The arguments broadcast.
     """
     quadratic, log_determinant, dof = (np.asarray(a, dtype=np.float64) for a in (quadratic, log_determinant, dof))
     if np.all(np.isinf(dof)):

@@ -4,8 +4,8 @@ With one hidden layer the state of a chain keeps every unit's values and the sum
 death of a unit then costs one unit, whatever the width. Values stand in blocks of samples as in
 `engine.networks.passes`: `hidden` (blocks, highest width + 1, ROW), `outputs` (blocks, logits, ROW). Unit j's values
 are in row `units[j]`, so that a slot is found or freed without moving them; the last row is for a unit that is only
-tried. A sum that is added to and taken from drifts by rounding (3e-14 per 100,000 jumps), so that it is computed anew after every move that changes all weights, and after
-`REFRESH` accepted jumps.
+tried. A sum that is added to and taken from drifts by rounding (3e-14 per 100,000 jumps), so that it is computed anew
+after every move that changes all weights, and after `REFRESH` accepted jumps.
 """
 
 from __future__ import annotations

@@ -315,16 +315,6 @@ def long_run(spec: GibbsLesson, sweeps: int) -> Recording:
     )
 
 
-def least_ess(draws: Array) -> float:
-    """The least effective sample size of any coordinate or its square; 0 when a chain never moved."""
-    centred = draws - draws.mean(axis=(0, 1))
-    values = [f[:, :, j] for f in (centred, centred**2) for j in range(draws.shape[2])]
-    if any(np.ptp(v) == 0.0 for v in values):
-        return 0.0
-    ess = [diagnostics.ess_mean(v) for v in values]
-    return float(min(ess)) if np.all(np.isfinite(ess)) else 0.0
-
-
 def efficiency(spec: GibbsLesson, sweeps: int = 5000) -> float:
     """Effective draws per 1,000 sweeps for the mean of the worst coordinate."""
     draws = long_run(spec.simulation(), sweeps).draws
@@ -402,7 +392,7 @@ def _against_truth(spec: GibbsLesson, target: Target) -> list[Check]:
     every = sweeps // (KEPT if target.dim == 2 else KEPT_OF_MANY)
     draws = long_run(spec.simulation(), sweeps).draws[:, ::every]
     agreement = max(diagnostics.rhat(draws[:, :, j]) for j in range(target.dim))
-    effective = least_ess(np.arctan(draws) if truth.heavy_tails else draws)
+    effective = diagnostics.least_ess(np.arctan(draws) if truth.heavy_tails else draws)
     if not (effective >= CHECK_ESS and agreement <= CHECK_RHAT):
         return [
             unknown(

@@ -203,7 +203,7 @@ def _make_map(spec: HmcLesson, cancel: object) -> tuple[TuningMap, bool]:
                 **{**settings, "step_size": float(step_size), "steps": steps},
             )
             acceptance[row, column] = run.accept_prob.mean()
-            ess[row, column] = 1000.0 * least_ess(run.draws) / run.gradient_evaluations.sum()
+            ess[row, column] = 1000.0 * diagnostics.least_ess(run.draws) / run.gradient_evaluations.sum()
     return TuningMap(sizes, MAP_STEPS, acceptance, ess), True
 
 
@@ -220,16 +220,6 @@ def map_step_sizes(spec: HmcLesson) -> Array:
         scale = float(np.sqrt(np.linalg.eigvalsh(truth.covariance)[0]))
     low, high = spec.declarations()["step_size"].low, spec.declarations()["step_size"].high
     return np.geomspace(max(low, 0.03 * scale), min(high, 3.0 * scale), 12)
-
-
-def least_ess(draws: Array) -> float:
-    """The least effective sample size of any coordinate or its square; 0 when a chain never moved."""
-    centred = draws - draws.mean(axis=(0, 1))
-    values = [f[:, :, j] for f in (centred, centred**2) for j in range(draws.shape[2])]
-    if any(np.ptp(v) == 0.0 for v in values):
-        return 0.0
-    ess = [diagnostics.ess_mean(v) for v in values]
-    return float(min(ess)) if np.all(np.isfinite(ess)) else 0.0
 
 
 # Checks and diagnostics -----------------------------------------------------------------------------------------------
@@ -288,7 +278,7 @@ def _against_truth(spec: HmcLesson, target: Target, draws: Array) -> list[Check]
         return [unknown("Nothing is known about this density without sampling.")]
     heavy = target.truth.heavy_tails
     effective, agreement = (
-        least_ess(np.arctan(draws) if heavy else draws),
+        diagnostics.least_ess(np.arctan(draws) if heavy else draws),
         max(diagnostics.rhat(draws[:, :, j]) for j in range(draws.shape[2])),
     )
     if effective >= CHECK_ESS and agreement <= CHECK_RHAT:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.frame import Question
-from engine import sample
-from engine.diagnostics import rhat
+from engine import diagnostics, sample
 from engine.samplers.hmc import trajectory
 from lessons.hmc import analysis
 from lessons.hmc.scenarios import NO_ACCEPT, RAVINE
@@ -50,7 +49,7 @@ def efficiency(spec: HmcLesson) -> float:
         init=spec.init(),
         **spec.settings(),
     )
-    return 1000.0 * analysis.least_ess(run.draws) / float(run.gradient_evaluations.sum())
+    return 1000.0 * diagnostics.least_ess(run.draws) / float(run.gradient_evaluations.sum())
 
 
 def _explain_halving(spec: HmcLesson) -> str:
@@ -92,7 +91,7 @@ def _variance(spec: HmcLesson) -> tuple[float, float, float]:
     )
     truth = spec.build_target().truth
     first = run.draws[:, :, 0]
-    return float(first.var()), float(truth.covariance[0, 0]) if truth else float("nan"), rhat(first)
+    return float(first.var()), float(truth.covariance[0, 0]) if truth else float("nan"), diagnostics.rhat(first)
 
 
 def _which_way(spec: HmcLesson) -> int:

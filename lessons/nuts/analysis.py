@@ -153,7 +153,7 @@ def _against_truth(spec: NutsLesson, target: Target, draws: Array) -> list[Check
     if target.truth is None:
         return [unknown("Nothing is known about this density without sampling.")]
     heavy = target.truth.heavy_tails
-    effective = least_ess(np.arctan(draws) if heavy else draws)
+    effective = diagnostics.least_ess(np.arctan(draws) if heavy else draws)
     agreement = max(diagnostics.rhat(draws[:, :, j]) for j in range(draws.shape[2]))
     if effective >= CHECK_ESS and agreement <= CHECK_RHAT:
         found = truth_checks(draws, target.truth, target.labels)
@@ -214,16 +214,6 @@ def tree_check(spec: NutsLesson) -> Check:
         )
     bad = wrong + stayed
     return Check("trees", "fail" if bad else "pass", float(bad), 0.0, sentence)
-
-
-def least_ess(draws: Array) -> float:
-    """The least effective sample size of any coordinate or its square; 0 when a chain never moved."""
-    centred = draws - draws.mean(axis=(0, 1))
-    values = [f[:, :, j] for f in (centred, centred**2) for j in range(draws.shape[2])]
-    if any(np.ptp(v) == 0.0 for v in values):
-        return 0.0
-    ess = [diagnostics.ess_mean(v) for v in values]
-    return float(min(ess)) if np.all(np.isfinite(ess)) else 0.0
 
 
 # Diagnostics ----------------------------------------------------------------------------------------------------------
@@ -290,7 +280,7 @@ def _form(spec: NutsLesson) -> Form:
         float(long.tree_depth.mean()),
         float(long.accept_prob.mean()),
         float(np.sqrt((jumps**2).sum(axis=-1).mean())),
-        1000.0 * least_ess(long.draws) / gradients,
+        1000.0 * diagnostics.least_ess(long.draws) / gradients,
     )
 
 

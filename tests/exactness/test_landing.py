@@ -235,7 +235,9 @@ RECOVERIES = {
     "delayed, scaled, geometric": (
         {"width": (2, 6), "jump": "delayed", "scale_by_width": True, "width_prior": ("geometric", 0.6)}, 10_000, 40,
     ),
-    "delayed, informed": ({"width": (1, 5), "jump": "delayed", "second": "informed", "scale_by_width": True}, 6_000, 40),
+    "delayed, informed": (
+        {"width": (1, 5), "jump": "delayed", "second": "informed", "scale_by_width": True}, 6_000, 40,
+    ),
     "delayed, both": ({"width": (1, 3), "depth": (1, 3), "jump": "delayed"}, 10_000, 40),
 }  # fmt: skip
 
