@@ -440,6 +440,14 @@ def fit_network(
     return run.fit()
 
 
+def warm() -> None:
+    """Run every kernel of the variational networks once, so that the cache holds it."""
+    x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
+    for method in METHODS:
+        for estimator in ESTIMATORS.get(method, ("default",)):
+            fit_network(x, y, method=method, estimator=estimator, hidden=(2,), epochs=1).predict(x)
+
+
 def changed(spec: NetworkSpec, **settings: Any) -> NetworkSpec:
     """The spec with some fields changed. Raises SpecError naming an unknown or a wrong one."""
     known = {f.name for f in dataclasses.fields(NetworkSpec)}
