@@ -170,6 +170,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🌱",
         scenarios=(("xor", "XOR, 1 to 16 units"), ("slot-once", "a slot counted once ⚠")),
     ),
+    Entry(
+        slug="missing-factor",
+        title="The missing factor that looked like Occam's razor",
+        track="Growing networks",
+        file="lessons/missing_factor/page.py",
+        promise="A published histogram prefers small networks. Put its factors back one by one, and see what did.",
+        icon="🪒",
+        scenarios=(("slot", "slot counted once ⚠"), ("no-data", "a razor without data ⚠")),
+    ),
 )
 
 
