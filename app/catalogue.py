@@ -170,6 +170,24 @@ LESSONS: tuple[Entry, ...] = (
         icon="🌱",
         scenarios=(("xor", "XOR, 1 to 16 units"), ("slot-once", "a slot counted once ⚠")),
     ),
+    Entry(
+        slug="layers",
+        title="Layers are born and die",
+        track="Growing networks",
+        file="lessons/layers/page.py",
+        promise="Whole layers come and go while a network is sampled: why so few of these jumps land.",
+        icon="🥞",
+        scenarios=(("few", "20 points"), ("many", "200 points ⚠")),
+    ),
+    Entry(
+        slug="missing-factor",
+        title="The missing factor that looked like Occam's razor",
+        track="Growing networks",
+        file="lessons/missing_factor/page.py",
+        promise="A published histogram prefers small networks. Put its factors back one by one, and see what did.",
+        icon="🪒",
+        scenarios=(("slot", "slot counted once ⚠"), ("no-data", "a razor without data ⚠")),
+    ),
 )
 
 

@@ -373,12 +373,17 @@ def ledger_panel(
     return panel.bars(cut, labels=[*names, "log r"], role="likelihood", show=show, label="log of each factor, and sum")
 
 
-def merged_slots(factors: Array) -> tuple[Array, list[str]]:
-    """The factors (n, 8) with the two slots as one bar, (n, 7), and the names: for a panel of half the stage."""
+def merged_slots(jumps: Jumps, size: str = "k") -> tuple[Array, list[str]]:
+    """The factors with the two slots as one bar, (n, 7), or without it where there are none, (n, 6); and the names:
+    for a panel of half the stage.
+    """
     i = FACTORS.index("slot of the birth")
-    names = list(SHORT.values())
-    both = factors[:, i : i + 1] + factors[:, i + 1 : i + 2]
-    return np.concatenate([factors[:, :i], both, factors[:, i + 2 :]], axis=1), [*names[:i], "slots", *names[i + 2 :]]
+    names = [name.replace("k", size) if name == "p(k)" else name for name in SHORT.values()]
+    head, both, tail = jumps.factors[:, :i], jumps.factors[:, i : i + 2].sum(axis=1, keepdims=True), names[i + 2 :]
+    rest = jumps.factors[:, i + 2 :]
+    if (jumps.slot < 0).all():
+        return np.concatenate([head, rest], axis=1), [*names[:i], *tail]
+    return np.concatenate([head, both, rest], axis=1), [*names[:i], "slots", *tail]
 
 
 def ledger_words(
@@ -396,13 +401,14 @@ def ledger_words(
         birth=jumps.birth, before=jumps.before, after=jumps.after, show=shows[0],
         **({"slot": jumps.slot + 1} if place else {}),
     )  # fmt: skip
+    slots = "slots {born:+.2f} {died:+.2f}, " if place else ""
     scene.readout(
         "ledger",
         "log r = likelihood {fit:+.2f}, p(" + size + ") {prior:+.2f}, p(θ) {weights:+.2f}, 1/g(u) {density:+.2f}, "
-        "slots {born:+.2f} {died:+.2f}, d/b {choice:+.2f}, |J| {jacobian:+.2f} = {total:+.2f}",
+        + slots + "d/b {choice:+.2f}, |J| {jacobian:+.2f} = {total:+.2f}",
         fit=F["likelihood"], prior=F["architecture prior"], weights=F["weight prior"], density=F["proposal density"],
-        born=F["slot of the birth"], died=F["slot of the death"], choice=F["choice of the move"],
-        jacobian=F["Jacobian"], total=jumps.log_ratio, show=shows[1],
+        choice=F["choice of the move"], jacobian=F["Jacobian"], total=jumps.log_ratio, show=shows[1],
+        **({"born": F["slot of the birth"], "died": F["slot of the death"]} if place else {}),
     )  # fmt: skip
     scene.readout(
         "decision",

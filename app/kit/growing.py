@@ -407,7 +407,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         made, drawn, labels=[["x₁", "x₂"], *[None] * (len(drawn.sizes) - 2), ["0", "1"]], phase=PROPOSE,
         title=f"Chain {spec.shown}: its network at each jump", place=(0, 0, 8, 1), height=280,
     )  # fmt: skip
-    factors, names = architectures.merged_slots(jumps.factors)
+    factors, names = architectures.merged_slots(jumps, spec.symbol)
     architectures.ledger_panel(
         made, factors, names=names, show=Show("at", phase=(WEIGH, None)), place=(8, 0, 12, 1), height=280
     )
@@ -501,7 +501,7 @@ def _words(
             "sweep": growth.times,
             f"{spec.symbol} before": jumps.before,
             f"{spec.symbol} proposed": jumps.after,
-            "slot (from 1)": jumps.slot + 1,
+            **({"slot (from 1)": jumps.slot + 1} if (jumps.slot >= 0).any() else {}),
             **{f"log {name}": jumps.factors[:, i] for i, name in enumerate(architectures.SHORT)},
             "log r": jumps.log_ratio,
             "u": jumps.uniform,

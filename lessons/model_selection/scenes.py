@@ -17,7 +17,8 @@ from lessons.model_selection.spec import MAX_POINTS, REACH, ModelSelectionLesson
 Array = NDArray[np.float64]
 
 PHASES = (Phase("predict", "predict"), Phase("observe", "observe"), Phase("update", "add the score"))
-BEFORE, OBSERVED, AFTER = Show("all"), Show("all", phase=("observe", None)), Show("all", phase=("update", None))
+OBSERVED, AFTER = Show("all", phase=("observe", None)), Show("all", phase=("update", None))
+EARLIER, NOW = Show("at", phase=("predict", "observe")), Show("at", phase=("update", None))
 HEIGHT, LOWER = 270, 215
 LEFT, RIGHT = (0, 9), (9, 6)  # first column and columns of the two halves
 VIEW = 1.75  # of y at least
@@ -84,14 +85,19 @@ def _arriving(spec: ModelSelectionLesson) -> bytes:
 def _seen(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
     data, order = run.fits.data, run.order
     panel = _curve_panel(picture, spec, "Data: click, drag, double-click to remove")
-    limit = 3.0 * REACH
-    for values, words in ((run.low, "its mean ± 2 sd"), (run.high, None)):
-        panel.line(GRID, np.clip(values, -limit, limit), show="at", role="posterior", width=1.2, dash=True, label=words)
-    panel.line(GRID, run.average, show="at", role="posterior", width=2.8, label="average over all degrees")
-    panel.line(
-        GRID, np.clip(run.likely, -limit, limit), show="at", role="likelihood", width=1.6,
-        label=f"degree {spec.degree}, maximum likelihood",
-    )  # fmt: skip
+    limit = 3.0 * REACH  # beyond it nothing is seen
+    for show, moved in ((EARLIER, _before), (NOW, np.asarray)):
+        named = show is NOW
+        for values, words in ((run.low, "its mean ± 2 sd"), (run.high, None)):
+            panel.line(
+                GRID, moved(np.clip(values, -limit, limit)), show=show, role="posterior", width=1.2, dash=True,
+                label=words if named else None,
+            )  # fmt: skip
+        label = "average over all degrees" if named else None
+        panel.line(GRID, moved(run.average), show=show, role="posterior", width=2.8, label=label)
+        label = f"degree {spec.degree}, maximum likelihood" if named else None
+        likely = moved(np.clip(run.likely, -limit, limit))
+        panel.line(GRID, likely, show=show, role="likelihood", width=1.6, label=label)
     points = np.vstack([[np.nan, np.nan], np.column_stack([data.x, data.y])[order]])
     panel.points(points, show="upto", role="highlight", shape="ring", size=8, label="seen so far")
     panel.points(points, show=Show("at", phase=("observe", None)), role="ink", shape="ring", size=11, label="newest")
@@ -99,6 +105,11 @@ def _seen(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> 
         x=np.concatenate([[np.nan], data.x[order]]), show=Show("at", phase=("predict", "observe")), role="muted",
         dash=True,
     )  # fmt: skip
+
+
+def _before(values: Array) -> Array:
+    """What is known of each step before its observation: the row of the step before."""
+    return np.concatenate([values[:1], values[:-1]])
 
 
 def _probabilities(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
@@ -111,7 +122,9 @@ def _probabilities(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arr
         height=HEIGHT,
     )
     label = "p(degree | data so far)" if spec.mistake == "none" else "as the mistake makes it"
-    panel.bars(run.probability, labels=[str(d) for d in spec.all_degrees()], role="posterior", label=label)
+    names = [str(d) for d in spec.all_degrees()]
+    panel.bars(_before(run.probability), labels=names, show=EARLIER, role="posterior")
+    panel.bars(run.probability, labels=names, show=NOW, role="posterior", label=label)
 
 
 def _prediction(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
@@ -120,14 +133,16 @@ def _prediction(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arriva
     n, columns = len(y), [d - 1 for d in spec.followed()]
     z = np.linspace(-REACH_SD, REACH_SD, BELL)
     dof = course.dof[:-1]
-    heights = np.exp(linear.log_density(z**2, 1, 0.0, dof[:, None]))
+    heights = np.exp(linear.log_density(np.broadcast_to(z**2, (n, BELL)), 1, 0.0, dof[:, None]))
     seen = course.score[:, columns]
     edge = min(2.0 * REACH, max(1.3, 1.4 * float(np.abs(y).max())))
+    highest = float((heights.max(axis=1, keepdims=True) / course.spread[:, columns]).max())
+    top = min(highest, 2.5 * float(np.exp(seen).max(initial=0.1)))
     panel = picture.panel(
         "next",
         title="The next y, predicted",
         x=Axis("y", -edge, edge),
-        y=Axis("density", 0.0, 1.15 * float(np.exp(seen).max(initial=0.1))),
+        y=Axis("density", 0.0, 1.15 * top),
         place=(LEFT[0], 1, LEFT[1], 1),
         height=LOWER,
     )

@@ -192,7 +192,7 @@ def test_acceptance_is_told_by_move(recording):
 
 def test_slots_are_merged_without_loss(recording):
     jumps = shared.jumps_of(recording, 0)
-    factors, names = shared.merged_slots(jumps.factors)
+    factors, names = shared.merged_slots(jumps)
     assert factors.sum(axis=1) == pytest.approx(jumps.log_ratio) and len(names) == factors.shape[1] == len(FACTORS) - 1
 
 

@@ -287,8 +287,10 @@ def test_the_arithmetic_adds_up():
 
 def test_bars_are_the_probabilities():
     header, arrays = decode(scenes.scene(STANDARD, None))
-    layer = next(p for p in header["panels"] if p["id"] == "degrees")["layers"][0]
-    assert arrays[layer["values"]][-1] == pytest.approx(analysis.fits(STANDARD).probability, abs=1e-6)
+    layers = next(p for p in header["panels"] if p["id"] == "degrees")["layers"]
+    earlier, now = (arrays[layer["values"]] for layer in layers)
+    assert now[-1] == pytest.approx(analysis.fits(STANDARD).probability, abs=1e-6)
+    assert np.array_equal(earlier[1:], now[:-1]), "a prediction does not know what it predicts"
     assert header["start"] == scenes.FIRST, "the page opens before the contest is decided"
     razor = lines_of(BY_ID["razor"])
     assert razor["held"]["a"][-1] == analysis.razor(BY_ID["razor"]).holding(0.9)[-1, 0]

@@ -1,0 +1,51 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit import growing
+from app.kit.frame import Controls, Lesson, show
+from engine.evidence import architecture_evidence
+from engine.jumps import growth, prior_recovery, sweep
+from lessons.layers.panels import panels
+from lessons.layers.questions import QUESTIONS
+from lessons.layers.scenarios import SCENARIOS
+from lessons.layers.scenes import scene
+from lessons.layers.spec import LayersSpec
+
+VARIANTS = {
+    "exact": "right",
+    "no_end_points": "forget the ends",
+    "no_kernel_densities": "NUTS around the jump, densities left out",
+    "as_coded": "the published code",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    growing.data_controls(panel)
+    panel.slider("shown", "Chain on the stage")
+    panel.slider("width", "Units of each layer")
+    panel.slider("deepest", "Most hidden layers")
+    growing.prior_controls(panel)
+    growing.sampler_controls(panel)
+    panel.select("variant", "Break it", VARIANTS)
+
+
+LESSON = Lesson(
+    slug="layers",
+    title="Layers are born and die",
+    promise="A network that gains and loses whole layers while it is sampled: watch why so few of these jumps "
+    "land, and what that does to the chains.",
+    spec=LayersSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=growing.checks,
+    panels=panels,
+    diagnostics=growing.diagnostics,
+    predict=QUESTIONS,
+    code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, prior_recovery, architecture_evidence],
+    kernel=growing.kernel,
+    on_event=growing.on_event,
+    live=growing.live,
+    live_label="Run the experiment",
+)
+show(LESSON)

@@ -1,0 +1,116 @@
+"""What stands below the stage: shares of L, and why so few jumps land, beside those of single units."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import architectures, charts, growing, theme
+from app.kit.charts import Figure
+from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
+from engine import sample_architecture
+from engine.networks import network
+from lessons.layers.spec import LayersSpec
+
+Array = NDArray[np.float64]
+
+CORNERS = (1, 2, 5, 10, 20, 50)  # points a cloud that acceptance is compared at
+PAIRS = 4  # chains of each comparison
+SWEEPS = 150
+BURN = 50
+WORST = -60.0  # nats: what is lower is drawn there
+
+
+class Births(NamedTuple):
+    """Log likelihood ratios of the births proposed, and the share of all jumps accepted."""
+
+    log_ratios: Array
+    accepted: float
+
+
+def panels(spec: LayersSpec, cancel: Any) -> list[Figure]:
+    """Shares with their errors, what births do to the fit, and acceptance against the number of points."""
+    growth = growing.study(spec, cancel)
+    return [growing.share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel)]
+
+
+def births(spec: LayersSpec, grows: str, corner: int) -> Births:
+    """Births of layers (grows "depth") or of units of one hidden layer ("width") on `corner` points a cloud."""
+    x, y, _ = xor(corner, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed)
+    ranges = {"width": spec.width, "depth": (1, spec.deepest)} if grows == "depth" else {"width": (1, 2 * spec.width)}
+    model = network(2, 2, **ranges, temper=spec.temper, prior_sd=spec.prior_sd)  # type: ignore[arg-type]
+    recording = sample_architecture(
+        model, x, y, chains=PAIRS, draws=SWEEPS, seed=spec.seed, within="nuts", step_size=spec.step_size, max_depth=6,
+        detail="jumps",
+    )  # fmt: skip
+    late = recording.ledger.move[:, BURN:] % 2 == 0
+    asked, granted = (each[:, BURN:].sum() for each in (recording.proposed, recording.jumped))
+    return Births(recording.ledger.factors[:, BURN:, :, 0][late], float(granted / asked))
+
+
+def layer_births(growth: growing.Growth) -> Births:
+    """The births on the page's own data, after the burn-in."""
+    recording = growth.run.recording()
+    late = slice(growth.burn, None)
+    moves = recording.ledger.move[:, late] % 2 == 0
+    asked, granted = (each[:, late].sum() for each in (recording.proposed, recording.jumped))
+    return Births(recording.ledger.factors[:, late, :, 0][moves], float(granted / asked))
+
+
+def fit_figure(spec: LayersSpec, growth: growing.Growth) -> Figure:
+    """What a proposed birth does to the log likelihood."""
+    found = layer_births(growth)
+    ratios = np.where(np.isfinite(found.log_ratios), found.log_ratios, WORST)
+    edges = np.linspace(WORST, max(5.0, float(ratios.max(initial=0.0))), 41)
+    counts, _ = np.histogram(np.clip(ratios, WORST, None), edges)
+    figure = charts.blank("log likelihood ratio of a proposed birth (nats)", "births")
+    middles = (edges[:-1] + edges[1:]) / 2
+    figure.add_bar(x=middles, y=counts, marker={"color": theme.colour("likelihood", 0.8)}, name="births")
+    figure.update_layout(bargap=0)
+    half, better = float(np.median(ratios)), float((ratios > 0).mean())
+    caption = (
+        f"{len(ratios):,} births proposed in {growth.total - growth.burn} sweeps of {growing.CHAINS} chains. Half of "
+        f"them cost more than {-half:.1f} nats of fit; {better:.1%} improve it. The leftmost bar holds all below "
+        f"{WORST:.0f}."
+    )
+    return Figure("What a random layer does to the fit", figure, f"Histogram of log ratios. {caption}", caption)
+
+
+def points_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
+    """Share of jumps accepted against the number of points: layers, and single units for comparison."""
+    figure = charts.blank("points in the data set", "jumps accepted (%)")
+    told = []
+    looks = (("depth", "whole layers", "reject", "x", "dash"), ("width", "single units", "accept", "circle", "solid"))
+    for grows, name, role, symbol, dash in looks:
+        shares = []
+        for corner in CORNERS:
+            if cancel is not None and cancel.is_set():
+                raise InterruptedError
+            shares.append(100.0 * births(spec, grows, corner).accepted)
+        marker, line = {"symbol": symbol, "size": 9, "color": theme.colour(role)}, {"color": theme.colour(role)}
+        points = [4 * corner for corner in CORNERS]
+        figure.add_scatter(
+            x=points, y=shares, mode="lines+markers", marker=marker, line={**line, "dash": dash}, name=name
+        )
+        told.append(f"{name}: " + ", ".join(f"{share:.1f} % at {n}" for n, share in zip(points, shares, strict=True)))
+    figure.update_xaxes(type="log", tickvals=[4 * corner for corner in CORNERS])
+    figure.update_yaxes(rangemode="tozero")
+    kind = "noisy XOR clouds" if spec.data == "noisy" else "XOR clouds"
+    caption = (
+        f"On {kind}, {PAIRS} chains of {SWEEPS} sweeps at each number, {BURN} left out. Units: of a network with one "
+        f"hidden layer of 1 to {2 * spec.width}."
+    )
+    return Figure("More data, fewer jumps", figure, f"Share of jumps accepted. {'; '.join(told)}.", caption)
+
+
+def acceptance(spec: LayersSpec) -> float:
+    """Share of the jumps accepted in the page's run, after the burn-in."""
+    return layer_births(growing.study(spec)).accepted
+
+
+def accepted_by_move(spec: LayersSpec) -> dict[str, list]:
+    """The table of acceptance of the page's run."""
+    growth = growing.study(spec)
+    return architectures.accept_table(growth.run.recording(), growth.burn)

@@ -1,0 +1,50 @@
+"""What decides the picture of this lesson: the data, the range of the depth with its prior, the width, the sampler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.growing import GrowingSpec
+from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from engine.networks import Network, network
+from engine.spec import choice, integer, number
+
+VARIANTS = ("exact", "no_end_points", "no_kernel_densities", "as_coded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayersSpec(GrowingSpec):
+    """Chains over the hidden layers of a network on points in the plane; all layers have the same width."""
+
+    grows: ClassVar[str] = "depth"
+    symbol: ClassVar[str] = "L"
+    thing: ClassVar[str] = "layer"
+
+    corner: int = integer(5, 1, 200, "points in each of the four clouds")
+    temper: float = number(
+        1.0, 0.02, 10.0, "factor a in the softmax p ∝ exp(a z): a small one makes every network less sure", log=True
+    )
+    step_size: float = number(0.07, 0.001, 2.0, "time ε that one leapfrog step of NUTS simulates", log=True)
+    width: int = integer(3, 1, 5, "units of each hidden layer")
+    deepest: int = integer(4, 2, 5, "most hidden layers")
+    variant: str = choice("exact", VARIANTS, "the right jump, or one that is wrong on purpose")
+
+    @property
+    def high(self) -> int:
+        return self.deepest
+
+    def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if self.data == "points":
+            data = own_points(self.points)
+        else:
+            data = xor(self.corner, NOISY_VARIANCE if self.data == "noisy" else VARIANCE, self.seed)
+        return data.x, data.y
+
+    def network(self) -> Network:
+        return network(
+            2, 2, width=self.width, depth=(self.low, self.deepest), temper=self.temper, prior_sd=self.prior_sd
+        )

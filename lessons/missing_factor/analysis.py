@@ -1,0 +1,352 @@
+"""From the spec to recordings: the scheme and the right one beside it, the exact answer, what a wrong scheme tends to,
+and checks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import datasets
+import engine
+from app.kit import architectures as kit
+from app.kit.architectures import Jumps
+from datasets.xor import NOISY_VARIANCE, VARIANCE
+from engine.checks import Check
+from engine.evidence import EvidenceSpec, ModelProbabilities, model_probabilities
+from engine.jumps import FACTORS, ArchitectureRecording, ArchitectureRun, prior_recovery, start_architecture
+from engine.jumps.sweep import CHOICE, JACOBIAN, SLOT_BIRTH, SLOT_DEATH
+from engine.networks import Network
+from lessons.missing_factor.spec import MissingSpec
+
+Array = NDArray[np.float64]
+
+TEMPER = 0.5  # of the thesis's XOR experiment; its prior sd is 1
+OUTPUTS = 2
+CHAINS = 16
+SHOWN = 4  # the chain whose jumps are on the stage
+WITHIN = {"within": "hmc", "step_size": 0.1, "steps": 10}
+FIRST, FIRST_SLOW = 20, 3  # sweeps of the first picture
+STUDIED, STUDIED_SLOW = 250, 40  # sweeps that panels look at
+EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in seconds
+FRAMES = 240  # sweeps that are shown of a long run
+
+FEW = 8  # points of the small posterior
+FEW_TEMPER, FEW_WIDTHS = 2.0, 3
+PRIOR_DRAWS = 100_000
+
+
+def data_of(spec: MissingSpec) -> tuple[Array, NDArray[np.int64]]:
+    """Inputs (n, 2) and classes (n,)."""
+    if spec.data == "none":
+        return np.zeros((0, 2)), np.zeros(0, dtype=np.int64)
+    variance = {"xor": VARIANCE, "noisy": NOISY_VARIANCE}[spec.data]
+    x, y, _ = datasets.xor(spec.corner, variance, seed=1)
+    return x, y
+
+
+def network_of(spec: MissingSpec) -> Network:
+    """The 2-k-2 network of the thesis, k from 1 to `highest`."""
+    return engine.network(2, OUTPUTS, width=(1, spec.highest), temper=TEMPER)
+
+
+def sizes_of(spec: MissingSpec) -> NDArray[np.int64]:
+    return np.arange(1, spec.highest + 1)
+
+
+def right(spec: MissingSpec) -> MissingSpec:
+    """The same run with every factor in place."""
+    return spec.replace(variant="exact")
+
+
+def begin(spec: MissingSpec, sweeps: int) -> ArchitectureRun:
+    """The chains of the scheme at their starts, with room for `sweeps`: spread over all k, as in the thesis."""
+    starts = np.round(np.linspace(1, spec.highest, CHAINS)).astype(int)
+    return start_architecture(
+        network_of(spec), *data_of(spec), spec.jump, chains=CHAINS, draws=sweeps, seed=spec.seed,
+        variant=spec.variant, start_width=starts.tolist(), detail="jumps", **WITHIN,
+    )  # fmt: skip
+
+
+class Growing:
+    """The scheme's chains and those of the right scheme, advanced together up to `most` sweeps (default all)."""
+
+    def __init__(self, spec: MissingSpec, most: int | None = None):
+        self.spec = spec
+        self.scheme = begin(spec, most or spec.sweeps)
+        self.right = self.scheme if spec.variant == "exact" else begin(right(spec), most or spec.sweeps)
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps that every chain has done."""
+        return self.right.completed
+
+    @property
+    def done(self) -> bool:
+        return self.right.done
+
+    def advance(self, to: int) -> Growing:
+        """Run on until `to` sweeps are done."""
+        for run in {self.scheme, self.right}:
+            run.advance(max(0, to - run.completed))
+        return self
+
+
+def first_sweeps(spec: MissingSpec) -> int:
+    return FIRST_SLOW if spec.slow else FIRST
+
+
+@lru_cache(maxsize=16)
+def first_look(spec: MissingSpec) -> Growing:
+    """As far as the first picture goes."""
+    return Growing(spec, first_sweeps(spec)).advance(first_sweeps(spec))
+
+
+def times(spec: MissingSpec, sweeps: int) -> NDArray[np.int64]:
+    """The sweeps that are shown of a run that has done `sweeps`: the first ones all, then evenly spread."""
+    every = np.arange(min(40, spec.sweeps))
+    spread = np.linspace(len(every), spec.sweeps - 1, FRAMES - len(every)).astype(np.int64)
+    shown = np.unique(np.concatenate([every, spread if spec.sweeps > len(every) else []]).astype(np.int64))
+    return shown[shown < sweeps]
+
+
+# What panels and questions look at ------------------------------------------------------------------------------------
+
+
+class Study(NamedTuple):
+    """Recordings of the scheme and of the right scheme, and the sweeps at the start to leave out."""
+
+    scheme: ArchitectureRecording
+    right: ArchitectureRecording
+    burn: int
+
+
+_studies: dict[MissingSpec, Study] = {}
+_studies_lock = threading.Lock()
+
+
+def study(spec: MissingSpec, cancel: Any) -> Study:
+    """The first part of the long run, kept. Raises InterruptedError when stopped."""
+    if spec not in _studies:
+        last = min(spec.sweeps, STUDIED_SLOW if spec.slow else STUDIED)
+        growing = Growing(spec, last)
+        while growing.sweeps < last:
+            if cancel.is_set():
+                raise InterruptedError
+            growing.advance(min(last, growing.sweeps + 5))
+        with _studies_lock:
+            _studies[spec] = Study(growing.scheme.recording(), growing.right.recording(), min(spec.burn, last // 3))
+            while len(_studies) > 12:
+                del _studies[next(iter(_studies))]
+    return _studies[spec]
+
+
+def exact(spec: MissingSpec, cancel: Any = None, report: Any = None) -> ModelProbabilities:
+    """p(k | data) from annealed evidence, with its error; without data the prior."""
+    if spec.data == "none":
+        return model_probabilities(np.zeros(spec.highest))
+    found = kit.evidence(network_of(spec), *data_of(spec), spec=EVIDENCE, cancel=cancel, report=report)
+    return kit.exact_shares(found)
+
+
+def exact_if_known(spec: MissingSpec) -> ModelProbabilities | None:
+    """`exact` where it costs nothing."""
+    if spec.data == "none":
+        return exact(spec)
+    found = kit.finished_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE)
+    return None if found is None else kit.exact_shares(found)
+
+
+# What a wrong scheme tends to -----------------------------------------------------------------------------------------
+
+
+def log_weights(spec: MissingSpec) -> Array | None:
+    """log w (K,): the scheme leaves w(k) p(k | data) p(weights | k, data) as it is. None where there is no such w.
+
+    A factor f(k) missing from the births k → k + 1, and 1/f(k) from the deaths that undo them, is the same as a prior
+    with p(k + 1)/p(k) multiplied by 1/f(k). A factor that deaths do not undo is of that kind only where all ratios are
+    1: without data.
+    """
+    k = np.arange(1, spec.highest)
+    if spec.variant == "exact":
+        steps = np.zeros(len(k))
+    elif spec.variant == "no_end_points":
+        steps = np.array([-log_choice(int(j), int(j) + 1, spec.highest) for j in k])
+    elif spec.variant == "no_jacobian":
+        steps = -log_jacobian(k) if spec.jump == "rescaled" else np.zeros(len(k))
+    elif spec.variant == "slot_once" and spec.data == "none" and spec.jump == "plain":
+        steps = -np.log(k + 1.0)
+        steps[-1] += np.log(2.0)  # the last birth has ratio 2, and the factor takes it below 1 from there
+    else:
+        return None
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def log_choice(before: int, after: int, highest: int) -> float:
+    """log of the factor of a jump for the choice between birth and death: the chance of the way back over that of the
+    way there.
+    """
+
+    def chance(size: int, birth: bool) -> float:
+        return 1.0 if size == (1 if birth else highest) else 0.5
+
+    return float(np.log(chance(after, after < before) / chance(before, before < after)))
+
+
+def log_jacobian(k: Any) -> Any:
+    """log |J| of a rescaling birth from k units: its k · OUTPUTS kept output weights shrink by √(k / (k + 1))."""
+    return 0.5 * OUTPUTS * k * np.log(k / (k + 1.0))
+
+
+class Limit(NamedTuple):
+    """What a scheme tends to: shares (K,), and how that is known."""
+
+    shares: Array
+    how: str
+
+
+def limit(spec: MissingSpec, known: ModelProbabilities, cancel: Any) -> Limit | None:
+    """What the scheme's histogram of k tends to; None where only a run can tell."""
+    weights = log_weights(spec)
+    if weights is not None:
+        return Limit(_normalised(weights, known.probability), "exact p(k) × known factor")
+    if spec.variant == "slot_once":
+        steps = np.log(kept_births(spec, cancel))
+        weights = np.concatenate([[0.0], np.cumsum(steps)])
+        return Limit(_normalised(weights, known.probability), "exact p(k) × share of births that survive the factor")
+    return None
+
+
+def _normalised(weights: Array, probability: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        logs = weights + np.log(probability)
+    return np.exp(logs - np.logaddexp.reduce(logs))
+
+
+_kept_births: dict[MissingSpec, Array] = {}
+
+
+def kept_births(spec: MissingSpec, cancel: Any) -> Array:
+    """c(k) = E min(1, r/(k+1)) / E min(1, r) over births from k = 1..highest − 1 at posterior weights, in [1/(k+1), 1].
+
+    In the long run as many births k → k + 1 are accepted as deaths back. With weights settled at their posterior the
+    deaths are those of the right scheme and the births c(k) times as many, so p'(k+1)/p'(k) = c(k) p(k+1)/p(k).
+    r is read off a right chain whose prior on k, Poisson(2), keeps it at small k; p(weights | k, data) is the same. A
+    k with hardly a birth gets 1/(k + 1).
+    """
+    key = right(spec).replace(sweeps=1000, burn=0)
+    if key not in _kept_births:
+        x, y = data_of(spec)
+        run = start_architecture(
+            network_of(spec), x, y, spec.jump, chains=8, draws=300, warmup=30, jumps=10, seed=spec.seed, detail="jumps",
+            width_prior=("poisson", 2.0), start_width=np.linspace(1, min(12, spec.highest), 8).astype(int).tolist(),
+            **WITHIN,
+        )  # fmt: skip
+        while not run.done:
+            if cancel.is_set():
+                raise InterruptedError
+            run.advance(10)
+        _kept_births[key] = survivors(run.recording(), spec.highest)
+    return _kept_births[key]
+
+
+def survivors(recording: ArchitectureRecording, highest: int) -> Array:
+    """c(k) from the ledger of a right chain, see `kept_births`."""
+    ledger = recording.ledger
+    bare = ledger.factors.sum(axis=-1) - ledger.factors[..., FACTORS.index("architecture prior")]
+    result = 1.0 / np.arange(2.0, highest + 1)
+    for k in range(1, highest):
+        r = bare[(ledger.move == 0) & (ledger.width == k)]
+        if len(r) >= 50:
+            result[k - 1] = np.exp(np.minimum(r - np.log(k + 1), 0.0)).mean() / np.exp(np.minimum(r, 0.0)).mean()
+    return result
+
+
+# The ledger, put right, and the way back ------------------------------------------------------------------------------
+
+
+def put_right(spec: MissingSpec, jumps: Jumps) -> Array:
+    """The factors (n, 8) of the same jumps with slots, choice and Jacobian as they should be. What the short NUTS runs
+    would add is not known.
+    """
+    factors, sign = jumps.factors.copy(), np.where(jumps.birth, 1.0, -1.0)
+    large = np.maximum(jumps.before, jumps.after)
+    factors[:, SLOT_BIRTH], factors[:, SLOT_DEATH] = sign * np.log(large), -sign * np.log(large)
+    ends = zip(jumps.before, jumps.after, strict=True)
+    factors[:, CHOICE] = [log_choice(int(before), int(after), spec.highest) for before, after in ends]
+    if spec.jump == "rescaled":
+        factors[:, JACOBIAN] = sign * log_jacobian(large - 1.0)
+    return factors
+
+
+def way_back(spec: MissingSpec, jumps: Jumps) -> Array:
+    """The factors (n, 8), as the scheme codes them, of the jumps that undo these."""
+    factors = -jumps.factors
+    if spec.variant in ("slot_once", "as_coded"):
+        large = np.maximum(jumps.before, jumps.after)
+        factors[:, SLOT_DEATH] = np.where(jumps.birth, 0.0, -np.log(large))
+    return factors
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: MissingSpec, cancel: Any) -> list[Check]:
+    """Does the scheme return the prior without data, and the exact p(k) of a small posterior with data?"""
+    if spec.slow:  # small networks, on which hundreds of sweeps suffice
+        small = engine.network(2, OUTPUTS, width=(1, FEW_WIDTHS), temper=TEMPER)
+        return prior_recovery(small, spec.jump, variant=spec.variant, draws=600, seed=spec.seed)
+    found = prior_recovery(network_of(spec), spec.jump, variant=spec.variant, seed=spec.seed)
+    return found if cancel.is_set() else [*found, small_posterior(spec)]
+
+
+def small_posterior(spec: MissingSpec) -> Check:
+    """p(k | 8 points) of networks with 1 to 3 units, against the evidence as a plain mean over prior draws."""
+    x, y, _ = datasets.xor(FEW // 4, seed=1)
+    network = engine.network(2, OUTPUTS, width=(1, FEW_WIDTHS), temper=FEW_TEMPER)
+    recording = engine.sample_architecture(
+        network, x, y, spec.jump, chains=2, draws=3000, warmup=100, jumps=9, seed=spec.seed, variant=spec.variant,
+        **WITHIN,
+    )  # fmt: skip
+    check = kit.agreement(recording.width, 1, small_exact(spec.seed))
+    sentence = check.sentence.replace("by annealing", f"by {PRIOR_DRAWS:,} prior draws").replace(
+        "data", f"{FEW} points"
+    )
+    return dataclasses.replace(check, name=f"p(k | {FEW} points)", sentence=sentence)
+
+
+@lru_cache(maxsize=8)
+def small_exact(seed: int) -> ModelProbabilities:
+    """p(k | 8 points) and its error, from the mean likelihood of prior draws."""
+    x, y, _ = datasets.xor(FEW // 4, seed=1)
+    logs, errors = [], []
+    for k in range(1, FEW_WIDTHS + 1):
+        network = engine.network(2, OUTPUTS, width=k, temper=FEW_TEMPER)
+        likelihood = np.exp(
+            network.log_likelihood(x, y).log_density_many(network.prior_draws(PRIOR_DRAWS, seed + 1000 * k))
+        )
+        logs.append(np.log(likelihood.mean()))
+        errors.append(likelihood.std() / likelihood.mean() / np.sqrt(PRIOR_DRAWS))
+    return model_probabilities(logs, errors)
+
+
+def kernel(spec: MissingSpec) -> str:
+    """What runs, for the badge."""
+    words = {
+        "exact": "Reversible jump with every factor in place; HMC within each k.",
+        "slot_once": "Wrong on purpose: births carry the slot factor 1/(k + 1), deaths do not give it back.",
+        "no_end_points": "Wrong on purpose: the end points' factors ½ and 2 are left out.",
+        "no_jacobian": "Wrong on purpose: the Jacobian of the rescaling is left out.",
+        "no_kernel_densities": "Wrong on purpose: a short NUTS before and after the jump, its densities left out.",
+        "as_coded": "The thesis's scheme as we read its code: slot once, no end points, no kernel densities.",
+    }
+    if spec.variant == "no_jacobian" and spec.jump == "plain":
+        return "The plain jump has Jacobian 1, so forgetting it changes nothing: this scheme is right."
+    if spec.slow:
+        return words[spec.variant] + f" Checked on networks of 1 to {FEW_WIDTHS} units, where it is quick."
+    return words[spec.variant]

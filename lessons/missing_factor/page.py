@@ -1,0 +1,56 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from engine.jumps import sweep
+from engine.jumps.run import ArchitectureRun
+from lessons.missing_factor.analysis import checks, kept_births, kernel, log_weights, put_right, survivors
+from lessons.missing_factor.panels import diagnostics, panels
+from lessons.missing_factor.questions import QUESTIONS
+from lessons.missing_factor.scenarios import SCENARIOS
+from lessons.missing_factor.scenes import live, scene
+from lessons.missing_factor.spec import MissingSpec
+
+DATA = {"xor": "XOR", "noisy": "noisy XOR", "none": "none"}
+SCHEMES = {
+    "exact": "all factors in place",
+    "slot_once": "slot counted once",
+    "no_end_points": "end points forgotten",
+    "no_jacobian": "Jacobian forgotten",
+    "no_kernel_densities": "kernel densities dropped",
+    "as_coded": "as coded: slot, end points, densities",
+}
+JUMPS = {"plain": "keep weights as they are", "rescaled": "rescale kept weights"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.select("variant", "Break it", SCHEMES)
+    panel.segmented("data", "Data", DATA)
+    if panel.spec.data != "none":
+        panel.slider("corner", "Points per corner")
+    panel.slider("highest", "Largest k")
+    panel.select("jump", "A birth", JUMPS)
+    with panel.more("The run"):
+        panel.slider("sweeps", "Sweeps")
+        panel.slider("burn", "Leave out")
+
+
+LESSON = Lesson(
+    slug="missing-factor",
+    title="The missing factor that looked like Occam's razor",
+    promise="A published histogram seems to prefer small networks. Run its scheme beside the right one, factor by "
+    "factor, and see what the preference is made of.",
+    spec=MissingSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[sweep.propose, ArchitectureRun._surrounded_jumps, log_weights, kept_births, survivors, put_right],
+    kernel=kernel,
+    live=live,
+    live_label="Run both schemes",
+)
+show(LESSON)

@@ -1,0 +1,131 @@
+"""Still figures and tables below the stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from app.kit import architectures as kit
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from engine.diagnostics import ess_mean, rhat
+from engine.evidence import ModelProbabilities
+from lessons.missing_factor.analysis import Limit, exact, limit, sizes_of, study
+from lessons.missing_factor.spec import MissingSpec
+
+SWITCHES = {
+    "slot_once": "slot factor counted once",
+    "no_end_points": "end points forgotten",
+    "no_jacobian": "Jacobian forgotten (rescaling jump)",
+    "no_kernel_densities": "kernel densities dropped",
+    "as_coded": "as coded",
+}
+LOOKS = {"slot_once": ("reject", "circle", "solid"), "no_end_points": ("highlight", "square", "dash"),
+         "no_jacobian": ("momentum", "triangle-up", "dot")}  # fmt: skip
+
+
+def panels(spec: MissingSpec, cancel: Any) -> list[Figure | Table]:
+    """The scheme's histogram, the right one's, both against annealing; and every switch by itself."""
+    known = exact(spec, cancel)
+    runs = study(spec, cancel)
+    switched = {name: limit(switched_to(spec, name), known, cancel) for name in SWITCHES}
+    return [*answers(spec, runs, known), switches(spec, known, switched), one_by_one(known, switched)]
+
+
+def switched_to(spec: MissingSpec, variant: str) -> MissingSpec:
+    """The same experiment with one switch thrown."""
+    return spec.replace(
+        variant=variant, jump="rescaled" if variant == "no_jacobian" else "plain", sweeps=min(spec.sweeps, 2000)
+    )
+
+
+def answers(spec: MissingSpec, runs: Any, known: ModelProbabilities) -> list[Figure]:
+    """Histograms of both schemes with their error bars, and the exact probabilities with theirs."""
+    found = []
+    for name, run in (("This scheme", runs.scheme), ("All factors in place: two methods", runs.right)):
+        if name == "This scheme" and spec.variant == "exact":
+            continue
+        kept = run.width[:, runs.burn :]
+        drawn = kit.shares(kept, 1, spec.highest)
+        caption = (
+            f"Bars: {kept.shape[0]} chains × {kept.shape[1]} sweeps, the first part of the long run, ± 2 Monte Carlo "
+            f"standard errors (R-hat of k {drawn.rhat:.2f}). Diamonds: "
+            + ("the prior, which is the posterior here." if spec.data == "none" else "annealing, ± 2 standard errors.")
+        )
+        found.append(kit.size_figure(name, drawn, 1, exact=known, caption=caption))
+    return found
+
+
+def switches(spec: MissingSpec, known: ModelProbabilities, switched: dict[str, Limit | None]) -> Figure:
+    """What each wrong factor alone turns p(k) into, where that can be computed."""
+    k = sizes_of(spec)
+    figure = charts.blank("hidden units k", "probability")
+    marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
+    figure.add_scatter(x=k, y=known.probability, mode="markers+lines", marker=marker, name="exact",
+                       line={"color": theme.colour("ink"), "width": 1})  # fmt: skip
+    told = [f"Exact mode {mode(known.probability)}"]
+    for name, (role, symbol, dash) in LOOKS.items():
+        if switched[name] is None:
+            continue
+        values = switched[name].shares
+        figure.add_scatter(
+            x=k, y=values, mode="markers+lines", name=SWITCHES[name],
+            marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
+            line={"color": theme.colour(role), "width": 2, "dash": dash},
+        )  # fmt: skip
+        told.append(f"{SWITCHES[name]}: mode {mode(values)}")
+    caption = (
+        "Computed, not sampled: the exact p(k) times what each wrong factor amounts to. Dropped kernel densities have "
+        "no such formula: run them."
+    )
+    return Figure("What each wrong factor makes of p(k)", figure, "; ".join(told) + ".", caption)
+
+
+def one_by_one(known: ModelProbabilities, switched: dict[str, Limit | None]) -> Table:
+    """Mean and mode of k, one switch at a time."""
+    k = np.arange(1, len(known.probability) + 1)
+    columns: dict[str, list] = {
+        "scheme": ["all factors in place"],
+        "mean of k": [float(k @ known.probability)],
+        "most probable k": [mode(known.probability)],
+        "how it is known": ["exact"],
+    }
+    for name, words in SWITCHES.items():
+        found = switched[name]
+        columns["scheme"].append(words)
+        columns["mean of k"].append(float("nan") if found is None else float(k @ found.shares))
+        columns["most probable k"].append(float("nan") if found is None else mode(found.shares))
+        columns["how it is known"].append("only by running it" if found is None else found.how)
+    return Table("One switch at a time", columns)
+
+
+def mode(probability: Any) -> int:
+    """The most probable k."""
+    return int(np.argmax(probability)) + 1
+
+
+def diagnostics(spec: MissingSpec, cancel: Any) -> Table:
+    """Mixing and cost of both schemes."""
+    runs = study(spec, cancel)
+    rows = [("this scheme", runs.scheme)] if spec.variant != "exact" else []
+    columns: dict[str, list] = {
+        name: []
+        for name in ("", "R-hat of k", "effective draws of k", "births accepted (%)", "deaths accepted (%)",
+                     "gradient evaluations", "seconds")
+    }  # fmt: skip
+    for name, run in [*rows, ("all factors in place", runs.right)]:
+        k = run.width[:, runs.burn :].astype(float)
+        accept = run.jump_accept
+        cells = (
+            name, rhat(k), ess_mean(k), 100 * accept.get("neuron birth", np.nan),
+            100 * accept.get("neuron death", np.nan), int(run.gradient_evaluations.sum()), run.seconds,
+        )  # fmt: skip
+        for column, cell in zip(columns.values(), cells, strict=True):
+            column.append(cell)
+    sweeps = runs.right.width.shape[1]
+    caption = (
+        f"The first {sweeps} sweeps of the long run, {runs.burn} of them left out for R-hat and effective draws. A "
+        "good R-hat says that chains agree with one another; chains of a wrong scheme do, too."
+    )
+    return Table("Diagnostics", columns, caption)

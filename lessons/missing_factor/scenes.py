@@ -1,0 +1,228 @@
+"""From the two runs to the picture: two histograms of k as they grow, the ledger of a jump, and the traces."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import architectures as kit
+from app.kit import theme
+from app.kit.architectures import Jumps
+from app.kit.player.scene import Axis, Panel, Scene, Show
+from engine.evidence import ModelProbabilities
+from engine.jumps.sweep import (
+    ARCHITECTURE,
+    CHOICE,
+    JACOBIAN,
+    LIKELIHOOD,
+    PROPOSAL,
+    SLOT_BIRTH,
+    SLOT_DEATH,
+    WEIGHTS,
+)
+from lessons.missing_factor.analysis import (
+    CHAINS,
+    SHOWN,
+    Growing,
+    Limit,
+    exact,
+    exact_if_known,
+    first_look,
+    first_sweeps,
+    limit,
+    log_weights,
+    put_right,
+    sizes_of,
+    times,
+    way_back,
+)
+from lessons.missing_factor.spec import MissingSpec
+
+Array = NDArray[np.float64]
+
+RATE = 12.0  # frames a second
+CHUNK, CHUNK_SLOW = 25, 4  # sweeps between two pictures of the long run
+BARS = {
+    "fit": (LIKELIHOOD,),
+    "u": (ARCHITECTURE, WEIGHTS, PROPOSAL),
+    "slots": (SLOT_BIRTH, SLOT_DEATH),
+    "d/b": (CHOICE,),
+    "|J|": (JACOBIAN,),
+}  # the ledger's factors as bars, those that should cancel in one
+REACH = 6.0  # of the ledger's axis, in nats
+TITLES = {
+    "slot_once": "Slot factor counted once",
+    "no_end_points": "End points forgotten",
+    "no_jacobian": "Jacobian forgotten",
+    "no_kernel_densities": "Kernel densities dropped",
+    "as_coded": "The scheme as coded",
+}
+
+
+def scene(spec: MissingSpec, window: int | None) -> bytes:
+    """The first sweeps. `window` is not used: a step has no inside here."""
+    known = exact_if_known(spec)
+    tends = limit(spec, known, None) if known is not None and log_weights(spec) is not None else None
+    return picture(first_look(spec), known, tends)
+
+
+def live(spec: MissingSpec):
+    """The body of the long run: both schemes to their last sweep, then the evidence of every k by annealing."""
+
+    def body(job: Any) -> bytes:
+        growing = Growing(spec).advance(first_sweeps(spec))
+        known = exact_if_known(spec)
+        while not growing.done and not job.cancelled:
+            growing.advance(growing.sweeps + (CHUNK_SLOW if spec.slow else CHUNK))
+            job.report(growing.sweeps, spec.sweeps)
+            job.publish(picture(growing, known, None, more=not growing.done))
+        if job.cancelled:
+            return picture(growing, known, None)
+        known = exact(spec, job, lambda done, total: job.report(spec.sweeps + done, spec.sweeps + total))
+        return picture(growing, known, limit(spec, known, job))
+
+    return body
+
+
+def picture(growing: Growing, known: ModelProbabilities | None, tends: Limit | None, *, more: bool = False) -> bytes:
+    """The scene of the two runs as far as they have come."""
+    return _made(growing, known, tends, more).encode()
+
+
+def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | None, more: bool) -> Scene:
+    spec, at = growing.spec, times(growing.spec, growing.sweeps)
+    scheme, right = growing.scheme.recording(), growing.right.recording()
+    rows = {
+        name: kit.running_shares(run.width, 1, spec.highest, spec.burn)[at]
+        for name, run in (("scheme", scheme), ("right", right))
+    }
+    jumps = kit.jumps_of(scheme, SHOWN, at)
+    wrong = spec.variant != "exact"
+    made = Scene(
+        run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
+        steps=len(at),
+        label=_label(spec),
+        rate=RATE,
+        autoplay=True,
+        total=len(times(spec, spec.sweeps)) if more else None,
+        theme=theme.palette(),
+    )
+    title = f"{TITLES[spec.variant]}: share of each k so far" if wrong else "All factors in place: share of each k"
+    place, height = (0, 0, 11, 1 if wrong else 2), 250 if wrong else 420
+    panel = histogram(made, spec, rows["scheme"], known, id="sizes", title=title, place=place, height=height)
+    if tends is not None and wrong:
+        marks = np.stack([sizes_of(spec), tends.shares], axis=1)
+        panel.points(marks, shape="ring", role="reject", size=5, label="what this scheme tends to")
+    if wrong:
+        title = "All factors in place, the same budget"
+        histogram(made, spec, rows["right"], known, id="right", title=title, place=(0, 1, 11, 1), height=250)
+    ledger(made, spec, jumps)
+    kit.size_traces(
+        made, at + 1.0, scheme.width[:, at].astype(float), id="traces", title="k of the 16 chains, this scheme",
+        x=Axis("sweep", 1, spec.sweeps if growing.sweeps > first_sweeps(spec) else growing.sweeps),
+        y=Axis("k", 0.5, spec.highest + 0.5), shown=SHOWN, place=(11, 1, 9, 1), height=250,
+    )  # fmt: skip
+    words(made, spec, jumps, at, rows)
+    return made
+
+
+def histogram(
+    made: Scene, spec: MissingSpec, rows: Array, known: ModelProbabilities | None, *, id: str, title: str,
+    place: tuple[int, int, int, int], height: int,
+) -> Panel:  # fmt: skip
+    """Running shares of k (steps, K) and the exact ones: from annealing, or without data the prior."""
+    annealed = None if spec.data == "none" else known
+    label = f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more"
+    panel = kit.size_panel(made, rows, 1, exact=annealed, id=id, title=title, label=label, place=place, height=height)
+    if spec.data == "none" and known is not None:
+        marks = np.stack([sizes_of(spec), known.probability], axis=1)
+        panel.points(marks, role="ink", shape="diamond", size=4.5, label="exact: without data it is the prior")
+    return panel
+
+
+def ledger(made: Scene, spec: MissingSpec, jumps: Jumps) -> Panel:
+    """The factors of the shown chain's jump as coded, and as they should be where that can be computed."""
+    panel = made.panel(
+        "ledger", title=f"log r of one jump of chain {SHOWN + 1}", y=Axis("nats", -REACH, REACH),
+        place=(11, 0, 9, 1), height=250,
+    )  # fmt: skip
+    names = [*BARS, "log r"]
+    panel.bars(bars_of(jumps.factors), labels=names, role="likelihood", show="at", label="factors as coded, and sum")
+    if spec.variant not in ("exact", "no_kernel_densities"):
+        label = "slots and d/b put right" if spec.slow else "as they should be"
+        panel.bars(bars_of(put_right(spec, jumps)), labels=names, role="accept", show="at", label=label)
+    return panel
+
+
+def bars_of(factors: Array) -> Array:
+    """Factors (n, 8) as the bars of the ledger (n, 6), cut a little outside the panel."""
+    bars = np.column_stack([*(factors[:, which].sum(axis=1) for which in BARS.values()), factors.sum(axis=1)])
+    return np.clip(bars, -1.2 * REACH, 1.2 * REACH)
+
+
+# Words and numbers ----------------------------------------------------------------------------------------------------
+
+
+def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], rows: dict[str, Array]) -> None:
+    """The arithmetic card, the spoken sentence and the table."""
+    sweep, chain = at + 1, np.full(len(at), SHOWN + 1)
+    mean = {name: shares @ sizes_of(spec) for name, shares in rows.items()}
+    made.readout("sweep", "sweep {n:d}, chain {c:d}", n=sweep, c=chain)
+    kit.ledger_words(made, jumps)
+    back, should = way_back(spec, jumps), put_right(spec, jumps)
+    left = jumps.log_ratio + back.sum(axis=1)
+    if spec.variant == "no_kernel_densities":
+        made.readout(
+            "missing",
+            "missing: the densities of the two short NUTS runs, 1/p(θ, θ~) and 1/p(θ′, θ*), and those of the way back",
+        )
+    elif spec.variant != "exact":
+        made.readout(
+            "should",
+            "as it should be: slots {born:+.2f} {died:+.2f}, d/b {choice:+.2f}, |J| {jacobian:+.2f}; "
+            "log r = {total:+.2f}" + (", and the kernel densities" if spec.slow else ""),
+            born=should[:, SLOT_BIRTH], died=should[:, SLOT_DEATH], choice=should[:, CHOICE],
+            jacobian=should[:, JACOBIAN],
+            total=should.sum(axis=1), show=Show("at"),
+        )  # fmt: skip
+    made.readout(
+        "undo",
+        "the {birth?death:birth} that undoes it: log r = {back:+.2f}; both together {left:+.2f}: a factor {factor:.3g} "
+        "{one?cancels:is left over}",
+        birth=jumps.birth, back=back.sum(axis=1), left=np.where(np.abs(left) < 1e-9, 0.0, left), factor=np.exp(left),
+        one=np.abs(left) < 1e-9, show=Show("at"),
+    )  # fmt: skip
+    made.say(
+        "Sweep {n:d}: the mean of k so far is {wrong:.1f} by this scheme and {right:.1f} with all factors in place.",
+        n=sweep, wrong=mean["scheme"], right=mean["right"],
+    )  # fmt: skip
+    made.say(
+        "Chain {c:d}: {birth?birth:death} from {before:d} to {after:d} units, {accepted?accepted:rejected}.",
+        c=chain, birth=jumps.birth, before=jumps.before, after=jumps.after, accepted=jumps.accepted,
+    )  # fmt: skip
+    made.table(
+        {
+            "sweep": sweep,
+            "mean k so far, this scheme": mean["scheme"],
+            "mean k so far, right scheme": mean["right"],
+            f"k before the jump, chain {SHOWN + 1}": jumps.before,
+            "k proposed": jumps.after,
+            "log r as coded": jumps.log_ratio,
+            "log r, factors put right": should.sum(axis=1),
+            "log r of the way back": back.sum(axis=1),
+            "u": jumps.uniform,
+            "accepted": jumps.accepted,
+        }
+    )
+
+
+def _label(spec: MissingSpec) -> str:
+    data = {"xor": "the XOR clouds", "noisy": "noisy XOR clouds", "none": "no data"}[spec.data]
+    beside = "" if spec.variant == "exact" else " beside that of the right scheme"
+    return (
+        f"Reversible jump over 1 to {spec.highest} hidden units with {data}: the histogram of k of {CHAINS} chains"
+        f"{beside}, the factors of one jump as bars, and the traces of k."
+    )

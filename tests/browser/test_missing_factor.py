@@ -1,0 +1,29 @@
+"""The lesson on the missing factor in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/missing-factor?data=none&highest=6&sweeps=100&burn=20")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile(r"^the (birth|death) that undoes it: .* is left over$"))).to_be_visible()
+
+    # one press: both schemes grow, side by side
+    page.get_by_role("button", name="Run both schemes", exact=True).click()
+    expect(page.get_by_text("Finished: 100 of 100.")).to_be_visible(timeout=PATIENT)
+    expect(stage.get_by_text("what this scheme tends to")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+
+    # the factor put back
+    page.get_by_role("button", name="All factors in place").or_(page.get_by_text("All factors in place")).first.click()
+    page.wait_for_url(re.compile("scenario=right"))
+    lab.settled()
+    expect(card.get_by_text(re.compile("a factor 1 cancels$"))).to_be_visible()

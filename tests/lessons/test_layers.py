@@ -1,0 +1,140 @@
+"""The lesson on layers that are born and die: its pictures against the recording, its badge against known mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.kit import badge, growing
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from lessons.layers import panels, questions, scenes
+from lessons.layers.scenarios import SCENARIOS
+from lessons.layers.spec import LayersSpec
+from tests.lessons import growing as shared
+from tests.lessons.pages import NEVER
+
+SMALL = LayersSpec(corner=3, deepest=3, sweeps=120, burn=20, shown=3, step_size=0.1)
+MANY = next(scenario.spec for scenario in SCENARIOS if scenario.id == "many")
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("deepest", {"deepest": 1}),
+        ("width", {"width": 6}),
+        ("points", {"data": "points"}),
+        ("burn", {"burn": 200, "sweeps": 300}),
+        ("variant", {"variant": "slot_once"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        LayersSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_the_chains_start_at_every_depth():
+    starts = LayersSpec().start_sizes()
+    assert set(starts) == {1, 2, 3, 4} and len(starts) == 16
+    assert np.array_equal(growing.first_look(SMALL).run.recording().start_depth, SMALL.start_sizes())
+
+
+def test_growing_in_pieces_gives_the_same_bytes():
+    shared.growing_in_pieces_gives_the_same_bytes(SMALL)
+
+
+def test_maps_average_all_networks_of_all_sizes():
+    shared.maps_average_all_networks_of_all_sizes(SMALL)
+
+
+def test_the_picture_says_what_happened():
+    shared.the_picture_says_what_happened(LayersSpec())
+    assert scenes.scene(SMALL, None) == scenes.scene(SMALL, 3)
+
+
+def test_a_layer_has_no_slot():
+    header, _ = decode(scenes.scene(LayersSpec(), None))
+    assert "slots" not in shared.panel_of(header, "ledger")["layers"][0]["labels"]
+    assert "p(L)" in shared.panel_of(header, "ledger")["layers"][0]["labels"]
+    assert not any("slot" in column["name"] for column in header["table"] if not column["name"].startswith("log "))
+
+
+def test_the_long_run_streams_and_ends_beside_the_exact_answer():
+    shared.the_long_run_streams_and_ends_beside_the_exact_answer(SMALL)
+
+
+def test_the_long_run_can_be_stopped():
+    shared.the_long_run_can_be_stopped(LayersSpec())
+
+
+def test_a_long_run_is_small_enough_to_send():
+    shared.a_long_run_is_small_enough_to_send(LayersSpec(corner=2, width=5, deepest=5, burn=50))
+
+
+def test_jumps_agree_with_annealing():
+    shared.jumps_agree_with_annealing(SMALL.replace(corner=1, sweeps=1500, burn=100, width=2))
+
+
+def test_tables_say_what_they_show():
+    growth = growing.study(SMALL)
+    agree, moves = growing.diagnostics(SMALL, None)
+    assert agree.columns["mean"][0] == pytest.approx(growth.sizes[:, growth.burn :].mean())
+    assert sum(moves.columns["proposed"]) == growing.CHAINS * (growth.total - growth.burn)
+    assert moves.columns["move"] == ["layer birth", "layer death"]
+
+
+def test_points_placed_in_the_stage_become_the_data():
+    shared.points_placed_in_the_stage_become_the_data(SMALL)
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_badge_is_green_for_the_right_jump():
+    found = growing.checks(SMALL, NEVER)
+    assert badge.overall(found) == "pass", [check.sentence for check in found]
+
+
+@pytest.mark.parametrize("variant", ["no_end_points", "as_coded"])
+def test_the_badge_is_red_for_each_mistake(variant):
+    found = growing.checks(SMALL.replace(variant=variant, width=2), NEVER)
+    assert badge.overall(found) == "fail"
+    assert all(check.verdict != "pass" for check in found if check.name != "ledger"), "a wrong jump passes nothing"
+
+
+# Why so few jumps land ------------------------------------------------------------------------------------------------
+
+
+def test_more_data_let_fewer_layers_land_than_units():
+    few, many = (panels.births(LayersSpec(), "depth", corner) for corner in (1, 20))
+    units = panels.births(LayersSpec(), "width", 20)
+    assert many.accepted < 0.1 < few.accepted and many.accepted < 0.5 * units.accepted
+    assert np.median(many.log_ratios) < np.median(few.log_ratios) < 0
+    assert np.median(many.log_ratios) < np.median(units.log_ratios)
+
+
+def test_the_histogram_holds_every_birth():
+    growth = growing.study(SMALL)
+    figure = panels.fit_figure(SMALL, growth)
+    found = panels.layer_births(growth)
+    assert sum(figure.figure.data[0].y) == len(found.log_ratios)
+    assert f"{-np.median(found.log_ratios):.1f} nats" in figure.caption
+
+
+def test_questions_are_answered_from_the_run():
+    share = panels.acceptance(SMALL)
+    recording = growing.study(SMALL).run.recording()
+    late = slice(SMALL.burn, None)
+    assert share == pytest.approx(recording.jumped[:, late].sum() / recording.proposed[:, late].sum())
+    assert questions.LIMITS[questions._share(SMALL) - 1] <= share or questions._share(SMALL) == 0
+    assert f"{share:.1%}" in questions._share_why(SMALL)
+
+
+def test_wider_layers_land_less_often():
+    assert questions._width(SMALL.replace(corner=5)) == 0
+
+
+def test_on_many_points_hardly_a_jump_lands():
+    growth = growing.study(MANY.replace(sweeps=60, burn=0))
+    assert panels.layer_births(growth).accepted < questions.LIMITS[0]

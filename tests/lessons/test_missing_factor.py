@@ -1,0 +1,245 @@
+"""The lesson on the missing factor: what wrong schemes tend to against chains that run them, the ledger put right, the
+badge per scheme, and the picture.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+import engine
+from app.kit import architectures as kit
+from app.kit.badge import overall
+from app.kit.player.scene import decode
+from engine.evidence import model_probabilities
+from engine.spec import SpecError
+from lessons.missing_factor import analysis, panels, questions, scenes
+from lessons.missing_factor.scenarios import SCENARIOS
+from lessons.missing_factor.spec import SCHEMES, MissingSpec
+from tests.lessons.pages import MOST_BYTES, NEVER
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+SMALL = MissingSpec(data="none", highest=5)
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("variant", {"variant": "none"}),
+        ("data", {"data": "moons"}),
+        ("highest", {"highest": 2}),
+        ("burn", {"sweeps": 100, "burn": 60}),
+        ("sweeps", {"variant": "as_coded", "sweeps": 3000}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        MissingSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+# What a wrong scheme tends to -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "variant,jump,shares",
+    [
+        ("no_end_points", "plain", [1, 2, 2, 2, 1]),
+        ("no_jacobian", "rescaled", [k**k / math.factorial(k) for k in range(1, 6)]),
+        ("no_jacobian", "plain", [1, 1, 1, 1, 1]),
+        ("slot_once", "plain", [1 / math.factorial(k) * (2 if k == 5 else 1) for k in range(1, 6)]),
+        ("exact", "rescaled", [1, 1, 1, 1, 1]),
+    ],
+)
+def test_what_a_scheme_tends_to_without_data_is_what_its_chains_do(variant, jump, shares):
+    spec = SMALL.replace(variant=variant, jump=jump)
+    tends = analysis.limit(spec, analysis.exact(spec), NEVER)
+    expected = np.array(shares) / np.sum(shares)
+    np.testing.assert_allclose(tends.shares, expected, rtol=1e-12)
+    recording = run(spec, draws=3000)
+    drawn = kit.shares(recording.width, 1, 5)
+    assert np.all(np.abs(drawn.mean - expected) < 4 * drawn.mcse)
+    assert np.nanmax(drawn.mcse) < 0.012
+
+
+def run(spec, draws, temper=analysis.TEMPER, data=None, jumps=9, **settings):
+    """An odd number of jumps: where all are accepted, k alternates between odd and even."""
+    network = engine.network(2, 2, width=(1, spec.highest), temper=temper)
+    x, y = data or analysis.data_of(spec)
+    return engine.sample_architecture(
+        network, x, y, spec.jump, chains=2, draws=draws, warmup=100, jumps=jumps, seed=4, variant=spec.variant,
+        **{**analysis.WITHIN, **settings},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("variant,jump", [("no_end_points", "plain"), ("no_jacobian", "rescaled")])
+def test_with_data_the_exact_answer_is_multiplied_by_the_known_factor(variant, jump):
+    """On eight points, where prior draws give the exact p(k)."""
+    known = analysis.small_exact(1)
+    spec = MissingSpec(variant=variant, jump=jump, highest=analysis.FEW_WIDTHS)
+    tends = analysis.limit(spec, known, NEVER).shares
+    x, y, _ = analysis.datasets.xor(analysis.FEW // 4, seed=1)
+    drawn = kit.shares(run(spec, 2500, analysis.FEW_TEMPER, (x, y)).width, 1, analysis.FEW_WIDTHS)
+    assert np.all(np.abs(drawn.mean - tends) < 4 * np.hypot(drawn.mcse, 2 * known.error))
+    assert np.any(np.abs(drawn.mean - known.probability) > 6 * drawn.mcse)
+
+
+def test_births_that_survive_a_factor_that_is_left_over():
+    """c(k) from a ledger against its definition by prior and posterior draws, and its bounds."""
+    spec = MissingSpec(highest=3)
+    x, y, _ = analysis.datasets.xor(analysis.FEW // 4, seed=1)
+    right = analysis.right(spec)
+    recording = run(right, 2000, analysis.FEW_TEMPER, (x, y), detail="jumps")
+    kept = analysis.survivors(recording, 3)
+    assert np.all((1 / np.arange(2, 4) <= kept + 1e-12) & (kept <= 1))
+    weights = np.concatenate([[0.0], np.cumsum(np.log(kept))])
+    tends = analysis._normalised(weights, analysis.small_exact(1).probability)
+    drawn = kit.shares(run(spec, 2500, analysis.FEW_TEMPER, (x, y), jumps=1, steps=20).width, 1, 3)
+    np.testing.assert_allclose(drawn.mean, tends, atol=0.02)
+    assert abs(drawn.mean[0] - analysis.small_exact(1).probability[0]) > 0.1  # the right answer is far from it
+
+
+def test_only_a_run_can_tell_where_densities_are_dropped():
+    for variant in ("no_kernel_densities", "as_coded"):
+        assert analysis.limit(BY_ID["right"].replace(variant=variant), model_probabilities(np.zeros(16)), NEVER) is None
+
+
+# The ledger -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", ["slot", "ends", "jacobian"])
+def test_the_ledger_put_right_is_that_of_the_right_scheme(scenario):
+    """The first jump from the same start with the same random numbers, by both schemes."""
+    spec = BY_ID[scenario]
+    growing = analysis.Growing(spec, 2).advance(2)
+    for chain in range(analysis.CHAINS):
+        wrong = kit.jumps_of(growing.scheme.recording(), chain, [0])
+        true = kit.jumps_of(growing.right.recording(), chain, [0])
+        np.testing.assert_allclose(analysis.put_right(spec, wrong), true.factors, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("variant", SCHEMES)
+def test_a_jump_and_its_way_back_cancel_unless_the_slot_is_counted_once(variant):
+    spec = MissingSpec(variant=variant, jump="rescaled" if variant == "no_jacobian" else "plain", sweeps=100, burn=0)
+    growing = analysis.Growing(spec, 6).advance(6)
+    jumps = kit.jumps_of(growing.scheme.recording(), 7)
+    left = jumps.factors.sum(axis=1) + analysis.way_back(spec, jumps).sum(axis=1)
+    large = np.maximum(jumps.before, jumps.after)
+    np.testing.assert_allclose(left, -np.log(large) if variant in ("slot_once", "as_coded") else 0.0, atol=1e-9)
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario,verdict", [("slot", "fail"), ("ends", "fail"), ("jacobian", "fail"),
+                                              ("as-coded", "fail"), ("right", "pass")])  # fmt: skip
+def test_the_badge(scenario, verdict):
+    found = analysis.checks(BY_ID[scenario], NEVER)
+    assert overall(found) == verdict, found
+
+
+def test_a_jacobian_of_one_cannot_be_forgotten():
+    spec = MissingSpec(variant="no_jacobian")
+    assert "this scheme is right" in analysis.kernel(spec)
+    assert np.ptp(analysis.log_weights(spec)) == 0.0
+
+
+# The picture ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", list(BY_ID))
+def test_the_first_picture_is_small_and_says_what_the_run_says(scenario):
+    spec = BY_ID[scenario]
+    blob = scenes.scene(spec, None)
+    assert len(blob) < MOST_BYTES
+    begin = time.perf_counter()
+    scenes.scene(spec, None)
+    assert time.perf_counter() - begin < 0.3  # 0.02 on a quiet machine
+    header, arrays = decode(blob)
+    growing = analysis.first_look(spec)
+    at = analysis.times(spec, growing.sweeps)
+    assert header["steps"] == len(at)
+    shown = next(panel for panel in header["panels"] if panel["id"] == "sizes")
+    rows = kit.running_shares(growing.scheme.recording().width, 1, spec.highest, spec.burn)[at]
+    np.testing.assert_allclose(arrays[shown["layers"][0]["values"]], rows, atol=1e-6)
+    ids = {panel["id"] for panel in header["panels"]}
+    assert ("right" in ids) == (spec.variant != "exact")
+
+
+class Job:
+    """Stands for the job of a long run."""
+
+    cancelled = False
+
+    def __init__(self):
+        self.blobs, self.reports = [], []
+
+    def is_set(self):
+        return self.cancelled
+
+    def publish(self, blob):
+        self.blobs.append(blob)
+
+    def report(self, done, total):
+        self.reports.append((done, total))
+
+
+def test_the_long_run_grows_and_ends_with_what_the_scheme_tends_to():
+    spec = BY_ID["no-data"].replace(sweeps=120, burn=20)
+    job = Job()
+    last, _ = decode(scenes.live(spec)(job))
+    assert all(len(blob) < MOST_BYTES for blob in job.blobs)
+    steps = [decode(blob)[0]["steps"] for blob in job.blobs]
+    assert steps == sorted(steps) and job.reports[-1] == (120, 120)
+    assert last["total"] is None and last["steps"] == len(analysis.times(spec, 120))
+    labels = [label for panel in last["panels"] for layer in panel["layers"] for label in layer.get("labels") or []]
+    assert "what this scheme tends to" in labels
+
+
+def test_a_long_run_that_is_stopped_keeps_its_picture():
+    job = Job()
+    job.cancelled = True
+    blob = scenes.live(BY_ID["slot"])(job)
+    assert decode(blob)[0]["steps"] == analysis.FIRST
+
+
+# Prose ----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_questions_say():
+    specs = {question.id: (question, BY_ID[question.scenario]) for question in questions.QUESTIONS}
+    question, spec = specs["no-data"]
+    assert question.options[question.answer(spec)] == "k = 1"
+    assert "58%" in question.explain(spec) and "29%" in question.explain(spec)
+    question, spec = specs["undo"]
+    assert question.options[question.answer(spec)] == "1/6" and "1/6" in question.explain(spec)
+
+
+def test_the_hump_and_the_posterior():
+    """“A hump near 5”, and a right scheme at the upper end, on the experiment of the thesis."""
+    spec = BY_ID["slot"]
+    question = next(question for question in questions.QUESTIONS if question.id == "peak")
+    assert question.options[question.answer(spec)] == "k = 13 or more"
+    runs = analysis.study(spec, NEVER)
+    hump = np.bincount(runs.scheme.width[:, runs.burn :].ravel()).argmax()
+    assert 4 <= hump <= 6
+    assert panels.diagnostics(spec, NEVER).columns[""] == ["this scheme", "all factors in place"]
+
+
+def test_dropped_densities_let_the_ratio_swing():
+    """As the scenario “as coded” explains: by more than the factor 1/(k + 1) weighs, both ways."""
+    growing = analysis.Growing(BY_ID["as-coded"], 12).advance(12)
+    ledger = growing.scheme.recording().ledger
+    births = ledger.log_ratio[ledger.move == 0]
+    assert np.quantile(births, 0.8) > 0.0
+    assert np.quantile(births, 0.8) - np.quantile(births, 0.2) > 2 * math.log(8)
+
+
+def test_panels_of_a_small_range():
+    made = panels.panels(SMALL.replace(variant="slot_once", sweeps=60, burn=10), NEVER)
+    table = made[-1]
+    assert table.columns["most probable k"][:2] == [1, 1]
+    assert len(table.columns["scheme"]) == len(SCHEMES)
