@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import os
 import platform
 import statistics
@@ -75,7 +76,7 @@ def jax_steps(case: str) -> Steps:
             (jnp.asarray(0.05 * rng.standard_normal(shape), jnp.float32), jnp.full(shape, -4.0, jnp.float32))
             for shape in ((a, b), (b,))
         )
-        for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        for a, b in itertools.pairwise(sizes)
     ]
 
     def loss(q: Any, key: Any, rows: Any) -> Any:
@@ -122,7 +123,7 @@ def torch_steps(case: str) -> Steps:
     sizes = SIZES[case]
     x, y = (torch.from_numpy(a) for a in data())
     torch.manual_seed(1)
-    shapes = [s for a, b in zip(sizes[:-1], sizes[1:], strict=True) for s in ((a, b), (b,))]
+    shapes = [s for a, b in itertools.pairwise(sizes) for s in ((a, b), (b,))]
     means = [torch.nn.Parameter(0.05 * torch.randn(s)) for s in shapes]
     rhos = [torch.nn.Parameter(torch.full(s, -4.0)) for s in shapes]
     omegas = [torch.nn.Parameter(torch.full(s, 2.0)) for s in shapes] if case != "dense" else []

@@ -34,6 +34,10 @@ from engine.networks import Network
 
 Array = NDArray[np.float64]
 
+BARE_JUMPS = ("plain", "rescaled")  # without moves or bridges inside them
+# What lessons can break, in the order of their menus.
+SCHEMES = ("exact", "no_jacobian", "no_end_points", "slot_once", "no_kernel_densities", "as_coded")
+
 EVIDENCE = EvidenceSpec(particles=128, islands=8)  # errors of 0.05 to 0.1 nats on XOR
 KEPT = 24  # evidence runs that are remembered
 LEAST_MASS = 0.005  # sizes with less exact probability are not judged
@@ -49,6 +53,14 @@ SHORT = {
     "choice of the move": "d/b",
     "Jacobian": "|J|",
 }  # of the ledger's factors, as they stand under bars
+
+
+def scheme(variant: str, jump: str = "plain") -> dict[str, str]:
+    """A lesson's choice among `SCHEMES` as the engine's jump and mistake: the published code is a jump of its own, and
+    densities of moves can be left out only where moves stand on both sides of the jump."""
+    if variant == "as_coded":
+        return {"jump": "as_coded", "variant": "exact"}
+    return {"jump": "palindromic" if variant == "no_kernel_densities" else jump, "variant": variant}
 
 
 # The exact answer -----------------------------------------------------------------------------------------------------

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.jumps.settings import JUMPS
-from engine.jumps.sweep import VARIANTS
+from app.kit.architectures import BARE_JUMPS, SCHEMES
 from engine.spec import Spec, SpecError, choice, integer, seed_field
 
 DATA = ("xor", "noisy", "none")
-SCHEMES = tuple(VARIANTS)
 SLOW = ("no_kernel_densities", "as_coded")  # those that run a short NUTS before and after every jump
 
 
@@ -22,7 +20,7 @@ class MissingSpec(Spec):
     highest: int = integer(16, 3, 24, "largest number of hidden units; 1 to this many are equally probable at first")
     variant: str = choice("slot_once", SCHEMES, "which factor of the ratio is wrong, if any")
     jump: str = choice(
-        "plain", JUMPS, "kept weights stay as they are, or are rescaled by a birth: then the Jacobian is not 1"
+        "plain", BARE_JUMPS, "kept weights stay as they are, or are rescaled by a birth: then the Jacobian is not 1"
     )
     sweeps: int = integer(1000, 50, 5000, "sweeps of each of the 16 chains when they are run to the end", log=True)
     burn: int = integer(100, 0, 1000, "sweeps at the start that the histogram leaves out", step=10)

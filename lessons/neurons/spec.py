@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.architectures import BARE_JUMPS, SCHEMES, scheme
 from app.kit.growing import GrowingSpec
 from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
-from engine.jumps.settings import JUMPS
-from engine.jumps.sweep import VARIANTS
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
 
@@ -26,9 +25,9 @@ class NeuronsSpec(GrowingSpec):
 
     widest: int = integer(16, 2, 16, "most hidden units")
     jump: str = choice(
-        "plain", JUMPS, "births leave the kept weights alone, or shrink those that lead out by √(k/(k+1))"
+        "plain", BARE_JUMPS, "births leave the kept weights alone, or shrink those that lead out by √(k/(k+1))"
     )
-    variant: str = choice("exact", tuple(VARIANTS), "the right jump, or one that is wrong on purpose")
+    variant: str = choice("exact", SCHEMES, "the right jump, or one that is wrong on purpose")
 
     def check(self) -> None:
         super().check()
@@ -52,4 +51,4 @@ class NeuronsSpec(GrowingSpec):
         return network(2, 2, width=(self.low, self.widest), temper=self.temper, prior_sd=self.prior_sd)
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "jump": self.jump}
+        return {**super().settings(), **scheme(self.variant, self.jump)}
