@@ -106,6 +106,7 @@ class Descent:
     kl: Array
 
 
+HALVINGS = np.arange(12)  # of a step that overshoots, most; beyond, the divergence is as small as numbers can tell
 DIVERGENCES = {"from_q": kl_from_q, "from_p": kl_from_p}
 
 
@@ -122,16 +123,24 @@ def descend(mean: float, sd: float, p: NormalMixture, *, divergence: str = "from
         raise SpecError("divergence", f"{divergence!r} is not one of {', '.join(DIVERGENCES)}")
     value_at, m, gamma = DIVERGENCES[divergence], float(mean), math.log(sd)
     value = float(value_at(m, sd, p))
-    path, kl = [(m, sd)], [value]
+    path, kl, converged = [(m, float(sd))], [value], False
     for _ in range(steps):
+        if converged:
+            path.append(path[-1])
+            kl.append(value)
+            continue
         down_mean, down_gamma = _downhill(divergence, m, math.exp(gamma), p)
         limit = min(1.0, 0.3 / max(abs(down_mean), abs(down_gamma), 1e-300))
-        lengths = limit * 0.5 ** np.arange(30)
-        new_m, new_gamma = m + lengths * math.exp(gamma) * down_mean, gamma + lengths * down_gamma
-        new = value_at(new_m, np.exp(new_gamma), p)
-        better = int(np.argmax(new < value))
-        if new[better] < value:
-            m, gamma, value = float(new_m[better]), float(new_gamma[better]), float(new[better])
+        for halvings in (HALVINGS[:1], HALVINGS[1:]):  # mostly the whole step will do
+            lengths = limit * 0.5**halvings
+            new_m, new_gamma = m + lengths * math.exp(gamma) * down_mean, gamma + lengths * down_gamma
+            new = value_at(new_m, np.exp(new_gamma), p)
+            better = int(np.argmax(new < value))
+            if new[better] < value:
+                m, gamma, value = float(new_m[better]), float(new_gamma[better]), float(new[better])
+                break
+        else:
+            converged = True
         path.append((m, math.exp(gamma)))
         kl.append(value)
     return Descent(np.array(path), np.array(kl))
