@@ -49,6 +49,8 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
             f"jumps, {within}",
             partial(engine.sample_architecture, growing, x, y, chains=1, draws=5, warmup=5, within=within, seed=0),
         )
+    for jump in ("annealed", "delayed"):  # tempered jumps have the kernel of annealed ones
+        yield f"jumps, {jump}", partial(engine.sample_architecture, growing, x, y, jump, chains=1, draws=5, seed=0)
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
     brief = EvidenceSpec(particles=16, islands=4, moves=1)
     yield "network evidence", lambda: architecture_evidence(classifier, x, y, brief)

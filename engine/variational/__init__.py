@@ -1,6 +1,7 @@
 """Variational inference: fit a distribution with a distribution, by making a divergence small.
 
-Divergences in both directions, coordinate ascent for conjugate pairs, stochastic gradients of the ELBO for any target.
+Divergences in both directions, coordinate ascent for conjugate pairs, stochastic gradients of the ELBO for any target,
+and networks of any size trained by minibatches.
 """
 
 from engine.variational.advi import (
@@ -30,12 +31,25 @@ from engine.variational.divergence import (
     kl_from_p,
     kl_from_q,
 )
+from engine.variational.network import (
+    METHODS,
+    History,
+    NetworkFit,
+    NetworkRun,
+    NetworkSpec,
+    fit_network,
+    start_network,
+)
 from engine.variational.optimisers import OPTIMISERS, Adam, Decaying, ascend
+from engine.variational.predict import MODES, Prediction
 from engine.variational.rows import RowTarget, linear_regression, logistic_regression
+from engine.variational.selection import Selection, select_model
 
 __all__ = [
     "ESTIMATORS",
     "FAMILIES",
+    "METHODS",
+    "MODES",
     "OPTIMISERS",
     "VARIANTS",
     "Adam",
@@ -47,16 +61,23 @@ __all__ = [
     "Elbo",
     "Fit",
     "GaussianAscent",
+    "History",
     "Inside",
+    "NetworkFit",
+    "NetworkRun",
+    "NetworkSpec",
     "NormalGammaAscent",
     "NormalMixture",
+    "Prediction",
     "RowTarget",
+    "Selection",
     "advi",
     "ascend",
     "ascend_gaussian",
     "ascend_normal_gamma",
     "descend",
     "elbo",
+    "fit_network",
     "gaussian_kl",
     "gradients",
     "kl_from_p",
@@ -64,5 +85,7 @@ __all__ = [
     "linear_regression",
     "logistic_regression",
     "pack",
+    "select_model",
+    "start_network",
     "unpack",
 ]

@@ -20,9 +20,9 @@ from tests.exactness.test_jumps import (
     TINY_X,
     TINY_Y,
     evidence,
+    log_sizes,
     prior_run,
     redraw_data,
-    size_p_value,
     weights_by_layer,
 )
 
@@ -224,21 +224,21 @@ def test_tempered_at_power_one_is_a_palindrome():
 
 RECOVERIES = {
     "palindromic": ({"width": (1, 6), "jump": "palindromic"}, 3_000, 4),
-    "tempered": ({"width": (1, 6), "jump": "tempered", "bridges": 2}, 4_000, 10),
-    "tempered, both": ({"width": (1, 3), "depth": (1, 3), "jump": "tempered", "bridges": 1}, 4_000, 10),
-    "annealed": ({"width": (1, 6), "jump": "annealed", "bridges": 4}, 4_000, 10),
-    "annealed, scaled": ({"width": (1, 5), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 10),
+    "tempered": ({"width": (1, 6), "jump": "tempered", "bridges": 2}, 4_000, 6),
+    "tempered, both": ({"width": (1, 3), "depth": (1, 3), "jump": "tempered", "bridges": 1}, 4_000, 6),
+    "annealed": ({"width": (1, 6), "jump": "annealed", "bridges": 4}, 4_000, 6),
+    "annealed, scaled": ({"width": (1, 5), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 6),
     "annealed, both": (
-        {"width": (1, 3), "depth": (1, 3), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 10,
+        {"width": (1, 3), "depth": (1, 3), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 6,
     ),
-    "delayed": ({"width": (1, 6), "jump": "delayed"}, 10_000, 40),
+    "delayed": ({"width": (1, 6), "jump": "delayed"}, 6_000, 10),
     "delayed, scaled, geometric": (
-        {"width": (2, 6), "jump": "delayed", "scale_by_width": True, "width_prior": ("geometric", 0.6)}, 10_000, 40,
+        {"width": (2, 6), "jump": "delayed", "scale_by_width": True, "width_prior": ("geometric", 0.6)}, 6_000, 10,
     ),
     "delayed, informed": (
-        {"width": (1, 5), "jump": "delayed", "second": "informed", "scale_by_width": True}, 6_000, 40,
+        {"width": (1, 5), "jump": "delayed", "second": "informed", "scale_by_width": True}, 6_000, 10,
     ),
-    "delayed, both": ({"width": (1, 3), "depth": (1, 3), "jump": "delayed"}, 10_000, 40),
+    "delayed, both": ({"width": (1, 3), "depth": (1, 3), "jump": "delayed"}, 6_000, 10),
 }  # fmt: skip
 
 
@@ -246,7 +246,16 @@ RECOVERIES = {
 def test_prior_recovery(name):
     case, sweeps, jumps = RECOVERIES[name]
     recording = prior_run(case, sweeps, jumps)
-    assert size_p_value(recording, case) > 1e-4
+    network = recording.run.network
+    widths = network.width
+    log_width = log_sizes(case.get("width_prior", "uniform"), *widths)
+    for which, sizes, log_prior in (("width", recording.width, log_width), ("depth", recording.depth, np.zeros(3))):
+        if np.ptp(sizes):
+            prior = np.exp(log_prior - np.logaddexp.reduce(log_prior))
+            for size, share in zip(range(sizes.min(), sizes.max() + 1), prior, strict=True):
+                here = (sizes == size).astype(float)
+                z = (here.mean() - share) * np.sqrt(ess_mean(here)) / here.std()
+                assert abs(z) < 4, (which, size, z)
     for values in weights_by_layer(recording, case.get("scale_by_width", False)).values():
         assert stats.kstest(values, "norm").pvalue > 1e-5
         assert abs((values**2).mean() - 1.0) * np.sqrt(len(values) / 2.0) < 4.5
