@@ -67,6 +67,7 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "variational fit", lambda: variational.advi(gaussian, steps=2)
     yield "variational gradients", lambda: variational.gradients(gaussian, variational.Advi(), np.zeros(4), repeats=2)
     yield "ELBO", lambda: variational.elbo(gaussian, np.zeros(4))
+    yield "variational networks", variational.network.warm
     for likelihood in spike_and_slab.LIKELIHOODS:
         choice = spike_and_slab.spike_and_slab(points, labels, likelihood=likelihood)
         yield f"models enumerated, {likelihood}", partial(spike_and_slab.enumerate_models, choice)
