@@ -23,7 +23,7 @@ HEIGHT, LOWER = 270, 215
 LEFT, RIGHT = (0, 9), (9, 6)  # first column and columns of the two halves
 VIEW = 1.75  # of y at least
 DEEP = 30.0  # nats below the average that are shown
-BELL, REACH_SD = 41, 4.5  # nodes of a predictive density, and how far they reach
+BELL = (121, 401)  # nodes of a predictive density, at least and at most
 FIRST = 3  # observations seen when the page opens: the contest has begun and is not decided
 TRAIL = 14  # drawn curves that stay
 NEIGHBOURS = 9  # data sets, in the order of rank, whose probabilities are averaged in the picture
@@ -123,21 +123,26 @@ def _probabilities(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arr
     )
     label = "p(degree | data so far)" if spec.mistake == "none" else "as the mistake makes it"
     names = [str(d) for d in spec.all_degrees()]
-    panel.bars(_before(run.probability), labels=names, show=EARLIER, role="posterior")
     panel.bars(run.probability, labels=names, show=NOW, role="posterior", label=label)
+    earlier = _before(run.probability)
+    edges = (np.arange(spec.degrees)[:, None] + np.array([0.1, 0.1, 0.9, 0.9])).ravel()
+    outline = np.repeat(earlier, 4, axis=1) * np.tile([0.0, 1.0, 1.0, 0.0], spec.degrees)
+    panel.line(edges, outline, show="at", role="muted", width=1.2, label="before the newest point")
 
 
 def _prediction(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
     """Each followed degree's density of the next y before it is seen; its height at what came is the score."""
     course, y = run.course, run.fits.data.y[run.order]
-    n, columns = len(y), [d - 1 for d in spec.followed()]
-    z = np.linspace(-REACH_SD, REACH_SD, BELL)
-    dof = course.dof[:-1]
-    heights = np.exp(linear.log_density(np.broadcast_to(z**2, (n, BELL)), 1, 0.0, dof[:, None]))
-    seen = course.score[:, columns]
+    columns = [d - 1 for d in spec.followed()]
+    seen, dof = course.score[:, columns], course.dof[:-1, None]
     edge = min(2.0 * REACH, max(1.3, 1.4 * float(np.abs(y).max())))
-    highest = float((heights.max(axis=1, keepdims=True) / course.spread[:, columns]).max())
-    top = min(highest, 2.5 * float(np.exp(seen).max(initial=0.1)))
+    nodes = np.clip(8.0 * edge / course.spread[:, columns].min(), *BELL)  # four to the narrowest sd, if it can be
+    at = np.linspace(-edge, edge, int(nodes))
+    bells = []
+    for column in columns:
+        z = (at - course.expected[:, column, None]) / course.spread[:, column, None]
+        bells.append(np.exp(linear.log_density(z**2, 1, 2.0 * np.log(course.spread[:, column, None]), dof)))
+    top = min(float(np.max(bells)), 2.5 * float(np.exp(seen).max(initial=0.1)))
     panel = picture.panel(
         "next",
         title="The next y, predicted",
@@ -146,11 +151,9 @@ def _prediction(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arriva
         place=(LEFT[0], 1, LEFT[1], 1),
         height=LOWER,
     )
-    for line, (d, column) in enumerate(zip(spec.followed(), columns, strict=True)):
-        centre, spread = course.expected[:, column, None], course.spread[:, column, None]
-        bells = np.stack([centre + spread * z, heights / spread], axis=2)
-        bells = np.concatenate([np.full((1, BELL, 2), np.nan), bells])
-        panel.path(bells, at=np.arange(n + 1), role=_role(line), dash=line == 2, width=2.0, label=f"degree {d}")
+    for line, d in enumerate(spec.followed()):
+        curves = np.vstack([np.full((1, len(at)), np.nan), bells[line]])
+        panel.line(at, curves, show="at", role=_role(line), dash=line == 2, width=2.0, label=f"degree {d}")
         tops = np.vstack([[np.nan, np.nan], np.column_stack([y, np.exp(seen[:, line])])])
         panel.points(tops, show=Show("at", phase=("observe", None)), role=_role(line), shape=MARKS[line], size=5)
     panel.rule(
@@ -219,10 +222,10 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
         words = "|".join(words for _, words in STRENGTHS)
         picture.readout(
             f"factor-{other}",
-            f"Bayes factor of degree {d} over {other} = exp({{a:.3f}} − ({{b:.3f}})) = {{f:.3g}}: "
-            f"{{w|{words}}} {{for?for {d}:for {other}}}",
+            f"Bayes factor, degree {d} over {other}: {{a:.2f}} − ({{b:.2f}}) = {{g:.2f}} nats, "
+            f"or 10^{{f:.1f}}: {{w|{words}}} {{for?for {d}:for {other}}}",
             show=AFTER, a=run.log_evidence[:, column], b=run.log_evidence[:, other - 1],
-            f=np.exp(np.clip(gap, -80.0, 80.0)), w=analysis.grade(gap), **{"for": gap >= 0.0},
+            g=gap, f=gap / np.log(10.0), w=analysis.grade(gap), **{"for": gap >= 0.0},
         )  # fmt: skip
     best = run.probability.argmax(axis=1)
     top = run.probability.max(axis=1)

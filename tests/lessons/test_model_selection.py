@@ -278,19 +278,34 @@ def test_the_arithmetic_adds_up():
     add, factor = lines["add"], lines["factor-15"]
     assert (add["o"] + add["a"])[1:] == pytest.approx(add["e"][1:], abs=1e-4)
     assert add["e"][-1] == pytest.approx(here.exact[3], rel=1e-5)
-    assert np.exp(factor["a"] - factor["b"])[-1] == pytest.approx(factor["f"][-1], rel=1e-3)
+    assert (factor["a"] - factor["b"])[1:] == pytest.approx(factor["g"][1:], abs=1e-4)
+    assert factor["f"][-1] == pytest.approx(factor["g"][-1] / math.log(10.0), rel=1e-5)
+    assert np.isfinite(lines["factor-1"]["f"]).all() and lines["factor-1"]["f"][-1] > 130
     assert lines["observe"]["a"][1:] == pytest.approx(add["a"][1:])
     predict, y = lines["predict"], lines["observe"]["y"]
     score = norm(predict["m"], predict["s"]).logpdf(y)
     assert score[1:] == pytest.approx(lines["observe"]["a"][1:], abs=1e-3)
 
 
+@pytest.mark.parametrize("changes", [{}, {"noise_sd": 0.03}, {"noise": "unknown"}])
+def test_the_mark_of_a_score_lies_on_its_curve(changes):
+    header, arrays = decode(scenes.scene(STANDARD.replace(**changes), None))
+    panel = next(p for p in header["panels"] if p["id"] == "next")
+    curve, mark = (next(layer for layer in panel["layers"] if layer["kind"] == kind) for kind in ("line", "points"))
+    for t in (1, 10, 30):
+        x, height = arrays[mark["points"]][t]
+        if abs(x) < panel["x"]["high"]:
+            assert np.interp(x, arrays[curve["xs"]], arrays[curve["ys"]][t]) == pytest.approx(
+                height, rel=0.03, abs=0.01
+            )
+
+
 def test_bars_are_the_probabilities():
     header, arrays = decode(scenes.scene(STANDARD, None))
     layers = next(p for p in header["panels"] if p["id"] == "degrees")["layers"]
-    earlier, now = (arrays[layer["values"]] for layer in layers)
+    now, outline = arrays[layers[0]["values"]], arrays[layers[1]["ys"]]
     assert now[-1] == pytest.approx(analysis.fits(STANDARD).probability, abs=1e-6)
-    assert np.array_equal(earlier[1:], now[:-1]), "a prediction does not know what it predicts"
+    assert np.array_equal(outline[1:, 1::4], now[:-1]), "a prediction does not know what it predicts"
     assert header["start"] == scenes.FIRST, "the page opens before the contest is decided"
     razor = lines_of(BY_ID["razor"])
     assert razor["held"]["a"][-1] == analysis.razor(BY_ID["razor"]).holding(0.9)[-1, 0]
