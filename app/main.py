@@ -10,7 +10,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 import streamlit as st  # noqa: E402
 
 from app import catalogue  # noqa: E402
-from app.kit import startup  # noqa: E402
+from app.kit import assets, startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
@@ -54,5 +54,7 @@ def note(warm_up: startup.WarmUp, drawn: bool) -> None:
 if __name__ == "__main__":  # Streamlit runs the script for a page
     main()
 else:  # `streamlit run` finds `app`, imports it and serves it: the engine is loaded before the first reader comes
+    from starlette.middleware import Middleware
+
     startup.warm_up()
-    app = st.App(__file__)
+    app = st.App(__file__, middleware=[Middleware(assets.Preload)])

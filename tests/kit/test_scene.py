@@ -509,11 +509,11 @@ def test_the_component_sends_the_blob_and_a_small_loader():
 
 
 def test_the_version_follows_every_file(tmp_path):
-    from app.kit.player import _version
+    from app.kit.assets import version
 
     (tmp_path / "a.js").write_text("1")
-    first = _version(tmp_path)
+    first = version(tmp_path)
     (tmp_path / "b.js").write_text("1")
-    second = _version(tmp_path)
+    second = version(tmp_path)
     (tmp_path / "b.js").write_text("2")
-    assert len({first, second, _version(tmp_path)}) == 3
+    assert len({first, second, version(tmp_path)}) == 3

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 
-_STATIC = Path(__file__).parents[2] / "static" / "player"
+from app.kit.assets import version
+
 _LOADER = Path(__file__).with_name("loader.js")
-
-
-def _version(folder: Path = _STATIC) -> str:
-    """A hash over all files of the player: a changed file changes every URL, so no browser plays a stale one."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.js")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
-
 
 _mount = st.components.v2.component(
     "posterior_lab.player",
-    js=_LOADER.read_text(encoding="utf-8").replace("__VERSION__", _version()),
+    js=_LOADER.read_text(encoding="utf-8").replace("__VERSION__", version()),
 )
 
 
