@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import badge, jobs, messages
+from app.kit import badge, jobs, messages, startup
 from app.kit.charts import Figure, Table
 from app.kit.lesson import Lesson
 from app.kit.stage import POLL
@@ -69,6 +69,7 @@ class Follow:
         """The job of `slot`; None on first sight, even if its result is there already: charts hold the picture up."""
         if slot in self.first_sight and not in_fragment():
             return None
+        startup.load_charts()
         return jobs.pool().submit((session(), slot), self._key(slot), self.functions[slot], self._argument(slot))
 
     def _argument(self, slot: str) -> Spec | list[Spec]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import logging
@@ -15,25 +16,28 @@ WAIT_FOR_PICTURE = 5.0  # s
 GRACE = 4.0  # s in which the first reader's browser loads the page's own parts, from the same process
 
 _lock = threading.Lock()
-_loaded = False
 
 
+# Both import one thread at a time: Python lets a second thread into a package whose import is under way; in a class
+# that opens the app at once, some would find modules half made.
+
+
+@functools.cache
 def load() -> None:
-    """Import the frame and every module of the engine, one thread at a time.
-
-    Python lets a second thread into a package whose import is under way; in a class that opens the app at once, some
-    would find modules half made.
-    """
-    global _loaded
+    """Import what a picture needs: the frame and every module of the engine."""
     with _lock:
-        if _loaded:
-            return
-        for name in ("pandas", "plotly.graph_objects", "app.kit.frame"):  # Plotly looks at pandas while it is half made
-            importlib.import_module(name)
+        importlib.import_module("app.kit.frame")
         engine = importlib.import_module("engine")
         for module in pkgutil.walk_packages(engine.__path__, "engine."):
             importlib.import_module(module.name)
-        _loaded = True
+
+
+@functools.cache
+def load_charts() -> None:
+    """Import what charts need, which follow the picture."""
+    with _lock:
+        for name in ("pandas", "plotly.graph_objects"):  # Plotly looks at pandas while it is half made
+            importlib.import_module(name)
 
 
 class WarmUp:
@@ -79,6 +83,7 @@ class WarmUp:
         self._started = None
         if self.picture_drawn.wait(WAIT_FOR_PICTURE):
             time.sleep(GRACE)
+        load_charts()
         self._started = time.monotonic()
         importlib.import_module("engine.warm").warm(self._report)
         importlib.import_module("arviz_stats.base")
