@@ -44,11 +44,12 @@ def show(lesson: Lesson) -> None:
     """Draw the page of `lesson`."""
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
     here.write_address()
+    work = stage.prepare(lesson, here)
     style, head, problems = st.container(key="style"), st.container(), st.container()
     picture, side = _layout(here)
     chips, scene, note = (picture.container(key=name) for name in ("chips", "scene", "note"))
     with scene:  # first: the browser draws what comes first, while the rest is still under way
-        stage.draw(lesson, here)
+        stage.draw(lesson, here, work)
     with style:  # st.html comes a second later, with a visible jump
         st.markdown(f"<style>{_STYLE}{_LARGE if here.present else ''}</style>", unsafe_allow_html=True)
     with head:

@@ -24,14 +24,23 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 1.0  # s that a run waits for a picture
 POLL = 0.25  # s between looks at a job
+HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
 
 _pictures = jobs.Pool(shelf=jobs.Shelf(128_000_000))  # apart from the long jobs, so that a picture never waits for them
 
 
-def draw(lesson: Lesson, here: Visit) -> None:
-    """Draw the stage; poll while a picture or a long run is under way."""
-    polled = (here.run or _picture(lesson, here)).active
+def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
+    """The job that the stage shows, of a picture mostly finished. Called before anything is sent: the browser draws the
+    page anew for whatever comes while a picture is made, and the picture would have to wait for that."""
+    return here.run or _picture(lesson, here)
+
+
+def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> None:
+    """Draw the stage; poll while `work`, a picture or a long run, is under way."""
+    before, polled = here.shown, work.active
     st.fragment(_stage, run_every=POLL if polled else None)(lesson, here, polled)
+    if here.shown is not before:
+        time.sleep(HEAD_START)
 
 
 def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:
