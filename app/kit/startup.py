@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import inspect
 import logging
 import pkgutil
 import threading
@@ -30,6 +31,12 @@ def load() -> None:
         engine = importlib.import_module("engine")
         for module in pkgutil.walk_packages(engine.__path__, "engine."):
             importlib.import_module(module.name)
+
+
+def prime() -> None:
+    """Do what Streamlit puts off to its first page and its first element, a tenth of a second each."""
+    importlib.import_module("streamlit.emojis")  # one large pattern
+    inspect.stack()  # the first call in a process looks at every module
 
 
 @functools.cache
@@ -81,6 +88,7 @@ class WarmUp:
 
     def _warm(self) -> None:
         self._started = None
+        prime()
         if self.picture_drawn.wait(WAIT_FOR_PICTURE):
             time.sleep(GRACE)
         load_charts()
