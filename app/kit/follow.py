@@ -17,7 +17,7 @@ from app.kit import badge, jobs, messages, startup
 from app.kit.charts import Figure, Table
 from app.kit.lesson import Lesson
 from app.kit.stage import POLL
-from app.kit.visit import Visit, in_fragment, session
+from app.kit.visit import Visit, arriving, in_fragment, session
 from engine.checks import Check
 from engine.spec import MAX_SEED, Spec
 
@@ -40,7 +40,7 @@ class Follow:
         self.functions: dict[str, Callable[..., Any]] = {slot: f for slot, f in wanted.items() if f is not None}
         if here.seeds and lesson.checks is not None:
             self.functions["seeds"] = _CheckEach(lesson.checks)
-        self.arriving = not st.session_state.get("seen")  # the first run of this session
+        self.arriving = arriving()
         self.first_sight = self._first_sight()
         self.ended = self._ended()
 

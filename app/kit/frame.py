@@ -29,7 +29,7 @@ from app.kit.follow import Follow
 from app.kit.lesson import Lesson, Scenario
 from app.kit.predict import Question
 from app.kit.text import plain
-from app.kit.visit import SANDBOX, Visit, fill, visit
+from app.kit.visit import SANDBOX, Visit, arriving, fill, visit
 from engine.checks import Check
 
 __all__ = ["Check", "Controls", "Figure", "Lesson", "Question", "Scenario", "Table", "show"]
@@ -48,16 +48,14 @@ def show(lesson: Lesson) -> None:
     style, head, problems = st.container(key="style"), st.container(), st.container()
     picture, side = _layout(here)
     chips, scene, note = (picture.container(key=name) for name in ("chips", "scene", "note"))
+    above = _above(lesson, here, head, chips) if arriving() else None  # later it would push a first picture down
     with scene:  # first: the browser draws what comes first, while the rest is still under way
         stage.draw(lesson, here, work)
     with style:  # st.html comes a second later, with a visible jump
         st.markdown(f"<style>{_STYLE}{_LARGE if here.present else ''}</style>", unsafe_allow_html=True)
-    with head:
-        tools = _head(lesson)
+    tools = above if above is not None else _above(lesson, here, head, chips)
     with problems:
         _problems(here)
-    with chips:
-        _chips(lesson, here)
     with note:
         _note(lesson, here)
     with side:
@@ -73,6 +71,14 @@ def show(lesson: Lesson) -> None:
 
 
 # The parts, in the order of the page --------------------------------------------------------------------------------
+
+
+def _above(lesson: Lesson, here: Visit, head: Any, chips: Any) -> Any:
+    """What stands above the picture; returns the place of the tools."""
+    with chips:
+        _chips(lesson, here)
+    with head:
+        return _head(lesson)
 
 
 def _head(lesson: Lesson) -> Any:

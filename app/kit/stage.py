@@ -17,7 +17,7 @@ from app.kit import jobs, messages, share
 from app.kit.lesson import Lesson
 from app.kit.player import player
 from app.kit.text import number
-from app.kit.visit import Visit, session
+from app.kit.visit import Visit, arriving, session
 from engine.spec import SpecError
 
 log = logging.getLogger(__name__)
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 PATIENCE = 1.0  # s that a run waits for a picture
 POLL = 0.25  # s between looks at a job
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
+FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
 _pictures = jobs.Pool(shelf=jobs.Shelf(128_000_000))  # apart from the long jobs, so that a picture never waits for them
 
@@ -40,7 +41,7 @@ def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> None:
     before, polled = here.shown, work.active
     st.fragment(_stage, run_every=POLL if polled else None)(lesson, here, polled)
     if here.shown is not before:
-        time.sleep(HEAD_START)
+        time.sleep(FIRST_HEAD_START if arriving() else HEAD_START)
 
 
 def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:

@@ -162,6 +162,11 @@ def _same_but_for_the_seed(a: Spec, b: Spec) -> bool:
     return "seed" in b.declarations() and a.replace(seed=b.seed) == b  # type: ignore[attr-defined]
 
 
+def arriving() -> bool:
+    """Whether this is the first run of a lesson in this session: its browser still loads the page's parts."""
+    return not st.session_state.get("seen")
+
+
 def session() -> str:
     """A name for this browser session."""
     if "session" not in st.session_state:
