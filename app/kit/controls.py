@@ -1,8 +1,10 @@
 """Controls: widgets made from a spec's declarations.
 
 A lesson lays them out, `panel.slider("step_size")`, and names nothing twice: range, unit and help come from the
-declaration. Before each run every widget is filled from the spec; a change goes through `Visit.change`, so a value
-that does not fit stays in its box with the reason under it while the picture keeps the last good spec.
+declaration. Before each run every widget is filled from the spec, by its state and by its default: a browser that
+builds its page slowly may miss the state, and then shows, and sends back, the default. A change goes through
+`Visit.change`, so a value that does not fit stays in its box with the reason under it while the picture keeps the last
+good spec.
 """
 
 from __future__ import annotations
@@ -60,10 +62,12 @@ class Controls:
         declaration = self._declaration(name, "choice")
         if self._hidden(name):
             return
-        key = self._fill(name, "select", getattr(self.spec, name))
+        value = getattr(self.spec, name)
+        key = self._fill(name, "select", value)
         st.selectbox(
             _label(name, label, declaration),
             declaration.options,
+            declaration.options.index(value),
             format_func=_naming(names),
             help=declaration.doc,
             key=key,
@@ -90,10 +94,12 @@ class Controls:
         declaration = self._declaration(name, "choice")
         if self._hidden(name):
             return
-        key = self._fill(name, "segmented", getattr(self.spec, name))
+        value = getattr(self.spec, name)
+        key = self._fill(name, "segmented", value)
         st.segmented_control(
             _label(name, label, declaration),
             declaration.options,
+            default=value,
             format_func=_naming(names),
             help=declaration.doc,
             required=True,
@@ -112,9 +118,11 @@ class Controls:
             return
         on = declaration.options[1] if on is None else on
         off = next(option for option in declaration.options if option != on)
-        key = self._fill(name, "toggle", getattr(self.spec, name) == on)
+        value = getattr(self.spec, name) == on
+        key = self._fill(name, "toggle", value)
         st.toggle(
             _label(name, label, declaration),
+            value,
             help=declaration.doc,
             key=key,
             on_change=self._changed,
@@ -128,11 +136,11 @@ class Controls:
         if self._hidden(name):
             return
         refused = self._visit.refused.get(name)
-        key = self._fill(
-            name, "text", refused[0] if refused and isinstance(refused[0], str) else getattr(self.spec, name)
-        )
+        value = refused[0] if refused and isinstance(refused[0], str) else getattr(self.spec, name)
+        key = self._fill(name, "text", value)
         st.text_input(
             _label(name, label, declaration),
+            value,
             max_chars=int(declaration.high),
             help=declaration.doc,
             placeholder=placeholder,
@@ -156,6 +164,7 @@ class Controls:
         named = ", ".join(f"{number} is {words}" for number, words in enumerate(classes))
         st.text_area(
             _label(name, label, declaration),
+            text,
             help=f"{declaration.doc}. One point a line: x, y, class" + (f" ({named})" if named else ""),
             key=key,
             on_change=lambda: self._pasted(name, key),
@@ -220,12 +229,12 @@ class Controls:
         text = _label(name, label, declaration)
         if declaration.log:
             stops = log_stops(declaration.low, declaration.high, value, whole=declaration.kind == "integer")
-            st.select_slider(text, stops, format_func=lambda stop: number(stop, 4), **common)
+            st.select_slider(text, stops, value, format_func=lambda stop: number(stop, 4), **common)
         else:
             kind = int if declaration.kind == "integer" else float
             low, high = kind(declaration.low), kind(declaration.high)
             step = kind(declaration.step or _round_step((high - low) / _STEPS, whole=kind is int))
-            st.slider(text, low, high, step=step, format=_format(declaration, step), **common)
+            st.slider(text, low, high, kind(value), step=step, format=_format(declaration, step), **common)
 
     def _box(
         self, name: str, label: str | None, declaration: Declaration, step: float | None = None, **layout: Any
@@ -236,7 +245,8 @@ class Controls:
             getattr(self.spec, name) * 10 if declaration.log else high - low
         )  # a log box steps by a tenth of what it holds
         step = kind(step or declaration.step or _round_step(span / _STEPS, whole=kind is int))
-        key = self._fill(name, "box", getattr(self.spec, name))
+        value = getattr(self.spec, name)
+        key = self._fill(name, "box", value)
         text = _label(name, label, declaration)
         text = f"{text}, exact value" if layout.get("label_visibility") == "collapsed" else text
         shown = "%d" if kind is int else "%.6g"
@@ -245,6 +255,7 @@ class Controls:
             text,
             low,
             high,
+            kind(value),
             step=step,
             format=shown,
             help=help,

@@ -130,6 +130,7 @@ def _chips(lesson: Lesson, here: Visit) -> None:
     st.pills(
         "Scenario",
         [*scenarios, SANDBOX],
+        default=current,
         format_func=named,
         required=True,
         key=key,

@@ -112,6 +112,19 @@ def test_a_link_s_values_reach_the_widgets():
     assert not at.warning
 
 
+def test_a_browser_that_misses_a_state_shows_the_same_value_by_default():
+    at = opened(step_size="0.123", steps="55", kind="reflected", formula="x*x", broken="on", seed="9")
+    assert at.number_input(key="demo/step_size/box").proto.default == 0.123
+    assert list(at.slider(key="demo/steps/slider").proto.default) == [55]
+    stops = at.select_slider(key="demo/step_size/slider").proto
+    assert [stops.options[int(index)] for index in stops.default] == ["0.123"]
+    assert at.text_input(key="demo/formula/text").proto.default == "x*x"
+    assert at.toggle(key="demo/broken/toggle").proto.default is True
+    assert list(at.button_group[1].proto.default) == [1]
+    long = opened(v="1", scenario="long")
+    assert list(long.button_group[0].proto.default) == [list(DEMO.specs()).index("long")]
+
+
 @pytest.mark.parametrize(
     ("query", "names"),
     [
