@@ -45,6 +45,8 @@ MAX_POINTS = 200
 REACH = 1.5  # the plane is shown from -REACH to REACH in both inputs
 CHAINS = 16
 MAX_SWEEPS = 5000
+MAX_JUMPS = 20  # in a sweep
+MOST_JUMPS = 20_000  # of one chain: the ledger keeps them all
 MISTAKES = {
     "no_jacobian": "The Jacobian is left out.",
     "no_end_points": "Births at the lowest size and deaths at the highest are not weighed against their rarer reverse.",
@@ -83,7 +85,10 @@ class GrowingSpec(Spec):
     mean: float = number(4.0, 0.1, 30.0, "Poisson prior: its mean, before it is cut to the range", log=True)
     within: str = choice("nuts", WITHIN, "what moves the weights between jumps: NUTS, or nothing")
     step_size: float = number(0.1, 0.001, 2.0, "time ε that one leapfrog step of NUTS simulates", log=True)
-    sweeps: int = integer(1000, 50, MAX_SWEEPS, "sweeps of the long run: NUTS, then one jump, in each chain", log=True)
+    jumps: int = integer(1, 1, MAX_JUMPS, "jumps proposed in a sweep; the stage shows the last one")
+    sweeps: int = integer(
+        1000, 50, MAX_SWEEPS, "sweeps of the long run: NUTS, then the jumps, in each of 16 chains", log=True
+    )
     burn: int = integer(100, 0, 2500, "so many sweeps at the start are left out of every average", step=10)
     start: str = choice("spread", STARTS, "start the chains at different sizes, from the lowest to the highest, or at "
                         "draws from the prior")  # fmt: skip
@@ -113,6 +118,8 @@ class GrowingSpec(Spec):
             raise SpecError("points", "there are none: put at least one point")
         if self.burn > self.sweeps // 2:
             raise SpecError("burn", f"leaving out {self.burn} leaves less than half of the {self.sweeps} sweeps")
+        if self.sweeps * self.jumps > MOST_JUMPS:
+            raise SpecError("jumps", f"{self.jumps} in each of {self.sweeps} sweeps are more than {MOST_JUMPS:,} jumps")
 
     @property
     def count(self) -> int:
@@ -194,6 +201,7 @@ def begin(spec: GrowingSpec, sweeps: int) -> ArchitectureRun:
         seed=spec.seed,
         within=spec.within,
         step_size=spec.step_size,
+        jumps=spec.jumps,
         detail="jumps",
         **{f"start_{spec.grows}": spec.start_sizes()},
     )
@@ -491,6 +499,10 @@ def _words(
         text += f"; exact mean {exact.probability @ np.arange(spec.low, spec.high + 1):.2f}, most probable "
         text += f"{spec.symbol} = {spec.low + int(exact.probability.argmax())}"
     made.readout("sizes", text, **values)
+    if exact is not None and growth.done:
+        kept = growth.sizes[:, growth.burn :]
+        check = architectures.agreement(kept, spec.low, exact, spec.symbol, spec.mistake)
+        made.readout("agreement", f"after the whole run: {check.sentence}")
     made.say(
         f"Sweep {{n:d}}. {{birth?Birth:Death}} of a {spec.thing} proposed, {spec.symbol} {{before:d}} to {{after:d}}: "
         f"{{accepted?accepted:rejected}}. Mean {spec.symbol} of all chains so far {{mean:.1f}}.",
@@ -796,6 +808,7 @@ def sampler_controls(panel: Controls) -> None:
     with panel.more("The sampler"):
         panel.segmented("within", "Between the jumps", WITHIN_NAMES)
         panel.slider("step_size", "Step size ε of NUTS")
+        panel.slider("jumps", "Jumps in a sweep")
         panel.slider("sweeps", "Sweeps of the long run")
         panel.slider("burn", "Sweeps left out")
         panel.segmented("start", "Chains start at", START_NAMES)
@@ -805,4 +818,5 @@ def kernel(spec: GrowingSpec) -> str:
     """Which kernel runs."""
     between = "NUTS moves the weights, then " if spec.within == "nuts" else ""
     wrong = f" Wrong on purpose: {spec.mistake}" if spec.mistake else ""
-    return f"Reversible jump: {between}one birth or death of a {spec.thing} drawn from its prior.{wrong}"
+    many = "one birth or death" if spec.jumps == 1 else f"{spec.jumps} births or deaths"
+    return f"Reversible jump: {between}{many} of a {spec.thing} drawn from its prior.{wrong}"

@@ -20,6 +20,13 @@ SCENARIOS = [
         "**Run the experiment** takes all chains to 1,000 sweeps and then computes the exact answer another way.",
     ),
     Scenario(
+        "ten",
+        "Ten jumps a sweep",
+        NeuronsSpec(jumps=10),
+        "The same, with ten births or deaths proposed after each NUTS move (the stage shows the last of them). A jump "
+        "costs a small part of what NUTS costs, and k forgets its start ten times faster.",
+    ),
+    Scenario(
         "noisy",
         "Noisy XOR",
         NeuronsSpec(data="noisy", step_size=0.07),

@@ -79,7 +79,7 @@ def the_picture_says_what_happened(spec: GrowingSpec) -> None:
     assert np.array_equal(arrays[layer["active"]][:, hidden].sum(axis=1), units)
     bars = arrays[panel_of(header, "ledger")["layers"][0]["values"]]
     total = bars[:, -1]
-    ratio = recording.ledger.log_ratio[chain, :, 0]
+    ratio = recording.ledger.log_ratio[chain, :, -1]
     inside = np.abs(bars).max(axis=1) < panel_of(header, "ledger")["y"]["high"]
     assert inside.any() and total[inside] == pytest.approx(ratio[inside], abs=1e-3)
     assert bars[inside, :-1].sum(axis=1) == pytest.approx(total[inside], abs=1e-3)
@@ -89,7 +89,7 @@ def the_picture_says_what_happened(spec: GrowingSpec) -> None:
     assert arrays[traces[CHAINS - 1]["ys"]] == pytest.approx(sizes[chain]), "the chain on the stage"
     table = {column["name"]: arrays[column["values"]] for column in header["table"]}
     assert np.array_equal(table[f"{spec.symbol} after"], sizes[chain])
-    assert np.array_equal(table["accepted"] != 0, recording.ledger.accepted[chain, :, 0])
+    assert np.array_equal(table["accepted"] != 0, recording.ledger.accepted[chain, :, -1])
 
 
 def the_long_run_streams_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> None:
@@ -103,6 +103,7 @@ def the_long_run_streams_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> 
     exact = growing.exact_now(spec)
     diamonds = next(layer for layer in panel_of(header, "sizes")["layers"] if layer["kind"] == "points")
     assert exact is not None and arrays[diamonds["points"]][:, 1] == pytest.approx(exact.probability, rel=1e-5)
+    assert header["readouts"][-1]["id"] == "agreement", "the run is compared with the exact answer"
 
 
 def the_long_run_can_be_stopped(spec: GrowingSpec) -> None:

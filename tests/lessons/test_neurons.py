@@ -27,6 +27,7 @@ SMALL = NeuronsSpec(corner=5, widest=5, sweeps=120, burn=20, shown=3, temper=1.0
         ("burn", {"burn": 200, "sweeps": 300}),
         ("variant", {"variant": "no_jacobian"}),
         ("shown", {"shown": 17}),
+        ("jumps", {"jumps": 20, "sweeps": 5000}),
     ],
 )
 def test_a_wrong_setting_is_named(parameter, changes):
@@ -53,7 +54,7 @@ def test_timeline_and_maps_are_few():
     shared.timeline_and_maps_are_few()
 
 
-@pytest.mark.parametrize("spec", [NeuronsSpec(), SMALL.replace(jump="rescaled"), SMALL.replace(within="none")])
+@pytest.mark.parametrize("spec", [NeuronsSpec(), SMALL.replace(jump="rescaled"), SMALL.replace(within="none", jumps=3)])
 def test_the_picture_says_what_happened(spec):
     shared.the_picture_says_what_happened(spec)
     assert scenes.scene(spec, None) == scenes.scene(spec, 3)
