@@ -52,6 +52,7 @@ from engine.jumps.sweep import (
     make,
     move_to,
     note_jump,
+    propose,
     set_architecture,
     total_of,
 )
@@ -324,8 +325,7 @@ def _tempered(address, data, rng, state, rules, bridges, step_sizes, work, facto
         )  # fmt: skip
         _note_bridge(ledger, i, j, row, level, gained, accept_prob, work.position, dim)
     state.theta[:] = work.position
-    move, slot, choice = choose(rng, state, rules)
-    width, depth, count, _ = make(rng, state, rules, move, slot, choice, factors, proposed, born)
+    move, slot, width, depth, count, _ = propose(rng, state, rules, factors, proposed, born)
     work.position[:] = proposed
     set_architecture(state.ints, width, depth)
     dim = describe(state, rules, 0, work.precision, work.kind)

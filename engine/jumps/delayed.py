@@ -45,11 +45,10 @@ from engine.jumps.sweep import (
     accept_jump,
     architecture,
     begin_sweep,
-    choose,
     end_sweep,
     likelihood_after,
-    make,
     note_jump,
+    propose,
     set_architecture,
     take_stock,
     total_of,
@@ -286,9 +285,8 @@ def delayed_sweeps(data, rng, state, rules, second, jumps, moved, first, n, trac
             if out_of_date:
                 take_stock(data, state)
             _, old_width, old_depth, _ = architecture(state.ints)
-            move, slot, choice = choose(rng, state, rules)
+            move, slot, width, depth, count, _ = propose(rng, state, rules, factors, proposed, born)
             birth = move == 0 or move == 2
-            width, depth, count, _ = make(rng, state, rules, move, slot, choice, factors, proposed, born)
             log_likelihood = likelihood_after(proposed, move, slot, width, depth, 1.0, data, state, spare)
             factors[LIKELIHOOD] = log_likelihood - state.log_likelihood[0]
             log_ratio, rejection = total_of(factors), 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.checks import Check, mean_check, worst
 from engine.jumps.run import sample_architecture
-from engine.jumps.settings import BRIDGED, SURROUNDED, JumpSettings, log_size_prior, size_range
+from engine.jumps.settings import BRIDGED, JumpSettings, log_size_prior, size_range
 from engine.networks import Network
 
 CHAINS = 2
@@ -27,7 +27,7 @@ def prior_recovery(
     """
     chosen = JumpSettings(jump=jump, **settings)
     # A jump between two NUTS runs costs as much as a hundred bare ones, and wrong schemes are seen with few.
-    jumps = 2 if jump in SURROUNDED else 5 if jump in BRIDGED else 50
+    jumps = 2 if chosen.surrounded else 5 if jump in BRIDGED else 50
     recording = sample_architecture(
         network,
         np.zeros((0, network.inputs)),

@@ -15,7 +15,7 @@ from engine.jumps.delayed import delayed_sweeps
 from engine.jumps.growth import log_prior
 from engine.jumps.likelihood import whole
 from engine.jumps.recording import ArchitectureRecording, architecture_of
-from engine.jumps.settings import BRIDGED, SURROUNDED, JumpSettings, size_range
+from engine.jumps.settings import BRIDGED, JumpSettings, size_range
 from engine.jumps.sweep import (
     ARCHITECTURE,
     FACTORS,
@@ -27,12 +27,11 @@ from engine.jumps.sweep import (
     State,
     SweepTrace,
     architecture,
-    choose,
     jump_sweeps,
-    make,
     move_to,
     note_jump,
     prior_of,
+    propose,
     set_architecture,
     take_stock,
     total_of,
@@ -247,7 +246,7 @@ class ArchitectureRun(Resumable):
     def _sweep(self, c: int, first: int, n: int, trace: SweepTrace, ledger: Ledger) -> None:
         """n sweeps of chain c, written from row `first` on."""
         chain, move = self._chains[c], self._moves[c]
-        surrounded = self.settings.jump in SURROUNDED
+        surrounded, short = self.settings.surrounded, bool(self._rules.wrong & SHORT_WITHIN)
         if self.settings.within == "none" and not surrounded:
             # Nothing between the jumps needs Python: all sweeps in one call.
             self._jump(chain, False, first, n, trace, ledger)
@@ -257,16 +256,16 @@ class ArchitectureRun(Resumable):
             if not chain.tuning.frozen[0] and chain.sweeps >= self.settings.warmup:
                 move.freeze(chain.tuning)
             chain.sweeps += 1
-            moved = self._within(chain, move)
+            moved = self._within(chain, move, short)
             if surrounded:
                 self._surrounded_jumps(chain, move, i, trace, ledger)
             else:
                 self._jump(chain, True, i, 1, trace, ledger)
             self._note_moves(trace, slice(i, i + 1), moved)
 
-    def _within(self, chain: JumpChain, move: WithinMove) -> Moved:
-        """A move within the present model."""
-        transition = move.short if self._rules.wrong & SHORT_WITHIN else move
+    def _within(self, chain: JumpChain, move: WithinMove, short: bool) -> Moved:
+        """A move within the present model, or the short NUTS."""
+        transition = move.short if short else move
         return transition(chain.state, chain.rng, chain.tuning, self._index(chain.state))
 
     @staticmethod
@@ -296,10 +295,12 @@ class ArchitectureRun(Resumable):
         """The jumps of sweep i, each between moves within the models: theta -> theta~ -> theta' -> theta*.
 
         By reversible moves their densities cancel against those of the target, and what decides is the bare ratio from
-        theta~ to theta'. NO_KERNEL_DENSITIES takes that of the ends, theta and theta*.
+        theta~ to theta'. NO_KERNEL_DENSITIES takes that of the ends, theta and theta*. Around a palindromic jump the
+        moves are those of the run, else the short NUTS, which is not reversible.
         """
         state, rng, data, rules = chain.state, chain.rng, self.target.data, self._rules
-        dim, moves = self._largest.dim, 1 if rules.wrong & SHORT_WITHIN else self.settings.jump_moves
+        short = self.settings.jump != "palindromic"
+        dim, moves = self._largest.dim, 1 if short else self.settings.jump_moves
         proposed, born, factors = np.empty(dim), np.empty(dim), np.empty(len(FACTORS))
         counts = np.zeros((2, 4), dtype=np.int32)
         path, accept_prob = np.full((3, dim), np.nan), np.full(3, np.nan)
@@ -310,14 +311,13 @@ class ArchitectureRun(Resumable):
             saved, old_log_likelihood, old = state.theta.copy(), state.log_likelihood[0], prior_of(state, rules)
             for row in (0, 2):
                 if row == 2:
-                    kind, slot, choice = choose(rng, state, rules)
-                    width, depth, count, _ = make(rng, state, rules, kind, slot, choice, factors, proposed, born)
+                    kind, slot, width, depth, count, _ = propose(rng, state, rules, factors, proposed, born)
                     before = state.log_likelihood[0]
                     move_to(state, proposed, width, depth)
                     take_stock(data, state)
                     factors[LIKELIHOOD] = state.log_likelihood[0] - before
                     self._note_path(path[1], state)
-                around = [self._within(chain, move) for _ in range(moves)]
+                around = [self._within(chain, move, short) for _ in range(moves)]
                 spent += sum(moved.evaluations for moved in around)
                 accept_prob[row] = np.mean([moved.accept_prob for moved in around])
                 take_stock(data, state)
@@ -384,10 +384,8 @@ def sample_architecture(
     jump : "plain": the kept parameters stay as they are; "rescaled": the birth of a unit multiplies the kept weights
         that lead out of hidden units by sqrt(k / (k + 1)) and its death divides them, so that the Jacobian is not 1;
         "palindromic": between two moves within the models, whose densities cancel; "tempered" and "annealed": over
-        bridges, see `engine.jumps.bridges`; "delayed": with a second try, see `engine.jumps.delayed`; "as_coded": wrong
-        on purpose, as in Berezowski's code: between two short adaptive NUTS runs whose densities are left out, without
-        the end points' factors, births weighed by 1 / (k + 1) and deaths not weighed back, and the short NUTS as the
-        move within
+        bridges, see `engine.jumps.bridges`; "delayed": with a second try, see `engine.jumps.delayed`; "as_coded": the
+        plain jump with the variant of this name
 
     Settings, by keyword (see `JumpSettings` for the defaults):
     chains, draws, warmup, seed : as in `engine.sample`; a draw is the state after one sweep: a move within the model,
@@ -416,9 +414,10 @@ def sample_architecture(
         spread, default 0.5 of the prior's for "narrow", 1 of the normal's for "informed"
     variant : "exact", or wrong on purpose: "no_jacobian"; "no_end_points" (births at the lowest size and deaths at the
         highest are not weighed against their rarer reverse); "slot_once" (births weighed by 1 / (k + 1), deaths not
-        weighed back); "no_kernel_densities" (palindromic, tempered: decided by the ratio of the ends); "old_level"
-        (annealed: moves at the level just left); "no_rejection_terms", "no_auxiliary" (delayed: what makes the second
-        stage reversible)
+        weighed back); "no_kernel_densities" (a short adaptive NUTS before and after the jump, which is decided by the
+        ratio of the ends; a palindromic or tempered jump has its own moves there); "as_coded" (the last three together,
+        and the short NUTS as the move within, as in Berezowski's code); "old_level" (annealed: moves at the level just
+        left); "no_rejection_terms", "no_auxiliary" (delayed: without what makes the second stage reversible)
     detail : "draws", or "jumps" to record the ledger of every jump
     keep_outputs : False computes every likelihood from scratch: the same chain but for rounding, slower
 

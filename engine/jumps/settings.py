@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from engine.jumps.bridges import Bridges
 from engine.jumps.delayed import SECONDS, STAGES, Second
 from engine.jumps.sweep import (
-    AS_CODED,
     NO_AUXILIARY,
     NO_KERNEL_DENSITIES,
     NO_REJECTION_TERMS,
@@ -31,11 +30,11 @@ Prior = str | tuple[str, float]
 Size = int | Sequence[int] | None
 
 JUMPS = ("plain", "rescaled", "palindromic", "as_coded", "tempered", "annealed", "delayed")
-BRIDGED, SURROUNDED = ("tempered", "annealed"), ("palindromic", "as_coded")
+BRIDGED = ("tempered", "annealed")
 MAX_BRIDGES = 64
 # Mistakes that only some jumps can make.
 MISTAKES = {
-    NO_KERNEL_DENSITIES: ("palindromic", "tempered"),
+    NO_KERNEL_DENSITIES: ("plain", "rescaled", "palindromic", "as_coded", "tempered"),
     OLD_LEVEL: ("annealed",),
     NO_REJECTION_TERMS: ("delayed",),
     NO_AUXILIARY: ("delayed",),
@@ -126,10 +125,21 @@ class JumpSettings:
                 raise SpecError(name, f"{prior!r} is not a pair (shape, rate) of numbers above 0")
 
     @property
+    def wrong(self) -> int:
+        """The mistakes, as bits of `engine.jumps.sweep.VARIANTS`."""
+        return VARIANTS["as_coded" if self.jump == "as_coded" else self.variant]
+
+    @property
+    def surrounded(self) -> bool:
+        """Whether a jump stands between moves within the models."""
+        return self.jump == "palindromic" or bool(self.wrong & NO_KERNEL_DENSITIES and self.jump not in BRIDGED)
+
+    @property
     def ledger_rows(self) -> dict[str, int]:
         """Rows of a jump's bridges and stages in the ledger."""
-        bridges = {"annealed": self.bridges, "tempered": 2 * self.bridges + 1, "palindromic": 3, "as_coded": 3}
-        return {"bridges": bridges.get(self.jump, 0), "stages": STAGES if self.jump == "delayed" else 0}
+        bridges = {"annealed": self.bridges, "tempered": 2 * self.bridges + 1}
+        rows = 3 if self.surrounded else bridges.get(self.jump, 0)
+        return {"bridges": rows, "stages": STAGES if self.jump == "delayed" else 0}
 
     def crossing(self) -> Bridges:
         """How an annealed or tempered jump crosses."""
@@ -161,7 +171,7 @@ class JumpSettings:
             log_depth_prior=log_size_prior("depth_prior", self.depth_prior, *depths),
             rescale=self.jump == "rescaled",
             scaled=bool(self.scale_by_width),
-            wrong=AS_CODED if self.jump == "as_coded" else VARIANTS[self.variant],
+            wrong=self.wrong,
             weight_shape=float(weight_shape),
             weight_rate=float(weight_rate),
             noise_shape=float(noise_shape),

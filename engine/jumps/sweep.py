@@ -66,11 +66,11 @@ VARIANTS = {
     "no_end_points": NO_END_POINTS,
     "slot_once": SLOT_ONCE,
     "no_kernel_densities": NO_KERNEL_DENSITIES,
+    "as_coded": NO_END_POINTS | SLOT_ONCE | NO_KERNEL_DENSITIES | SHORT_WITHIN,
     "old_level": OLD_LEVEL,
     "no_rejection_terms": NO_REJECTION_TERMS,
     "no_auxiliary": NO_AUXILIARY,
 }
-AS_CODED = NO_END_POINTS | SLOT_ONCE | NO_KERNEL_DENSITIES | SHORT_WITHIN
 
 
 class State(NamedTuple):
@@ -365,6 +365,18 @@ def make(rng, state, rules, move, slot, choice, factors, proposed, born):
 
 
 @kernel
+def propose(rng, state, rules, factors, proposed, born):
+    """Choose a jump from the present state, write the proposal and all factors but the likelihood's.
+
+    Returns the move, the slot, the width and depth proposed, the number of parameters born or dying, and the stretch of
+    the kept weights.
+    """
+    move, slot, choice = choose(rng, state, rules)
+    width, depth, count, stretch = make(rng, state, rules, move, slot, choice, factors, proposed, born)
+    return move, slot, width, depth, count, stretch
+
+
+@kernel
 def move_to(state, theta, width, depth):
     inputs, _, _, outputs = architecture(state.ints)
     set_architecture(state.ints, width, depth)
@@ -507,8 +519,7 @@ def jump_sweeps(data, rng, state, rules, jumps, moved, first, n, trace, ledger):
             if out_of_date:
                 take_stock(data, state)
             _, old_width, old_depth, _ = architecture(state.ints)
-            move, slot, choice = choose(rng, state, rules)
-            width, depth, count, stretch = make(rng, state, rules, move, slot, choice, factors, proposed, born)
+            move, slot, width, depth, count, stretch = propose(rng, state, rules, factors, proposed, born)
             log_likelihood = likelihood_after(
                 proposed, move, slot, width, depth, stretch, data, state, proposed_outputs
             )  # fmt: skip

@@ -182,6 +182,9 @@ def _third(x, y, log_x, log_y, scales, pull, forgetful, rejected, factors, back_
     factors[SECOND] = _log_proposal(y[2], y[1], y[0], scales[1], pull) - _log_proposal(x, y[0], y[1], scales[1], pull)
     factors[THIRD] = _log_proposal(y[2], y[0], x, scales[2], pull) - _log_proposal(x, y[1], y[2], scales[2], pull)
     factors[FIRST_REJECTED] = math.log1p(-back_1) - math.log1p(-_first(log_x, log_y[0]))
+    if back_1 == 1.0:  # the way back ends at its first stage: the factor above is 0, and there is no second
+        factors[SECOND_REJECTED] = 0.0
+        return back_1, np.nan
     factors[SECOND_REJECTED] = math.log1p(-back_2) - rejected
     return back_1, back_2
 

@@ -100,6 +100,10 @@ def test_what_is_recorded_of_a_draw_belongs_together(name):
     assert set(recording.jump_accept) <= set(engine.jumps.MOVES)
 
 
+def test_as_coded_is_a_variant_of_the_plain_jump():
+    same(finished(start("width", jump="as_coded")), finished(start("width", variant="as_coded")))
+
+
 def test_starts():
     chosen = start("width", chains=3, start_width=[5, 1, 3], within="none", warmup=0)
     assert chosen.recording().start_width.tolist() == [5, 1, 3]
@@ -142,7 +146,8 @@ def test_size_priors():
         ("second", {"jump": "delayed", "second": "informed", "keep_outputs": False}),
         ("second_scale", {"jump": "delayed", "second_scale": 0.0}),
         ("within", {"jump": "palindromic", "within": "none"}),
-        ("variant", {"variant": "no_kernel_densities"}),
+        ("variant", {"jump": "annealed", "variant": "no_kernel_densities"}),
+        ("variant", {"jump": "delayed", "variant": "as_coded"}),
         ("variant", {"jump": "annealed", "variant": "no_rejection_terms"}),
         ("within", {"within": "gibbs"}),
         ("variant", {"variant": "right"}),
