@@ -188,6 +188,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🪒",
         scenarios=(("slot", "slot counted once ⚠"), ("no-data", "a razor without data ⚠")),
     ),
+    Entry(
+        slug="occam",
+        title="Occam's razor, honestly",
+        track="Growing networks",
+        file="lessons/occam/page.py",
+        promise="What one more unit buys, what it costs, and why the right size is yours as much as the data's.",
+        icon="⚖️",
+        scenarios=(("scaled", "outputs held fixed"), ("edge", "the edge as an answer ⚠")),
+    ),
 )
 
 

@@ -159,7 +159,7 @@ PER_OCTAVE = 48  # … and from there on so many a doubling
 FRAMES = 26  # maps of a whole run
 WARM_FRAMES = 6  # of them at most before the averages begin
 CELLS = 32  # of a map, a side
-FIRST = 24  # sweeps of the first picture
+FIRST = 16  # sweeps of the first picture
 FIRST_COSTLY = 8  # where a jump costs two NUTS runs
 STUDY = 300  # sweeps of the run below the stage
 STUDY_COSTLY = 60
@@ -428,7 +428,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         place=(0, 1, 10, 1), height=260,
     )  # fmt: skip
     _maps(made, growth, frames)
-    x = Axis("sweep", 1, growth.total if growth.sweeps > FIRST else len(times))
+    x = Axis("sweep", 1, growth.total if growing else int(times[-1]))
     architectures.size_traces(
         made, times.astype(float), growth.sizes[:, at].astype(float), id="size-traces", shown=chain, x=x,
         title=f"{spec.symbol} of {CHAINS} chains", y=Axis("", spec.low - 0.5, spec.high + 0.5),

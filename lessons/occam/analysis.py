@@ -1,0 +1,250 @@
+"""From the spec to numbers: the chains over k, the evidence of every k, and its split into fit and price."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import architectures as kit
+from app.kit.growing import CELLS, grouped, mixture, plane, quantised
+from engine.checks import Z_LIMIT, Check
+from engine.diagnostics import ess_mean, rhat
+from engine.evidence import ArchitectureEvidence, EvidenceSpec, ModelProbabilities
+from engine.jumps import ArchitectureRecording, ArchitectureRun, prior_recovery, start_architecture
+from engine.networks.predictive import Ensemble, probabilities
+from lessons.occam.spec import OccamSpec
+
+Array = NDArray[np.float64]
+
+CHAINS = 16
+JUMPS = 100  # in a sweep: they cost little beside the NUTS move
+MAX_DEPTH = 6
+FIRST = 16  # sweeps of the first picture
+STUDIED = 200  # sweeps that questions, checks and diagnostics look at
+EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in seconds
+EACH, WARM, KEPT = 2, 80, 120  # chains at every k, their warm-up and their draws, for fit and predictions
+FRAMES = 200
+TEST_SEED, TEST_CORNER = 2, 50
+MOST_ERROR = 0.06  # of a share of k, above which nothing is said
+KNOWN = 12  # results that are remembered
+
+
+def begin(spec: OccamSpec, sweeps: int) -> ArchitectureRun:
+    """The chains over k at their starts, spread over all k."""
+    starts = np.round(np.linspace(1, spec.highest, CHAINS)).astype(int)
+    return start_architecture(
+        spec.network(), *spec.data_set(), chains=CHAINS, draws=sweeps, jumps=JUMPS, seed=spec.seed,
+        within="nuts", step_size=spec.step_size, max_depth=MAX_DEPTH, start_width=starts.tolist(),
+        width_prior=spec.size_prior(), scale_by_width=spec.scaled,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def first_look(spec: OccamSpec) -> ArchitectureRun:
+    """As far as the first picture goes. Shared: not to be advanced."""
+    run = begin(spec, FIRST)
+    run.advance(FIRST)
+    return run
+
+
+def times(spec: OccamSpec, sweeps: int) -> NDArray[np.int64]:
+    """The sweeps that are shown of a run that has done `sweeps`: the first ones all, then evenly spread."""
+    every = np.arange(min(40, spec.sweeps))
+    spread = np.linspace(len(every), spec.sweeps - 1, FRAMES - len(every)).astype(np.int64)
+    shown = np.unique(np.concatenate([every, spread]))
+    return shown[shown < sweeps]
+
+
+def running_fit(recording: ArchitectureRecording, highest: int, burn: int, at: NDArray[np.int64]) -> Array:
+    """Mean log likelihood of the draws so far at each k, (len(at), highest); NaN where there is none. Sweep t counts
+    burn..t, and before the burn-in ends t alone.
+    """
+    here = recording.width[:, :, None] == np.arange(1, highest + 1)
+    count, total = here.sum(axis=0), (here * recording.log_likelihood[:, :, None]).sum(axis=0)
+    count[burn:], total[burn:] = np.cumsum(count[burn:], axis=0), np.cumsum(total[burn:], axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(count[at] > 0, total[at] / count[at], np.nan))
+
+
+def map_of(recording: ArchitectureRecording, burn: int) -> NDArray[np.uint8]:
+    """P(class 1) over the plane, averaged over the networks of all k, (CELLS, CELLS); after the burn-in, once it is
+    over, thinned to some hundreds of networks.
+    """
+    sweeps = recording.width.shape[1]
+    first = burn if sweeps > burn else sweeps - 1
+    groups = grouped(recording, slice(first, sweeps, max(1, (sweeps - first) // 25)))
+    made = [Ensemble(recording.network(*sizes), plane()).add(theta) for sizes, theta in groups.items()]
+    mean, _ = mixture(made)
+    return quantised(mean[:, 1], 1.0).reshape(CELLS, CELLS)
+
+
+# Kept results ---------------------------------------------------------------------------------------------------------
+
+_kept: OrderedDict[tuple, Any] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _once(key: tuple, make: Any) -> Any:
+    """What `make()` gives, remembered."""
+    if key not in _kept:
+        value = make()
+        with _lock:
+            _kept[key] = value
+            while len(_kept) > 3 * KNOWN:
+                _kept.popitem(last=False)
+        return value
+    return _kept[key]
+
+
+def _to_the_end(run: ArchitectureRun, cancel: Any) -> ArchitectureRecording:
+    while not run.done:
+        if cancel.is_set():
+            raise InterruptedError
+        run.advance(5)
+    return run.recording()
+
+
+class Study(NamedTuple):
+    """The first part of the long run, and the sweeps at its start to leave out."""
+
+    recording: ArchitectureRecording
+    burn: int
+
+    @property
+    def widths(self) -> NDArray[np.int16]:
+        return np.asarray(self.recording.width[:, self.burn :])
+
+
+def study(spec: OccamSpec, cancel: Any) -> Study:
+    """Raises InterruptedError when stopped."""
+    last = min(spec.sweeps, STUDIED)
+    recording = _once(("study", spec), lambda: _to_the_end(begin(spec, last), cancel))
+    return Study(recording, min(spec.burn, last // 3))
+
+
+def evidence(spec: OccamSpec, cancel: Any = None, report: Any = None) -> ArchitectureEvidence:
+    """log p(D | k) of every k by annealing, with its error."""
+    return kit.evidence(
+        spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=EVIDENCE, cancel=cancel, report=report
+    )
+
+
+def evidence_if_known(spec: OccamSpec) -> ArchitectureEvidence | None:
+    """`evidence` where it is there already."""
+    return kit.finished_evidence(spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=EVIDENCE)
+
+
+def exact(spec: OccamSpec, found: ArchitectureEvidence) -> ModelProbabilities:
+    """p(k | D) from the evidence and the prior on k."""
+    return kit.exact_shares(found, spec.log_prior())
+
+
+# Fit and price --------------------------------------------------------------------------------------------------------
+
+
+class Split(NamedTuple):
+    """log p(D | k) = fit − price, for every k (K,).
+
+    fit : posterior mean of the log likelihood, and fit_error, its Monte Carlo standard error
+    price : Kullback-Leibler divergence from prior to posterior of the weights, in nats, and its standard error
+    rhat : of the log likelihood, two chains at each k
+    score : mean log probability that the average network of that k gives to a new point's class, nats a point; NaN
+        without new points
+    """
+
+    fit: Array
+    fit_error: Array
+    price: Array
+    price_error: Array
+    rhat: Array
+    score: Array
+
+
+def split(spec: OccamSpec, cancel: Any) -> Split:
+    """From chains that stay at their k, and the evidence by annealing. The prior on k plays no part.
+
+    log p(D | k) = E log p(D | θ, k) − E log [p(θ | D, k) / p(θ | k)], means over the posterior of the weights θ.
+    """
+    plain = spec.replace(prior="uniform", sweeps=600, burn=0)
+    recording = _once(("fixed", plain), lambda: _to_the_end(fixed(plain), cancel))
+    found = evidence(spec, cancel)
+    values = recording.log_likelihood.reshape(spec.highest, EACH, KEPT)
+    fit = values.mean(axis=(1, 2))
+    # two chains that disagree have found different modes: their difference is error, too
+    within = np.array([v.std() / np.sqrt(ess_mean(v)) for v in values])
+    error = np.maximum(within, np.abs(np.diff(values.mean(axis=2), axis=1)[:, 0]) / 2)
+    price = fit - found.log_evidence
+    return Split(
+        fit, error, price, np.hypot(error, found.error), np.array([rhat(v) for v in values]), scores(spec, recording)
+    )
+
+
+def fixed(spec: OccamSpec) -> ArchitectureRun:
+    """`EACH` chains at every k that never jump."""
+    return start_architecture(
+        spec.network(), *spec.data_set(), chains=EACH * spec.highest, draws=KEPT, warmup=WARM, jumps=0, seed=spec.seed,
+        within="nuts", max_depth=7, start_width=np.repeat(np.arange(1, spec.highest + 1), EACH).tolist(), start="best",
+        scale_by_width=spec.scaled,
+    )  # fmt: skip
+
+
+def scores(spec: OccamSpec, recording: ArchitectureRecording) -> Array:
+    """Mean log predictive probability of the classes of new points at each k (K,)."""
+    result = np.full(spec.highest, np.nan)
+    if spec.data == "points":
+        return result
+    x, y = spec.replace(corner=TEST_CORNER).data_set(TEST_SEED)
+    for (width, depth), theta in recording.by_architecture().items():
+        p = probabilities(recording.network(width, depth), theta[::3], x).mean(axis=0)
+        result[width - 1] = np.log(p[np.arange(len(y)), y]).mean()
+    return result
+
+
+def score_of_all(spec: OccamSpec, recording: ArchitectureRecording, burn: int) -> float:
+    """The same for the average over all k, each with its posterior probability: the draws of the jumping chains."""
+    x, y = spec.replace(corner=TEST_CORNER).data_set(TEST_SEED)
+    total, count = np.zeros(len(y)), 0
+    for sizes, theta in grouped(recording, slice(burn, None, 4)).items():
+        p = probabilities(recording.network(*sizes), theta, x)
+        total, count = total + p[:, np.arange(len(y)), y].sum(axis=0), count + len(theta)
+    return float(np.log(total / count).mean())
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: OccamSpec, cancel: Any) -> list[Check]:
+    """Do the jumps return the prior without data, and with them the p(k | D) that annealing finds?"""
+    found = prior_recovery(
+        spec.network(), width_prior=spec.size_prior(), scale_by_width=spec.scaled, draws=2000, seed=spec.seed
+    )
+    runs = study(spec, cancel)
+    return [*found, agreement(runs.widths, exact(spec, evidence(spec, cancel)))]
+
+
+def agreement(widths: NDArray[np.int16], known: ModelProbabilities) -> Check:
+    """Do the shares of k among the draws (chains, draws) agree with annealing? The chains are independent, so the
+    spread of their shares gives the error, however slowly each of them moves.
+    """
+    from scipy import stats
+
+    chains, name = len(widths), "p(k | data)"
+    each = np.stack([(widths == k + 1).mean(axis=1) for k in range(len(known.probability))], axis=1)
+    mean, error = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(chains)
+    judged = np.flatnonzero(known.probability >= kit.LEAST_MASS)
+    if error[judged].max() > MOST_ERROR:
+        reason = f"The shares of k are known to ± {error[judged].max():.2f} only: the chains change k too rarely."
+        return Check(name, "unknown", float("nan"), Z_LIMIT, reason, "SE")
+    t = (mean - known.probability) / np.hypot(error, known.error)
+    z = stats.norm.isf(stats.t.sf(t, chains - 1))
+    k = int(judged[np.argmax(np.abs(z[judged]))])
+    sentence = (
+        f"p(k = {k + 1} | data) is {mean[k]:.3g} by jumps ({chains} chains) and {known.probability[k]:.3g} by "
+        f"annealing: {abs(z[k]):.1f} standard errors apart, the worst of {len(judged)} sizes."
+    )
+    return Check(name, "pass" if abs(z[k]) < Z_LIMIT else "fail", float(z[k]), Z_LIMIT, sentence, "SE")

@@ -1,0 +1,63 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from app.kit.growing import CLASSES
+from engine.evidence import run as evidence_run
+from engine.jumps import sweep
+from lessons.occam.analysis import checks, fixed, split
+from lessons.occam.panels import diagnostics, panels
+from lessons.occam.questions import QUESTIONS
+from lessons.occam.scenarios import FIRST_POINTS, SCENARIOS
+from lessons.occam.scenes import live, on_event, scene
+from lessons.occam.spec import OccamSpec
+
+DATA = {"clouds": "XOR clouds", "points": "your points"}
+SCALINGS = {"none": "σ for every k", "width": "σ/√k out of hidden units"}
+PRIORS = {"uniform": "uniform", "geometric": "geometric", "poisson": "Poisson"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.slider("prior_sd", "Prior sd σ")
+    panel.segmented("scaling", "Width scaling", SCALINGS)
+    panel.slider("temper", "Temper a")
+    panel.segmented("prior", "Prior on k", PRIORS)
+    if panel.spec.prior == "geometric":
+        panel.slider("ratio", "Ratio")
+    if panel.spec.prior == "poisson":
+        panel.slider("mean", "Mean")
+    panel.slider("highest", "Largest k")
+    panel.segmented("data", "Data", DATA)
+    if panel.spec.data == "clouds":
+        panel.slider("corner", "Points per corner")
+        panel.slider("variance", "Noise: variance of a cloud")
+        panel.button("Place points myself", {"data": "points", "points": FIRST_POINTS})
+    else:
+        panel.points("points", CLASSES)
+    with panel.more("The run"):
+        panel.slider("sweeps", "Sweeps")
+        panel.slider("burn", "Leave out")
+        panel.slider("step_size", "Step size ε")
+
+
+LESSON = Lesson(
+    slug="occam",
+    title="Occam's razor, honestly",
+    promise="The posterior of a network's size under priors of your choice: what a unit buys, what it costs, and why "
+    "“the right size” is yours as much as the data's.",
+    spec=OccamSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[sweep.propose, evidence_run.architecture_evidence, split, fixed],
+    kernel="Reversible jump over k with every factor in place, NUTS within each k; beside it annealing, which never "
+    "jumps.",
+    on_event=on_event,
+    live=live,
+    live_label="Run on",
+)
+show(LESSON)

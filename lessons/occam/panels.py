@@ -1,0 +1,180 @@
+"""Still figures and tables below the stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from app.kit import architectures as kit
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from engine.diagnostics import ess_mean, rhat
+from engine.evidence import ArchitectureEvidence
+from lessons.occam.analysis import Split, Study, evidence, exact, score_of_all, split, study
+from lessons.occam.scenarios import THESIS
+from lessons.occam.spec import OccamSpec
+
+UNSURE = 1.05  # R-hat of the two chains at a k, above which its fit is not drawn
+REACH = 12.0  # nats below the best k that the balance shows
+
+
+def panels(spec: OccamSpec, cancel: Any) -> list[Figure | Table]:
+    """p(k | D) by two methods; fit against price; predictions at each k; the thesis's prior beside this one."""
+    found, runs, parts = evidence(spec, cancel), study(spec, cancel), split(spec, cancel)
+    made: list[Figure | Table] = [shares(spec, runs, found), balance(spec, found, parts)]
+    if np.isfinite(parts.score).any():
+        made.append(predictions(spec, runs, parts))
+    reference = as_in_the_thesis(spec)
+    if reference != spec:
+        made.append(beside(spec, found, reference, evidence(reference, cancel)))
+    return [*made, numbers(spec, found, parts)]
+
+
+def as_in_the_thesis(spec: OccamSpec) -> OccamSpec:
+    """The same data and range with the thesis's priors, temper and run."""
+    kept = {name: getattr(spec, name) for name in ("data", "corner", "variance", "points", "highest")}
+    same = {name: getattr(THESIS, name) for name in ("temper", "prior_sd", "scaling", "prior")}
+    if all(getattr(spec, name) == value for name, value in same.items()):
+        return spec
+    return THESIS.replace(**kept, seed=spec.seed)
+
+
+def log_data(spec: OccamSpec, found: ArchitectureEvidence) -> float:
+    """log p(D) of the whole model, k summed over its prior."""
+    return float(np.logaddexp.reduce(spec.log_prior() + found.log_evidence))
+
+
+def shares(spec: OccamSpec, runs: Study, found: ArchitectureEvidence) -> Figure:
+    """The first part of the long run beside annealing."""
+    drawn = kit.shares(runs.widths, 1, spec.highest)
+    caption = (
+        f"Bars: jumps, {runs.widths.shape[0]} chains × {runs.widths.shape[1]} sweeps, ± 2 Monte Carlo standard errors "
+        f"(R-hat of k {drawn.rhat:.2f}). Diamonds: annealing at each k, ± 2 standard errors. Dotted: prior on k."
+    )
+    prior = np.exp(spec.log_prior())
+    return kit.size_figure("Two methods", drawn, 1, exact=exact(spec, found), prior=prior, caption=caption)
+
+
+def balance(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Figure:
+    """Fit, price and log evidence of each k relative to the k of the highest evidence."""
+    k = np.arange(1, spec.highest + 1)
+    best = int(found.log_evidence.argmax())
+    sure = sure_of(parts)
+    near = sure & (found.log_evidence > found.log_evidence[best] - 2 * REACH)
+    figure = charts.blank("hidden units k", f"nats, relative to k = {best + 1}")
+    lines = (
+        ("better fit", parts.fit - parts.fit[best], parts.fit_error, "likelihood", "circle", "solid"),
+        ("lower price", parts.price[best] - parts.price, parts.price_error, "highlight", "square", "dash"),
+        ("both: log evidence", found.log_evidence - found.log_evidence[best], found.error, "ink", "diamond", "solid"),
+    )
+    for name, values, error, role, symbol, dash in lines:
+        shown = found.log_evidence > found.log_evidence[best] - 2 * REACH if role == "ink" else near
+        figure.add_scatter(
+            x=k[shown], y=values[shown], mode="markers+lines", name=name,
+            marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
+            line={"color": theme.colour(role), "dash": dash, "width": 2},
+            error_y={"type": "data", "array": 2 * error[shown], "color": theme.colour(role), "thickness": 1},
+        )  # fmt: skip
+    figure.layout.yaxis.range = [-REACH, REACH]
+    left_out = [str(int(j)) for j in k[~sure]]
+    caption = (
+        "log evidence = fit − price, so what is up helps a k. Fit: posterior mean of the log likelihood. Price: how "
+        "far the data must move the weights from their prior (Kullback-Leibler, nats). Bars: ± 2 standard errors."
+    )
+    if left_out:
+        caption += f" Fit and price of k = {', '.join(left_out)} are left out: two chains there disagree."
+    ends = near.nonzero()[0]
+    alt = f"Highest evidence at k = {best + 1}."
+    if len(ends):
+        a, b = int(ends[0]), int(ends[-1])
+        alt += (
+            f" From k = {a + 1} to {b + 1} the fit changes by {parts.fit[b] - parts.fit[a]:+.1f} nats and the price by "
+            f"{parts.price[b] - parts.price[a]:+.1f}."
+        )
+        caption += alt.removeprefix(f"Highest evidence at k = {best + 1}.")
+    return Figure("What a unit buys, what it costs", figure, alt, caption)
+
+
+def sure_of(parts: Split) -> Any:
+    """At which k the two chains agree, (K,) bool."""
+    return parts.rhat < UNSURE
+
+
+def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
+    """The score on new points of the networks of each k, and of all together."""
+    k, sure = np.arange(1, spec.highest + 1), sure_of(parts)
+    together = score_of_all(spec, runs.recording, runs.burn)
+    figure = charts.blank("hidden units k", "log score (nats a point)")
+    figure.add_scatter(
+        x=k[sure], y=parts.score[sure], mode="markers+lines", name="networks of one k",
+        marker={"symbol": "circle", "size": 7, "color": theme.colour("posterior")},
+        line={"color": theme.colour("posterior"), "width": 1.5},
+    )  # fmt: skip
+    figure.add_scatter(
+        x=k[[0, -1]], y=[together] * 2, mode="lines", name="all k, by p(k | D)",
+        line={"color": theme.colour("ink"), "dash": "dash", "width": 2},
+    )  # fmt: skip
+    best = int(k[sure][parts.score[sure].argmax()])
+    alt = f"Score on new points: best at k = {best} with {parts.score[best - 1]:.3f}; all k together {together:.3f}."
+    caption = "Mean log probability given to the classes of 200 new points of the same clouds; higher is better. " + alt
+    return Figure("Which k predicts best?", figure, alt, caption)
+
+
+def beside(
+    spec: OccamSpec, found: ArchitectureEvidence, reference: OccamSpec, other: ArchitectureEvidence
+) -> Figure:  # fmt: skip
+    """p(k | D) here and under the thesis's prior, the same data."""
+    k = np.arange(1, spec.highest + 1)
+    figure = charts.blank("hidden units k", "probability")
+    rows = (
+        ("this setting", exact(spec, found), "posterior", "circle", "solid"),
+        ("every weight N(0, 1), a = 0.5", exact(reference, other), "muted", "square", "dash"),
+    )
+    for name, p, role, symbol, dash in rows:
+        figure.add_scatter(
+            x=k, y=p.probability, mode="markers+lines", name=name,
+            marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
+            line={"color": theme.colour(role), "dash": dash, "width": 2},
+            error_y={"type": "data", "array": kit.HELD * p.error, "color": theme.colour(role), "thickness": 1},
+        )  # fmt: skip
+    here, there = log_data(spec, found), log_data(reference, other)
+    alt = (
+        f"Same data: most probable k = {rows[0][1].probability.argmax() + 1} here, "
+        f"{rows[1][1].probability.argmax() + 1} with the thesis's prior. log p(D) of the whole model: {here:.1f} here, "
+        f"{there:.1f} there."
+    )
+    return Figure("The same data, another prior", figure, alt, alt + " Bars: ± 2 standard errors.")
+
+
+def numbers(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Table:
+    """The split, k by k."""
+    p = exact(spec, found)
+    columns = {
+        "k": list(range(1, spec.highest + 1)),
+        "p(k | D)": p.probability.tolist(),
+        "log evidence": found.log_evidence.tolist(),
+        "fit": parts.fit.tolist(),
+        "price": parts.price.tolist(),
+        "R-hat of the fit": parts.rhat.tolist(),
+    }
+    return Table("log evidence = fit − price (nats)", columns)
+
+
+def diagnostics(spec: OccamSpec, cancel: Any) -> Table:
+    """Mixing and cost of the chains over k."""
+    runs = study(spec, cancel)
+    recording, k = runs.recording, runs.widths.astype(float)
+    accept, seconds = recording.jump_accept, max(recording.seconds, 1e-9)
+    columns = {
+        "R-hat of k": [rhat(k)],
+        "effective draws of k": [ess_mean(k)],
+        "a second": [ess_mean(k) / seconds],
+        "births accepted (%)": [100 * accept.get("neuron birth", np.nan)],
+        "deaths accepted (%)": [100 * accept.get("neuron death", np.nan)],
+        "NUTS acceptance": [float(recording.accept_prob.mean())],
+        "divergences": [int(recording.divergent.sum())],
+        "gradient evaluations": [int(recording.gradient_evaluations.sum())],
+    }
+    caption = f"The first {recording.width.shape[1]} sweeps of the long run, {runs.burn} of them left out for k."
+    return Table("Diagnostics", columns, caption)

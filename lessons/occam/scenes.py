@@ -1,0 +1,197 @@
+"""From the chains to the picture: the histogram of k as it grows, the fit at every k, the traces, and the map."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import architectures as kit
+from app.kit import theme
+from app.kit.growing import CLASSES, MAX_POINTS, REACH
+from app.kit.player.scene import Axis, Editable, Panel, Scene
+from engine.evidence import ArchitectureEvidence
+from engine.jumps import ArchitectureRecording, ArchitectureRun
+from lessons.occam.analysis import (
+    CHAINS,
+    FIRST,
+    begin,
+    evidence,
+    evidence_if_known,
+    exact,
+    first_look,
+    map_of,
+    running_fit,
+    times,
+)
+from lessons.occam.spec import OccamSpec
+
+Array = NDArray[np.float64]
+
+RATE = 12.0  # frames a second
+CHUNK = 20  # sweeps between two pictures of the long run
+VIEW = (-REACH, REACH)
+HEIGHT = 250
+MARGIN = 4.0  # nats, of the fit's axis
+
+
+def scene(spec: OccamSpec, window: int | None) -> bytes:
+    """The first sweeps. `window` is not used: a step has no inside here."""
+    return picture(spec, first_look(spec), evidence_if_known(spec))
+
+
+def live(spec: OccamSpec):
+    """The body of the long run: the chains to their last sweep, then the evidence of every k by annealing."""
+
+    def body(job: Any) -> bytes:
+        run, known = begin(spec, spec.sweeps), evidence_if_known(spec)
+        run.advance(FIRST)
+        while not run.done and not job.cancelled:
+            run.advance(CHUNK)
+            job.report(run.completed, spec.sweeps)
+            job.publish(picture(spec, run, known, more=not run.done))
+        if not job.cancelled:
+            known = evidence(spec, job, lambda done, total: job.report(spec.sweeps + done, spec.sweeps + total))
+        return picture(spec, run, known)
+
+    return body
+
+
+def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence | None, *, more: bool = False) -> bytes:
+    """The scene of the chains as far as they have come."""
+    recording = run.recording()
+    at = times(spec, run.completed)
+    rows = kit.running_shares(recording.width, 1, spec.highest, spec.burn)[at]
+    made = Scene(
+        run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
+        steps=len(at),
+        label=_label(spec),
+        rate=RATE,
+        autoplay=True,
+        total=len(times(spec, spec.sweeps)) if more else None,
+        theme=theme.palette(),
+    )
+    probability = None if known is None else exact(spec, known)
+    panel = kit.size_panel(
+        made, rows, 1, exact=probability, title="p(k | D): share of each k so far", place=(0, 0, 11, 1), height=HEIGHT,
+        label=f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more",
+    )  # fmt: skip
+    sizes = np.arange(1.0, spec.highest + 1)
+    panel.line(sizes, np.exp(spec.log_prior()), role="prior", dash=True, width=1.8, label="prior p(k)")
+    fit = running_fit(recording, spec.highest, spec.burn, at)
+    fit_panel(made, spec, fit, known)
+    kit.size_traces(
+        made, at + 1.0, recording.width[:, at].astype(float), id="traces", title=f"k of the {CHAINS} chains",
+        x=Axis("sweep", 1, spec.sweeps if run.completed > FIRST else run.completed),
+        y=Axis("k", 0.5, spec.highest + 0.5), place=(0, 1, 11, 1), height=HEIGHT,
+    )  # fmt: skip
+    map_panel(made, spec, recording)
+    words(made, spec, at, rows, fit, recording, known)
+    return made.encode()
+
+
+def on_event(spec: OccamSpec, event: dict) -> OccamSpec | None:
+    """Points placed in the map become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "map":
+        return None
+    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
+    return spec.replace(data="points", points=points)
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+def fit_panel(made: Scene, spec: OccamSpec, fit: Array, known: ArchitectureEvidence | None) -> Panel:
+    """The mean log likelihood at each k so far, and once known the log evidence below it. The gap is the price."""
+    sizes = np.arange(1, spec.highest + 1)
+    late = fit[len(fit) // 2 :]
+    seen = late[np.isfinite(late)]
+    low, high = float(np.quantile(seen, 0.1)) - MARGIN, float(seen.max()) + MARGIN
+    if known is not None:
+        low = min(low, float(np.min(known.log_evidence[2:])) - MARGIN)
+    panel = made.panel(
+        "fit", title="Fit at each k" + ("" if known is None else ", and log evidence"),
+        x=Axis("hidden units k", 0.5, spec.highest + 0.5), y=Axis("nats", low, high), place=(11, 0, 9, 1),
+        height=HEIGHT,
+    )  # fmt: skip
+    label = "fit: mean log likelihood so far"
+    for k, size in enumerate(sizes):
+        marks = np.column_stack([np.full(len(fit), float(size)), fit[:, k]])
+        panel.points(marks, show="at", role="likelihood", size=4, label=label if k == 0 else None)
+    if known is not None:
+        marks = np.column_stack([sizes, known.log_evidence])
+        label = "log evidence, by annealing; the gap is the price"
+        panel.points(marks, role="ink", shape="diamond", size=4, label=label)
+    return panel
+
+
+def map_panel(made: Scene, spec: OccamSpec, recording: ArchitectureRecording) -> Panel:
+    """The average prediction over all k in the plane, with the data; own points can be edited."""
+    x, y = spec.data_set()
+    editable = None
+    if spec.data == "points":
+        editable = Editable(points=np.array(spec.points, dtype=float), classes=CLASSES, limit=MAX_POINTS)
+    ticks = [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
+    panel = made.panel(
+        "map", title="P(class 1), all k together", x=Axis("x₁", *VIEW, ticks=ticks), y=Axis("x₂", *VIEW, ticks=ticks),
+        place=(11, 1, 9, 1), equal=True, height=HEIGHT, editable=editable,
+    )  # fmt: skip
+    panel.heatmap(
+        map_of(recording, spec.burn), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)",
+        alpha=0.75,
+    )  # fmt: skip
+    if editable is None:
+        shapes = ["circle", "square"]
+        panel.points(x, classes=y, role=["surface"] * 2, shape=shapes, size=2.6, alpha=1.0)
+        panel.points(
+            x, classes=y, role=["class-0", "class-1"], shape=shapes, size=1.8, alpha=1.0, label=list(CLASSES)
+        )  # fmt: skip
+    return panel
+
+
+# Words and numbers ----------------------------------------------------------------------------------------------------
+
+
+def words(
+    made: Scene, spec: OccamSpec, at: NDArray[np.int64], rows: Array, fit: Array, recording: ArchitectureRecording,
+    known: ArchitectureEvidence | None,
+) -> None:  # fmt: skip
+    """The arithmetic card, the spoken sentence and the table."""
+    sizes = np.arange(1, spec.highest + 1)
+    top, mean = rows.argmax(axis=1), rows @ sizes
+    fits = fit[np.arange(len(at)), top]
+    made.readout("sweep", "sweep {n:d}: most frequent k = {k:d}, mean {mean:.1f}", n=at + 1, k=top + 1, mean=mean)
+    if known is None:
+        made.readout("fit", "fit at k = {k:d}: mean log likelihood {fit:.1f} nats", k=top + 1, fit=fits)
+    else:
+        logs = known.log_evidence[top]
+        made.readout(
+            "split",
+            "at k = {k:d}: log evidence {log:.1f} = fit {fit:.1f} − price {price:.1f} nats",
+            k=top + 1, log=logs, fit=fits, price=fits - logs,
+        )  # fmt: skip
+        share = exact(spec, known).probability
+        made.readout(
+            "exact",
+            "its share so far {share:.3f}; exact p(k | D) {exact:.3f}",
+            share=rows[np.arange(len(at)), top],
+            exact=share[top],
+        )
+    made.say(
+        "Sweep {n:d}: the most frequent number of units so far is {k:d}, the mean {mean:.1f}.",
+        n=at + 1,
+        k=top + 1,
+        mean=mean,
+    )
+    columns = {"sweep": at + 1, "most frequent k": top + 1, "mean k": mean, "fit there (nats)": fits}
+    made.table(columns | {f"k of chain {c + 1}": recording.width[c, at] for c in range(4)})
+
+
+def _label(spec: OccamSpec) -> str:
+    data = "XOR clouds" if spec.data == "clouds" else f"{len(spec.points)} points of your own"
+    return (
+        f"The posterior of the number of hidden units, 1 to {spec.highest}, on {data}: its histogram as {CHAINS} "
+        "chains jump between sizes, the fit at each size, the traces of k, and the average prediction over the plane."
+    )
