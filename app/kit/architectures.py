@@ -55,14 +55,6 @@ SHORT = {
 }  # of the ledger's factors, as they stand under bars
 
 
-def scheme(variant: str, jump: str = "plain") -> dict[str, str]:
-    """A lesson's choice among `SCHEMES` as the engine's jump and mistake: the published code is a jump of its own, and
-    densities of moves can be left out only where moves stand on both sides of the jump."""
-    if variant == "as_coded":
-        return {"jump": "as_coded", "variant": "exact"}
-    return {"jump": "palindromic" if variant == "no_kernel_densities" else jump, "variant": variant}
-
-
 # The exact answer -----------------------------------------------------------------------------------------------------
 
 

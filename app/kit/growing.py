@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import architectures, charts, theme
-from app.kit.architectures import EVIDENCE, HELD, evidence, exact_shares, finished_evidence, scheme
+from app.kit.architectures import EVIDENCE, HELD, evidence, exact_shares, finished_evidence
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
@@ -143,7 +143,7 @@ class GrowingSpec(Spec):
 
     def settings(self) -> dict[str, Any]:
         """What `engine.sample_architecture` needs to know of the jumps."""
-        return {**scheme(self.variant), f"{self.grows}_prior": self.size_prior()}  # type: ignore[attr-defined]
+        return {"variant": self.variant, f"{self.grows}_prior": self.size_prior()}  # type: ignore[attr-defined]
 
     def start_sizes(self) -> list[int] | None:
         """Where the chains start; None: drawn."""

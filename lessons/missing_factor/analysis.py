@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import datasets
 import engine
 from app.kit import architectures as kit
-from app.kit.architectures import Jumps, scheme
+from app.kit.architectures import Jumps
 from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.checks import Check
 from engine.evidence import EvidenceSpec, ModelProbabilities, model_probabilities
@@ -69,7 +69,7 @@ def begin(spec: MissingSpec, sweeps: int) -> ArchitectureRun:
     starts = np.round(np.linspace(1, spec.highest, CHAINS)).astype(int)
     return start_architecture(
         network_of(spec), *data_of(spec), chains=CHAINS, draws=sweeps, seed=spec.seed,
-        **scheme(spec.variant, spec.jump), start_width=starts.tolist(), detail="jumps", **WITHIN,
+        jump=spec.jump, variant=spec.variant, start_width=starts.tolist(), detail="jumps", **WITHIN,
     )  # fmt: skip
 
 
@@ -300,8 +300,8 @@ def checks(spec: MissingSpec, cancel: Any) -> list[Check]:
     """Does the scheme return the prior without data, and the exact p(k) of a small posterior with data?"""
     if spec.slow:  # small networks, on which hundreds of sweeps suffice
         small = engine.network(2, OUTPUTS, width=(1, FEW_WIDTHS), temper=TEMPER)
-        return prior_recovery(small, **scheme(spec.variant, spec.jump), draws=600, seed=spec.seed)
-    found = prior_recovery(network_of(spec), **scheme(spec.variant, spec.jump), seed=spec.seed)
+        return prior_recovery(small, jump=spec.jump, variant=spec.variant, draws=600, seed=spec.seed)
+    found = prior_recovery(network_of(spec), jump=spec.jump, variant=spec.variant, seed=spec.seed)
     return found if cancel.is_set() else [*found, small_posterior(spec)]
 
 
@@ -311,7 +311,7 @@ def small_posterior(spec: MissingSpec) -> Check:
     network = engine.network(2, OUTPUTS, width=(1, FEW_WIDTHS), temper=FEW_TEMPER)
     recording = engine.sample_architecture(
         network, x, y, chains=2, draws=3000, warmup=100, jumps=9, seed=spec.seed,
-        **scheme(spec.variant, spec.jump), **WITHIN,
+        jump=spec.jump, variant=spec.variant, **WITHIN,
     )  # fmt: skip
     check = kit.agreement(recording.width, 1, small_exact(spec.seed))
     sentence = check.sentence.replace("by annealing", f"by {PRIOR_DRAWS:,} prior draws").replace(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit.architectures import BARE_JUMPS, SCHEMES, scheme
+from app.kit.architectures import BARE_JUMPS, SCHEMES
 from app.kit.growing import GrowingSpec
 from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
 from engine.networks import Network, network
@@ -51,4 +51,4 @@ class NeuronsSpec(GrowingSpec):
         return network(2, 2, width=(self.low, self.widest), temper=self.temper, prior_sd=self.prior_sd)
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), **scheme(self.variant, self.jump)}
+        return {**super().settings(), "jump": self.jump}
