@@ -197,6 +197,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="⚖️",
         scenarios=(("scaled", "outputs held fixed"), ("edge", "the edge as an answer ⚠")),
     ),
+    Entry(
+        slug="variational",
+        title="Fit a distribution with a distribution",
+        track="Approximations",
+        file="lessons/variational/page.py",
+        promise="A simple distribution moves and stretches until it fits a posterior: how fast, and what it misses.",
+        icon="🫧",
+        scenarios=(("modes", "two divergences"), ("mean-field", "too narrow ⚠"), ("too-big", "step too big ⚠")),
+    ),
 )
 
 

@@ -1,0 +1,506 @@
+"""What the lesson computes: fits step by step with their exact ELBO, coordinate ascent, the two divergences, checks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.text import number
+from engine import diagnostics, sample
+from engine.checks import Z_LIMIT, Check
+from engine.spec import SpecError
+from engine.targets import gaussian
+from engine.targets.target import Target, TargetError
+from engine.variational import (
+    Advi,
+    AdviRun,
+    Approximation,
+    Decaying,
+    Descent,
+    Elbo,
+    Fit,
+    GaussianAscent,
+    NormalGammaAscent,
+    advi,
+    ascend_gaussian,
+    ascend_normal_gamma,
+    descend,
+    elbo,
+    gradients,
+    kl_from_p,
+    kl_from_q,
+    pack,
+)
+from engine.variational.transforms import constrained
+from lessons.variational.spec import PARAMETERS, PRIOR, VariationalLesson
+
+Array = NDArray[np.float64]
+
+NODES = 20  # of the quadrature of the ELBO, a coordinate
+SETTLED = 0.25  # nats by which the ELBO of a settled fit may still wander
+
+
+# Stochastic gradients -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """A fit of N steps, with what is known exactly at each q.
+
+    exact : (N + 1,) energy and entropy of q by quadrature; not finite where q has run away
+    log_evidence : of the target
+    """
+
+    spec: VariationalLesson
+    target: Target
+    fit: Fit
+    exact: Elbo
+    log_evidence: float
+
+    @property
+    def steps(self) -> int:
+        return len(self.fit.energy)
+
+    @property
+    def gap(self) -> Array:
+        """(N + 1,) KL(q‖p)."""
+        return self.log_evidence - self.exact.value
+
+    def on_map(self, zeta: Array) -> Array:
+        """Points (..., 2) of q's own coordinates as points of the map."""
+        flat = np.ascontiguousarray(zeta.reshape(-1, 2))
+        with np.errstate(all="ignore"):
+            return constrained(self.fit.maps, flat)[0].reshape(zeta.shape)
+
+    def final(self) -> Approximation:
+        """q averaged over the last quarter of the steps."""
+        return self.fit.averaged(0.25)
+
+
+def simulate(spec: VariationalLesson) -> Climb:
+    """The fit of `spec`; the same object for all ways of looking at it."""
+    return _simulate(spec.simulation())
+
+
+@lru_cache(maxsize=16)
+def _simulate(spec: VariationalLesson) -> Climb:
+    target = spec.build_target()
+    try:
+        run = AdviRun(target, spec.settings(), steps=spec.steps, seed=spec.seed, detail="samples")
+    except TargetError as error:
+        raise SpecError("start_x", str(error)) from error
+    run.advance(run.total)
+    fit = run.fit()
+    return Climb(spec, target, fit, exact_elbo(spec, fit.parameters), log_evidence(target))
+
+
+def log_evidence(target: Target) -> float:
+    """Log of the integral of the target's density; NaN where it is not known."""
+    return float("nan") if target.truth is None else target.truth.log_normaliser
+
+
+def exact_elbo(spec: VariationalLesson, parameters: Array, nodes: int = NODES) -> Elbo:
+    """By quadrature, at rows of parameters."""
+    with np.errstate(all="ignore"):
+        return elbo(spec.build_target(), parameters, supports=spec.supports, nodes=nodes)
+
+
+def exact_gradient(spec: VariationalLesson, parameters: Array, components: Sequence[int] | None = None) -> Array:
+    """(M, components) slopes of the exact ELBO at rows (M, P) of parameters, by central differences."""
+    rows, h = np.atleast_2d(parameters), 1e-4
+    chosen = range(rows.shape[1]) if components is None else components
+    slopes = np.empty((len(rows), len(chosen)))
+    for k, component in enumerate(chosen):
+        step = h * np.eye(rows.shape[1])[component]
+        nodes = 3 * NODES if len(rows) < 10 else NODES
+        up, down = (exact_elbo(spec, rows + sign * step, nodes).value for sign in (1, -1))
+        slopes[:, k] = (up - down) / (2 * h)
+    return slopes
+
+
+def ellipses(means: Array, roots: Array, shares: Sequence[float], points: int = 41) -> Array:
+    """(F, N, 2) borders of the regions that hold `shares` of each normal; a NaN row after each."""
+    angle = np.linspace(0.0, 2.0 * np.pi, points)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    rings = []
+    for share in shares:
+        radius = np.sqrt(-2.0 * np.log1p(-share))
+        rings += [means[:, None] + radius * circle @ roots.transpose(0, 2, 1), np.full((len(means), 1, 2), np.nan)]
+    return np.concatenate(rings, axis=1)
+
+
+def marginal_of_q(climb: Climb, row: int, coordinate: int, x: Array) -> Array:
+    """Density of one coordinate under q at a row, on the scale of the map."""
+    q = climb.fit.approximation(row)
+    mean, sd = float(q.mean[coordinate]), float(q.sd[coordinate])
+    if climb.spec.supports[coordinate] == "real":
+        return np.asarray(np.exp(-0.5 * ((x - mean) / sd) ** 2) / (sd * np.sqrt(2.0 * np.pi)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (np.log(x) - mean) / sd
+        return np.where(x > 0.0, np.exp(-0.5 * z**2) / (np.where(x > 0.0, x, 1.0) * sd * np.sqrt(2.0 * np.pi)), 0.0)
+
+
+def moments_of_q(spec: VariationalLesson, mean: Array, sd: Array) -> tuple[Array, Array]:
+    """Mean and sd, each (..., 2), of q on the scale of the map, from those of its own coordinates."""
+    mean, sd = np.array(mean, dtype=float), np.array(sd, dtype=float)
+    for j, support in enumerate(spec.supports):
+        if support == "positive":  # log-normal
+            with np.errstate(over="ignore"):
+                m, s = mean[..., j].copy(), sd[..., j].copy()
+                mean[..., j] = np.exp(m + 0.5 * s**2)
+                sd[..., j] = mean[..., j] * np.sqrt(np.expm1(s**2))
+    return mean, sd
+
+
+HOW = {"reparameterised": "through the point", "score": "score function", "score_control": "score, control variate"}
+PLACES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Standard deviation of the estimated slope in the first mean, at some steps, of every estimator: (places,)."""
+
+    at: NDArray[np.int64]
+    sd: dict[str, Array]
+
+
+def noise(spec: VariationalLesson, repeats: int = 400) -> Noise:
+    """How noisy each estimator would be with this step's number of points, along the path of the fit."""
+    return _noise(spec.simulation(), repeats)
+
+
+@lru_cache(maxsize=16)
+def _noise(spec: VariationalLesson, repeats: int) -> Noise:
+    climb = simulate(spec)
+    last = climb.steps if climb.fit.stopped is None else climb.fit.stopped
+    at = np.unique(np.linspace(0, max(last - 1, 0), PLACES).astype(int))
+    found = {}
+    for name in HOW:
+        if name == "score_control" and spec.samples < 2:
+            continue
+        settings = spec.replace(estimator=name, variant="exact").settings()
+        found[name] = np.array(
+            [
+                gradients(climb.target, settings, climb.fit.parameters[i], repeats=repeats, seed=spec.seed)[:, 0].std()
+                for i in at
+            ]
+        )
+    return Noise(at, found)
+
+
+DIMENSIONS = (2, 5, 10, 20, 50)
+
+
+@lru_cache(maxsize=8)
+def noise_by_dimension(samples: int, seed: int) -> dict[str, Array]:
+    """(dimensions,) sd of the estimated slope in the first mean of every estimator, near a Gaussian target."""
+    found: dict[str, list[float]] = {name: [] for name in HOW}
+    for dim in DIMENSIONS:
+        target, at = gaussian(dimension=dim, correlation=0.3), np.concatenate([np.full(dim, 0.3), np.full(dim, -0.3)])
+        for name, values in found.items():
+            settings = Advi(
+                samples=max(samples, 2),
+                estimator="reparameterised" if name == "reparameterised" else "score",
+                control_variate=name == "score_control",
+            )
+            values.append(float(gradients(target, settings, at, repeats=2000, seed=seed)[:, 0].std()))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+# Three inferences -----------------------------------------------------------------------------------------------------
+
+NUTS_CHAINS, NUTS_DRAWS, NUTS_WARMUP = 4, 1000, 500
+FIT_STEPS = 1000
+GRID = 301  # points a side
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What one way of inference says: mean, sd (2,), correlation; seconds; evaluations of density or gradient."""
+
+    name: str
+    mean: Array
+    sd: Array
+    correlation: float
+    seconds: float
+    evaluations: int | None
+    note: str = ""
+
+
+@lru_cache(maxsize=8)
+def nuts(spec: VariationalLesson) -> object:
+    """Four chains of NUTS on the target of `spec`: a recording."""
+    target = spec.build_target()
+    return sample(target, "nuts", chains=NUTS_CHAINS, draws=NUTS_DRAWS, warmup=NUTS_WARMUP, seed=spec.seed)
+
+
+def draws(spec: VariationalLesson) -> Array:
+    """(chains, draws, 2) of NUTS on the target; chains depend on target and seed only."""
+    return nuts(_bare(spec)).draws
+
+
+def _bare(spec: VariationalLesson) -> VariationalLesson:
+    """The same target and seed, all else as it comes."""
+    names = ("target", "seed", *PARAMETERS[spec.target])
+    return VariationalLesson().replace(**{name: getattr(spec, name) for name in names})
+
+
+def _on_a_grid(target: Target) -> tuple[tuple[Array, Array] | None, float]:
+    """Mean and covariance of a target added up around its view, None where it does not fall off there; and the
+    seconds.
+    """
+    begin = time.perf_counter()
+    x, y = (np.linspace(low - 0.4 * (high - low), high + 0.4 * (high - low), GRID) for low, high in target.view)
+    values = target.density_grid(x, y)
+    weight = np.exp(np.where(np.isfinite(values), values, -np.inf) - np.nanmax(values))
+    weight /= weight.sum()
+    points = np.stack(np.meshgrid(x, y), axis=-1)
+    mean = np.einsum("ij,ijk->k", weight, points)
+    covariance = np.einsum("ij,ijk,ijl->kl", weight, points - mean, points - mean)
+    seconds = time.perf_counter() - begin
+    edge = weight[0].sum() + weight[-1].sum() + weight[:, 0].sum() + weight[:, -1].sum()
+    return ((mean, covariance) if edge < 0.01 else None), seconds
+
+
+@lru_cache(maxsize=8)
+def three(spec: VariationalLesson) -> tuple[Inference, ...]:
+    """Exact by quadrature, NUTS, and stochastic gradients with both families, each with its time."""
+    target, found = spec.build_target(), []
+    exact, seconds = _on_a_grid(target)
+    if exact is not None:
+        found.append(_inference("grid (exact)", *exact, seconds, GRID**2, f"{GRID} × {GRID} points"))
+    run = nuts(_bare(spec))
+    flat = run.draws.reshape(-1, 2)
+    evaluations = int(run.gradient_evaluations.sum() + run.warmup_gradient_evaluations.sum())
+    bulk = diagnostics.summarise(run.draws).ess_bulk
+    worst_rhat = max(diagnostics.rhat(run.draws[:, :, j]) for j in range(2))
+    note = f"{NUTS_CHAINS} × {number(NUTS_DRAWS)} draws, R-hat {worst_rhat:.3f}, ESS {number(int(min(bulk)))}"
+    found.append(_inference("NUTS", flat.mean(axis=0), np.cov(flat.T), run.seconds, evaluations, note))
+    for family, name in (("mean_field", "ADVI, mean-field"), ("full_rank", "ADVI, full rank")):
+        settings = Advi(
+            family=family,
+            samples=10,
+            supports=spec.supports,
+            optimiser=Decaying(step_size=1.0),
+            init=(spec.start_x, spec.start_y),
+            init_sd=spec.start_sd,
+        )
+        fit = advi(target, steps=FIT_STEPS, seed=spec.seed, **vars(settings))
+        points = fit.averaged().draw(np.random.Generator(np.random.SFC64(spec.seed)), 200_000)
+        note = f"{number(FIT_STEPS)} steps of 10 points"
+        found.append(_inference(name, points.mean(axis=0), np.cov(points.T), fit.seconds, 10 * FIT_STEPS, note))
+    return tuple(found)
+
+
+def _inference(
+    name: str, mean: Array, covariance: Array, seconds: float, evaluations: int | None, note: str = ""
+) -> Inference:
+    sd = np.sqrt(np.diag(covariance))
+    return Inference(name, mean, sd, float(covariance[0, 1] / (sd[0] * sd[1])), seconds, evaluations, note)
+
+
+# Coordinate ascent ----------------------------------------------------------------------------------------------------
+
+
+def coordinate_ascent(spec: VariationalLesson) -> GaussianAscent | NormalGammaAscent:
+    """The updates of coordinate ascent on the pair of `spec`."""
+    if spec.pair == "gaussian":
+        truth = pair_target(spec).truth
+        return ascend_gaussian(
+            truth.mean, truth.covariance, start=(spec.start_x, spec.start_y), start_sd=spec.start_sd, sweeps=spec.sweeps
+        )
+    shape = 1.0 / spec.start_sd**2  # a Gamma with mean 1 and the sd of q's start
+    return ascend_normal_gamma(
+        spec.measured(), PRIOR, start=(spec.start_x, spec.start_sd), start_tau=(shape, shape), sweeps=spec.sweeps
+    )
+
+
+def pair_target(spec: VariationalLesson) -> Target:
+    """What coordinate ascent fits, as a target."""
+    return spec.replace(method="advi", target=spec.pair, variant="exact").build_target()
+
+
+def centres(found: GaussianAscent | NormalGammaAscent) -> Array:
+    """(U + 1, 2) means of both factors."""
+    if isinstance(found, GaussianAscent):
+        return found.mean
+    return np.column_stack([found.mean, found.shape / found.rate])
+
+
+def spreads(found: GaussianAscent | NormalGammaAscent) -> Array:
+    """(U + 1, 2) standard deviations of both factors."""
+    if isinstance(found, GaussianAscent):
+        return found.sd
+    return np.column_stack([found.sd, np.sqrt(found.shape) / found.rate])
+
+
+def gamma_normal_rings(found: NormalGammaAscent, u: int, shares: Sequence[float], points: int = 81) -> Array:
+    """(N, 2) borders of the regions that hold `shares` of q(mu) q(tau) after u updates, a NaN row after each."""
+    mean, sd = float(found.mean[u]), float(found.sd[u])
+    shape, rate = float(found.shape[u]), float(found.rate[u])
+    rng = np.random.Generator(np.random.SFC64(7))
+    mu, tau = rng.normal(mean, sd, 4000), rng.gamma(shape, 1.0 / rate, 4000)
+    held = np.sort(found.log_density(u, mu, np.maximum(tau, 1e-300)))
+    centre, spread = shape / rate, np.sqrt(shape) / rate
+    at = np.linspace(max(centre - 5.0 * spread, 1e-4 * centre), centre + 7.0 * spread, 600)
+    top = found.log_density(u, mean, at)
+    rings = []
+    for share in shares:
+        level = held[int((1.0 - share) * len(held))]
+        inside = at[top >= level]
+        if len(inside) < 2:
+            rings.append(np.full((points + 1, 2), np.nan))
+            continue
+        half = np.linspace(inside[0], inside[-1], points // 2)
+        width = sd * np.sqrt(2.0 * np.maximum(np.interp(half, at, top) - level, 0.0))
+        right, left = np.column_stack([mean + width, half]), np.column_stack([mean - width, half])[::-1]
+        ring = np.vstack([right, left, right[:1]])
+        rings.append(np.vstack([ring, np.full((points + 1 - len(ring), 2), np.nan)]))
+    return np.concatenate(rings)
+
+
+# The two divergences --------------------------------------------------------------------------------------------------
+
+DESCENT = 40  # steps
+
+
+@lru_cache(maxsize=16)
+def descents(spec: VariationalLesson) -> dict[str, Descent]:
+    """From the same start down both divergences."""
+    return {
+        direction: descend(spec.start_x, spec.start_sd, spec.mixture(), divergence=direction, steps=DESCENT)
+        for direction in ("from_q", "from_p")
+    }
+
+
+@lru_cache(maxsize=16)
+def minima(separation: float, weight: float) -> list[tuple[float, float, float, float]]:
+    """(mean, sd, KL(q‖p), KL(p‖q)) of every local minimum of KL(q‖p), from left to right."""
+    mixture = VariationalLesson(separation=separation, weight=weight).mixture()
+    found: list[tuple[float, float, float, float]] = []
+    half = 0.5 * separation
+    for start, sd in ((-half, 1.0), (0.0, 1.0 + half), (half, 1.0)):
+        m, s = (float(v) for v in descend(start, sd, mixture, steps=100).path[-1])
+        if all(abs(m - other[0]) + abs(s - other[1]) > 0.05 for other in found):
+            found.append((m, s, float(kl_from_q(m, s, mixture)), float(kl_from_p(m, s, mixture))))
+    return sorted(found)
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+WORK = 60_000  # points drawn for one gradient check
+EXACT = 1e-6
+
+
+def checks(spec: VariationalLesson, cancel: object = None) -> list[Check]:
+    """The present fit against what is known exactly."""
+    if spec.method == "kl":
+        return [_divergence_check(spec)]
+    if spec.method == "cavi":
+        return _ascent_checks(spec)
+    found = [_gradient_check(spec), _settled_check(spec)]
+    return [check for check in (*found, _bound_check(spec)) if check is not None]
+
+
+def _gradient_check(spec: VariationalLesson) -> Check:
+    """Is the estimated gradient that of the ELBO on average?"""
+    climb = simulate(spec)
+    last = climb.steps if climb.fit.stopped is None else climb.fit.stopped
+    repeats = max(1000, WORK // spec.samples)
+    worst, where = 0.0, 0
+    for i in sorted({0, last // 3, last}):
+        at = climb.fit.parameters[i]
+        true = exact_gradient(spec, at)[0]
+        if not np.all(np.isfinite(true)):
+            continue
+        found = gradients(climb.target, spec.settings(), at, repeats=repeats, seed=spec.seed + 1)
+        error = np.maximum(found.std(axis=0) / np.sqrt(repeats), 1e-9 + 1e-6 * np.abs(true))
+        z = (found.mean(axis=0) - true) / error
+        if np.all(np.isfinite(z)) and np.abs(z).max() > abs(worst):
+            worst, where = float(z[np.argmax(np.abs(z))]), i
+    sentence = (
+        f"At up to three q of this fit, {repeats:,} gradient estimates were averaged and compared with the slope of "
+        f"the ELBO by quadrature, component by component: the worst, at step {where}, is {abs(worst):.1f} standard "
+        "errors off."
+    )
+    return Check("gradient", "pass" if abs(worst) < Z_LIMIT else "fail", worst, Z_LIMIT, sentence, "SE")
+
+
+def _settled_check(spec: VariationalLesson) -> Check | None:
+    """Has the fit come to rest?"""
+    climb = simulate(spec)
+    tail = climb.exact.value[-max(climb.steps // 4, 5) :]
+    wander = float(np.ptp(tail)) if np.all(np.isfinite(tail)) else float("inf")
+    if wander < SETTLED:
+        return None
+    sentence = (
+        "The gradient may be right and q still be far from its best: over the last quarter of the steps the exact ELBO "
+        + (f"ranges over {wander:.2g} nats." if np.isfinite(wander) else "is not even finite.")
+        + " Smaller steps, more steps or more points a step would settle it."
+    )
+    return Check("settled", "unknown", wander, SETTLED, sentence, "nats")
+
+
+def _bound_check(spec: VariationalLesson) -> Check | None:
+    """No q has an ELBO above the log evidence."""
+    climb = simulate(spec)
+    values = climb.exact.value[np.isfinite(climb.exact.value)]
+    if not np.isfinite(climb.log_evidence) or not values.size:
+        return None
+    excess = float(values.max() - climb.log_evidence)
+    sentence = (
+        f"The log evidence is {climb.log_evidence:.4f}. The largest exact ELBO of the fit is {values.max():.4f}, "
+        f"{abs(excess):.2g} nats {'below' if excess <= 0 else 'above'} it: the gap is a divergence, never "
+        "negative."
+    )
+    return Check("bound", "pass" if excess < 1e-3 else "fail", excess, 1e-3, sentence, "nats")
+
+
+def _ascent_checks(spec: VariationalLesson) -> list[Check]:
+    found = coordinate_ascent(spec)
+    rise = float(np.diff(found.elbo).min())
+    sentence = (
+        f"No update lowered the ELBO: the smallest change of {len(found.coordinate)} updates is {rise:+.1e} nats."
+    )
+    checks_ = [Check("ascent", "pass" if rise > -1e-9 else "fail", rise, -1e-9, sentence, "nats")]
+    target = pair_target(spec)
+    if isinstance(found, GaussianAscent):
+        rows = np.stack([pack(m, np.diag(s), "mean_field") for m, s in zip(found.mean, found.sd, strict=True)])
+        off = float(np.abs(elbo(target, rows).value - found.elbo).max())
+        words = f"The closed form of the ELBO agrees with quadrature at every q to {off:.1e} nats."
+        checks_.append(Check("closed form", "pass" if off < EXACT else "fail", off, EXACT, words, "nats"))
+    else:
+        rng = np.random.Generator(np.random.SFC64(spec.seed))
+        n, y = 200_000, np.array(spec.measured())
+        mu = rng.normal(found.mean[-1], found.sd[-1], n)
+        tau = rng.gamma(found.shape[-1], 1.0 / found.rate[-1], n)
+        theta = np.column_stack([mu, tau])
+        posterior = found.posterior.log_density(theta) + found.log_evidence  # log p(y, theta)
+        values = posterior - found.log_density(-1, mu, tau)
+        z = float((values.mean() - found.elbo[-1]) / (values.std() / np.sqrt(n)))
+        words = (
+            f"E[log p(y, θ) − log q(θ)] from {n:,} draws of the last q, {len(y)} measurements, is {values.mean():.4f}; "
+            f"the closed form says {found.elbo[-1]:.4f}, {abs(z):.1f} standard errors apart."
+        )
+        checks_.append(Check("closed form", "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, words, "SE"))
+    return checks_
+
+
+def _divergence_check(spec: VariationalLesson) -> Check:
+    """Both divergences at the last q of both descents against a plain sum on a fine grid."""
+    mixture, off = spec.mixture(), 0.0
+    for found in descents(spec).values():
+        m, s = found.path[-1]
+        reach = 14.0 * max(float(s), 1.0) + abs(float(m)) + 0.5 * spec.separation
+        x, step = np.linspace(-reach, reach, 60_001, retstep=True)
+        log_p = mixture.log_density(x)
+        log_q = -0.5 * ((x - m) / s) ** 2 - np.log(s * np.sqrt(2.0 * np.pi))
+        from_q, from_p = (float(np.exp(a) @ (a - b)) * step for a, b in ((log_q, log_p), (log_p, log_q)))
+        off = max(off, abs(from_q - float(kl_from_q(m, s, mixture))), abs(from_p - float(kl_from_p(m, s, mixture))))
+    sentence = f"Both divergences at both ends agree with a plain sum over 60,001 points to {off:.1e} nats."
+    return Check("divergence", "pass" if off < EXACT else "fail", off, EXACT, sentence, "nats")

@@ -1,0 +1,13 @@
+"""A fit as a scene: one picture for each method."""
+
+from __future__ import annotations
+
+from lessons.variational import stage_advi, stage_cavi, stage_kl
+from lessons.variational.spec import VariationalLesson
+
+STAGES = {"advi": stage_advi.stage, "cavi": stage_cavi.stage, "kl": stage_kl.stage}
+
+
+def scene(spec: VariationalLesson, window: int | None = None) -> bytes:
+    """The scene of `spec`, with the points of the steps around `window`."""
+    return STAGES[spec.method](spec, window).encode()

@@ -1,0 +1,399 @@
+"""Stochastic gradients as a scene: q on the map with the points of each step, and beside it the ELBO with its parts,
+the marginals, or the noise of the gradient.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import pictures, theme
+from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from lessons.variational import analysis
+from lessons.variational.analysis import Climb
+from lessons.variational.spec import VariationalLesson
+
+Array = NDArray[np.float64]
+
+PHASES = (
+    Phase("draw", "draw points from q"),
+    Phase("vote", "each point votes"),
+    Phase("move", "average, step"),
+)
+SHARES = (0.5, 0.95)
+RINGS = "q: regions that hold 50 and 95 %"
+HEIGHT = 420
+MAP, BESIDE = (0, 0, 9, 2), ((9, 0, 6, 1), (9, 1, 6, 1))
+FRAMES = 250  # ellipses that travel
+CURVES, CURVE = 100, 61  # frames and points of the marginals
+BUDGET = 3000  # points that travel at once
+DEEP = 12.0  # nats below the log evidence that the ELBO's panel shows at most
+ARROW = 0.16  # of the map's width: the typical arrow
+
+
+def stage(spec: VariationalLesson, window: int | None) -> Scene:
+    """The scene of a fit."""
+    climb = analysis.simulate(spec)
+    picture = Scene(
+        run=repr(spec.simulation()),
+        steps=climb.steps,
+        rate=12.0,
+        phases=PHASES,
+        theme=theme.palette(),
+        label="A normal distribution q moves and stretches, step by step, to fit the density on the map.",
+    )
+    first, width = pictures.window_around(window, climb.steps, spec.samples, budget=BUDGET)
+    picture.window(first, np.arange(width + 1, dtype=np.int32) * spec.samples)
+    _map(picture, climb, slice(first, first + width))
+    if spec.view == "marginals":
+        for axis in (0, 1):
+            _marginal(picture, climb, axis)
+    elif spec.view == "gradients":
+        _gradient(picture, climb)
+        _noise(picture, climb)
+    else:
+        _elbo(picture, climb)
+        _parts(picture, climb)
+    _arithmetic(picture, climb)
+    _words(picture, climb)
+    return picture
+
+
+def frames(steps: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Steps that have a frame of their own, at most so many, and (steps,) the frame of each step."""
+    chosen = np.unique(np.linspace(0, steps - 1, min(steps, most)).astype(int))
+    return chosen, np.searchsorted(chosen, np.arange(steps), side="right") - 1
+
+
+def finite(values: Array, limit: float = 1e6) -> Array:
+    """Numbers that can be drawn; NaN for others."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(values) < limit, values, np.nan)
+
+
+def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
+    fit, spec = climb.fit, climb.spec
+    panel = pictures.density_panel(picture, climb.target, title="The target and q", place=MAP, height=HEIGHT)
+    chosen, frame = frames(climb.steps, FRAMES)
+    after = chosen + 1  # a frame is shown once its step is settled
+    rings = climb.on_map(analysis.ellipses(fit.mean[after], fit.root[after], SHARES))
+    panel.path(finite(rings), at=frame, role="posterior", width=2.4, label=RINGS)
+    means = finite(climb.on_map(fit.mean))
+    panel.path(means[1:], show="upto", role="posterior", width=1.2, alpha=0.6, label="path of q's mean")
+    points = climb.on_map(fit.inside.point[rows].reshape(-1, 2))
+    votes = _votes(climb)[rows].reshape(-1, 2)
+    (low, high), _ = climb.target.view
+    typical = np.nanmedian(np.hypot(*finite(votes).T)) if len(votes) else 1.0
+    with np.errstate(all="ignore"):
+        scale = ARROW * (high - low) / max(float(typical), 1e-12)
+        tips = climb.on_map(fit.inside.point[rows].reshape(-1, 2) + np.clip(votes * scale, -high + low, high - low))
+    panel.arrows(
+        finite(points),
+        finite(tips),
+        show=Show("inner_all", phase=("vote", "vote")),
+        role="momentum",
+        width=1.4,
+        label=_vote_label(spec),
+    )
+    panel.points(
+        finite(points),
+        show=Show("inner_all", phase=("draw", None)),
+        role="highlight",
+        size=3.2,
+        alpha=0.9,
+        label=f"{spec.samples} point{'s' * (spec.samples > 1)} drawn from q",
+    )
+    panel.arrows(
+        means[:-1], means[1:], show=Show("at", phase=("move", None)), role="accept", width=2.6, label="the step"
+    )
+    panel.points(means[1:], show=Show("upto", last=1), role="posterior", shape="ring", size=6)
+    return panel
+
+
+def _votes(climb: Climb) -> Array:
+    """(N, S, 2) what each point says about where the mean should go; their average is the gradient."""
+    inside, spec = climb.fit.inside, climb.spec
+    if spec.estimator == "reparameterised":
+        return inside.slope
+    root, noise = climb.fit.root[:-1], inside.noise
+    with np.errstate(all="ignore"):
+        log_q = -0.5 * (noise**2).sum(axis=2) - np.log(2.0 * np.pi)
+        log_q = log_q - np.log(root[:, 0, 0] * root[:, 1, 1])[:, None]
+        f = inside.log_joint + (log_q if spec.variant == "entropy_sign" else -log_q)
+        if spec.estimator == "score_control":
+            f = (spec.samples * f - f.sum(axis=1, keepdims=True)) / (spec.samples - 1)
+        second = noise[..., 1] / root[:, 1, 1, None]  # the slope of log q in the mean: L⁻ᵀ ε
+        first = (noise[..., 0] - root[:, 1, 0, None] * second) / root[:, 0, 0, None]
+        return f[..., None] * np.stack([first, second], axis=-1)
+
+
+def _vote_label(spec: VariationalLesson) -> str:
+    if spec.estimator == "reparameterised":
+        return "slope of log p at each point (scaled)"
+    return "log p − log q, times the way from the mean (scaled)"
+
+
+def _axis_range(values: Array, low: float, high: float) -> tuple[float, float]:
+    seen = values[np.isfinite(values)]
+    low = max(low, float(seen.min(initial=high))) if seen.size else low
+    return low - 0.06 * (high - low), high + 0.1 * (high - low)
+
+
+def _elbo(picture: Scene, climb: Climb) -> None:
+    step = np.arange(1.0, climb.steps + 1.0)
+    exact = finite(climb.exact.value[1:])
+    top = climb.log_evidence if np.isfinite(climb.log_evidence) else float(np.nanmax(exact, initial=-1e6))
+    low, high = _axis_range(exact, top - DEEP, top)
+    panel = picture.panel(
+        "elbo",
+        title="ELBO, and the gap to log p(y)",
+        x=Axis("step", 0, climb.steps),
+        y=Axis("ELBO (nats)", low, high),
+        place=BESIDE[0],
+        height=HEIGHT // 2,
+    )
+    noisy = finite(climb.fit.elbo)
+    panel.points(
+        np.column_stack([step - 1.0, np.where((noisy > low) & (noisy < high), noisy, np.nan)]),
+        show="upto",
+        role="muted",
+        size=1.6,
+        alpha=0.6,
+        label="estimate from the points",
+    )
+    panel.line(
+        step, np.where(exact > low, exact, np.nan), show="upto", role="posterior", width=2.2, label="ELBO, exact"
+    )
+    if np.isfinite(climb.log_evidence):
+        panel.rule(y=climb.log_evidence, role="truth", dash=True, label="log p(y): the gap is KL(q‖p)")
+
+
+def _parts(picture: Scene, climb: Climb) -> None:
+    """Energy and entropy on one scale: the energy counted down from log p(y), so that the distance is KL(q‖p)."""
+    step = np.arange(1.0, climb.steps + 1.0)
+    known = np.isfinite(climb.log_evidence)
+    energy, entropy = finite(climb.exact.energy[1:]), finite(climb.exact.entropy[1:])
+    first = climb.log_evidence - energy if known else energy
+    settled = entropy[len(entropy) // 2 :]
+    settled = settled[np.isfinite(settled)]
+    centre = float(np.median(settled)) if settled.size else 0.0
+    both = np.concatenate([first, entropy])
+    low = max(float(np.nanmin(both, initial=centre)), centre - DEEP / 2) - 0.2
+    high = min(float(np.nanmax(both, initial=centre)), centre + DEEP / 2) + 0.2
+    panel = picture.panel(
+        "parts",
+        title="Its two parts" + (": apart by KL(q‖p)" if known else ""),
+        x=Axis("step", 0, climb.steps),
+        y=Axis("nats", low, high),
+        place=BESIDE[1],
+        height=HEIGHT // 2,
+    )
+    for values, role, dash, label in (
+        (first, "energy", False, "log p(y) − energy: small if q sits high" if known else "energy E[log p]"),
+        (entropy, "reject", True, "entropy: large if q is wide"),
+    ):
+        inside = np.where((values >= low) & (values <= high), values, np.nan)
+        panel.line(step, inside, show="upto", role=role, dash=dash, width=2.2, label=label)
+
+
+def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
+    target, name = climb.target, climb.target.labels[axis]
+    low, high = target.view[axis]
+    x = np.linspace(low, high, CURVE)
+    chosen, frame = frames(climb.steps, CURVES)
+    curves = np.stack([analysis.marginal_of_q(climb, row + 1, axis, x) for row in chosen])
+    fine = np.linspace(low, high, 161)
+    truth = None if target.truth is None else target.truth.marginals[axis](fine)
+    drawn = analysis.draws(climb.spec)[:, :, axis].ravel()
+    counts, edges = np.histogram(drawn, 40, (low, high), density=True)
+    tops = [counts.max(), 0.0 if truth is None else truth.max(), np.nanquantile(curves.max(axis=1), 0.9)]
+    top = 1.15 * float(min(max(tops), 3.0 * max(tops[:2])))
+    panel = picture.panel(
+        f"marginal-{axis}",
+        title=f"Marginal of {name}",
+        x=Axis(name, low, high),
+        y=Axis("density", 0.0, top),
+        place=BESIDE[axis],
+        height=HEIGHT // 2,
+    )
+    stairs = np.column_stack([np.repeat(edges, 2)[1:-1], np.repeat(counts, 2)])
+    panel.path(stairs, role="accept", width=1.2, alpha=0.9, label="NUTS, 4 × 1 000 draws")
+    if truth is not None:
+        panel.line(
+            fine,
+            np.minimum(truth, top),
+            role="truth",
+            dash=True,
+            width=2.5,
+            label=f"truth ({pictures.source_of(target)})",
+        )
+    both = np.stack([np.broadcast_to(x, curves.shape), np.minimum(finite(curves), top)], axis=-1)
+    panel.path(both, at=frame, role="posterior", width=2.4, label="q")
+
+
+def _gradient(picture: Scene, climb: Climb) -> None:
+    """The estimate each step used, about the exact slope."""
+    step = np.arange(1.0, climb.steps + 1.0)
+    used = finite(climb.fit.inside.gradient[:, 0])
+    exact = finite(analysis.exact_gradient(climb.spec, climb.fit.parameters[:-1], [0])[:, 0])
+    seen = np.abs(np.concatenate([used, exact]))
+    reach = 1.1 * float(np.nanquantile(seen, 0.97)) if np.isfinite(seen).any() else 1.0
+    panel = picture.panel(
+        "gradient",
+        title=f"Slope of the ELBO in the mean of {climb.target.labels[0]}",
+        x=Axis("step", 0, climb.steps),
+        y=Axis("slope (nats per unit)", -reach, reach),
+        place=BESIDE[0],
+        height=HEIGHT // 2,
+    )
+    panel.points(
+        np.column_stack([step, np.where(np.abs(used) <= reach, used, np.nan)]),
+        show="upto",
+        role="momentum",
+        size=2.2,
+        alpha=0.8,
+        label="estimate used",
+    )
+    panel.line(step, np.clip(exact, -reach, reach), show="upto", role="ink", width=1.8, label="exact, by quadrature")
+
+
+LOOKS = {"reparameterised": ("posterior", False), "score": ("reject", True), "score_control": ("highlight", False)}
+
+
+def _noise(picture: Scene, climb: Climb) -> None:
+    """How noisy each estimator would be along this very path."""
+    found = analysis.noise(climb.spec)
+    values = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in found.sd.values()])
+    panel = picture.panel(
+        "noise",
+        title=f"Its noise, with {climb.spec.samples} points a step",
+        x=Axis("step", 0, climb.steps),
+        y=Axis("sd of the estimate", 0.7 * float(values.min()), 1.5 * float(values.max()), log=True),
+        place=BESIDE[1],
+        height=HEIGHT // 2,
+    )
+    for name, sd in found.sd.items():
+        role, dash = LOOKS[name]
+        panel.line(found.at + 1.0, np.maximum(sd, 1e-12), role=role, dash=dash, label=analysis.HOW[name])
+    panel.rule(x=np.arange(1.0, climb.steps + 1.0), role="muted")
+
+
+# Numbers and words ----------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(picture: Scene, climb: Climb) -> None:
+    """The card of the present step."""
+    fit, spec, inside = climb.fit, climb.spec, climb.fit.inside
+    x, y = climb.target.labels
+    point = finite(climb.on_map(inside.point[:, 0]))
+    mean, gradient = fit.mean, finite(inside.gradient)
+    names = _own_names(spec, (x, y))
+    voting, moving = Show("at", phase=("vote", None)), Show("at", phase=("move", None))
+    picture.readout(
+        "draw",
+        f"ε = ({{e:.2f}}, {{f:.2f}}) → first point: {names[0]} = {{m:.3f}} + {{s:.3f}}·{{e:.2f}} → "
+        f"({x}, {y}) = ({{a:.3f}}, {{b:.3f}})",
+        e=inside.noise[:, 0, 0],
+        f=inside.noise[:, 0, 1],
+        m=mean[:-1, 0],
+        s=finite(fit.root[:-1, 0, 0]),
+        a=point[:, 0],
+        b=point[:, 1],
+        show="at",
+    )
+    if spec.estimator == "reparameterised":
+        picture.readout(
+            "vote",
+            f"slope of log p there: ({{a:.3f}}, {{b:.3f}}); average over {spec.samples}: ({{g:.3f}}, {{h:.3f}})",
+            a=finite(inside.slope[:, 0, 0]),
+            b=finite(inside.slope[:, 0, 1]),
+            g=gradient[:, 0],
+            h=gradient[:, 1],
+            show=voting,
+        )
+        entropy = "1" if spec.variant != "entropy_sign" else "(−1), wrong on purpose"
+        picture.readout(
+            "spread",
+            f"for log sd: average of sd·ε·slope, {{a:.3f}}, + {entropy} from the entropy = {{b:.3f}}",
+            a=gradient[:, 2] - (-1.0 if spec.variant == "entropy_sign" else 1.0),
+            b=gradient[:, 2],
+            show=voting,
+        )
+    else:
+        votes = finite(_votes(climb))
+        picture.readout(
+            "vote",
+            f"(log p − log q){' − that of the others' if spec.estimator == 'score_control' else ''} × ∂log q/∂mean: "
+            f"({{a:.3f}}, {{b:.3f}}); average over {spec.samples}: ({{g:.3f}}, {{h:.3f}})",
+            a=votes[:, 0, 0],
+            b=votes[:, 0, 1],
+            g=gradient[:, 0],
+            h=gradient[:, 1],
+            show=voting,
+        )
+    picture.readout(
+        "step",
+        f"{'Adam' if spec.optimiser == 'adam' else 'shrinking step'}: mean of {names[0]} {{a:.3f}} → {{b:.3f}}, sd "
+        "{c:.3f} → {d:.3f}",
+        a=mean[:-1, 0],
+        b=finite(mean[1:, 0]),
+        c=finite(fit.sd[:-1, 0]),
+        d=finite(fit.sd[1:, 0]),
+        show=moving,
+    )
+    values = {
+        "e": finite(climb.exact.energy[1:]),
+        "h": finite(climb.exact.entropy[1:]),
+        "l": finite(climb.exact.value[1:]),
+    }
+    if np.isfinite(climb.log_evidence):
+        picture.readout(
+            "elbo",
+            "ELBO = energy {e:.3f} + entropy {h:.3f} = {l:.3f};  log p(y) = {z:.3f};  KL(q‖p) = {k:.3f} nats",
+            z=np.full(climb.steps, climb.log_evidence),
+            k=finite(climb.gap[1:]),
+            show=moving,
+            **values,
+        )
+    else:
+        picture.readout("elbo", "ELBO = energy {e:.3f} + entropy {h:.3f} = {l:.3f} nats", show=moving, **values)
+    truth = climb.target.truth
+    if truth is not None and np.all(np.isfinite(truth.covariance)):
+        _, sd = analysis.moments_of_q(spec, fit.mean[1:], fit.sd[1:])
+        ratio = finite(sd / np.sqrt(np.diag(truth.covariance)))
+        picture.readout(
+            "ratio",
+            f"sd of q over exact sd: {x} {{a:.3f}}, {y} {{b:.3f}}",
+            a=ratio[:, 0],
+            b=ratio[:, 1],
+            show=moving,
+        )
+
+
+def _own_names(spec: VariationalLesson, labels: tuple[str, str]) -> tuple[str, str]:
+    """Names of q's own coordinates: the log of one that must be positive."""
+    first, second = (
+        name if support == "real" else f"log {name}" for name, support in zip(labels, spec.supports, strict=True)
+    )
+    return first, second
+
+
+def _words(picture: Scene, climb: Climb) -> None:
+    mean, sd = finite(climb.fit.mean[1:]), finite(climb.fit.sd[1:])
+    picture.say(
+        "Step {t} of {steps}, {phase}: the mean of q is at {a:.2f}, {b:.2f}, its ELBO is {l:.2f}.",
+        a=mean[:, 0],
+        b=mean[:, 1],
+        l=finite(climb.exact.value[1:]),
+    )
+    columns = {
+        "mean 1": mean[:, 0],
+        "mean 2": mean[:, 1],
+        "sd 1": sd[:, 0],
+        "sd 2": sd[:, 1],
+        "energy": finite(climb.exact.energy[1:]),
+        "entropy": finite(climb.exact.entropy[1:]),
+        "ELBO": finite(climb.exact.value[1:]),
+        "ELBO, estimate": finite(climb.fit.elbo),
+    }
+    picture.table(columns)

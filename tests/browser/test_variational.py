@@ -1,0 +1,37 @@
+"""The variational lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/variational")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+    # slow motion fills the arithmetic card: points, votes, the step and the gap
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    stage.get_by_role("button", name="First step").click()
+    for _ in range(3):
+        stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^slope of log p there: \(−?\d"))).to_be_visible()
+    stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"KL\(q‖p\) = \d"))).to_be_visible()
+
+    # a prediction: the q of KL(q‖p) goes into the nearer mode, though it is the lighter
+    page.get_by_text("two divergences, two modes").click()
+    lab.settled()
+    page.get_by_text("in the right mode, the lighter", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

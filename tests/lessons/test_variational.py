@@ -1,0 +1,230 @@
+"""The variational lesson: its numbers against theory, its pictures, its badge, its page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.kit import badge
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from engine.targets.quadrature import quadrature_truth
+from lessons.variational import analysis, panels, questions, scenes
+from lessons.variational.scenarios import SCENARIOS
+from lessons.variational.spec import TARGETS, VIEWS, VariationalLesson
+from lessons.variational.stage_advi import _votes
+from tests.lessons.pages import MOST_BYTES, NEVER, page
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+ADVI = [name for name, spec in BY_ID.items() if spec.method == "advi"]
+
+
+def readouts(spec):
+    """The numbers of the card by line."""
+    header, arrays = decode(scenes.scene(spec))
+    return {line["id"]: {k: arrays[v["array"]] for k, v in line["values"].items()} for line in header["readouts"]}
+
+
+# Spec -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("steps", {"steps": 1001}),
+        ("target", {"target": "ring"}),
+        ("method", {"method": "magic"}),
+        ("correlation", {"correlation": 1.0}),
+        ("formula", {"target": "formula", "formula": "x +"}),
+        ("formula", {"target": "formula", "formula": "x"}),
+        ("measurements", {"target": "precision", "measurements": "1, two"}),
+        ("measurements", {"method": "cavi", "pair": "precision", "measurements": "3, 3"}),
+        ("samples", {"estimator": "score_control", "samples": 1}),
+        ("variant", {"variant": "no_jacobian"}),
+        ("variant", {"variant": "no_scaling", "target": "logistic"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        VariationalLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_looking_otherwise_is_the_same_run():
+    assert analysis.simulate(VariationalLesson(view="gradients")) is analysis.simulate(VariationalLesson())
+    specs = (VariationalLesson(view="marginals"), VariationalLesson(), VariationalLesson(seed=9))
+    heads = [decode(scenes.scene(spec))[0] for spec in specs]
+    assert heads[0]["run"] == heads[1]["run"] != heads[2]["run"]
+
+
+def test_the_grid_is_the_quadrature():
+    """The truth of the logistic posterior, added up on a grid, against adaptive integration."""
+    target = BY_ID["three"].build_target()
+    other = quadrature_truth(target, target.view).truth
+    assert target.truth.mean == pytest.approx(other.mean, abs=1e-5)
+    assert target.truth.covariance == pytest.approx(other.covariance, abs=1e-5)
+    assert target.truth.log_normaliser == pytest.approx(other.log_normaliser, abs=1e-5)
+    x = np.linspace(*target.view[1], 7)
+    assert target.truth.marginals[1](x) == pytest.approx(other.marginals[1](x), abs=1e-5)
+
+
+# Fits -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ADVI)
+def test_the_gap_is_a_divergence_and_the_picture_adds_up(name):
+    spec = BY_ID[name]
+    climb = analysis.simulate(spec)
+    assert climb.fit.stopped is None and np.all(climb.gap > -1e-3)
+    card = readouts(spec)
+    np.testing.assert_allclose(card["elbo"]["e"] + card["elbo"]["h"], card["elbo"]["l"], atol=1e-3)
+    np.testing.assert_allclose(card["elbo"]["z"] - card["elbo"]["l"], card["elbo"]["k"], atol=1e-3)
+    first, noise = climb.fit.inside.point[:, 0], climb.fit.inside.noise[:, 0]
+    np.testing.assert_allclose(card["draw"]["m"] + card["draw"]["s"] * noise[:, 0], first[:, 0], atol=1e-4)
+    np.testing.assert_allclose(card["step"]["b"][:-1], card["step"]["a"][1:], atol=1e-6)
+
+
+def test_votes_average_to_the_gradient():
+    """Of all three estimators: what the arrows show is what the step used."""
+    for estimator in ("reparameterised", "score", "score_control"):
+        spec = VariationalLesson(estimator=estimator, family="full_rank", samples=5, steps=30, step_size=0.02)
+        climb = analysis.simulate(spec)
+        used = climb.fit.inside.gradient[:, :2]
+        np.testing.assert_allclose(_votes(climb).mean(axis=1), used, atol=1e-8, rtol=1e-6)
+
+
+def test_mean_field_is_too_narrow_and_full_rank_is_not():
+    narrow, right = (questions.sd_ratio(BY_ID[name]) for name in ("mean-field", "full-rank"))
+    assert narrow == pytest.approx(np.sqrt(1 - 0.81), rel=0.08) and right == pytest.approx(1.0, rel=0.08)
+    gap = [analysis.simulate(BY_ID[name]).gap[-1] for name in ("mean-field", "full-rank")]
+    assert gap[0] > -0.5 * np.log(1 - 0.81) - 1e-6 and gap[1] < 0.05
+
+
+def test_ellipses_hold_what_they_say():
+    root = np.array([[[1.2, 0.0], [0.7, 0.5]]])
+    rings = analysis.ellipses(np.array([[1.0, -1.0]]), root, (0.5, 0.95), points=200)[0]
+    inner, outer = rings[:200], rings[201:401]
+    draws = np.random.Generator(np.random.SFC64(1)).standard_normal((50_000, 2))
+    for ring, share in ((inner, 0.5), (outer, 0.95)):
+        z = np.linalg.solve(root[0], (ring - [1.0, -1.0]).T)
+        radius = np.hypot(*z)
+        assert np.ptp(radius) < 1e-9
+        assert (np.hypot(*draws.T) < radius[0]).mean() == pytest.approx(share, abs=0.01)
+
+
+def test_a_positive_coordinate_is_log_normal_on_the_map():
+    climb = analysis.simulate(BY_ID["jacobian"].replace(variant="exact"))
+    x = np.linspace(1e-4, 12.0, 40_001)
+    density = analysis.marginal_of_q(climb, -1, 1, x)
+    mean, sd = analysis.moments_of_q(climb.spec, climb.fit.mean[-1], climb.fit.sd[-1])
+    step = x[1] - x[0]
+    assert density.sum() * step == pytest.approx(1.0, abs=1e-3)
+    assert (density * x).sum() * step == pytest.approx(mean[1], abs=1e-3)
+    assert (density * (x - mean[1]) ** 2).sum() * step == pytest.approx(sd[1] ** 2, abs=2e-3)
+
+
+def test_three_inferences_agree_where_they_should():
+    rows = {row.name: row for row in analysis.three(BY_ID["three"].replace(view="elbo"))}
+    exact, nuts = rows["grid (exact)"], rows["NUTS"]
+    truth = BY_ID["three"].build_target().truth
+    assert exact.mean == pytest.approx(truth.mean, abs=2e-3) and exact.sd == pytest.approx(
+        np.sqrt(np.diag(truth.covariance)), rel=5e-3
+    )
+    assert nuts.mean == pytest.approx(truth.mean, abs=0.12) and nuts.sd == pytest.approx(exact.sd, rel=0.1)
+    assert np.all(rows["ADVI, mean-field"].sd < rows["ADVI, full rank"].sd)
+    assert all(row.seconds > 0 for row in rows.values())
+
+
+def test_minima_of_the_divergence_pay_for_what_they_miss():
+    found = analysis.minima(8.0, 0.6)
+    left, wide, right = found
+    assert (left[0], right[0]) == pytest.approx((-4.0, 4.0), abs=0.02)
+    assert (left[2], right[2]) == pytest.approx((-np.log(0.6), -np.log(0.4)), abs=0.01)
+    assert wide[1] > 3.0 and wide[2] > right[2], "over both is a minimum too, and the worst"
+    assert len(analysis.minima(1.0, 0.6)) == 1, "near modes are one"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_scenes_encode_and_are_small(name):
+    for view in VIEWS if BY_ID[name].method == "advi" else VIEWS[:1]:
+        assert len(scenes.scene(BY_ID[name].replace(view=view))) < MOST_BYTES
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_can_be_fitted_and_shown(target):
+    for view, family in zip(VIEWS, ("mean_field", "full_rank", "full_rank"), strict=True):
+        scenes.scene(VariationalLesson(target=target, view=view, family=family, steps=40), 35)
+
+
+def test_long_runs_and_runaway_ones_can_be_shown():
+    long = VariationalLesson(steps=1000, samples=40, view="marginals")
+    assert len(scenes.scene(long, 900)) < MOST_BYTES
+    away = VariationalLesson(target="banana", step_size=100.0, steps=60)
+    assert analysis.simulate(away).fit.stopped is not None
+    for view in VIEWS:
+        scenes.scene(away.replace(view=view))
+    assert badge.overall(analysis.checks(away)) == "unknown"
+    panels.diagnostics(away)
+
+
+# Badge, panels, questions ---------------------------------------------------------------------------------------------
+
+VERDICTS = {"too-big": "unknown", "score": "unknown", "jacobian": "fail", "minibatch": "fail"}
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_the_badge_tells_right_from_wrong(name):
+    assert badge.overall(analysis.checks(BY_ID[name], NEVER)) == VERDICTS.get(name, "pass")
+
+
+def test_a_wrong_sign_of_the_entropy_is_red():
+    spec = BY_ID["fit"].replace(variant="entropy_sign", steps=50, step_size=0.02)
+    assert badge.overall(analysis.checks(spec)) == "fail"
+
+
+@pytest.mark.parametrize("name", ["fit", "modes", "mean-field", "coordinates", "mean-precision"])
+def test_panels_and_diagnostics_say_what_they_show(name):
+    shown = panels.panels(BY_ID[name], NEVER)
+    assert shown and all(part.caption for part in shown)
+    table = panels.diagnostics(BY_ID[name], NEVER)
+    if name == "coordinates":
+        assert table.columns["sd ratio"] == pytest.approx([np.sqrt(0.19)] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("question,right", [("where", 1), ("ratio", 2), ("noise", 2), ("jacobian", 0)])
+def test_the_runs_answer_as_the_story_says(question, right):
+    asked = next(q for q in questions.QUESTIONS if q.id == question)
+    spec = BY_ID[asked.scenario]
+    assert asked.answer(spec) == right
+    assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_claims_of_the_prose():
+    """Big steps wander, a forgotten n/B widens q, and noise grows with dimension only for the score."""
+    assert np.ptp(analysis.simulate(BY_ID["too-big"]).exact.value[-50:]) > 1.0
+    wide = analysis.simulate(BY_ID["minibatch"]).final().sd
+    right = analysis.simulate(BY_ID["minibatch"].replace(variant="exact")).final().sd
+    assert np.all(wide > 1.7 * right)
+    noise = analysis.noise_by_dimension(10, 1)
+    growth = {name: sd[-1] / sd[0] for name, sd in noise.items()}
+    assert growth["reparameterised"] < 1.2 and growth["score_control"] > 2 and growth["score"] > 4
+
+
+# Page -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_control_changes_the_run():
+    app = page("variational", scenario="mean-field")
+    app.number_input(key="variational/correlation/box").set_value(0.5).run()
+    assert not app.exception and not app.error
+    assert app.session_state["visit/variational"].spec.correlation == 0.5
+
+
+def test_a_mistake_that_cannot_be_made_here_says_why():
+    app = page("variational")
+    app.selectbox(key="variational/variant/select").set_value("no_jacobian").run()
+    assert not app.exception and "transformed" in app.error[0].value
+    assert app.session_state["visit/variational"].spec.variant == "exact"
