@@ -123,6 +123,16 @@ def exact_gradient(spec: VariationalLesson, parameters: Array, components: Seque
     return slopes
 
 
+def slopes(spec: VariationalLesson) -> Array:
+    """(N,) exact slope of the ELBO in the first mean, at q before each step."""
+    return _slopes(spec.simulation())
+
+
+@lru_cache(maxsize=8)
+def _slopes(spec: VariationalLesson) -> Array:
+    return exact_gradient(spec, simulate(spec).fit.parameters[:-1], [0])[:, 0]
+
+
 def ellipses(means: Array, roots: Array, shares: Sequence[float], points: int = 41) -> Array:
     """(F, N, 2) borders of the regions that hold `shares` of each normal; a NaN row after each."""
     angle = np.linspace(0.0, 2.0 * np.pi, points)

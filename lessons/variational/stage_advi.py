@@ -235,7 +235,7 @@ def _gradient(picture: Scene, climb: Climb) -> None:
     """The estimate each step used, about the exact slope."""
     step = np.arange(1.0, climb.steps + 1.0)
     used = finite(climb.fit.inside.gradient[:, 0])
-    exact = finite(analysis.exact_gradient(climb.spec, climb.fit.parameters[:-1], [0])[:, 0])
+    exact = finite(analysis.slopes(climb.spec))
     seen = np.abs(np.concatenate([used, exact]))
     reach = 1.1 * float(np.nanquantile(seen, 0.97)) if np.isfinite(seen).any() else 1.0
     panel = picture.panel(
