@@ -206,6 +206,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🫧",
         scenarios=(("modes", "two divergences"), ("mean-field", "too narrow ⚠"), ("too-big", "step too big ⚠")),
     ),
+    Entry(
+        slug="spike-and-slab",
+        title="Spike and slab",
+        track="Approximations",
+        file="lessons/spike_and_slab/page.py",
+        promise="Which predictors are in? Every model weighed exactly, beside a Gibbs walk and a too sure mean-field.",
+        icon="📌",
+        scenarios=(("twins", "twins ⚠"), ("unnormalised", "a constant left out ⚠")),
+    ),
 )
 
 

@@ -1,0 +1,216 @@
+"""What the lesson computes: data, every model, the Gibbs run, the mean-field fit, and the checks that compare them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.checks import Z_LIMIT, Check, mean_check, worst
+from engine.diagnostics import ess_mean
+from engine.spike_and_slab import (
+    Enumeration,
+    SelectionAscent,
+    SelectionRecording,
+    SpikeAndSlab,
+    ascend_selection,
+    enumerate_models,
+    sample_models,
+    spike_and_slab,
+)
+from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+
+Array = NDArray[np.float64]
+
+LONG_CHAINS = 4
+LONG_SWEEPS = {"linear": 10_000, "logistic": 4_000}
+LONG_WARMUP = 200
+RARE = 100  # expected sweeps on the rarer side below which a share is not judged
+SAME = 1e-8  # conditional probabilities that agree to this are the same
+CORRELATIONS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """The data's model, its exact posterior over models, and the mean-field fit.
+
+    model : the right one; truth : every model weighed; field : coordinate ascent, its last row the fit
+    effects : (p,), true coefficients
+    """
+
+    model: SpikeAndSlab
+    truth: Enumeration
+    field: SelectionAscent
+    effects: Array
+
+    @property
+    def predictors(self) -> int:
+        return self.model.predictors
+
+    @property
+    def labels(self) -> list[str]:
+        return names("x", self.predictors)
+
+
+def names(letter: str, number: int) -> list[str]:
+    """x₁, x₂, …"""
+    return [letter + str(j).translate(SUBSCRIPTS) for j in range(1, number + 1)]
+
+
+def data(spec: SpikeAndSlabSpec) -> tuple[Array, Array]:
+    """x (n, p) with unit variances, the first two columns correlated, and y (n,)."""
+    effects = spec.true_effects()
+    rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence(spec.data_seed)))
+    x = rng.standard_normal((spec.rows, len(effects)))
+    noise = rng.standard_normal(spec.rows)
+    x[:, 1] = spec.correlation * x[:, 0] + np.sqrt(1.0 - spec.correlation**2) * x[:, 1]
+    eta = x @ effects
+    if spec.likelihood == "linear":
+        return x, eta + spec.noise_sd * noise
+    return x, (rng.random(spec.rows) < 1.0 / (1.0 + np.exp(-eta))).astype(np.float64)
+
+
+def setup(spec: SpikeAndSlabSpec) -> Setup:
+    """What is known before any sampling; the same object for settings that differ only in the run."""
+    kept = {field: getattr(spec, field) for field in ("chains", "draws", "variant", "seed")}
+    return _setup(spec.replace(**{field: spec.default(field) for field in kept}))
+
+
+@lru_cache(maxsize=32)
+def _setup(spec: SpikeAndSlabSpec) -> Setup:
+    x, y = data(spec)
+    model = spike_and_slab(
+        x, y, likelihood=spec.likelihood, inclusion=spec.inclusion, slab_sd=spec.slab_sd, noise_sd=spec.noise_sd,
+        intercept=False,
+    )  # fmt: skip
+    return Setup(model, enumerate_models(model), ascend_selection(model), spec.true_effects())
+
+
+def _sampled(spec: SpikeAndSlabSpec) -> SpikeAndSlab:
+    """The model as the sampler sees it: without the slab's constant, the odds of every predictor are too high."""
+    model = setup(spec).model
+    return dataclasses.replace(model, log_odds=model.log_odds + spec.log_odds_error)
+
+
+@lru_cache(maxsize=16)
+def record(spec: SpikeAndSlabSpec) -> SelectionRecording:
+    """The run on the stage, from its very first sweep."""
+    return sample_models(_sampled(spec), chains=spec.chains, draws=spec.draws, warmup=0, seed=spec.seed)
+
+
+@lru_cache(maxsize=8)
+def long_run(spec: SpikeAndSlabSpec) -> SelectionRecording:
+    """The same kernel run longer, to judge it by."""
+    sweeps = LONG_SWEEPS[spec.likelihood]
+    return sample_models(_sampled(spec), chains=LONG_CHAINS, draws=sweeps, warmup=LONG_WARMUP, seed=spec.seed)
+
+
+def model_number(included: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Row of the enumeration, of models (..., p)."""
+    return included.astype(np.int64) @ (1 << np.arange(included.shape[-1]))
+
+
+def product_probability(truth: Enumeration, inclusion: Array) -> Array:
+    """(M,) probability of every model under independent inclusions (p,): what a factorised q says."""
+    inside = truth.models
+    return np.asarray(np.prod(np.where(inside, inclusion, 1.0 - inclusion), axis=1))
+
+
+def expected_size(spec: SpikeAndSlabSpec) -> float:
+    """Exact posterior mean of the number of predictors that are in."""
+    return float(setup(spec).truth.inclusion.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Inclusion of the first two predictors as their correlation grows: (len(CORRELATIONS), 2) each."""
+
+    exact: Array
+    field: Array
+
+
+def correlation_sweep(spec: SpikeAndSlabSpec, cancel: Any) -> Sweep:
+    """The same random numbers at other correlations."""
+    exact = np.full((len(CORRELATIONS), 2), np.nan)
+    field = exact.copy()
+    for row, correlation in enumerate(CORRELATIONS):
+        if cancel.is_set():
+            break
+        here = setup(spec.replace(correlation=correlation))
+        exact[row], field[row] = here.truth.inclusion[:2], here.field.inclusion[-1, :2]
+    return Sweep(exact, field)
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
+    """The Gibbs sampler against every model weighed; the ELBO against the evidence."""
+    found = [_inclusion_check(spec)]
+    if not cancel.is_set() and spec.likelihood == "linear":
+        found.append(_conditional_check(spec))
+    if not cancel.is_set():
+        found.append(_bound_check(spec))
+    return found
+
+
+def _inclusion_check(spec: SpikeAndSlabSpec) -> Check:
+    here, run = setup(spec), long_run(spec)
+    each = []
+    for j, label in enumerate(here.labels):
+        true, values = float(here.truth.inclusion[j]), run.included[:, :, j].astype(np.float64)
+        if min(true, 1.0 - true) * values.size < RARE and not abs(values.mean() - true) > 0.01:
+            continue  # as good as certain, and the chain agrees: too few sweeps on the rarer side for an error bar
+        # the error of the exact value itself (importance sampling, logistic) is added to that of the chain
+        effective = ess_mean(values)
+        blur = float(here.truth.inclusion_error[j]) ** 2 * (effective if np.isfinite(effective) else 0.0)
+        sd = float(np.sqrt(max(true * (1.0 - true), 1.0 / values.size) + blur))
+        each.append(mean_check("inclusion", f"the share of sweeps with {label} in", values, true, sd=sd))
+    words = f"The same kernel run longer ({run.included.shape[0]} chains of {run.included.shape[1]:,} sweeps). "
+    if not each:
+        sentence = words + "Every predictor is as good as certain, so no share can be judged."
+        return Check("inclusion", "unknown", float("nan"), Z_LIMIT, sentence, "MCSE")
+    found = worst(each)
+    return dataclasses.replace(found, sentence=words + found.sentence + f" Worst of {len(each)} judged.")
+
+
+def _conditional_check(spec: SpikeAndSlabSpec) -> Check:
+    """Every probability that chain 1 drew with, against two of the enumerated models."""
+    truth, run = setup(spec).truth, record(spec)
+    included, used = run.included[0], run.conditional[0]
+    p = included.shape[1]
+    largest = 0.0
+    for j in range(p):
+        # when predictor j of sweep t is drawn, those before it are new and those after it are of sweep t − 1
+        rest = np.concatenate(
+            [included[1:, :j], np.zeros((len(included) - 1, 1), bool), included[:-1, j + 1 :]], axis=1
+        )
+        outside = truth.probability[model_number(rest)]
+        inside = truth.probability[model_number(rest) + (1 << j)]
+        total = inside + outside
+        known = total > 1e-200
+        exact = inside[known] / total[known]
+        largest = max(largest, float(np.max(np.abs(used[1:, j][known] - exact), initial=0.0)))
+    sentence = (
+        f"Each of the {p * (len(included) - 1):,} probabilities that chain 1 drew with was computed again from the "
+        f"two enumerated models it chooses between; largest difference {largest:.1e}."
+    )
+    return Check("conditionals", "pass" if largest < SAME else "fail", largest, SAME, sentence)
+
+
+def _bound_check(spec: SpikeAndSlabSpec) -> Check:
+    """The ELBO must stay below the log evidence. Mean-field's bias is told here; it is no fault of the sampler."""
+    here = setup(spec)
+    slack = 1e-6 + Z_LIMIT * here.truth.log_total_error
+    above = float(here.field.elbo.max() - here.truth.log_total)
+    off = np.abs(here.field.inclusion[-1] - here.truth.inclusion)
+    sentence = (
+        f"Mean-field's ELBO ends {-above:.3g} nats below the log evidence, as it must. Its inclusion probabilities are "
+        f"off by up to {off.max():.2f} ({here.labels[int(off.argmax())]}): a known bias, not judged here."
+    )
+    return Check("bound", "pass" if above < slack else "fail", above, slack, sentence, "nats")

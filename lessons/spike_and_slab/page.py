@@ -1,0 +1,60 @@
+"""The page of the lesson: controls, and what the frame needs."""
+
+from app.kit.frame import Controls, Lesson, show
+from engine.spike_and_slab import ascend_selection
+from engine.spike_and_slab.enumeration import _linear
+from engine.spike_and_slab.gibbs import selection_chunk
+from engine.spike_and_slab.model import factorise
+from lessons.spike_and_slab import analysis
+from lessons.spike_and_slab.panels import diagnostics, panels
+from lessons.spike_and_slab.questions import QUESTIONS
+from lessons.spike_and_slab.scenarios import SCENARIOS
+from lessons.spike_and_slab.scenes import scene
+from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+
+LIKELIHOODS = {"linear": "a number (linear)", "logistic": "yes or no (logistic)"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.segmented("likelihood", "y is", LIKELIHOODS)
+    panel.text("effects", "True coefficients")
+    panel.slider("rows", "Rows n")
+    panel.slider("correlation", "Correlation of x₁ and x₂")
+    panel.slider("inclusion", "Prior probability π")
+    panel.slider("slab_sd", "Slab sd s")
+    with panel.more("Noise, data and chains"):
+        if panel.spec.likelihood == "linear":
+            panel.slider("noise_sd", "Noise sd σ")
+        panel.number("data_seed", "Seed of the data")
+        panel.slider("draws", "Sweeps")
+        panel.slider("chains")
+    with panel.more("Break it"):
+        panel.toggle("variant", "Leave out the slab's constant 1/(s√2π)")
+
+
+def kernel(spec: SpikeAndSlabSpec) -> str:
+    """Which kernel runs."""
+    if spec.variant != "exact":
+        return "Gibbs over γ with the slab's normalising constant left out: wrong on purpose."
+    how = "Pólya–Gamma weights, then " if spec.likelihood == "logistic" else ""
+    return f"Gibbs over γ: {how}each γ with the coefficients integrated out, then the coefficients."
+
+
+LESSON = Lesson(
+    slug="spike-and-slab",
+    title="Spike and slab",
+    promise="Which predictors are in? A Gibbs sampler walks over the models, every model is weighed exactly beside "
+    "it, and mean-field shows where it is too sure.",
+    spec=SpikeAndSlabSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[selection_chunk, factorise, _linear, ascend_selection],
+    kernel=kernel,
+)
+show(LESSON)

@@ -1,0 +1,118 @@
+"""What stands below the stage: the models, mean-field's climb, its bias against the twins' correlation, diagnostics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from app.kit.text import chains, number
+from engine import diagnostics as measures
+from lessons.spike_and_slab import analysis
+from lessons.spike_and_slab.analysis import CORRELATIONS
+from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+
+SHOWN = 8  # models in the figure
+DIAMOND = {"symbol": "diamond-open", "size": 10, "line": {"width": 2}}
+
+
+def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure]:
+    """The figures."""
+    return [_models(spec), _climb(spec), _bias(spec, cancel)]
+
+
+def _models(spec: SpikeAndSlabSpec) -> Figure:
+    here, run = analysis.setup(spec), analysis.record(spec)
+    best = np.argsort(here.truth.probability)[::-1][:SHOWN]
+    exact = here.truth.probability[best]
+    rows = analysis.model_number(run.included).ravel()
+    found = np.bincount(rows, minlength=len(here.truth.models))[best] / rows.size
+    product = analysis.product_probability(here.truth, here.field.inclusion[-1])[best]
+    labels = [_name(here.labels, here.truth.models[m]) for m in best]
+    figure = charts.blank("predictors that are in", "probability", barmode="group", height=300)
+    figure.add_bar(x=labels, y=found, name="Gibbs", marker={"color": theme.colour("posterior", 0.8)})
+    product_look = {"symbol": "square", "size": 9, "color": theme.colour("reject")}
+    figure.add_scatter(x=labels, y=product, mode="markers", marker=product_look, name="mean-field")
+    marker = {**DIAMOND, "color": theme.colour("ink")}
+    figure.add_scatter(x=labels, y=exact, mode="markers", marker=marker, name="exact")
+    figure.update_xaxes(type="category")
+    caption = (
+        f"The {len(best)} most probable of {number(len(here.truth.models))} models hold {100 * exact.sum():.0f} % of "
+        f"the exact probability. Bars: shares of {number(rows.size)} sweeps ({spec.chains} × {spec.draws}). Squares: "
+        "the product of mean-field's separate probabilities."
+    )
+    listed = "; ".join(
+        f"{label}: exact {e:.2f}, Gibbs {g:.2f}" for label, e, g in zip(labels, exact, found, strict=True)
+    )
+    return Figure("Which models", figure, f"{listed}. {caption}", caption)
+
+
+def _name(labels: list[str], inside: np.ndarray) -> str:
+    return " ".join(label for label, taken in zip(labels, inside, strict=True) if taken) or "none"
+
+
+def _climb(spec: SpikeAndSlabSpec) -> Figure:
+    here = analysis.setup(spec)
+    elbo, total = here.field.elbo, here.truth.log_total
+    figure = charts.blank("sweep of coordinate ascent", "nats below the log evidence (log scale)")
+    look = {"symbol": "square", "size": 6, "color": theme.colour("reject")}
+    gap = np.maximum(total - elbo, 1e-12)
+    figure.add_scatter(y=gap, mode="lines+markers", marker=look, line={"color": theme.colour("reject")}, name="gap")
+    figure.update_yaxes(type="log")
+    ending = "it had converged" if here.field.converged else "it was stopped there"
+    slack = ", plus the slack of the likelihood's own bound" if spec.likelihood == "logistic" else ""
+    caption = (
+        f"log p(y) = {total:.2f}; the ELBO ends at {elbo[-1]:.2f} after {len(elbo) - 1} sweeps ({ending}). "
+        f"The gap of {total - elbo[-1]:.2f} nats is KL(q‖posterior){slack}."
+    )
+    return Figure("Mean-field climbs", figure, caption, caption)
+
+
+def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
+    sweep, labels = analysis.correlation_sweep(spec, cancel), analysis.names("x", 2)
+    figure = charts.blank("correlation of the first two predictors", "inclusion probability")
+    for j, (role, dash) in enumerate((("posterior", "solid"), ("reject", "dash"))):
+        line = {"color": theme.colour(role), "dash": dash}
+        square = {"symbol": "square", "size": 8, "color": theme.colour(role)}
+        figure.add_scatter(
+            x=CORRELATIONS, y=sweep.exact[:, j], mode="lines+markers", line=line,
+            marker={**DIAMOND, "color": theme.colour(role)}, name=f"{labels[j]} exact",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=CORRELATIONS, y=sweep.field[:, j], mode="markers", marker=square, name=f"{labels[j]} mean-field"
+        )
+    figure.update_yaxes(range=[-0.05, 1.05])
+    off = np.abs(sweep.field - sweep.exact).max(axis=1)
+    caption = (
+        "The same random numbers, only the correlation changes. Largest distance of square and diamond: "
+        + ", ".join(f"{o:.2f} at {c:g}" for c, o in zip(CORRELATIONS, off, strict=True) if np.isfinite(o))
+        + "."
+    )
+    return Figure("How the twins mislead mean-field", figure, caption, caption)
+
+
+def diagnostics(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
+    """Inclusion per predictor: exact, Gibbs and mean-field, with R-hat and effective sweeps of γ."""
+    here, run = analysis.setup(spec), analysis.record(spec)
+    found = measures.summarise(run.included.astype(np.float64))
+    field = here.field.inclusion[-1]
+    columns = {
+        "predictor": here.labels,
+        "true effect": list(here.effects),
+        "exact": list(here.truth.inclusion),
+        "Gibbs": list(found.mean),
+        "MCSE": list(found.mcse_mean),
+        "smoothed": list(run.inclusion),
+        "mean-field": list(field),
+        "its error": list(np.round(field - here.truth.inclusion, 3)),
+        "R-hat": [number(value, 4) for value in found.rhat],
+        "ESS": list(np.round(found.ess_bulk)),
+    }
+    caption = (
+        f"{chains(spec.chains)} of {number(spec.draws)} sweeps from the first on, γ in or out. Smoothed: the average "
+        "of the probabilities each γ was drawn with, less noisy. ESS: effective sweeps; a dash where γ never changed. "
+        f"A sweep weighs {here.predictors + 1} models and makes no gradient evaluation."
+    )
+    return Table("Inclusion probabilities", columns, caption)

@@ -1,0 +1,164 @@
+"""The Gibbs run over models as a scene: one sweep a step, one predictor a sub-step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import theme
+from app.kit.player.scene import MAX_WINDOW, Axis, Phase, Scene, Show
+from engine.spike_and_slab import SelectionRecording
+from lessons.spike_and_slab import analysis
+from lessons.spike_and_slab.analysis import Setup
+from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+
+Array = NDArray[np.float64]
+
+PHASES = (Phase("flip", "each predictor in turn", "inner"), Phase("draw", "draw the coefficients"))
+HEIGHT = 260
+RATE = 12.0
+
+
+def scene(spec: SpikeAndSlabSpec, window: int | None = None) -> bytes:
+    """The scene of chain 1, with the inside of the sweeps around `window`."""
+    here, run = analysis.setup(spec), analysis.record(spec)
+    steps, p = run.included.shape[1:]
+    width = min(MAX_WINDOW, steps)
+    first = int(np.clip((window or 0) - width // 2, 0, steps - width))
+    picture = Scene(
+        run=repr(spec),
+        steps=steps,
+        rate=RATE,
+        phases=PHASES,
+        theme=theme.palette(),
+        label=f"Gibbs sampling over which of {p} predictors are in a {spec.likelihood} regression, beside the exact "
+        "inclusion probabilities and those of mean-field variational inference.",
+    )
+    picture.window(first, np.arange(width + 1, dtype=np.int32) * p)
+    _frequencies(picture, here, run, slice(first, first + width))
+    _growth(picture, here, run)
+    _models(picture, here, run)
+    _coefficients(picture, here, run)
+    _arithmetic(picture, spec, here, run, slice(first, first + width))
+    return picture.encode()
+
+
+def running(run: SelectionRecording) -> Array:
+    """(draws, p), share of the sweeps of chain 1 so far that had each predictor in."""
+    included = run.included[0].astype(np.float64)
+    return np.asarray(np.cumsum(included, axis=0) / np.arange(1, len(included) + 1)[:, None])
+
+
+def _frequencies(picture: Scene, here: Setup, run: SelectionRecording, rows: slice) -> None:
+    p = here.predictors
+    panel = picture.panel(
+        "inclusion", title="How often each predictor is in", x=Axis("predictor", 0.5, p + 0.5),
+        y=Axis("inclusion probability", 0.0, 1.05), place=(0, 0, 8, 1), height=HEIGHT,
+    )  # fmt: skip
+    panel.bars(running(run), labels=here.labels, truth=here.truth.inclusion, label="Gibbs so far (diamond: exact)")
+    field = np.column_stack([np.arange(1, p + 1), here.field.inclusion[-1]])
+    panel.points(field, shape="square", role="reject", size=4.5, label="mean-field VI")
+    asked = run.conditional[0, rows]
+    places = np.column_stack([np.tile(np.arange(1, p + 1), len(asked)), asked.ravel()])
+    panel.points(places, show="inner_at", shape="ring", role="highlight", size=8, label="p(in | the rest), now")
+
+
+def _growth(picture: Scene, here: Setup, run: SelectionRecording) -> None:
+    shares = running(run)
+    n = np.arange(1, len(shares) + 1)
+    panel = picture.panel(
+        "growth", title="Shares settle on the exact values", x=Axis("sweeps (log scale)", 1, len(n), log=True),
+        y=Axis("share of sweeps", -0.02, 1.05), place=(8, 0, 7, 1), height=HEIGHT,
+    )  # fmt: skip
+    told: set[bool] = set()
+    for j, effect in enumerate(here.effects):
+        real = bool(effect != 0.0)
+        words = None if real in told else "true effect" if real else "no effect"
+        told.add(real)
+        panel.line(
+            n, shares[:, j], show="upto", role="posterior" if real else "reject", dash=not real, width=1.6, label=words
+        )
+    ends = np.column_stack([np.full(here.predictors, float(n[-1])), here.truth.inclusion])
+    panel.points(ends, shape="diamond", role="truth", size=4.5, label="exact")
+
+
+def _models(picture: Scene, here: Setup, run: SelectionRecording) -> None:
+    included = run.included[0]
+    steps, p = included.shape
+    panel = picture.panel(
+        "models", title="Models visited: a mark where a predictor is in", x=Axis("sweep", 0.0, float(steps)),
+        y=Axis("", 0.4, p + 0.6, ticks=[(p - j, label) for j, label in enumerate(here.labels)]), place=(0, 1, 8, 1),
+        height=HEIGHT,
+    )  # fmt: skip
+    sweep = np.arange(1, steps + 1)
+    for j, effect in enumerate(here.effects):
+        panel.points(
+            np.column_stack([sweep, np.full(steps, p - j)]), show="upto", mask=included[:, j], size=1.8,
+            shape="square" if effect != 0.0 else "cross", role="posterior" if effect != 0.0 else "reject",
+        )  # fmt: skip
+    panel.rule(x=sweep.astype(float), role="muted")
+
+
+def _coefficients(picture: Scene, here: Setup, run: SelectionRecording) -> None:
+    beta = run.coefficients[0]
+    reach = 1.15 * max(float(np.abs(beta).max()), float(np.abs(here.effects).max()), 0.1)
+    panel = picture.panel(
+        "coefficients", title="Coefficients drawn in this sweep", x=Axis("predictor", 0.5, here.predictors + 0.5),
+        y=Axis("coefficient β (0: out)", -reach, reach), place=(8, 1, 7, 1), height=HEIGHT,
+    )  # fmt: skip
+    panel.bars(beta, labels=here.labels, truth=here.effects, role="accept", label="β drawn (diamond: true effect)")
+
+
+def _arithmetic(picture: Scene, spec: SpikeAndSlabSpec, here: Setup, run: SelectionRecording, rows: slice) -> None:
+    included = run.included[0]
+    steps, p = included.shape
+    asked = run.conditional[0, rows].ravel()
+    with np.errstate(divide="ignore"):
+        odds = np.clip(np.log(asked) - np.log1p(-asked), -999.0, 999.0)
+    # the sampler's own prior odds, not the model's: the card shows what was computed
+    prior = np.full(len(asked), float(here.model.log_odds[0]) + spec.log_odds_error)
+    number = np.tile(np.arange(1, p + 1), len(asked) // p)
+    wrong = " (wrong: + log s√2π)" if spec.variant != "exact" else ""
+    picture.readout(
+        "odds",
+        f"x{{j:d}}: log odds = log π/(1−π){wrong} + log Bayes factor = {{prior:.2f}} + {{factor:.2f}} = {{odds:.2f}}",
+        show=Show("inner_at"), inner=True, j=number, prior=prior, factor=odds - prior, odds=odds,
+    )  # fmt: skip
+    picture.readout(
+        "coin",
+        "p(in | the rest, y) = 1/(1 + exp(−log odds)) = {p:.3f}; the coin says {taken?in:out}",
+        show=Show("inner_at"), inner=True, p=asked, taken=included[rows].ravel().astype(np.int32),
+    )  # fmt: skip
+    row = analysis.model_number(included)
+    seen = _times_seen(row)
+    picture.readout(
+        "model",
+        f"model with {{size:d}} of {p} predictors: {{share:.3f}} of the sweeps so far, exact probability {{exact:.3f}}",
+        show=Show("at", phase=("draw", None)), size=included.sum(axis=1), share=seen / np.arange(1, steps + 1),
+        exact=here.truth.probability[row],
+    )  # fmt: skip
+    error = np.abs(running(run) - here.truth.inclusion).max(axis=1)
+    picture.readout(
+        "error", "worst error of the shares so far: {error:.3f}", show=Show("at", phase=("draw", None)), error=error
+    )
+    picture.say(
+        "Sweep {t} of {steps}: {size} predictors in; the shares are off by at most {error:.2f}.",
+        size=included.sum(axis=1), error=error,
+    )  # fmt: skip
+    picture.table(
+        {
+            "predictors in": included.sum(axis=1),
+            "exact probability of this model": here.truth.probability[row],
+            "worst error of the shares": error,
+            **{f"{label} in": included[:, j].astype(np.int32) for j, label in enumerate(here.labels)},
+        }
+    )
+
+
+def _times_seen(row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(N,), how often each model was visited up to and with its sweep."""
+    counts: dict[int, int] = {}
+    seen = np.empty(len(row), np.int64)
+    for t, m in enumerate(row.tolist()):
+        counts[m] = seen[t] = counts.get(m, 0) + 1
+    return seen

@@ -1,0 +1,37 @@
+"""The spike-and-slab lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/spike-and-slab")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+    # a sub-step is one predictor's coin with its numbers
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    stage.get_by_role("button", name="First step").click()
+    stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^x₁|^x1"))).to_be_visible()
+    expect(card.get_by_text(re.compile("the coin says (in|out)"))).to_be_visible()
+
+
+def test_the_constant_left_out(lab: Lab):
+    page = lab.open("/spike-and-slab?scenario=unnormalised")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    page.get_by_text("Too many", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

@@ -1,0 +1,173 @@
+"""The spike-and-slab lesson: its numbers against sums over models made here, its badge, its picture."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from app.kit.badge import overall
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from lessons.spike_and_slab import analysis, panels, scenes
+from lessons.spike_and_slab.questions import QUESTIONS
+from lessons.spike_and_slab.scenarios import SCENARIOS
+from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, page
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+SMALL = SpikeAndSlabSpec(effects="0.8, 0, 0.3", rows=30, correlation=0.7, slab_sd=2.0, inclusion=0.3, draws=100)
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("effects", {"effects": "1"}),
+        ("effects", {"effects": "1, two"}),
+        ("effects", {"effects": "1, nan"}),
+        ("effects", {"effects": "1, 1e9"}),
+        ("effects", {"effects": ", ".join("1" * 13)}),
+        ("effects", {"effects": ", ".join("1" * 9), "likelihood": "logistic"}),
+        ("correlation", {"correlation": 1.0}),
+        ("slab_sd", {"slab_sd": 0.0}),
+        ("likelihood", {"likelihood": "poisson"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        SpikeAndSlabSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+def _by_marginal_normals(spec: SpikeAndSlabSpec) -> np.ndarray:
+    """Inclusion probabilities from the marginal density of y in each model, N(0, σ²I + s²XXᵀ): another route."""
+    x, y = analysis.data(spec)
+    total, inside = 0.0, np.zeros(x.shape[1])
+    for gamma in itertools.product((0, 1), repeat=x.shape[1]):
+        columns = x[:, np.array(gamma, bool)]
+        covariance = spec.noise_sd**2 * np.eye(len(y)) + spec.slab_sd**2 * columns @ columns.T
+        weight = multivariate_normal(np.zeros(len(y)), covariance).pdf(y)
+        weight *= np.prod(np.where(gamma, spec.inclusion, 1.0 - spec.inclusion))
+        total += weight
+        inside += weight * np.array(gamma)
+    return inside / total
+
+
+def test_the_exact_inclusion_is_a_sum_over_models():
+    assert np.allclose(analysis.setup(SMALL).truth.inclusion, _by_marginal_normals(SMALL), rtol=1e-9)
+
+
+def test_the_data_are_correlated_as_asked_and_do_not_follow_the_sampler():
+    x, _ = analysis.data(SMALL.replace(rows=300))
+    assert abs(np.corrcoef(x[:, 0], x[:, 1])[0, 1] - 0.7) < 0.1
+    assert analysis.setup(SMALL) is analysis.setup(SMALL.replace(seed=9, draws=200, variant="no_normaliser"))
+
+
+def test_a_product_of_coins_adds_up():
+    here = analysis.setup(SMALL)
+    product = analysis.product_probability(here.truth, here.truth.inclusion)
+    assert product.sum() == pytest.approx(1.0)
+    assert np.allclose(product @ here.truth.models, here.truth.inclusion)
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_the_badge_says_what_is_right(name):
+    spec = BY_ID[name]
+    found = {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+    wrong = spec.variant != "exact"
+    assert overall(analysis.checks(spec, NEVER)) == ("fail" if wrong else "pass")
+    assert found["inclusion"] == ("fail" if wrong else "pass")
+    assert found.get("conditionals", "pass" if not wrong else "fail") == ("fail" if wrong else "pass")
+    assert found["bound"] == "pass"
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_the_badge_holds_for_other_seeds_and_catches_the_logistic_mutant(seed):
+    assert overall(analysis.checks(BY_ID["twins"].replace(seed=seed), NEVER)) == "pass"
+    assert overall(analysis.checks(BY_ID["logistic"].replace(seed=seed, variant="no_normaliser"), NEVER)) == "fail"
+
+
+def test_a_chain_that_cannot_be_judged_is_not_called_exact():
+    certain = SpikeAndSlabSpec(effects="20, 20", noise_sd=0.1)
+    assert analysis.checks(certain, NEVER)[0].verdict == "unknown"
+
+
+def test_the_variant_shifts_every_log_odds_by_the_constant():
+    spec = SMALL.replace(variant="no_normaliser")
+    right, wrong = analysis.setup(spec).model.log_odds, analysis._sampled(spec).log_odds
+    assert np.allclose(wrong - right, np.log(spec.slab_sd * np.sqrt(2 * np.pi)))
+    assert spec.replace(variant="exact").log_odds_error == 0.0
+
+
+def test_mean_field_stays_below_the_evidence_and_the_twins_mislead_it():
+    here = analysis.setup(BY_ID["twins"])
+    assert here.field.elbo.max() < here.truth.log_total
+    sweep = analysis.correlation_sweep(BY_ID["twins"], NEVER)
+    off = np.abs(sweep.field - sweep.exact).max(axis=1)
+    assert off[0] < 0.05 and off[-1] > 0.3 and np.all(np.diff(off) > 0)
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_the_scene_shows_the_recording(name):
+    spec = BY_ID[name]
+    blob = scenes.scene(spec, spec.draws - 1)
+    assert len(blob) < MOST_BYTES
+    header, arrays = decode(blob)
+    run, truth = analysis.record(spec), analysis.setup(spec).truth
+    bars = next(layer for layer in header["panels"][0]["layers"] if layer["kind"] == "bars")
+    assert np.allclose(arrays[bars["values"]][-1], run.included[0].mean(axis=0), atol=1e-6)
+    assert np.allclose(arrays[bars["truth"]], truth.inclusion, atol=1e-6)
+    p = run.included.shape[2]
+    odds = next(line for line in header["readouts"] if line["id"] == "odds")["values"]
+    shown = arrays[odds["odds"]["array"]][-p:]
+    assert np.allclose(1 / (1 + np.exp(-shown)), run.conditional[0, -1], atol=1e-5)
+    assert np.allclose(
+        arrays[odds["prior"]["array"]] + arrays[odds["factor"]["array"]], arrays[odds["odds"]["array"]], atol=1e-3
+    )
+
+
+def test_the_largest_run_travels_in_one_message():
+    assert len(scenes.scene(SpikeAndSlabSpec(effects=", ".join(["0.2"] * 12), draws=1000))) < MOST_BYTES
+
+
+def test_the_same_settings_give_the_same_bytes():
+    first = scenes.scene(SMALL)
+    analysis.record.cache_clear()
+    assert scenes.scene(SMALL) == first
+
+
+def test_a_visit_is_counted_when_it_happens():
+    assert scenes._times_seen(np.array([3, 1, 3, 3, 1])).tolist() == [1, 1, 2, 3, 2]
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
+def test_the_questions_have_the_answer_of_the_prose(question):
+    spec = BY_ID[question.scenario]
+    assert question.answer(spec) == {"twins": 1, "vague": 2, "unnormalised": 0}[question.id]
+    assert question.explain(spec)
+
+
+def test_questions_answer_otherwise_where_it_is_otherwise():
+    answers = {question.id: question.answer for question in QUESTIONS}
+    assert answers["twins"](SMALL.replace(correlation=0.0)) == 0
+    assert answers["vague"](BY_ID["vague"].replace(slab_sd=1.0)) == 1
+    assert answers["unnormalised"](BY_ID["eight"]) == 1
+
+
+@pytest.mark.parametrize("name", ["twins", "logistic"])
+def test_the_panels_tell_the_run(name):
+    spec = BY_ID[name]
+    figures = panels.panels(spec, NEVER)
+    assert figures[0].title == "Which models"
+    table = panels.diagnostics(spec, NEVER).columns
+    here = analysis.setup(spec)
+    assert np.allclose(table["exact"], here.truth.inclusion) and np.allclose(
+        table["mean-field"], here.field.inclusion[-1]
+    )
+
+
+def test_a_hostile_link_is_told_by_name():
+    app = page("spike-and-slab", effects="1, x")
+    assert not app.exception and any("effects" in warning.value for warning in app.warning)
