@@ -103,6 +103,10 @@ class Dense(WeightBlocks):
         """E_q of the weights (weights,)."""
         return self.mean
 
+    def sds(self) -> Single:
+        """Standard deviation under q of the weights (weights,)."""
+        return self.sd
+
     def density(self) -> float:
         """Share of the weights that a draw uses: all."""
         return 1.0

@@ -71,14 +71,14 @@ class Horseshoe:
         return parts
 
     @property
-    def sds(self) -> Array:
+    def factor_sds(self) -> Array:
         """Standard deviations of the log factors, ordered as `means`."""
         return np.logaddexp(0.0, self.rhos)
 
     def log_scales(self) -> list[tuple[Array, Array, float, float]]:
         """For every layer: means and sds (n,) of log z_i, mean and sd of log s."""
         found = []
-        for (a, b, s), (sa, sb, ss) in zip(self._layers(self.means), self._layers(self.sds), strict=True):
+        for (a, b, s), (sa, sb, ss) in zip(self._layers(self.means), self._layers(self.factor_sds), strict=True):
             found.append(
                 (0.5 * (a + b), 0.5 * np.hypot(sa, sb), 0.5 * float(s.sum()), 0.5 * float(np.hypot(ss[0], ss[1])))
             )
@@ -112,7 +112,7 @@ class Horseshoe:
 
     def scale_gradient(self, work: Workspace) -> tuple[Array, Array]:
         """Gradient of the ELBO in `means` and `rhos`, for the minibatch just seen."""
-        sds = self.sds
+        sds = self.factor_sds
         mean_gradient, sd_gradient = np.zeros_like(self.means), np.zeros_like(self.means)
         layers = zip(
             work.by_layer(work.slopes),
@@ -162,7 +162,7 @@ class Horseshoe:
     def kl(self) -> float:
         """KL(q || prior) in nats, exact."""
         total = self.dense.kl()
-        for (a, b, s), (sa, sb, ss) in zip(self._layers(self.means), self._layers(self.sds), strict=True):
+        for (a, b, s), (sa, sb, ss) in zip(self._layers(self.means), self._layers(self.factor_sds), strict=True):
             total += float(lognormal_kl(a, sa, 1.0).sum() + lognormal_kl(-b, sb, 1.0).sum())
             total += float(lognormal_kl(s[0], ss[0], self.shrinkage**2) + lognormal_kl(-s[1], ss[1], 1.0))
         return total
@@ -181,6 +181,13 @@ class Horseshoe:
         for weights, (m, sd, layer_mean, layer_sd) in zip(self.shape.split(mean), self.log_scales(), strict=True):
             weights[:-1] *= np.exp(m + layer_mean + 0.5 * (sd**2 + layer_sd**2)).astype(np.float32)[:, None]
         return mean
+
+    def sds(self) -> Single:
+        """Standard deviation under q of the weights (weights,), that of the scales included."""
+        second = self.dense.mean**2 + self.dense.sd**2
+        for squares, (m, sd, layer_mean, layer_sd) in zip(self.shape.split(second), self.log_scales(), strict=True):
+            squares[:-1] *= np.exp(2.0 * (m + layer_mean + sd**2 + layer_sd**2)).astype(np.float32)[:, None]
+        return np.sqrt(np.maximum(second - self.expected() ** 2, np.float32(1e-30)))
 
     def unit_scales(self) -> list[Array]:
         """(n_l,) for every layer: the median of s z_i, small where an input is not needed."""

@@ -131,18 +131,35 @@ class NetworkFit:
         return select_model(self.inclusion_probabilities(), threshold, fallback)
 
     def draw_weights(self, seed: int = 0, masks: Any = None) -> list[Single]:
-        """One draw of the weights, (n_l + 1, n_{l+1}) of every layer; zero where a weight is out."""
+        """One draw of the weights, (n_l + 1, n_{l+1}) of every layer; zero where a weight is out.
+
+        masks : for spike and slab, which weights are in; default, drawn too
+        """
         return self.shape.split(self._draw(np.random.Generator(np.random.SFC64(seed)), masks))
 
     def expected_weights(self) -> list[Single]:
         """E_q of the weights, (n_l + 1, n_{l+1}) of every layer."""
         return self.shape.split(self.posterior.expected())
 
+    def prune(self, density: float) -> list[NDArray[np.bool_]]:
+        """Masks (n_l + 1, n_{l+1}) of the weights with the largest signal-to-noise ratio, |E w| / sd w under q.
+
+        density : share of all weights to keep
+        The pruning of Blundell et al. (2015), by hand; spike and slab has `select` instead.
+        """
+        if not hasattr(self.posterior, "sds"):
+            raise SpecError("method", f"{self.spec.method} has no standard deviations to prune by")
+        if not 0.0 < density <= 1.0:
+            raise SpecError("density", f"{density!r} is not a share above 0, at most 1")
+        ratio = np.abs(self.posterior.expected()) / np.maximum(self.posterior.sds(), np.float32(1e-20))
+        kept = np.zeros(len(ratio), dtype=bool)
+        kept[np.argsort(-ratio, kind="stable")[: max(1, round(density * len(ratio)))]] = True
+        return self.shape.split(kept)
+
     def _draw(self, rng: np.random.Generator, masks: Any) -> Single:
         if masks is None:
             return self.posterior.sample(rng)
-        flat = np.concatenate([np.asarray(m, dtype=bool).reshape(-1) for m in masks])
-        return self.posterior.sample(rng, flat)
+        return self.posterior.sample(rng, _flat(masks))
 
     def predict(
         self,
@@ -153,12 +170,14 @@ class NetworkFit:
         seed: int = 0,
         threshold: float = 0.5,
         fallback: str = "most_probable",
+        masks: Any = None,
         stop: Callable[[], bool] | None = None,
     ) -> Prediction | None:
         """Predict at x (m, inputs); see `engine.variational.predict` for the modes.
 
         samples : draws of MA and MED
         threshold, fallback : of MED, see `select_model`
+        masks : bool of every layer, as from `prune`: weights outside are set to zero in every mode
         stop : looked at every few milliseconds; once it answers true, None is returned
         """
         if mode not in MODES:
@@ -166,14 +185,17 @@ class NetworkFit:
         if mode == "MED" and not self.posterior.has_mask:
             raise SpecError("mode", f"{self.spec.method} has no inclusion probabilities, so no median model")
         x = checked_inputs(x, self.shape.sizes[0])
-        masks, note = None, ""
+        selected: Any = None
+        note = ""
         if mode == "MED":
             selection = self.select(threshold, fallback)
-            masks, note = selection.masks, "" if selection.feasible else selection.note
+            selected, note = selection.masks, "" if selection.feasible else selection.note
+        kept = None if masks is None else _flat(masks)
         rng = np.random.Generator(np.random.SFC64(seed))
         draws, used = [], np.zeros(self.shape.weights, dtype=bool)
         for _ in range(samples if mode in ("MA", "MED") else 1):
-            weights = self.posterior.expected() if mode == "MEAN" else self._draw(rng, masks)
+            weights = self.posterior.expected() if mode == "MEAN" else self._draw(rng, selected)
+            weights = weights if kept is None else weights * kept
             used |= weights != 0.0
             found = forward(self.shape, self.spec.activation, self.spec.likelihood, x, weights, stop)
             if found is None:
@@ -370,8 +392,7 @@ class NetworkRun:
         selection = None
         if mask == "median":
             selection = self.fit().select(threshold, fallback)
-            inside = np.concatenate([m.reshape(-1) for m in selection.masks])
-            omega = np.where(inside, CERTAIN, -CERTAIN)
+            omega = np.where(_flat(selection.masks), CERTAIN, -CERTAIN)
         posterior.set(posterior.mean, posterior.sd, omega)
         run._frozen = True
         run._begin(epochs, report_every, 0)
@@ -487,6 +508,11 @@ def checked_targets(y: ArrayLike, samples: int, likelihood: str) -> tuple[Single
             raise SpecError("y", "the bernoulli likelihood has the labels 0 and 1")
         return found, 1
     return found, max(classes, 2)
+
+
+def _flat(masks: Any) -> NDArray[np.bool_]:
+    """Masks of all layers as one array (weights,)."""
+    return np.concatenate([np.asarray(m, dtype=bool).reshape(-1) for m in masks])
 
 
 def _posterior(spec: NetworkSpec, shape: Shape, samples: int) -> Any:

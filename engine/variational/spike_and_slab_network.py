@@ -149,6 +149,11 @@ class SpikeAndSlab(WeightBlocks):
         """E_q of the weights (weights,)."""
         return self.alpha * self.mean
 
+    def sds(self) -> Single:
+        """Standard deviation under q of the weights (weights,), absence included."""
+        alpha, mean = self.alpha, self.mean
+        return np.sqrt(alpha * (self.sd**2 + (1.0 - alpha) * mean**2))
+
     def density(self) -> float:
         """Expected share of the weights that a draw uses."""
         return float(self.alpha.mean(dtype=np.float64))

@@ -408,6 +408,28 @@ def test_divergences_against_their_formulas():
     assert slab.kl() == pytest.approx(wanted, rel=1e-6)
 
 
+def test_elbo_of_a_linear_model_stays_below_the_evidence():
+    """Where everything is known: the reported ELBO is q's, and misses log p(y) by KL(q || posterior)."""
+    x, y = linear_case(0.6, 3)
+    design = np.column_stack([x, np.ones(40)])
+    covariance = np.eye(40) + design @ design.T
+    evidence = -0.5 * (np.linalg.slogdet(2 * math.pi * covariance)[1] + y @ np.linalg.solve(covariance, y))
+    run = start_network(
+        x, y, hidden=(), method="gaussian", likelihood="gaussian", noise_sd=1.0, batch=40, epochs=4000, step_size=0.02
+    )
+    run.advance(run.total)
+    mean, sd = run.posterior.mean.astype(float), run.posterior.sd.astype(float)
+    residual = y - design @ mean
+    energy = -0.5 * (residual @ residual + (design**2 @ sd**2).sum()) - 20.0 * math.log(2 * math.pi)
+    elbo = energy - gaussian_kl(mean, sd).sum()
+    assert run.history().elbo[-40:].mean() == pytest.approx(elbo, abs=0.5)
+    # the best factorised q has the posterior's mean and the precisions on its diagonal
+    precision = design.T @ design + np.eye(5)
+    gap = 0.5 * (np.log(np.diag(precision)).sum() - np.linalg.slogdet(precision)[1])
+    assert gap > 0.0
+    assert evidence - elbo == pytest.approx(gap, abs=0.01)
+
+
 # Inclusion probabilities against enumeration, where every model's evidence is known.
 
 

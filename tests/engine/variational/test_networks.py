@@ -2,9 +2,13 @@
 
 import dataclasses
 import math
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,6 +185,23 @@ def test_stopping_is_quick_and_leaves_a_usable_state():
     assert run.fit().predict(x, "MA", stop=lambda: True) is None
 
 
+@pytest.mark.parametrize("method", ["gaussian", "mixture", "horseshoe", "spike_and_slab"])
+def test_pruning_by_signal_to_noise(digits, method):
+    """Standard deviations against draws, and half of the weights are enough."""
+    x, y, x_test, y_test = digits
+    fit = fit_network(x, y, method=method, epochs=30)
+    draws = np.array([np.concatenate([w.reshape(-1) for w in fit.draw_weights(s)]) for s in range(400)])
+    sds = fit.posterior.sds()
+    wide = sds > np.quantile(sds, 0.5)
+    assert np.median(draws.std(axis=0)[wide] / sds[wide]) == pytest.approx(1.0, abs=0.05)
+    masks = fit.prune(0.5)
+    prediction = fit.predict(x_test, "MEAN", masks=masks)
+    assert prediction.density == pytest.approx(0.5, abs=0.01)
+    assert prediction.accuracy(y_test) > fit.predict(x_test, "MEAN").accuracy(y_test) - 0.03
+    worst = [~m for m in masks]
+    assert fit.predict(x_test, "MEAN", masks=worst).accuracy(y_test) < prediction.accuracy(y_test)
+
+
 # The median model and what to do without one.
 
 
@@ -345,8 +366,6 @@ def test_counted_random_numbers():
 
 def test_one_thread_of_linear_algebra():
     """No matrix product may start threads of its own: jobs are threads already."""
-    from pathlib import Path
-
     tasks = Path("/proc/self/task")
     if not tasks.exists():
         pytest.skip("counts threads in /proc")
@@ -356,3 +375,29 @@ def test_one_thread_of_linear_algebra():
     big = rng.normal(size=(400, 600)).astype(np.float32)
     fit_network(big, rng.integers(0, 10, 400), method="gaussian", hidden=(600,), epochs=2, batch=400)
     assert len(list(tasks.iterdir())) == before
+
+
+PROGRAM = """
+import hashlib
+import numpy as np
+import engine
+from engine.variational.network import ESTIMATORS, METHODS, fit_network
+
+digest, rng = hashlib.sha256(), np.random.Generator(np.random.SFC64(1))
+x, y = rng.normal(size=(300, 20)), rng.integers(0, 3, 300)
+for method in METHODS:
+    for estimator in ESTIMATORS.get(method, ("default",)):
+        fit = fit_network(x, y, method=method, estimator=estimator, hidden=(30, 20), epochs=3)
+        digest.update(fit.posterior.expected().tobytes() + np.asarray(fit.history).tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.long
+def test_fresh_and_cached_kernels_agree_to_the_bit(tmp_path):
+    environment = os.environ | {"POSTERIOR_LAB_CACHE": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, "-c", PROGRAM]
+    runs = [
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)
+    ]
+    assert runs[0] == runs[1] != ""
