@@ -60,7 +60,7 @@ def answers(spec: MissingSpec, runs: Any, known: ModelProbabilities) -> list[Fig
 def switches(spec: MissingSpec, known: ModelProbabilities, switched: dict[str, Limit | None]) -> Figure:
     """What each wrong factor alone turns p(k) into, where that can be computed."""
     k = sizes_of(spec)
-    figure = charts.blank("hidden units k", "probability")
+    figure = charts.blank("hidden units k", "probability", height=340)
     marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
     figure.add_scatter(x=k, y=known.probability, mode="markers+lines", marker=marker, name="exact",
                        line={"color": theme.colour("ink"), "width": 1})  # fmt: skip
@@ -111,15 +111,16 @@ def diagnostics(spec: MissingSpec, cancel: Any) -> Table:
     rows = [("this scheme", runs.scheme)] if spec.variant != "exact" else []
     columns: dict[str, list] = {
         name: []
-        for name in ("", "R-hat of k", "effective draws of k", "births accepted (%)", "deaths accepted (%)",
-                     "gradient evaluations", "seconds")
+        for name in ("", "R-hat of k", "effective draws of k", "a second", "births accepted (%)",
+                     "deaths accepted (%)", "divergences", "gradient evaluations", "seconds")
     }  # fmt: skip
     for name, run in [*rows, ("all factors in place", runs.right)]:
         k = run.width[:, runs.burn :].astype(float)
         accept = run.jump_accept
         cells = (
-            name, rhat(k), ess_mean(k), 100 * accept.get("neuron birth", np.nan),
-            100 * accept.get("neuron death", np.nan), int(run.gradient_evaluations.sum()), run.seconds,
+            name, rhat(k), ess_mean(k), ess_mean(k) / max(run.seconds, 1e-9),
+            100 * accept.get("neuron birth", np.nan), 100 * accept.get("neuron death", np.nan),
+            int(run.divergent.sum()), int(run.gradient_evaluations.sum()), run.seconds,
         )  # fmt: skip
         for column, cell in zip(columns.values(), cells, strict=True):
             column.append(cell)

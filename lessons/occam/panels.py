@@ -16,7 +16,8 @@ from lessons.occam.scenarios import THESIS
 from lessons.occam.spec import OccamSpec
 
 UNSURE = 1.05  # R-hat of the two chains at a k, above which its fit is not drawn
-REACH = 12.0  # nats below the best k that the balance shows
+REACH = 12.0  # nats from the best k, at most, that the balance shows
+SCORES = 0.08  # nats a point below the best k that the scores show
 
 
 def panels(spec: OccamSpec, cancel: Any) -> list[Figure | Table]:
@@ -76,7 +77,8 @@ def balance(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Figur
             line={"color": theme.colour(role), "dash": dash, "width": 2},
             error_y={"type": "data", "array": 2 * error[shown], "color": theme.colour(role), "thickness": 1},
         )  # fmt: skip
-    figure.layout.yaxis.range = [-REACH, REACH]
+    widest = max(float(np.abs(values[near]).max()) for _, values, *_ in lines)
+    figure.layout.yaxis.range = [-min(REACH, 1.2 * widest + 0.5), min(REACH, 1.2 * widest + 0.5)]
     left_out = [str(int(j)) for j in k[~sure]]
     caption = (
         "log evidence = fit − price, so what is up helps a k. Fit: posterior mean of the log likelihood. Price: how "
@@ -116,6 +118,8 @@ def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
         line={"color": theme.colour("ink"), "dash": "dash", "width": 2},
     )  # fmt: skip
     best = int(k[sure][parts.score[sure].argmax()])
+    top = float(np.max(parts.score[sure]))
+    figure.layout.yaxis.range = [max(float(np.min(parts.score[sure])), top - SCORES) - 0.004, top + 0.008]
     alt = f"Score on new points: best at k = {best} with {parts.score[best - 1]:.3f}; all k together {together:.3f}."
     caption = "Mean log probability given to the classes of 200 new points of the same clouds; higher is better. " + alt
     return Figure("Which k predicts best?", figure, alt, caption)
