@@ -32,6 +32,8 @@ def test_a_first_visit(lab: Lab):
     # a prediction: the q of KL(q‖p) goes into the nearer mode, though it is the lighter
     page.get_by_text("two divergences, two modes").click()
     lab.settled()
-    page.get_by_text("in the right mode, the lighter", exact=True).click()
+    answer = page.get_by_text("in the right mode, the lighter", exact=True)
+    expect(answer).to_be_visible(timeout=PATIENT)
+    answer.click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
