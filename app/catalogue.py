@@ -215,6 +215,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="📌",
         scenarios=(("twins", "twins ⚠"), ("unnormalised", "a constant left out ⚠")),
     ),
+    Entry(
+        slug="delayed-rejection",
+        title="Delayed rejection",
+        track="Growing networks",
+        file="lessons/delayed_rejection/page.py",
+        promise="Rejected? Try again, more carefully, before it counts; what it gains, and the way back that it costs.",
+        icon="🪃",
+        scenarios=(("leap", "through the failure"), ("forgot", "forgot 1 − α ⚠")),
+    ),
 )
 
 

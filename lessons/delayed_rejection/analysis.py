@@ -1,0 +1,291 @@
+"""The numbers behind the pictures: the run and its inside, what a try more gains, what a forgotten factor does, and
+whether the run is right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+from engine import diagnostics
+from engine.checks import Check, dispersed_starts, invariance_check, truth_checks
+from engine.recording import Recording
+from engine.samplers import DelayedRejection, DelayedRejectionTransitions
+from engine.spec import SpecError
+from engine.targets.target import Target, TargetError
+from lessons.delayed_rejection.spec import DelayedRejectionLesson
+
+Array = NDArray[np.float64]
+
+
+# The run --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A run as the lesson shows it.
+
+    recording : all chains
+    inside : the inside of chain 1, arrays (transitions, ...)
+    before : (transitions, 2), the state that each transition of chain 1 starts from
+    log_before : (transitions,), its log density
+    """
+
+    spec: DelayedRejectionLesson
+    target: Target
+    recording: Recording
+    inside: DelayedRejectionTransitions
+    before: Array
+    log_before: Array
+
+    @property
+    def steps(self) -> int:
+        return len(self.before)
+
+    @property
+    def accepted(self) -> NDArray[np.bool_]:
+        """(transitions,) of chain 1."""
+        return self.recording.accepted[0]
+
+    @cached_property
+    def ending(self) -> NDArray[np.int64]:
+        """(transitions,) which try was accepted, counted from 0; `stages` where none was."""
+        return np.where(self.accepted, self.inside.stages.astype(np.int64) - 1, self.spec.stages)
+
+
+@lru_cache(maxsize=16)
+def simulate(spec: DelayedRejectionLesson) -> Walk:
+    """The run of `spec`. A start where the density is zero raises SpecError."""
+    try:
+        alone = engine.record(spec.replace(chains=1), detail="transitions")  # chain 1 is the same among others
+        recording = alone if spec.chains == 1 else engine.record(spec)
+    except TargetError as error:
+        raise SpecError("start", str(error)) from error
+    inside = DelayedRejectionTransitions(*(array[0] for array in alone.transitions))
+    before = np.vstack([alone.start[:1], alone.draws[0, :-1]])
+    log_before = np.append(alone.start_log_density[0], alone.log_density[0, :-1])
+    return Walk(spec, spec.build_target(), recording, inside, before, log_before)
+
+
+# What the sampler draws from ------------------------------------------------------------------------------------------
+
+LONG_CHAINS, LONG_DRAWS = 4, 30_000
+
+
+@lru_cache(maxsize=4)
+def long_run(spec: DelayedRejectionLesson) -> Array:
+    """(4, 30 000, 2) draws of the same kernel run longer, from starts far apart."""
+    return _sample(spec, LONG_DRAWS, LONG_DRAWS // 10).draws
+
+
+def _sample(spec: DelayedRejectionLesson, draws: int, warmup: int) -> Recording:
+    target = spec.build_target()
+    starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
+    return engine.sample(
+        target, "delayed_rejection", chains=LONG_CHAINS, draws=draws, warmup=warmup, seed=spec.seed,
+        init=spec.init() if starts is None else starts, **spec.settings(),
+    )  # fmt: skip
+
+
+def drawn_from(spec: DelayedRejectionLesson, coordinate: int, bins: int = 50) -> tuple[Array, Array]:
+    """Midpoints and heights of a histogram of the long run: what the kernel really draws from, as near as it tells."""
+    low, high = spec.build_target().view[coordinate]
+    draws = long_run(spec)[:, :, coordinate].ravel()
+    counts, edges = np.histogram(draws, bins=bins, range=(low, high))
+    return 0.5 * (edges[1:] + edges[:-1]), counts / (len(draws) * (edges[1] - edges[0]))
+
+
+# What a try more gains ------------------------------------------------------------------------------------------------
+
+SCALES = tuple(float(scale) for scale in np.geomspace(0.2, 30.0, 9))
+SWEEP_DRAWS, SWEEP_WARMUP = 10_000, 500
+FEWEST = 30.0  # effective draws below which their number itself is too uncertain to show
+TRIES = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """Of one setting: effective draws per 1 000 transitions and per 1 000 evaluations of the density, for the worst of
+    coordinates and their squares, and the share of transitions that each try ended.
+    """
+
+    per_transition: float
+    per_evaluation: float
+    shares: tuple[float, ...]
+
+
+@lru_cache(maxsize=256)
+def efficiency(spec: DelayedRejectionLesson) -> Efficiency:
+    """Measured with four chains of the right sampler with these settings; NaN where they hardly moved."""
+    spec = spec.replace(variant="exact", chains=1, draws=100, warmup=0)
+    run = _sample(spec, SWEEP_DRAWS, SWEEP_WARMUP)
+    truth = spec.build_target().truth
+    heavy = truth is not None and truth.heavy_tails
+    ess = diagnostics.least_ess(np.arctan(run.draws) if heavy else run.draws)
+    ess = ess if ess >= FEWEST else np.nan
+    tried = run.gradient_evaluations
+    shares = tuple(float((run.accepted & (tried == stage + 1)).mean()) for stage in range(spec.stages))
+    return Efficiency(1000.0 * ess / tried.size, 1000.0 * ess / float(tried.sum()), shares)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Efficiencies over `scales`, by number of tries."""
+
+    scales: Array
+    by_tries: dict[int, list[Efficiency]]
+
+    def gain(self, tries: int, per: str) -> Array:
+        """Effective draws over those of one try: `per` "per_evaluation" or "per_transition"."""
+        return self.of(tries, per) / self.of(1, per)
+
+    def of(self, tries: int, per: str) -> Array:
+        """Effective draws per 1 000 of one number of tries."""
+        return np.array([getattr(found, per) for found in self.by_tries[tries]])
+
+
+def sweep(spec: DelayedRejectionLesson, cancel: Any = None) -> Sweep:
+    """One to three tries over a range of scales, the rest as in `spec`; shorter if it is cancelled."""
+    rows: dict[int, list[Efficiency]] = {tries: [] for tries in TRIES}
+    base = spec.replace(variant="exact", chains=1, draws=100, warmup=0)
+    for scale in SCALES:
+        if rows[1] and cancel is not None and cancel.is_set():
+            break
+        for tries in TRIES:
+            rows[tries].append(efficiency(base.replace(scale=scale, stages=tries)))
+    return Sweep(np.array(SCALES[: len(rows[1])]), rows)
+
+
+# What forgetting does -------------------------------------------------------------------------------------------------
+
+BIAS_SCALES, BIAS_DRAWS = (0.3, 0.6, 1.2, 2.5, 5.0, 10.0), 20_000
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Of one setting: how much too large the sd of the first coordinate comes out, and the Monte Carlo standard error
+    of that, both as a share of the exact sd.
+    """
+
+    error: float
+    mcse: float
+
+
+def bias(spec: DelayedRejectionLesson, scale: float, variant: str) -> Bias:
+    """Measured with four chains. The target's variance must be finite and known."""
+    target = spec.build_target()
+    assert target.truth is not None
+    variance = float(target.truth.covariance[0, 0])
+    draws = _sample(spec.replace(scale=scale, variant=variant), BIAS_DRAWS, BIAS_DRAWS // 10).draws[:, :, 0]
+    squares = (draws - float(target.truth.mean[0])) ** 2 / variance
+    ess = max(diagnostics.ess_mean(squares), 1.0)
+    # d(sd) / sd = d(variance) / (2 variance)
+    return Bias(float(np.sqrt(squares.mean()) - 1.0), float(0.5 * squares.std() / np.sqrt(ess)))
+
+
+def biases(spec: DelayedRejectionLesson, cancel: Any = None) -> Iterator[tuple[float, Bias, Bias]]:
+    """(scale, right sampler, wrong sampler) over a range of scales."""
+    for scale in BIAS_SCALES:
+        yield scale, bias(spec, scale, "exact"), bias(spec, scale, "no_rejection_terms")
+        if cancel is not None and cancel.is_set():
+            return
+
+
+def spread_is_known(target: Target) -> bool:
+    """Whether the variance of the first coordinate is known, finite, and can be measured from draws."""
+    truth = target.truth
+    return truth is not None and not truth.heavy_tails and bool(np.isfinite(truth.covariance[0, 0]))
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+LEDGER_LIMIT = 1e-6
+MISTAKE = "The factors 1 − α are left out on purpose, but with these settings that is too little to see here."
+
+
+def checks(spec: DelayedRejectionLesson, cancel: Any = None) -> list[Check]:
+    """The kernel with the present settings run longer, exact draws moved by it, and the books of the run on stage."""
+    found = _moments(spec)
+    if not (cancel is not None and cancel.is_set()):
+        method = DelayedRejection(**spec.settings())
+        found.append(invariance_check(spec.build_target(), method, points=3000, transitions=15, seed=spec.seed))
+    found.append(ledger_check(simulate(spec)))
+    return [_never_a_pass(check) for check in found] if spec.variant != "exact" else found
+
+
+def _moments(spec: DelayedRejectionLesson) -> list[Check]:
+    target = spec.build_target()
+    if target.truth is None:
+        sentence = "Nothing is known about this density without sampling."
+        return [Check("moments", "unknown", float("nan"), float("nan"), sentence)]
+    draws = long_run(spec)
+    words = f"The same kernel run longer ({draws.shape[0]} chains of {draws.shape[1]:,} draws). "
+    return [
+        dataclasses.replace(check, sentence=words + check.sentence)
+        for check in truth_checks(draws, target.truth, target.labels)
+    ]
+
+
+def _never_a_pass(check: Check) -> Check:
+    if check.verdict != "pass":
+        return check
+    return dataclasses.replace(check, verdict="unknown", sentence=f"{check.sentence} {MISTAKE}")
+
+
+def ledger_check(walk: Walk) -> Check:
+    """Is the probability that decided each transition of chain 1 the one that the formula gives?"""
+    wrong = 0.0
+    for tries in range(1, walk.spec.stages + 1):
+        here = walk.inside.stages == tries
+        if here.any():
+            used = walk.inside.accept_prob[here, tries - 1]
+            wrong = max(wrong, float(np.max(np.abs(used - right_probability(walk, here, tries)))))
+    sentence = (
+        f"The probability that decided each of the {walk.steps:,} transitions of chain 1 was worked out again from the "
+        f"densities, the proposals of both ways and the chances of failing: largest difference {wrong:.1e}."
+    )
+    return Check("ledger", "pass" if wrong < LEDGER_LIMIT else "fail", wrong, LEDGER_LIMIT, sentence, "probability")
+
+
+def right_probability(walk: Walk, which: NDArray[np.bool_], tries: int) -> Array:
+    """alpha of the last of `tries` tries at the transitions `which`, for any number of tries: the probability of the
+    whole path back over that of the path there (Mira 2001).
+    """
+    points = [walk.before[which], *np.moveaxis(walk.inside.proposal[which, :tries], 1, 0)]
+    logs = [walk.log_before[which], *walk.inside.proposal_log_density[which, :tries].T]
+    spec = walk.spec
+
+    def log_proposals(path: tuple[int, ...]) -> Array:
+        x, total = points[path[0]], np.zeros(len(logs[0]))
+        for stage, (failed, y) in enumerate(pairwise(path)):
+            pull, scale = (spec.pull if stage else 0.0), spec.scale * spec.shrink**stage
+            total -= 0.5 * (((points[y] - x - pull * (points[failed] - x)) / scale) ** 2).sum(axis=1)
+        return total
+
+    def probability(path: tuple[int, ...]) -> Array:
+        back = (path[-1], *path[-2:0:-1], path[0])
+        log_ratio = logs[path[-1]] - logs[path[0]] + log_proposals(back) - log_proposals(path)
+        for end in range(2, len(path)):
+            log_ratio += np.log1p(-probability(back[:end])) - np.log1p(-probability(path[:end]))
+        return np.exp(np.minimum(np.nan_to_num(log_ratio, nan=-np.inf, posinf=0.0, neginf=-np.inf), 0.0))
+
+    with np.errstate(all="ignore"):
+        return probability(tuple(range(tries + 1)))
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+def kernel(spec: DelayedRejectionLesson) -> str:
+    """Which kernel runs, for the badge."""
+    tries = ("plain Metropolis: one try", "two tries", "three tries")[spec.stages - 1]
+    how = "with the factors 1 − α left out: wrong on purpose" if spec.forgets else "with the full ratio of both paths"
+    return f"Delayed rejection Metropolis, {tries}{'' if spec.stages == 1 else ', ' + how}."

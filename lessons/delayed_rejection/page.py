@@ -1,0 +1,61 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit import pictures
+from app.kit.frame import Controls, Lesson, show
+from engine.samplers import delayed_rejection
+from engine.targets import parameters_of
+from lessons.delayed_rejection import analysis
+from lessons.delayed_rejection.panels import diagnostics, panels
+from lessons.delayed_rejection.questions import QUESTIONS
+from lessons.delayed_rejection.scenarios import SCENARIOS
+from lessons.delayed_rejection.scenes import scene
+from lessons.delayed_rejection.spec import DelayedRejectionLesson
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.slider("stages", "Tries")
+    panel.slider("scale", "Scale σ of the first try")
+    if panel.spec.stages > 1:
+        panel.slider("shrink", "Each further try: scale ×")
+        panel.slider("pull", "Centre of a further try")
+    panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
+    panel.note(pictures.truth_note(panel.spec.build_target()))
+    with panel.more("Chains and draws"):
+        panel.slider("chains")
+        if panel.spec.chains > 1:
+            panel.note("The map shows the draws of all chains; tries, bars and numbers are those of chain 1.")
+        panel.slider("draws")
+        panel.slider("warmup")
+        panel.segmented("start")
+        if panel.spec.start == "at":
+            panel.number("start_x")
+            panel.number("start_y")
+    with panel.more("Break it"):
+        panel.toggle("variant", "Forget the factors 1 − α")
+        if panel.spec.variant != "exact" and panel.spec.stages == 1:
+            panel.note("With one try there is nothing to forget: this is plain Metropolis.")
+
+
+LESSON = Lesson(
+    slug="delayed-rejection",
+    title="Delayed rejection",
+    promise="Rejected? Try again, more carefully, before it counts. See the price that keeps it exact: a way back.",
+    spec=DelayedRejectionLesson,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[
+        delayed_rejection.delayed_rejection_chunk,
+        delayed_rejection._second,
+        delayed_rejection._third,
+        delayed_rejection._first,
+        delayed_rejection._log_proposal,
+    ],
+    kernel=analysis.kernel,
+)
+show(LESSON)

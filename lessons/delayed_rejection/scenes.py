@@ -1,0 +1,292 @@
+"""A run as a scene, one transition a step: the tries on the map with the ghost of the way back, the ledger of each
+try's ratio, the histogram against the truth, and how transitions end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import pictures, theme
+from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from engine.samplers.delayed_rejection import FIRST_REJECTED, TARGET
+from engine.targets.target import Target
+from lessons.delayed_rejection import analysis
+from lessons.delayed_rejection.analysis import Walk
+from lessons.delayed_rejection.spec import DelayedRejectionLesson
+
+Array = NDArray[np.float64]
+
+SUBSCRIPT = ("₁", "₂", "₃")
+ORDINAL = ("first", "second", "third")
+ROLES = ("proposal", "highlight", "energy")  # of the tries
+TRY_SHAPES = ("diamond", "square", "triangle")
+ROWS = ("π", "q₁", "q₂", "q₃", "1−α₁", "1−α₂")  # of the ledger, in the order of the engine's factors
+LEDGER_LOW, LEDGER_HIGH = -8.0, 4.0
+TRAIL = 40  # newest transitions whose path stays visible
+SOON = 30  # transitions among which the first picture is chosen
+WIDEST = 2.2  # times its own size that the map is widened for a bold proposal
+
+AT_DECIDE = Show("at", phase=("decide", None))
+
+
+def phases(stages: int) -> tuple[Phase, ...]:
+    """The parts of a transition: each further try has its way back before its ratio."""
+    found = [Phase("try-1", "first try"), Phase("alpha-1", "α₁"), Phase("u-1", "coin")]
+    for stage in range(1, stages):
+        n, name = stage + 1, SUBSCRIPT[stage]
+        found += [
+            Phase(f"try-{n}", f"{ORDINAL[stage]} try"),
+            Phase(f"back-{n}", "way back"),
+            Phase(f"alpha-{n}", f"α{name}"),
+            Phase(f"u-{n}", "coin"),
+        ]
+    return (*found, Phase("decide", "verdict"))
+
+
+def since(part: str, stage: int) -> Show:
+    """From a part of a try, counted from 0, to the end of the transition."""
+    return Show("at", phase=(f"{part}-{stage + 1}", None))
+
+
+def scene(spec: DelayedRejectionLesson, window: int | None = None) -> bytes:
+    """The picture of `spec`. The inside of all transitions travels at once, so the window does not matter."""
+    return picture(analysis.simulate(spec)).encode()
+
+
+def picture(walk: Walk) -> Scene:
+    """The scene of a run."""
+    spec, target = walk.spec, walk.target
+    x, y = target.labels[:2]
+    start = first_shown(walk)
+    made = Scene(
+        run=repr(spec),
+        steps=walk.steps,
+        rate=10.0,
+        phases=phases(spec.stages),
+        start=start,
+        theme=theme.palette(),
+        label=f"Delayed rejection over the density of {x} and {y}: the tries of each transition and the way back, "
+        "the factors of each try's ratio, the histogram of the draws against the truth, and how transitions end.",
+    )
+    panel = pictures.density_panel(
+        made, target, title="The tries and the way back", view=view(target, spec.scale), place=(0, 0, 2, 2), height=430
+    )
+    pictures.draw_layers(panel, walk.recording.draws)
+    _tries(panel, walk)
+    _rulers(panel, walk)
+    _ledger(made, walk)
+    _marginal(made, walk)
+    truth = target.truth
+    mean = None if truth is None else float(truth.mean[0])
+    pictures.trace_panel(made, walk.recording.draws[:, :, 0], x, place=(2, 2, 1, 1), height=190, truth=mean)
+    _endings(made, walk)
+    _arithmetic(made, walk)
+    _words(made, walk)
+    return made
+
+
+def first_shown(walk: Walk) -> int | None:
+    """The transition of the first picture: an early one in which the last try was accepted, all of it on the map."""
+    sides = np.array(view(walk.target, walk.spec.scale))
+    tries = walk.inside.proposal[:SOON]
+    there = ((tries > sides[:, 0]) & (tries < sides[:, 1])).all(axis=(1, 2))
+    soon = np.flatnonzero(there & (walk.ending[:SOON] == walk.spec.stages - 1))
+    return int(soon[0]) if len(soon) else None
+
+
+def view(target: Target, scale: float) -> pictures.View:
+    """The target's view, wider where the first try is bold, so that its ghosts are seen."""
+    sides = []
+    for low, high in target.view:
+        half = 0.5 * (high - low)
+        reach = min(max(half, 1.5 * scale), WIDEST * half)
+        sides.append((0.5 * (low + high) - reach, 0.5 * (low + high) + reach))
+    return sides[0], sides[1]
+
+
+# The map --------------------------------------------------------------------------------------------------------------
+
+
+def _tries(panel: Panel, walk: Walk) -> None:
+    """The newest path, the tries of this transition, and the way back from the last of them."""
+    inside, before, draws = walk.inside, walk.before, walk.recording.draws[0]
+    panel.path(draws, show=Show("upto", last=TRAIL, fade=True), role="ink", width=1.0, alpha=0.6)
+    for stage in range(walk.spec.stages):
+        y = inside.proposal[:, stage]
+        name = f"y{SUBSCRIPT[stage]}"
+        accepted = (walk.ending == stage).astype(np.uint8)
+        failed = f"{name} rejected" + (": a ghost" if stage == 0 and walk.spec.stages > 1 else "")
+        panel.arrows(before, y, show=since("try", stage), role=ROLES[stage], width=2.6 - 0.6 * (stage == 0))
+        panel.points(y, show=Show("at", phase=(f"try-{stage + 1}", f"alpha-{stage + 1}")), role=ROLES[stage],
+                     shape=TRY_SHAPES[stage], size=6.5, label=f"{name}, {ORDINAL[stage]} try")  # fmt: skip
+        panel.points(y, show=since("u", stage), classes=accepted, role=["reject", "accept"], shape=["cross", "circle"],
+                     size=6.5, label=[failed, "accepted" if stage == 0 else None])  # fmt: skip
+    for stage in range(1, walk.spec.stages):
+        y = inside.proposal[:, stage]
+        last = Show("at", phase=(f"back-{stage + 1}", None if stage == walk.spec.stages - 1 else f"u-{stage + 1}"))
+        for i, tip in enumerate([*(inside.proposal[:, j] for j in range(stage - 1, -1, -1)), before]):
+            label = "the way back: the same points fail, then x" if stage == 1 and i == 0 else None
+            panel.arrows(y, tip, show=last, role="momentum", width=1.3, label=label)
+    panel.points(before, show=Show("at"), role="ink", shape="ring", size=7, label="x, the present point")
+    panel.points(draws, show=AT_DECIDE, role="ink", shape="circle", size=4.5, label="the draw")
+
+
+def _rulers(panel: Panel, walk: Walk) -> None:
+    """Rulers as long as the sd of each try, where they fit."""
+    spec = walk.spec
+    (x_low, x_high), (y_low, y_high) = view(walk.target, spec.scale)
+    for stage in range(spec.stages):
+        length = spec.scale * spec.shrink**stage
+        if length < 0.6 * (x_high - x_low):
+            x, y = x_low + 0.04 * (x_high - x_low), y_low + (0.04 + 0.03 * stage) * (y_high - y_low)
+            label = "rulers: sd of each try" if stage == 0 else None
+            panel.path([(x, y), (x + length, y)], role=ROLES[stage], width=4.0, label=label)
+
+
+# Beside the map -------------------------------------------------------------------------------------------------------
+
+
+def rows(stages: int) -> list[int]:
+    """The engine's factors that matter with so many tries."""
+    return [TARGET, *range(1, stages + 1), *range(FIRST_REJECTED, FIRST_REJECTED + stages - 1)] if stages > 1 else [0]
+
+
+def _ledger(made: Scene, walk: Walk) -> None:
+    """Bars of the log of each factor, their sum and log u, one bar a try."""
+    spec, inside = walk.spec, walk.inside
+    kept = rows(spec.stages)
+    names = [ROWS[f] + (" ✗" if spec.forgets and f >= FIRST_REJECTED else "") for f in kept]
+    panel = made.panel(
+        "ledger",
+        title="The ledger: log of each factor",
+        y=Axis(f"log (cut at {LEDGER_LOW:g})".replace("-", "−"), LEDGER_LOW, LEDGER_HIGH),
+        place=(0, 2, 2, 1),
+        height=190,
+    )
+    with np.errstate(divide="ignore"):
+        log_u = np.log(inside.uniform)
+    for stage in range(spec.stages):
+        factors = inside.factors[:, stage][:, kept].copy()
+        if stage == 0:
+            factors[:, 1:] = np.nan  # the ratio of the first try is that of the densities
+        bars = np.column_stack([factors, inside.log_ratio[:, stage], log_u[:, stage]])
+        panel.bars(np.clip(bars, LEDGER_LOW, LEDGER_HIGH), labels=[*names, "sum", "log u"],
+                   show=since("alpha", stage), role=ROLES[stage], label=f"{ORDINAL[stage]} try")  # fmt: skip
+
+
+def _marginal(made: Scene, walk: Walk) -> None:
+    """The running histogram of the first coordinate; for a wrong sampler also what it converges to."""
+    spec = walk.spec
+    label = "chain 1, draws so far" if spec.chains > 1 else "draws so far"
+    panel = pictures.marginal_panel(
+        made, walk.target, walk.recording.draws[0, :, 0], 0, place=(2, 0, 1, 1), height=215, bins=36, label=label
+    )
+    if spec.forgets:
+        panel.line(*analysis.drawn_from(spec, 0), role="divergent", width=2.0, label="what this sampler draws from")
+
+
+def _endings(made: Scene, walk: Walk) -> None:
+    """The share of transitions that each try ended."""
+    names = [*("1st", "2nd", "3rd")[: walk.spec.stages], "none"]
+    panel = made.panel("endings", title="Try accepted", y=Axis("share", 0, 1), place=(2, 1, 1, 1), height=215)
+    panel.counts(walk.ending, walk.spec.stages + 1, names, role="posterior", label="transitions so far")
+
+
+# Numbers and words ----------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(made: Scene, walk: Walk) -> None:
+    """The card: for each try the proposal, the way back, the ratio and the coin."""
+    spec, inside, ending = walk.spec, walk.inside, walk.ending
+    before = {"x1": walk.before[:, 0], "x2": walk.before[:, 1]}
+    for stage in range(spec.stages):
+        name, made_it = SUBSCRIPT[stage], inside.stages > stage
+        y, u, a = inside.proposal[:, stage], inside.uniform[:, stage], inside.accept_prob[:, stage]
+        sd = spec.scale * spec.shrink**stage
+        centre = "x" if stage == 0 or spec.pull == 0 else f"x + {spec.pull:g} (y{SUBSCRIPT[stage - 1]} − x)"
+        there = {"y1": y[:, 0], "y2": y[:, 1]}
+        if stage == 0:
+            text = f"first try: x = ({{x1:.2f}}, {{x2:.2f}}), y₁ = x + {sd:.3g} z = ({{y1:.2f}}, {{y2:.2f}})"
+            made.readout("try-1", text, show=since("try", 0), **before, **there)
+            made.readout(
+                "alpha-1",
+                "α₁ = min(1, π(y₁)/π(x)) = min(1, exp({new:.2f} − ({old:.2f}))) = {a:.3g}",
+                show=since("alpha", 0), new=inside.proposal_log_density[:, 0], old=walk.log_before, a=a,
+            )  # fmt: skip
+        else:
+            made.readout(
+                f"try-{stage + 1}",
+                f"{ORDINAL[stage]} try{{ok?:, not needed}}: y{name} = {centre} + {sd:.3g} z = ({{y1:.2f}}, {{y2:.2f}})",
+                show=since("try", stage), ok=made_it, **there,
+            )  # fmt: skip
+            _way_back(made, walk, stage)
+            _ratio(made, walk, stage)
+        again = "reject, try again" if stage + 1 < spec.stages else "reject"
+        show = since("u", stage)
+        if stage == 0:
+            made.readout("u-1", f"u₁ = {{u:.3f}} {{ok?<:≥}} α₁ = {{a:.3g}}: {{ok?accept y₁:{again}}}", show=show,
+                         u=u, a=a, ok=ending == 0)  # fmt: skip
+        else:
+            said = np.where(made_it, np.where(ending == stage, 1, 2), 0)
+            words = f"no coin needed|u < α, accept y{name}|u ≥ α, {again}"
+            made.readout(f"u-{stage + 1}", f"u{name} = {{u:.3f}}, α{name} = {{a:.3g}}: {{said|{words}}}", show=show,
+                         u=u, a=a, said=said)  # fmt: skip
+    verdicts = [*(f"the draw is y{name}" for name in SUBSCRIPT[: spec.stages]), "the draw is x, counted again"]
+    made.readout(
+        "decide",
+        f"verdict: {{end|{'|'.join(verdicts)}}}. Evaluations of the density spent: {{n}}",
+        show=AT_DECIDE, end=ending, n=inside.stages.astype(np.int32),
+    )  # fmt: skip
+
+
+def _way_back(made: Scene, walk: Walk, stage: int) -> None:
+    """The chances that the same points fail on both ways."""
+    n, y = stage + 1, f"y{SUBSCRIPT[stage]}"
+    back, ahead = walk.inside.back[:, stage], walk.inside.accept_prob
+    path = ("y₁", "y₂, y₁")[stage - 1]
+    text = (
+        f"way back from {y}: {path} must fail. 1 − α₁({y}, {path[:2]}) = 1 − {{b:.3g}}; "
+        "there 1 − α₁(x, y₁) = 1 − {a:.3g}"
+    )
+    values = {"b": back[:, 0], "a": np.where(walk.inside.stages > stage, ahead[:, 0], np.nan)}
+    if stage == 2:
+        text += ". Then 1 − α₂(y₃, y₂, y₁) = 1 − {d:.3g}; there 1 − α₂(x, y₁, y₂) = 1 − {c:.3g}"
+        values |= {"d": back[:, 1], "c": np.where(walk.inside.stages > stage, ahead[:, 1], np.nan)}
+    made.readout(f"back-{n}", text, show=since("back", stage), **values)
+
+
+def _ratio(made: Scene, walk: Walk, stage: int) -> None:
+    """The sum of the ledger of a further try, with its numbers."""
+    spec, n, name = walk.spec, stage + 1, SUBSCRIPT[stage]
+    counted = [TARGET, *range(1, n + 1), *range(FIRST_REJECTED, FIRST_REJECTED + stage)]
+    forgotten = counted[-stage:] if spec.forgets else []
+    terms = [f for f in counted if f not in forgotten]
+    factors = {f"f{f}": walk.inside.factors[:, stage, f] for f in counted}
+    text = f"log r{name}: " + " + ".join(f"{ROWS[f]} ({{f{f}:.2f}})" for f in terms)
+    text += f" = {{r:.2f}}, α{name} = min(1, r{name}) = {{a:.3g}}"
+    if forgotten:
+        text += "   (left out: " + ", ".join(f"{ROWS[f]} ({{f{f}:.2f}})" for f in forgotten) + ")"
+    made.readout(f"alpha-{n}", text, show=since("alpha", stage), r=walk.inside.log_ratio[:, stage],
+                 a=walk.inside.accept_prob[:, stage], **factors)  # fmt: skip
+
+
+def _words(made: Scene, walk: Walk) -> None:
+    spec, inside, draws = walk.spec, walk.inside, walk.recording.draws[0]
+    x, y = walk.target.labels[:2]
+    words = "|".join([*(f"{name} try accepted" for name in ORDINAL[: spec.stages]), "every try rejected"])
+    made.say(
+        f"Transition {{t}} of {{steps}}, {{phase}}: {{end|{words}}}. {x} is {{x:.2f}}, {y} is {{y:.2f}}.",
+        end=walk.ending, x=draws[:, 0], y=draws[:, 1],
+    )  # fmt: skip
+    columns = {x: draws[:, 0], y: draws[:, 1], "tries": inside.stages.astype(np.int32), "accepted": walk.accepted}
+    for stage in range(spec.stages):
+        name = SUBSCRIPT[stage]
+        columns |= {
+            f"{x} of y{name}": inside.proposal[:, stage, 0],
+            f"{y} of y{name}": inside.proposal[:, stage, 1],
+            f"log r{name}": inside.log_ratio[:, stage],
+            f"α{name}": inside.accept_prob[:, stage],
+            f"u{name}": inside.uniform[:, stage],
+        }
+    made.table(columns)
