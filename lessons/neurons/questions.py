@@ -37,7 +37,7 @@ def _where_why(spec: NeuronsSpec) -> str:
     compared = ""
     if len(few) and len(many):
         compared = (
-            f" The fit is not the reason: the mean log likelihood is {few.mean():.1f} nats below k = {half:.0f} and "
+            f" Compare the fit: the mean log likelihood is {few.mean():.1f} nats below k = {half:.0f} and "
             f"{many.mean():.1f} from there on."
         )
     return (
@@ -112,7 +112,7 @@ QUESTIONS = [
     ),
     Question(
         "slot",
-        "Births count their slot, deaths do not. What does that do to the mean of k?",
+        "Births are weighed by 1/(k + 1), deaths are not weighed back. What does that do to the mean of k?",
         ("it falls", "it stays, within half a unit", "it rises"),
         _slot,
         _slot_why,

@@ -24,7 +24,7 @@ SCENARIOS = [
         "Ten jumps a sweep",
         NeuronsSpec(jumps=10),
         "The same, with ten births or deaths proposed after each NUTS move (the stage shows the last of them). A jump "
-        "costs a small part of what NUTS costs, and k forgets its start ten times faster.",
+        "costs a small part of what NUTS costs, and k forgets its start in fewer sweeps.",
     ),
     Scenario(
         "noisy",
@@ -52,11 +52,11 @@ SCENARIOS = [
         "A slot counted once",
         NeuronsSpec(variant="slot_once"),
         "A birth picks one of k + 1 slots, the death that undoes it finds the unit with probability 1/(k + 1). Both "
-        "belong into the ratio, and cancel. Here the birth's is counted and the death's is forgotten.",
+        "belong into the ratio, and cancel. Here births carry a single 1/(k + 1), and deaths do not give it back.",
         failure=True,
-        why="Every birth is punished by 1/(k + 1), and no death is rewarded for it: the chain behaves as if the prior "
-        "on k fell like 1/k!. The result looks like Occam's razor, and is a missing factor. Without data the prior on "
-        "k does not come back: the badge is red.",
+        why="Every birth is punished by 1/(k + 1), and no death is rewarded for it. Without data the shares of k then "
+        "fall like 1/k!; with data the pull to small k is weaker, but there. The result looks like Occam's razor, and "
+        "is a missing factor. Without data the prior on k does not come back: the badge is red.",
     ),
     Scenario(
         "end-points",
@@ -66,7 +66,8 @@ SCENARIOS = [
         "with ½. The ratio must say so, by d/b = ½ or 2. Here it does not.",
         failure=True,
         why="The moves into an end are tried half as often as those out of it. Without the factor the two end sizes "
-        "get half the probability they should have. On XOR much of it sits at k = 16, so the last bar is too low.",
+        "get half the weight they should have, relative to the others. On XOR much of it sits at k = 16, so the last "
+        "bar is too low.",
     ),
     Scenario(
         "no-jacobian",
@@ -75,8 +76,8 @@ SCENARIOS = [
         "Another jump: a birth also shrinks the kept output weights by √(k/(k+1)), so that the newcomer fits in. Such "
         "a map squeezes the space of weights, and its Jacobian belongs into the ratio. Here it is left out.",
         failure=True,
-        why="2k output weights shrink, so a birth squeezes volume by (k/(k+1))ᵏ, about 1/e. Without that factor births "
-        "are too easy and deaths too hard, at every k.",
+        why="2k output weights shrink, so a birth squeezes volume by (k/(k+1))ᵏ, from ½ at k = 1 towards 1/e. Without "
+        "that factor births are too easy and deaths too hard, at every k.",
     ),
     Scenario(
         "as-coded",
