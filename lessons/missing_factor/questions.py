@@ -36,9 +36,9 @@ def _peak_why(spec: MissingSpec) -> str:
     shares = right_shares(spec)
     mode, mean = int(shares.argmax()) + 1, float(shares @ sizes_of(spec))
     return (
-        f"With every factor in place the chains are most often at k = {mode} (mean {mean:.1f}), at the upper end of "
-        f"the range {1}–{spec.highest}. With these priors larger networks explain XOR better, and nothing holds them "
-        "back. Annealing, which never jumps, agrees: the diamonds."
+        f"With every factor in place the chains are most often at k = {mode} (mean {mean:.1f}), of the range "
+        f"1–{spec.highest}. With these priors larger networks have the larger evidence, and nothing holds them back. "
+        "Compare with annealing, which never jumps: the diamonds at the end of the run."
     )
 
 
@@ -71,8 +71,8 @@ def _empty_why(spec: MissingSpec) -> str:
     shares = _tends(spec)
     return (
         f"It tends to p(k) ∝ 1/k!: {shares[0]:.0%} at k = 1, {shares[1]:.0%} at k = 2, {shares[2]:.0%} at k = 3. "
-        "Without data every ratio is 1, a death is always accepted and a birth with probability 1/(k + 1). The "
-        f"badge compares with the true share of every k, 1/{spec.highest}."
+        "Without data every likelihood ratio is 1: but for the two ends of the range a death is always accepted and a "
+        f"birth with probability 1/(k + 1). The badge compares with the true share of every k, 1/{spec.highest}."
     )
 
 

@@ -25,7 +25,8 @@ SCENARIOS = [
         "same.",
         failure=True,
         why="Without data every birth and death has likelihood ratio 1, so what the chain prefers is what the scheme "
-        "adds by itself: here exactly 1/k!. A razor that cuts before it has seen data is not Occam's.",
+        "adds by itself: here 1/k!, and twice that at the largest k. A razor that cuts before it has seen data is "
+        "not Occam's.",
     ),
     Scenario(
         "ends",
@@ -34,8 +35,8 @@ SCENARIOS = [
         "With one unit only a birth is possible, so it is certain; from two units the death back has probability ½. "
         "The ratio ½ is left out, and the 2 at the other end.",
         failure=True,
-        why="The end sizes come out half as probable as they are, and nothing else changes. On XOR the largest k is "
-        "the most probable one, so half of its share goes to the others.",
+        why="Relative to the others, the end sizes come out half as probable as they are. On XOR the largest k is the "
+        "most probable one, so much of its share goes to the others.",
     ),
     Scenario(
         "jacobian",
