@@ -61,7 +61,7 @@ def _price_why(spec: OccamSpec) -> str:
     return (
         f"From k = {low} to k = {high} the fit changes by {fit:+.1f} nats and the price by {price:+.1f}. The output is "
         "a sum of k units, each with weights N(0, 1), so at large k large outputs are common before any data. XOR with "
-        "a = 0.5 asks for large outputs. Many units need not be moved far: they are *cheaper*."
+        "a = 0.5 asks for large outputs. Many units need not be moved far for that: it pulls the price down."
     )
 
 
@@ -90,7 +90,7 @@ def _best_why(spec: OccamSpec) -> str:
 QUESTIONS = [
     Question(
         "price",
-        "From the fewest units that work to the most allowed: what happens to the *price*, the distance the data must "
+        "From a few units to the most allowed: what happens to the *price*, the distance the data must "
         "move the weights from their prior?",
         ("it rises: more weights to set", "it stays, within half a nat", "it falls"),
         _price,
