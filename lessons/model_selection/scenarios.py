@@ -44,10 +44,10 @@ SCENARIOS = [
         "vague",
         "The vaguer, the simpler",
         WEAK.replace(prior_sd=300.0),
-        "A dozen noisy points of the same cosine, and a prior that wants to say nothing: coefficients anywhere within "
-        "±300.",
+        "A dozen noisy points of the same cosine, and a prior that wants to say nothing: every coefficient has "
+        "prior sd 300.",
         failure=True,
-        why="Every coefficient that may be anything from −300 to 300 spent nearly all of its probability on curves "
+        why="Every coefficient with a prior sd of 300 spent nearly all of its probability on curves "
         "that no one would draw. Each one costs about ln(s) nats, so as s grows the simplest model wins whatever the "
         "data (Lindley 1957, Bartlett 1957). A prior that hardly touches an estimate can decide a comparison.",
     ),
