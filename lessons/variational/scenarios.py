@@ -74,7 +74,7 @@ SCENARIOS = [
         "too-big",
         "step size too big",
         FIT.replace(step_size=3.0, samples=3, steps=200),
-        "Everything as in the first scenario, but the step is thirty times as long.",
+        "As in the first scenario, but with 3 points a step instead of 10, and a step thirty times as long.",
         failure=True,
         why="The estimate of the slope is noisy, and a step is made as if it were exact. Small steps average the noise "
         "over many points. A large step throws q about, and one that makes q too narrow sends it far away.",
@@ -113,7 +113,7 @@ SCENARIOS = [
         "Each step looks at 10 of 100 pairs. Their log likelihood must be multiplied by 10 to stand for all. This one "
         "forgets.",
         failure=True,
-        why="Unscaled, the sum over a minibatch is on average the log likelihood of a tenth of the data. q converges "
-        "to the posterior of ten pairs: much too wide, and nearer to the prior.",
+        why="Unscaled, the sum over a minibatch is on average the log likelihood of a tenth of the data. q comes out "
+        "as if there were ten pairs only: much too wide, and nearer to the prior.",
     ),
 ]
