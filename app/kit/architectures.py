@@ -169,6 +169,14 @@ def running_shares(sizes: ArrayLike, low: int, count: int, burn: int = 0) -> Arr
     return result
 
 
+def never_a_pass(check: Check, mistake: str) -> Check:
+    """The check of a scheme that is wrong on purpose: where it does not see the mistake, it cannot tell."""
+    if check.verdict != "pass":
+        return check
+    sentence = f"{check.sentence} {mistake} This check does not see it."
+    return Check(check.name, "unknown", check.statistic, check.limit, sentence, check.unit)
+
+
 def agreement(sizes: ArrayLike, low: int, exact: ModelProbabilities, name: str = "k", mistake: str = "") -> Check:
     """Do the sizes of the draws (chains, draws) have their exact probabilities, within both Monte Carlo errors?
 

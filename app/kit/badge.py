@@ -13,7 +13,7 @@ from app.kit.text import number, plain
 from engine.checks import Check, Verdict
 
 SIGNS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "unknown": "?"}
-WORDS: dict[Verdict, str] = {"pass": "exact", "fail": "not exact", "unknown": "cannot tell yet"}
+CLAIM = "exact"  # what a page says of its run, unless the lesson claims less
 COLOURS: dict[Verdict, str] = {"pass": "green", "fail": "red", "unknown": "gray"}
 
 
@@ -39,12 +39,13 @@ def headline(checks: Sequence[Check]) -> Check | None:
     return next((check for check in checks if check.verdict == verdict), None)
 
 
-def face(checks: Sequence[Check]) -> Face:
-    """The badge of finished checks."""
+def face(checks: Sequence[Check], claim: str = CLAIM) -> Face:
+    """The badge of finished checks, on a page that says of its run what `claim` says."""
+    words: dict[Verdict, str] = {"pass": claim, "fail": f"not {claim}", "unknown": "cannot tell yet"}
     verdict, check = overall(checks), headline(checks)
     told = check is not None and verdict != "unknown" and check.unit and math.isfinite(check.statistic)
-    text = f"{SIGNS[verdict]} {WORDS[verdict]}" + (f" {number(abs(check.statistic), 2)} {check.unit}" if told else "")
-    spoken = f"Exactness: {WORDS[verdict]}. {check.sentence if check else 'This page has no check.'}"
+    text = f"{SIGNS[verdict]} {words[verdict]}" + (f" {number(abs(check.statistic), 2)} {check.unit}" if told else "")
+    spoken = f"Exactness: {words[verdict]}. {check.sentence if check else 'This page has no check.'}"
     return Face(verdict, f":{COLOURS[verdict]}[**{plain(text)}**]", spoken)
 
 

@@ -90,7 +90,7 @@ class Follow:
         job = self._job("checks")
         label, spoken = ":gray[⋯ checking]", ""
         if job is not None and job.state == jobs.DONE:
-            _, label, spoken = badge.face(job.result)
+            _, label, spoken = badge.face(job.result, self.lesson.claim)
         elif job is not None and not job.active:
             label = ":gray[? no check]"
         with st.popover(label, key="badge", type="tertiary", help=spoken or None):
@@ -119,7 +119,7 @@ class Follow:
                 st.caption("Checking other seeds …")
             elif job.state == jobs.DONE:
                 for seed, checks in zip(self.here.seeds, job.result, strict=False):
-                    st.markdown(f"Seed {seed}: {badge.face(checks).label}")
+                    st.markdown(f"Seed {seed}: {badge.face(checks, self.lesson.claim).label}")
             else:
                 messages.complain(NAMES["seeds"], job.error)
         words = f"The same checks on {OTHER_SEEDS} more seeds"

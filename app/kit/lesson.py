@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.kit import jobs, story
+from app.kit import badge, jobs, story
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.predict import Question
@@ -51,6 +51,7 @@ class Lesson:
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
     code : functions whose source is shown
+    claim : the badge's word when all checks pass, where "exact" would say too much
     kernel : which kernel runs, a sentence for the badge, or a function of the spec
     on_event : (spec, event of the player) → changed spec, or None to leave it
     live : spec → body(job) of a long run. The body calls `job.publish(blob)` as the scene grows and
@@ -70,6 +71,7 @@ class Lesson:
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
     code: Sequence[Callable[..., Any]] = ()
+    claim: str = badge.CLAIM
     kernel: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None

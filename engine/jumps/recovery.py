@@ -26,8 +26,9 @@ def prior_recovery(
     mean square over the prior's; not where the precisions are sampled). It cannot see mistakes in the likelihood.
     """
     chosen = JumpSettings(jump=jump, **settings)
-    # A jump between two NUTS runs costs as much as a hundred bare ones, and wrong schemes are seen with few.
-    jumps = 2 if chosen.surrounded else 5 if jump in BRIDGED else 50
+    # A jump between two NUTS runs costs as much as a hundred bare ones, and wrong schemes are seen with few. An odd
+    # number: a wrong scheme that accepts every jump would stay at even or at odd sizes from sweep to sweep.
+    jumps = 3 if chosen.surrounded else 5 if jump in BRIDGED else 51
     recording = sample_architecture(
         network,
         np.zeros((0, network.inputs)),

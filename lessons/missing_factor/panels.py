@@ -76,7 +76,8 @@ def switches(spec: MissingSpec, known: ModelProbabilities, switched: dict[str, L
         )  # fmt: skip
         told.append(f"{SWITCHES[name]}: mode {mode(values)}")
     caption = (
-        "Computed, not sampled: the exact p(k) times what each wrong factor amounts to. Dropped kernel densities have "
+        "p(k) by annealing, times what each wrong factor amounts to; what the slot factor amounts to is estimated from "
+        "births of the right chains, k by k. Dropped kernel densities have "
         "no such formula: run them."
     )
     return Figure("What each wrong factor makes of p(k)", figure, "; ".join(told) + ".", caption)
@@ -89,7 +90,7 @@ def one_by_one(known: ModelProbabilities, switched: dict[str, Limit | None]) -> 
         "scheme": ["all factors in place"],
         "mean of k": [float(k @ known.probability)],
         "most probable k": [mode(known.probability)],
-        "how it is known": ["exact"],
+        "how it is known": ["annealing"],
     }
     for name, words in SWITCHES.items():
         found = switched[name]

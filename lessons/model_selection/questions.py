@@ -27,10 +27,11 @@ def winner_explain(spec: ModelSelectionLesson) -> str:
     """With probability and cross-validation."""
     here, cross = analysis.fits(spec), analysis.validation(spec)
     lowest = analysis.lowest(cross.neighbours)
+    at_four = f" against {cross.neighbours[3]:.4f} at 4" if len(cross.neighbours) > 3 else ""
     return (
         f"Degree {here.best}, with probability {here.probability.max():.2f}. The figure in the thesis compares 1, 4 "
         f"and 15 and finds 4 the best of these by cross-validation; over all degrees its own cross-validation is "
-        f"lowest at {lowest} ({cross.neighbours[lowest - 1]:.4f} against {cross.neighbours[3]:.4f} at 4)."
+        f"lowest at {lowest} ({cross.neighbours[lowest - 1]:.4f}{at_four})."
     )
 
 
@@ -109,7 +110,8 @@ def basis_explain(spec: ModelSelectionLesson) -> str:
 QUESTIONS = (
     Question(
         "winner",
-        "The points are a cosine with a little noise, which no polynomial is. Which degree will be the most probable?",
+        "The points are noisy values of a cosine, and no polynomial is a cosine. Which degree will be the most "
+        "probable?",
         GROUP_NAMES,
         winner,
         winner_explain,

@@ -61,7 +61,8 @@ def _price_why(spec: OccamSpec) -> str:
     return (
         f"From k = {low} to k = {high} the fit changes by {fit:+.1f} nats and the price by {price:+.1f}. The output is "
         "a sum of k units, each with weights N(0, 1), so at large k large outputs are common before any data. XOR with "
-        "a = 0.5 asks for large outputs. Many units need not be moved far for that: it pulls the price down."
+        "a = 0.5 asks for large outputs, and many units need not be moved far for them: that works against the cost of "
+        "more weights."
     )
 
 

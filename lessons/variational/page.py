@@ -131,6 +131,7 @@ LESSON = Lesson(
         cavi.ascend_normal_gamma,
         divergence.descend,
     ],
+    claim="as claimed",  # q is an approximation: what is checked is how it is fitted
     kernel=kernel,
 )
 show(LESSON)

@@ -41,7 +41,8 @@ def _three(spec: VariationalLesson) -> Table:
     }
     caption = (
         "Times of one run on this server, threads included, kernels loaded. Evaluations of the density with its "
-        "gradient, warm-up included. NUTS and quadrature get nearer with time; a normal q does not, whatever its time."
+        "gradient, warm-up included. NUTS and quadrature get nearer with time; a normal q does not where "
+        "the target is no normal of its family."
     )
     return Table("Three inferences on this target", columns, caption)
 
@@ -71,7 +72,7 @@ def _noise(spec: VariationalLesson) -> Figure:
     listed = "; ".join(f"{analysis.HOW[name]}: {sd[0]:.2g} to {sd[-1]:.2g}" for name, sd in found.items())
     caption = (
         f"A Gaussian target, correlation 0.3 between neighbours; q near it, {max(spec.samples, 2)} points an estimate, "
-        "2 000 estimates. In the plane, near the target, the three are alike. The score's bracket is a sum over all "
+        "2 000 estimates. The score's bracket is a sum over all "
         f"coordinates and brings their noise into every slope. From 2 to {analysis.DIMENSIONS[-1]} coordinates: "
         f"{listed}."
     )
@@ -125,7 +126,10 @@ def _gap(spec: VariationalLesson) -> Figure:
         name="what further updates still gained",
     )
     figure.update_yaxes(type="log", exponentformat="power")
-    caption = f"The gap ends at {number(float(gap[-1]))} nats: what independent factors cannot say. "
+    caption = (
+        f"The gap ends at {number(float(gap[-1]))} nats: what independent factors cannot say, once the updates have "
+        "settled. "
+    )
     if spec.pair == "gaussian":
         exact = -0.5 * math.log1p(-(spec.correlation**2))
         caption += f"Exact for the best of them: −½ log(1 − ρ²) = {exact:.3f}. Each sweep keeps ρ⁴ of the rest."

@@ -311,6 +311,12 @@ def test_unknown_is_grey_with_a_question_mark():
     assert "gray" in shown.label and "?" in shown.label and "green" not in shown.label and "nan" not in shown.label
 
 
+def test_a_page_may_claim_less_than_exact():
+    assert "as claimed" in face([_check("pass", 1.0)], "as claimed").label
+    assert "not as claimed" in face([_check("fail", 9.0)], "as claimed").label
+    assert DEMO.claim == "exact" in face([_check("pass", 1.0)]).label
+
+
 def test_story_headings_say_what_a_step_does():
     steps = story.parse("# T\n\nIntro.\n\n## One\ntext\n\n## Two {scenario=a question=b}\nmore $x$\n### sub\nstill\n")
     assert [step.title for step in steps] == ["One", "Two"]

@@ -14,6 +14,7 @@ import engine
 from app.kit import architectures as kit
 from app.kit.badge import overall
 from app.kit.player.scene import decode
+from engine.checks import Check
 from engine.evidence import model_probabilities
 from engine.spec import SpecError
 from lessons.missing_factor import analysis, panels, questions, scenes
@@ -243,3 +244,15 @@ def test_panels_of_a_small_range():
     table = made[-1]
     assert table.columns["most probable k"][:2] == [1, 1]
     assert len(table.columns["scheme"]) == len(SCHEMES)
+
+
+def test_no_check_passes_what_misses_a_factor(monkeypatch):
+    seen = Check("prior", "pass", 1.0, 4.0, "All is well.", "MCSE")
+    monkeypatch.setattr(analysis, "prior_recovery", lambda *_, **__: [seen])
+    monkeypatch.setattr(analysis, "small_posterior", lambda _: seen)
+    assert {check.verdict for check in analysis.checks(MissingSpec(variant="exact"), NEVER)} == {"pass"}
+    plain = MissingSpec(variant="no_jacobian", jump="plain")  # its Jacobian is 1: nothing is missing
+    assert {check.verdict for check in analysis.checks(plain, NEVER)} == {"pass"}
+    for variant in SCHEMES[1:]:
+        spec = MissingSpec(variant=variant, jump="rescaled", sweeps=100, burn=10)
+        assert {check.verdict for check in analysis.checks(spec, NEVER)} == {"unknown"}, variant

@@ -228,3 +228,10 @@ def test_a_mistake_that_cannot_be_made_here_says_why():
     app.selectbox(key="variational/variant/select").set_value("no_jacobian").run()
     assert not app.exception and "transformed" in app.error[0].value
     assert app.session_state["visit/variational"].spec.variant == "exact"
+
+
+@pytest.mark.parametrize("broken,verdict", [("exact_gradient", "unknown"), ("gradients", "fail")])
+def test_a_gradient_that_is_no_number_is_no_pass(monkeypatch, broken, verdict):
+    real = getattr(analysis, broken)
+    monkeypatch.setattr(analysis, broken, lambda *args, **settings: real(*args, **settings) * np.nan)
+    assert analysis._gradient_check(VariationalLesson()).verdict == verdict
