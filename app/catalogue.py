@@ -224,6 +224,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🪃",
         scenarios=(("leap", "through the failure"), ("forgot", "forgot 1 − α ⚠")),
     ),
+    Entry(
+        slug="landing",
+        title="Making jumps land",
+        track="Growing networks",
+        file="lessons/landing/page.py",
+        promise="Most jumps to another size are rejected: why NUTS around them does not help, and what bridges do.",
+        icon="🛬",
+        scenarios=(("annealed", "over 16 bridges"), ("as-coded", "the published code ⚠")),
+    ),
 )
 
 

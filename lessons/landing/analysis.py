@@ -1,0 +1,486 @@
+"""The numbers behind the pictures: one chain jump by jump, methods beside each other, and the badge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import architectures, growing
+from app.kit.architectures import Jumps, exact_shares, jumps_of
+from engine.checks import Z_LIMIT, Check, Verdict
+from engine.diagnostics import ess_mean, least_ess
+from engine.evidence import ModelProbabilities
+from engine.jumps import ArchitectureRecording, ArchitectureRun, prior_recovery, sample_architecture, start_architecture
+from engine.networks import Network, network
+from lessons.landing.spec import COMPONENTS, THESIS, LandingSpec, crossing, sandwich
+
+Array = NDArray[np.float64]
+
+WARM = 20  # sweeps before the stage begins
+STEPS = 140  # of the stage, about
+LEAST_JUMPS = 3
+
+
+# One chain, jump by jump ----------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """One state on a jump's way. theta : (dim,) of the larger network, NaN for a unit that is not there; level : share
+    of the unit's output, or power of the likelihood; there : whether the unit is; gained : log weight; value, hurdle :
+    what decides, and what it must end above; accept_prob : of the moves that led here; verdict : the last row.
+    """
+
+    theta: Array
+    level: float
+    there: bool
+    gained: float
+    value: float
+    hurdle: float
+    accept_prob: float
+    verdict: bool
+
+
+class Stage(NamedTuple):
+    """The jumps of one chain. recording : all its sweeps; sweeps : (n,), those shown; jumps : of them; rows : a list of
+    states for each.
+    """
+
+    recording: ArchitectureRecording
+    sweeps: NDArray[np.int64]
+    jumps: Jumps
+    rows: list[list[Row]]
+
+
+def rows_of(spec: LandingSpec) -> int:
+    """States that a jump goes through, the verdict not counted."""
+    settings = spec.settings()
+    return {"annealed": spec.bridges, "tempered": 2 * settings.get("bridges", 1) + 1, "delayed": 2}.get(spec.jump, 1)
+
+
+@lru_cache(maxsize=8)
+def stage(spec: LandingSpec) -> Stage:
+    """Some jumps of the chain on the stage, each with its way."""
+    count = max(LEAST_JUMPS, STEPS // (rows_of(spec) + 1))
+    starts = spec.start_sizes()
+    recording = sample_architecture(
+        spec.network(),
+        *spec.data_set(),
+        **spec.settings(),
+        chains=1,
+        draws=WARM + count,
+        seed=spec.seed,
+        within=spec.within,
+        step_size=spec.step_size,
+        max_depth=6,
+        detail="jumps",
+        start_width=None if starts is None else starts[spec.shown - 1],
+    )
+    sweeps = np.arange(WARM, WARM + count)
+    jumps = jumps_of(recording, 0, sweeps)
+    return Stage(recording, sweeps, jumps, [_way(spec, recording, int(t), jumps, i) for i, t in enumerate(sweeps)])
+
+
+def larger(recording: ArchitectureRecording, jumps: Jumps, i: int) -> Network:
+    """The larger of the two networks of jump i."""
+    return recording.network(int(max(jumps.before[i], jumps.after[i])), 1)
+
+
+def unit_of(net: Network, slot: int) -> NDArray[np.bool_]:
+    """Which parameters belong to the unit at `slot`: into it, its bias, out of it."""
+    return architectures._born(net, slot)
+
+
+def whole(net: Network, theta: Array, slot: int, unit: Array | float = np.nan) -> Array:
+    """Parameters of `net`: `theta` itself, or those of the network without the unit and the `unit`."""
+    if len(theta) == net.dim:
+        return np.array(theta)
+    new, full = unit_of(net, slot), np.empty(net.dim)
+    full[new], full[~new] = unit, theta
+    return full
+
+
+def _way(spec: LandingSpec, recording: ArchitectureRecording, t: int, jumps: Jumps, i: int) -> list[Row]:
+    net, slot, ledger = larger(recording, jumps, i), int(jumps.slot[i]), recording.ledger
+    birth, accepted, nan = bool(jumps.birth[i]), bool(jumps.accepted[i]), float("nan")
+    born = jumps.parameters[i][: unit_of(net, slot).sum()]
+    likelihood, log_u = float(jumps.factors[i, 0]), float(np.log(jumps.uniform[i]))
+    hurdle = log_u - (float(jumps.log_ratio[i]) - likelihood)
+    final = whole(net, recording.theta(0, t), slot, born)
+    rows: list[Row] = []
+    if spec.jump in ("annealed", "tempered"):
+        total = 0.0
+        for r, gained in enumerate(ledger.bridge_log_weight[0, t, 0]):
+            total += float(gained)
+            crossed = spec.jump == "annealed" or r >= ledger.bridge_level.shape[-1] // 2
+            there = spec.jump == "annealed" or birth == crossed
+            place = ledger.bridge_position[0, t, 0, r]
+            theta = whole(net, place[np.isfinite(place)], slot)
+            level, accept = float(ledger.bridge_level[0, t, 0, r]), float(ledger.bridge_accept_prob[0, t, 0, r])
+            rows.append(Row(theta, level, there, float(gained), total, hurdle, accept, False))
+    elif spec.jump == "delayed":
+        for s in range(2):
+            value = float(ledger.stage_log_ratio[0, t, 0, s])
+            if np.isnan(value):
+                continue
+            unit = ledger.stage_parameters[0, t, 0, s if birth else 0][: len(born)]
+            theta = np.array(final)
+            theta[unit_of(net, slot)] = unit
+            hurdle = float(np.log(ledger.stage_uniform[0, t, 0, s]))
+            rows.append(Row(theta, 1.0, birth, value, value, hurdle, nan, False))
+    else:
+        rows.append(Row(final, 1.0, birth, likelihood, likelihood, hurdle, nan, False))
+    last = rows[-1]
+    decided = Row(final, 1.0, birth == accepted, nan, last.value, last.hurdle, nan, True)
+    return [*rows, decided]
+
+
+def shown(net: Network, row: Row, slot: int, annealed: bool) -> Array:
+    """The weights as drawn: those that lead out of the unit at their level, nothing of a unit that is not there."""
+    theta = np.array(row.theta)
+    new = unit_of(net, slot)
+    if not row.there:
+        theta[new] = np.nan
+    elif annealed and not row.verdict:
+        net.unpack(theta)[-1][0][:, slot] *= row.level
+    return theta
+
+
+# The sandwich ---------------------------------------------------------------------------------------------------------
+
+AROUND = 48  # jumps of the chain between two NUTS moves
+AROUND_SHOWN = 24
+
+
+class Sandwich(NamedTuple):
+    """Jumps between two NUTS moves, n of them.
+
+    jumps : as the ledger has them; posterior : (n, 4), log posterior at θ, θ~, θ′ and θ*
+    proposal : (n,), log of everything else: proposals, slots, ends, Jacobian, as they entered
+    bare : (n,), log ratio of the bare jump from θ~ to θ′; factors : (n, 7), see `FACTORS_AROUND`
+    thetas : (n, dim), the larger network at the jump
+    """
+
+    recording: ArchitectureRecording
+    jumps: Jumps
+    posterior: Array
+    proposal: Array
+    bare: Array
+    factors: Array
+    thetas: list[Array]
+
+
+FACTORS_AROUND = ("1/π(θ)", "π(θ)", "1/π(θ~)", "jump", "π(θ′)", "1/π(θ*)", "π(θ*)")
+
+
+@lru_cache(maxsize=8)
+def between(spec: LandingSpec) -> Sandwich:
+    """Some jumps between NUTS moves of one chain, with every factor of their ratio."""
+    starts = spec.start_sizes()
+    recording = sample_architecture(
+        spec.network(),
+        *spec.data_set(),
+        **spec.settings(),
+        chains=1,
+        draws=1,
+        jumps=AROUND,
+        seed=spec.seed,
+        within="nuts",
+        step_size=spec.step_size,
+        max_depth=6,
+        detail="jumps",
+        start="best",
+        start_width=None if starts is None else starts[spec.shown - 1],
+    )
+    ledger = recording.ledger
+    every = [jumps_of(recording, 0, jump=j) for j in range(AROUND)]
+    jumps = Jumps(*(np.concatenate(column) for column in zip(*every, strict=True)))
+    # The state before a jump is where the last accepted one ended; before the first of them it is not recorded.
+    landed = np.flatnonzero(jumps.accepted)
+    first = int(landed[0]) + 1 if len(landed) and landed[0] + 1 < AROUND else 0
+    kept = np.arange(first, min(first + AROUND_SHOWN, AROUND))
+    log_prior = spec.log_prior()
+    x, y = spec.data_set()
+
+    @cache
+    def target(width: int) -> Any:
+        return recording.network(width, 1).posterior(x, y)
+
+    def at(theta: Array, width: int) -> float:
+        theta = theta[: recording.network(width, 1).dim]
+        return float(target(width).log_density(theta) + log_prior[width - spec.low])
+
+    posterior, thetas, before = np.empty((len(kept), 4)), [], None
+    for n, j in enumerate(range(int(kept[0]), int(kept[-1]) + 1)):
+        k, k_new, path = int(jumps.before[j]), int(jumps.after[j]), ledger.bridge_position[0, 0, j]
+        if before is None:
+            before = ledger.bridge_position[0, 0, first - 1, 2] if first else recording.draws[0, -1]
+        posterior[n] = at(before, k), at(path[0], k), at(path[1], k_new), at(path[2], k_new)
+        thetas.append(path[1 if jumps.birth[j] else 0][: recording.network(max(k, k_new), 1).dim])
+        if jumps.accepted[j]:
+            before = path[2]
+    jumps = Jumps(*(column[kept] for column in jumps))
+    names = list(architectures.SHORT)
+    density = jumps.factors[
+        :, [names.index("likelihood"), names.index("architecture prior"), names.index("weight prior")]
+    ]
+    proposal = jumps.factors.sum(axis=1) - density.sum(axis=1)
+    start, tilde, prime, star = posterior.T
+    none = np.zeros(len(kept))
+    if spec.sandwich == "palindromic":
+        columns = (-start, start, -tilde, proposal, prime, -star, star)
+    else:
+        columns = (-start, none, none, proposal, none, none, star)
+    return Sandwich(recording, jumps, posterior, proposal, prime - tilde + proposal, np.stack(columns, 1), thetas)
+
+
+# Methods beside each other --------------------------------------------------------------------------------------------
+
+CHAINS, THESIS_CHAINS = 8, 2
+SMALL, SMALL_THESIS, SMALL_CHAINS = 100, 20, 4
+TUNING = 30  # warm-up sweeps on digits, where no step size is given
+ROUND = 10  # sweeps of each method between two pictures
+
+
+def methods(spec: LandingSpec) -> dict[str, dict[str, Any]]:
+    """The jumps that are compared, by name."""
+    if spec.part == "sandwich":
+        return {
+            "plain": crossing("plain", 1),
+            "palindrome": sandwich("palindromic"),
+            "no densities": sandwich("no_kernel_densities"),
+            "published code": sandwich("as_coded"),
+        }
+    annealed = {f"annealed {T}": crossing("annealed", T) for T in (1, 4, 16, 64)}
+    found = {"plain": crossing("plain", 1), "tempered": crossing("tempered", 1), **annealed}
+    found["delayed"] = crossing("delayed", 1)
+    if spec.part == "thesis":
+        return {name: found[name] for name in ("plain", "tempered", "annealed 4", "annealed 16", "delayed")}
+    return found
+
+
+class Outcome(NamedTuple):
+    """What one method did after the burn-in. accepted : share of its jumps; error : its standard error; within : mean
+    acceptance of NUTS; trips : round trips of k in all chains; effective : least effective draws of k; seconds; mean :
+    of k; distance : of the shares of k from the exact ones (total variation), NaN while these are not known.
+    """
+
+    accepted: float
+    error: float
+    within: float
+    trips: int
+    effective: float
+    seconds: float
+    mean: float
+    distance: float
+    jumps: int
+
+
+def round_trips(widths: Array, low: int, high: int) -> int:
+    """Full ways of k from the lowest sizes (k <= low) to the highest (k >= high) and back, of (chains, draws)."""
+    total = 0
+    for chain in np.asarray(widths):
+        ends = chain[(chain <= low) | (chain >= high)] >= high
+        total += int(np.count_nonzero(ends[1:] != ends[:-1])) // 2
+    return total
+
+
+def trip_ends(spec: LandingSpec) -> tuple[int, int]:
+    """Of a round trip: 3 and 12 of 1 to 16."""
+    return max(1, round(3 * spec.high / 16)), round(12 * spec.high / 16)
+
+
+class Race:
+    """All methods on the same data, advanced in turns of `ROUND` sweeps."""
+
+    def __init__(self, spec: LandingSpec, sweeps: int, chains: int, names: tuple[str, ...] = ()):
+        self.spec, self.total, self.sweeps = spec, sweeps, 0
+        self.burn = min(spec.burn, sweeps // 2)
+        thesis = spec.part == "thesis"
+        ends = np.round(np.linspace(spec.low, spec.high, chains + 2))[1:-1] if thesis else None
+        starts = np.round(np.linspace(spec.low, spec.high, chains)) if ends is None else ends
+        prior = {"width_prior": "uniform" if thesis else spec.size_prior()}
+        x, y = spec.data_set()
+        chosen = {name: how for name, how in methods(spec).items() if not names or name in names}
+        self.runs: dict[str, ArchitectureRun] = {
+            name: start_architecture(
+                spec.network(),
+                x,
+                y,
+                **{**prior, **how},
+                chains=chains,
+                draws=sweeps,
+                seed=spec.seed,
+                warmup=TUNING if thesis else 0,
+                step_size=None if thesis else spec.step_size,
+                max_depth=6,
+                start="best" if thesis else "prior",
+                start_width=[int(k) for k in starts],
+            )
+            for name, how in chosen.items()
+        }
+        self.history: list[dict[str, Outcome]] = []
+        self.at: list[int] = []
+
+    @property
+    def done(self) -> bool:
+        return self.sweeps == self.total
+
+    def advance(self, cancel: Any = None) -> bool:
+        """One round of every method. False if cancelled: then the round does not count."""
+        n = min(ROUND, self.total - self.sweeps)
+        for run in self.runs.values():
+            if cancel is not None and cancel.is_set():
+                return False
+            run.advance(n if self.sweeps else n + run.warmup)
+        self.sweeps += n
+        self.at.append(self.sweeps)
+        self.history.append({name: self.outcome(name, self.sweeps) for name in self.runs})
+        return True
+
+    def outcome(self, name: str, upto: int, exact: ModelProbabilities | None = None) -> Outcome:
+        """Of one method after `upto` sweeps; the seconds are its share of all it has spent."""
+        run, burn = self.runs[name], min(self.burn, upto // 2)
+        recording, late = run.recording(), slice(burn, upto)
+        asked, landed = (each[:, late].sum(axis=2) for each in (recording.proposed, recording.jumped))
+        share, widths = float(landed.sum() / asked.sum()), recording.width[:, late].astype(float)
+        independent = ess_mean(landed.astype(float))
+        independent = min(independent, landed.size) if np.isfinite(independent) else landed.size
+        distance = float("nan")
+        if exact is not None:
+            seen = np.bincount(recording.width[:, late].ravel() - self.spec.low, minlength=self.spec.count)
+            distance = 0.5 * float(np.abs(seen / seen.sum() - exact.probability).sum())
+        return Outcome(
+            share,
+            float(np.sqrt(share * (1.0 - share) / independent)),
+            float(recording.accept_prob[:, late].mean()),
+            round_trips(widths, *trip_ends(self.spec)),
+            least_ess(widths[:, :, None]) if widths.shape[1] > 8 else 0.0,
+            max(run.seconds * upto / max(self.sweeps, 1), 1e-9),
+            float(widths.mean()),
+            distance,
+            int(asked.sum()),
+        )
+
+    def judged(self, exact: ModelProbabilities | None) -> list[dict[str, Outcome]]:
+        """The history, with distances once the exact answer is known."""
+        if exact is None:
+            return self.history
+        return [{name: self.outcome(name, upto, exact) for name in self.runs} for upto in self.at]
+
+
+_small: dict[LandingSpec, Race] = {}
+
+
+def small(spec: LandingSpec, cancel: Any = None) -> Race:
+    """A short comparison for what stands below the stage. Raises InterruptedError when cancelled."""
+    known = _small.get(spec)
+    if known is None:
+        thesis = spec.part == "thesis"
+        names = ("plain", "annealed 16") if thesis else ()
+        chains = THESIS_CHAINS if thesis else SMALL_CHAINS
+        known = Race(spec, SMALL_THESIS if thesis else min(SMALL, spec.sweeps), chains, names)
+        while not known.done:
+            if not known.advance(cancel):
+                raise InterruptedError
+        while len(_small) >= 8:
+            _small.pop(next(iter(_small)), None)
+        _small[spec] = known
+    return known
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+FEW_JUMPS = {"plain": 50, "delayed": 50, "tempered": 20, "sandwich": 3}
+FEW_BRIDGES = 240  # of the annealed jumps in a sweep, all together
+FEW_SWEEPS = 1000
+CHEAP_BRIDGES = 16  # up to which the prior is checked with twice the draws
+FEW_WIDEST = 5  # units at most on a few points: k soon forgets where it began
+LEDGER_LIMIT = 1e-7
+
+
+def checks(spec: LandingSpec, cancel: Any) -> list[Check]:
+    """Without data the prior must come back, and a few points must give the probabilities that annealing gives."""
+    return list(_checks(spec, cancel))
+
+
+def _checks(spec: LandingSpec, cancel: Any) -> Iterator[Check]:
+    settings = spec.settings()
+    net = spec.network()
+    if spec.part == "thesis":  # its jump, at a size that a check can afford
+        net = network(COMPONENTS, THESIS[spec.setting].classes, width=(1, 6), temper=THESIS[spec.setting].temper)
+    cheap = spec.part == "landing" and (spec.jump != "annealed" or spec.bridges <= CHEAP_BRIDGES)
+    for check in prior_recovery(net, seed=spec.seed, draws=6000 if cheap else 3000, **settings):
+        yield unseen(check, spec.mistake)
+    if spec.part == "thesis" or (cancel is not None and cancel.is_set()):
+        return
+    if spec.part == "sandwich":
+        yield cancelled(between(spec), spec)
+    if settings["jump"] != "as_coded":
+        yield few_points(spec, cancel)
+
+
+def unseen(check: Check, mistake: str) -> Check:
+    """A check that a known mistake passes is no pass."""
+    if not mistake or check.verdict != "pass":
+        return check
+    sentence = f"{check.sentence} {mistake} This check does not see it."
+    return Check(check.name, "unknown", check.statistic, check.limit, sentence, check.unit)
+
+
+def few_points(spec: LandingSpec, cancel: Any = None) -> Check:
+    """p(k | a few of the points): jumps against annealing of each k alone."""
+    spec = spec.replace(widest=min(spec.widest, FEW_WIDEST))  # type: ignore[assignment]
+    x, y = growing.few(*spec.data_set())
+    found = architectures.evidence(
+        spec.network(),
+        x,
+        y,
+        spec=growing.FEW_SPEC.replace(seed=spec.seed),
+        cancel=cancel,  # type: ignore[arg-type]
+    )
+    jumps = FEW_JUMPS.get(spec.jump if spec.part == "landing" else "sandwich", max(4, FEW_BRIDGES // spec.bridges))
+    recording = sample_architecture(
+        spec.network(),
+        x,
+        y,
+        **spec.settings(),
+        chains=4,
+        draws=FEW_SWEEPS,
+        warmup=50,
+        within="hmc",
+        steps=4,
+        jumps=jumps,
+        seed=spec.seed,
+        step_size=0.3 * spec.prior_sd,
+    )
+    exact = exact_shares(found, spec.log_prior())
+    check = architectures.agreement(recording.width, spec.low, exact, "k", spec.mistake)
+    sentence = f"On {len(x)} points, k up to {spec.high}: {check.sentence}"
+    return Check(f"p(k | {len(x)} points)", check.verdict, check.statistic, check.limit, sentence, check.unit)
+
+
+def cancelled(found: Sandwich, spec: LandingSpec) -> Check:
+    """Is the ratio that decided the bare one?"""
+    worst = float(np.abs(found.jumps.log_ratio - found.bare).max())
+    verdict: Verdict = "pass" if worst < LEDGER_LIMIT else "fail"
+    sentence = (
+        f"In {len(found.bare)} jumps the log ratio that decided differs from that of the bare jump from θ~ to θ′, "
+        f"computed from two log posteriors, by at most {worst:.2g}."
+    )
+    if verdict == "fail":
+        sentence += f" {spec.mistake}"
+    return Check("bare ratio", verdict, worst, LEDGER_LIMIT, sentence, "nats")
+
+
+def apart(one: Outcome, other: Outcome) -> float:
+    """How many standard errors the acceptance of two methods lies apart."""
+    return (one.accepted - other.accepted) / float(np.hypot(one.error, other.error))
+
+
+def alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two methods accept equally often, as far as their runs can tell."""
+    return abs(apart(one, other)) < Z_LIMIT

@@ -1,0 +1,86 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from app.kit.growing import prior_controls
+from engine.evidence import architecture_evidence
+from engine.jumps import bridges, delayed, prior_recovery, run, sweep
+from lessons.landing import analysis, panels, scenes
+from lessons.landing.questions import QUESTIONS
+from lessons.landing.scenarios import SCENARIOS
+from lessons.landing.spec import LandingSpec
+
+PARTS = {"sandwich": "NUTS around", "landing": "Jumps that land", "thesis": "The thesis"}
+SANDWICHES = {
+    "palindromic": "right",
+    "no_kernel_densities": "densities of NUTS left out",
+    "as_coded": "the published code",
+}
+JUMPS = {"plain": "bare", "tempered": "tempered", "annealed": "annealed", "delayed": "second try"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets of the part that is shown."""
+    panel.segmented("part", "Picture", PARTS)
+    if panel.spec.part == "thesis":
+        panel.segmented("setting", "Experiment")
+        panel.slider("sweeps", "Sweeps of the comparison")
+        return
+    panel.segmented("data", "Data", {"xor": "XOR", "noisy": "noisy XOR"})
+    if panel.spec.part == "sandwich":
+        panel.select("sandwich", "The ratio", SANDWICHES)
+    else:
+        panel.segmented("jump", "Jump", JUMPS)
+        if panel.spec.jump == "annealed":
+            panel.slider("bridges", "Bridges T")
+        panel.toggle("variant", "Break it", on="wrong")
+    panel.slider("shown", "Chain on the stage: the higher, the more units it starts with")
+    with panel.more("Data, network and sampler"):
+        panel.slider("corner", "Points per corner")
+        panel.slider("widest", "Most hidden units")
+        prior_controls(panel)
+        panel.slider("step_size", "Step size ε")
+        panel.slider("sweeps", "Sweeps of the comparison")
+        panel.slider("burn", "Sweeps left out")
+
+
+def kernel(spec: LandingSpec) -> str:
+    """Which kernel runs."""
+    if spec.part == "sandwich":
+        name = "NUTS, a jump, and NUTS again, decided at once"
+    else:
+        name = {
+            "plain": "The bare jump",
+            "tempered": "A tempered jump",
+            "delayed": "A jump with a second try",
+            "annealed": f"An annealed jump over {spec.bridges} bridges",
+        }[spec.jump]
+    wrong = f" Wrong on purpose: {spec.mistake}" if spec.mistake else ""
+    return f"{name}; between the jumps NUTS moves the weights.{wrong}"
+
+
+LESSON = Lesson(
+    slug="landing",
+    title="Making jumps land",
+    promise="Most jumps to another size are rejected. See why settling before and after does not help, and how a unit "
+    "that fades in over bridges gets across.",
+    spec=LandingSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scenes.scene,
+    checks=analysis.checks,
+    panels=panels.panels,
+    diagnostics=panels.diagnostics,
+    predict=QUESTIONS,
+    code=[
+        bridges.bridged_sweeps,
+        delayed.delayed_sweeps,
+        sweep.jump_sweeps,
+        run.ArchitectureRun._surrounded_jumps,
+        prior_recovery,
+        architecture_evidence,
+    ],
+    kernel=kernel,
+    live=scenes.live,
+    live_label="Run the comparison",
+)
+show(LESSON)

@@ -1,0 +1,631 @@
+"""The pictures of the lesson: a jump on its way, a jump between two NUTS moves, and methods beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import architectures, theme
+from app.kit.architectures import exact_shares, finished_evidence
+from app.kit.growing import REACH, ROLES, SHAPES, quantised
+from app.kit.player.scene import Axis, Panel, Scene
+from engine.networks.predictive import probabilities
+from lessons.landing import analysis
+from lessons.landing.analysis import FACTORS_AROUND, Race
+from lessons.landing.spec import DIGITS, THESIS, LandingSpec
+
+Array = NDArray[np.float64]
+
+MAPS = 90  # at most
+CELLS = 32
+MOST_BARS = 20
+REACH_UP, REACH_DOWN = 12.0, 30.0  # nats that the sum is shown over, at most
+LABELS = [["x₁", "x₂"], None, ["0", "1"]]
+
+
+def scene(spec: LandingSpec, window: int | None) -> bytes:
+    """The picture of `spec`. What a jump goes through travels whole, so the window does not matter."""
+    return {"sandwich": between, "landing": crossing, "thesis": printed}[spec.part](spec).encode()
+
+
+# A jump on its way ----------------------------------------------------------------------------------------------------
+
+
+def crossing(spec: LandingSpec) -> Scene:
+    """Jump after jump, each state on the way a step: the network, what it predicts, the sum that decides."""
+    found = analysis.stage(spec)
+    where = [(i, r) for i, rows in enumerate(found.rows) for r in range(len(rows))]
+    jump = np.array([i for i, _ in where])
+    rows = [found.rows[i][r] for i, r in where]
+    number, length = np.array([r for _, r in where]), np.array([len(found.rows[i]) - 1 for i, _ in where])
+    verdict = np.array([row.verdict for row in rows])
+    made = Scene(
+        run=repr(spec),
+        steps=len(rows),
+        rate=4.0,
+        autoplay=True,
+        theme=theme.palette(),
+        label="A network whose new hidden unit comes or goes step by step, the prediction it makes on the way, and the "
+        "sum that decides whether the jump lands.",
+    )
+    _network(made, spec, found, where)
+    _map(made, spec, found, where)
+    value, hurdle = np.array([row.value for row in rows]), np.array([row.hurdle for row in rows])
+    gained = np.array([row.gained for row in rows])
+    states = max(len(each) - 1 for each in found.rows)
+    curves = _curves(found, where, states, spec.jump != "delayed")
+    _sum(made, spec, curves, hurdle, value, verdict)
+    if 1 < states <= MOST_BARS and spec.jump != "delayed":
+        _bars(made, found, where, states)
+    k = found.recording.width[0, found.sweeps].astype(float)
+    now = np.where(verdict, k[jump], found.jumps.before[jump])
+    trace = made.panel(
+        "trace",
+        title="Hidden units k of this chain",
+        x=Axis("step", 1, len(rows)),
+        y=Axis("k", 0.5, spec.high + 0.5),
+        place=(0, 2, 12, 1),
+        height=140,
+    )
+    trace.line(np.arange(1.0, len(rows) + 1), now, show="upto", role="posterior", width=2.0)
+    _words(made, spec, found, jump, number, length, rows, value, hurdle, gained, verdict, now)
+    return made
+
+
+def _there(spec: LandingSpec, width: int, slot: int | None) -> NDArray[np.bool_]:
+    flags = np.arange(spec.high) < width
+    if slot is not None:
+        flags[slot] = False
+    return np.concatenate([[True] * 2, flags, [True] * 2])
+
+
+def _network(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tuple[int, int]]) -> None:
+    sizes = [2, spec.high, 2]
+    weights, flags = [], []
+    for i, r in where:
+        net, slot, row = analysis.larger(found.recording, found.jumps, i), int(found.jumps.slot[i]), found.rows[i][r]
+        earlier = found.rows[i][r - 1].there if r else not found.jumps.birth[i]
+        theta = np.array(row.theta)
+        if row.there:
+            theta = analysis.shown(net, row, slot, spec.jump == "annealed")
+        weights.append(architectures._padded(net, theta, sizes))
+        with_unit, without = _there(spec, net.width, None), _there(spec, net.width, slot)  # type: ignore[arg-type]
+        now = with_unit if row.there else without
+        flags.append((with_unit if earlier else without, now, now))
+    before, proposed, active = (np.stack(column) for column in zip(*flags, strict=True))
+    drawn = architectures.Drawn(sizes, np.stack(weights), before, proposed, active)
+    architectures.network_panel(
+        made, drawn, labels=LABELS, title=f"The network (chain {spec.shown})", place=(0, 0, 7, 1), height=300
+    )
+
+
+def _map(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tuple[int, int]]) -> None:
+    """What the network of each step predicts: with the unit as far as it is there."""
+    stride = -(-len(where) // MAPS)
+    middles = REACH * (2 * np.arange(CELLS) + 1 - CELLS) / CELLS
+    plane = np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
+    frames = np.empty((len(where[::stride]), CELLS, CELLS), np.uint8)
+    groups: dict[int, list[tuple[int, Array]]] = {}
+    for n, (i, r) in enumerate(where[::stride]):
+        net = analysis.larger(found.recording, found.jumps, i)
+        theta = analysis.shown(net, found.rows[i][r], int(found.jumps.slot[i]), spec.jump == "annealed")
+        groups.setdefault(int(net.width), []).append((n, np.nan_to_num(theta)))  # type: ignore[arg-type]
+    for width, members in groups.items():
+        maps = probabilities(found.recording.network(width, 1), np.stack([t for _, t in members]), plane)[:, :, 1]
+        for (n, _), values in zip(members, maps, strict=True):
+            frames[n] = quantised(values, 1.0)
+    view, ticks = (-REACH, REACH), [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
+    panel = made.panel(
+        "map",
+        title="P(class 1) by this network",
+        x=Axis("x₁", *view, ticks=ticks),
+        y=Axis("x₂", *view, ticks=ticks),
+        place=(7, 0, 5, 1),
+        equal=True,
+        height=300,
+    )
+    at = np.arange(len(where)) // stride
+    panel.heatmap(frames, x=view, y=view, low=0.0, high=1.0, at=at, colormap="diverging", alpha=0.75)
+    x, y = spec.data_set()
+    panel.points(x, classes=y, role=["surface"] * 2, shape=SHAPES, size=2.2, alpha=1.0)
+    panel.points(x, classes=y, role=ROLES, shape=SHAPES, size=1.5, alpha=1.0, label=["class 0", "class 1"])
+
+
+def _curves(found: analysis.Stage, where: list[tuple[int, int]], states: int, from_zero: bool) -> Array:
+    """(steps, states + 1), what has been gained so far at each state passed."""
+    curves = np.full((len(where), states + 1), np.nan)
+    curves[:, 0] = 0.0 if from_zero else np.nan
+    for n, (i, r) in enumerate(where):
+        passed = [row.value for row in found.rows[i][: r + 1] if not row.verdict]
+        curves[n, 1 : len(passed) + 1] = passed
+    return curves
+
+
+def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Array, verdict: Array) -> None:
+    low = max(-REACH_DOWN, float(np.nanquantile(np.append(curves[np.isfinite(curves)], hurdle), 0.02))) - 1.0
+    high = min(REACH_UP, float(np.nanmax(np.append(curves[np.isfinite(curves)], hurdle)))) + 1.0
+    states = curves.shape[1] - 1
+    names = {"annealed": "bridge", "tempered": "level passed", "delayed": "try", "plain": "jump"}
+    wide = not (1 < states <= MOST_BARS) or spec.jump == "delayed"
+    panel = made.panel(
+        "sum",
+        title="The log ratio of each try" if spec.jump == "delayed" else "The sum of the log weights",
+        x=Axis(names[spec.jump], 0, states + 0.2),
+        y=Axis("nats", low, high),
+        place=(0, 1, 12 if wide else 7, 1),
+        height=230,
+    )
+    cut = np.clip(curves, low, high)
+    panel.line(np.arange(states + 1.0), cut, show="at", role="likelihood", width=3.0)
+    end = np.column_stack([_last(curves), np.clip(value, low, high)])
+    label = "log ratio" if spec.jump == "delayed" else "gained so far"
+    panel.points(end, show="at", role="likelihood", shape="circle", size=6.0, label=label)
+    panel.rule(y=np.clip(hurdle, low, high), role="reject", dash=True, label="must end above this line to land")
+    landed = value > hurdle
+    for name, mask, role, shape in (
+        ("landed", verdict & landed, "accept", "ring"),
+        ("rejected", verdict & ~landed, "reject", "cross"),
+    ):
+        panel.points(end, show="at", mask=mask, role=role, shape=shape, size=10.0, label=name)
+
+
+def _last(curves: Array) -> Array:
+    return np.array([float(np.flatnonzero(np.isfinite(row))[-1]) for row in curves])
+
+
+def _bars(made: Scene, found: analysis.Stage, where: list[tuple[int, int]], states: int) -> None:
+    weights = np.zeros((len(where), states))
+    for n, (i, r) in enumerate(where):
+        for s, row in enumerate(found.rows[i][: r + 1]):
+            if not row.verdict:
+                weights[n, s] = row.gained
+    reach = float(np.clip(np.quantile(np.abs(weights), 0.99), 0.5, 20.0))
+    panel = made.panel(
+        "weights",
+        title="Log weight of each bridge",
+        y=Axis("nats", -1.1 * reach, 1.1 * reach),
+        place=(7, 1, 5, 1),
+        height=230,
+    )
+    labels = [str(s + 1) if states <= 10 or s % 4 == 3 else "" for s in range(states)]
+    panel.bars(np.clip(weights, -1.1 * reach, 1.1 * reach), labels=labels, role="likelihood")
+
+
+def _words(
+    made: Scene,
+    spec: LandingSpec,
+    found: analysis.Stage,
+    jump: Any,
+    number: Any,
+    length: Any,
+    rows: list,
+    value: Array,
+    hurdle: Array,
+    gained: Array,
+    verdict: Array,
+    now: Array,
+) -> None:
+    """The arithmetic card, the spoken sentence and the table."""
+    jumps = found.jumps
+    level = np.array([row.level for row in rows])
+    accept = np.nan_to_num(np.array([row.accept_prob for row in rows]))
+    landed = jumps.accepted[jump]
+    rest = jumps.log_ratio[jump] - jumps.factors[jump, 0]
+    made.readout(
+        "move",
+        "jump {j:d} of {n:d}: {birth?birth:death} of the unit at place {slot:d}, k = {before:d} → {after:d}",
+        j=jump + 1,
+        n=np.full(len(jump), len(jumps.birth)),
+        birth=jumps.birth[jump],
+        slot=jumps.slot[jump] + 1,
+        before=jumps.before[jump],
+        after=jumps.after[jump],
+    )
+    words = {
+        "annealed": "bridge {r:d} of {S:d}: the unit's output counts {level:.3f}; ",
+        "tempered": "state {r:d} of {S:d}: likelihood to the power {level:.2f}; ",
+        "delayed": "try {r:d} of at most 2; ",
+        "plain": "",
+    }[spec.jump]
+    inside: dict[str, Any] = {"r": np.minimum(number + 1, length), "S": length, "level": level}
+    if spec.jump == "delayed":
+        made.readout("way", words + "log r = {value:+.2f}", value=value, r=inside["r"])
+    else:
+        used = {name: array for name, array in inside.items() if "{" + name in words}
+        made.readout("way", words + "gained so far {value:+.2f} nats", value=value, **used)
+    if spec.jump in ("annealed", "tempered"):
+        made.readout(
+            "moves", "HMC that led to this state was accepted with probability {a:.2f} (0: no move here)", a=accept
+        )
+    if spec.jump != "delayed":
+        made.readout(
+            "rest",
+            "to come: the rest of log r (p(k), proposal, ends) = {rest:+.2f}; log r in the end = {total:+.2f}",
+            rest=rest,
+            total=jumps.log_ratio[jump],
+        )
+    made.readout(
+        "verdict",
+        "{done?verdict:to be decided}: {value:+.2f} against log u less the rest = {hurdle:+.2f}"
+        "{done?, :}{word|| so rejected| so it lands}",
+        done=verdict,
+        value=value,
+        hurdle=hurdle,
+        word=np.where(verdict, 1 + landed, 0),
+    )
+    decided = np.cumsum(np.where(verdict, landed, False)) / np.maximum(np.cumsum(verdict), 1)
+    made.readout("share", "landed so far: {share:.0%} of the jumps", share=decided)
+    made.say(
+        "Jump {j:d}, {birth?birth:death}, state {r:d} of {S:d}. {value:+.1f} nats gained. "
+        "{word|Not yet decided|Rejected|It lands}.",
+        j=jump + 1,
+        birth=jumps.birth[jump],
+        r=inside["r"],
+        S=length,
+        value=value,
+        word=np.where(verdict, 1 + landed, 0),
+    )
+    made.table(
+        {
+            "jump": jump + 1,
+            "state": inside["r"],
+            "k before": jumps.before[jump],
+            "k proposed": jumps.after[jump],
+            "level": level,
+            "log weight": gained,
+            "value": value,
+            "hurdle": hurdle,
+            "decided": verdict,
+            "landed": landed,
+            "k": now,
+        }
+    )
+
+
+# A jump between two NUTS moves ----------------------------------------------------------------------------------------
+
+STAGES = 4  # of a jump: every factor, without NUTS before, without NUTS after, the verdict
+
+
+def between(spec: LandingSpec) -> Scene:
+    """The factors of the ratio, as bars that cancel one by one until those of the bare jump are left."""
+    found = analysis.between(spec)
+    n, right = len(found.bare), spec.sandwich == "palindromic"
+    made = Scene(
+        run=repr(spec),
+        steps=STAGES * n,
+        rate=1.0,
+        autoplay=True,
+        theme=theme.palette(),
+        label="A jump between two NUTS moves: the network at the jump, and the factors of its ratio, which cancel one "
+        "by one."
+        if right
+        else "A jump between two NUTS moves whose densities are left out of the ratio.",
+    )
+    _network_between(made, spec, found)
+    _path(made, found)
+    _cancelling(made, found, right)
+    _between_words(made, found, right)
+    return made
+
+
+def _network_between(made: Scene, spec: LandingSpec, found: analysis.Sandwich) -> None:
+    jumps, sizes, weights, flags = found.jumps, [2, spec.high, 2], [], []
+    for i, theta in enumerate(found.thetas):
+        k = int(max(jumps.before[i], jumps.after[i]))
+        weights += [architectures._padded(found.recording.network(k, 1), theta, sizes)] * STAGES
+        pair = _there(spec, k, int(jumps.slot[i])), _there(spec, k, None)
+        before, proposed = pair if jumps.birth[i] else pair[::-1]
+        after = proposed if jumps.accepted[i] else before
+        flags += [(before, proposed, proposed), *[(proposed,) * 3] * (STAGES - 2), (proposed, proposed, after)]
+    drawn = architectures.Drawn(sizes, np.stack(weights), *(np.stack(column) for column in zip(*flags, strict=True)))
+    title = "The network at the jump, θ~ → θ′"
+    architectures.network_panel(made, drawn, labels=LABELS, title=title, place=(0, 0, 6, 1), height=280)
+
+
+def _path(made: Scene, found: analysis.Sandwich) -> None:
+    """Log posterior at the four states."""
+    relative = np.repeat(found.posterior - found.posterior[:, :1], STAGES, axis=0)
+    reach = float(np.clip(np.quantile(np.abs(relative), 0.95), 3.0, 40.0)) * 1.15
+    ticks = [(float(s), name) for s, name in enumerate(("θ", "θ~", "θ′", "θ*"))]
+    panel = made.panel(
+        "path",
+        title="Log posterior on the way",
+        x=Axis("NUTS, jump, NUTS", -0.2, 3.2, ticks=ticks),
+        y=Axis("nats above θ", -reach, reach),
+        place=(6, 0, 6, 1),
+        height=280,
+    )
+    panel.rule(y=0.0, role="grid")
+    panel.line(np.arange(4.0), np.clip(relative, -reach, reach), show="at", role="posterior", width=2.5)
+    looks = (("circle", "ink"), ("square", "posterior"), ("diamond", "proposal"), ("ring", "ink"))
+    for s, (shape, role) in enumerate(looks):
+        at = np.column_stack([np.full(len(relative), float(s)), np.clip(relative[:, s], -reach, reach)])
+        panel.points(at, show="at", shape=shape, role=role, size=6.0)
+
+
+def _cancelling(made: Scene, found: analysis.Sandwich, right: bool) -> None:
+    """The factors stage by stage; the last bar, their sum, stays."""
+    total = found.factors.sum(axis=1, keepdims=True)
+    everything = np.concatenate([found.factors, total], axis=1)
+    rows = np.repeat(everything[:, None], STAGES, axis=1)
+    if right:
+        rows[:, 1:, [0, 1]] = 0.0
+        rows[:, 2:, [5, 6]] = 0.0
+    reach = 1.1 * float(np.abs(everything[np.isfinite(everything)]).max())
+    panel = made.panel(
+        "factors",
+        title="The factors of the ratio: bars that add up to log r",
+        y=Axis("log factor (nats)", -reach, reach),
+        place=(0, 1, 12, 1),
+        height=260,
+    )
+    panel.bars(rows.reshape(-1, rows.shape[2]), labels=[*FACTORS_AROUND, "log r"], role="likelihood")
+
+
+def _between_words(made: Scene, found: analysis.Sandwich, right: bool) -> None:
+    jumps = found.jumps
+    start, tilde, prime, star = (np.repeat(column, STAGES) for column in found.posterior.T)
+    move, used, q, bare = (
+        np.repeat(column, STAGES) for column in (jumps.birth, jumps.log_ratio, found.proposal, found.bare)
+    )
+    stage, landed = np.tile(np.arange(STAGES), len(jumps.birth)), np.repeat(jumps.accepted, STAGES)
+    word = np.where(stage == STAGES - 1, 1 + landed, 0)
+    made.readout(
+        "move",
+        "jump {j:d}: {birth?birth:death} of the unit at place {slot:d}, k = {k:d} → {new:d}",
+        j=1 + np.arange(len(stage)) // STAGES,
+        birth=move,
+        slot=np.repeat(jumps.slot, STAGES) + 1,
+        k=np.repeat(jumps.before, STAGES),
+        new=np.repeat(jumps.after, STAGES),
+    )
+    if right:
+        made.readout(
+            "stage",
+            "{s|every factor of the ratio|NUTS before cancels against π(θ)|NUTS after cancels against π(θ*)|"
+            "left is the bare jump from θ~ to θ′}: the sum is log r = {r:+.2f} all the while",
+            s=stage,
+            r=used,
+        )
+        made.readout(
+            "before",
+            "NUTS before is reversible, so its factor is log π(θ) − log π(θ~) = {start:.2f} − ({tilde:.2f})",
+            start=start,
+            tilde=tilde,
+        )
+        made.readout(
+            "after",
+            "NUTS after: log π(θ′) − log π(θ*) = {prime:.2f} − ({star:.2f})",
+            prime=prime,
+            star=star,
+        )
+        made.readout(
+            "bare",
+            "the bare jump: log π(θ′) − log π(θ~) + jump = {prime:.2f} − ({tilde:.2f}) {q:+.2f} = {bare:+.2f}",
+            prime=prime,
+            tilde=tilde,
+            q=q,
+            bare=bare,
+        )
+    else:
+        made.readout(
+            "used",
+            "used: log π(θ*) − log π(θ) + jump = {star:.2f} − ({start:.2f}) {q:+.2f} = {r:+.2f}",
+            star=star,
+            start=start,
+            q=q,
+            r=used,
+        )
+        made.readout(
+            "lost",
+            "left out: NUTS before {lost:+.2f}, NUTS after {also:+.2f}; by the states at the jump {bare:+.2f}",
+            lost=start - tilde,
+            also=prime - star,
+            bare=bare,
+        )
+    made.readout(
+        "decision",
+        "α = min(1, r) = {alpha:.3g}, u = {u:.3f}: {word|not yet decided|rejected, back to θ|it lands at θ*}",
+        alpha=np.exp(np.minimum(used, 0.0)),
+        u=np.repeat(jumps.uniform, STAGES),
+        word=word,
+    )
+    made.say(
+        "{birth?Birth:Death}, log ratio {r:+.2f}, of the bare jump {bare:+.2f}, {word|open|rejected|accepted}.",
+        birth=move,
+        r=used,
+        bare=bare,
+        word=word,
+    )
+    made.table(
+        {
+            "k before": np.repeat(jumps.before, STAGES),
+            "k proposed": np.repeat(jumps.after, STAGES),
+            "log π(θ)": start,
+            "log π(θ~)": tilde,
+            "log π(θ′)": prime,
+            "log π(θ*)": star,
+            "jump": q,
+            "log r": used,
+            "bare log r": bare,
+            "accepted": landed,
+        }
+    )
+
+
+# The thesis -----------------------------------------------------------------------------------------------------------
+
+
+def printed(spec: LandingSpec) -> Scene:
+    """The acceptance that the thesis printed, setting by setting."""
+    made = Scene(
+        run=repr(spec),
+        steps=len(THESIS),
+        start=list(THESIS).index(spec.setting),
+        rate=1.0,
+        theme=theme.palette(),
+        label="Acceptance across and within dimensions printed by the thesis for its eight experiments.",
+    )
+    names, settings = list(THESIS), list(THESIS.values())
+    for id, title, values, top, row in (
+        ("across", "Accepted across dimensions, printed (%)", [s.across for s in settings], 14.0, 0),
+        ("within", "Accepted within, printed (%)", [s.within for s in settings], 100.0, 1),
+    ):
+        panel = made.panel(id, title=title, y=Axis("%", 0, top), place=(0, row, 12, 1), height=210)
+        panel.bars(np.array(values), labels=names, role="prior", label="printed, Berezowski 2021, table 6.1")
+        chosen = np.where(np.eye(len(names), dtype=bool), np.array(values), 0.0)
+        panel.bars(chosen, labels=names, role="highlight", label="the one at the cursor")
+    made.readout(
+        "setting",
+        "{which|" + "|".join(names) + "}: across {across:.1f} %, within {within:.1f} %, as printed",
+        which=np.arange(len(names)),
+        across=np.array([s.across for s in settings]),
+        within=np.array([s.within for s in settings]),
+    )
+    made.readout(
+        "data",
+        "{ours?ours can be run here: scikit-learn brings these digits:not run here: the product brings no Boston "
+        "houses}",
+        ours=np.array([name in DIGITS for name in names]),
+    )
+    made.say(
+        "{which|" + "|".join(names) + "}: {across:.1f} per cent across, printed.",
+        which=np.arange(len(names)),
+        across=np.array([s.across for s in settings]),
+    )
+    made.table(
+        {"across (%)": np.array([s.across for s in settings]), "within (%)": np.array([s.within for s in settings])}
+    )
+    return made
+
+
+# Methods beside each other --------------------------------------------------------------------------------------------
+
+
+def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
+    """The comparison as far as it has come, a step a round."""
+    spec, names = found.spec, list(found.runs)
+    history = found.judged(exact)
+
+    def column(field: str) -> Array:
+        return np.array([[getattr(now[name], field) for name in names] for now in history], dtype=float)
+
+    seconds = column("seconds")
+    made = Scene(
+        run="race " + repr(spec),
+        steps=len(history),
+        start=len(history) - 1,
+        rate=6.0,
+        total=total,
+        theme=theme.palette(),
+        label=f"{len(names)} kinds of jumps on the same data: how many land, and what that is worth a second.",
+    )
+    share = 100.0 * column("accepted")
+    panel = made.panel(
+        "accepted",
+        title="Jumps that land (%); T: annealed",
+        y=Axis("%", 0, 1.25 * max(float(share.max()), 1.0)),
+        place=(0, 0, 6, 1),
+        height=240,
+    )
+    panel.bars(share, labels=short(names), role="posterior", label="share of the jumps so far")
+    if spec.part == "thesis":
+        panel.rule(y=THESIS[spec.setting].across, role="prior", dash=True, label="printed by the thesis")
+    _worth(made, spec, names, column("trips") / seconds, column("effective") / seconds)
+    _errors(made, spec, found, history, names, seconds)
+    within = column("within")
+    for j, name in enumerate(names):
+        made.readout(
+            f"method-{j}",
+            name + ": {a:.1f} % ± {e:.1f} of {n:d} jumps landed, mean k {k:.1f}, {s:.2f} s",
+            a=share[:, j],
+            e=200.0 * column("error")[:, j],
+            n=column("jumps")[:, j].astype(int),
+            k=column("mean")[:, j],
+            s=seconds[:, j],
+        )
+    made.readout("within", f"acceptance of NUTS within, {names[0]}: {{w:.0%}}", w=within[:, 0])
+    made.say("{n:d} sweeps.", n=np.array(found.at))
+    columns: dict[str, Array] = {"sweeps": np.array(found.at)}
+    for j, name in enumerate(names):
+        columns |= {f"{name}: accepted (%)": share[:, j], f"{name}: mean k": column("mean")[:, j]}
+    made.table(columns)
+    return made.encode()
+
+
+def short(names: list[str]) -> list[str]:
+    """The methods as they stand under bars."""
+    return [name.replace("annealed ", "T = ").replace("published code", "as coded") for name in names]
+
+
+def _worth(made: Scene, spec: LandingSpec, names: list[str], trips: Array, effective: Array) -> None:
+    """Round trips a second, or where there are hardly any, effective draws of k."""
+    low, high = analysis.trip_ends(spec)
+    values, title = trips, f"Round trips of k ≤ {low} to k ≥ {high} a second"
+    if spec.part != "landing" or not trips[-1].any():
+        values, title = effective, "Effective draws of k a second"
+    top = 1.2 * max(float(values[len(values) // 2 :].max()), 0.1)
+    panel: Panel = made.panel("worth", title=title, y=Axis("a second", 0, top), place=(6, 0, 6, 1), height=240)
+    panel.bars(np.minimum(values, top), labels=short(names), role="accept", label="all chains together")
+
+
+def _errors(made: Scene, spec: LandingSpec, found: Race, history: list, names: list[str], seconds: Array) -> None:
+    """How far the shares of k are from the exact ones against seconds; until these are known, mean k."""
+    judged = np.isfinite(history[-1][names[0]].distance)
+    field = "distance" if judged else "mean"
+    title = "Error of p(k | data): distance from the evidence" if judged else "Mean of k so far"
+    top = 1.0 if judged else float(spec.high)
+    panel = made.panel(
+        "errors",
+        title=title,
+        x=Axis("seconds of this method", 0.0, float(seconds.max()) * 1.02),
+        y=Axis("total variation" if judged else "k", 0.0, top),
+        place=(0, 1, 12, 1),
+        height=240,
+    )
+    for j, name in enumerate(names):
+        values = np.array([getattr(now[name], field) for now in history])
+        if len(values) > 1:
+            panel.line(seconds[:, j], values, show="upto", role=f"chain-{j}", width=2.0, dash=j % 2 == 1, label=name)
+        else:
+            panel.points(np.array([[seconds[0, j], values[0]]]), show="at", role=f"chain-{j}", size=4.0, label=name)
+
+
+def live(spec: LandingSpec) -> Callable[[Any], bytes]:
+    """The body of the long comparison: all methods in turns, then the evidence of each k."""
+
+    def body(job: Any) -> bytes:
+        thesis = spec.part == "thesis"
+        found = Race(spec, spec.sweeps, analysis.THESIS_CHAINS if thesis else analysis.CHAINS)
+        evidence = 0 if spec.part != "landing" else spec.count * (architectures.EVIDENCE.islands + 1)
+        total, rounds = spec.sweeps + evidence, -(-spec.sweeps // analysis.ROUND)
+        while not found.done and found.advance(job):
+            job.report(found.sweeps, total)
+            job.publish(race(found, total=rounds))
+        if not found.history:
+            return scene(spec, None)
+        if found.done and evidence:
+            try:
+                x, y = spec.data_set()
+                architectures.evidence(
+                    spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total)
+                )
+            except InterruptedError:
+                pass  # stopped: the comparison stands without the exact answer
+        if found.done:
+            job.report(total, total)
+        return race(found, exact_now(spec))
+
+    return body
+
+
+def exact_now(spec: LandingSpec) -> Any:
+    """p(k | data) by annealing of each k alone, if it has been computed."""
+    if spec.part == "thesis":
+        return None
+    found = finished_evidence(spec.network(), *spec.data_set())
+    return None if found is None else exact_shares(found, spec.log_prior())

@@ -1,0 +1,213 @@
+"""The lesson on jumps that land: its pictures against the recording, its badge against known mistakes."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from app.kit import badge
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from lessons.landing import analysis, panels, questions, scenes
+from lessons.landing.scenarios import SCENARIOS
+from lessons.landing.spec import COMPONENTS, DIGITS, JUMPS, THESIS, LandingSpec, digits
+from tests.lessons.growing import Ticket, panel_of
+from tests.lessons.pages import MOST_BYTES, NEVER
+
+SMALL = LandingSpec(corner=3, widest=6, sweeps=20, burn=0, bridges=4)
+AROUND = SMALL.replace(part="sandwich")
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("part", {"part": "both"}),
+        ("bridges", {"bridges": 65}),
+        ("jump", {"jump": "palindromic"}),
+        ("data", {"data": "points"}),
+        ("setting", {"setting": "BH2a"}),
+        ("burn", {"burn": 200, "sweeps": 300}),
+        ("sweeps", {"part": "thesis", "sweeps": 501}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        LandingSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.id)
+def test_every_first_picture_is_small_enough_to_send(scenario):
+    assert len(scenes.scene(scenario.spec, None)) <= MOST_BYTES
+
+
+# The way of a jump ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+def test_the_picture_says_what_the_ledger_says(jump):
+    spec = SMALL.replace(jump=jump)
+    found = analysis.stage(spec)
+    for i, rows in enumerate(found.rows):
+        decided = rows[-1]
+        assert decided.verdict and not any(row.verdict for row in rows[:-1])
+        assert (decided.value > decided.hurdle) == found.jumps.accepted[i], "above the hurdle is landed"
+        assert decided.there == (found.jumps.birth[i] == found.jumps.accepted[i])
+        if jump == "annealed":
+            assert len(rows) == spec.bridges + 1
+            assert sum(row.gained for row in rows[:-1]) == pytest.approx(found.jumps.factors[i, 0])
+    header, arrays = decode(scenes.scene(spec, None))
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    done = table["decided"] != 0
+    assert np.array_equal(table["landed"][done] != 0, found.jumps.accepted)
+    assert np.array_equal(table["k"][done], found.recording.width[0, found.sweeps])
+    layer = panel_of(header, "network")["layers"][0]
+    units = arrays[layer["active"]][:, 2:-2].sum(axis=1)
+    assert np.array_equal(units[done], found.recording.width[0, found.sweeps])
+
+
+def test_a_unit_fades_in_and_out():
+    found = analysis.stage(SMALL)
+    for i, rows in enumerate(found.rows):
+        levels = [row.level for row in rows[:-1]]
+        assert levels == pytest.approx(np.arange(1, 5) / 4 if found.jumps.birth[i] else np.arange(3, -1, -1) / 4)
+        net, slot, row = analysis.larger(found.recording, found.jumps, i), int(found.jumps.slot[i]), rows[0]
+        drawn = net.unpack(analysis.shown(net, row, slot, True))[-1][0][:, slot]
+        assert drawn == pytest.approx(row.level * net.unpack(row.theta)[-1][0][:, slot])
+
+
+def test_one_bridge_is_the_bare_jump():
+    one = analysis.stage(SMALL.replace(bridges=1))
+    x, y = SMALL.data_set()
+    for i, rows in enumerate(one.rows):
+        net, slot = analysis.larger(one.recording, one.jumps, i), int(one.jumps.slot[i])
+        new = analysis.unit_of(net, slot)
+        large = net.log_likelihood(x, y).log_density(rows[0].theta)
+        small = one.recording.network(net.width - 1, 1).log_likelihood(x, y).log_density(rows[0].theta[~new])
+        assert rows[0].gained == pytest.approx(large - small if one.jumps.birth[i] else small - large, abs=1e-8)
+
+
+# The sandwich ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_factors_cancel_to_the_bare_jump():
+    found = analysis.between(AROUND)
+    assert found.factors.sum(axis=1) == pytest.approx(found.jumps.log_ratio, abs=1e-7)
+    assert found.bare == pytest.approx(found.jumps.log_ratio, abs=1e-7)
+    header, arrays = decode(scenes.scene(AROUND, None))
+    bars = arrays[panel_of(header, "factors")["layers"][0]["values"]].reshape(-1, scenes.STAGES, 8)
+    assert bars[..., :-1].sum(axis=2) == pytest.approx(bars[..., -1], abs=1e-3), "the sum never changes"
+    assert [np.count_nonzero(np.abs(bars[:, s, :-1]).sum(axis=0)) for s in range(scenes.STAGES)] == [7, 5, 3, 3]
+
+
+@pytest.mark.parametrize("variant", ["no_kernel_densities", "as_coded"])
+def test_a_wrong_sandwich_does_not_decide_by_the_bare_ratio(variant):
+    spec = AROUND.replace(sandwich=variant)
+    found = analysis.between(spec)
+    assert found.factors.sum(axis=1) == pytest.approx(found.jumps.log_ratio, abs=1e-7), "what it used is what is shown"
+    check = analysis.cancelled(found, spec)
+    assert check.verdict == "fail" and spec.mistake in check.sentence
+
+
+# Methods beside each other --------------------------------------------------------------------------------------------
+
+
+def test_round_trips_are_counted():
+    ways = np.array([[1, 5, 12, 8, 3, 12], [1, 2, 3, 2, 1, 3], [12, 1, 12, 1, 12, 4]])
+    assert analysis.round_trips(ways, 3, 12) == 1 + 0 + 2
+    assert analysis.trip_ends(LandingSpec()) == (3, 12)
+
+
+def test_the_comparison_says_what_its_runs_did():
+    found = analysis.small(SMALL)
+    last = found.history[-1]
+    assert list(last) == list(analysis.methods(SMALL))
+    for name, run in found.runs.items():
+        recording = run.recording()
+        assert last[name].accepted == pytest.approx(recording.jumped.sum() / recording.proposed.sum())
+        assert last[name].jumps == recording.proposed.sum()
+    figure, _ = panels.panels(SMALL, NEVER)
+    assert list(figure.figure.data[0].y) == pytest.approx([100 * o.accepted for o in last.values()])
+    table = panels.diagnostics(SMALL, NEVER)[0]
+    assert len(table.columns["mean"]) == 2 * len(last)
+
+
+def test_a_stopped_comparison_is_not_kept():
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(InterruptedError):
+        analysis.small(SMALL.replace(seed=4711), stop)
+
+
+def test_the_long_run_streams_and_ends_beside_the_exact_answer():
+    job = Ticket()
+    spec = SMALL.replace(corner=1, widest=4)
+    final = scenes.live(spec)(job)
+    assert job.published and job.reports[-1][0] == job.reports[-1][1]
+    assert max(map(len, [*job.published, final])) <= MOST_BYTES
+    header, _ = decode(final)
+    exact = scenes.exact_now(spec)
+    assert exact is not None and header["total"] is None
+    assert "evidence" in panel_of(header, "errors")["title"]
+
+
+def test_the_long_run_can_be_stopped():
+    header, _ = decode(scenes.live(SMALL)(Ticket(most=1)))
+    assert header["steps"] == 1
+
+
+def test_questions_are_answered_from_the_run():
+    found = analysis.small(AROUND).history[-1]
+    assert f"{found['palindrome'].accepted:.1%}" in questions._sandwich_why(AROUND)
+    assert questions._sandwich(AROUND) == 1, "the theorem"
+    one, many = (analysis.small(SMALL).history[-1][f"annealed {T}"].accepted for T in (1, 64))
+    assert (questions._bridges(SMALL) == 0) == (many - one >= questions.FEWEST)
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+def test_the_badge_is_never_red_for_the_right_jump(jump):
+    found = analysis.checks(SMALL.replace(jump=jump, widest=4), NEVER)
+    assert badge.overall(found) != "fail", [check.sentence for check in found]
+    assert all(check.verdict == "pass" for check in found if "prior" in check.name), [c.sentence for c in found]
+
+
+def test_the_badge_is_red_for_the_published_code():
+    found = analysis.checks(AROUND.replace(sandwich="as_coded", widest=4), NEVER)
+    assert badge.overall(found) == "fail"
+    assert all(check.verdict != "pass" for check in found)
+
+
+@pytest.mark.parametrize("jump", ["plain", "annealed", "delayed"])
+def test_the_badge_sees_the_mistake_of_each_jump(jump):
+    wrong = SMALL.replace(jump=jump, variant="wrong", bridges=3, temper=2.0 if jump == "annealed" else 0.5)
+    check = analysis.few_points(wrong)
+    assert check.verdict == "fail" and analysis.unseen(check, wrong.mistake) == check, check.sentence
+
+
+def test_a_mistake_that_a_check_does_not_see_is_no_pass():
+    right = analysis.Check("prior", "pass", 0.5, 4.0, "Fine.", "MCSE")
+    assert analysis.unseen(right, "").verdict == "pass"
+    assert analysis.unseen(right, "Wrong.").verdict == "unknown"
+
+
+# The thesis -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_digits_are_as_the_thesis_took_them():
+    for name in DIGITS:
+        setting = THESIS[name]
+        x, y = digits(setting.classes, setting.images)
+        assert x.shape == (setting.images, COMPONENTS) and set(y) == set(range(setting.classes))
+        assert np.abs(x.mean(axis=0)).max() < 1e-10 and (np.diff(x.var(axis=0)) <= 1e-12).all()
+
+
+def test_the_printed_numbers_are_told_setting_by_setting():
+    header, arrays = decode(scenes.scene(LandingSpec(part="thesis"), None))
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    assert table["across (%)"] == pytest.approx([11.2, 9.8, 7.8, 5.6, 4.5, 4.9, 1.1, 1.4])
+    assert table["within (%)"] == pytest.approx([82.5, 64.3, 67.2, 57.6, 66.1, 65.8, 63.4, 64.8])
