@@ -472,7 +472,7 @@ def drawn_networks(recording: ArchitectureRecording, chain: int, sweeps: ArrayLi
         larger = int(max(jumps.before[i], jumps.after[i]))
         width, depth = (larger, depth) if jumps.move[i] < 2 else (width, larger)
         theta, slot = recording.theta(chain, int(t)), int(jumps.slot[i])
-        new = _born(recording.network(width, depth), slot)
+        new = born_unit(recording.network(width, depth), slot)
         if len(theta) < new.size:
             whole = np.empty(new.size)
             whole[new], whole[~new] = jumps.parameters[i, : new.sum()], theta
@@ -482,7 +482,7 @@ def drawn_networks(recording: ArchitectureRecording, chain: int, sweeps: ArrayLi
         if slot >= 0:
             less[[sum(sizes[:layer]) + slot for layer in range(1, depth + 1)]] = False
         before, proposed = (less, there) if jumps.birth[i] else (there, less)
-        weights = _padded(recording.network(width, depth), theta, sizes)
+        weights = padded_weights(recording.network(width, depth), theta, sizes)
         rows.append((weights, before, proposed, proposed if jumps.accepted[i] else before))
     return Drawn(sizes, *(np.stack(column) for column in zip(*rows, strict=True)))
 
@@ -512,7 +512,7 @@ def _highest(size: int | tuple[int, int]) -> int:
     return size if isinstance(size, int) else size[1]
 
 
-def _born(network: Network, slot: int) -> NDArray[np.bool_]:
+def born_unit(network: Network, slot: int) -> NDArray[np.bool_]:
     """Which parameters (dim,) of one architecture belong to the unit at `slot` of every hidden layer; with a slot of
     -1, to the last hidden layer.
     """
@@ -536,7 +536,7 @@ def _there(sizes: list[int], width: int, depth: int) -> NDArray[np.bool_]:
     return np.concatenate(layers)
 
 
-def _padded(network: Network, theta: Array, sizes: list[int]) -> Array:
+def padded_weights(network: Network, theta: Array, sizes: list[int]) -> Array:
     """The parameters of one architecture at their places in the largest; NaN elsewhere."""
     layers = network.unpack(theta)
     parts = []

@@ -91,7 +91,7 @@ def larger(recording: ArchitectureRecording, jumps: Jumps, i: int) -> Network:
 
 def unit_of(net: Network, slot: int) -> NDArray[np.bool_]:
     """Which parameters belong to the unit at `slot`: into it, its bias, out of it."""
-    return architectures._born(net, slot)
+    return architectures.born_unit(net, slot)
 
 
 def whole(net: Network, theta: Array, slot: int, unit: Array | float = np.nan) -> Array:

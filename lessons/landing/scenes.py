@@ -91,7 +91,7 @@ def _network(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[
         theta = np.array(row.theta)
         if row.there:
             theta = analysis.shown(net, row, slot, spec.jump == "annealed")
-        weights.append(architectures._padded(net, theta, sizes))
+        weights.append(architectures.padded_weights(net, theta, sizes))
         with_unit, without = _there(spec, net.width, None), _there(spec, net.width, slot)  # type: ignore[arg-type]
         now = with_unit if row.there else without
         flags.append((with_unit if earlier else without, now, now))
@@ -316,7 +316,7 @@ def _network_between(made: Scene, spec: LandingSpec, found: analysis.Sandwich) -
     jumps, sizes, weights, flags = found.jumps, [2, spec.high, 2], [], []
     for i, theta in enumerate(found.thetas):
         k = int(max(jumps.before[i], jumps.after[i]))
-        weights += [architectures._padded(found.recording.network(k, 1), theta, sizes)] * STAGES
+        weights += [architectures.padded_weights(found.recording.network(k, 1), theta, sizes)] * STAGES
         pair = _there(spec, k, int(jumps.slot[i])), _there(spec, k, None)
         before, proposed = pair if jumps.birth[i] else pair[::-1]
         after = proposed if jumps.accepted[i] else before
