@@ -213,7 +213,7 @@ LESSONS: tuple[Entry, ...] = (
         file="lessons/spike_and_slab/page.py",
         promise="Which predictors are in? Every model weighed exactly, beside a Gibbs walk and a too sure mean-field.",
         icon="📌",
-        scenarios=(("twins", "twins ⚠"), ("unnormalised", "a constant left out ⚠")),
+        scenarios=(("twins", "twins ⚠"), ("digits", "a network on digits")),
     ),
     Entry(
         slug="delayed-rejection",

@@ -16,12 +16,14 @@ from engine.spike_and_slab import (
     Enumeration,
     SelectionAscent,
     SelectionRecording,
+    SelectionRun,
     SpikeAndSlab,
     ascend_selection,
     enumerate_models,
     sample_models,
     spike_and_slab,
 )
+from lessons.spike_and_slab import learning
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
@@ -97,10 +99,17 @@ def _sampled(spec: SpikeAndSlabSpec) -> SpikeAndSlab:
     return dataclasses.replace(model, log_odds=model.log_odds + spec.log_odds_error)
 
 
+def start(spec: SpikeAndSlabSpec) -> SelectionRun:
+    """The run on the stage before its first sweep, which is kept."""
+    return SelectionRun(_sampled(spec), chains=spec.chains, draws=spec.draws, warmup=0, seed=spec.seed)
+
+
 @lru_cache(maxsize=16)
 def record(spec: SpikeAndSlabSpec) -> SelectionRecording:
-    """The run on the stage, from its very first sweep."""
-    return sample_models(_sampled(spec), chains=spec.chains, draws=spec.draws, warmup=0, seed=spec.seed)
+    """The run on the stage, to its end."""
+    run = start(spec)
+    run.advance(run.total)
+    return run.recording()
 
 
 @lru_cache(maxsize=8)
@@ -150,7 +159,9 @@ def correlation_sweep(spec: SpikeAndSlabSpec, cancel: Any) -> Sweep:
 
 
 def checks(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
-    """The Gibbs sampler against every model weighed; the ELBO against the evidence."""
+    """The Gibbs sampler against every model weighed; the ELBO against the evidence. Of a network, what can be told."""
+    if spec.part == "network":
+        return learning.checks(spec, cancel)
     found = [_inclusion_check(spec)]
     if not cancel.is_set() and spec.likelihood == "linear":
         found.append(_conditional_check(spec))

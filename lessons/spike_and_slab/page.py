@@ -5,18 +5,39 @@ from engine.spike_and_slab import ascend_selection
 from engine.spike_and_slab.enumeration import _linear
 from engine.spike_and_slab.gibbs import selection_chunk
 from engine.spike_and_slab.model import factorise
+from engine.variational import select_model
+from engine.variational.spike_and_slab_network import SpikeAndSlab
 from lessons.spike_and_slab import analysis
 from lessons.spike_and_slab.panels import diagnostics, panels
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.scenarios import SCENARIOS
-from lessons.spike_and_slab.scenes import scene
+from lessons.spike_and_slab.scenes import live, scene
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
+PARTS = {"regression": "Regression", "network": "Network"}
+WEIGHT_PRIORS = {"aic": "e⁻² (AIC)", "bic": "n⁻² (BIC)", "own": "own"}
 LIKELIHOODS = {"linear": "a number (linear)", "logistic": "yes or no (logistic)"}
 
 
 def controls(panel: Controls) -> None:
-    """The widgets beside the stage."""
+    """The widgets of the part that is shown."""
+    panel.segmented("part", "Picture", PARTS)
+    if panel.spec.part == "network":
+        _network_controls(panel)
+    else:
+        _regression_controls(panel)
+
+
+def _network_controls(panel: Controls) -> None:
+    panel.segmented("weight_prior", "Prior of a weight being in", WEIGHT_PRIORS)
+    if panel.spec.weight_prior == "own":
+        panel.slider("weight_inclusion", "Your prior probability")
+    panel.slider("epochs", "Epochs")
+    panel.slider("units", "Hidden units")
+    panel.note("1,347 handwritten digits of 8 × 8 pixels (scikit-learn) to learn from, 450 to test.")
+
+
+def _regression_controls(panel: Controls) -> None:
     panel.segmented("likelihood", "y is", LIKELIHOODS)
     panel.text("effects", "True coefficients")
     panel.slider("rows", "Rows n")
@@ -35,6 +56,8 @@ def controls(panel: Controls) -> None:
 
 def kernel(spec: SpikeAndSlabSpec) -> str:
     """Which kernel runs."""
+    if spec.part == "network":
+        return "Mean-field spike-and-slab network, local reparameterisation, Adam. An approximation: it is not exact."
     if spec.variant != "exact":
         return "Gibbs over γ with the slab's normalising constant left out: wrong on purpose."
     how = "Pólya–Gamma weights, then " if spec.likelihood == "logistic" else ""
@@ -45,7 +68,7 @@ LESSON = Lesson(
     slug="spike-and-slab",
     title="Spike and slab",
     promise="Which predictors are in? A Gibbs sampler walks over the models, every model is weighed exactly beside "
-    "it, and mean-field shows where it is too sure.",
+    "it, and mean-field shows where it is too sure. Then the same switches on every weight of a network.",
     spec=SpikeAndSlabSpec,
     scenarios=SCENARIOS,
     controls=controls,
@@ -54,7 +77,9 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[selection_chunk, factorise, _linear, ascend_selection],
+    code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model],
     kernel=kernel,
+    live=live,
+    live_label="Run live",
 )
 show(LESSON)

@@ -10,7 +10,7 @@ from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from engine import diagnostics as measures
-from lessons.spike_and_slab import analysis
+from lessons.spike_and_slab import analysis, network_panels
 from lessons.spike_and_slab.analysis import CORRELATIONS
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
@@ -18,8 +18,10 @@ SHOWN = 8  # models in the figure
 DIAMOND = {"symbol": "diamond-open", "size": 10, "line": {"width": 2}}
 
 
-def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure]:
-    """The figures."""
+def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure | Table]:
+    """The figures of the part that is shown."""
+    if spec.part == "network":
+        return network_panels.panels(spec, cancel)
     return [_models(spec), _climb(spec), _bias(spec, cancel)]
 
 
@@ -56,7 +58,7 @@ def _name(labels: list[str], inside: np.ndarray) -> str:
 def _climb(spec: SpikeAndSlabSpec) -> Figure:
     here = analysis.setup(spec)
     elbo, total = here.field.elbo, here.truth.log_total
-    figure = charts.blank("sweep of coordinate ascent", "nats below the log evidence (log scale)")
+    figure = charts.blank("sweep of coordinate ascent", "log p(y) − ELBO (nats, log)")
     look = {"symbol": "square", "size": 6, "color": theme.colour("reject")}
     gap = np.maximum(total - elbo, 1e-12)
     figure.add_scatter(y=gap, mode="lines+markers", marker=look, line={"color": theme.colour("reject")}, name="gap")
@@ -94,7 +96,10 @@ def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
 
 
 def diagnostics(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
-    """Inclusion per predictor: exact, Gibbs and mean-field, with R-hat and effective sweeps of γ."""
+    """Inclusion per predictor: exact, Gibbs and mean-field, with R-hat and effective sweeps of γ; or what
+    training a network cost."""
+    if spec.part == "network":
+        return network_panels.cost(spec)
     here, run = analysis.setup(spec), analysis.record(spec)
     found = measures.summarise(run.included.astype(np.float64))
     field = here.field.inclusion[-1]

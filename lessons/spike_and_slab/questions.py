@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.frame import Question
-from lessons.spike_and_slab import analysis
+from lessons.spike_and_slab import analysis, learning
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 
@@ -57,6 +57,27 @@ def _explain_unnormalised(spec: SpikeAndSlabSpec) -> str:
     )
 
 
+def _modes(spec: SpikeAndSlabSpec) -> tuple[float, float]:
+    """Accuracy of the average and of the median model on the test digits."""
+    fit, truth = learning.fitted(spec), learning.digits().y_test
+    return tuple(learning.predicted(fit, mode).accuracy(truth) for mode in ("MA", "MED"))
+
+
+def _median(spec: SpikeAndSlabSpec) -> int:
+    averaged, median = _modes(spec)
+    return 0 if median > averaged + 0.02 else 1 if median > averaged - 0.02 else 2
+
+
+def _explain_median(spec: SpikeAndSlabSpec) -> str:
+    averaged, median = _modes(spec)
+    fit = learning.fitted(spec)
+    return (
+        f"{100 * averaged:.1f} % of the test digits by the average of ten networks, {100 * median:.1f} % by the median "
+        f"model, which keeps {100 * fit.select().density:.1f} % of the weights. Weights with α of a third are cut one "
+        "and all, though every network drawn has a third of them."
+    )
+
+
 QUESTIONS = [
     Question(
         "twins",
@@ -81,5 +102,13 @@ QUESTIONS = [
         _unnormalised,
         _explain_unnormalised,
         scenario="unnormalised",
+    ),
+    Question(
+        "median",
+        "At the BIC's price, which predicts better: ten drawn networks averaged, or the median model?",
+        ["The median model", "About the same", "The average"],
+        _median,
+        _explain_median,
+        scenario="too-sparse",
     ),
 ]

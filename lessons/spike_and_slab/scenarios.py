@@ -55,4 +55,22 @@ SCENARIOS = [
         "Without it the odds of every predictor are s√2π times too high, so noise gets in. The chain mixes as well as "
         "before, and agrees with itself.",
     ),
+    Scenario(
+        "digits",
+        "a network on digits",
+        SpikeAndSlabSpec(part="network"),
+        "3,760 weights, a switch on each. **Press Run live**: α, the probability of each weight being in, starts at "
+        "0.9 and is learnt with the weights. Watch the empty pixels at the border go dark, and the median model, which "
+        "keeps the weights with α > ½.",
+    ),
+    Scenario(
+        "too-sparse",
+        "pruned too far",
+        SpikeAndSlabSpec(part="network", weight_prior="bic"),
+        "The BIC's prior: odds of n⁻² for every weight to be in. **Press Run live** and compare the median model with "
+        "the average of ten networks.",
+        failure=True,
+        why="Each weight must now win 14 nats to be in, and many digits need several weights at once. The median model "
+        "judges every weight alone and keeps too few; averages over drawn networks still use the rest.",
+    ),
 ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Phase, Scene, Show
 from engine.spike_and_slab import SelectionRecording
-from lessons.spike_and_slab import analysis
+from lessons.spike_and_slab import analysis, learning, network_scenes
 from lessons.spike_and_slab.analysis import Setup
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
@@ -17,11 +20,36 @@ Array = NDArray[np.float64]
 PHASES = (Phase("flip", "each predictor in turn", "inner"), Phase("draw", "draw the coefficients"))
 HEIGHT = 260
 RATE = 12.0
+LOOKS = 20  # at the growing chains
 
 
 def scene(spec: SpikeAndSlabSpec, window: int | None = None) -> bytes:
-    """The scene of chain 1, with the inside of the sweeps around `window`."""
-    here, run = analysis.setup(spec), analysis.record(spec)
+    """The scene of chain 1, with the inside of the sweeps around `window`; or the first looks at the training."""
+    if spec.part == "network":
+        return network_scenes.first(learning.network_part(spec))
+    return _picture(spec, analysis.record(spec), window, None)
+
+
+def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
+    """The body of the long run: the training of a network, or the chains as they grow."""
+    return network_scenes.live(learning.network_part(spec)) if spec.part == "network" else _grow(spec)
+
+
+def _grow(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
+    def body(job: Any) -> bytes:
+        run = analysis.start(spec)
+        while not run.done and not job.cancelled:
+            run.advance(max(1, spec.draws // LOOKS))
+            job.report(run.completed, spec.draws)
+            job.publish(_picture(spec, run.recording(), None, None if run.done else spec.draws))
+        return _picture(spec, run.recording(), None, None)
+
+    return body
+
+
+def _picture(spec: SpikeAndSlabSpec, run: SelectionRecording, window: int | None, total: int | None) -> bytes:
+    """The scene of the sweeps so far; `total` while more are to come."""
+    here = analysis.setup(spec)
     steps, p = run.included.shape[1:]
     width = min(MAX_WINDOW, steps)
     first = int(np.clip((window or 0) - width // 2, 0, steps - width))
@@ -30,6 +58,7 @@ def scene(spec: SpikeAndSlabSpec, window: int | None = None) -> bytes:
         steps=steps,
         rate=RATE,
         phases=PHASES,
+        total=total,
         theme=theme.palette(),
         label=f"Gibbs sampling over which of {p} predictors are in a {spec.likelihood} regression, beside the exact "
         "inclusion probabilities and those of mean-field variational inference.",
@@ -52,10 +81,10 @@ def running(run: SelectionRecording) -> Array:
 def _frequencies(picture: Scene, here: Setup, run: SelectionRecording, rows: slice) -> None:
     p = here.predictors
     panel = picture.panel(
-        "inclusion", title="How often each predictor is in", x=Axis("predictor", 0.5, p + 0.5),
+        "inclusion", title="How often each predictor is in (diamond: exact)", x=Axis("predictor", 0.5, p + 0.5),
         y=Axis("inclusion probability", 0.0, 1.05), place=(0, 0, 8, 1), height=HEIGHT,
     )  # fmt: skip
-    panel.bars(running(run), labels=here.labels, truth=here.truth.inclusion, label="Gibbs so far (diamond: exact)")
+    panel.bars(running(run), labels=here.labels, truth=here.truth.inclusion, label="Gibbs so far")
     field = np.column_stack([np.arange(1, p + 1), here.field.inclusion[-1]])
     panel.points(field, shape="square", role="reject", size=4.5, label="mean-field VI")
     asked = run.conditional[0, rows]
@@ -67,7 +96,7 @@ def _growth(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     shares = running(run)
     n = np.arange(1, len(shares) + 1)
     panel = picture.panel(
-        "growth", title="Shares settle on the exact values", x=Axis("sweeps (log scale)", 1, len(n), log=True),
+        "growth", title="Shares settle on the exact values", x=Axis("sweeps (log scale)", 1, 1.2 * len(n), log=True),
         y=Axis("share of sweeps", -0.02, 1.05), place=(8, 0, 7, 1), height=HEIGHT,
     )  # fmt: skip
     told: set[bool] = set()
@@ -79,14 +108,14 @@ def _growth(picture: Scene, here: Setup, run: SelectionRecording) -> None:
             n, shares[:, j], show="upto", role="posterior" if real else "reject", dash=not real, width=1.6, label=words
         )
     ends = np.column_stack([np.full(here.predictors, float(n[-1])), here.truth.inclusion])
-    panel.points(ends, shape="diamond", role="truth", size=4.5, label="exact")
+    panel.points(ends, shape="diamond", role="truth", size=4.5)
 
 
 def _models(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     included = run.included[0]
     steps, p = included.shape
     panel = picture.panel(
-        "models", title="Models visited: a mark where a predictor is in", x=Axis("sweep", 0.0, float(steps)),
+        "models", title="Models visited (mark: in)", x=Axis("sweep", 0.0, float(steps)),
         y=Axis("", 0.4, p + 0.6, ticks=[(p - j, label) for j, label in enumerate(here.labels)]), place=(0, 1, 8, 1),
         height=HEIGHT,
     )  # fmt: skip
@@ -103,10 +132,10 @@ def _coefficients(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     beta = run.coefficients[0]
     reach = 1.15 * max(float(np.abs(beta).max()), float(np.abs(here.effects).max()), 0.1)
     panel = picture.panel(
-        "coefficients", title="Coefficients drawn in this sweep", x=Axis("predictor", 0.5, here.predictors + 0.5),
+        "coefficients", title="Coefficients drawn (diamond: true)", x=Axis("predictor", 0.5, here.predictors + 0.5),
         y=Axis("coefficient β (0: out)", -reach, reach), place=(8, 1, 7, 1), height=HEIGHT,
     )  # fmt: skip
-    panel.bars(beta, labels=here.labels, truth=here.effects, role="accept", label="β drawn (diamond: true effect)")
+    panel.bars(beta, labels=here.labels, truth=here.effects, role="accept", label="β drawn")
 
 
 def _arithmetic(picture: Scene, spec: SpikeAndSlabSpec, here: Setup, run: SelectionRecording, rows: slice) -> None:
@@ -121,7 +150,8 @@ def _arithmetic(picture: Scene, spec: SpikeAndSlabSpec, here: Setup, run: Select
     wrong = " (wrong: + log s√2π)" if spec.variant != "exact" else ""
     picture.readout(
         "odds",
-        f"x{{j:d}}: log odds = log π/(1−π){wrong} + log Bayes factor = {{prior:.2f}} + {{factor:.2f}} = {{odds:.2f}}",
+        f"predictor {{j:d}}: log odds = log π/(1−π){wrong} + log Bayes factor "
+        "= {prior:.2f} {factor:+.2f} = {odds:.2f}",
         show=Show("inner_at"), inner=True, j=number, prior=prior, factor=odds - prior, odds=odds,
     )  # fmt: skip
     picture.readout(

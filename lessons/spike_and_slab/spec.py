@@ -1,4 +1,6 @@
-"""What decides the picture of this lesson: a regression with made-up data whose every model can be weighed exactly."""
+"""What decides the picture of this lesson: a regression with made-up data whose every model can be weighed exactly, or
+a network on the digits.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from numpy.typing import NDArray
 
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed_field, text
 
+PARTS = ("regression", "network")
 LIKELIHOODS = ("linear", "logistic")
+WEIGHT_PRIORS = ("aic", "bic", "own")
 VARIANTS = ("exact", "no_normaliser")
 FEWEST = 2
 MOST = {"linear": 12, "logistic": 8}  # predictors; each model of the logistic one costs an integral
@@ -19,8 +23,11 @@ LARGEST = 20.0  # of a true coefficient
 
 @dataclass(frozen=True, kw_only=True)
 class SpikeAndSlabSpec(Spec):
-    """A regression in which every predictor is in or out, and the Gibbs run over which are in."""
+    """A regression in which every predictor is in or out, and the Gibbs run over which are in; or a network in which
+    every weight is, and its training. Fields of the part that is not shown are kept and ignored.
+    """
 
+    part: str = choice("regression", PARTS, "a regression with the exact answer beside it, or a network")
     likelihood: str = choice("linear", LIKELIHOODS, "y is a number with normal noise, or yes and no (logistic)")
     effects: str = text(
         "1, 0, 0.5, 0, -0.7, 0, 0.25, 0",
@@ -36,6 +43,12 @@ class SpikeAndSlabSpec(Spec):
     draws: int = integer(500, 50, 1000, "sweeps of each chain", log=True)
     chains: int = integer(4, 1, 4, "independent chains; the picture shows the first")
     variant: str = choice("exact", VARIANTS, "exact, or the slab's normalising constant 1/(s√2π) left out")
+    units: int = integer(50, 5, 80, "hidden units of the network: 64 pixels, these, 10 digits", log=True)
+    weight_prior: str = choice(
+        "aic", WEIGHT_PRIORS, "prior odds of a weight being in: e⁻² (AIC), n⁻² (BIC), or a probability of your own"
+    )
+    weight_inclusion: float = number(0.1, 1e-6, 0.9, "your own prior probability of a weight being in", log=True)
+    epochs: int = integer(60, 5, 200, "passes through the 1,347 training digits", log=True)
     seed: int = seed_field(1)
 
     def check(self) -> None:

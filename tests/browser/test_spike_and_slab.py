@@ -24,7 +24,7 @@ def test_a_first_visit(lab: Lab):
     card = stage.get_by_role("list", name="Arithmetic of this step")
     stage.get_by_role("button", name="First step").click()
     stage.press("Shift+ArrowRight")
-    expect(card.get_by_text(re.compile(r"^x₁|^x1"))).to_be_visible()
+    expect(card.get_by_text(re.compile(r"^predictor 1: log odds"))).to_be_visible()
     expect(card.get_by_text(re.compile("the coin says (in|out)"))).to_be_visible()
 
 
@@ -35,3 +35,12 @@ def test_the_constant_left_out(lab: Lab):
     page.get_by_text("Too many", exact=True).click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
+
+
+def test_a_network_trained_live(lab: Lab):
+    page = lab.open("/spike-and-slab?scenario=digits")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    page.get_by_role("button", name="Run live", exact=True).click()
+    expect(page.get_by_text("Finished:")).to_be_visible(timeout=PATIENT)
+    expect(stage.get_by_text(re.compile("ELBO = energy"))).to_be_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +12,15 @@ from scipy.stats import multivariate_normal
 from app.kit.badge import overall
 from app.kit.player.scene import decode
 from engine.spec import SpecError
-from lessons.spike_and_slab import analysis, panels, scenes
+from lessons.spike_and_slab import analysis, learning, network_panels, network_scenes, panels, scenes
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.scenarios import SCENARIOS
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+REGRESSIONS = [name for name, spec in BY_ID.items() if spec.part == "regression"]
+TINY = SpikeAndSlabSpec(part="network", units=8, epochs=6)
 SMALL = SpikeAndSlabSpec(effects="0.8, 0, 0.3", rows=30, correlation=0.7, slab_sd=2.0, inclusion=0.3, draws=100)
 
 
@@ -72,7 +75,7 @@ def test_a_product_of_coins_adds_up():
     assert np.allclose(product @ here.truth.models, here.truth.inclusion)
 
 
-@pytest.mark.parametrize("name", BY_ID)
+@pytest.mark.parametrize("name", REGRESSIONS)
 def test_the_badge_says_what_is_right(name):
     spec = BY_ID[name]
     found = {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
@@ -109,7 +112,7 @@ def test_mean_field_stays_below_the_evidence_and_the_twins_mislead_it():
     assert off[0] < 0.05 and off[-1] > 0.3 and np.all(np.diff(off) > 0)
 
 
-@pytest.mark.parametrize("name", BY_ID)
+@pytest.mark.parametrize("name", REGRESSIONS)
 def test_the_scene_shows_the_recording(name):
     spec = BY_ID[name]
     blob = scenes.scene(spec, spec.draws - 1)
@@ -145,7 +148,7 @@ def test_a_visit_is_counted_when_it_happens():
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
 def test_the_questions_have_the_answer_of_the_prose(question):
     spec = BY_ID[question.scenario]
-    assert question.answer(spec) == {"twins": 1, "vague": 2, "unnormalised": 0}[question.id]
+    assert question.answer(spec) == {"twins": 1, "vague": 2, "unnormalised": 0, "median": 2}[question.id]
     assert question.explain(spec)
 
 
@@ -171,3 +174,118 @@ def test_the_panels_tell_the_run(name):
 def test_a_hostile_link_is_told_by_name():
     app = page("spike-and-slab", effects="1, x")
     assert not app.exception and any("effects" in warning.value for warning in app.warning)
+
+
+# The network part -----------------------------------------------------------------------------------------------------
+
+
+class Ticket:
+    """A job's ticket that is taken back after `looks` pictures."""
+
+    def __init__(self, looks: int = 10**6):
+        self.looks, self.blobs, self.told = looks, [], []
+
+    def is_set(self) -> bool:
+        return len(self.blobs) >= self.looks
+
+    cancelled = property(is_set)
+
+    def publish(self, blob: bytes) -> None:
+        self.blobs.append(blob)
+
+    def report(self, done: int, total: int) -> None:
+        self.told.append((done, total))
+
+
+@pytest.fixture(scope="module")
+def watched() -> tuple[learning.Learning, Ticket, bytes]:
+    """A training looked at to its end, and the same as a job."""
+    run = learning.Learning(TINY)
+    while not run.done:
+        run.advance()
+    ticket = Ticket()
+    return run, ticket, scenes.live(TINY)(ticket)
+
+
+def test_looking_does_not_change_the_training(watched):
+    run = watched[0]
+    whole = learning.fitted(TINY)
+    last = run.frames[-1]
+    assert run.run.completed == run.run.total and last.epoch == pytest.approx(TINY.epochs)
+    for shown, found in zip(last.layers, whole.inclusion_probabilities(), strict=True):
+        assert np.array_equal(shown, np.rint(255 * found).astype(np.uint8))
+    assert last.averaged == learning.predicted(whole, "MA").accuracy(learning.digits().y_test)
+
+
+def test_the_job_tells_how_far_it_is_and_its_pictures_grow(watched):
+    run, ticket, blob = watched
+    assert ticket.told[-1] == (run.total - 1, run.total - 1) and blob == ticket.blobs[-1]
+    steps = [decode(b)[0]["steps"] for b in ticket.blobs]
+    assert steps == list(range(2, run.total + 1))
+    header, arrays = decode(blob)
+    by_id = {panel["id"]: panel["layers"] for panel in header["panels"]}
+    assert np.array_equal(arrays[by_id["first"][0]["frames"]][-1], run.frames[-1].layers[0])
+    assert np.allclose(arrays[by_id["histogram"][0]["values"]].sum(axis=1), 1.0, atol=1e-5)
+    image = arrays[by_id["pixels"][0]["frames"]][-1]
+    assert image[-1, 0] == pytest.approx(
+        min(2 * run.frames[-1].layers[0][0].mean(), 255), abs=0.51
+    )  # the first pixel is top left
+    assert decode(network_scenes.first(TINY))[0]["steps"] == network_scenes.FIRST
+
+
+def test_a_stopped_job_ends_with_what_it_has():
+    ticket = Ticket(looks=2)
+    assert decode(scenes.live(TINY)(ticket))[0]["steps"] == 3
+
+
+def test_the_chains_grow_to_the_picture_of_the_whole_run():
+    ticket = Ticket()
+    assert scenes.live(SMALL)(ticket) == scenes.scene(SMALL)
+    assert len(ticket.blobs) == scenes.LOOKS
+
+
+def test_the_largest_network_travels_in_one_message():
+    spec = SpikeAndSlabSpec(part="network", units=80, epochs=5)
+    layers = (np.zeros((65, 80), np.uint8), np.zeros((81, 10), np.uint8))
+    frame = learning.Frame(0.0, *[0.5] * 8, layers, True)
+    rng = np.random.default_rng(0)
+    frames = [
+        SimpleNamespace(
+            **{
+                **vars(frame),
+                "epoch": float(k),
+                "layers": tuple(rng.integers(0, 255, a.shape, np.uint8) for a in layers),
+            }
+        )
+        for k in range(learning.FRAMES + 1)
+    ]
+    assert len(network_scenes.picture(spec, frames, None)) < MOST_BYTES
+
+
+def test_a_network_is_never_called_exact_and_its_mutants_fail(monkeypatch):
+    found = {check.name: check.verdict for check in learning.checks(TINY, NEVER)}
+    assert found == {"posterior": "unknown", "masks": "pass", "KL": "pass"}
+    fit = learning.fitted(TINY)
+    alpha = fit.posterior.alpha
+    monkeypatch.setattr(fit.posterior, "sample", lambda rng: (rng.random(alpha.size) < np.sqrt(alpha)).astype(float))
+    assert learning._masks_check(fit).verdict == "fail"
+    right = fit.posterior.kl()
+    monkeypatch.setattr(fit.posterior, "kl", lambda: 1.01 * right)
+    assert learning._divergence_check(fit).verdict == "fail"
+
+
+def test_a_stronger_prior_is_sparser():
+    used = [
+        learning.trained(learning.network_spec(TINY, **rule, epochs=30)).posterior.density()
+        for rule in learning.RULES.values()
+    ]
+    assert all(np.diff(used) < 0)
+
+
+def test_the_network_panels_tell_the_fit():
+    found = network_panels.panels(TINY, NEVER)
+    assert len(found) == 5
+    table = found[0].columns
+    fit, truth = learning.fitted(TINY), learning.digits().y_test
+    assert table["right (%)"][1] == f"{100 * learning.predicted(fit, 'MA').accuracy(truth):.1f}"
+    assert found[4].columns["family"] == list(learning.METHODS.values())

@@ -1,0 +1,167 @@
+"""What stands below a trained network: prediction modes, number of samples, pruning, priors, other families."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from lessons.spike_and_slab import learning
+from lessons.spike_and_slab.learning import DRAWS, MANY, METHODS, RULES, digits, predicted
+from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+
+PRICE = {"inclusion_prior": "aic", "inclusion": 0.1}  # of the comparison with other families
+THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.97)
+
+
+def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure | Table]:
+    """The figures and tables of the present settings; each trains what it needs."""
+    found: list[Figure | Table] = []
+    for make in (_modes, _samples, _pruned, _priors, _families):
+        if cancel.is_set():
+            break
+        found.append(make(spec, cancel))
+    return found
+
+
+def noise(accuracy: float) -> float:
+    """Standard error of a share of the test digits."""
+    return float(np.sqrt(accuracy * (1.0 - accuracy) / len(digits().y_test)))
+
+
+def _modes(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
+    fit, truth = learning.fitted(spec), digits().y_test
+    median, masks = learning.post_trained(spec, "median"), learning.post_trained(spec, "probabilities")
+    rows = (
+        ("SM: one network drawn", predicted(fit, "SM")),
+        (f"MA: {DRAWS} networks averaged", predicted(fit, "MA")),
+        ("MED: median model, α > ½", predicted(fit, "MED")),
+        ("MEAN: expected weights", predicted(fit, "MEAN")),
+        ("MED after post-training", predicted(median, "MED")),
+        ("MA after post-training", predicted(masks, "MA")),
+    )
+    accuracy = [found.accuracy(truth) for _, found in rows]
+    notes = " ".join(sorted({found.note for _, found in rows if found.note}))
+    caption = (
+        f"{len(truth)} test digits. Weights used: by at least one of the networks averaged. Post-training goes on for "
+        f"{max(5, spec.epochs // 2)} epochs with the structure (or the inclusion probabilities) held fixed. {notes}"
+    )
+    columns = {
+        "prediction": [name for name, _ in rows],
+        "right (%)": [f"{100 * a:.1f}" for a in accuracy],
+        "standard error (%)": [f"{100 * noise(a):.1f}" for a in accuracy],
+        "weights used (%)": [f"{100 * found.density:.1f}" for _, found in rows],
+    }
+    return Table("Ways to predict", columns, caption.strip())
+
+
+def _samples(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
+    fit, truth = learning.fitted(spec), digits().y_test
+    figure = charts.blank("networks averaged R", "test digits right (%)")
+    ends = []
+    for mode, role, dash in (("MA", "posterior", "solid"), ("MED", "accept", "dash")):
+        right = 100.0 * predicted(fit, mode, MANY).running_accuracy(truth)
+        line = {"color": theme.colour(role), "dash": dash}
+        figure.add_scatter(x=np.arange(1, MANY + 1), y=right, mode="lines+markers", line=line, name=mode)
+        ends.append(
+            f"{mode}: {right[0]:.1f} % with one, {right[DRAWS - 1]:.1f} % with {DRAWS}, {right[-1]:.1f} % with {MANY}"
+        )
+    caption = "; ".join(ends) + ". One sequence of draws each; MED draws slabs only."
+    return Figure("How many networks to average", figure, caption, caption)
+
+
+def _pruned(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
+    fit, truth = learning.fitted(spec), digits().y_test
+    kept, right, marks = [], [], []
+    for threshold in THRESHOLDS:
+        found = predicted(fit, "MED", threshold=threshold)
+        kept.append(100.0 * fit.select(threshold).density)
+        right.append(100.0 * found.accuracy(truth))
+        marks.append("circle-open" if found.note else "circle")
+    middle = THRESHOLDS.index(0.5)
+    figure = charts.blank("weights kept (%, log scale)", "test digits right (%)")
+    figure.add_scatter(
+        x=kept, y=right, mode="lines+markers+text", textposition="bottom right", cliponaxis=False,
+        text=[f"{t:g}" if t >= 0.2 else "" for t in THRESHOLDS],
+        textfont={"color": theme.colour("muted")}, line={"color": theme.colour("accept")},
+        marker={"symbol": marks, "size": 9}, name="α > λ",
+    )  # fmt: skip
+    figure.update_xaxes(type="log")
+    caption = (
+        "Every weight with α above λ stays, the rest is cut; nothing is trained again. Numbers at the points: λ. At "
+        f"λ = 0.5, the median model: {right[middle]:.1f} % right with {kept[middle]:.2f} % of the weights. Open rings: "
+        "no path was left, the likeliest was added."
+    )
+    return Figure("Pruned", figure, caption, caption)
+
+
+def _priors(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
+    truth, used, right, median, names = digits().y_test, [], [], [], []
+    for name, changes in RULES.items():
+        if cancel.is_set():
+            break
+        fit = learning.trained(learning.network_spec(spec, **changes)).fit()
+        names.append(name)
+        used.append(100.0 * fit.posterior.density())
+        right.append(100.0 * predicted(fit, "MA").accuracy(truth))
+        median.append(100.0 * predicted(fit, "MED").accuracy(truth))
+    figure = charts.blank("weights that one draw uses (%, log scale)", "test digits right (%)")
+    for values, role, symbol, label in ((right, "posterior", "circle", "MA"), (median, "accept", "square", "MED")):
+        figure.add_scatter(
+            x=used, y=values, mode="lines+markers+text", text=names if label == "MED" else None,
+            textposition="bottom right", cliponaxis=False, name=label,
+            textfont={"color": theme.colour("muted")}, line={"color": theme.colour(role)},
+            marker={"symbol": symbol, "size": 9},
+        )  # fmt: skip
+    figure.update_xaxes(type="log")
+    caption = "Prior, from weak to strong: " + "; ".join(
+        f"{n}: {u:.1f} % used, MA {r:.1f} %, MED {m:.1f} %"
+        for n, u, r, m in zip(names, used, right, median, strict=True)
+    )
+    caption += ". Same data, seed and epochs; stronger priors may want more epochs."
+    return Figure("Sparsity against accuracy", figure, caption, caption)
+
+
+def _families(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
+    truth, columns = (
+        digits().y_test,
+        {"family": [], "SM (%)": [], "MA (%)": [], "MEAN (%)": [], "weights in a draw (%)": []},
+    )
+    for method, name in METHODS.items():
+        if cancel.is_set():
+            break
+        fit = learning.trained(learning.network_spec(spec, method=method, **PRICE)).fit()
+        columns["family"].append(name)
+        for mode in ("SM", "MA", "MEAN"):
+            columns[f"{mode} (%)"].append(f"{100 * predicted(fit, mode).accuracy(truth):.1f}")
+        columns["weights in a draw (%)"].append(f"{100 * predicted(fit, 'SM').density:.1f}")
+    caption = (
+        f"The same digits, seed and {spec.epochs} epochs, each family at the engine's standard settings (spike and "
+        "slab: AIC) and not tuned. "
+        f"Standard error of a share near 93 %: {100 * noise(0.93):.1f} %."
+    )
+    return Table("The same data by other families", columns, caption)
+
+
+def cost(spec: SpikeAndSlabSpec) -> Table:
+    """What the training was and took."""
+    run = learning.trained(learning.network_spec(spec))
+    history = run.history()
+    columns = {
+        "weights": [run.shape.weights],
+        "steps": [run.total],
+        "seconds": [run.seconds],
+        "steps / s": [run.total / max(run.seconds, 1e-9)],
+        "ELBO (nats)": [float(history.elbo[-1])],
+        "energy (nats)": [float(history.energy[-1])],
+        "KL (nats)": [float(history.kl[-1])],
+        "training digits right (%)": [f"{100 * history.accuracy[-1]:.1f}"],
+    }
+    caption = (
+        f"One gradient of a minibatch of {run.batch} digits a step. There are no chains, so there is no R-hat and no "
+        "ESS. Local reparameterisation draws the sums in each unit as normals, so the energy is nearly, not quite, "
+        "that of q."
+    )
+    return Table("The training", columns, caption)
