@@ -297,10 +297,10 @@ def mnist(epochs: int, methods: list[str], hidden: tuple[int, ...], prior_sd: fl
         images(folder, name)
         for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
     )
-    common = {"epochs": epochs, "step_size": 2e-3, "initial_sd": 0.02, "final_step_size": 0.02}
-    # Weights leave slowly, so that the means have time to learn which are needed.
-    common["prior_sd"] = prior_sd
-    common["inclusion_step_size"] = 0.03 / epochs
+    # Small standard deviations at the start and weights that leave slowly: the means learn before the noise has grown.
+    # The ELBO still rises at the end, by what it saves on the divergence; so it does in the paper's 250 epochs.
+    common = {"epochs": epochs, "step_size": 1e-3, "initial_sd": 0.005, "final_step_size": 0.1, "prior_sd": prior_sd}
+    common["inclusion_step_size"] = 0.0135 / epochs
     fits = {
         "dense": {"method": "gaussian", "hidden": hidden or (400, 400)},
         "spike_and_slab": {"method": "spike_and_slab", "hidden": hidden or (400, 600, 600)},
@@ -345,7 +345,7 @@ def main() -> None:
     parser.add_argument("--mnist", nargs="*", metavar="METHOD", help="accuracy on MNIST: dense, spike_and_slab")
     parser.add_argument("--hidden", type=int, nargs="*", default=[], help="widths, for --mnist")
     parser.add_argument("--prior-sd", type=float, default=1.0, help="of the weights, for --mnist; the paper has 1")
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=9)
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:

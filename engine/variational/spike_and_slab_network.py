@@ -52,7 +52,7 @@ from engine.variational.minibatch import Shape, Workspace
 MEAN, RHO, OMEGA, SD = 0, 3, 6, 9  # rows of a block; Adam's averages follow MEAN, RHO and OMEGA
 NOISE, GATE = 10, 11  # of the draw that the minibatch saw, for the relaxed estimator only
 ESTIMATORS = ("score", "relaxed", "local")
-CERTAIN = 40.0  # omega of a weight that is fixed in or out: in single precision its inclusion probability is 1 or 0
+CERTAIN = 120.0  # omega of a weight that is fixed in or out: in single precision its inclusion probability is 1 or 0
 
 
 def prior_inclusion(name: str, samples: int) -> float:

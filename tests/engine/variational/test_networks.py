@@ -126,6 +126,7 @@ def test_spike_and_slab_report(digits):
             assert post.selection.density == pytest.approx(found["MED"].density, abs=1e-3)
             prediction = after.predict(x_test, "MED")
             assert prediction.density == pytest.approx(post.selection.density, abs=1e-6)
+            assert after.predict(x_test, "MEAN").density == prediction.density
             assert prediction.accuracy(y_test) >= found["MED"].accuracy(y_test)
         else:
             assert after.predict(x_test, "MA").accuracy(y_test) >= ma.accuracy(y_test) - 0.01
