@@ -54,6 +54,24 @@ def native_call(function: Callable[..., Any]) -> Any:
 
 
 @native_call
+def arguments_apart(typingctx):
+    """Promise the compiler that the pointers among this function's arguments lead to memory of their own.
+
+    Without it LLVM tests at run time whether two ranges might meet, wider ranges than a loop walks through, and takes
+    the loop without vectors where they might: with `reassoc` the last bits of a sum then hang on where the arrays
+    happen to lie, and the same seed does not give the same bytes.
+    """
+
+    def codegen(context, builder, signature, args):
+        for argument in builder.function.args:
+            if isinstance(argument.type, ir.PointerType):
+                argument.add_attribute("noalias")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@native_call
 def log_density_at(typingctx, address, q, grad, data, ints, scratch):
     """Call the target kernel at `address` on contiguous arrays: returns log density, fills `grad`. dim is `q.size`."""
     signature = types.float64(types.int64, q, grad, data, ints, scratch)

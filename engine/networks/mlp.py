@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import target_kernel
+from engine.kernels import arguments_apart, target_kernel
 from engine.networks.passes import (
     ACTIVATIONS,
     BLOCK,
@@ -56,6 +56,7 @@ HEADER = 8
 
 @target_kernel
 def _network(q, grad, dim, data, ints, scratch):
+    arguments_apart()
     samples, likelihood, kind, hidden, own = ints[0], ints[1], ints[2], ints[HIDDEN], ints[OWN]
     sizes = moved(ints, SIZES)
     temper, precision, noise_precision, value = data[0], data[1], data[2], data[3]
