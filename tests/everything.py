@@ -19,16 +19,14 @@ from tests.browser import chrome
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTEST = ["-m", "pytest", "-q", "-m", "not long", "--durations=5"]
-PARALLEL = [*PYTEST, "-n", "auto"]  # a process a core, where no frames are counted
-BROWSER = ("player", "browser")
+PARALLEL = [*PYTEST, "-n", "auto"]  # what drives no browser and times nothing: a process a core
 GROUPS: dict[str, list[str]] = {
     "kernel cache": ["-m", "engine.warm"],
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
     "engine": [*PARALLEL, "tests/engine", "tests/exactness", "tests/datasets"],
     "kit and lessons": [*PARALLEL, "tests/kit", "tests/lessons", "tests/test_house.py"],
-    "player": [*PYTEST, "tests/browser/test_player.py"],
-    "browser": [*PARALLEL, "--dist", "loadfile", "tests/browser", "--ignore=tests/browser/test_player.py"],
+    "browser": [*PYTEST, "tests/browser"],
     "load": [*PYTEST, "tests/load"],
 }
 SUMMARY = re.compile(
@@ -69,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
             return 2
         environment["CHROME"] = found
         print(f"browser: {found}")
-    groups = {name: call for name, call in GROUPS.items() if with_browser or name not in BROWSER}
+    groups = {name: call for name, call in GROUPS.items() if with_browser or name != "browser"}
     outcomes = {name: run(name, call, environment) for name, call in groups.items()}
     print("\n== all groups")
     for name, (good, line) in outcomes.items():
