@@ -47,7 +47,7 @@ def note(warm_up: startup.WarmUp, drawn: bool) -> None:
     if drawn:
         text = f"Preparing the kernels ({warm_up.name or 'starting'}). Until then pictures may take a few seconds."
     else:
-        text = "Loading the kernels. On a new machine they are compiled first, once, which takes about a minute."
+        text = "Loading the kernels. On a new machine they are compiled first, once, which takes two to three minutes."
     st.progress(fraction, text=text)
 
 
