@@ -15,6 +15,25 @@ MOST_BYTES = 500_000  # a message to the browser
 ENTRIES = {entry.slug: entry for entry in catalogue.LESSONS}
 
 
+class Job:
+    """Stands for the job of a long run."""
+
+    cancelled = False
+
+    def __init__(self) -> None:
+        self.blobs: list[bytes] = []
+        self.reports: list[tuple[int, int]] = []
+
+    def is_set(self) -> bool:
+        return self.cancelled
+
+    def publish(self, blob: bytes) -> None:
+        self.blobs.append(blob)
+
+    def report(self, done: int, total: int) -> None:
+        self.reports.append((done, total))
+
+
 def page(slug: str, **query: str) -> AppTest:
     """The page of a lesson after its first run, opened with this query."""
     app = AppTest.from_file(str(ENTRIES[slug].path), default_timeout=120)

@@ -20,7 +20,7 @@ from engine.spec import SpecError
 from lessons.missing_factor import analysis, panels, questions, scenes
 from lessons.missing_factor.scenarios import SCENARIOS
 from lessons.missing_factor.spec import SCHEMES, MissingSpec
-from tests.lessons.pages import MOST_BYTES, NEVER
+from tests.lessons.pages import MOST_BYTES, NEVER, Job
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = MissingSpec(data="none", highest=5)
@@ -168,24 +168,6 @@ def test_the_first_picture_is_small_and_says_what_the_run_says(scenario):
     np.testing.assert_allclose(arrays[shown["layers"][0]["values"]], rows, atol=1e-6)
     ids = {panel["id"] for panel in header["panels"]}
     assert ("right" in ids) == (spec.variant != "exact")
-
-
-class Job:
-    """Stands for the job of a long run."""
-
-    cancelled = False
-
-    def __init__(self):
-        self.blobs, self.reports = [], []
-
-    def is_set(self):
-        return self.cancelled
-
-    def publish(self, blob):
-        self.blobs.append(blob)
-
-    def report(self, done, total):
-        self.reports.append((done, total))
 
 
 def test_the_long_run_grows_and_ends_with_what_the_scheme_tends_to():

@@ -17,7 +17,7 @@ from engine.spec import SpecError
 from lessons.occam import analysis, panels, questions, scenes
 from lessons.occam.scenarios import FIRST_POINTS, SCALED, SCENARIOS, THESIS
 from lessons.occam.spec import OccamSpec
-from tests.lessons.pages import MOST_BYTES, NEVER
+from tests.lessons.pages import MOST_BYTES, NEVER, Job
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = OccamSpec(corner=2, temper=2.0, highest=3, sweeps=100, burn=20)
@@ -143,24 +143,6 @@ def test_the_first_picture_is_small_and_quick(scenario):
     assert {panel["id"] for panel in header["panels"]} == {"sizes", "fit", "traces", "map"}
     editable = next(panel for panel in header["panels"] if panel["id"] == "map")["editable"]
     assert (editable is not None) == (spec.data == "points")
-
-
-class Job:
-    """Stands for the job of a long run."""
-
-    cancelled = False
-
-    def __init__(self):
-        self.blobs, self.reports = [], []
-
-    def is_set(self):
-        return self.cancelled
-
-    def publish(self, blob):
-        self.blobs.append(blob)
-
-    def report(self, done, total):
-        self.reports.append((done, total))
 
 
 def test_the_long_run_grows_and_ends_with_the_exact_answer():
