@@ -44,3 +44,13 @@ def own_points(points: Sequence[tuple[float, float, int]]) -> Classes:
             raise SpecError("points", f"point {index} has the class {label:g}: classes are 0 and 1")
     card = Card("own points", "placed by hand", "yours", "none", ("class 0", "class 1"))
     return Classes(table[:, :2].copy(), table[:, 2].astype(np.int64), card)
+
+
+def chosen(data: str, points: Sequence[tuple[float, float, int]], corner: int, seed: int) -> Classes:
+    """What a lesson's choice `data` stands for: "xor", "noisy", or "points" that someone placed.
+
+    Raises SpecError as `xor` and `own_points` do.
+    """
+    if data == "points":
+        return own_points(points)
+    return xor(corner, NOISY_VARIANCE if data == "noisy" else VARIANCE, seed)

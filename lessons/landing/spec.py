@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.growing import GrowingSpec
-from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
+from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer, number
 
@@ -116,7 +116,7 @@ class LandingSpec(GrowingSpec):
         if self.part == "thesis":
             setting = THESIS[self.setting]
             return digits(setting.classes, setting.images)
-        data = xor(self.corner, NOISY_VARIANCE if self.data == "noisy" else VARIANCE, self.seed)
+        data = chosen(self.data, self.points, self.corner, self.seed)
         return data.x, data.y
 
     def network(self) -> Network:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.growing import GrowingSpec
-from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import choice, integer, number
 
@@ -38,10 +38,7 @@ class LayersSpec(GrowingSpec):
         return self.deepest
 
     def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        if self.data == "points":
-            data = own_points(self.points)
-        else:
-            data = xor(self.corner, NOISY_VARIANCE if self.data == "noisy" else VARIANCE, self.seed)
+        data = chosen(self.data, self.points, self.corner, self.seed)
         return data.x, data.y
 
     def network(self) -> Network:

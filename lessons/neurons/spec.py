@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.kit.architectures import BARE_JUMPS, SCHEMES
 from app.kit.growing import GrowingSpec
-from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
 
@@ -41,10 +41,7 @@ class NeuronsSpec(GrowingSpec):
         return self.widest
 
     def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        if self.data == "points":
-            data = own_points(self.points)
-        else:
-            data = xor(self.corner, NOISY_VARIANCE if self.data == "noisy" else VARIANCE, self.seed)
+        data = chosen(self.data, self.points, self.corner, self.seed)
         return data.x, data.y
 
     def network(self) -> Network:

@@ -103,7 +103,7 @@ def test_a_refused_formula_stays_with_its_reason(demo: Lab):
 def test_badge_lists_checks_and_tries_other_seeds(demo: Lab):
     page = demo.open("/demo")
     page.get_by_role("button", name=re.compile("exact")).click()
-    expect(page.get_by_text("the mean step was compared with the drift")).to_be_visible()
+    expect(page.get_by_text("✓ mean step. the mean step was compared with the drift")).to_be_visible()
     page.get_by_role("button", name="Check other seeds").click()
     expect(page.get_by_text(re.compile(r"^Seed \d+"))).to_have_count(3, timeout=10_000)
 
