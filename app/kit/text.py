@@ -25,7 +25,9 @@ def number(value: Any, digits: int = 3) -> str:
     if isinstance(value, Real):
         if not math.isfinite(value):
             return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
-        text = f"{value:,.0f}".replace(",", _THIN) if abs(value) >= 1000 else f"{value:.{digits}g}"
+        text = f"{value:.{digits}g}"
+        if abs(float(text)) >= 10 ** min(digits, 3):  # 'g' would write a power of ten
+            text = f"{value:,.0f}".replace(",", _THIN)
         return text.replace("-", "−")
     return str(value)
 
