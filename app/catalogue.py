@@ -153,6 +153,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("map", "the MAP beside it"), ("one-unit", "one unit cannot ⚠")),
     ),
     Entry(
+        slug="weight-space",
+        title="Same function, many weights",
+        track="Networks",
+        file="lessons/weight_space/page.py",
+        promise="Chains in different corners of weight space, one curve: which disagreement is harmless, which is not.",
+        icon="🪞",
+        scenarios=(("sorted-badly", "sorted badly ⚠"), ("unmixed", "two humps by accident ⚠")),
+    ),
+    Entry(
         slug="dimensions",
         title="Jumping between dimensions",
         track="Growing networks",

@@ -1,0 +1,443 @@
+"""What the lesson computes: the chains, functions and copies of their draws, R-hat along the run, verdicts, checks."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.xor import xor
+from engine import network
+from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, mean_check, worst
+from engine.diagnostics import Summary, summarise
+from engine.networks import Network
+from engine.networks.predictive import outputs, probabilities
+from engine.recording import Recording
+from engine.samplers.run import Run, start
+from lessons.weight_space import quadrature, symmetry
+from lessons.weight_space.spec import ORDERS, REACH, WeightSpaceSpec
+
+Array = NDArray[np.float64]
+
+CORNER = 10  # XOR points around each corner
+RADIUS = np.sqrt(0.5)  # of the circle through the four corners
+DATA_NOISE = 0.2  # sd of the noise in the hump's points
+KEPT = {1: 3000, 2: 2000, 3: 1500, 4: 1000}  # draws of each chain that diagnostics and badge use, by number of units
+HMC_DRAWS, HMC_STEPS = 3000, 60  # of the chains that give a second opinion
+PIECE = 100  # transitions between two looks at the ticket
+MARKS = 24  # times along the run at which R-hat is worked out
+FEWEST = 8  # draws of each chain before anything is said about them
+APART = 1.1  # split R-hat above which chains are said to be unmixed
+SAMPLE = 400  # draws on which a symmetry is tried
+ROUNDING = 1000.0  # units in the last place that sums in another order may differ by
+
+_KEEP = 12  # runs
+
+
+# Data and network -----------------------------------------------------------------------------------------------------
+
+
+def hump(x: Array) -> Array:
+    """The curve behind the hump: a step up, and a step down."""
+    return np.tanh(2.5 * (x + 0.9)) - np.tanh(2.5 * (x - 0.9)) - 1.0
+
+
+@lru_cache(maxsize=32)
+def _data(data: str, points: tuple[tuple[float, float, int], ...]) -> tuple[Array, Array]:
+    if data == "xor":
+        clouds = xor(CORNER, seed=1)
+        return clouds.x, clouds.y.astype(float)
+    if data == "points":
+        rows = np.array(points, dtype=float).reshape(-1, 3)
+        return rows[:, :1], rows[:, 1]
+    if data == "hump":
+        x = np.linspace(-1.8, 1.8, 12)
+        noise = np.random.Generator(np.random.SFC64(3)).standard_normal(len(x))
+        return x[:, None], hump(x) + DATA_NOISE * noise
+    if data == "gap":
+        x = np.concatenate([np.linspace(-1.8, -0.8, 5), np.linspace(0.8, 1.8, 5)])
+        return x[:, None], np.sign(x)
+    x = np.concatenate([np.linspace(-1.8, -1.2, 4), np.linspace(-0.6, 0.6, 5), np.linspace(1.2, 1.8, 3)])
+    return x[:, None], np.where(np.abs(x) < 1.0, 1.0, -1.0)
+
+
+def data_of(spec: WeightSpaceSpec) -> tuple[Array, Array]:
+    """Inputs (n, inputs) and targets (n,)."""
+    return _data(spec.data, spec.points if spec.data == "points" else ())
+
+
+def network_of(spec: WeightSpaceSpec) -> Network:
+    """The network with its prior and likelihood."""
+    shape = {"width": spec.units, "activation": spec.activation, "prior_sd": spec.prior_sd}
+    if spec.data == "xor":
+        return network(2, 1, likelihood="bernoulli", **shape)
+    return network(1, 1, likelihood="gaussian", noise_sd=spec.noise_sd, **shape)
+
+
+def inputs_at(spec: WeightSpaceSpec, places: Array) -> Array:
+    """Network inputs at places (m,) of the function's axis. For XOR a place is an angle in quarter turns, on the circle
+    through the four corners."""
+    if spec.data != "xor":
+        return np.asarray(places, dtype=float)[:, None]
+    angle = np.asarray(places) * np.pi / 2
+    return RADIUS * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def function_at(spec: WeightSpaceSpec, draws: Array, places: Array) -> Array:
+    """The function of every draw (..., dim) at every place (m,): (..., m). For XOR the probability of class 1."""
+    flat, x, net = draws.reshape(-1, draws.shape[-1]), inputs_at(spec, places), network_of(spec)
+    values = probabilities(net, flat, x)[:, :, 1] if net.classes else outputs(net, flat, x)[:, :, 0]
+    return values.reshape(*draws.shape[:-1], len(x))
+
+
+def watched(spec: WeightSpaceSpec) -> Array:
+    """The fixed inputs at which the function is diagnosed: every half unit, on the circle each once."""
+    places = np.linspace(-REACH, REACH, 9)
+    return places[1:] if spec.data == "xor" else places
+
+
+def column(spec: WeightSpaceSpec, weight: str) -> int:
+    """Where a weight stands among the parameters of the network."""
+    return order_of(spec)[spec.weights.index(weight)]
+
+
+def order_of(spec: WeightSpaceSpec) -> list[int]:
+    """The parameter's number of every weight of `spec.weights`."""
+    parts, last = symmetry.by_unit(network_of(spec), np.arange(float(network_of(spec).dim)))
+    return [*parts.ravel().astype(int), int(last)]
+
+
+def place_of(spec: WeightSpaceSpec, weight: str) -> tuple[int, int] | None:
+    """Unit and part of a weight, None for the output bias."""
+    return None if weight == "c" else (int(weight[1:]) - 1, spec.kinds.index(weight[0]))
+
+
+# The chains -----------------------------------------------------------------------------------------------------------
+
+
+class _Chains:
+    """One run, advanced as far as anybody asked."""
+
+    def __init__(self, spec: WeightSpaceSpec):
+        self.lock = threading.Lock()
+        target = network_of(spec).posterior(*data_of(spec))
+        self.run: Run = start(
+            target, "nuts", chains=spec.chains, draws=KEPT[spec.units], warmup=spec.warmup, seed=spec.seed
+        )
+
+    def upto(self, draws: int, cancel: Any = None) -> Recording:
+        with self.lock:
+            while self.run.completed < draws:
+                if cancel is not None and cancel.is_set():
+                    raise InterruptedError
+                left = self.run.warmup - self.run.warmed_up + draws - self.run.completed
+                self.run.advance(left if cancel is None else min(left, PIECE))
+            return self.run.recording()
+
+
+_runs: OrderedDict[WeightSpaceSpec, _Chains] = OrderedDict()
+_door = threading.Lock()
+
+
+def _chains(spec: WeightSpaceSpec) -> _Chains:
+    key = spec.simulation()
+    with _door:
+        if key not in _runs:
+            _runs[key] = _Chains(key)
+            while len(_runs) > _KEEP:
+                _runs.popitem(last=False)
+        _runs.move_to_end(key)
+        return _runs[key]
+
+
+def draws_of(spec: WeightSpaceSpec) -> Array:
+    """The draws that are shown, (chains, draws, dim), as sampled."""
+    return _chains(spec).upto(spec.draws).draws[:, : spec.draws]
+
+
+def longer(spec: WeightSpaceSpec, cancel: Any) -> Recording:
+    """The same chains sampled on, `KEPT` draws each. Raises InterruptedError when cancelled."""
+    return _chains(spec).upto(KEPT[spec.units], cancel)
+
+
+def compared(spec: WeightSpaceSpec, draws: Array) -> Array:
+    """Draws (chains, n, dim) with their units sorted by the rule of the spec."""
+    return symmetry.ordered(network_of(spec), draws, spec.order)
+
+
+# R-hat along the run --------------------------------------------------------------------------------------------------
+
+
+def split_rhat(values: Array) -> Array:
+    """R-hat of the halves of chains, (chains, n, q) → (q,): sqrt(((m − 1)/m W + B/m) / W) with m draws a half, W the
+    mean variance of the halves, B/m the variance of their means. Source: Gelman et al. 2013, section 11.4."""
+    half = values.shape[1] // 2
+    halves = np.concatenate([values[:, :half], values[:, half : 2 * half]])
+    within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(all="ignore"):
+        return np.sqrt((half - 1) / half + between / within)
+
+
+def running_rhat(values: Array) -> Array:
+    """`split_rhat` after each draw, (n, q): worked out at some `MARKS` times and held between. NaN before `FEWEST`."""
+    n = values.shape[1]
+    marks = np.unique(np.linspace(FEWEST, n, MARKS).astype(int))
+    found = np.stack([np.full(values.shape[2], np.nan), *(split_rhat(values[:, :mark]) for mark in marks)])
+    return found[np.searchsorted(marks, np.arange(1, n + 1), side="right")]
+
+
+# The copy of each draw ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Copied:
+    """Draws of one chain and what the chosen operation makes of them.
+
+    before, after : (n, dim)
+    log_density, log_density_after : (n,), log p(y, θ) in nats
+    ulps : (n,), their difference in units in the last place of the first
+    function_error : (n,), largest change of the function on the shown range
+    """
+
+    before: Array
+    after: Array
+    log_density: Array
+    log_density_after: Array
+    ulps: Array
+    function_error: Array
+
+
+GRID = np.linspace(-REACH, REACH, 61)  # where a function is drawn …
+COARSE_GRID = np.linspace(-REACH, REACH, 41)  # … and where those of many chains are
+
+
+def copied(spec: WeightSpaceSpec, draws: Array, seed: int | None = None) -> Copied:
+    """Apply the symmetry of the spec, or what is made of it by mistake, to draws (n, dim)."""
+    net = network_of(spec)
+    places, signs = symmetry.chosen(net, spec.symmetry, len(draws), spec.seed if seed is None else seed)
+    after = symmetry.act(net, draws, places, signs, spec.mistake)
+    target = net.posterior(*data_of(spec))
+    first, second = (target.log_density_many(np.ascontiguousarray(theta)) for theta in (draws, after))
+    change = np.abs(function_at(spec, after, GRID) - function_at(spec, draws, GRID)).max(axis=1)
+    return Copied(draws, after, first, second, np.abs(second - first) / np.spacing(np.abs(first)), change)
+
+
+def is_symmetry(spec: WeightSpaceSpec) -> bool:
+    """Whether mathematics says that the chosen operation changes nothing."""
+    return spec.mistake == "none" and not (spec.symmetry == "flip" and spec.activation != "tanh")
+
+
+# The prediction at one input ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """f(x′) of all chains, (chains, n), and what it looks like.
+
+    cut : between the two halves of the pooled draws, each nearest to its own mean
+    humps : 1 or 2 in the histogram of all chains together
+    upper : (chains,), share of each chain's draws above the cut
+    rhat : split R-hat of f(x′)
+    verdict : "one hump", "uncertainty", "unmixed" or "open"
+    """
+
+    values: Array
+    cut: float
+    humps: int
+    upper: Array
+    rhat: float
+    verdict: str
+
+
+VERDICTS = ("one hump", "uncertainty", "unmixed", "open")
+
+
+def prediction(values: Array) -> Prediction:
+    """Judge predictions (chains, n) at one input."""
+    cut = _cut(values.ravel())
+    humps = _humps(values.ravel(), cut)
+    found = float(split_rhat(values[:, :, None])[0])
+    upper = (values > cut).mean(axis=1)
+    if humps == 1:
+        verdict = "one hump"
+    elif not found < APART:
+        verdict = "unmixed"
+    else:
+        verdict = "uncertainty" if upper.min() > 0.0 and upper.max() < 1.0 else "open"
+    return Prediction(values, cut, humps, upper, found, verdict)
+
+
+def _cut(values: Array) -> float:
+    """Half-way between the means of the values below and above it: two means, iterated to rest."""
+    cut = 0.5 * float(values.min() + values.max())
+    for _ in range(100):
+        low, high = values[values <= cut], values[values > cut]
+        if not len(low) or not len(high):
+            break
+        cut, last = 0.5 * float(low.mean() + high.mean()), cut
+        if cut == last:
+            break
+    return cut
+
+
+def _humps(values: Array, cut: float) -> int:
+    """2 if the histogram has a valley at the cut: fewer draws there than three quarters of the lower of two peaks."""
+    width = 0.35 * max(float(np.std(values)), 1e-12)
+
+    def near(at: float) -> float:
+        return float(np.mean(np.abs(values - at) < width))
+
+    low, high = values[values <= cut], values[values > cut]
+    if min(len(low), len(high)) < 0.02 * len(values):
+        return 1
+    peaks = min(max(near(at) for at in np.quantile(side, np.linspace(0.1, 0.9, 9))) for side in (low, high))
+    return 2 if near(cut) < 0.75 * peaks else 1
+
+
+def exact_prediction(spec: WeightSpaceSpec, at: float | None = None) -> quadrature.Mixture | None:
+    """The posterior of f(x′) by quadrature: one hidden unit and a curve. None elsewhere."""
+    if spec.units != 1 or spec.data == "xor":
+        return None
+    x, y = data_of(spec)
+    key = spec.simulation().replace(chains=2, seed=0, warmup=200, points=())
+    return quadrature.exact(key, tuple(x[:, 0]), tuple(y), spec.at if at is None else at)
+
+
+# The study: longer chains, diagnosed ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The same chains sampled on, and their diagnostics by arviz-stats.
+
+    draws : (chains, n, dim)
+    function : (chains, n, m), at `watched`
+    weights : R-hat and ESS of `spec.weights` as sampled; those of the sorted draws by rule in `sorted`
+    functions : R-hat and ESS of the function
+    step_size : of NUTS, mean over the chains; divergent : (chains,), divergent transitions
+    gradients, seconds : what all of it cost, warm-up included
+    """
+
+    draws: Array
+    function: Array
+    weights: Summary
+    sorted: dict[str, Summary]
+    functions: Summary
+    step_size: float
+    divergent: NDArray[np.int64]
+    gradients: int
+    seconds: float
+
+
+@lru_cache(maxsize=8)
+def _studied(spec: WeightSpaceSpec) -> Study:
+    run = longer(spec, None)
+    net, some = network_of(spec), order_of(spec)
+    function = function_at(spec, run.draws, watched(spec))
+    arranged = {rule: summarise(symmetry.ordered(net, run.draws, rule)[..., some]) for rule in ORDERS}
+    gradients = int(run.gradient_evaluations.sum() + run.warmup_gradient_evaluations.sum())
+    return Study(
+        run.draws, function, arranged["none"], arranged, summarise(function), float(run.step_size.mean()),
+        run.divergent.sum(axis=1), gradients, run.seconds,
+    )  # fmt: skip
+
+
+def study(spec: WeightSpaceSpec, cancel: Any) -> Study:
+    """The longer chains of `spec`. Raises InterruptedError when cancelled."""
+    longer(spec, cancel)
+    return _studied(spec.simulation())
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: WeightSpaceSpec, cancel: Any) -> Sequence[Check]:
+    """The operation on random draws; the chains in function space; the function against what is exact, or against
+    chains of another kernel."""
+    found = study(spec, cancel)
+    return [symmetry_check(spec, found.draws), function_check(spec, found), _truth_check(spec, found, cancel)]
+
+
+def symmetry_check(spec: WeightSpaceSpec, draws: Array) -> Check:
+    """Does the operation leave log p(y, θ) as it was, on draws of all chains?"""
+    flat = draws.reshape(-1, draws.shape[-1])
+    some = flat[np.linspace(0, len(flat) - 1, SAMPLE).astype(int)]
+    made = copied(spec, some, seed=spec.seed + 1)
+    error = float(np.abs(made.log_density_after - made.log_density).max())
+    limit = ROUNDING * float(np.spacing(np.abs(made.log_density).max()))
+    moved = float(made.function_error.max())
+    sentence = (
+        f"{SAMPLE} draws: the log density changes by at most {error:.2g} nats ({np.median(made.ulps):.2g} ulps in the "
+        f"median), the function by at most {moved:.2g}."
+    )
+    unchanged = error <= limit and moved < 1e-9
+    if is_symmetry(spec):
+        return Check("symmetry", "pass" if unchanged else "fail", error, limit, sentence, "nats")
+    sentence += " What is done here is no symmetry."
+    return Check("symmetry", "unknown" if unchanged else "fail", error, limit, sentence, "nats")
+
+
+def function_check(spec: WeightSpaceSpec, found: Study) -> Check:
+    """Do the chains agree on the function, and are there enough effective draws of it?"""
+    rhat, ess = float(np.max(found.functions.rhat)), float(np.min(found.functions.ess_bulk))
+    verdict = "pass" if rhat <= MAX_RHAT and ess >= MIN_ESS else "unknown"
+    sentence = (
+        f"R-hat of the function is at most {rhat:.3f} at {len(watched(spec))} inputs, with at least {ess:,.0f} "
+        f"effective draws; of the weights it is up to {np.nanmax(found.weights.rhat):.2f}."
+    )
+    if verdict == "unknown":
+        sentence += f" Above {MAX_RHAT} or below {MIN_ESS:.0f} draws the chains cannot be trusted, whatever they show."
+    return Check("function space", verdict, rhat, MAX_RHAT, sentence)
+
+
+def _truth_check(spec: WeightSpaceSpec, found: Study, cancel: Any) -> Check:
+    name = "prediction"
+    if spec.units == 1 and spec.data != "xor":
+        truths = [exact_prediction(spec, float(at)) for at in watched(spec)]
+        if any(truth is None for truth in truths):
+            return Check(
+                name, "unknown", float("nan"), Z_LIMIT, "The grid of the quadrature is too coarse here.", "MCSE"
+            )
+        made = []
+        for j, (at, truth) in enumerate(zip(watched(spec), truths, strict=True)):
+            assert truth is not None
+            values, what = found.function[:, :, j], f"f({at:g})"
+            made.append(mean_check(name, f"the mean of {what} (quadrature)", values, truth.expectation))
+            square = truth.spread**2 + truth.expectation**2
+            made.append(mean_check(name, f"the mean square of {what} (quadrature)", values**2, square))
+        return worst(made)
+    return _second_opinion(spec, found, cancel)
+
+
+def _second_opinion(spec: WeightSpaceSpec, found: Study, cancel: Any) -> Check:
+    """The function's mean against that of another kernel, static HMC, with other starts and random numbers."""
+    name, net = "prediction", network_of(spec)
+    other = start(
+        net.posterior(*data_of(spec)), "hmc", chains=4, draws=HMC_DRAWS, warmup=HMC_DRAWS // 4, seed=spec.seed ^ 1,
+        init=net.prior_draws(4, spec.seed), step_size=found.step_size / 2,
+        steps=int(np.clip(2.0 / found.step_size, 10, HMC_STEPS)), jitter=0.3,
+    )  # fmt: skip
+    while not other.done:
+        if cancel.is_set():
+            raise InterruptedError
+        other.advance(PIECE)
+    second = summarise(function_at(spec, other.recording().draws, watched(spec)))
+    for who, summary in (("NUTS", found.functions), ("the HMC chains beside it", second)):
+        rhat, ess = float(np.max(summary.rhat)), float(np.min(summary.ess_bulk))
+        if not (rhat <= MAX_RHAT and ess >= MIN_ESS):
+            reason = f"{who}: R-hat {rhat:.2f}, {ess:.0f} effective draws of the function."
+            return Check(name, "unknown", float("nan"), Z_LIMIT, f"Cannot be compared. {reason}", "MCSE")
+    z = (found.functions.mean - second.mean) / np.hypot(found.functions.mcse_mean, second.mcse_mean)
+    worst_at = int(np.argmax(np.abs(z)))
+    at, statistic = watched(spec)[worst_at], float(z[worst_at])
+    sentence = (
+        f"The mean of f({at:g}) is {found.functions.mean[worst_at]:.4g} by NUTS and {second.mean[worst_at]:.4g} by "
+        f"static HMC from other starts: {abs(statistic):.1f} standard errors apart. Nothing exact is known here."
+    )
+    return Check(name, "pass" if abs(statistic) < Z_LIMIT else "fail", statistic, Z_LIMIT, sentence, "MCSE")

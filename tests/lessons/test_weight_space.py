@@ -1,0 +1,329 @@
+"""The lesson on label switching: symmetries, sorting, R-hat, quadrature, verdicts, what is sent to the browser."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+import engine
+from app.kit import badge
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from lessons.weight_space import analysis, panels, quadrature, questions, scenes, symmetry
+from lessons.weight_space.scenarios import BY_ID, SWITCH, TWO_HUMPS, UNMIXED
+from lessons.weight_space.spec import WeightSpaceSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, page
+
+SMALL = WeightSpaceSpec(draws=60, warmup=60, chains=2)
+XOR = SMALL.replace(data="xor", units=3)
+
+
+def some_draws(spec: WeightSpaceSpec, n: int = 40) -> np.ndarray:
+    return analysis.network_of(spec).prior_draws(n, seed=5)
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("units", {"units": 5}),
+        ("first", {"first": "w3"}),
+        ("first", {"first": "u1"}),
+        ("second", {"second": "w1"}),
+        ("chain", {"chain": 3, "chains": 2}),
+        ("points", {"points": ((3.0, 0.0, 0),)}),
+        ("symmetry", {"symmetry": "rotate"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        WeightSpaceSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_looking_otherwise_is_the_same_run():
+    other = SMALL.replace(order="bend", symmetry="flip", first="v1", view="predictive", draws=50)
+    assert np.array_equal(analysis.draws_of(other), analysis.draws_of(SMALL)[:, :50])
+    assert np.shares_memory(analysis.draws_of(other), analysis.draws_of(SMALL))
+
+
+def test_the_chains_are_those_of_the_engine():
+    run = engine.sample(
+        analysis.network_of(SMALL).posterior(*analysis.data_of(SMALL)), "nuts", chains=2, draws=60, warmup=60, seed=1
+    )
+    assert np.array_equal(run.draws, analysis.draws_of(SMALL))
+
+
+# Symmetries -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [SMALL, XOR, SMALL.replace(units=4), SMALL.replace(activation="relu", units=3)])
+def test_units_and_back(spec):
+    net, draws = analysis.network_of(spec), some_draws(spec)
+    assert np.array_equal(symmetry.as_draws(*symmetry.by_unit(net, draws)), draws)
+    for name, column in zip(spec.weights, analysis.order_of(spec), strict=True):
+        kind, unit = ("c", "") if name == "c" else (name[0], name[1:])
+        first = "W2[1," if kind == "v" else "W1[" if kind in "wu" else "b2[1]" if kind == "c" else "b1["
+        label = net.labels[column]
+        assert label.startswith(first) and (unit in label)
+
+
+@pytest.mark.parametrize("spec", [SMALL, XOR, SMALL.replace(units=4), SMALL.replace(activation="relu", units=3)])
+def test_every_symmetry_leaves_function_and_density(spec):
+    net, theta = analysis.network_of(spec), some_draws(spec, 1)
+    every = symmetry.elements(net)
+    assert len(set(every)) == len(every) == symmetry.copies(net)
+    count = math.factorial(spec.units) * (2**spec.units if spec.activation == "tanh" else 1)
+    assert symmetry.copies(net) == count
+    made = np.concatenate([symmetry.act(net, theta, *element) for element in every])
+    assert len(np.unique(made.round(12), axis=0)) == count, "all copies are different places"
+    density = net.posterior(*analysis.data_of(spec)).log_density_many(made)
+    assert np.ptp(density) < 1e-11 * max(1.0, abs(density[0]))
+    function = analysis.function_at(spec, made, analysis.GRID)
+    assert np.ptp(function, axis=0).max() < 1e-12
+
+
+@pytest.mark.parametrize("rule", ["output", "bend"])
+def test_sorting_picks_the_same_draw_of_all_copies(rule):
+    spec = SMALL.replace(units=3)
+    net, theta = analysis.network_of(spec), some_draws(spec, 1)
+    made = np.concatenate([symmetry.act(net, theta, *element) for element in symmetry.elements(net)])
+    first = symmetry.ordered(net, made, rule)
+    assert np.allclose(first, first[0], rtol=0, atol=1e-15)
+    parts, _ = symmetry.by_unit(net, first[0])
+    if rule == "output":
+        assert (parts[:, -1] > 0).all() and (np.diff(parts[:, -1]) <= 0).all()
+    else:
+        assert (parts[:, 0] > 0).all() and (np.diff(-parts[:, 1] / parts[:, 0]) >= 0).all()
+    assert np.allclose(
+        analysis.function_at(spec, first[:1], analysis.GRID), analysis.function_at(spec, theta, analysis.GRID)
+    )
+
+
+def test_the_shadows_are_the_copies_seen_in_the_plane():
+    spec = SMALL.replace(units=3)
+    net, theta = analysis.network_of(spec), some_draws(spec, 1)
+    made = np.concatenate([symmetry.act(net, theta, *element) for element in symmetry.elements(net)])
+    for names, count in ((("w1", "w2"), 24), (("w1", "v1"), 6), (("b2", "c"), 6)):
+        found = symmetry.shadows(net, theta, *(analysis.place_of(spec, name) for name in names))[:, 0]
+        columns = [analysis.column(spec, name) for name in names]
+        assert len(found) == count and np.allclose(found[0], theta[0, columns])
+        assert {tuple(p) for p in found.round(10)} == {tuple(p) for p in made[:, columns].round(10)}
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def draws() -> np.ndarray:
+    return analysis.draws_of(SWITCH)
+
+
+@pytest.mark.parametrize("kind", ["permute", "flip", "random"])
+def test_a_symmetry_passes(draws, kind):
+    assert analysis.symmetry_check(SWITCH.replace(symmetry=kind), draws).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"symmetry": "flip", "mistake": "forget_bias"},
+        {"symmetry": "permute", "mistake": "forget_output"},
+        {"symmetry": "random", "mistake": "forget_bias"},
+        {"symmetry": "flip", "activation": "relu"},
+    ],
+)
+def test_what_is_no_symmetry_fails(draws, changes):
+    check = analysis.symmetry_check(SWITCH.replace(**changes), draws)
+    assert check.verdict == "fail" and "no symmetry" in check.sentence
+
+
+def test_a_mistake_that_changes_nothing_is_never_a_pass():
+    spec = UNMIXED.replace(symmetry="permute", mistake="forget_bias")
+    assert analysis.symmetry_check(spec, analysis.draws_of(spec)).verdict == "unknown"
+
+
+def test_a_hump_passes_and_unmixed_chains_are_not_judged():
+    assert badge.overall(analysis.checks(SWITCH, NEVER)) == "pass"
+    assert badge.overall(analysis.checks(TWO_HUMPS, NEVER)) == "pass"
+    found = analysis.checks(UNMIXED, NEVER)
+    assert [check.verdict for check in found] == ["pass", "unknown", "unknown"]
+
+
+def test_a_biased_prediction_fails(monkeypatch):
+    real = quadrature.Mixture.expectation.fget
+    monkeypatch.setattr(quadrature.Mixture, "expectation", property(lambda self: real(self) + 0.1))
+    assert analysis.checks(TWO_HUMPS, NEVER)[2].verdict == "fail"
+
+
+def test_a_cancelled_check_stops():
+    class Cancelled:
+        def is_set(self) -> bool:
+            return True
+
+    with pytest.raises(InterruptedError):
+        analysis.checks(SMALL.replace(seed=77), Cancelled())
+
+
+# R-hat, quadrature, verdicts ------------------------------------------------------------------------------------------
+
+
+def test_split_rhat_is_that_of_the_definition():
+    values = np.random.default_rng(1).normal(size=(3, 51, 2)).cumsum(axis=1)
+    halves = [half for chain in values[..., 0] for half in (chain[:25], chain[25:50])]
+    within = np.mean([np.var(half, ddof=1) for half in halves])
+    between = np.var([np.mean(half) for half in halves], ddof=1)
+    assert analysis.split_rhat(values)[0] == pytest.approx(np.sqrt((24 / 25 * within + between) / within))
+    running = analysis.running_rhat(values)
+    assert np.isnan(running[: analysis.FEWEST - 1]).all() and np.array_equal(running[-1], analysis.split_rhat(values))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_the_quadrature_is_an_integral_over_all_four_weights(activation):
+    spec = TWO_HUMPS.replace(activation=activation, prior_sd=1.0, noise_sd=0.8)
+    truth, (x, y) = analysis.exact_prediction(spec, 0.7), analysis.data_of(spec)
+    assert truth is not None
+    # importance draws from the prior: another way to the same integral
+    net = analysis.network_of(spec)
+    theta = net.prior_draws(400_000, seed=3)
+    weight = net.log_likelihood(x, y).log_density_many(theta)
+    weight = np.exp(weight - weight.max())
+    value = analysis.function_at(spec, theta, np.array([0.7]))[:, 0]
+    mean = np.average(value, weights=weight)
+    error = np.sqrt(np.sum((weight * (value - mean)) ** 2)) / weight.sum()
+    assert abs(mean - truth.expectation) < 4 * error < 0.05
+    total = integrate.quad(lambda v: float(truth.density(np.array([v]))[0]), -6, 6, limit=200)[0]
+    assert total == pytest.approx(1.0, abs=1e-3) and truth.share_above(-9.0) == pytest.approx(1.0)
+
+
+def test_a_grid_that_is_too_coarse_is_not_believed():
+    assert analysis.exact_prediction(TWO_HUMPS.replace(noise_sd=0.05, prior_sd=10.0), 0.0) is None
+    assert analysis.exact_prediction(SWITCH) is None
+
+
+def test_verdicts():
+    rng = np.random.default_rng(2)
+    both = np.where(rng.random((4, 400)) < 0.5, -1.0, 1.0) + 0.2 * rng.normal(size=(4, 400))
+    apart = np.repeat([[-1.0], [1.0], [1.0], [-1.0]], 400, axis=1) + 0.2 * rng.normal(size=(4, 400))
+    assert analysis.prediction(both).verdict == "uncertainty"
+    assert analysis.prediction(apart).verdict == "unmixed"
+    assert analysis.prediction(rng.normal(size=(4, 400))).verdict == "one hump"
+
+
+# What the lesson says -------------------------------------------------------------------------------------------------
+
+
+def test_the_four_chains_sit_in_four_corners(draws):
+    seen = np.sign(draws[..., [analysis.column(SWITCH, name) for name in ("w1", "w2")]])
+    assert (seen == seen[:, :1]).all() and len(np.unique(seen[:, 0], axis=0)) == 4
+
+
+def test_the_runs_answer_as_the_story_says():
+    right = {"screams": 0, "forgotten": 2, "later": 1}
+    for question in questions.QUESTIONS:
+        spec = BY_ID[question.scenario]
+        assert question.answer(spec) == right[question.id]
+        assert any(character.isdigit() for character in question.explain(spec))
+
+
+def test_sorting_helps_r_hat_and_only_one_rule_gives_units_a_meaning():
+    found = analysis.study(SWITCH, NEVER)
+    worst = {rule: summary.rhat.max() for rule, summary in found.sorted.items()}
+    assert worst["none"] > 1.5 and worst["output"] < 1.01 and worst["bend"] < 1.01
+    mean = analysis.function_at(SWITCH, found.draws[:, ::8], analysis.GRID).mean(axis=(0, 1))
+    net, off = analysis.network_of(SWITCH), {}
+    for rule in worst:
+        weights = symmetry.ordered(net, found.draws, rule).mean(axis=(0, 1))
+        off[rule] = np.abs(analysis.function_at(SWITCH, weights[None], analysis.GRID)[0] - mean).max()
+    assert off["bend"] < 0.5 * off["output"] and off["bend"] < 0.5 * off["none"]
+
+
+def test_spare_units_make_paths_between_the_copies():
+    two, four = (analysis.study(BY_ID[name], NEVER) for name in ("switch", "four-units"))
+    assert four.weights.rhat.max() < 1.1 < 1.5 < two.weights.rhat.max()
+    assert symmetry.copies(analysis.network_of(BY_ID["four-units"])) == 384
+
+
+def test_xor_disagrees_in_function_space():
+    assert analysis.study(BY_ID["xor"], NEVER).functions.rhat.max() > 1.1
+
+
+def test_one_prediction_is_uncertainty_and_one_is_unmixed():
+    for spec, verdict in ((TWO_HUMPS, "uncertainty"), (UNMIXED, "unmixed")):
+        values = analysis.function_at(spec, analysis.draws_of(spec), np.array([spec.at]))[..., 0]
+        assert analysis.prediction(values).verdict == verdict
+    truth = analysis.exact_prediction(UNMIXED)
+    assert truth is not None and truth.share_above(-0.45) < 0.01
+
+
+# Scenes, panels, page -------------------------------------------------------------------------------------------------
+
+
+def layer(header: dict, panel: str, label: str) -> dict:
+    found = next(p for p in header["panels"] if p["id"] == panel)["layers"]
+    return next(one for one in found if label in str(one.get("label") or one.get("labels")))
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_scenes_are_small(name):
+    blob = scenes.scene(BY_ID[name])
+    assert len(blob) < MOST_BYTES and decode(blob)[0]["steps"] == BY_ID[name].draws
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"units": 4, "draws": 400, "chains": 6, "warmup": 60},
+        {"view": "predictive", "draws": 400, "chains": 6, "warmup": 60},
+        {"data": "points", "points": ()},
+        {"data": "points", "points": ((0.0, 1.0, 0),), "view": "predictive", "units": 1, "second": "b1"},
+        {"data": "xor", "view": "predictive"},
+        {"data": "xor", "activation": "relu", "symmetry": "flip"},
+    ],
+)
+def test_other_scenes_are_small_too(changes):
+    assert len(scenes.scene(SMALL.replace(**changes))) < MOST_BYTES
+
+
+def test_the_scene_shows_the_copy_and_its_density_digit_by_digit():
+    header, arrays = decode(scenes.scene(SMALL))
+    made = analysis.copied(SMALL, analysis.draws_of(SMALL)[0])
+    before, after = (arrays[layer(header, "function", label)["ys"]] for label in ("f of this draw", "f of the copy"))
+    assert np.allclose(before, after, atol=1e-6)
+    assert np.allclose(before, analysis.function_at(SMALL, made.before, analysis.GRID), atol=1e-5)
+    line = next(line for line in header["readouts"] if line["id"] == "after")
+    values = {name: arrays[value["array"]] for name, value in line["values"].items()}
+    for t in (0, 31, 59):
+        digits = "".join(str(values[f"d{i}"][t]) for i in range(scenes.DECIMALS))
+        text = f"{'-' if values['minus'][t] else ''}{values['whole'][t]}.{digits}"
+        assert text == f"{made.log_density_after[t]:.{scenes.DECIMALS}f}"
+
+
+def test_a_click_moves_x_and_points_become_the_data():
+    moved = scenes.on_event(TWO_HUMPS, {"kind": "click", "panel": "function", "x": 9.0, "y": 0.0})
+    assert moved is not None and moved.at == 2.0
+    placed = scenes.on_event(SMALL, {"kind": "points", "panel": "function", "points": [[0.1234, -7.0, 0]]})
+    assert placed is not None and placed.data == "points" and placed.points == ((0.123, -2.0, 0),)
+    assert scenes.on_event(SMALL, {"kind": "click", "panel": "plane", "x": 0.0, "y": 0.0}) is None
+
+
+def test_panels_say_what_they_show():
+    for spec in (SWITCH, UNMIXED):
+        made = panels.panels(spec, NEVER)
+        assert len(made) == 3 and all(figure.alt and figure.caption for figure in made)
+    table = panels.diagnostics(SWITCH, NEVER)
+    assert [float(value) < 1.01 for value in table.columns["largest R-hat"]] == [False, True, True, True]
+
+
+def test_fewer_units_than_the_plane_shows_are_refused_with_a_reason():
+    app = page("weight-space")
+    app.number_input(key="weight-space/units/box").set_value(1).run()
+    assert not app.exception and any("w2" in error.value for error in app.error)
+
+
+def test_a_wrong_link_is_named_and_the_page_still_works():
+    app = page("weight-space", v="1", units="9", order="best")
+    text = " ".join(warning.value for warning in app.warning)
+    assert "units" in text and "order" in text and not app.exception
