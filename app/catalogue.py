@@ -242,6 +242,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="📌",
         scenarios=(("twins", "twins ⚠"), ("digits", "a network on digits")),
     ),
+    Entry(
+        slug="dropout",
+        title="Dropout, seen as Bayes",
+        track="Approximations",
+        file="lessons/dropout/page.py",
+        promise="Leave dropout on, and every pass is another network: their band, beside the posterior it stands for.",
+        icon="🎭",
+        scenarios=(("unscaled", "1/p forgotten ⚠"), ("more-data", "more data, no surer ⚠")),
+    ),
 )
 
 

@@ -1,0 +1,482 @@
+"""What the lesson computes: data, the trained network, every mask counted, single passes, the posterior, the checks."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.xor import xor
+from engine.checks import MAX_RHAT, Z_LIMIT, Check, mean_check
+from engine.diagnostics import Summary, summarise
+from engine.networks import Network, network
+from engine.networks.predictive import outputs
+from engine.recording import Recording
+from engine.samplers import run as runs
+from engine.samplers.run import Run
+from engine.variational import NetworkFit, fit_network
+from lessons.dropout.spec import PLANE, REACH, DropoutSpec
+
+Array = NDArray[np.float64]
+
+GRID = 121  # places of a curve
+CELLS = 32  # of a map, a side
+GAP, EDGE = 0.7, 2.0  # data of the curve lie where GAP < |x| < EDGE
+CHECKED = 2000  # passes of each of the four chains that the badge takes averages of
+CHAINS, WARMUP, DRAWS, DEPTH = 4, 300, 500, 7  # of NUTS
+SIDE = 0.15  # of the probability, that a heap of masks must hold to be told of
+SAME = 1e-4  # the mean network in single precision against a sum over masks: relative
+
+
+# Data and network -----------------------------------------------------------------------------------------------------
+
+
+def curve(x: Array) -> Array:
+    """The function behind the regression data."""
+    return np.sin(2.0 * x)
+
+
+def data(spec: DropoutSpec) -> tuple[Array, Array]:
+    """x (n, inputs) and y (n,): values, or classes 0 and 1."""
+    if spec.classifies:
+        clouds = xor(max(1, spec.rows // 4), seed=spec.seed)
+        return clouds.x, clouds.y.astype(np.float64)
+    if spec.data == "points":
+        table = np.array(spec.points, dtype=np.float64)
+        return np.ascontiguousarray(table[:, :1]), np.ascontiguousarray(table[:, 1])
+    rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([spec.seed, 1])))
+    side = np.where(np.arange(spec.rows) % 2, 1.0, -1.0)
+    draws = rng.random((spec.rows, 1)), rng.standard_normal(spec.rows)
+    x = side * (GAP + (EDGE - GAP) * draws[0][:, 0])
+    return x[:, None], curve(x) + spec.noise_sd * draws[1]
+
+
+def model(spec: DropoutSpec) -> Network:
+    """The network with its prior N(0, σ²) on every weight and bias."""
+    if spec.classifies:
+        return network(2, 1, spec.units, activation=spec.activation, likelihood="bernoulli", prior_sd=spec.prior_sd)
+    return network(
+        1, 1, spec.units, activation=spec.activation, likelihood="gaussian", noise_sd=spec.noise_sd,
+        prior_sd=spec.prior_sd,
+    )  # fmt: skip
+
+
+def places(spec: DropoutSpec) -> Array:
+    """Where functions are drawn: (GRID, 1), or the cells of the plane (CELLS², 2)."""
+    if not spec.classifies:
+        return np.linspace(-REACH, REACH, GRID)[:, None]
+    middle = PLANE * ((2 * np.arange(CELLS) + 1) / CELLS - 1.0)
+    return np.stack(np.meshgrid(middle, middle), axis=-1).reshape(-1, 2)
+
+
+def probe(spec: DropoutSpec) -> Array:
+    """(1, inputs) the place x* of the numbers."""
+    return np.array([[spec.probe, 0.0][: spec.inputs]])
+
+
+def shown(spec: DropoutSpec, values: Array) -> Array:
+    """What is drawn of outputs: the values themselves, or probabilities of class 1."""
+    return 1.0 / (1.0 + np.exp(-values)) if spec.classifies else values
+
+
+# The trained network --------------------------------------------------------------------------------------------------
+
+
+def fit(spec: DropoutSpec) -> NetworkFit:
+    """The network after training; the same object for settings that differ only in how it is looked at."""
+    return _fit(spec.trained_alone())
+
+
+@lru_cache(maxsize=64)
+def _fit(spec: DropoutSpec) -> NetworkFit:
+    x, y = data(spec)
+    return fit_network(
+        x, y, method=spec.method, hidden=(spec.units,), activation=spec.activation, prior_sd=spec.prior_sd,
+        likelihood="bernoulli" if spec.classifies else "gaussian", noise_sd=spec.noise_sd, keep=spec.keep,
+        scaling=spec.scaling, epochs=spec.steps, batch=len(x), step_size=spec.step_size,
+        inclusion_step_size=0.05, seed=spec.seed,
+    )  # fmt: skip
+
+
+def keeps(spec: DropoutSpec) -> tuple[float, float]:
+    """Probabilities that an input and that a hidden unit is kept: the given or the learned ones."""
+    inputs, units = fit(spec).posterior.keep
+    return float(inputs), float(units)
+
+
+def factor(spec: DropoutSpec, keep: float) -> float:
+    """What a unit that is kept is multiplied by."""
+    return 1.0 / keep if spec.scaling == "inverse" else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Of the mean network: hidden (inputs, k), hidden_bias (k,), output (k,), bias."""
+
+    hidden: Array
+    hidden_bias: Array
+    output: Array
+    bias: float
+
+    def units(self, spec: DropoutSpec, x: Array) -> Array:
+        """(m, k) what the hidden units say at x (m, inputs)."""
+        z = x @ self.hidden + self.hidden_bias
+        return {
+            "tanh": lambda: np.tanh(z),
+            "relu": lambda: np.maximum(z, 0.0),
+            "sigmoid": lambda: 1.0 / (1.0 + np.exp(-z)),
+            "linear": lambda: z,
+        }[spec.activation]()
+
+
+def weights(spec: DropoutSpec) -> Weights:
+    """The trained weights: those used when dropout is switched off."""
+    first, second = (layer.astype(np.float64) for layer in fit(spec).expected_weights())
+    return Weights(first[:-1], first[-1], second[:-1, 0], float(second[-1, 0]))
+
+
+def switched_off(spec: DropoutSpec, x: Array) -> Array:
+    """(m,) the output at x (m, inputs) of the mean network, no unit dropped and none scaled."""
+    here = weights(spec)
+    return here.units(spec, x) @ here.output + here.bias
+
+
+# Every mask -----------------------------------------------------------------------------------------------------------
+
+
+def masks(count: int, keep: float) -> tuple[Array, Array]:
+    """All masks of `count` things (M, count) and the probability of each (M,); the full one if none is dropped."""
+    if keep >= 1.0:
+        return np.ones((1, count)), np.ones(1)
+    every = np.array(list(itertools.product((0.0, 1.0), repeat=count)))
+    kept = every.sum(axis=1)
+    return every, keep**kept * (1.0 - keep) ** (count - kept)
+
+
+def enumerated(spec: DropoutSpec, x: Array) -> Iterator[tuple[Array, Array]]:
+    """Every mask of the units, one mask of the inputs after another: probabilities (M,) and outputs (M, m) at x."""
+    here, (keep_inputs, keep) = weights(spec), keeps(spec)
+    unit_masks, unit_shares = masks(spec.units, keep)
+    for mask, share in zip(*masks(spec.inputs, keep_inputs), strict=True):
+        said = here.units(spec, x * mask * factor(spec, keep_inputs)) * here.output * factor(spec, keep)
+        yield share * unit_shares, unit_masks @ said.T + here.bias
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """Mean and sd over every mask, each (m,), and how many masks there are: no sampling."""
+
+    mean: Array
+    sd: Array
+    masks: int
+
+
+def over_masks(spec: DropoutSpec, x: Array, *, raw: bool = False) -> Exact:
+    """Mean and sd at x of what is drawn (see `shown`), or of the output itself if `raw`."""
+    first, second, count = np.zeros(len(x)), np.zeros(len(x)), 0
+    for share, values in enumerated(spec, x):
+        values = values if raw else shown(spec, values)
+        first += share @ values
+        second += share @ values**2
+        count += len(share)
+    return Exact(first, np.sqrt(np.maximum(second - first**2, 0.0)), count)
+
+
+@lru_cache(maxsize=32)
+def _everywhere(spec: DropoutSpec) -> Exact:
+    return over_masks(spec, places(spec))
+
+
+def everywhere(spec: DropoutSpec) -> Exact:
+    """`over_masks` at `places`."""
+    return _everywhere(spec.trained_alone())
+
+
+def at_probe(spec: DropoutSpec) -> tuple[Array, Array]:
+    """(M,) probability of every mask and the output at x* under it."""
+    pieces = list(enumerated(spec, probe(spec)))
+    return np.concatenate([share for share, _ in pieces]), np.concatenate([values[:, 0] for _, values in pieces])
+
+
+def widest_gap(spec: DropoutSpec) -> tuple[float, float, float]:
+    """Between which two outputs at x* no mask leads, and the probability of the masks below.
+
+    The widest gap with `SIDE` of the probability on either side; (NaN, NaN, NaN) where there is none.
+    """
+    share, outputs = at_probe(spec)
+    order = np.argsort(outputs)
+    values, below = outputs[order], np.cumsum(share[order])[:-1]
+    inside = (below > SIDE) & (below < 1.0 - SIDE)
+    if not inside.any():
+        return np.nan, np.nan, np.nan
+    k = int(np.argmax(np.where(inside, np.diff(values), -1.0)))
+    return float(values[k]), float(values[k + 1]), float(below[k])
+
+
+def floor(spec: DropoutSpec, x: Array) -> Array:
+    """(m,) what dropout's sd at x cannot fall below, whatever the data: |f̄(x) − b| √((1 − p) / (p k)).
+
+    By Cauchy and Schwarz, as the k products m_j h_j(x) add up to f̄(x) − b. For inputs that are never dropped and kept
+    units scaled by 1 / p.
+    """
+    keep = keeps(spec)[1]
+    return np.abs(switched_off(spec, x) - weights(spec).bias) * np.sqrt((1.0 - keep) / (keep * spec.units))
+
+
+def weight_decay(spec: DropoutSpec) -> tuple[float, float]:
+    """λ of the output weights and of all other weights, in mean squared error / 2 + λ |w|² (regression).
+
+    The prior N(0, σ²) on the weights as they act, z_j m_j / p, has E w_j² = m_j² / p: λ = s² / (2 p σ² n). Weights that
+    no mask touches have λ = s² / (2 σ² n).
+    """
+    keep, n = keeps(spec)[1], len(data(spec)[0])
+    second_moment = keep * factor(spec, keep) ** 2
+    plain = spec.noise_sd**2 / (2.0 * spec.prior_sd**2 * n)
+    return second_moment * plain, plain
+
+
+# Passes ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """The engine's own draws of the masks, one a pass.
+
+    theta : (T, weights) the network of each pass, in the order of `engine.network`; zero where a unit is dropped
+    inputs, units : (T, inputs), (T, k) which are kept
+    values : (T, m) outputs at `places`; at_probe : (T,) at x*
+    """
+
+    theta: Array
+    inputs: NDArray[np.bool_]
+    units: NDArray[np.bool_]
+    values: Array
+    at_probe: Array
+
+
+def passes(spec: DropoutSpec) -> Passes:
+    """The passes on the stage."""
+    net = model(spec)
+    theta = fit(spec).network_draws(net, spec.passes, spec.seed)
+    first = theta[:, : spec.units * spec.inputs].reshape(len(theta), spec.units, spec.inputs)
+    second = theta[:, -spec.units - 1 : -1]
+    values = outputs(net, theta, np.concatenate([places(spec), probe(spec)]))[:, :, 0]
+    return Passes(theta, (first != 0.0).any(axis=1), second != 0.0, values[:, :-1], values[:, -1])
+
+
+# The posterior --------------------------------------------------------------------------------------------------------
+
+
+def begin(spec: DropoutSpec, draws: int = DRAWS, warmup: int = WARMUP, depth: int = DEPTH) -> Run:
+    """NUTS on the posterior of the very same network, not moved yet. Chains start at draws from the prior."""
+    x, y = data(spec)
+    net = model(spec)
+    return runs.start(
+        net.posterior(x, y), "nuts", chains=CHAINS, draws=draws, warmup=warmup, seed=spec.seed,
+        init=net.prior_draws(CHAINS, spec.seed), max_depth=depth,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What the posterior says at `places`.
+
+    recording : of the chains; values : (chains, draws, m) of what is drawn
+    summary : of them, at the places numbered `looked`
+    sd : (m,); sd_error : (looked,) Monte Carlo standard error of the sd at the places looked at
+    """
+
+    recording: Recording
+    values: Array
+    summary: Summary
+    looked: NDArray[np.int64]
+    sd: Array
+    sd_error: Array
+
+
+def watched(spec: DropoutSpec) -> NDArray[np.int64]:
+    """Which places are judged by R-hat and carry error bars."""
+    if not spec.classifies:
+        return np.arange(0, GRID, 10)
+    rows = np.arange(2, CELLS, 7)
+    return (rows[:, None] * CELLS + rows).ravel()
+
+
+def posterior_values(spec: DropoutSpec, recording: Recording, x: Array) -> Array:
+    """(chains, draws, m) of what is drawn, at x."""
+    draws = recording.draws
+    values = outputs(model(spec), draws.reshape(-1, draws.shape[2]), x)[:, :, 0]
+    return shown(spec, values).reshape(*draws.shape[:2], len(x))
+
+
+def studied(spec: DropoutSpec, recording: Recording) -> Study:
+    """The chains as far as they have come."""
+    values = posterior_values(spec, recording, places(spec))
+    looked = watched(spec)
+    sd = values.std(axis=(0, 1))
+    centred = (values[:, :, looked] - values[:, :, looked].mean(axis=(0, 1))) ** 2
+    error = summarise(centred).mcse_mean / (2.0 * np.maximum(sd[looked], 1e-12))  # of a root, by its slope
+    return Study(recording, values, summarise(values[:, :, looked]), looked, sd, error)
+
+
+def study(spec: DropoutSpec, cancel: Any) -> Study | None:
+    """The whole run, or None when cancelled."""
+    found = _studies.get(key := spec.sampled_alone())
+    if found is None:
+        run = begin(key)
+        while not run.done:
+            if cancel.is_set():
+                return None
+            run.advance(50)
+        found = studied(key, run.recording())
+        if len(_studies) >= 4:
+            _studies.pop(next(iter(_studies)), None)
+        _studies[key] = found
+    return found
+
+
+_studies: dict[DropoutSpec, Study] = {}
+
+
+def regions(spec: DropoutSpec) -> dict[str, NDArray[np.bool_]]:
+    """Parts of `places` by name: at the data, between them, away from them. Empty ones are left out."""
+    x, at = data(spec)[0], places(spec)
+    nearest = np.sqrt(((at[:, None] - x[None]) ** 2).sum(axis=2)).min(axis=1)
+    if spec.classifies:
+        inside = np.max(np.abs(at), axis=1)
+        parts = {
+            "at the data": nearest < 0.1,
+            "at the centre": inside < 0.15,
+            "far away": inside > 1.2,
+        }
+    else:
+        within = (at[:, 0] > x.min()) & (at[:, 0] < x.max())
+        parts = {
+            "at the data": nearest < 0.15,
+            "in the gap": within & (nearest > 0.3),
+            "far away": ~within & (nearest > 0.6),
+        }
+    return {name: mask for name, mask in parts.items() if mask.any()}
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """sd at the data (regression), one entry a setting: dropout's, its floor, the posterior's and its error."""
+
+    settings: tuple[float, ...]
+    dropout: Array
+    floor: Array
+    posterior: Array
+    error: Array
+    keep: Array
+
+
+ROWS = (10, 20, 40, 80)
+KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+
+
+def region_sd(spec: DropoutSpec, sd: Array, name: str) -> float:
+    """Mean of sd (m,) over a region."""
+    return float(sd[regions(spec)[name]].mean())
+
+
+def data_sweep(spec: DropoutSpec, cancel: Any) -> Sweep:
+    """More and more points of the same curve, everything else as it is; short NUTS runs."""
+    rows = np.full((len(ROWS), 5), np.nan)
+    for row, n in zip(rows, ROWS, strict=True):
+        if cancel.is_set():
+            break
+        here = spec.replace(data="gap", rows=n)
+        run = begin(here, draws=250, warmup=150, depth=6)
+        run.advance(run.total)
+        # one set of places for every n, so that only the number of points changes
+        at = np.abs(np.abs(places(here)[:, 0]) - (GAP + EDGE) / 2) < (EDGE - GAP) / 2
+        values = posterior_values(here, run.recording(), places(here)[at])
+        sds = values.std(axis=1).mean(axis=1)  # (chains,), as good as independent
+        row[:] = (
+            everywhere(here).sd[at].mean(), floor(here, places(here)[at]).mean(), values.std(axis=(0, 1)).mean(),
+            sds.std(ddof=1) / np.sqrt(CHAINS), keeps(here)[1],
+        )  # fmt: skip
+    return Sweep(tuple(map(float, ROWS)), *rows.T)
+
+
+def keep_sweep(spec: DropoutSpec, cancel: Any) -> dict[str, Array]:
+    """(len(KEEPS),) sd of every region as p slides, each network trained anew."""
+    found = {name: np.full(len(KEEPS), np.nan) for name in regions(spec)}
+    for column, keep in enumerate(KEEPS):
+        if cancel.is_set():
+            break
+        sd = everywhere(spec.replace(method="mc_dropout", keep=keep)).sd
+        for name, values in found.items():
+            values[column] = region_sd(spec, sd, name)
+    return found
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: DropoutSpec, cancel: Any) -> list[Check]:
+    """Scaling, the engine's masks against every mask counted, and whether the chains beside it agree."""
+    found = [_scaling_check(spec), *_mask_checks(spec)]
+    if not cancel.is_set():
+        found.append(_posterior_check(spec, cancel))
+    return found
+
+
+def _scaling_check(spec: DropoutSpec) -> Check:
+    """Does the network say with dropout switched off what it says on average with it? Inputs are all kept here."""
+    at, here = places(spec), weights(spec)
+    keep = keeps(spec)[1]
+    every, share = masks(spec.units, keep)
+    average = share @ (every @ (here.units(spec, at) * here.output * factor(spec, keep)).T) + here.bias
+    off = switched_off(spec, at)
+    size = float(np.abs(average - here.bias).max())
+    apart = float(np.abs(off - average).max()) / max(size, 1e-300)
+    sentence = (
+        f"Switched off, the network's output is apart from its average over all {len(share):,} masks of the units "
+        f"by at most {100 * apart:.2g} % of its range"
+    )
+    if apart < SAME and spec.scaling == "none":
+        return Check("scaling", "unknown", apart, SAME, sentence + "; 1/p was forgotten, but p is 1, so nothing shows.")
+    if apart < SAME:
+        return Check("scaling", "pass", apart, SAME, sentence + ", so 1/p does its work.")
+    sentence += f": 1/p was forgotten, so it shouts 1/p = {1 / keep:.3g} times what it learned to say."
+    return Check("scaling", "fail", 100 * apart, 100 * SAME, sentence, "% off")
+
+
+def _mask_checks(spec: DropoutSpec) -> list[Check]:
+    """Mean and variance at x* of the engine's passes, against the sum over all masks."""
+    if min(keeps(spec)) >= 1.0:
+        return [Check("masks", "pass", 0.0, Z_LIMIT, "p is 1: nothing is dropped, and every pass is the same.")]
+    net = model(spec)
+    theta = fit(spec).network_draws(net, CHAINS * CHECKED, spec.seed + 1)
+    said = outputs(net, theta, probe(spec))[:, 0, 0].reshape(CHAINS, CHECKED)
+    exact = over_masks(spec, probe(spec), raw=True)
+    mean, variance = float(exact.mean[0]), float(exact.sd[0] ** 2)
+    words = f" Passes {said.size:,}, against all {exact.masks:,} masks."
+    checked = [
+        mean_check("masks: mean", "the average of the passes at x*", said, mean, sd=float(exact.sd[0])),
+        mean_check("masks: variance", "the variance of the passes at x*", (said - mean) ** 2, variance),
+    ]
+    return [dataclasses.replace(check, sentence=check.sentence + words) for check in checked]
+
+
+def _posterior_check(spec: DropoutSpec, cancel: Any) -> Check:
+    """Do the chains that dropout is compared with agree? In what they predict: weights may trade places."""
+    chains = study(spec, cancel)
+    if chains is None:
+        return Check("posterior", "unknown", float("nan"), MAX_RHAT, "The chains were stopped.", "R-hat")
+    worst = float(np.nanmax(chains.summary.rhat))
+    sentence = (
+        f"{CHAINS} NUTS chains of {DRAWS} draws on the same network and prior, judged by what they predict at "
+        f"{len(chains.looked)} places: largest R-hat {worst:.3f}, {int(chains.recording.divergent.sum())} divergent."
+    )
+    if not worst <= MAX_RHAT:
+        sentence += " The chains disagree somewhere, so there its band is itself uncertain."
+    return Check("posterior", "pass" if worst <= MAX_RHAT else "unknown", worst, MAX_RHAT, sentence, "R-hat")

@@ -1,0 +1,74 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from engine.variational import dropout
+from lessons.dropout import analysis
+from lessons.dropout.panels import diagnostics, panels
+from lessons.dropout.questions import QUESTIONS
+from lessons.dropout.scenarios import SCENARIOS
+from lessons.dropout.scenes import live, scene
+from lessons.dropout.spec import DropoutSpec
+
+DATA = {"gap": "curve with a gap", "xor": "XOR", "points": "your points"}
+METHODS = {"mc_dropout": "p fixed", "concrete_dropout": "p learned"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.segmented("data", "Data", DATA)
+    if spec.data == "points":
+        panel.points("points")
+    else:
+        panel.slider("rows", "Points of data n")
+    panel.segmented("method", "Dropout", METHODS)
+    panel.slider("keep", "Keep probability p" if spec.method == "mc_dropout" else "p at the start")
+    panel.toggle("scaling", "Forget 1/p", on="none")
+    panel.slider("units", "Hidden units k")
+    panel.slider("probe", "Place x*")
+    with panel.more("Network and training"):
+        panel.select("activation", "Activation")
+        panel.slider("prior_sd", "Prior sd σ")
+        if not spec.classifies:
+            panel.slider("noise_sd", "Noise sd s")
+        panel.slider("steps", "Training steps")
+        panel.slider("step_size", "Step size")
+        panel.slider("passes", "Passes T")
+
+
+def on_event(spec: DropoutSpec, event: dict) -> DropoutSpec | None:
+    """Points placed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "functions":
+        return None
+    points = tuple((round(float(x), 3), round(float(y), 3), 0) for x, y, _ in event["points"])
+    return spec.replace(data="points", points=points)
+
+
+def kernel(spec: DropoutSpec) -> str:
+    """Which kernel runs."""
+    what = "p fixed" if spec.method == "mc_dropout" else "p learned through relaxed masks"
+    wrong = "" if spec.scaling == "inverse" else " Wrong on purpose: kept units are not multiplied by 1/p."
+    return f"Dropout on hidden units, {what}, trained by Adam; NUTS on the posterior of the same network.{wrong}"
+
+
+LESSON = Lesson(
+    slug="dropout",
+    title="Dropout, seen as Bayes",
+    promise="Leave dropout on after training, and every pass is another network. See what band they add up to, and how "
+    "it compares with the posterior it is taken for.",
+    spec=DropoutSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[dropout.Dropout, analysis.enumerated, analysis.floor],
+    claim="as claimed",  # dropout is no posterior: checked are its masks, its scaling and what it is held against
+    kernel=kernel,
+    on_event=on_event,
+    live=live,
+    live_label="Sample the posterior",
+)
+show(LESSON)

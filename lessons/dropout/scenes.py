@@ -1,0 +1,274 @@
+"""From the passes to the picture: the network with its dropped units, each pass's function, and their band."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import theme
+from app.kit.pictures import Place
+from app.kit.player.scene import Axis, Editable, Panel, Scene, Show
+from lessons.dropout import analysis
+from lessons.dropout.analysis import CELLS, Exact, Passes, Study
+from lessons.dropout.spec import HEIGHT, MAX_POINTS, PLANE, REACH, DropoutSpec
+
+Array = NDArray[np.float64]
+
+RATE = 6.0  # passes a second
+TRAIL = 15  # passes that stay in sight
+BINS = 36
+WORST_SD = 0.5  # the largest sd a probability can have
+LOOKS = 16  # at the growing chains
+VIEW = (-PLANE, PLANE)
+
+
+def scene(spec: DropoutSpec, window: int | None = None) -> bytes:
+    """The passes, without the posterior. `window` is not used: a pass has no inside here."""
+    return picture(spec, None)
+
+
+def live(spec: DropoutSpec) -> Callable[[Any], bytes]:
+    """The body of the long run: NUTS on the same network, its band growing beside that of the passes."""
+
+    def body(job: Any) -> bytes:
+        run, found = analysis.begin(spec), None
+        while not run.done and not job.cancelled:
+            run.advance(max(1, run.total // LOOKS))
+            job.report(run.warmed_up + run.completed, run.total)
+            recording = run.recording()
+            if recording.draws.shape[1] >= 8:
+                found = analysis.studied(spec, recording)
+                job.publish(picture(spec, found))
+        return picture(spec, found)
+
+    return body
+
+
+def picture(spec: DropoutSpec, study: Study | None) -> bytes:
+    """The scene, with the posterior as far as it has been sampled."""
+    passes, exact = analysis.passes(spec), analysis.everywhere(spec)
+    made = Scene(
+        run=repr(spec),
+        steps=spec.passes,
+        rate=RATE,
+        autoplay=True,
+        theme=theme.palette(),
+        label=f"Dropout on a network with {spec.units} hidden units: {spec.passes} passes, each with other units "
+        f"switched off, and the band they add up to, beside the exact one over {exact.masks:,} masks.",
+    )
+    if spec.classifies:
+        _maps(made, spec, passes, exact, study)
+        _network(made, spec, passes, (11, 0, 9, 1))
+        _value(made, spec, passes, (0, 3, 11, 1))
+        _average(made, spec, passes, (11, 3, 9, 1))
+    else:
+        _functions(made, spec, passes, exact, study)
+        _network(made, spec, passes, (12, 0, 8, 1))
+        _value(made, spec, passes, (12, 1, 8, 1))
+        _spread(made, spec, passes, exact, study)
+        _average(made, spec, passes, (12, 2, 8, 1))
+    _words(made, spec, passes, exact, study)
+    return made.encode()
+
+
+def running(values: Array) -> tuple[Array, Array]:
+    """Mean and sd of the passes so far, (T, m) each, of values (T, m)."""
+    count = np.arange(1, len(values) + 1)[:, None]
+    mean = np.cumsum(values, axis=0) / count
+    return mean, np.sqrt(np.maximum(np.cumsum(values**2, axis=0) / count - mean**2, 0.0))
+
+
+# Regression -----------------------------------------------------------------------------------------------------------
+
+
+def _functions(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: Study | None) -> None:
+    x, y = analysis.data(spec)
+    at = analysis.places(spec)[:, 0]
+    own = spec.data == "points"
+    rows = np.column_stack([x[:, 0], y])
+    panel = made.panel(
+        "functions", title="One function a pass", x=Axis("input x", -REACH, REACH), y=Axis("f(x)", -HEIGHT, HEIGHT),
+        place=(0, 0, 12, 2), height=370, editable=Editable(points=rows, limit=MAX_POINTS) if own else None,
+    )  # fmt: skip
+    if study is not None:
+        mean = study.values.mean(axis=(0, 1))
+        band = (mean - 2 * study.sd, mean + 2 * study.sd)
+        panel.line(at, mean, band=band, role="posterior", label="posterior by NUTS: mean ± 2 sd")
+    band = (exact.mean - 2 * exact.sd, exact.mean + 2 * exact.sd)
+    panel.line(at, exact.mean, band=band, role="truth", dash=True, label="all masks, exact: mean ± 2 sd")
+    earlier = Show("upto", last=TRAIL, fade=True)
+    panel.line(at, passes.values, show=earlier, role="highlight", width=1.0, alpha=0.6, label="passes")
+    mean, sd = running(passes.values)
+    panel.line(at, mean - 2 * sd, show="at", role="proposal", width=1.8, label="passes so far: mean ± 2 sd")
+    panel.line(at, mean + 2 * sd, show="at", role="proposal", width=1.8)
+    off = analysis.switched_off(spec, analysis.places(spec))
+    panel.line(at, off, role="reject", width=1.8, dash=True, label="dropout switched off")
+    if not own:
+        panel.points(rows, role="ink", size=3.2, label="data")
+    panel.rule(x=spec.probe, role="muted", dash=True, label="x*")
+
+
+def _spread(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: Study | None) -> None:
+    at = analysis.places(spec)[:, 0]
+    panel = made.panel(
+        "sd", title="How unsure: the sd of f(x)", x=Axis("input x", -REACH, REACH), y=Axis("sd of f(x)", 0.0),
+        place=(0, 2, 12, 1), height=210,
+    )  # fmt: skip
+    panel.line(at, exact.sd, role="truth", dash=True, width=2.4)
+    panel.line(at, running(passes.values)[1], show="at", role="proposal")
+    if study is not None:
+        panel.line(at, study.sd, role="posterior", width=2.4)
+
+
+# XOR ------------------------------------------------------------------------------------------------------------------
+
+
+def _maps(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: Study | None) -> None:
+    said = analysis.shown(spec, passes.values)
+    mean, sd = running(said)
+    plane = _plane(made, "mean", "Average of the passes: P(class 1)", (0, 0, 11, 2), 360)
+    plane.heatmap(
+        levels(mean, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)", alpha=0.75
+    )
+    _points(plane, spec, 2.6, labelled=True)
+    now = _plane(made, "now", "This pass", (11, 1, 9, 1), 190)
+    now.heatmap(
+        levels(said, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1), this pass",
+        colorbar=False, alpha=0.75,
+    )  # fmt: skip
+    _points(now, spec, 1.2)
+    rows = [("sd", "sd, passes so far", sd), ("sd-exact", f"sd, all {exact.masks:,} masks", exact.sd)]
+    if study is not None:
+        rows.append(("sd-posterior", "sd, posterior by NUTS", study.sd))
+    for column, (id, title, cells) in enumerate(rows):
+        panel = _plane(made, id, title, (6 * column + (column == 2), 2, 6 + (column == 2), 1), 220)
+        panel.heatmap(
+            levels(cells, WORST_SD), x=VIEW, y=VIEW, low=0.0, high=WORST_SD, label="sd of P(class 1)",
+            colorbar=column == len(rows) - 1,
+        )  # fmt: skip
+        _points(panel, spec, 1.2)
+
+
+def _plane(made: Scene, id: str, title: str, place: Place, height: int) -> Panel:
+    ticks = [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
+    x, y = Axis("input x₁", *VIEW, ticks=ticks), Axis("input x₂", *VIEW, ticks=ticks)
+    return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height)
+
+
+def _points(panel: Panel, spec: DropoutSpec, size: float, labelled: bool = False) -> None:
+    x, y = analysis.data(spec)
+    names = ["class 0", "class 1"] if labelled else None
+    classes, shape = y.astype(np.int64), ["circle", "square"]
+    panel.points(x, classes=classes, role=["surface", "surface"], shape=shape, size=size + 0.8, alpha=1.0)
+    panel.points(x, classes=classes, role=["class-0", "class-1"], shape=shape, size=size, alpha=1.0, label=names)
+    panel.points(analysis.probe(spec), role="ink", shape="cross", size=2.0 * size, label="x*" if labelled else None)
+
+
+def levels(values: Array, high: float) -> NDArray[np.uint8]:
+    """Values (..., CELLS²) from 0 to `high` as the frames of a heat map."""
+    whole = np.rint(255.0 * np.clip(values / high, 0.0, 1.0)).astype(np.uint8)
+    return whole.reshape(*values.shape[:-1], CELLS, CELLS)
+
+
+# Both -----------------------------------------------------------------------------------------------------------------
+
+
+def _network(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None:
+    """The network of this pass: units that are dropped are not drawn."""
+    panel = made.panel("network", title="The units of this pass", place=place, height=180)
+    there = np.concatenate([passes.inputs, passes.units, np.ones((spec.passes, 1), dtype=bool)], axis=1)
+    names = ["x₁", "x₂"] if spec.classifies else ["x"]
+    sizes = [spec.inputs, spec.units, 1]
+    panel.network(sizes, passes.theta, active=there, labels=[names, None, ["z" if spec.classifies else "f"]])
+
+
+def _value(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None:
+    """The output at x*: its histogram over the passes, and the exact one over all masks."""
+    share, outputs = analysis.at_probe(spec)
+    off = float(analysis.switched_off(spec, analysis.probe(spec))[0])
+    low, high = min(outputs.min(), off), max(outputs.max(), off)
+    pad = 0.06 * (high - low) or 0.5
+    low, high = low - pad, high + pad
+    density, edges = np.histogram(outputs, BINS, (low, high), weights=share)
+    name = "logit z(x*)" if spec.classifies else "f(x*)"
+    panel = made.panel(
+        "value", title=f"{name} over the passes", x=Axis(name, low, high), y=Axis("density", 0.0), place=place,
+        height=190,
+    )  # fmt: skip
+    width = edges[1] - edges[0]
+    panel.histogram(passes.at_probe, bins=(low, high, BINS), role="proposal", label="passes so far")
+    panel.columns(edges[:-1] + width / 2, density / width, widths=width, role="truth", hollow=True, label="all masks")
+    panel.rule(x=float(share @ outputs), role="truth", dash=True, label="average over all masks")
+    panel.rule(x=off, role="reject", dash=True, label="dropout switched off")
+    panel.rule(x=passes.at_probe, role="highlight", label="this pass")
+
+
+def _average(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None:
+    share, outputs = analysis.at_probe(spec)
+    count = np.arange(1, spec.passes + 1, dtype=float)
+    panel = made.panel(
+        "average", title="The average at x* settles", x=Axis("passes", 0, spec.passes), y=Axis("average"),
+        place=place, height=210,
+    )  # fmt: skip
+    panel.line(count, np.cumsum(passes.at_probe) / count, show="upto", role="proposal")
+    panel.rule(y=float(share @ outputs), role="truth", dash=True)
+    off = float(analysis.switched_off(spec, analysis.probe(spec))[0])
+    panel.rule(y=off, role="reject", dash=True)
+    panel.points([[0.0, off]], role="reject", size=0.1, alpha=0.0)  # keeps the rule inside the axis
+
+
+def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: Study | None) -> None:
+    share, outputs = analysis.at_probe(spec)
+    mean = float(share @ outputs)
+    sd = float(np.sqrt(share @ (outputs - mean) ** 2))
+    bias, keep = analysis.weights(spec).bias, analysis.keeps(spec)[1]
+    factor = analysis.factor(spec, keep)
+    off = float(analysis.switched_off(spec, analysis.probe(spec))[0])
+    count = np.arange(1, spec.passes + 1)
+    kept = passes.units.sum(axis=1)
+    average = np.cumsum(passes.at_probe) / count
+    name = "z(x*)" if spec.classifies else "f(x*)"
+    times = "(1/p) ×" if spec.scaling == "inverse" else "1 (forgotten: 1/p) ×"
+    made.readout("kept", f"pass {{n}}: {{kept}} of {spec.units} units kept, p = {keep:.3g}", n=count, kept=kept)
+    made.readout(
+        "sum", f"{name} = b + {times} Σ kept mⱼhⱼ = {bias:.3f} + {factor:.3g} × {{sum:.3f}} = {{value:.3f}}",
+        sum=(passes.at_probe - bias) / factor, value=passes.at_probe,
+    )  # fmt: skip
+    made.readout(
+        "average", f"average of {{n}} passes {{average:.3f}} ± {{error:.3f}}; all {len(share):,} masks {mean:.3f}",
+        n=count, average=average, error=sd / np.sqrt(count),
+    )  # fmt: skip
+    ratio = (off - bias) / (mean - bias) if abs(mean - bias) > 1e-9 else 1.0
+    made.readout("off", f"switched off: {off:.3f}; without b, {ratio:.2f} times the average over the masks")
+    low, high, below = analysis.widest_gap(spec)
+    if high - low > sd:
+        made.readout(
+            "heaps", f"two heaps: {100 * below:.0f} % of the probability at or below {low:.3f}, the rest from "
+            f"{high:.3f} up; nothing between",
+        )  # fmt: skip
+    if spec.method == "concrete_dropout":
+        inputs = analysis.keeps(spec)[0]
+        made.readout("learned", f"learned: p = {keep:.4f} of the hidden units, {inputs:.4f} of the inputs")
+    if not spec.classifies:
+        scaled, plain = analysis.weight_decay(spec)
+        share_of = "2pσ²n" if spec.scaling == "inverse" else "2σ²n, times p"
+        made.readout(
+            "decay", f"prior sd σ = {spec.prior_sd:g} is a weight decay λ = s²/({share_of}) = {scaled:.2g} on the "
+            f"output weights, {plain:.2g} on the others",
+        )  # fmt: skip
+    if study is not None:
+        at = int(np.argmin(((analysis.places(spec) - analysis.probe(spec)) ** 2).sum(axis=1)))
+        what = "P(class 1)" if spec.classifies else "f"
+        made.readout(
+            "posterior", f"sd of {what} at x*: dropout {exact.sd[at]:.3f}, posterior {study.sd[at]:.3f} "
+            f"({study.values.shape[0]} × {study.values.shape[1]} draws of NUTS)",
+        )  # fmt: skip
+    made.say(
+        f"Pass {{n}}: {{kept}} of {spec.units} units kept, {name} is {{value:.2f}}; the average so far "
+        f"{{average:.2f}}, over all masks {mean:.2f}.",
+        n=count, kept=kept, value=passes.at_probe, average=average,
+    )  # fmt: skip
+    made.table({"pass": count, "units kept": kept, name: passes.at_probe, "average so far": average})

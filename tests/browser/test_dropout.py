@@ -1,0 +1,26 @@
+"""The dropout lesson in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/dropout?scenario=unscaled")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile("switched off: .* 1.67 times the average over the masks"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("not as claimed"))).to_be_visible(timeout=PATIENT)
+
+    page.get_by_text("1.67 times", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
+
+    page.get_by_role("button", name="Sample the posterior", exact=True).click()
+    expect(page.get_by_text("Finished:")).to_be_visible(timeout=PATIENT)
+    expect(card.get_by_text(re.compile("draws of NUTS"))).to_be_visible()

@@ -1,0 +1,276 @@
+"""The dropout lesson: its sums over masks against closed forms, its badge and its claims, its picture."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from app.kit.badge import overall
+from app.kit.player.scene import decode
+from engine.networks.predictive import outputs
+from engine.spec import SpecError
+from engine.variational.dropout import Dropout
+from lessons.dropout import analysis, panels, scenes
+from lessons.dropout.questions import QUESTIONS, ratios, shout
+from lessons.dropout.scenarios import SCENARIOS
+from lessons.dropout.spec import DropoutSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+GAP, XOR = BY_ID["passes"], BY_ID["xor"]
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("points", {"data": "points", "points": ((0.0, 0.0, 0),)}),
+        ("points", {"data": "points", "points": ((0.0, 0.0, 0), (9.0, 0.0, 0))}),
+        ("points", {"points": ((0.0, 0.0, 1),)}),
+        ("probe", {"data": "xor", "probe": 2.0}),
+        ("keep", {"keep": 0.0}),
+        ("units", {"units": 13}),
+        ("scaling", {"scaling": "sqrt"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        DropoutSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+# Every mask -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [GAP, XOR, BY_ID["unscaled"]], ids=["gap", "xor", "unscaled"])
+def test_mean_and_sd_over_the_masks_are_those_of_the_closed_form(spec):
+    at, here, keep = analysis.places(spec), analysis.weights(spec), spec.keep
+    found = analysis.over_masks(spec, at, raw=True)
+    parts = np.tanh(at @ here.hidden + here.hidden_bias) * here.output * analysis.factor(spec, keep)
+    np.testing.assert_allclose(found.mean, here.bias + keep * parts.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(found.sd, np.sqrt(keep * (1 - keep) * (parts**2).sum(axis=1)), atol=1e-7)
+    assert found.masks == 2**spec.units
+
+
+def test_a_dropped_input_is_counted_too():
+    spec = BY_ID["concrete"]
+    at, here, (first, second) = np.array([[0.7]]), analysis.weights(spec), analysis.keeps(spec)
+    mean, square, total = 0.0, 0.0, 0.0
+    for masks in itertools.product((0, 1), repeat=1 + spec.units):
+        chance = first ** masks[0] * (1 - first) ** (1 - masks[0])
+        kept = sum(masks[1:])
+        chance *= second**kept * (1 - second) ** (spec.units - kept)
+        hidden = np.tanh(0.7 * masks[0] / first * here.hidden[0] + here.hidden_bias) * np.array(masks[1:]) / second
+        value = float(hidden @ here.output + here.bias)
+        mean, square, total = mean + chance * value, square + chance * value**2, total + chance
+    found = analysis.over_masks(spec, at, raw=True)
+    assert total == pytest.approx(1.0) and first < 1.0
+    assert found.mean[0] == pytest.approx(mean) and found.sd[0] == pytest.approx(np.sqrt(square - mean**2))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
+def test_the_lessons_network_is_the_engines(activation):
+    spec = GAP.replace(activation=activation, steps=100)
+    layers = analysis.fit(spec).expected_weights()
+    theta = np.concatenate([np.concatenate([w[:-1].T.ravel(), w[-1]]) for w in layers]).astype(float)
+    engine = outputs(analysis.model(spec), theta[None], analysis.places(spec))[0, :, 0]
+    np.testing.assert_allclose(analysis.switched_off(spec, analysis.places(spec)), engine, atol=1e-9)
+
+
+def test_the_floor_holds_for_every_number_of_points():
+    for rows in analysis.ROWS:
+        spec = GAP.replace(rows=rows)
+        assert (analysis.everywhere(spec).sd >= analysis.floor(spec, analysis.places(spec)) - 1e-9).all()
+
+
+@pytest.mark.parametrize("scaling", ["inverse", "none"])
+def test_weight_decay_is_the_engines(scaling):
+    """The penalty in the training's KL, over n / s² of the mean squared error: λ |w|²."""
+    spec = GAP.replace(scaling=scaling, keep=0.7, steps=100)
+    posterior, here = analysis.fit(spec).posterior, analysis.weights(spec)
+    entropy = -spec.units * (0.7 * np.log(0.7) + 0.3 * np.log(0.3))
+    squares = (here.output**2).sum(), (here.hidden**2).sum() + (here.hidden_bias**2).sum() + here.bias**2
+    penalty = sum(rate * size for rate, size in zip(analysis.weight_decay(spec), squares, strict=True))
+    assert posterior.kl() + entropy == pytest.approx(penalty * spec.rows / spec.noise_sd**2, rel=1e-5)
+
+
+def test_training_climbs_what_the_formula_says():
+    """At the end no small change of the weights raises the expected log density, summed over the masks, by much."""
+    spec = GAP.replace(steps=3000)
+    x, y = analysis.data(spec)
+    trained = analysis.weights(spec)
+
+    def objective(theta: np.ndarray) -> float:
+        k = spec.units
+        hidden, bias, output, last = theta[:k], theta[k : 2 * k], theta[2 * k : 3 * k], theta[3 * k]
+        parts = np.tanh(x * hidden + bias) * output
+        error = (y - last - parts.sum(axis=1)) ** 2 + (1 / spec.keep - 1) * (parts**2).sum(axis=1)
+        squares = (output**2).sum() / spec.keep + (hidden**2).sum() + (bias**2).sum() + last**2
+        return -0.5 * error.sum() / spec.noise_sd**2 - 0.5 * squares / spec.prior_sd**2
+
+    theta = np.concatenate([trained.hidden[0], trained.hidden_bias, trained.output, [trained.bias]])
+    from scipy.optimize import minimize
+
+    best = minimize(lambda at: -objective(at), theta, options={"maxiter": 200})
+    assert -best.fun - objective(theta) < 0.02 * abs(objective(theta))
+    assert np.abs(best.x - theta).max() < 0.5
+
+
+def test_the_heaps_are_told_where_they_are():
+    spec = BY_ID["few-masks"]
+    low, high, below = analysis.widest_gap(spec)
+    share, values = analysis.at_probe(spec)
+    assert len(share) == 8 and not ((values > low) & (values < high)).any()
+    assert share[values <= low].sum() == pytest.approx(below) and high - low > 0.4
+    assert low < share @ values < high, "the average is where no network goes"
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["passes", "xor"])
+def test_right_dropout_is_green(name):
+    assert overall(analysis.checks(BY_ID[name], NEVER)) == "pass"
+
+
+def test_forgetting_1_over_p_is_red():
+    found = {check.name: check.verdict for check in analysis.checks(BY_ID["unscaled"], NEVER)}
+    assert found["scaling"] == "fail" and found["masks: mean"] == "pass"
+
+
+def test_forgetting_it_where_nothing_is_dropped_is_never_a_pass():
+    spec = GAP.replace(scaling="none", keep=1.0, steps=100)
+    assert analysis._scaling_check(spec).verdict == "unknown"
+
+
+def test_masks_with_another_keep_probability_are_red(monkeypatch):
+    right = Dropout.sample
+
+    def wrong(self, rng):
+        logits, self.logits = self.logits, self.logits - 0.4
+        try:
+            return right(self, rng)
+        finally:
+            self.logits = logits
+
+    monkeypatch.setattr(Dropout, "sample", wrong)
+    assert overall(analysis._mask_checks(GAP)) == "fail"
+
+
+def test_a_stopped_check_claims_nothing():
+    stopped = SimpleNamespace(is_set=lambda: True)
+    spec = GAP.replace(seed=77, steps=100)
+    assert analysis._posterior_check(spec, stopped).verdict == "unknown"
+    assert panels.panels(spec, stopped) == []
+
+
+# Claims ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question,right", [("where", 1), ("shout", 2), ("more-data", 2), ("learned", 2)])
+def test_the_questions_are_answered_from_the_run(question, right):
+    asked = next(q for q in QUESTIONS if q.id == question)
+    assert asked.answer(BY_ID[asked.scenario]) == right
+    assert asked.explain(BY_ID[asked.scenario])
+
+
+def test_the_band_is_too_wide_at_the_data_and_too_narrow_in_the_gap():
+    at, gap = ratios(GAP)
+    assert at > 1.2 and gap < 0.5
+
+
+def test_without_scaling_the_mean_network_shouts():
+    assert shout(BY_ID["unscaled"]) == pytest.approx(1 / 0.6) and shout(GAP) == pytest.approx(1.0)
+
+
+def test_more_data_shrinks_the_posterior_and_not_dropout():
+    sweep = analysis.data_sweep(GAP, NEVER)
+    assert sweep.posterior[-1] < 0.5 * sweep.posterior[0] and sweep.dropout[-1] > sweep.dropout[0]
+    assert (sweep.dropout > sweep.floor).all() and (sweep.error < 0.1 * sweep.posterior).all()
+
+
+def test_a_learned_p_goes_up_with_the_data():
+    few, many = (analysis.keeps(BY_ID["concrete"].replace(rows=rows))[1] for rows in (10, 80))
+    assert few < many and many > 0.99
+
+
+def test_the_error_of_an_sd_covers_its_scatter():
+    rng = np.random.Generator(np.random.SFC64(0))
+    values = rng.standard_normal((200, 4, 200, 1))
+    errors = np.array([panels.chain_error(v) for v in values])
+    sds = np.array([v.std() for v in values[:, :, :, 0]])
+    assert np.sqrt((errors**2).mean()) == pytest.approx(sds.std(), rel=0.2)
+
+
+# The picture ----------------------------------------------------------------------------------------------------------
+
+
+def _layer(header, panel, kind):
+    found = next(p for p in header["panels"] if p["id"] == panel)
+    return next(layer for layer in found["layers"] if layer["kind"] == kind)
+
+
+@pytest.mark.parametrize("name", list(BY_ID))
+def test_the_scene_draws_the_passes(name):
+    spec = BY_ID[name]
+    blob = scenes.scene(spec)
+    assert len(blob) < MOST_BYTES and blob == scenes.scene(spec)
+    header, arrays = decode(blob)
+    passes = analysis.passes(spec)
+    assert header["steps"] == spec.passes
+    drawn = _layer(header, "network", "network")
+    there = arrays[drawn["active"]]
+    np.testing.assert_array_equal(there[:, spec.inputs : -1], passes.units)
+    np.testing.assert_allclose(arrays[drawn["weights"]], passes.theta, rtol=1e-6)
+    values = arrays[_layer(header, "value", "histogram")["values"]]
+    np.testing.assert_allclose(values, outputs(analysis.model(spec), passes.theta, analysis.probe(spec))[:, 0, 0], 1e-5)
+
+
+def test_a_pass_is_the_sum_on_its_card():
+    passes, here = analysis.passes(GAP), analysis.weights(GAP)
+    parts = np.tanh(analysis.probe(GAP) @ here.hidden + here.hidden_bias) * here.output
+    np.testing.assert_allclose(passes.at_probe, here.bias + (passes.units * parts).sum(axis=1) / GAP.keep, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["passes", "xor"])
+def test_the_live_run_puts_the_posterior_beside_it(name):
+    spec = BY_ID[name]
+    job = Job()
+    last = scenes.live(spec)(job)
+    assert job.reports[-1][0] == job.reports[-1][1] and len(last) < MOST_BYTES
+    header, arrays = decode(last)
+    study = analysis.study(spec, NEVER)
+    if spec.classifies:
+        frames = arrays[_layer(header, "sd-posterior", "heatmap")["frames"]]
+        np.testing.assert_array_equal(frames[0], scenes.levels(study.sd, scenes.WORST_SD))
+    else:
+        lines = next(p for p in header["panels"] if p["id"] == "sd")["layers"]
+        np.testing.assert_allclose(arrays[lines[-1]["ys"]], study.sd, rtol=1e-5)
+
+
+def test_panels_and_diagnostics_name_the_numbers():
+    found = {panel.title: panel for panel in panels.panels(XOR, NEVER)}
+    table = found["Its sd beside the posterior's"].columns
+    ratio = analysis.everywhere(XOR).sd[analysis.regions(XOR)["at the data"]].mean() / table["posterior"][0]
+    assert table["dropout / posterior"][0].startswith(f"{ratio:.2g}")
+    assert "p slid" in found and "More data" not in found
+    diagnostics = panels.diagnostics(XOR, NEVER)
+    assert len(diagnostics.columns["R-hat"]) == len(analysis.watched(XOR))
+
+
+def test_an_own_point_moves_the_curve():
+    own = BY_ID["own-points"]
+    app = page("dropout", scenario="own-points")
+    assert not app.exception and app.session_state["visit/dropout"].spec == own
+    moved = own.replace(points=(*own.points, (0.0, -2.0, 0)))
+    at = np.array([[0.0]])
+    assert analysis.switched_off(moved, at)[0] < analysis.switched_off(own, at)[0] - 0.2
+
+
+@pytest.mark.parametrize("query", [{"keep": "2"}, {"units": "40"}, {"points": "1,2"}, {"probe": "nan"}])
+def test_a_hostile_link_is_told(query):
+    app = page("dropout", v="1", **query)
+    assert not app.exception
+    assert any(next(iter(query)) in message.value for message in [*app.error, *app.warning])
