@@ -14,7 +14,7 @@ from multiprocessing import get_context
 import numpy as np
 
 import engine
-from engine import conjugate, rejection, spike_and_slab, targets, variational
+from engine import conjugate, rejection, spike_and_slab, targets, training, variational
 from engine.evidence import EvidenceSpec, architecture_evidence
 from engine.jumps import toy
 from engine.networks import predictive
@@ -72,6 +72,7 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "variational gradients", lambda: variational.gradients(gaussian, variational.Advi(), np.zeros(4), repeats=2)
     yield "ELBO", lambda: variational.elbo(gaussian, np.zeros(4))
     yield "variational networks", variational.network.warm
+    yield "training", training.warm
     for likelihood in spike_and_slab.LIKELIHOODS:
         choice = spike_and_slab.spike_and_slab(points, labels, likelihood=likelihood)
         yield f"models enumerated, {likelihood}", partial(spike_and_slab.enumerate_models, choice)
