@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.growing import GrowingSpec
+from datasets.images import digit_components
 from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer, number
@@ -115,7 +115,7 @@ class LandingSpec(GrowingSpec):
     def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self.part == "thesis":
             setting = THESIS[self.setting]
-            return digits(setting.classes, setting.images)
+            return digit_components(setting.classes, setting.images, COMPONENTS)
         data = chosen(self.data, self.points, self.corner, self.seed)
         return data.x, data.y
 
@@ -145,18 +145,3 @@ def crossing(jump: str, bridges: int, wrong: bool = False) -> dict[str, Any]:
     variant = WRONG[jump][0] if wrong else "exact"
     over = {"annealed": {"bridges": bridges}, "tempered": {"bridges": LEVELS, "tempering": 0.8}}.get(jump, {})
     return {"jump": jump, "variant": variant, "jump_steps": LEAPFROG, **over}
-
-
-@lru_cache(maxsize=4)
-def digits(classes: int, images: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """`images` of the digits below `classes` as principal components of pixels from 0 to 1, (images, 20), and which.
-
-    They come with scikit-learn: the 1,797 test images of OptDigits; the thesis drew from all 5,620.
-    """
-    from sklearn.datasets import load_digits
-
-    pixels, labels = load_digits(return_X_y=True)
-    chosen = np.flatnonzero(labels < classes)[:images]
-    centred = pixels[chosen] / 16.0 - (pixels[chosen] / 16.0).mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    return centred @ axes[:COMPONENTS].T, labels[chosen].astype(np.int64)

@@ -9,10 +9,11 @@ import pytest
 
 from app.kit import badge
 from app.kit.player.scene import decode
+from datasets.images import digit_components
 from engine.spec import SpecError
 from lessons.landing import analysis, panels, questions, scenes
 from lessons.landing.scenarios import SCENARIOS
-from lessons.landing.spec import COMPONENTS, DIGITS, JUMPS, THESIS, LandingSpec, digits
+from lessons.landing.spec import COMPONENTS, DIGITS, JUMPS, THESIS, LandingSpec
 from tests.lessons.growing import Ticket, panel_of
 from tests.lessons.pages import MOST_BYTES, NEVER
 
@@ -201,7 +202,7 @@ def test_a_mistake_that_a_check_does_not_see_is_no_pass():
 def test_the_digits_are_as_the_thesis_took_them():
     for name in DIGITS:
         setting = THESIS[name]
-        x, y = digits(setting.classes, setting.images)
+        x, y = digit_components(setting.classes, setting.images, COMPONENTS)
         assert x.shape == (setting.images, COMPONENTS) and set(y) == set(range(setting.classes))
         assert np.abs(x.mean(axis=0)).max() < 1e-10 and (np.diff(x.var(axis=0)) <= 1e-12).all()
 

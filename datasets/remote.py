@@ -1,0 +1,208 @@
+"""MNIST and Fashion-MNIST, downloaded once when asked for, checked by SHA-256, and kept in the user's cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from datasets.card import Card
+from datasets.files import FASHION_NAMES, from_files, unpack
+from datasets.images import DIGIT_NAMES, Images
+from engine.spec import SpecError
+
+PIECE = 1 << 16  # bytes between two looks at `stop`
+PATIENCE = 20.0  # seconds without an answer
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A data set on the internet.
+
+    url : folder of the files, ending in a slash
+    hashes : file name to the SHA-256 of its content, unpacked where `unpacked`
+    sizes : bytes of each file as it stands there, about
+    unpacked : the hash is that of the unpacked file: copies packed by somebody else pass too
+    """
+
+    url: str
+    hashes: dict[str, str]
+    sizes: dict[str, int]
+    unpacked: bool
+    card: Card
+
+
+MNIST = Remote(
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    {
+        "train-images-idx3-ubyte.gz": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "train-labels-idx1-ubyte.gz": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "t10k-images-idx3-ubyte.gz": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "t10k-labels-idx1-ubyte.gz": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    },
+    {
+        "train-images-idx3-ubyte.gz": 9_912_422,
+        "train-labels-idx1-ubyte.gz": 28_881,
+        "t10k-images-idx3-ubyte.gz": 1_648_877,
+        "t10k-labels-idx1-ubyte.gz": 4_542,
+    },
+    True,
+    Card(
+        "MNIST",
+        "Y. LeCun, C. Cortes and C. Burges, The MNIST database of handwritten digits, 1998",
+        "CC BY-SA 3.0",
+        "grey levels from 0 to 255",
+        DIGIT_NAMES,
+    ),
+)
+# The hashes are those that TensorFlow Datasets publishes for the makers' files.
+FASHION = Remote(
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+    {
+        "train-images-idx3-ubyte.gz": "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+        "train-labels-idx1-ubyte.gz": "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+        "t10k-images-idx3-ubyte.gz": "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+        "t10k-labels-idx1-ubyte.gz": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+    },
+    {
+        "train-images-idx3-ubyte.gz": 26_421_880,
+        "train-labels-idx1-ubyte.gz": 29_515,
+        "t10k-images-idx3-ubyte.gz": 4_422_102,
+        "t10k-labels-idx1-ubyte.gz": 5_148,
+    },
+    False,
+    Card(
+        "Fashion-MNIST",
+        "H. Xiao, K. Rasul and R. Vollgraf, Fashion-MNIST, Zalando 2017",
+        "MIT",
+        "grey levels from 0 to 255",
+        FASHION_NAMES,
+    ),
+)
+REMOTE = {"mnist": MNIST, "fashion": FASHION}
+
+Progress = Callable[[int, int, str], None]
+
+
+def cache_folder() -> Path:
+    """Where downloaded data are kept: `POSTERIOR_LAB_DOWNLOADS`, else the user's cache folder."""
+    named = os.environ.get("POSTERIOR_LAB_DOWNLOADS")
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(named) if named else Path(home) / "posterior-lab" / "data"
+
+
+def available(name: str, folder: Path | None = None) -> bool:
+    """Have all files of `REMOTE[name]` been downloaded already? Their hashes are looked at when they are read."""
+    return all((_folder(name, folder) / file).is_file() for file in _remote(name).hashes)
+
+
+def download(
+    name: str,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+    stop: Callable[[], bool] | None = None,
+    url: str | None = None,
+) -> Images:
+    """MNIST ("mnist") or Fashion-MNIST ("fashion"): from the cache folder, else from the internet, once.
+
+    folder : of the cache; by default `cache_folder()`
+    progress : called as progress(bytes so far, bytes in all, file name); the total is approximate
+    stop : says True to give up
+    url : another folder with the same files
+
+    A file whose SHA-256 is not the known one is thrown away. Raises SpecError saying what failed and what can be done.
+    """
+    remote, home = _remote(name), _folder(name, folder)
+    total, before = sum(remote.sizes.values()), 0
+    contents: dict[str, bytes] = {}
+    for file, size in remote.sizes.items():
+        path = home / file
+        content = path.read_bytes() if path.is_file() else None
+        if content is None or not _genuine(remote, file, content):
+            content = _fetched(remote, file, url or remote.url, before, total, progress, stop)
+            if not _genuine(remote, file, content):
+                raise SpecError(
+                    "data",
+                    f"{file} of {remote.card.name} arrived with another SHA-256 than the known one, and was thrown "
+                    "away. Try again later, or give the files yourself.",
+                )
+            _keep(path, content)
+        contents[file] = content
+        before += size
+        if progress is not None:
+            progress(before, total, file)
+    return from_files(contents, remote.card)
+
+
+def _remote(name: str) -> Remote:
+    if name not in REMOTE:
+        raise SpecError("data", f"{name!r} is not one of {', '.join(REMOTE)}")
+    return REMOTE[name]
+
+
+def _folder(name: str, folder: Path | None) -> Path:
+    return (folder or cache_folder()) / name
+
+
+def _genuine(remote: Remote, file: str, content: bytes) -> bool:
+    if remote.unpacked:
+        try:
+            content = unpack(file, content)
+        except SpecError:
+            return False
+    return hashlib.sha256(content).hexdigest() == remote.hashes[file]
+
+
+def _fetched(
+    remote: Remote,
+    file: str,
+    url: str,
+    before: int,
+    total: int,
+    progress: Progress | None,
+    stop: Callable[[], bool] | None,
+) -> bytes:
+    """A file from the internet, at most twice the size that it should have."""
+    pieces: list[bytes] = []
+    held, most = 0, 2 * remote.sizes[file] + PIECE
+    try:
+        with urllib.request.urlopen(url + file, timeout=PATIENCE) as answer:
+            while piece := answer.read(PIECE):
+                if stop is not None and stop():
+                    raise SpecError("data", f"the download of {remote.card.name} was stopped")
+                pieces.append(piece)
+                held += len(piece)
+                if held > most:
+                    raise SpecError("data", f"{file} of {remote.card.name} is larger than it should be: given up")
+                if progress is not None:
+                    progress(min(before + held, total), total, file)
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as problem:
+        if isinstance(problem, SpecError):
+            raise
+        reason = getattr(problem, "reason", None) or problem
+        raise SpecError(
+            "data",
+            f"{remote.card.name} could not be downloaded from {url} ({reason}). Without a network, choose the bundled "
+            "digits or give the four files yourself.",
+        ) from None
+    return b"".join(pieces)
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Write at once or not at all; a cache that cannot be written costs another download, not the page."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            try:
+                file.write(content)
+                file.close()
+                os.replace(file.name, path)
+            except OSError:
+                os.unlink(file.name)
