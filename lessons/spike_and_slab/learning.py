@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.images import DIGITS_TRAIN, digits
 from engine.checks import Z_LIMIT, Check
 from engine.variational import NetworkFit, NetworkRun, NetworkSpec, Prediction, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
@@ -18,7 +19,6 @@ from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 Array = NDArray[np.float64]
 
 FRAMES = 40
-TRAIN = 1347  # of the 1,797 digits; the rest is kept for testing
 DRAWS = 10  # networks averaged, the paper's R
 MANY = 30  # networks of the figure over R
 BINS = 20
@@ -37,26 +37,6 @@ METHODS = {
     "horseshoe": "horseshoe",
 }
 MASKS = 400  # drawn for the check
-
-
-class Digits(NamedTuple):
-    """8 × 8 images of handwritten digits, scikit-learn's: x (n, 64) from 0 to 1, y (n,) the digit."""
-
-    x: NDArray[np.float32]
-    y: NDArray[np.int64]
-    x_test: NDArray[np.float32]
-    y_test: NDArray[np.int64]
-
-
-@lru_cache(maxsize=1)
-def digits() -> Digits:
-    """The digits, shuffled once and for all: the same split for every seed."""
-    from sklearn.datasets import load_digits
-
-    images, labels = load_digits(return_X_y=True)
-    order = np.random.Generator(np.random.SFC64(0)).permutation(len(labels))
-    x, y = (images[order] / 16.0).astype(np.float32), labels[order].astype(np.int64)
-    return Digits(x[:TRAIN], y[:TRAIN], x[TRAIN:], y[TRAIN:])
 
 
 def network_spec(spec: SpikeAndSlabSpec, **changes: Any) -> NetworkSpec:
@@ -233,7 +213,7 @@ def _divergence_check(fit: NetworkFit) -> Check:
         np.asarray(values, dtype=np.float64) for values in (fit.posterior.alpha, fit.posterior.mean, fit.posterior.sd)
     )
     spec = fit.spec
-    pi = spec.inclusion if spec.inclusion_prior == "own" else prior_inclusion(spec.inclusion_prior, TRAIN)
+    pi = spec.inclusion if spec.inclusion_prior == "own" else prior_inclusion(spec.inclusion_prior, DIGITS_TRAIN)
     slab = np.log(spec.prior_sd / sd) + (sd**2 + mean**2) / (2.0 * spec.prior_sd**2) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.where(alpha > 0.0, alpha * (np.log(alpha / pi) + slab), 0.0)
