@@ -17,7 +17,7 @@ _os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 CACHE_DIR = _prepare()
 
 from engine.jumps import sample_architecture  # noqa: E402
-from engine.networks import Network, network  # noqa: E402
+from engine.networks import Network, network, sample_network  # noqa: E402
 from engine.recording import Recording  # noqa: E402
 from engine.samplers import record, replay, sample  # noqa: E402
 from engine.spec import Spec, SpecError  # noqa: E402
@@ -36,5 +36,6 @@ __all__ = [
     "replay",
     "sample",
     "sample_architecture",
+    "sample_network",
     "target",
 ]

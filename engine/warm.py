@@ -17,7 +17,7 @@ import engine
 from engine import conjugate, rejection, spike_and_slab, targets, training, variational
 from engine.evidence import EvidenceSpec, architecture_evidence
 from engine.jumps import toy
-from engine.networks import predictive
+from engine.networks import conditional_check, predictive
 from engine.networks.prior import Prior
 from engine.samplers import METHODS, trajectory
 from engine.samplers.islands import walk_islands
@@ -56,6 +56,10 @@ def tasks() -> Iterator[tuple[str, Callable[[], object]]]:
     for jump in ("annealed", "delayed"):  # tempered jumps have the kernel of annealed ones
         yield f"jumps, {jump}", partial(engine.sample_architecture, growing, x, y, jump, chains=1, draws=5, seed=0)
     yield "network posterior", lambda: classifier.posterior(x, y).log_density(np.zeros(classifier.dim))
+    yield (
+        "network sweeps",
+        lambda: conditional_check(engine.sample_network(classifier, x, y, chains=1, draws=5, warmup=5), repeats=2),
+    )
     brief = EvidenceSpec(particles=16, islands=4, moves=1)
     yield "network evidence", lambda: architecture_evidence(classifier, x, y, brief)
     yield "network predictions", lambda: predictive.decompose(classifier, classifier.prior_draws(2, seed=0), x)

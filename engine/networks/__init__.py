@@ -4,8 +4,23 @@ import numpy as np
 
 from engine.networks import predictive
 from engine.networks.mlp import MapEstimate, Network, network
+from engine.networks.recovery import conditional_check, prior_recovery
+from engine.networks.sweep import NetworkRecording, NetworkRun, SweepSpec, sample_network, start_network
 
-__all__ = ["MapEstimate", "Network", "network", "predictive", "warm"]
+__all__ = [
+    "MapEstimate",
+    "Network",
+    "NetworkRecording",
+    "NetworkRun",
+    "SweepSpec",
+    "conditional_check",
+    "network",
+    "predictive",
+    "prior_recovery",
+    "sample_network",
+    "start_network",
+    "warm",
+]
 
 
 def warm() -> None:

@@ -45,13 +45,13 @@ BINARY, SOFTMAX, GAUSSIAN, TWO_CLASSES = range(4)  # how the kernels name them; 
 # What the kernel reads.
 # ints: number of samples, likelihood, activation, hidden layers, number of precisions of the chain's own, then the size
 # of every layer, inputs to outputs.
-# data: temper, 1 / prior_sd^2, 1 / noise_sd^2, the constant of the log density, padding to a cache line, then the
-# blocks of samples: one row for each input, then one for each target.
+# data: temper, 1 / prior_sd^2, 1 / noise_sd^2, the constant of the log density, 1 where the chain's own precisions are
+# single, padding to a cache line, then the blocks of samples: one row for each input, then one for each target.
 # scratch: begins with the chain's own precisions, if it has any (they change with its architecture, or are sampled):
 # those of the output weights and biases, then of each hidden layer's weights and biases, last of the noise. They
-# stand in place of the two in data.
+# stand in place of the two in data. Single ones: that of every parameter, last that of the noise.
 HIDDEN, OWN, SIZES = 3, 4, 5
-HEADER = 8
+HEADER, SINGLE = 8, 4
 
 
 @target_kernel
@@ -66,6 +66,12 @@ def _network(q, grad, dim, data, ints, scratch):
             squares += q[i] * q[i]
             grad[i] = -precision * q[i]
         value -= 0.5 * precision * squares
+    elif data[SINGLE] == 1.0:
+        noise_precision, squares = scratch[own - 1], 0.0
+        for i in range(dim):
+            squares += scratch[i] * q[i] * q[i]
+            grad[i] = -scratch[i] * q[i]
+        value -= 0.5 * squares
     else:
         noise_precision = scratch[own - 1]
         first = 0
@@ -314,12 +320,20 @@ def network(
 
 
 def network_target(
-    network: Network, what: str, x: ArrayLike, y: ArrayLike, precision: float, constant: float, own: int = 0
+    network: Network,
+    what: str,
+    x: ArrayLike,
+    y: ArrayLike,
+    precision: float,
+    constant: float,
+    own: int = 0,
+    single: bool = False,
 ) -> Target:
     """The log likelihood of one architecture plus a normal prior, as a target.
 
     precision : 1 / variance of every parameter; constant : added to the log density
     own : how many precisions the chain keeps at the head of its scratch, in place of `precision` and the noise's
+    single : whether those are one for every parameter, then the noise's
     """
     inputs = checked_inputs(network, x)
     targets = _checked_targets(network, y, len(inputs))
@@ -329,7 +343,7 @@ def network_target(
     if code in (BINARY, TWO_CLASSES):
         targets = 2.0 * targets - 1.0  # labels 0, 1 as signs
     header = np.zeros(HEADER)
-    header[:4] = network.temper, precision, 1.0 / network.noise_sd**2, constant
+    header[:5] = network.temper, precision, 1.0 / network.noise_sd**2, constant, single
     sizes = network.sizes
     ints = [len(inputs), code, ACTIVATIONS.index(network.activation), len(sizes) - 2, own, *sizes]
     rows = sum(sizes[1:]) + max(2, *sizes[1:])
