@@ -1,0 +1,365 @@
+"""Posteriors of networks that read digits: one face for five ways to get them, trained once a process and shared.
+
+`networks` in weight space is what every way ends in: R networks of one shape, drawn from the posterior or its stand-in.
+From images they make class probabilities (R, m, classes), which `engine.scores` takes apart.
+
+    nuts      NUTS over all weights of a small network on principal components of the first few hundred images
+    lbbnn     spike and slab over every weight (Hubin and Storvik 2019)
+    dense     mean-field Gaussian
+    dropout   one network, its hidden units dropped out at random, also when it predicts
+    ensemble  most probable weights found from different starts, one member after another
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.networks import Network, network
+from engine.samplers.run import start
+from engine.spec import Spec, SpecError, choice, integer, number, seed_field
+from engine.variational import NetworkFit, NetworkSpec, start_network
+
+Single = NDArray[np.float32]
+Stop = Callable[[], bool]
+
+NAMES = {
+    "nuts": "NUTS",
+    "lbbnn": "spike and slab",
+    "dense": "dense Gaussian",
+    "dropout": "MC dropout",
+    "ensemble": "ensemble",
+}
+METHODS = tuple(NAMES)
+EPOCHS = {"lbbnn": 150, "dense": 200, "dropout": 60, "ensemble": 20}  # on the bundled digits
+FAMILIES = {"lbbnn": "spike_and_slab", "dense": "gaussian", "dropout": "mc_dropout", "ensemble": "map"}
+CHAINS = 2  # of NUTS
+THIN = 2  # transitions of NUTS from one network to the next
+SLICE = 0.1  # seconds of training between two looks
+CELLS = 8_000_000  # float32 that a prediction holds at once
+KEPT = 12  # posteriors that stay in the process
+
+
+class Learnt(Protocol):
+    """What is learnt from: `datasets.images.Images` fits."""
+
+    @property
+    def x(self) -> Single:
+        """(n, pixels) from 0 to 1."""
+
+    @property
+    def y(self) -> NDArray[np.int64]:
+        """(n,) labels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosteriorSpec(Spec):
+    """Everything that decides a posterior, beside the data."""
+
+    method: str = choice("dense", METHODS, "how the networks are found")
+    networks: int = integer(100, 2, 400, "networks R that predict")
+    units: int = integer(50, 2, 400, "hidden units; NUTS takes `small`")
+    small: int = integer(10, 2, 40, "hidden units of the network that NUTS samples")
+    epochs: int = integer(0, 0, 400, "passes through the data; 0: as the method needs on small data")
+    components: int = integer(20, 2, 60, "principal components that NUTS' network reads")
+    images: int = integer(500, 20, 4000, "images that NUTS learns from: the first ones")
+    warmup: int = integer(100, 20, 2000, "transitions in which NUTS tunes itself, in each of its 2 chains")
+    prior_sd: float = number(1.0, 0.01, 10.0, "of every weight", log=True)
+    keep: float = number(0.8, 0.1, 1.0, "probability that a hidden unit is kept, for MC dropout")
+    seed: int = seed_field()
+
+
+class Sensitivity(NamedTuple):
+    """How uncertainty changes with the ink of each pixel: (pixels,) in nats for a full pixel of ink more."""
+
+    total: NDArray[np.float64]
+    aleatoric: NDArray[np.float64]
+    epistemic: NDArray[np.float64]
+
+
+class Networks:
+    """R networks of one shape.
+
+    layers : (R, n_l + 1, n_{l+1}) float32 of every layer, biases in the last row
+    activation : "relu" or "tanh"
+    """
+
+    def __init__(self, layers: tuple[Single, ...], activation: str):
+        self.layers, self.activation = layers, activation
+
+    def __len__(self) -> int:
+        return len(self.layers[0])
+
+    def predict(self, x: ArrayLike, stop: Stop | None = None) -> Single | None:
+        """(R, m, classes) probabilities at images x (m, pixels) or (m, side, side) with ink from 0 to 1; None when
+        stopped. Raises SpecError for images of another size.
+        """
+        inputs = self._inputs(x)
+        found = np.empty((len(self), len(inputs), self.layers[-1].shape[2]), dtype=np.float32)
+        together = max(1, CELLS // max(1, len(inputs) * max(layer.shape[2] for layer in self.layers)))
+        rows = max(1, CELLS // max(layer.shape[2] for layer in self.layers))
+        for first in range(0, len(self), together):
+            for begin in range(0, len(inputs), rows):
+                if stop is not None and stop():
+                    return None
+                part = slice(first, first + together)
+                values = self._forward(inputs[begin : begin + rows], part)[-1]
+                found[part, begin : begin + rows] = _softmax(values)
+        return found
+
+    def sensitivity(self, image: ArrayLike) -> Sensitivity:
+        """The exact gradient of total, aleatoric and epistemic uncertainty at one image, by backpropagation through
+        every network.
+        """
+        x = self._inputs(np.asarray(image, dtype=np.float32).reshape(1, -1))
+        *hidden, z = self._forward(x, slice(None))
+        p = _softmax(z)[:, 0].astype(np.float64)
+        tiny = np.finfo(np.float64).tiny
+        # Entropy's slope is -(1 + log p); the 1 leaves no trace, because probabilities add up to one.
+        slopes = {
+            "total": -np.log(np.maximum(p.mean(axis=0), tiny)) * np.ones_like(p),
+            "aleatoric": -np.log(np.maximum(p, tiny)),
+        }
+        found = {}
+        for name, slope in slopes.items():
+            back = (p * (slope - (p * slope).sum(axis=1, keepdims=True)) / len(self)).astype(np.float32)
+            for layer, values in zip(self.layers[:0:-1], reversed(hidden), strict=True):
+                back = np.matmul(layer[:, :-1], back[:, :, None])[:, :, 0]
+                back = back * (values[:, 0] > 0.0 if self.activation == "relu" else 1.0 - values[:, 0] ** 2)
+            found[name] = np.matmul(self.layers[0][:, :-1], back[:, :, None])[:, :, 0].sum(axis=0, dtype=np.float64)
+        return Sensitivity(found["total"], found["aleatoric"], found["total"] - found["aleatoric"])
+
+    def _inputs(self, x: ArrayLike) -> Single:
+        inputs = np.ascontiguousarray(x, dtype=np.float32)
+        inputs = inputs.reshape(len(inputs), -1)
+        pixels = self.layers[0].shape[1] - 1
+        if inputs.shape[1] != pixels:
+            raise SpecError("images", f"they have {inputs.shape[1]} pixels; these networks read {pixels}")
+        return inputs
+
+    def _forward(self, x: Single, part: slice) -> list[Single]:
+        """Values of every layer after the input: (R, m, n_l), the outputs before the softmax last."""
+        values, found = x[None], []
+        for depth, layer in enumerate(self.layers):
+            values = np.matmul(values, layer[part, :-1]) + layer[part, -1:]
+            if depth < len(self.layers) - 1:
+                values = np.maximum(values, 0.0) if self.activation == "relu" else np.tanh(values)
+            found.append(values)
+        return found
+
+
+def _softmax(z: Single) -> Single:
+    e = np.exp(z - z.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+# Training -------------------------------------------------------------------------------------------------------------
+
+
+class Training:
+    """A posterior on its way, for one thread at a time: `advance` as far as you like, `networks` at any time.
+
+    Pieces of any size give the same networks in the end.
+    """
+
+    total: int  # units of work
+    completed: int
+
+    @property
+    def done(self) -> bool:
+        return self.completed >= self.total
+
+    def advance(self, seconds: float, stop: Stop | None = None) -> None:
+        """Work for about so long, or until `stop` answers true."""
+        begin = time.perf_counter()
+        while not self.done and not (stop is not None and stop()):
+            self._step(stop)
+            if time.perf_counter() - begin > seconds:
+                return
+
+    def networks(self) -> Networks:
+        """The networks as they stand: R of them at the end, for an ensemble fewer before."""
+        raise NotImplementedError
+
+    def _step(self, stop: Stop | None) -> None:
+        raise NotImplementedError
+
+
+def begin(data: Learnt, spec: PosteriorSpec) -> Training:
+    """A training that has not begun. Raises SpecError for data that do not fit."""
+    kinds = {"nuts": _Nuts, "ensemble": _Ensemble}
+    return kinds.get(spec.method, _Variational)(data.x, data.y, spec)
+
+
+def _network_spec(spec: PosteriorSpec, seed: int) -> NetworkSpec:
+    epochs = spec.epochs or EPOCHS[spec.method]
+    settings: dict[str, Any] = {"hidden": (spec.units,), "epochs": epochs, "seed": seed, "prior_sd": spec.prior_sd}
+    return NetworkSpec(method=FAMILIES[spec.method], keep=spec.keep, **settings)
+
+
+class _Variational(Training):
+    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+        self.spec, self._run = spec, start_network(x, y, _network_spec(spec, spec.seed))
+        self.total, self.completed = self._run.total, 0
+
+    def _step(self, stop: Stop | None) -> None:
+        self._run.advance(1)
+        self.completed = self._run.completed
+
+    def networks(self) -> Networks:
+        fit = self._run.fit()
+        return _stacked([fit.draw_weights(seed) for seed in _seeds(self.spec)], fit)
+
+
+class _Ensemble(Training):
+    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+        self.spec, self._x, self._y = spec, x, y
+        self._seeds = _seeds(spec)
+        self._members: list[NetworkFit] = []
+        self._run = self._next()
+        self.total, self.completed = self._run.total * spec.networks, 0
+
+    def _next(self) -> Any:
+        return start_network(self._x, self._y, _network_spec(self.spec, self._seeds[len(self._members)]))
+
+    def _step(self, stop: Stop | None) -> None:
+        self._run.advance(1)
+        self.completed += 1
+        if self._run.done:
+            self._members.append(self._run.fit())
+            if not self.done:
+                self._run = self._next()
+
+    def networks(self) -> Networks:
+        members = self._members or [self._run.fit()]
+        return _stacked([member.expected_weights() for member in members], members[0])
+
+
+class _Nuts(Training):
+    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+        pixels = x[: spec.images].astype(np.float64)
+        if spec.components > min(pixels.shape):
+            raise SpecError("components", f"{spec.components} are more than {min(pixels.shape)}")
+        self.spec = spec
+        self._mean = pixels.mean(axis=0)
+        self._axes = np.linalg.svd(pixels - self._mean, full_matrices=False)[2][: spec.components]
+        self.network: Network = network(
+            spec.components, int(y.max()) + 1, spec.small, activation="tanh", prior_sd=spec.prior_sd
+        )
+        target = self.network.posterior((pixels - self._mean) @ self._axes.T, y[: spec.images])
+        draws = THIN * -(-spec.networks // CHAINS)
+        init = 0.1 * self.network.prior_draws(CHAINS, spec.seed)  # small weights: the tails are slow to leave
+        self._chains = start(
+            target, "nuts", chains=CHAINS, draws=draws, warmup=spec.warmup, seed=spec.seed, init=init, max_depth=6
+        )
+        self.total, self.completed = spec.warmup + draws, 0
+
+    def _step(self, stop: Stop | None) -> None:
+        self._chains.advance(1)
+        self.completed += 1
+
+    @property
+    def draws(self) -> NDArray[np.float64]:
+        """(chains, draws, dim) so far."""
+        return self._chains.recording().draws[:, : max(self.completed - self.spec.warmup, 0)]
+
+    def networks(self) -> Networks:
+        """In warm-up the present state of every chain is not kept: before the first draws, networks of the prior."""
+        draws = self.draws[:, THIN - 1 :: THIN]
+        if not draws.shape[1]:
+            theta = self.network.prior_draws(self.spec.networks, self.spec.seed)
+        else:
+            theta = draws.transpose(1, 0, 2).reshape(-1, self.network.dim)[: self.spec.networks]
+        return self._on_pixels([self.network.unpack(row) for row in theta])
+
+    def _on_pixels(self, unpacked: list[list[tuple[NDArray, NDArray]]]) -> Networks:
+        """The same networks reading pixels: the projection is linear, so it goes into the first layer."""
+        first, second = [], []
+        for (w1, b1), (w2, b2) in unpacked:
+            on_pixels = self._axes.T @ w1.T
+            first.append(np.vstack([on_pixels, b1 - self._mean @ on_pixels]))
+            second.append(np.vstack([w2.T, b2]))
+        return Networks((np.stack(first).astype(np.float32), np.stack(second).astype(np.float32)), "tanh")
+
+
+def _seeds(spec: PosteriorSpec) -> list[int]:
+    """A seed for each of the R networks."""
+    return [int(seed) for seed in np.random.SeedSequence(spec.seed).generate_state(spec.networks)]
+
+
+def _stacked(draws: list[list[Single]], fit: NetworkFit) -> Networks:
+    """Draws [network][layer] as one array a layer."""
+    layers = tuple(np.stack(same).astype(np.float32) for same in zip(*draws, strict=True))
+    return Networks(layers, fit.spec.activation)
+
+
+# One training for all -------------------------------------------------------------------------------------------------
+
+
+class Shared:
+    """A posterior that everyone in the process shares: whoever needs it trains it on; a look never waits."""
+
+    def __init__(self, data: Learnt, spec: PosteriorSpec):
+        self.spec = spec
+        self._training: Training | None = begin(data, spec)
+        self._lock = threading.Lock()
+        self._networks: Networks | None = None
+        self.fraction = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Trained to the end."""
+        return self._training is None
+
+    def networks(self) -> Networks:
+        """The networks as they stood at the last look; trains a first slice where there was none."""
+        if self._networks is None:
+            self.advance()
+        assert self._networks is not None
+        return self._networks
+
+    def advance(self, stop: Stop | None = None, seconds: float = SLICE) -> None:
+        """Train on for a slice, or wait while somebody else does."""
+        with self._lock:
+            if self._training is None:
+                return
+            self._training.advance(seconds, stop)
+            self._networks = self._training.networks()
+            self.fraction = self._training.completed / self._training.total
+            if self._training.done:
+                self._training = None  # with it go the data
+
+    def finish(self, stop: Stop | None = None, look: Callable[[Shared], None] | None = None) -> Networks | None:
+        """Train to the end; None when stopped. `look` is called after every slice."""
+        while not self.done:
+            if stop is not None and stop():
+                return None
+            self.advance(stop)
+            if look is not None:
+                look(self)
+        return self.networks()
+
+
+_shared: OrderedDict[Hashable, Shared] = OrderedDict()
+_shared_lock = threading.Lock()
+
+
+def posterior(name: Hashable, data: Learnt, spec: PosteriorSpec) -> Shared:
+    """The posterior of `spec` on `data`, which goes by `name`: the same for all who ask. The `KEPT` last asked for
+    stay.
+    """
+    key = (name, spec)
+    with _shared_lock:
+        if key not in _shared:
+            _shared[key] = Shared(data, spec)
+        _shared.move_to_end(key)
+        while len(_shared) > KEPT:
+            _shared.popitem(last=False)
+        return _shared[key]

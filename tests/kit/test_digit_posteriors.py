@@ -1,0 +1,143 @@
+"""Posteriors of digit readers: each learns, is the same however it is trained, and its gradients are exact."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from app.kit import digit_posteriors
+from app.kit.digit_posteriors import METHODS, Networks, PosteriorSpec, Shared, begin, posterior
+from datasets.images import digits
+from engine import scores
+from engine.networks.predictive import probabilities
+from engine.spec import SpecError
+
+DATA = digits()
+QUICK = {
+    "nuts": {"warmup": 40, "images": 200, "small": 6, "networks": 20},
+    "lbbnn": {"epochs": 40, "networks": 20},
+    "dense": {"epochs": 40, "networks": 20},
+    "dropout": {"epochs": 20, "networks": 20},
+    "ensemble": {"epochs": 10, "networks": 4},
+}
+HOPED = {"nuts": 0.8, "lbbnn": 0.9, "dense": 0.9, "dropout": 0.9, "ensemble": 0.9}
+
+
+def quick(method: str) -> PosteriorSpec:
+    return PosteriorSpec(method=method, **QUICK[method])
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, Networks]:
+    """Every method, trained in one go."""
+    found = {}
+    for method in METHODS:
+        training = begin(DATA, quick(method))
+        training.advance(60.0)
+        assert training.done
+        found[method] = training.networks()
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_learns_and_gives_its_networks(trained: dict[str, Networks], method: str):
+    p = trained[method].predict(DATA.x_test)
+    assert p.shape == (QUICK[method]["networks"], 450, 10) and p.sum(axis=2) == pytest.approx(1.0, abs=1e-5)
+    assert scores.top_accuracy(p.mean(axis=0), DATA.y_test) > HOPED[method]
+    assert (scores.decompose(p).epistemic > 0.0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_pieces_give_the_same_networks(trained: dict[str, Networks], method: str):
+    training = begin(DATA, quick(method))
+    first = training.networks()  # before anything is learnt
+    assert np.isfinite(first.predict(DATA.x_test[:3])).all()
+    while not training.done:
+        training.advance(0.0)
+    for one, other in zip(training.networks().layers, trained[method].layers, strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("method", ["dense", "nuts"])
+def test_the_gradient_is_that_of_finite_differences(trained: dict[str, Networks], method: str):
+    """relu and tanh; the networks are taken to double precision so that small steps can be seen."""
+    nets = Networks(tuple(layer.astype(np.float64) for layer in trained[method].layers), trained[method].activation)
+    nets._inputs = lambda x: np.asarray(x, dtype=np.float64).reshape(len(x), -1)  # type: ignore[method-assign]
+    image = DATA.x_test[3].astype(np.float64)
+    found = nets.sensitivity(image)
+    step = 1e-6 * np.eye(64)
+
+    def parts(x: np.ndarray) -> scores.Decomposition:
+        z = nets._forward(x, slice(None))[-1]
+        e = np.exp(z - z.max(axis=2, keepdims=True))
+        return scores.decompose(e / e.sum(axis=2, keepdims=True))
+
+    up, down = parts(image + step), parts(image - step)
+    for name in ("total", "aleatoric", "epistemic"):
+        slope = (getattr(up, name) - getattr(down, name)) / 2e-6
+        assert getattr(found, name) == pytest.approx(slope, abs=2e-4 * max(1.0, np.abs(slope).max())), name
+    assert found.total == pytest.approx(found.aleatoric + found.epistemic)
+
+
+def test_networks_on_components_and_on_pixels_are_the_same():
+    training = begin(DATA, quick("nuts"))
+    training.advance(60.0)
+    theta = training.draws[:, 1::2].transpose(1, 0, 2).reshape(-1, training.network.dim)
+    z = (DATA.x_test[:50].astype(np.float64) - training._mean) @ training._axes.T
+    assert training.networks().predict(DATA.x_test[:50]) == pytest.approx(
+        probabilities(training.network, theta, z), abs=1e-4
+    )
+
+
+def test_a_variational_fit_predicts_the_same(trained: dict[str, Networks]):
+    training = begin(DATA, quick("lbbnn"))
+    training.advance(60.0)
+    fit = training._run.fit()
+    theirs = fit.predict(DATA.x_test, samples=400, seed=1).mean
+    assert np.abs(trained["lbbnn"].predict(DATA.x_test).mean(axis=0) - theirs).mean() < 0.02
+
+
+def test_predictions_in_pieces_and_a_stop(trained: dict[str, Networks], monkeypatch: pytest.MonkeyPatch):
+    whole = trained["dense"].predict(DATA.x_test)
+    assert np.array_equal(trained["dense"].predict(DATA.x_test.reshape(-1, 8, 8)), whole)
+    monkeypatch.setattr(digit_posteriors, "CELLS", 7000)
+    assert trained["dense"].predict(DATA.x_test) == pytest.approx(whole, abs=1e-6)
+    assert trained["dense"].predict(DATA.x_test, stop=lambda: True) is None
+    with pytest.raises(SpecError, match="784 pixels; these networks read 64"):
+        trained["dense"].predict(np.zeros((1, 28, 28)))
+
+
+def test_a_posterior_is_shared_and_goes_on_where_it_was_left():
+    spec = PosteriorSpec(method="dropout", epochs=20, networks=3, seed=77)
+    one = posterior("digits", DATA, spec)
+    assert posterior("digits", DATA, spec) is one and posterior("other", DATA, spec) is not one
+    assert one.networks() is one.networks() and one.fraction > 0.0
+    assert Shared(DATA, spec).finish(stop=lambda: True) is None
+    seen: list[list[float]] = [[], []]
+    threads = [
+        threading.Thread(target=one.finish, kwargs={"look": lambda s, mine=mine: mine.append(s.fraction)})
+        for mine in seen
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert one.done and one.fraction == 1.0 and all(mine == sorted(mine) for mine in seen)
+    alone = Shared(DATA, spec).finish()
+    assert all(np.array_equal(a, b) for a, b in zip(one.networks().layers, alone.layers, strict=True))
+
+
+def test_only_the_last_ones_are_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(digit_posteriors, "_shared", type(digit_posteriors._shared)())
+    made = [posterior("digits", DATA, PosteriorSpec(seed=seed)) for seed in range(digit_posteriors.KEPT + 1)]
+    assert len(digit_posteriors._shared) == digit_posteriors.KEPT
+    assert posterior("digits", DATA, PosteriorSpec(seed=0)) is not made[0]
+
+
+def test_settings_that_do_not_fit_are_named():
+    with pytest.raises(SpecError, match="method"):
+        PosteriorSpec(method="laplace")
+    with pytest.raises(SpecError, match="components"):
+        begin(DATA, PosteriorSpec(method="nuts", images=20, components=40))
