@@ -1,4 +1,4 @@
-"""Fill the kernel cache: `python -m engine.warm`. Takes seconds when it is full, about a minute on two cores when it is empty."""
+"""Fill the kernel cache: `python -m engine.warm`. Takes seconds when it is full, minutes when it is empty."""
 
 from __future__ import annotations
 
