@@ -234,6 +234,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("modes", "two divergences"), ("mean-field", "too narrow ⚠"), ("too-big", "step too big ⚠")),
     ),
     Entry(
+        slug="weights",
+        title="Weights with a distribution",
+        track="Approximations",
+        file="lessons/weights/page.py",
+        promise="A mean and an sd for every weight, beside NUTS on the same network: where q is too sure, by how much.",
+        icon="🎚️",
+        scenarios=(("gap", "a curve with a gap"), ("gives-up", "q gives up ⚠"), ("light-kl", "KL turned down ⚠")),
+    ),
+    Entry(
         slug="spike-and-slab",
         title="Spike and slab",
         track="Approximations",

@@ -31,7 +31,7 @@ SLUGS = {
     *("metropolis", "gibbs", "hmc", "nuts", "tuning", "diagnostics", "race"),
     *("perceptron", "regression", "weight-space", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
-    *("variational", "spike-and-slab", "dropout"),
+    *("variational", "weights", "spike-and-slab", "dropout"),
     *("digits", "uncertainty-maps", "scores"),
 }
 

@@ -87,7 +87,8 @@ def _at_probe(spec: DropoutSpec, study: Study) -> Figure:
     outputs = analysis.shown(spec, outputs)
     drawn = analysis.posterior_values(spec, study.recording, analysis.probe(spec)).ravel()
     low, high = min(outputs.min(), np.quantile(drawn, 0.001)), max(outputs.max(), np.quantile(drawn, 0.999))
-    low, high = (float(low) - 1e-6, float(high) + 1e-6)
+    pad = 0.04 * float(high - low) or 0.5
+    low, high = float(low) - pad, float(high) + pad
     masses, edges = np.histogram(outputs, BINS, (low, high), weights=share)
     counted, _ = np.histogram(drawn, edges)
     middle = (edges[1:] + edges[:-1]) / 2

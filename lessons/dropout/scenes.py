@@ -190,7 +190,7 @@ def _value(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None
     share, outputs = analysis.at_probe(spec)
     off = float(analysis.switched_off(spec, analysis.probe(spec))[0])
     low, high = min(outputs.min(), off), max(outputs.max(), off)
-    pad = 0.06 * (high - low) or 0.5
+    pad = 0.06 * (high - low) if high - low > 1e-6 else 0.5
     low, high = low - pad, high + pad
     density, edges = np.histogram(outputs, BINS, (low, high), weights=share)
     name = "logit z(x*)" if spec.classifies else "f(x*)"

@@ -30,6 +30,7 @@ RADIUS = np.sqrt(0.5)  # of the circle through the four corners
 DATA_NOISE = 0.2  # sd of the noise in the hump's points
 KEPT = {1: 3000, 2: 2000, 3: 1500, 4: 1000}  # draws of each chain that diagnostics and badge use, by number of units
 HMC_DRAWS, HMC_STEPS = 3000, 60  # of the chains that give a second opinion
+MAX_DEPTH = 8  # doublings of a NUTS trajectory: the picture waits for the chains
 PIECE = 100  # transitions between two looks at the ticket
 MARKS = 24  # times along the run at which R-hat is worked out
 FEWEST = 8  # draws of each chain before anything is said about them
@@ -127,9 +128,8 @@ class _Chains:
     def __init__(self, spec: WeightSpaceSpec):
         self.lock = threading.Lock()
         target = network_of(spec).posterior(*data_of(spec))
-        self.run: Run = start(
-            target, "nuts", chains=spec.chains, draws=KEPT[spec.units], warmup=spec.warmup, seed=spec.seed
-        )
+        draws, kept = KEPT[spec.units], {"chains": spec.chains, "warmup": spec.warmup, "seed": spec.seed}
+        self.run: Run = start(target, "nuts", draws=draws, max_depth=MAX_DEPTH, **kept)
 
     def upto(self, draws: int, cancel: Any = None) -> Recording:
         with self.lock:
@@ -358,10 +358,10 @@ def study(spec: WeightSpaceSpec, cancel: Any) -> Study:
 
 
 def checks(spec: WeightSpaceSpec, cancel: Any) -> Sequence[Check]:
-    """The operation on random draws; the chains in function space; the function against what is exact, or against
-    chains of another kernel."""
+    """The function against what is exact, or against chains of another kernel; the chains in function space; the
+    operation on random draws."""
     found = study(spec, cancel)
-    return [symmetry_check(spec, found.draws), function_check(spec, found), _truth_check(spec, found, cancel)]
+    return [_truth_check(spec, found, cancel), function_check(spec, found), symmetry_check(spec, found.draws)]
 
 
 def symmetry_check(spec: WeightSpaceSpec, draws: Array) -> Check:

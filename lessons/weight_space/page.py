@@ -52,7 +52,8 @@ def controls(panel: Controls) -> None:
 def kernel(spec: WeightSpaceSpec) -> str:
     """Which kernel runs, and what is done to its draws."""
     wrong = "" if analysis.is_symmetry(spec) else " What is done to each draw is no symmetry, on purpose."
-    return f"NUTS over all {len(spec.weights)} weights at once, tuned in its warm-up.{wrong}"
+    depth = f"with at most {analysis.MAX_DEPTH} doublings"
+    return f"NUTS over all {len(spec.weights)} weights at once, tuned in its warm-up, {depth}.{wrong}"
 
 
 LESSON = Lesson(

@@ -102,10 +102,12 @@ def marginal(spec: WeightSpaceSpec, found: analysis.Study) -> Figure:
     j = spec.weights.index(spec.first)
     caption = (
         f"Histograms of {spec.first} by chain as sampled (R-hat {found.weights.rhat[j]:.2f}), and of all draws with "
-        f"their units {RULES[rule]} (R-hat {found.sorted[rule].rhat[j]:.2f}, thick). The exact posterior of "
-        f"{spec.first}, all {number(symmetry.copies(net))} copies together, looks the same for every unit"
-        + (" and is symmetric about 0." if symmetry.odd(net) and spec.first != "c" else ".")
+        f"their units {RULES[rule]} (R-hat {found.sorted[rule].rhat[j]:.2f}, thick)."
     )
+    if spec.first != "c":
+        even = " and is symmetric about 0" if symmetry.odd(net) else ""
+        count = number(symmetry.copies(net))
+        caption += f" The exact posterior, all {count} copies together, is the same for every unit{even}."
     return Figure(f"One weight: {spec.first}", figure, f"Lines of histograms. {caption}", caption)
 
 

@@ -301,9 +301,13 @@ def _predictive(spec: WeightSpaceSpec) -> Scene:
     grid = np.linspace(*limits, 161)
     exact = None if truth is None else truth.density(grid)
     pooled = picture.panel(
-        "pooled", title="All chains together", x=Axis(name, *limits), y=Axis("density"), place=(7, 0, 5, 1),
+        "pooled",
+        title=f"All chains, x′ = {number(spec.at)}",
+        x=Axis(name, *limits),
+        y=Axis("density"),
+        place=(7, 0, 5, 1),
         height=TALL - 50,
-    )  # fmt: skip
+    )
     middles, density, width = _histogram(values.ravel(), limits)
     pooled.columns(middles, density, widths=width, role="posterior", label="all draws of the run")
     if exact is not None:
@@ -317,7 +321,7 @@ def _predictive(spec: WeightSpaceSpec) -> Scene:
 
 
 def _value(spec: WeightSpaceSpec) -> str:
-    return f"P(class 1) at {number(spec.at)}" if spec.data == "xor" else f"f(x′), x′ = {number(spec.at)}"
+    return "P(class 1) at x′" if spec.data == "xor" else "f(x′)"
 
 
 def _histogram(values: Array, limits: tuple[float, float]) -> tuple[Array, Array, float]:

@@ -40,7 +40,7 @@ class WeightSpaceSpec(Spec):
     at: float = number(0.0, -REACH, REACH, "the input x′ at which the prediction is watched", step=0.05)
     chains: int = integer(4, 2, 6, "independent chains, each begun at a random place of its own")
     draws: int = integer(300, 50, 400, "draws of each chain that are shown", step=10)
-    warmup: int = integer(200, 50, 1000, "transitions before them, in which NUTS tunes itself", step=50)
+    warmup: int = integer(200, 50, 500, "transitions before them, in which NUTS tunes itself", step=50)
     chain: int = integer(1, 1, 6, "the chain that is followed")
     seed: int = seed_field()
 

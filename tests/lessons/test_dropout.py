@@ -125,6 +125,9 @@ def test_the_heaps_are_told_where_they_are():
     assert len(share) == 8 and not ((values > low) & (values < high)).any()
     assert share[values <= low].sum() == pytest.approx(below) and high - low > 0.4
     assert low < share @ values < high, "the average is where no network goes"
+    study = analysis.study(spec, NEVER)
+    drawn = analysis.posterior_values(spec, study.recording, analysis.probe(spec))
+    assert ((drawn > low) & (drawn < high)).mean() > 0.3, "and the posterior does"
 
 
 # The badge ------------------------------------------------------------------------------------------------------------
@@ -143,6 +146,13 @@ def test_forgetting_1_over_p_is_red():
 def test_forgetting_it_where_nothing_is_dropped_is_never_a_pass():
     spec = GAP.replace(scaling="none", keep=1.0, steps=100)
     assert analysis._scaling_check(spec).verdict == "unknown"
+
+
+@pytest.mark.parametrize("changes", [{"keep": 1.0}, {"keep": 0.1, "units": 1}, {"activation": "linear", "rows": 4}])
+def test_the_edges_of_the_settings_have_a_picture_and_no_failure(changes):
+    spec = GAP.replace(steps=100, **changes)
+    assert decode(scenes.scene(spec))[0]["steps"] == spec.passes
+    assert all(check.verdict == "pass" for check in [analysis._scaling_check(spec), *analysis._mask_checks(spec)])
 
 
 def test_masks_with_another_keep_probability_are_red(monkeypatch):

@@ -50,9 +50,8 @@ def test_looking_otherwise_is_the_same_run():
 
 
 def test_the_chains_are_those_of_the_engine():
-    run = engine.sample(
-        analysis.network_of(SMALL).posterior(*analysis.data_of(SMALL)), "nuts", chains=2, draws=60, warmup=60, seed=1
-    )
+    posterior = analysis.network_of(SMALL).posterior(*analysis.data_of(SMALL))
+    run = engine.sample(posterior, "nuts", chains=2, draws=60, warmup=60, seed=1, max_depth=analysis.MAX_DEPTH)
     assert np.array_equal(run.draws, analysis.draws_of(SMALL))
 
 
@@ -149,13 +148,13 @@ def test_a_hump_passes_and_unmixed_chains_are_not_judged():
     assert badge.overall(analysis.checks(SWITCH, NEVER)) == "pass"
     assert badge.overall(analysis.checks(TWO_HUMPS, NEVER)) == "pass"
     found = analysis.checks(UNMIXED, NEVER)
-    assert [check.verdict for check in found] == ["pass", "unknown", "unknown"]
+    assert [check.verdict for check in found] == ["unknown", "unknown", "pass"]
 
 
 def test_a_biased_prediction_fails(monkeypatch):
     real = quadrature.Mixture.expectation.fget
     monkeypatch.setattr(quadrature.Mixture, "expectation", property(lambda self: real(self) + 0.1))
-    assert analysis.checks(TWO_HUMPS, NEVER)[2].verdict == "fail"
+    assert analysis.checks(TWO_HUMPS, NEVER)[0].verdict == "fail"
 
 
 def test_a_cancelled_check_stops():

@@ -1,0 +1,399 @@
+"""What the lesson compares: the trained q and four NUTS chains on the same posterior, ratios with their errors,
+regions, coverage, the evidence, and the checks.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check
+from engine.diagnostics import Summary, summarise
+from engine.evidence import Evidence, EvidenceSpec, log_evidence
+from engine.recording import Recording
+from engine.samplers import run as runs
+from engine.spec import SpecError
+from engine.targets.target import TargetError
+from engine.variational import NetworkRun
+from lessons.weights import training
+from lessons.weights.spec import EDGE, WeightsSpec
+from lessons.weights.training import BAND, WARMUP, data_of, functions, model_of, of_q, places, posterior_of
+
+Array = NDArray[np.float64]
+
+CHAINS = 4
+NETWORKS = 4000  # drawn from q, independently
+PIECE = 50  # transitions between two looks at the ticket
+SURE = 2.0  # standard errors beyond which a ratio is called different from 1
+KEPT = 12  # fits and studies that are remembered
+
+# q and NUTS -----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=KEPT)
+def trained(spec: WeightsSpec) -> NetworkRun:
+    """The training to its end: the same bytes as the last look's."""
+    run = training.start(spec)
+    run.advance(run.total)
+    return run
+
+
+def same_training(spec: WeightsSpec) -> WeightsSpec:
+    """The settings without those of NUTS alone."""
+    return spec.replace(draws=spec.default("draws"))
+
+
+def same_posterior(spec: WeightsSpec) -> WeightsSpec:
+    """The settings that NUTS depends on; those of q as they come."""
+    names = (
+        "estimator",
+        "steps",
+        "batch",
+        "step_size",
+        "initial_sd",
+        "variant",
+        "prior",
+        "mixture_sd",
+        "mixture_share",
+    )
+    return spec.replace(**{name: spec.default(name) for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Four NUTS chains: the recording, their functions at `places` (chains, draws, m), diagnostics of some of those."""
+
+    recording: Recording
+    values: Array
+    summary: Summary  # at every `WATCHED`-th place
+
+    @property
+    def rhat(self) -> float:
+        worst = float(np.max(self.summary.rhat))
+        return worst if math.isfinite(worst) else math.inf
+
+    @property
+    def ess(self) -> float:
+        least = float(np.min(self.summary.ess_bulk))
+        return least if math.isfinite(least) else 0.0
+
+
+_made: OrderedDict[tuple[str, WeightsSpec], Any] = OrderedDict()
+_locks: dict[tuple[str, WeightsSpec], threading.Lock] = {}
+_door = threading.Lock()
+
+
+def _once(make: Callable[[WeightsSpec, Any], Any], spec: WeightsSpec, cancel: Any) -> Any:
+    """What `make` gives for `spec`, computed once, also when several ask at the same time."""
+    key = make.__name__, spec
+    with _door:
+        lock = _locks.setdefault(key, threading.Lock())
+    with lock:
+        if key not in _made:
+            found = make(spec, cancel)
+            with _door:
+                _made[key] = found
+                while len(_made) > 2 * KEPT:
+                    _locks.pop(_made.popitem(last=False)[0], None)
+        return _made[key]
+
+
+def reference(spec: WeightsSpec, cancel: Any) -> Reference:
+    """The chains of `spec`. Raises InterruptedError when cancelled."""
+    return _once(_sample, same_posterior(spec), cancel)
+
+
+def _sample(spec: WeightsSpec, cancel: Any) -> Reference:
+    run = runs.start(posterior_of(spec), "nuts", chains=CHAINS, draws=spec.draws, warmup=WARMUP, seed=spec.seed)
+    while not run.done:
+        if cancel.is_set():
+            raise InterruptedError
+        run.advance(PIECE)
+    found = run.recording()
+    values = np.stack([functions(spec, chain) for chain in found.draws])
+    return Reference(found, values, summarise(values[:, :, watched(spec)]))
+
+
+def drawn(spec: WeightsSpec, count: int = NETWORKS) -> Array:
+    """(count, dim) networks drawn from the trained q, in double precision."""
+    mean, sd = of_q(trained(same_training(spec)))
+    return mean + sd * training.noise(spec, count, len(mean))
+
+
+def watched(spec: WeightsSpec) -> NDArray[np.int64]:
+    """Rows of `places` at which chains are diagnosed: enough, as neighbours tell the same."""
+    if spec.problem == "curve":
+        return np.arange(0, training.NODES, 3)
+    side = np.arange(1, training.CELLS, 3)
+    return (training.CELLS * side[:, None] + side).ravel()
+
+
+# The ratio ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """sd of the function under q over that under NUTS, at `places`: (m,) each.
+
+    low, high : ends of ± SURE standard errors of the log ratio, Monte Carlo of both sides, with the effective draws of
+        the slowest watched place
+    q, nuts : the sds; values, draws : (S, m), functions drawn from q and all NUTS draws
+    """
+
+    ratio: Array
+    low: Array
+    high: Array
+    q: Array
+    nuts: Array
+    values: Array
+    draws: Array
+
+    @property
+    def overconfident(self) -> NDArray[np.bool_]:
+        """(m,) where q is narrower, beyond the error."""
+        return self.high < 1.0
+
+    @property
+    def too_wide(self) -> NDArray[np.bool_]:
+        """(m,) where q is wider, beyond the error."""
+        return self.low > 1.0
+
+
+def ratio(spec: WeightsSpec, cancel: Any) -> Ratio:
+    """Where q is overconfident, and by how much."""
+    chains = reference(spec, cancel)
+    values = functions(spec, drawn(spec))
+    q, q_error = _spread(values[None], float(len(values)))
+    centred = chains.values - chains.values.mean(axis=(0, 1))
+    least = float(np.nanmin(summarise(centred[:, :, watched(spec)] ** 2).ess_bulk))
+    nuts, nuts_error = _spread(chains.values, least)
+    found, error = q / nuts, SURE * np.hypot(q_error, nuts_error)
+    return Ratio(
+        found, found * np.exp(-error), found * np.exp(error), q, nuts, values,
+        chains.values.reshape(-1, values.shape[1]),
+    )  # fmt: skip
+
+
+def _spread(values: Array, effective: float) -> tuple[Array, Array]:
+    """sd (m,) of values (chains, draws, m), and its relative standard error from effective draws of the square."""
+    flat = values.reshape(-1, values.shape[2])
+    squares = (flat - flat.mean(axis=0)) ** 2
+    variance = np.maximum(squares.mean(axis=0), 1e-300)
+    return np.sqrt(variance), 0.5 * squares.std(axis=0) / (variance * math.sqrt(max(effective, 1.0)))
+
+
+def regions(spec: WeightsSpec) -> dict[str, NDArray[np.bool_]]:
+    """Masks (m,) of `places` by name: where data are, where not, and the rest."""
+    at, (x, _) = places(spec.problem), data_of(spec)
+    if spec.problem == "curve":
+        line, seen = at[:, 0], np.sort(x[:, 0])
+        inside = (line >= seen[0]) & (line <= seen[-1])
+        near = np.abs(line[:, None] - seen).min(axis=1) <= 0.25
+        return {"among the data": inside & near, "between them": inside & ~near, "outside": ~inside}
+    nearest = np.sqrt(((at[:, None] - x) ** 2).sum(axis=2)).min(axis=1)
+    centre = np.sqrt((at**2).sum(axis=1)) < 0.3
+    near = nearest <= 0.15
+    return {"among the data": near, "centre": centre & ~near, "elsewhere": ~near & ~centre}
+
+
+@dataclass(frozen=True)
+class Region:
+    """One line of the comparison: sds and ratio by the median over the region; shares from 0 to 1.
+
+    inside : of NUTS's draws that fall into q's 90 % band; q_truth, nuts_truth : share of the region's places where
+    the true curve is inside each one's band, NaN where there is none
+    """
+
+    name: str
+    places: int
+    q: float
+    nuts: float
+    ratio: float
+    low: float
+    high: float
+    inside: float
+    q_truth: float
+    nuts_truth: float
+
+
+def compared(spec: WeightsSpec, cancel: Any) -> list[Region]:
+    """The regions that hold any place."""
+    found = ratio(spec, cancel)
+    low, high = np.quantile(found.values, BAND, axis=0)
+    bottom, top = np.quantile(found.draws, BAND, axis=0)
+    held = ((found.draws >= low) & (found.draws <= high)).mean(axis=0)
+    true = np.full(len(low), np.nan)
+    if spec.problem == "curve" and spec.data == "made":
+        line = places("curve")[:, 0]
+        true[np.abs(line) <= EDGE] = training.truth(line[np.abs(line) <= EDGE])
+    known = np.isfinite(true)
+    lines = []
+    for name, mask in regions(spec).items():
+        if not mask.any():
+            continue
+        judged = mask & known
+        q_truth, nuts_truth = (
+            float(((true >= a) & (true <= b))[judged].mean()) if judged.any() else math.nan
+            for a, b in ((low, high), (bottom, top))
+        )
+        middle = [float(np.median(v[mask])) for v in (found.q, found.nuts, found.ratio, found.low, found.high, held)]
+        lines.append(Region(name, int(mask.sum()), *middle, q_truth, nuts_truth))
+    return lines
+
+
+def right(spec: WeightsSpec, draws: Array) -> float:
+    """Share of the data points of the plane that the average of `draws` (S, dim) gets right."""
+    x, y = data_of(spec)
+    return float(np.mean((functions(spec, draws, x).mean(axis=0) > 0.5) == (y > 0.5)))
+
+
+# The evidence ---------------------------------------------------------------------------------------------------------
+
+
+def evidence(spec: WeightsSpec, cancel: Any) -> Evidence:
+    """log p(y) of the network with the normal prior, by annealing. Raises InterruptedError when cancelled."""
+    return _once(_anneal, same_posterior(spec).replace(draws=spec.default("draws")), cancel)
+
+
+def _anneal(spec: WeightsSpec, cancel: Any) -> Evidence:
+    x, y = data_of(spec)
+    target = model_of(spec).log_likelihood(x, y)
+    settings = EvidenceSpec(particles=64, islands=8, seed=spec.seed)
+    return log_evidence(target, settings, sd=spec.prior_sd, likelihood=True, stop=cancel.is_set)
+
+
+def elbo(spec: WeightsSpec) -> tuple[float, float]:
+    """ELBO of the trained q under the right objective, and its standard error, from `NETWORKS` draws."""
+    draws = drawn(spec)
+    mean, sd = of_q(trained(same_training(spec)))
+    x, y = data_of(spec)
+    likelihoods = model_of(spec).log_likelihood(x, y).log_density_many(draws)
+    return (
+        float(likelihoods.mean()) - training.divergence(spec, mean, sd, draws),
+        float(likelihoods.std() / math.sqrt(NETWORKS)),
+    )
+
+
+def copies(spec: WeightsSpec) -> float:
+    """Log of the number of weight vectors that give one function: units may change places, and flip both signs."""
+    return math.lgamma(spec.units + 1) + spec.units * math.log(2.0)
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+ESTIMATES = 1500  # gradients drawn from the training's own kernel
+AGAINST = 6000  # networks for the same gradient in double precision
+SETTLED = 0.5  # nats that the ELBO may still gain over the last quarter
+
+
+def checks(spec: WeightsSpec, cancel: Any) -> list[Check]:
+    """Is the gradient the ELBO's, has training come to rest, is the ELBO a bound, are the chains to be trusted?"""
+    found: list[Check] = []
+    for make in (_gradient_check, _settled_check, _chains_check, _bound_check):
+        if cancel.is_set():
+            return found
+        found.append(make(spec, cancel))
+    return found
+
+
+def exact_gradient(spec: WeightsSpec, mean: Array, sd: Array, count: int, seed: int) -> tuple[Array, Array]:
+    """Gradient of the right ELBO with respect to means and ρ, (2 dim,), and its standard error: averaged over `count`
+    networks in double precision by the posterior that NUTS uses, with random numbers of its own.
+    """
+    rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, 13])))
+    eps = rng.standard_normal((count, len(mean)))
+    x, y = data_of(spec)
+    likelihood = model_of(spec).log_likelihood(x, y)
+    slopes = np.stack([likelihood.log_density_and_gradient(w)[1] for w in mean + sd * eps])
+    if spec.prior == "mixture":
+        slopes = slopes + training.prior_slope(spec, mean + sd * eps)
+        at_mean, at_sd = 0.0, 1.0 / sd
+    else:
+        at_mean, at_sd = -mean / spec.prior_sd**2, 1.0 / sd - sd / spec.prior_sd**2
+    each = np.concatenate([slopes + at_mean, (slopes * eps + at_sd) * -np.expm1(-sd)], axis=1)
+    return each.mean(axis=0), each.std(axis=0) / math.sqrt(count)
+
+
+def _gradient_check(spec: WeightsSpec, cancel: Any) -> Check:
+    """The training's own kernel against the gradient of the ELBO, at the start and at the end."""
+    worst, compared_ = 0.0, 0
+    for run in (training.start(spec), training.start(spec)):
+        if compared_:
+            run.advance(run.total, cancel.is_set)
+        mean, sd = of_q(run)
+        right_, right_error = exact_gradient(spec, mean, sd, AGAINST, spec.seed)
+        halves = run.gradient_estimates(ESTIMATES).astype(np.float64).reshape(ESTIMATES, 2, -1)
+        scale = 1.0 / training.LIGHT if spec.variant == "light_kl" else 1.0
+        own = np.stack([training.ordered(run, halves[:, part].mean(axis=0)) for part in (0, 1)]).ravel() * scale
+        own_error = np.stack([training.ordered(run, halves[:, part].std(axis=0)) for part in (0, 1)]).ravel() * scale
+        size = 1e-4 * (1.0 + np.abs(right_))  # single precision
+        z = (own - right_) / np.sqrt(own_error**2 / ESTIMATES + right_error**2 + size**2)
+        compared_ += len(z)
+        if np.abs(z).max() > abs(worst):
+            worst = float(z[np.argmax(np.abs(z))])
+    sentence = (
+        f"At the first and the last q, {ESTIMATES:,} gradients of the training kernel were averaged and compared with "
+        "the ELBO's gradient, computed in double precision through the posterior that NUTS uses: of "
+        f"{compared_} components the worst is {abs(worst):.1f} standard errors off."
+    )
+    return Check("gradient", "pass" if abs(worst) < Z_LIMIT + 0.5 else "fail", worst, Z_LIMIT + 0.5, sentence, "SE")
+
+
+def _settled_check(spec: WeightsSpec, cancel: Any) -> Check:
+    """What the last quarter of the steps still gained, by the training's own reports."""
+    elbos = trained(same_training(spec)).history().elbo
+    quarter = max(2, len(elbos) // 4)
+    before, after = elbos[-quarter : -quarter // 2], elbos[-quarter // 2 :]
+    gain = float(after.mean() - before.mean())
+    if spec.variant == "light_kl":
+        gain /= training.LIGHT
+    error = float(np.hypot(before.std() / math.sqrt(len(before)), after.std() / math.sqrt(len(after))))
+    if gain - 2.0 * error < SETTLED:
+        words = f"Over the last eighth of the steps the ELBO gained {gain:+.2f} ± {error:.2f} nats: it is at rest."
+        return Check("settled", "pass", gain, SETTLED, words, "nats")
+    words = f"The ELBO was still rising, by {gain:.2f} nats over the last eighth of the steps: train for longer."
+    return Check("settled", "unknown", gain, SETTLED, words, "nats")
+
+
+def _chains_check(spec: WeightsSpec, cancel: Any) -> Check:
+    """Whether NUTS can stand as the truth: R-hat and effective draws of functions, never of weights."""
+    found = reference(spec, cancel)
+    divergent = int(found.recording.divergent.sum())
+    sentence = (
+        f"{CHAINS} NUTS chains of {spec.draws:,} draws: R-hat of the function is at most {found.rhat:.3f}, at least "
+        f"{found.ess:,.0f} effective draws at every place, {divergent} divergent transitions."
+    )
+    if spec.prior == "mixture":
+        sentence += " They have the wide normal as prior, not the mixture, so the ratio compares two posteriors."
+        return Check("NUTS", "unknown", found.rhat, MAX_RHAT, sentence)
+    good = found.rhat <= MAX_RHAT and found.ess >= MIN_ESS and divergent <= 0.01 * found.recording.divergent.size
+    if not good:
+        sentence += " That is too little to take them for the truth."
+    return Check("NUTS", "pass" if good else "unknown", found.rhat, MAX_RHAT, sentence)
+
+
+def _bound_check(spec: WeightsSpec, cancel: Any) -> Check:
+    """No q has an ELBO above the log evidence."""
+    if spec.prior == "mixture":
+        return Check("bound", "unknown", math.nan, 0.0, "The evidence under a mixture prior is not computed here.")
+    try:
+        found = evidence(spec, cancel)
+    except (TargetError, SpecError) as error:
+        return Check("bound", "unknown", math.nan, 0.0, f"The evidence could not be estimated: {error}.")
+    value, error = elbo(spec)
+    slack = Z_LIMIT * math.hypot(error, found.error)
+    above = value - found.log_evidence
+    sentence = (
+        f"ELBO {value:.2f} ± {error:.2f}, log p(y) {found.log_evidence:.2f} ± {found.error:.2f}, found by annealing: a "
+        f"gap of {-above:.2f} nats, KL(q‖posterior). A right q in one alone of {math.exp(copies(spec)):,.0f} equal "
+        f"copies would be {copies(spec):.2f} below."
+    )
+    return Check("bound", "pass" if above < slack else "fail", above, slack, sentence, "nats")

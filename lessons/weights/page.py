@@ -1,0 +1,105 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from engine.networks import mlp, predictive
+from engine.variational import dense, fused
+from lessons.weights import analysis, training
+from lessons.weights.panels import diagnostics, panels
+from lessons.weights.questions import QUESTIONS
+from lessons.weights.scenarios import SCENARIOS
+from lessons.weights.scenes import live, scene
+from lessons.weights.spec import CLASSES, WeightsSpec
+
+PROBLEMS = {"curve": "a curve", "plane": "XOR"}
+DATA = {"made": "made", "own": "your own points"}
+PRIORS = {"normal": "normal", "mixture": "mixture of two"}
+ESTIMATORS = {"weights": "of each weight", "local": "of each unit's input"}
+VARIANTS = {
+    "exact": "no, the right objective",
+    "no_scaling": "forget n/B of a minibatch",
+    "light_kl": "count a tenth of the KL",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.segmented("problem", "Problem", PROBLEMS)
+    panel.segmented("data", "Data", DATA)
+    if spec.data == "own":
+        panel.points("pairs" if spec.problem == "curve" else "points", CLASSES if spec.problem == "plane" else ())
+    elif spec.problem == "curve":
+        panel.slider("rows", "Points n")
+        panel.slider("gap", "Gap: no data within")
+    else:
+        panel.slider("corner", "Points per corner")
+    if spec.data == "made":
+        panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
+    panel.slider("units", "Hidden units k")
+    panel.slider("prior_sd", "Prior sd σ")
+    with panel.more("Training of q"):
+        panel.slider("initial_sd", "sd of q at the start")
+        panel.slider("steps", "Steps")
+        panel.slider("step_size", "Step size η")
+        panel.slider("batch", "Minibatch B (0: all data)")
+        panel.segmented("estimator", "Noise is drawn", ESTIMATORS)
+    with panel.more("Prior, noise, NUTS"):
+        panel.segmented("prior", "Prior", PRIORS)
+        if spec.prior == "mixture":
+            panel.slider("mixture_share", "Share of the wide one")
+            panel.slider("mixture_sd", "sd of the narrow one")
+        if spec.problem == "curve":
+            panel.slider("noise_sd", "Noise sd")
+        panel.slider("draws", "NUTS draws")
+    with panel.more("Break it"):
+        panel.select("variant", "Wrong on purpose", VARIANTS)
+
+
+def own_copy(spec: WeightsSpec) -> dict:
+    """The made points as own points."""
+    return {"data": "own", **training.own_points_of(spec)}
+
+
+def on_event(spec: WeightsSpec, event: dict) -> WeightsSpec | None:
+    """Points placed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "q":
+        return None
+    placed = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
+    return spec.replace(data="own", **{"pairs" if spec.problem == "curve" else "points": placed})
+
+
+def kernel(spec: WeightsSpec) -> str:
+    """Which kernel runs."""
+    noise = "noise in every weight" if spec.estimator == "weights" else "noise in every unit's input"
+    wrong = {
+        "exact": "",
+        "no_scaling": " Wrong on purpose: a minibatch is taken for all the data.",
+        "light_kl": " Wrong on purpose: the KL counts a tenth.",
+    }[spec.variant]
+    return (
+        f"Bayes by Backprop: independent normals, reparameterised gradients ({noise}), Adam.{wrong} Beside it NUTS on "
+        "the same posterior. q is an approximation: what is checked is how it is trained, not that it is exact."
+    )
+
+
+LESSON = Lesson(
+    slug="weights",
+    title="Weights with a distribution",
+    promise="Give every weight of a network a mean and an sd and train both. Then compare with NUTS on the same "
+    "posterior: where it is overconfident, and by how much.",
+    spec=WeightsSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[dense._step, dense._step_local, fused.softplus, mlp._network, predictive.Ensemble, analysis.ratio],
+    claim="as claimed",  # q is an approximation: what is checked is how it is trained
+    kernel=kernel,
+    on_event=on_event,
+    live=live,
+    live_label="Run live",
+)
+show(LESSON)

@@ -1,0 +1,259 @@
+"""The lesson on weights with a distribution: its settings, its arithmetic, its comparison, its badge, its words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.kit.badge import overall
+from app.kit.player.scene import decode
+from engine.spec import SpecError
+from engine.variational import divergence as closed
+from lessons.weights import analysis, panels, scenes, training
+from lessons.weights.questions import QUESTIONS
+from lessons.weights.scenarios import SCENARIOS
+from lessons.weights.spec import WeightsSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+SMALL = WeightsSpec(rows=8, units=2, steps=200, draws=200, noise_sd=0.5)
+PLANE = WeightsSpec(problem="plane", corner=3, units=2, steps=200, draws=200)
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("pairs", {"pairs": ((9.0, 0.0, 0), (0.0, 0.0, 0))}),
+        ("pairs", {"pairs": ((1.0, 0.0, 1),)}),
+        ("pairs", {"data": "own", "pairs": ()}),
+        ("points", {"points": ((0.0, 0.0, 2),)}),
+        ("points", {"data": "own", "problem": "plane", "points": ((0.0, 0.0, 1),)}),
+        ("estimator", {"prior": "mixture", "estimator": "local"}),
+        ("variant", {"variant": "no_scaling"}),
+        ("variant", {"variant": "no_scaling", "batch": 5, "problem": "plane"}),
+        ("units", {"units": 0}),
+        ("prior_sd", {"prior_sd": float("nan")}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        WeightsSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+def test_the_data_leave_the_gap_and_can_be_taken_over():
+    x, y = training.data_of(WeightsSpec(gap=1.0, rows=20))
+    assert np.abs(x).min() >= 1.0 and (x < 0).sum() == 10 and len(y) == 20
+    own = WeightsSpec().replace(data="own", **training.own_points_of(WeightsSpec()))
+    assert np.allclose(training.data_of(own)[0], training.data_of(WeightsSpec())[0], atol=1e-3)
+    plane = PLANE.replace(data="own", **training.own_points_of(PLANE))
+    assert np.array_equal(training.data_of(plane)[1], training.data_of(PLANE)[1])
+
+
+# Arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [SMALL, PLANE], ids=["curve", "plane"])
+def test_q_is_read_in_the_order_of_the_network(spec):
+    run = training.start(spec)
+    run.advance(20)
+    mean, _ = training.of_q(run)
+    layers = run.fit().expected_weights()
+    at = training.places(spec.problem)
+    hidden = np.tanh(at @ layers[0][:-1] + layers[0][-1])
+    out = (hidden @ layers[1][:-1] + layers[1][-1])[:, 0]
+    expected = out if spec.problem == "curve" else 1.0 / (1.0 + np.exp(-out))
+    assert np.allclose(training.functions(spec, mean[None])[0], expected, atol=1e-5)
+    assert len(scenes.names(spec)) == len(mean)
+
+
+def test_the_divergence_is_the_closed_one_and_the_engines():
+    run = training.start(SMALL)
+    run.advance(50)
+    mean, sd = training.of_q(run)
+    found = training.divergence(SMALL, mean, sd, mean[None])
+    prior = np.zeros(len(mean)), SMALL.prior_sd**2 * np.eye(len(mean))
+    assert found == pytest.approx(float(closed.gaussian_kl(mean, np.diag(sd**2), *prior)), rel=1e-9)
+    assert found == pytest.approx(run.posterior.kl(), rel=1e-4)
+
+
+@pytest.mark.parametrize("changes", [{"prior": "mixture"}, {"batch": 4}], ids=["mixture", "minibatch"])
+def test_the_card_is_an_unbiased_step_of_the_elbo(changes):
+    spec = SMALL.replace(**changes)
+    rng = np.random.default_rng(3)
+    mean, sd = rng.standard_normal(7), rng.uniform(0.1, 0.5, 7)
+    steps = [training.by_hand(spec, mean, sd, number) for number in range(1500)]
+    right, error = analysis.exact_gradient(spec, mean, sd, 4000, 5)
+    for field, place in (("mean_gradient", 0), ("rho_gradient", 7)):
+        values = np.array([getattr(step, field) for step in steps])
+        z = (values.mean() - right[place]) / np.hypot(values.std() / math.sqrt(len(values)), error[place])
+        assert abs(z) < 4.0
+    step = steps[0]
+    assert step.weights[training.SHOWN] == pytest.approx(step.weight)
+    assert step.mean_gradient == pytest.approx(step.factor * step.slope + step.prior)
+
+
+def test_the_exact_gradient_is_that_of_the_elbo_by_differences():
+    spec, dim = SMALL.replace(prior="mixture"), 7
+    rng = np.random.default_rng(4)
+    mean, rho = rng.standard_normal(dim), rng.uniform(-1.5, 0.0, dim)
+    eps = np.random.Generator(np.random.SFC64(np.random.SeedSequence([5, 13]))).standard_normal((200, dim))
+    x, y = training.data_of(spec)
+    likelihood = training.model_of(spec).log_likelihood(x, y)
+
+    def elbo(point: np.ndarray) -> float:  # with the noise held fixed
+        sd = np.log1p(np.exp(point[dim:]))
+        draws = point[:dim] + sd * eps
+        values = likelihood.log_density_many(draws) + training.log_prior(spec, draws)
+        return float(values.mean() + training.entropy(sd))
+
+    point, h = np.concatenate([mean, rho]), 1e-5
+    steps = h * np.eye(2 * dim)
+    slopes = [(elbo(point + step) - elbo(point - step)) / (2 * h) for step in steps]
+    found, _ = analysis.exact_gradient(spec, mean, np.log1p(np.exp(rho)), 200, 5)
+    assert np.allclose(found, slopes, rtol=1e-5, atol=1e-5)
+
+
+# Comparison -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_error_of_a_spread_is_honest():
+    rng = np.random.default_rng(6)
+    found = np.array([analysis._spread(rng.standard_normal((1, 500, 1)), 500.0) for _ in range(400)])[:, :, 0]
+    assert found[:, 0].std() == pytest.approx(found[:, 1].mean(), rel=0.15)
+    assert found[:, 0].mean() == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_q_that_is_the_posterior_is_not_called_overconfident(monkeypatch):
+    chains = analysis.reference(SMALL, NEVER)
+    draws = chains.recording.draws.reshape(-1, 7)
+    monkeypatch.setattr(analysis, "drawn", lambda spec: draws)
+    found = analysis.ratio(SMALL, NEVER)
+    assert np.allclose(found.ratio, 1.0) and not found.overconfident.any() and not found.too_wide.any()
+    assert all(line.inside == pytest.approx(0.9, abs=0.02) for line in analysis.compared(SMALL, NEVER))
+
+
+def test_the_curve_is_overconfident_outside_and_not_among_its_data():
+    lines = {line.name: line for line in analysis.compared(BY_ID["gap"], NEVER)}
+    assert lines["outside"].high < 0.4 and lines["between them"].high < 0.9 and lines["among the data"].low > 1.1
+    assert sum(line.places for line in lines.values()) == training.NODES
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
+def test_the_questions_have_the_answer_of_the_prose(question):
+    spec = BY_ID[question.scenario]
+    assert question.answer(spec) == {"outside": 0, "gives-up": 2, "light": 0}[question.id]
+    assert question.explain(spec)
+
+
+def test_questions_answer_otherwise_where_it_is_otherwise():
+    answers = {question.id: question.answer for question in QUESTIONS}
+    assert answers["light"](BY_ID["gap"]) == 1
+    assert answers["gives-up"](BY_ID["xor"].replace(draws=200)) == 0
+
+
+def test_what_the_failures_say():
+    assert panels.units_in_use(BY_ID["gives-up"]) == 0
+    wide, small = BY_ID["wide-start"], BY_ID["wide-start"].replace(initial_sd=0.1)
+    assert panels.units_in_use(wide) < panels.units_in_use(small)
+    assert analysis.elbo(wide)[0] < analysis.elbo(small)[0] - 5.0
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_badge_is_green_for_the_default_and_other_seeds():
+    found = analysis.checks(BY_ID["gap"], NEVER)
+    assert overall(found) == "pass" and [check.name for check in found] == ["gradient", "settled", "NUTS", "bound"]
+    for seed, estimator in ((11, "weights"), (12, "local")):
+        assert analysis._gradient_check(SMALL.replace(seed=seed, estimator=estimator), NEVER).verdict == "pass"
+
+
+@pytest.mark.parametrize("name", ["light-kl", "no-scaling"])
+def test_the_badge_is_red_for_mistakes(name):
+    assert analysis._gradient_check(BY_ID[name], NEVER).verdict == "fail"
+    assert analysis._gradient_check(BY_ID[name].replace(variant="exact", steps=200), NEVER).verdict == "pass"
+
+
+def test_an_elbo_above_the_evidence_would_be_red(monkeypatch):
+    assert analysis._bound_check(SMALL, NEVER).verdict == "pass"
+    high = analysis.evidence(SMALL, NEVER).log_evidence + 1.0
+    monkeypatch.setattr(analysis, "elbo", lambda spec: (high, 0.01))
+    assert analysis._bound_check(SMALL, NEVER).verdict == "fail"
+
+
+def test_chains_that_disagree_and_a_mixture_are_not_called_right():
+    assert analysis._chains_check(BY_ID["two-units"], NEVER).verdict == "unknown"
+    mixture = BY_ID["gap"].replace(prior="mixture")
+    assert analysis._chains_check(mixture, NEVER).verdict == "unknown"
+    assert analysis._gradient_check(mixture.replace(steps=200), NEVER).verdict == "pass"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def watched() -> tuple[Job, bytes]:
+    """A whole run of the curve as a job."""
+    job = Job()
+    return job, scenes.live(SMALL)(job)
+
+
+def test_the_job_grows_to_the_training_and_the_chain(watched):
+    job, blob = watched
+    assert job.reports[-1] == (training.FRAMES, training.FRAMES) and job.blobs[-1] == blob
+    header, arrays = decode(blob)
+    assert header["steps"] == training.FRAMES + 1
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    run = analysis.trained(analysis.same_training(SMALL))
+    assert table["training step"][-1] == run.total and table["NUTS draws"][-1] == SMALL.draws
+    assert table["mean of w₁"][-1] == pytest.approx(training.of_q(run)[0][0], rel=1e-5)
+    chain = analysis.reference(SMALL, NEVER).recording.draws[0]
+    nuts = next(panel for panel in header["panels"] if panel["id"] == "nuts")["layers"]
+    mean = next(layer for layer in nuts if layer["label"] == "mean")
+    shown = arrays[mean["points"]][-1]
+    assert np.allclose(shown[:, 1], training.functions(SMALL, chain).mean(axis=0), atol=1e-5)
+
+
+def test_a_stopped_job_ends_with_what_it_has():
+    job = Job()
+    job.publish = lambda blob: setattr(job, "cancelled", True)
+    assert decode(scenes.live(SMALL)(job))[0]["steps"] == 2
+
+
+def test_the_fan_is_brightest_at_the_median():
+    values = np.random.default_rng(1).standard_normal((999, training.NODES))
+    found = training.view(SMALL, values)
+    middle = training.LEVELS // 2
+    assert found.fan[middle].mean() > 200 and found.fan[0].max() < 6
+    assert np.allclose(found.low, np.quantile(values, 0.05, axis=0), atol=0.05)
+
+
+def test_the_largest_pictures_travel_in_one_message():
+    for problem in ("curve", "plane"):
+        spec = WeightsSpec(problem=problem, units=12, rows=4, corner=1, steps=100, draws=200)
+        assert len(scenes.live(spec)(Job())) < MOST_BYTES
+
+
+def test_the_same_settings_give_the_same_bytes():
+    first = scenes.scene(PLANE)
+    scenes.first.cache_clear()
+    assert scenes.scene(PLANE) == first
+
+
+@pytest.mark.parametrize("spec", [SMALL, PLANE], ids=["curve", "plane"])
+def test_the_panels_tell_the_comparison(spec):
+    found = panels.panels(spec, NEVER)
+    assert [item.title for item in found][1:] == ["By region, and coverage", "Other starts"]
+    ratios = [line.ratio for line in analysis.compared(spec, NEVER)]
+    assert found[1].columns["ratio"] == ratios
+    cost, weights = panels.diagnostics(spec, NEVER)
+    assert cost.columns["points a gradient"] == [spec.size, spec.size]
+    assert len(weights.columns["weight"]) == len(scenes.names(spec))
+
+
+def test_a_hostile_link_is_told_by_name():
+    app = page("weights", units="900")
+    assert not app.exception and any("units" in warning.value for warning in app.warning)
