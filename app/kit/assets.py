@@ -1,4 +1,6 @@
-"""The player's files: their version, and the header that has a browser fetch them early."""
+"""The files of the components in the browser: loaders, versions, and the header that has a browser fetch the player
+early.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,17 @@ from pathlib import Path
 from typing import Any
 
 STATIC = Path(__file__).parents[1] / "static" / "player"
+_LOADER = Path(__file__).with_name("loader.js")
+
+
+def loader(name: str) -> str:
+    """The inline part of the component whose module is `app/static/<name>/<name>.js`."""
+    text = _LOADER.read_text(encoding="utf-8").replace("__NAME__", name)
+    return text.replace("__VERSION__", version(STATIC.with_name(name)))
 
 
 def version(folder: Path = STATIC) -> str:
-    """A hash over all files of the player: a changed file changes every URL, so no browser plays a stale one."""
+    """A hash over all files of a component: a changed file changes every URL, so no browser runs a stale one."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.js")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -23,7 +32,7 @@ class Preload:
 
     def __init__(self, app: Any):
         self._app = app
-        # low: Streamlit's own scripts come first. The URLs are those of player/loader.js, relative to the page as there
+        # low: Streamlit's own scripts come first. The URLs are those of loader.js, relative to the page as there
         links = (
             f"<app/static/player/{path.name}?v={version()}>; rel=modulepreload; fetchpriority=low"
             for path in sorted(STATIC.glob("*.js"))

@@ -102,7 +102,7 @@ class Networks:
         stopped. Raises SpecError for images of another size.
         """
         inputs = self._inputs(x)
-        found = np.empty((len(self), len(inputs), self.layers[-1].shape[2]), dtype=np.float32)
+        found = np.empty((len(self), len(inputs), self.layers[-1].shape[2]), dtype=self.layers[0].dtype)
         together = max(1, CELLS // max(1, len(inputs) * max(layer.shape[2] for layer in self.layers)))
         rows = max(1, CELLS // max(layer.shape[2] for layer in self.layers))
         for first in range(0, len(self), together):
@@ -118,7 +118,7 @@ class Networks:
         """The exact gradient of total, aleatoric and epistemic uncertainty at one image, by backpropagation through
         every network.
         """
-        x = self._inputs(np.asarray(image, dtype=np.float32).reshape(1, -1))
+        x = self._inputs(np.reshape(image, (1, -1)))
         *hidden, z = self._forward(x, slice(None))
         p = _softmax(z)[:, 0].astype(np.float64)
         tiny = np.finfo(np.float64).tiny
@@ -129,15 +129,19 @@ class Networks:
         }
         found = {}
         for name, slope in slopes.items():
-            back = (p * (slope - (p * slope).sum(axis=1, keepdims=True)) / len(self)).astype(np.float32)
+            back = (p * (slope - (p * slope).sum(axis=1, keepdims=True)) / len(self)).astype(z.dtype)
             for layer, values in zip(self.layers[:0:-1], reversed(hidden), strict=True):
                 back = np.matmul(layer[:, :-1], back[:, :, None])[:, :, 0]
                 back = back * (values[:, 0] > 0.0 if self.activation == "relu" else 1.0 - values[:, 0] ** 2)
             found[name] = np.matmul(self.layers[0][:, :-1], back[:, :, None])[:, :, 0].sum(axis=0, dtype=np.float64)
         return Sensitivity(found["total"], found["aleatoric"], found["total"] - found["aleatoric"])
 
+    def precise(self) -> Networks:
+        """The same networks in double precision, for finite differences."""
+        return Networks(tuple(layer.astype(np.float64) for layer in self.layers), self.activation)
+
     def _inputs(self, x: ArrayLike) -> Single:
-        inputs = np.ascontiguousarray(x, dtype=np.float32)
+        inputs = np.ascontiguousarray(x, dtype=self.layers[0].dtype)
         inputs = inputs.reshape(len(inputs), -1)
         pixels = self.layers[0].shape[1] - 1
         if inputs.shape[1] != pixels:
@@ -311,6 +315,7 @@ class Shared:
         self._training: Training | None = begin(data, spec)
         self._lock = threading.Lock()
         self._networks: Networks | None = None
+        self._drawing = 0.0  # seconds that it took to draw them
         self.fraction = 0.0
 
     @property
@@ -325,13 +330,15 @@ class Shared:
         assert self._networks is not None
         return self._networks
 
-    def advance(self, stop: Stop | None = None, seconds: float = SLICE) -> None:
+    def advance(self, stop: Stop | None = None) -> None:
         """Train on for a slice, or wait while somebody else does."""
         with self._lock:
             if self._training is None:
                 return
-            self._training.advance(seconds, stop)
+            self._training.advance(max(SLICE, 4.0 * self._drawing), stop)  # large networks take time to draw
+            begin = time.perf_counter()
             self._networks = self._training.networks()
+            self._drawing = time.perf_counter() - begin
             self.fraction = self._training.completed / self._training.total
             if self._training.done:
                 self._training = None  # with it go the data

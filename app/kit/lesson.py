@@ -53,7 +53,11 @@ class Lesson:
     code : functions whose source is shown
     claim : the badge's word when all checks pass, where "exact" would say too much
     kernel : which kernel runs, a sentence for the badge, or a function of the spec
-    on_event : (spec, event of the player) → changed spec, or None to leave it
+    on_event : (spec, event of the player or the pad) → changed spec, or None to leave it
+    pad : spec → strokes on a drawing pad beside the player, points (x, y, stroke) from 0 to 1 with y down; None: no
+        pad for these settings. A drawing comes to `on_event` as {"kind": "drawing", "points", "final"}
+    grow : (spec, job) → the blob of `scene(spec, None)`, on the stage in its place where a picture takes long: it
+        calls `job.publish(blob)` as the picture grows and gives up when `job.is_set()`
     live : spec → body(job) of a long run. The body calls `job.publish(blob)` as the scene grows and
         `job.report(done, total)`, ends when `job.cancelled`, and returns the final blob
     live_label : the button that starts it
@@ -74,6 +78,8 @@ class Lesson:
     claim: str = badge.CLAIM
     kernel: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
+    pad: Callable[[Any], Sequence[tuple[float, float, int]] | None] | None = None
+    grow: Callable[[Any, jobs.Job], bytes | None] | None = None
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
     live_label: str = "Run"
 

@@ -1,6 +1,7 @@
 """The stage: the player with the scene of the present spec, or of a long run that grows.
 
-It is a fragment of its own, so what the player asks for while playing reruns nothing else. A scene is made in a worker
+It is a fragment of its own, so what the player asks for while playing, or the pad while a stroke is drawn, reruns
+nothing else. A scene is made in a worker
 thread and shown in the same run if that takes less than `PATIENCE`; otherwise the last picture stays, marked as such,
 until the new one is there.
 """
@@ -15,6 +16,7 @@ import streamlit as st
 
 from app.kit import jobs, messages, share
 from app.kit.lesson import Lesson
+from app.kit.pad import pad
 from app.kit.player import player
 from app.kit.text import number
 from app.kit.visit import Visit, arriving, session
@@ -24,10 +26,12 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 1.0  # s that a run waits for a picture
 POLL = 0.25  # s between looks at a job
+GLANCE = 0.01  # s between looks at a picture that grows
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
-_pictures = jobs.Pool(shelf=jobs.Shelf(128_000_000))  # apart from the long jobs, so that a picture never waits for them
+# apart from the long jobs, so that a picture never waits for them; wide enough that one that grows holds up no other
+_pictures = jobs.Pool(workers=6, shelf=jobs.Shelf(128_000_000))
 
 
 def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
@@ -63,6 +67,9 @@ def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:
 
 
 def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
+    strokes = lesson.pad(here.draft or here.spec) if lesson.pad is not None else None
+    if strokes is not None:
+        pad(strokes, key=f"{lesson.slug}/pad", on_event=lambda event: _event(lesson, here, event))
     if here.shown is None:
         if stale:
             st.skeleton(height=420)
@@ -75,16 +82,21 @@ def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
 
 def _picture(lesson: Lesson, here: Visit) -> jobs.Job:
     """The job of the present scene; mostly finished when it returns."""
-    key = (lesson.slug, "scene", here.spec, here.window)
-    job = _pictures.submit((session(), "scene"), key, _scene, lesson, here.spec, here.window)
-    job.wait(PATIENCE)
+    spec = here.draft or here.spec
+    key = (lesson.slug, "scene", spec, here.window)
+    job = _pictures.submit((session(), "scene"), key, _scene, lesson, spec, here.window)
+    end = time.monotonic() + PATIENCE
+    while job.active and job.latest is None and time.monotonic() < end:
+        job.wait(PATIENCE if lesson.grow is None else GLANCE)
     if job.state == jobs.FAILED and here.window is not None:
         here.window = None  # the inside of that transition cannot be had: show the run without it
         return _picture(lesson, here)
     return job
 
 
-def _scene(lesson: Lesson, spec: Any, window: int | None, ticket: jobs.Job) -> bytes:
+def _scene(lesson: Lesson, spec: Any, window: int | None, ticket: jobs.Job) -> bytes | None:
+    if lesson.grow is not None and window is None:
+        return lesson.grow(spec, ticket)
     return lesson.scene(spec, window)
 
 
@@ -98,14 +110,16 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
     if lesson.on_event is None:
         return
     try:
-        spec = lesson.on_event(here.spec, event)
+        spec = lesson.on_event(here.draft or here.spec, event)
     except SpecError as error:
         here.problems = (share.Problem(error.parameter, error.reason),)
         here.touched = True
     except Exception:  # a lesson's mistake, or a forged event
         log.exception("%s: event %r", lesson.slug, event.get("kind"))
     else:
-        if spec is not None and spec != here.spec:
+        if event.get("final") is False:
+            here.draft = spec
+        elif spec is not None and spec != here.spec:
             here.load(spec, None)
 
 

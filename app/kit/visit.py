@@ -41,6 +41,7 @@ class Visit:
     seeds: tuple[int, ...] = ()  # other seeds that the badge checks
     run: jobs.Job | None = None  # the long run of this very spec, if one was started
     shown: bytes | None = None  # the last scene that was ready
+    draft: Spec | None = None  # while a stroke is being drawn: the stage alone shows it
     address: dict[str, list[str]] = field(default_factory=dict)  # the query as last seen or written
     touched: bool = False  # changed since the address was last written
     left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
@@ -84,7 +85,7 @@ class Visit:
     def load(self, spec: Spec, scenario: str | None) -> None:
         """Show `spec`, which belongs to `scenario` (None: the sandbox)."""
         self.spec, self.scenario = spec, scenario
-        self.window = None
+        self.window = self.draft = None
         self.seeds = ()
         if self.run is not None:
             self.run.stop()

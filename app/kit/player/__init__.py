@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
-from app.kit.assets import version
+from app.kit.assets import loader
 
-_LOADER = Path(__file__).with_name("loader.js")
-
-_mount = st.components.v2.component(
-    "posterior_lab.player",
-    js=_LOADER.read_text(encoding="utf-8").replace("__VERSION__", version()),
-)
+_mount = st.components.v2.component("posterior_lab.player", js=loader("player"))
 
 
 def player(

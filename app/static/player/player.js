@@ -1,4 +1,4 @@
-// The player: mounts in a Streamlit component, reads scenes, and plays them. Entry of app/kit/player/loader.js.
+// The player: mounts in a Streamlit component, reads scenes, and plays them. Entry of app/kit/loader.js.
 // All modules are imported under the version of this one, so that one hash over the folder refreshes them all.
 
 const version = new URL(import.meta.url).search;

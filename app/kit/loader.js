@@ -1,4 +1,4 @@
-// The inline part of the player: it travels in every mount message, so it only fetches the player proper, which the
+// The inline part of a component: it travels in every mount message, so it only fetches the component proper, which the
 // browser caches under the hash of its files.
 const latest = new WeakMap();
 let loading = null;
@@ -7,7 +7,7 @@ let failures = 0;
 function load() {
   // Browsers may remember a failed import under its URL, so a new try gets a new one.
   const query = "?v=__VERSION__" + (failures ? "&again=" + failures : "");
-  loading ??= import(new URL("app/static/player/player.js" + query, document.baseURI).href);
+  loading ??= import(new URL("app/static/__NAME__/__NAME__.js" + query, document.baseURI).href);
   return loading;
 }
 
@@ -17,24 +17,24 @@ function complain(parentElement) {
   const note = document.createElement("p");
   note.setAttribute("role", "alert");
   note.dataset.loader = "";
-  note.textContent = "The player could not be loaded. Reload the page; if this stays, static serving is switched off.";
+  note.textContent = "The __NAME__ could not be loaded. Reload the page; if this stays, static serving is switched off.";
   parentElement.querySelector("[data-loader]")?.remove();
   parentElement.append(note);
 }
 
 export default function (component) {
   const { parentElement } = component;
-  latest.set(parentElement, component); // only the newest data matter once the player is there
+  latest.set(parentElement, component); // only the newest data matter once the module is there
   load().then(
-    (player) => {
+    (module) => {
       if (!latest.has(parentElement)) return; // gone in the meantime
       parentElement.querySelector("[data-loader]")?.remove();
-      player.render(latest.get(parentElement));
+      module.render(latest.get(parentElement));
     },
     () => complain(parentElement),
   );
   return () => {
     latest.delete(parentElement);
-    loading?.then((player) => player.remove(parentElement), () => {});
+    loading?.then((module) => module.remove(parentElement), () => {});
   };
 }
