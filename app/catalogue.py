@@ -260,6 +260,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🎭",
         scenarios=(("unscaled", "1/p forgotten ⚠"), ("more-data", "more data, no surer ⚠")),
     ),
+    Entry(
+        slug="digits",
+        title="Draw a digit",
+        track="Uncertainty",
+        file="lessons/digits/page.py",
+        promise="A hundred networks read what you draw: where each is in doubt, and where they contradict each other.",
+        icon="✍️",
+        scenarios=(("letter", "a letter"), ("star", "sure of a star ⚠"), ("corner", "not centred ⚠")),
+    ),
 )
 
 

@@ -1,0 +1,273 @@
+"""What the networks read in a digit: probabilities, votes, parts of the uncertainty, which pixels matter; checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import digit_posteriors
+from app.kit.digit_posteriors import CHAINS, NAMES, Networks, PosteriorSpec, Shared
+from datasets import pad, remote
+from datasets.images import Images, digits
+from engine import scores
+from engine.checks import Z_LIMIT, Check
+from engine.diagnostics import rhat
+from lessons.digits.spec import DigitsSpec
+
+Array = NDArray[np.float64]
+
+NETWORKS = 100
+BLOCK = {8: 1, 28: 4}  # pixels along the edge of what is turned over
+MNIST = {"units": 200, "networks": NETWORKS}
+MEMBERS = 10  # of an ensemble on MNIST
+STEP = 1e-6  # of ink, for finite differences
+
+
+# What the spec describes ----------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _mnist() -> Images:
+    return remote.download("mnist")
+
+
+def data_of(spec: DigitsSpec) -> Images:
+    """What the networks learn from. MNIST is downloaded at the first call; raises SpecError where that fails."""
+    return digits() if spec.data == "digits" else _mnist()
+
+
+def recipe(spec: DigitsSpec, method: str = "") -> PosteriorSpec:
+    """The posterior of the settings, or that of another `method`."""
+    method = method or spec.method
+    if spec.data == "digits":
+        return PosteriorSpec(method=method, networks=NETWORKS, seed=spec.seed)
+    large = {**MNIST, "networks": MEMBERS if method == "ensemble" else NETWORKS}
+    return PosteriorSpec(method=method, seed=spec.seed, **large)
+
+
+def shared(spec: DigitsSpec, method: str = "") -> Shared:
+    """The posterior, trained as far as somebody has trained it."""
+    return digit_posteriors.posterior(spec.data, data_of(spec), recipe(spec, method))
+
+
+def trained(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
+    """Its networks at the end of the training; None when stopped."""
+    return shared(spec, method).finish(stop)
+
+
+def image_of(spec: DigitsSpec) -> NDArray[np.float32]:
+    """(side, side) what the networks see, ink from 0 to 1."""
+    data = data_of(spec)
+    if spec.source == "test":
+        return data.images_test[spec.number].astype(np.float32) / np.float32(data.top)
+    if spec.variant == "no_centring":
+        large = pad.rasterise(spec.drawing, size=28 * data.side)
+        return large.reshape(data.side, 28, data.side, 28).mean(axis=(1, 3)).astype(np.float32)
+    return pad.drawn(spec.drawing, data.side)
+
+
+def truth_of(spec: DigitsSpec) -> int | None:
+    """The label of a test image."""
+    return int(data_of(spec).y_test[spec.number]) if spec.source == "test" else None
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+class Reading(NamedTuple):
+    """What R networks say of one image, and of the average over the first 1, 2, ... R of them.
+
+    image : (side, side)
+    draws : (R, classes) probabilities
+    says : (R,) the class that each finds the most probable one
+    mean : (R, classes) of the first networks
+    total, aleatoric, epistemic : (R,) in nats
+    """
+
+    image: NDArray[np.float32]
+    draws: Array
+    says: NDArray[np.int64]
+    mean: Array
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+
+    @property
+    def predicted(self) -> int:
+        """The class that the average of all finds the most probable one."""
+        return int(self.mean[-1].argmax())
+
+    @property
+    def votes(self) -> NDArray[np.int64]:
+        """(classes,) networks that say each class."""
+        return np.bincount(self.says, minlength=self.draws.shape[1])
+
+
+def read(spec: DigitsSpec, networks: Networks) -> Reading:
+    """What `networks` say of the digit."""
+    image = image_of(spec)
+    found = networks.predict(image[None])
+    assert found is not None
+    draws = found[:, 0].astype(np.float64)
+    draws /= draws.sum(axis=1, keepdims=True)
+    so_far = np.arange(1, len(draws) + 1)[:, None]
+    if spec.variant == "log_average":
+        logs = np.cumsum(np.log(np.maximum(draws, 1e-300)), axis=0) / so_far
+        mean = np.exp(logs - logs.max(axis=1, keepdims=True))
+        mean /= mean.sum(axis=1, keepdims=True)
+    else:
+        mean = np.cumsum(draws, axis=0) / so_far
+    total = scores.entropy(mean)
+    aleatoric = np.cumsum(scores.entropy(draws)) / so_far[:, 0]
+    return Reading(image, draws, draws.argmax(axis=1), mean, total, aleatoric, total - aleatoric)
+
+
+class Maps(NamedTuple):
+    """(side, side) change of the uncertainty, in nats."""
+
+    aleatoric: Array
+    epistemic: Array
+
+
+def maps(spec: DigitsSpec, networks: Networks, image: NDArray[np.float32]) -> Maps:
+    """Which pixels matter: the slope of each part for a full pixel of ink, or its change when a pixel (of MNIST a block
+    of 4 × 4) is turned over: ink becomes paper, paper becomes ink.
+    """
+    side = len(image)
+    if spec.maps == "gradient":
+        found = networks.sensitivity(image)
+        return Maps(found.aleatoric.reshape(side, side), found.epistemic.reshape(side, side))
+    edge = BLOCK.get(side, 1)
+    cells = side // edge
+    turned = np.tile(image, (cells * cells + 1, 1, 1))
+    for cell in range(cells * cells):
+        row, column = edge * (cell // cells), edge * (cell % cells)
+        block = turned[cell, row : row + edge, column : column + edge]
+        block[:] = 0.0 if block.mean() > 0.25 else 1.0
+    parts = scores.decompose(networks.predict(turned))
+    wide = np.ones((edge, edge))
+    return Maps(*(np.kron((part[:-1] - part[-1]).reshape(cells, cells), wide) for part in (parts[2], parts[3])))
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: DigitsSpec, cancel: Any) -> list[Check]:
+    """Of this very digit: parts, gradient, centring; of NUTS whether its chains agree on it."""
+    networks = trained(spec, stop=cancel.is_set)
+    if networks is None:
+        return []
+    reading = read(spec, networks)
+    found = [_parts_check(reading), _gradient_check(networks, reading.image)]
+    if spec.source == "pad":
+        found.append(_centring_check(spec, reading.image))
+    return [*found, _posterior_check(spec, reading)]
+
+
+def _parts_check(reading: Reading) -> Check:
+    """Total - aleatoric against the mean divergence of the networks from the average, which it must be."""
+    p = np.maximum(reading.draws, 1e-300)
+    divergence = float((p * np.log(p / np.maximum(reading.mean[-1], 1e-300))).sum(axis=1).mean())
+    epistemic = float(reading.epistemic[-1])
+    off = abs(epistemic - divergence)
+    sentence = (
+        f"Total − aleatoric is {epistemic:.4f} nats; the mean divergence of the {len(p)} networks from their average, "
+        f"which it should be, is {divergence:.4f}."
+    )
+    return Check("parts", "pass" if off < 1e-6 else "fail", off, 1e-6, sentence, "nats")
+
+
+def _gradient_check(networks: Networks, image: NDArray[np.float32]) -> Check:
+    """The map of slopes against finite differences, pixel by pixel, in double precision."""
+    precise = networks.precise()
+    flat = image.reshape(-1).astype(np.float64)
+    pixels = np.linspace(0, len(flat) - 1, min(len(flat), 64)).astype(int)
+    steps = STEP * np.eye(len(flat))[pixels]
+    up, down = (scores.decompose(precise.predict(flat + way)).epistemic for way in (steps, -steps))
+    slope, found = (up - down) / (2.0 * STEP), precise.sensitivity(flat).epistemic[pixels]
+    off = float(np.abs(slope - found).max() / max(1.0, np.abs(slope).max()))
+    sentence = f"At {len(pixels)} pixels the slope of the epistemic part agrees with finite differences to {off:.0e}."
+    return Check("gradient", "pass" if off < 1e-4 else "fail", off, 1e-4, sentence, "relative error")
+
+
+def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
+    """Does the drawing stand where the images stand that were learnt from?"""
+    if not image.any():
+        return Check("centring", "unknown", float("nan"), Z_LIMIT, "There is nothing on the pad.")
+    mean, sd = _centres(spec.data)
+    here = np.array(pad.centre_of_mass(image))
+    z = float(np.abs((here - mean) / sd).max())
+    sentence = (
+        f"The ink's centre is at ({here[0]:.1f}, {here[1]:.1f}) pixels; that of the images learnt from is at "
+        f"({mean[0]:.1f} ± {sd[0]:.1f}, {mean[1]:.1f} ± {sd[1]:.1f}): {z:.1f} standard deviations away."
+    )
+    return Check("centring", "pass" if z < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "sd")
+
+
+@lru_cache(maxsize=2)
+def _centres(data: str) -> tuple[Array, Array]:
+    """Mean and sd (2,) of where the ink's centre is in the first images learnt from."""
+    where = np.array([pad.centre_of_mass(image) for image in data_of(DigitsSpec(data=data)).images[:2000]])
+    return where.mean(axis=0), where.std(axis=0)
+
+
+def _posterior_check(spec: DigitsSpec, reading: Reading) -> Check:
+    """Are the networks draws of the posterior? For NUTS the agreement of its chains on this digit, else open."""
+    if spec.method != "nuts":
+        return Check(
+            "posterior",
+            "unknown",
+            float("nan"),
+            float("nan"),
+            f"By {NAMES[spec.method]}: no exact posterior, and how near it is cannot be told from itself. Compare with "
+            "NUTS.",
+        )
+    r = chain_rhat(reading)
+    sentence = (
+        f"R-hat of the probability of {reading.predicted} is {r:.3f} over the {CHAINS} chains, "
+        f"{len(reading.draws) // CHAINS} networks of each."
+    )
+    return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
+
+
+def chain_rhat(reading: Reading) -> float:
+    """R-hat of the probability of the predicted class; networks of the chains alternate."""
+    each = len(reading.draws) // CHAINS
+    values = reading.draws[: each * CHAINS, reading.predicted].reshape(each, CHAINS).T
+    return float(rhat(np.ascontiguousarray(values)))
+
+
+class Quality(NamedTuple):
+    """Of the averaged prediction on test images."""
+
+    accuracy: float
+    log_score: float
+    calibration_error: float
+    aleatoric: Array
+    epistemic: Array
+    wrong: NDArray[np.bool_]
+
+
+def quality(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Quality | None:
+    """How good the posterior is on the first 1,000 test images; None when stopped."""
+    networks = trained(spec, method, stop)
+    return None if networks is None else _quality(spec.data, recipe(spec, method), networks)
+
+
+@lru_cache(maxsize=16)
+def _quality(data: str, recipe_: PosteriorSpec, networks: Networks) -> Quality:
+    images = data_of(DigitsSpec(data=data))
+    y = images.y_test[:1000]
+    parts = scores.decompose(networks.predict(images.some(1, 1000).x_test))
+    return Quality(
+        scores.top_accuracy(parts.mean, y),
+        float(scores.log_scores(parts.mean, y).mean()),
+        scores.calibration_error(parts.mean, y),
+        parts.aleatoric,
+        parts.epistemic,
+        parts.mean.argmax(axis=1) != y,
+    )

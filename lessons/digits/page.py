@@ -1,0 +1,84 @@
+"""The page of the lesson: controls, and what the frame needs."""
+
+from app.kit import pad as drawing_pad
+from app.kit.digit_posteriors import NAMES, Networks
+from app.kit.frame import Controls, Lesson, show
+from datasets import pad
+from engine import scores
+from engine.spec import Spec
+from lessons.digits import analysis
+from lessons.digits.panels import diagnostics, panels
+from lessons.digits.questions import QUESTIONS
+from lessons.digits.scenarios import SCENARIOS
+from lessons.digits.scenes import grow, scene
+from lessons.digits.spec import DigitsSpec
+
+DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28"}
+SOURCES = {"pad": "drawn on the pad", "test": "a test image"}
+MAPS = {"gradient": "slope", "flip": "pixel turned over"}
+MISTAKES = {
+    "exact": "no, the right way",
+    "no_centring": "the drawing is not centred",
+    "log_average": "average of the logarithms",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.segmented("method", "Posterior by", NAMES)
+    panel.segmented("source", "The digit", SOURCES)
+    if panel.spec.source == "test":
+        panel.number("number", "Number of the test image")
+    panel.segmented("maps", "Maps of pixels", MAPS)
+    with panel.more("Data"):
+        panel.segmented("data", "Learnt from", DATA)
+        panel.note(
+            "The bundled digits come with scikit-learn: 1,347 to learn from, 450 to test. MNIST is downloaded once "
+            "when you choose it (about 12 MB) and checked; training on it takes minutes."
+        )
+    with panel.more("Break it"):
+        panel.select("variant", "Wrong on purpose", MISTAKES)
+
+
+def strokes(spec: DigitsSpec) -> tuple[tuple[float, float, int], ...] | None:
+    """What is on the pad."""
+    return spec.drawing if spec.source == "pad" else None
+
+
+def on_event(spec: DigitsSpec, event: dict) -> Spec | None:
+    """A drawing is the one thing that the stage sends."""
+    return spec.replace(drawing=drawing_pad.strokes(event)) if event.get("kind") == "drawing" else None
+
+
+def kernel(spec: DigitsSpec) -> str:
+    """How the networks were found."""
+    return {
+        "nuts": "NUTS over all weights of a 20-10-10 tanh network on principal components of 500 digits.",
+        "lbbnn": "Mean-field spike and slab over every weight, Adam. An approximation.",
+        "dense": "Mean-field Gaussian over every weight, Adam. An approximation.",
+        "dropout": "One network trained and read with units dropped out. An approximation, if it is one.",
+        "ensemble": "Most probable weights from different starts. Not draws of the posterior.",
+    }[spec.method]
+
+
+LESSON = Lesson(
+    slug="digits",
+    title="Draw a digit",
+    promise="A hundred networks from one posterior read what you draw, stroke by stroke: see where each of them is in "
+    "doubt, where they contradict each other, and which pixels decide.",
+    spec=DigitsSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    grow=grow,
+    pad=strokes,
+    on_event=on_event,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[scores.decompose, Networks.sensitivity, Networks.predict, pad.normalise],
+    claim="checked",
+    kernel=kernel,
+)
+show(LESSON)

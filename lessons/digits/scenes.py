@@ -1,0 +1,194 @@
+"""The reading as a scene: one network a step. Strips of probabilities, votes, what the networks see, which pixels
+matter, the parts of the uncertainty.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from app.kit import theme
+from app.kit.digit_posteriors import NAMES, Networks
+from app.kit.player.scene import Axis, Scene
+from lessons.digits import analysis
+from lessons.digits.analysis import Reading
+from lessons.digits.spec import DigitsSpec
+
+HEIGHT = 205
+SMALL = 190
+GRAIN = {8: 6, 28: 2}  # cells a pixel along an edge: the player smooths, and pixels should be seen as such
+RATE = 8.0  # networks a second
+PARTS = ("total", "aleatoric", "epistemic")
+
+
+def scene(spec: DigitsSpec, window: int | None) -> bytes:
+    """The picture once the networks are trained."""
+    networks = analysis.trained(spec)
+    assert networks is not None
+    return picture(spec, networks, 1.0)
+
+
+def grow(spec: DigitsSpec, job: Any) -> bytes | None:
+    """The same, with pictures on the way while the networks still learn."""
+    shared = analysis.shared(spec)
+    while not shared.done:
+        job.publish(picture(spec, shared.networks(), shared.fraction))
+        if job.is_set():
+            return None
+        shared.advance(job.is_set)
+    return scene(spec, None)
+
+
+def picture(spec: DigitsSpec, networks: Networks, fraction: float) -> bytes:
+    """The scene of these networks; `fraction` of their training is done."""
+    reading = analysis.read(spec, networks)
+    count = len(reading.draws)
+    same = (spec.data, spec.method, spec.seed, spec.source == "pad", count)
+    made = Scene(
+        run=hashlib.blake2b(repr(same).encode(), digest_size=12).hexdigest(),  # a new stroke keeps the reader's place
+        steps=count,
+        start=count - 1,
+        rate=RATE,
+        theme=theme.palette(),
+        label=f"What {count} networks ({NAMES[spec.method]}) read in the digit.",
+    )
+    _strip(made, reading)
+    _votes(made, reading)
+    _image(made, spec, reading)
+    _maps(made, spec, networks, reading)
+    _parts(made, reading)
+    _words(made, spec, reading, fraction)
+    return made.encode()
+
+
+def _strip(made: Scene, reading: Reading) -> None:
+    count, classes = reading.draws.shape
+    # side by side, so that many networks of one opinion show as a band
+    spread = (np.arange(count) / max(count - 1, 1) - 0.5) * 0.7
+    at = np.arange(classes)[:, None] + spread
+    panel = made.panel(
+        "strip", title=f"Probability of each digit, a dot a network ({count})", x=_digits(classes),
+        y=Axis("probability", -0.02, 1.02), place=(0, 0, 13, 1), height=HEIGHT,
+    )  # fmt: skip
+    dots = np.column_stack([at.ravel(), reading.draws.T.ravel()])
+    panel.points(dots, role="posterior", size=2.0, alpha=0.55, label="one network each")
+    for digit in range(classes):
+        heights = reading.mean[:, digit]
+        flat = np.stack([np.full((count, 2), (digit - 0.4, digit + 0.4)), np.column_stack([heights] * 2)], axis=2)
+        label = "average of the networks so far" if digit == 0 else None
+        panel.path(flat, at=np.arange(count), role="ink", width=2.6, label=label)
+        here = np.column_stack([at[digit], reading.draws[:, digit]])
+        panel.points(
+            here, show="at", role="highlight", shape="diamond", size=5.0, label="this network" if digit == 0 else None
+        )
+
+
+def _votes(made: Scene, reading: Reading) -> None:
+    classes = reading.draws.shape[1]
+    panel = made.panel(
+        "votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(13, 0, 7, 1),
+        height=HEIGHT,
+    )  # fmt: skip
+    names = [str(digit) for digit in range(classes)]
+    panel.counts(reading.says, classes, names, role="class-1", label="networks that say this digit")
+
+
+def _digits(classes: int) -> Axis:
+    return Axis("digit", -0.6, classes - 0.4, ticks=[(digit, str(digit)) for digit in range(classes)])
+
+
+def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
+    side = len(reading.image)
+    panel = made.panel(
+        "seen", title="The networks see", x=_pixels(side), y=_pixels(side, ""), equal=True, place=(0, 1, 4, 1),
+        height=SMALL,
+    )  # fmt: skip
+    ink = np.rint(255.0 * reading.image).astype(np.uint8)
+    panel.heatmap(_grainy(ink), x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)
+
+
+def _maps(made: Scene, spec: DigitsSpec, networks: Networks, reading: Reading) -> None:
+    found = analysis.maps(spec, networks, reading.image)
+    side = len(reading.image)
+    most = max(float(np.abs(values).max()) for values in found)
+    most = float(f"{max(most, 1e-3):.2g}")
+    unit = "nats for full ink" if spec.maps == "gradient" else "nats, if turned over"
+    places = {"epistemic": (4, 1, 4, 1), "aleatoric": (8, 1, 6, 1)}
+    for (name, place), values in zip(places.items(), (found.epistemic, found.aleatoric), strict=True):
+        last = name == "aleatoric"
+        panel = made.panel(
+            name, title=f"{name.capitalize()} by pixel", x=_pixels(side), y=_pixels(side, ""), equal=True, place=place,
+            height=SMALL,
+        )  # fmt: skip
+        levels = np.rint(127.5 * (1.0 + np.clip(values / most, -1.0, 1.0))).astype(np.uint8)
+        panel.heatmap(
+            _grainy(levels), x=(0, side), y=(0, side), low=-most, high=most, colormap="diverging", label=unit,
+            colorbar=last,
+        )  # fmt: skip
+
+
+def _pixels(side: int, label: str | None = None) -> Axis:
+    return Axis(f"{side} × {side} pixels" if label is None else label, 0, side, ticks=())
+
+
+def _grainy(image: np.ndarray) -> np.ndarray:
+    """(cells, cells) uint8 as the player wants it: the lowest row first, each pixel a block."""
+    grain = GRAIN.get(len(image), 1)
+    return np.kron(image[::-1], np.ones((grain, grain), dtype=np.uint8))
+
+
+def _parts(made: Scene, reading: Reading) -> None:
+    classes = reading.draws.shape[1]
+    panel = made.panel(
+        "parts", title="Uncertainty (nats)", x=None, y=Axis(f"0 to log {classes}", min(0.0, _lowest(reading)), 2.35),
+        place=(14, 1, 6, 1), height=SMALL,
+    )  # fmt: skip
+    values = np.column_stack([reading.total, reading.aleatoric, reading.epistemic])
+    panel.bars(values, labels=["total", "aleatoric", "epistemic"], role="energy")
+
+
+def _lowest(reading: Reading) -> float:
+    """Below 0 only where the average is a wrong one."""
+    return min(0.0, float(f"{1.1 * reading.epistemic.min():.2g}"))
+
+
+def _words(made: Scene, spec: DigitsSpec, reading: Reading, fraction: float) -> None:
+    count, classes = reading.draws.shape
+    n = np.arange(1, count + 1)
+    if fraction < 1.0:
+        made.readout("training", f"the networks still learn: {100 * fraction:.0f} % of the training is done")
+    truth = analysis.truth_of(spec)
+    if truth is not None:
+        made.readout("truth", f"test image {spec.number:,}: its label says {truth}")
+    best = reading.mean.argmax(axis=1)
+    top = reading.mean.max(axis=1)
+    made.readout(
+        "average", "average of {n:.0f} networks: {best:.0f} with probability {top:.2f}; {votes:.0f} of them say so",
+        n=n, best=best, top=top, votes=_votes_for(reading, best), show="at",
+    )  # fmt: skip
+    made.readout(
+        "parts", "total = aleatoric + epistemic: {total:.3f} = {aleatoric:.3f} + {epistemic:.3f} nats "
+        f"(at most log {classes} = {np.log(classes):.2f})",
+        total=reading.total, aleatoric=reading.aleatoric, epistemic=reading.epistemic, show="at",
+    )  # fmt: skip
+    made.readout(
+        "network", "network {n:.0f} alone: {says:.0f} with probability {sure:.2f}",
+        n=n, says=reading.says, sure=reading.draws.max(axis=1), show="at",
+    )  # fmt: skip
+    made.say(
+        "{n:.0f} networks: {best:.0f} with probability {top:.2f}. Uncertainty {total:.2f} nats, of it {epistemic:.2f} "
+        "epistemic.",
+        n=n, best=best, top=top, total=reading.total, epistemic=reading.epistemic,
+    )  # fmt: skip
+    columns: dict[str, Any] = {"network": n, "says": reading.says}
+    columns |= {f"P({digit})": reading.draws[:, digit] for digit in range(classes)}
+    columns |= {f"{name} so far (nats)": getattr(reading, name) for name in PARTS}
+    made.table(columns)
+
+
+def _votes_for(reading: Reading, best: np.ndarray) -> np.ndarray:
+    """(R,) of the first networks, how many say what their average says."""
+    said = np.cumsum(reading.says[:, None] == np.arange(reading.draws.shape[1]), axis=0)
+    return said[np.arange(len(best)), best]

@@ -1,0 +1,237 @@
+"""The lesson with the drawing pad: its picture against the networks, its checks against known mistakes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.kit import badge, digit_posteriors, jobs
+from app.kit.digit_posteriors import METHODS, Networks
+from app.kit.pad import LIMIT, strokes
+from app.kit.player.scene import decode
+from datasets import pad, remote
+from datasets.images import Images, digits
+from engine import scores
+from engine.spec import SpecError
+from lessons.digits import analysis, panels, questions, scenes
+from lessons.digits.scenarios import LETTER, SCENARIOS, STAR, THREE
+from lessons.digits.spec import DigitsSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page
+
+SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}
+BETWEEN = SPECS["between"]
+
+
+@pytest.fixture(scope="module")
+def networks() -> Networks:
+    return analysis.trained(BETWEEN)
+
+
+@pytest.fixture(scope="module")
+def reading(networks: Networks) -> analysis.Reading:
+    return analysis.read(BETWEEN, networks)
+
+
+# The reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_reading_is_what_the_networks_say(networks: Networks, reading: analysis.Reading):
+    image = pad.drawn(BETWEEN.drawing, 8)
+    assert np.array_equal(reading.image, image) and reading.draws.shape == (100, 10)
+    by_hand = networks.predict(image[None])
+    parts = scores.decompose(by_hand)
+    assert reading.mean[-1] == pytest.approx(parts.mean[0], abs=1e-6)
+    for name in ("total", "aleatoric", "epistemic"):
+        assert getattr(reading, name)[-1] == pytest.approx(getattr(parts, name)[0], abs=1e-5)
+    first = scores.decompose(by_hand[:7])
+    assert reading.epistemic[6] == pytest.approx(first.epistemic[0], abs=1e-5)
+    assert reading.epistemic[0] == pytest.approx(0.0, abs=1e-12), "one network cannot contradict itself"
+    assert np.array_equal(reading.votes, scores.votes(by_hand)[0])
+
+
+def test_a_test_image_is_read_as_it_is(networks: Networks):
+    spec = DigitsSpec(source="test", number=3)
+    assert np.array_equal(analysis.image_of(spec).reshape(-1), digits().x_test[3])
+    assert analysis.truth_of(spec) == digits().y_test[3] and analysis.truth_of(BETWEEN) is None
+
+
+def test_the_maps_are_slopes_and_changes(networks: Networks, reading: analysis.Reading):
+    slopes = analysis.maps(BETWEEN, networks, reading.image)
+    assert slopes.epistemic.shape == (8, 8)
+    pixel = np.unravel_index(np.abs(slopes.epistemic).argmax(), (8, 8))
+    more = reading.image.astype(np.float64)
+    more[pixel] += 1e-5
+    precise = networks.precise()
+    both = scores.decompose(precise.predict(np.stack([more, reading.image.astype(np.float64)])))
+    assert slopes.epistemic[pixel] == pytest.approx((both.epistemic[0] - both.epistemic[1]) / 1e-5, rel=1e-3)
+    turned = analysis.maps(BETWEEN.replace(maps="flip"), networks, reading.image)
+    other = reading.image.copy()
+    other[0, 0] = 1.0  # paper there
+    both = scores.decompose(networks.predict(np.stack([other, reading.image])))
+    assert turned.aleatoric[0, 0] == pytest.approx(both.aleatoric[0] - both.aleatoric[1], abs=1e-5)
+
+
+# The picture ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_scene_holds_the_reading(reading: analysis.Reading):
+    blob = scenes.scene(BETWEEN, None)
+    header, arrays = decode(blob)
+    assert len(blob) < MOST_BYTES and header["steps"] == 100 and header["start"] == 99
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    assert table["P(4)"] == pytest.approx(reading.draws[:, 4], abs=1e-6)
+    assert table["epistemic so far (nats)"] == pytest.approx(reading.epistemic, abs=1e-6)
+    votes = next(panel for panel in header["panels"] if panel["id"] == "votes")["layers"][0]
+    assert np.array_equal(arrays[votes["values"]], reading.says)
+    seen = next(panel for panel in header["panels"] if panel["id"] == "seen")["layers"][0]
+    shown = arrays[seen["frames"]][0][::-1][::6, ::6]
+    assert np.array_equal(shown, np.rint(255 * reading.image).astype(np.uint8))
+
+
+def test_a_new_stroke_keeps_the_place_and_another_posterior_does_not():
+    run = lambda spec: decode(scenes.scene(spec, None))[0]["run"]  # noqa: E731
+    assert run(BETWEEN) == run(BETWEEN.replace(drawing=THREE)) != run(BETWEEN.replace(method="lbbnn"))
+
+
+def test_the_picture_grows_while_the_networks_learn(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(digit_posteriors, "SLICE", 0.02)
+    spec, job = BETWEEN.replace(seed=4242), Job()
+    last = scenes.grow(spec, job)
+    assert len(job.blobs) > 2 and last == scenes.scene(spec, None)
+    lines = [[line["id"] for line in decode(blob)[0]["readouts"]] for blob in (job.blobs[0], last)]
+    assert "training" in lines[0] and "training" not in lines[1]
+    stopped = Job()
+    stopped.cancelled = True
+    assert scenes.grow(spec.replace(seed=4243), stopped) is None
+
+
+def test_an_empty_pad_and_a_dot_are_read():
+    for drawing in ((), ((0.5, 0.5, 0),)):
+        assert len(scenes.scene(BETWEEN.replace(drawing=drawing), None)) < MOST_BYTES
+    (centring,) = [c for c in analysis.checks(BETWEEN.replace(drawing=()), NEVER) if c.name == "centring"]
+    assert centring.verdict == "unknown"
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+def verdicts(spec: DigitsSpec) -> dict[str, str]:
+    return {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+
+
+def test_the_right_way_passes_and_each_mistake_is_found():
+    assert verdicts(BETWEEN) == {"parts": "pass", "gradient": "pass", "centring": "pass", "posterior": "unknown"}
+    assert verdicts(BETWEEN.replace(variant="log_average"))["parts"] == "fail"
+    assert verdicts(SPECS["corner"])["centring"] == "fail"
+    assert badge.face(analysis.checks(SPECS["corner"], NEVER), "checked").verdict == "fail"
+
+
+def test_the_centre_of_every_real_digit_passes():
+    for number in range(0, 450, 30):
+        check = analysis._centring_check(BETWEEN, digits().x_test[number].reshape(8, 8))
+        assert check.verdict == "pass", number
+
+
+# What is claimed ------------------------------------------------------------------------------------------------------
+
+
+def test_what_scenarios_and_questions_claim():
+    plain, star = (analysis.read(SPECS[name], analysis.trained(SPECS[name])) for name in ("plain", "star"))
+    assert plain.predicted == 3 and plain.mean[-1, 3] > 0.9
+    assert star.mean[-1].max() > 0.95 and star.epistemic[-1] < 0.1, "dropout is sure of a star"
+    doubt = analysis.read(SPECS["star"], analysis.trained(SPECS["star"], "dense"))
+    assert doubt.epistemic[-1] > 0.4, "the dense Gaussian is not"
+    moved = questions.QUESTIONS[2]
+    assert moved.answer(SPECS["corner"]) in (1, 2) and "centred" in moved.explain(SPECS["corner"])
+    part = questions.QUESTIONS[0]
+    assert part.answer(BETWEEN) in (0, 1, 2) and "% of the total" in part.explain(BETWEEN)
+
+
+def test_all_five_stand_beside_each_other():
+    found = panels.panels(SPECS["plain"], NEVER)
+    table = found[-1]
+    assert len(table.columns["posterior"]) == len(METHODS) and set(table.columns["says"]) == {3}
+    surest = questions.QUESTIONS[1]
+    named = questions.CONTENDERS[surest.answer(SPECS["star"])]
+    totals = {m: analysis.read(SPECS["star"], analysis.trained(SPECS["star"], m)).total[-1] for m in METHODS}
+    assert totals[named] == min(totals[m] for m in questions.CONTENDERS) and "NUTS says" in surest.explain(
+        SPECS["star"]
+    )
+    letter = analysis.read(SPECS["letter"], analysis.trained(SPECS["letter"]))
+    quality = analysis.quality(SPECS["letter"])
+    assert letter.epistemic[-1] > np.quantile(quality.epistemic, 0.9) and quality.accuracy > 0.9
+    row = panels.diagnostics(SPECS["letter"], NEVER)
+    assert "R-hat, this digit" in row.columns and verdicts(SPECS["letter"])["posterior"] == "pass"
+
+
+# MNIST ----------------------------------------------------------------------------------------------------------------
+
+
+def test_mnist_goes_the_same_way(monkeypatch: pytest.MonkeyPatch):
+    """With a few made-up images in its place: nothing is downloaded."""
+    rng = np.random.default_rng(1)
+    y = np.arange(120) % 10
+    made = (rng.random((120, 28, 28)) < 0.1 + 0.08 * y[:, None, None]).astype(np.uint8) * 255
+    monkeypatch.setattr(remote, "download", lambda name: Images(made, y, made[:40], y[:40], 255, remote.MNIST.card))
+    monkeypatch.setattr(analysis, "MNIST", {"units": 8, "epochs": 3, "networks": 5})
+    monkeypatch.setattr(analysis, "NETWORKS", 5)
+    monkeypatch.setattr(digit_posteriors, "_shared", type(digit_posteriors._shared)())
+    for cached in (analysis._mnist, analysis._centres):
+        cached.cache_clear()
+    try:
+        for maps in ("gradient", "flip"):
+            spec = DigitsSpec(data="mnist", drawing=LETTER, maps=maps)
+            header, _ = decode(scenes.scene(spec, None))
+            assert header["steps"] == 5
+        assert analysis.maps(spec, analysis.trained(spec), analysis.image_of(spec)).epistemic.shape == (28, 28)
+        assert verdicts(spec.replace(variant="no_centring"))["gradient"] == "pass"
+        assert len(panels.panels(spec, NEVER)) == 3
+    finally:
+        for cached in (analysis._mnist, analysis._centres):
+            cached.cache_clear()
+
+
+def test_without_a_network_mnist_says_so(monkeypatch: pytest.MonkeyPatch):
+    def offline(name: str) -> Images:
+        raise SpecError("data", "MNIST could not be downloaded. Choose the bundled digits")
+
+    monkeypatch.setattr(remote, "download", offline)
+    analysis._mnist.cache_clear()
+    jobs.pool().stop_all()
+    app = page("digits", data="mnist", v="1")
+    assert not app.exception and any("bundled digits" in error.value for error in app.error)
+
+
+# Input ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"source": "test", "number": 450}, "number"),
+        ({"drawing": ((0.5, 1.5, 0),)}, "drawing"),
+        ({"drawing": ((0.5, 0.5, -1),)}, "drawing"),
+        ({"drawing": ((0.5, 0.5, 0),) * (LIMIT + 1)}, "drawing"),
+        ({"method": "laplace"}, "method"),
+    ],
+)
+def test_wrong_settings_are_named(values: dict, field: str):
+    with pytest.raises(SpecError) as problem:
+        DigitsSpec(**values)
+    assert problem.value.parameter == field
+
+
+@pytest.mark.parametrize(
+    "points",
+    [None, "x", [[0.1, 0.2]], [[0.1, 0.2, "a"]], [[2.0, 0.2, 0]], [[math.nan, 0.2, 0]], [[0.1, 0.2, 0]] * (LIMIT + 1)],
+)
+def test_what_the_pad_sends_is_not_trusted(points: object):
+    with pytest.raises(SpecError, match="drawing"):
+        strokes({"kind": "drawing", "points": points})
+
+
+def test_a_drawing_becomes_strokes():
+    assert strokes({"points": [[0.12345, 0.5, 0], [1, 0, 1]]}) == ((0.123, 0.5, 0), (1.0, 0.0, 1))
+    assert len(STAR) == 8
