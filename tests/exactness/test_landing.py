@@ -1,6 +1,28 @@
 """Jumps that land: palindromic, tempered, annealed, delayed. With the likelihood on, against p(D | k) from prior draws
 (prior recovery alone cannot see a wrong bridge: every weight is 1 there); the weights' means against ratios of
 evidence; the ledger against a second implementation; every mutant caught.
+
+What is proved where, of every exact jump (T: bridges or levels, λ: tempering, s: scale of the second draw, p: power of
+the schedule; k: units, L: layers; "long" runs with `make test-long`). Plain and rescaled jumps are in test_jumps.
+
+    test                     plain       palindromic  tempered           annealed              delayed
+    p(size | tiny XOR)       k, L        k, L         k: T 1 λ 0.3,      k: T 1, 4, 12 (p 2),  k: s 0.2, 0.5, from
+                             and         (here)       T 3 λ 0.1, short   32, long steps;       scratch, informed s 1,
+                             rescaled                 steps; L: T 2      L: T 5 (p 2)          1.5; L: s 0.7
+    prior recovery           k, L, both  k, both      k: T 2;            k: T 4, 16, scaled;   k: s 0.2, 0.5, 1.5,
+                                                      both: T 1          both: T 3             scaled, informed; both
+    joint distribution       k, L,       k            k: T 2; L: T 1     k, L: T 3;            k: s 0.5, informed;
+    (Geweke)                 Gaussian                                    Gaussian: T 3         L; Gaussian: informed
+    calibration (long;       k, L, both  k, L, both   k, L, both:        k, L, both:           k, L, both: s 0.2, 0.5,
+    plain: also short)       rescaled                 T 1, T 3           T 2, T 12             1.5; k: informed
+    ledger, second code      k, L        k            k: T 1             k, L: T 4             k: narrow, informed
+    E[weight] = evidence     –           –            –                  k: T 1, 3, 8; L: T 4  –
+    acceptance in the limit  –           = plain      λ 1 = palindrome   T 1, 8, 64            –
+    mutants that fail        4, as_coded densities    densities          old level: k, L       rejection, auxiliary
+    against annealing, 200   k, L (long) –            –                  L: T 16 (long)        –
+
+That as many births are accepted as deaths, cell by cell, holds for a chain that settles at the wrong distribution, too:
+no mutant above is seen by it, so it is no proof and stands here for no jump.
 """
 
 from __future__ import annotations
@@ -96,11 +118,15 @@ def size_z(kind, recording):
 # name: (what varies, sweeps, jumps in each, settings)
 LANDING = {
     "palindromic": ("width", 4_000, 2, {"jump": "palindromic"}),
+    "layers, palindromic": ("depth", 4_000, 2, {"jump": "palindromic"}),
     "tempered": ("width", 6_000, 6, {"jump": "tempered", "bridges": 1, "tempering": 0.3}),
+    "tempered, short steps": ("width", 6_000, 6, {"jump": "tempered", "bridges": 1, "jump_step_size": 0.05}),
     "tempered, 3 levels": ("width", 6_000, 4, {"jump": "tempered", "bridges": 3, "tempering": 0.1, "jump_moves": 2}),
     "annealed, T = 1": ("width", 6_000, 8, {"jump": "annealed", "bridges": 1}),
     "annealed, T = 4": ("width", 6_000, 6, {"jump": "annealed", "bridges": 4, "jump_steps": 3}),
     "annealed, T = 12": ("width", 6_000, 3, {"jump": "annealed", "bridges": 12, "bridge_power": 2.0}),
+    "annealed, T = 32": ("width", 2_000, 3, {"jump": "annealed", "bridges": 32, "jump_steps": 3}),
+    "annealed, long steps": ("width", 6_000, 6, {"jump": "annealed", "bridges": 4, "jump_step_size": 1.0}),
     "delayed": ("width", 8_000, 8, {"jump": "delayed"}),
     "delayed, very narrow": ("width", 8_000, 8, {"jump": "delayed", "second_scale": 0.2}),
     "delayed, from scratch": ("width", 8_000, 8, {"jump": "delayed", "keep_outputs": False}),
@@ -224,14 +250,18 @@ def test_tempered_at_power_one_is_a_palindrome():
 
 RECOVERIES = {
     "palindromic": ({"width": (1, 6), "jump": "palindromic"}, 3_000, 4),
+    "palindromic, both": ({"width": (1, 3), "depth": (1, 3), "jump": "palindromic"}, 3_000, 4),
     "tempered": ({"width": (1, 6), "jump": "tempered", "bridges": 2}, 4_000, 6),
     "tempered, both": ({"width": (1, 3), "depth": (1, 3), "jump": "tempered", "bridges": 1}, 4_000, 6),
     "annealed": ({"width": (1, 6), "jump": "annealed", "bridges": 4}, 4_000, 6),
+    "annealed, T = 16": ({"width": (1, 6), "jump": "annealed", "bridges": 16, "jump_steps": 3}, 3_000, 3),
     "annealed, scaled": ({"width": (1, 5), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 6),
     "annealed, both": (
         {"width": (1, 3), "depth": (1, 3), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 6,
     ),
     "delayed": ({"width": (1, 6), "jump": "delayed"}, 6_000, 10),
+    "delayed, very narrow": ({"width": (1, 6), "jump": "delayed", "second_scale": 0.2}, 6_000, 10),
+    "delayed, wide": ({"width": (1, 6), "jump": "delayed", "second_scale": 1.5}, 6_000, 10),
     "delayed, scaled, geometric": (
         {"width": (2, 6), "jump": "delayed", "scale_by_width": True, "width_prior": ("geometric", 0.6)}, 6_000, 10,
     ),
@@ -262,6 +292,10 @@ def test_prior_recovery(name):
 
 
 JOINT = {
+    "bernoulli, palindromic": ("bernoulli", {"jump": "palindromic"}, 2_500),
+    "bernoulli, tempered": ("bernoulli", {"jump": "tempered", "bridges": 2}, 2_500),
+    "bernoulli, delayed, narrow": ("bernoulli", {"jump": "delayed"}, 5_000),
+    "three classes, layers, delayed": ("three classes, layers", {"jump": "delayed"}, 5_000),
     "bernoulli, annealed": ("bernoulli", {"jump": "annealed", "bridges": 3, "jump_steps": 3}, 2_500),
     "bernoulli, delayed": ("bernoulli", {"jump": "delayed", "second": "informed"}, 5_000),
     "three classes, layers, annealed": ("three classes, layers", {"jump": "annealed", "bridges": 3}, 2_500),
