@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,6 +43,7 @@ Array = NDArray[np.float64]
 
 NODES = 20  # of the quadrature of the ELBO, a coordinate
 SETTLED = 0.25  # nats by which the ELBO of a settled fit may still wander
+STILL = 0.1  # nats that a Newton step may still gain where a fit has come to rest
 
 
 # Stochastic gradients -------------------------------------------------------------------------------------------------
@@ -410,11 +411,11 @@ EXACT = 1e-6
 def checks(spec: VariationalLesson, cancel: object = None) -> list[Check]:
     """The present fit against what is known exactly."""
     if spec.method == "kl":
-        return [_divergence_check(spec)]
+        return [_divergence_check(spec), _descent_check(spec)]
     if spec.method == "cavi":
         return _ascent_checks(spec)
-    found = [_gradient_check(spec), _settled_check(spec)]
-    return [check for check in (*found, _bound_check(spec)) if check is not None]
+    found = [_gradient_check(spec), _settled_check(spec), _bound_check(spec)]
+    return [check for check in found if check is not None]
 
 
 def _gradient_check(spec: VariationalLesson) -> Check:
@@ -445,19 +446,47 @@ def _gradient_check(spec: VariationalLesson) -> Check:
     return Check("gradient", "pass" if abs(worst) < Z_LIMIT else "fail", worst, Z_LIMIT, sentence, "SE")
 
 
-def _settled_check(spec: VariationalLesson) -> Check | None:
-    """Has the fit come to rest?"""
+def still_to_gain(value: Callable[[Array], Array], at: Array, h: float = 1e-3) -> float:
+    """Nats that a Newton step from `at` (P,) would gain, with slope and curvature by central differences; inf where
+    `value`, of rows (R, P) to (R,), is not finite or does not bend down in every direction: that is near no maximum.
+    """
+    one = h * np.eye(len(at))
+    i, j = np.tril_indices(len(at), -1)
+    both = one[i] + one[j]
+    with np.errstate(all="ignore"):
+        values = np.asarray(value(at + np.concatenate([np.zeros((1, len(at))), one, -one, both, -both])))
+    if not np.all(np.isfinite(values)):
+        return float("inf")
+    middle, up, down, *_ = np.split(values, np.cumsum([1, len(one), len(one)]))
+    there, back = np.split(values[1 + 2 * len(one) :], 2)
+    slope, bend = (up - down) / (2 * h), np.diag((up + down - 2 * middle) / h**2)
+    bend[i, j] = bend[j, i] = 0.5 * ((there + back - 2 * middle) / h**2 - bend[i, i] - bend[j, j])
+    if np.linalg.eigvalsh(bend).max() >= 0.0:
+        return float("inf")
+    return float(-0.5 * slope @ np.linalg.solve(bend, slope))
+
+
+def _still(gain: float, where: str, remedy: str, wander: float = 0.0) -> Check:
+    """Has a fit come to rest? One that has not is not wrong, but it is not what the page says of a fit, either."""
+    if np.isfinite(gain):
+        sentence = f"At {where} a Newton step, from exact slopes and curvatures, would gain {gain:.2g} nats"
+    else:
+        sentence = f"At {where} the curvature is not that of an optimum in every direction: none is near"
+    if wander:
+        sentence += f"; over the last quarter of the steps the exact ELBO ranges over {wander:.2g} nats"
+    if gain < STILL and wander < SETTLED:
+        return Check("at rest", "pass", gain, STILL, sentence + ".", "nats")
+    return Check("at rest", "unknown", gain, STILL, f"{sentence}. {remedy}", "nats")
+
+
+def _settled_check(spec: VariationalLesson) -> Check:
+    """Does the fit end at a maximum of the exact ELBO, and stay there?"""
     climb = simulate(spec)
     tail = climb.exact.value[-max(climb.steps // 4, 5) :]
     wander = float(np.ptp(tail)) if np.all(np.isfinite(tail)) else float("inf")
-    if wander < SETTLED:
-        return None
-    sentence = (
-        "The gradient may be right and q still be far from its best: over the last quarter of the steps the exact ELBO "
-        + (f"ranges over {wander:.2g} nats." if np.isfinite(wander) else "is not even finite.")
-        + " Smaller steps, more steps or more points a step would settle it."
-    )
-    return Check("settled", "unknown", wander, SETTLED, sentence, "nats")
+    gain = still_to_gain(lambda rows: exact_elbo(spec, rows, 3 * NODES).value, climb.fit.parameters[-1])
+    remedy = "The gradient may be right and q still be far from its best: more steps, smaller ones or more points a "
+    return _still(gain, "the last q", remedy + "step would settle it.", wander)
 
 
 def _bound_check(spec: VariationalLesson) -> Check | None:
@@ -488,6 +517,7 @@ def _ascent_checks(spec: VariationalLesson) -> list[Check]:
         off = float(np.abs(elbo(target, rows).value - found.elbo).max())
         words = f"The closed form of the ELBO agrees with quadrature at every q to {off:.1e} nats."
         checks_.append(Check("closed form", "pass" if off < EXACT else "fail", off, EXACT, words, "nats"))
+        gain = still_to_gain(lambda parameters: elbo(target, parameters).value, rows[-1])
     else:
         rng = np.random.Generator(np.random.SFC64(spec.seed))
         n, y = 200_000, np.array(spec.measured())
@@ -502,7 +532,16 @@ def _ascent_checks(spec: VariationalLesson) -> list[Check]:
             f"the closed form says {found.elbo[-1]:.4f}, {abs(z):.1f} standard errors apart."
         )
         checks_.append(Check("closed form", "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, words, "SE"))
-    return checks_
+        last = np.array([found.mean[-1], np.log(found.sd[-1]), np.log(found.shape[-1]), np.log(found.rate[-1])])
+        gain = still_to_gain(lambda parameters: _normal_gamma_elbo(y, parameters), last)
+    return [*checks_, _still(gain, "the last q", "No update was wrong, but more sweeps are needed.")]
+
+
+def _normal_gamma_elbo(y: Array, parameters: Array) -> Array:
+    """(R,) of q(mu) q(tau) at rows of mean, log sd, log shape and log rate."""
+    starts = [(row[0], *np.exp(row[1:])) for row in parameters]
+    runs = [ascend_normal_gamma(y, PRIOR, start=(m, s), start_tau=(a, b), sweeps=1) for m, s, a, b in starts]
+    return np.array([run.elbo[0] for run in runs])
 
 
 def _divergence_check(spec: VariationalLesson) -> Check:
@@ -518,3 +557,16 @@ def _divergence_check(spec: VariationalLesson) -> Check:
         off = max(off, abs(from_q - float(kl_from_q(m, s, mixture))), abs(from_p - float(kl_from_p(m, s, mixture))))
     sentence = f"Both divergences at both ends agree with a plain sum over 60,001 points to {off:.1e} nats."
     return Check("divergence", "pass" if off < EXACT else "fail", off, EXACT, sentence, "nats")
+
+
+def _descent_check(spec: VariationalLesson) -> Check:
+    """Does each descent end at a minimum of its divergence?"""
+    mixture, gains = spec.mixture(), []
+    for direction, divergence in (("from_q", kl_from_q), ("from_p", kl_from_p)):
+        m, s = descents(spec)[direction].path[-1]
+
+        def falls(rows: Array, divergence: Callable[..., Array] = divergence) -> Array:
+            return -divergence(rows[:, 0], np.exp(rows[:, 1]), mixture)
+
+        gains.append(still_to_gain(falls, np.array([m, np.log(s)])))
+    return _still(max(gains), "the end of the descents", "Start nearer, or at another place, to come to rest.")

@@ -180,6 +180,49 @@ def test_the_badge_tells_right_from_wrong(name):
     assert badge.overall(analysis.checks(BY_ID[name], NEVER)) == VERDICTS.get(name, "pass")
 
 
+def at_rest(spec):
+    (check,) = [check for check in analysis.checks(spec, NEVER) if check.name == "at rest"]
+    return check
+
+
+@pytest.mark.parametrize(
+    "name,early",
+    [
+        ("fit", {"step_size": 0.001}),
+        ("fit", {"steps": 50, "step_size": 0.02}),
+        ("mean-field", {"steps": 60, "step_size": 0.02}),
+        ("coordinates", {"sweeps": 3}),
+        ("mean-precision", {"sweeps": 1}),
+    ],
+)
+def test_a_fit_that_is_stopped_too_early_is_no_pass(name, early):
+    assert at_rest(BY_ID[name]).verdict == "pass"
+    assert at_rest(BY_ID[name].replace(**early)).verdict == "unknown"
+
+
+def test_a_descent_that_is_stopped_too_early_is_no_pass(monkeypatch):
+    assert at_rest(BY_ID["modes"]).verdict == "pass"
+    monkeypatch.setattr(analysis, "DESCENT", 4)
+    analysis.descents.cache_clear()
+    assert at_rest(BY_ID["modes"]).verdict == "unknown"
+    analysis.descents.cache_clear()
+
+
+def test_what_a_newton_step_gains():
+    """Exact on a quadratic; nothing to gain at its top; and no claim at a saddle or where there is no number."""
+    bend = np.array([[2.0, 0.6, 0.1], [0.6, 1.0, -0.2], [0.1, -0.2, 0.5]])
+
+    def quadratic(rows, bend=bend):
+        return 3.0 - 0.5 * np.einsum("ri,ij,rj->r", rows, bend, rows)
+
+    at = np.array([0.4, -0.3, 1.1])
+    assert analysis.still_to_gain(quadratic, at) == pytest.approx(0.5 * at @ bend @ at, rel=1e-5)
+    assert analysis.still_to_gain(quadratic, np.zeros(3)) == pytest.approx(0.0, abs=1e-9)
+    saddle = bend * np.array([[1, 1, 1], [1, 1, 1], [1, 1, -1]])
+    assert analysis.still_to_gain(lambda rows: quadratic(rows, saddle), np.zeros(3)) == np.inf
+    assert analysis.still_to_gain(lambda rows: quadratic(rows) * np.nan, at) == np.inf
+
+
 def test_a_wrong_sign_of_the_entropy_is_red():
     spec = BY_ID["fit"].replace(variant="entropy_sign", steps=50, step_size=0.02)
     assert badge.overall(analysis.checks(spec)) == "fail"
