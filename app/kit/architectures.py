@@ -39,6 +39,7 @@ BARE_JUMPS = ("plain", "rescaled")  # without moves or bridges inside them
 SCHEMES = ("exact", "no_jacobian", "no_end_points", "slot_once", "no_kernel_densities", "as_coded")
 
 EVIDENCE = EvidenceSpec(particles=128, islands=8)  # errors of 0.05 to 0.1 nats on XOR
+QUICK = EVIDENCE.replace(particles=48, islands=6, moves=4)  # of 0.3, a quarter of the work: for an answer at once
 KEPT = 24  # evidence runs that are remembered
 LEAST_MASS = 0.005  # sizes with less exact probability are not judged
 HELD = 2.0  # standard errors that an error bar reaches each way
@@ -105,6 +106,11 @@ def finished_evidence(
     return kept.run.result() if kept is not None and kept.run.done else None
 
 
+def quick_evidence(network: Network, x: ArrayLike, y: ArrayLike, spec: EvidenceSpec = EVIDENCE) -> ArchitectureEvidence:
+    """What `evidence` of `spec` has found, if it is there; else a rougher estimate, whose error says how rough."""
+    return finished_evidence(network, x, y, spec=spec) or evidence(network, x, y, spec=QUICK)
+
+
 def _key(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> tuple:
     return network, np.asarray(x).tobytes(), np.asarray(y).tobytes(), scale_by_width, spec
 
@@ -127,6 +133,40 @@ def exact_shares(found: ArchitectureEvidence, log_prior: ArrayLike | None = None
     log_prior : (K,), as `engine.jumps.settings.log_size_prior` makes it; default all the same
     """
     return model_probabilities(found.log_evidence, found.error, log_prior)
+
+
+def group_shares(
+    found: ArchitectureEvidence, groups: ArrayLike, log_prior: ArrayLike | None = None
+) -> ModelProbabilities:
+    """Probability of groups of sizes and its standard error, both (G,).
+
+    groups : (K,), the group of each size, from 0
+    """
+    probability = exact_shares(found, log_prior).probability
+    member = np.equal.outer(np.arange(np.max(groups) + 1), groups)
+    share = member @ probability
+    slope = (member - share[:, None]) * probability  # of each share in each log evidence
+    return ModelProbabilities(share, np.sqrt(slope**2 @ np.asarray(found.error) ** 2))
+
+
+UNSURE = -1  # the answer to a question that cannot be told yet
+
+
+def leader(values: ArrayLike, errors: ArrayLike) -> int:
+    """The place of the largest of `values` (G,), if it leads every other by `Z_LIMIT` standard errors; else UNSURE.
+    The values may depend on each other: errors are added, not squared first.
+    """
+    v, e = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    first = int(v.argmax())
+    others = np.arange(len(v)) != first
+    return first if np.all(v[first] - v[others] > Z_LIMIT * (e[first] + e[others])) else UNSURE
+
+
+def side(difference: float, error: float, close: float) -> int:
+    """0 where a difference is above `close`, 1 within ± `close`, 2 below, if its error leaves no doubt; else UNSURE."""
+    if abs(abs(difference) - close) < Z_LIMIT * error:
+        return UNSURE
+    return 1 if abs(difference) < close else 0 if difference > 0 else 2
 
 
 # The draws ------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ import threading
 
 import numpy as np
 
+from app.kit.architectures import UNSURE, exact_shares, leader, quick_evidence
 from app.kit.predict import Question
-from lessons.missing_factor.analysis import exact, limit, sizes_of, study
+from engine.evidence import ModelProbabilities
+from lessons.missing_factor.analysis import EVIDENCE, data_of, exact, limit, network_of, sizes_of
 from lessons.missing_factor.spec import MissingSpec
 
 NEVER = threading.Event()
@@ -20,25 +22,29 @@ def band_of(k: int) -> int:
     return next(i for i, (low, high) in enumerate(BANDS) if low <= k <= high)
 
 
-def right_shares(spec: MissingSpec) -> np.ndarray:
-    """Shares of k (K,) by the right scheme, in the first part of the long run."""
-    runs = study(spec, NEVER)
-    return np.bincount(runs.right.width[:, runs.burn :].ravel(), minlength=spec.highest + 1)[1:] / runs.right.width[
-        :, runs.burn :
-    ].size  # fmt: skip
+def known(spec: MissingSpec) -> ModelProbabilities:
+    """p(k | data) by annealing: as the panels have it, or rougher at once."""
+    return exact_shares(quick_evidence(network_of(spec), *data_of(spec), EVIDENCE))
 
 
 def _peak(spec: MissingSpec) -> int:
-    return band_of(int(right_shares(spec).argmax()) + 1)
+    probability, error = known(spec)
+    sizes = sizes_of(spec)
+    tops = [max(np.flatnonzero((sizes >= low) & (sizes <= high)), key=probability.__getitem__, default=None)
+            for low, high in BANDS]  # fmt: skip
+    held = [top for top in tops if top is not None]
+    first = leader(probability[held], error[held])
+    return UNSURE if first == UNSURE else band_of(int(sizes[held[first]]))
 
 
 def _peak_why(spec: MissingSpec) -> str:
-    shares = right_shares(spec)
-    mode, mean = int(shares.argmax()) + 1, float(shares @ sizes_of(spec))
+    probability, error = known(spec)
+    mode, mean = int(probability.argmax()), float(probability @ sizes_of(spec))
     return (
-        f"With every factor in place the chains are most often at k = {mode} (mean {mean:.1f}), of the range "
-        f"1–{spec.highest}. With these priors larger networks have the larger evidence, and nothing holds them back. "
-        "Compare with annealing, which never jumps: the diamonds at the end of the run."
+        f"By annealing, which never jumps, k = {mode + 1} is the most probable, with {probability[mode]:.0%} ± "
+        f"{2 * error[mode]:.0%} (mean {mean:.1f}), of the range 1–{spec.highest}; a right scheme must agree. With "
+        "these priors larger networks have the larger evidence, and nothing holds them back. Compare the lower "
+        "histogram with the diamonds at the end of the run."
     )
 
 

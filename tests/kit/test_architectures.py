@@ -233,3 +233,21 @@ def test_the_network_panel_fades_from_before_to_after(recording):
 
 def changed_where_accepted(drawn):
     return (drawn.before != drawn.proposed) & (drawn.active == drawn.proposed)
+
+
+def test_groups_of_sizes_have_the_probability_of_their_members_and_its_error():
+    found = shared.evidence(NETWORK, X, Y, spec=SMALL)
+    log_prior = np.log([0.2, 0.5, 0.3])
+    alone = shared.exact_shares(found, log_prior)
+    each = shared.group_shares(found, [0, 1, 2], log_prior)
+    assert np.allclose(each.probability, alone.probability) and np.allclose(each.error, alone.error)
+    two = shared.group_shares(found, [0, 1, 1], log_prior)
+    assert two.probability == pytest.approx([alone.probability[0], alone.probability[1:].sum()])
+    assert two.error == pytest.approx([alone.error[0]] * 2)
+
+
+def test_only_what_leads_by_four_errors_leads():
+    assert shared.leader([0.1, 0.7, 0.2], [0.01, 0.05, 0.05]) == 1
+    assert shared.leader([0.1, 0.5, 0.4], [0.01, 0.05, 0.05]) == shared.UNSURE
+    answers = [shared.side(d, 0.01, 0.1) for d in (0.2, 0.05, -0.05, -0.2, 0.11, -0.09)]
+    assert answers == [0, 1, 1, 2, shared.UNSURE, shared.UNSURE]

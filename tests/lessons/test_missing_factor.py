@@ -206,6 +206,7 @@ def test_the_hump_and_the_posterior():
     spec = BY_ID["slot"]
     question = next(question for question in questions.QUESTIONS if question.id == "peak")
     assert question.options[question.answer(spec)] == "k = 13 or more"
+    assert "by annealing" in question.explain(spec).lower()
     runs = analysis.study(spec, NEVER)
     hump = np.bincount(runs.scheme.width[:, runs.burn :].ravel()).argmax()
     assert 4 <= hump <= 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.kit import badge, growing
+from app.kit import architectures, badge, growing
 from engine.spec import SpecError
 from lessons.neurons import questions, scenes
 from lessons.neurons.scenarios import SCENARIOS
@@ -110,26 +110,42 @@ def test_the_badge_is_red_for_each_mistake(variant, jump):
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-def test_questions_are_answered_from_the_run():
+def test_where_the_chains_are_is_answered_by_annealing():
     spec = SMALL.replace(widest=8)
-    sizes = growing.study(spec).sizes[:, spec.burn :]
-    quarters = [((sizes > 2 * q) & (sizes <= 2 * q + 2)).mean() for q in range(4)]
-    assert questions._where(spec) == int(np.argmax(quarters))
-    assert f"{max(quarters):.0%}" in questions._where_why(spec)
-    recording = growing.study(spec).run.recording()
-    asked, granted = (
-        recording.proposed[:, spec.burn :].sum(axis=(0, 1)),
-        recording.jumped[:, spec.burn :].sum(axis=(0, 1)),
-    )
+    found = architectures.quick_evidence(spec.network(), *spec.data_set())
+    share = architectures.exact_shares(found, spec.log_prior()).probability.reshape(4, 2).sum(axis=1)
+    assert questions._where(spec) in (int(share.argmax()), architectures.UNSURE)
+    assert f"{share.max():.0%}" in questions._where_why(spec)
+
+
+def test_the_flux_is_answered_by_chains_that_agree(monkeypatch):
+    spec = SMALL.replace(widest=8)
+    run = questions.mixing(spec)
+    asked, granted = run.asked.sum(axis=0), run.granted.sum(axis=0)
+    difference, error = questions._flux_difference(run)
+    assert difference == pytest.approx(granted[0] / asked[0] - granted[1] / asked[1]) and 0 < error < 0.1
+    monkeypatch.setattr(questions, "AGREE", 2.0)
     assert f"{granted[0] / asked[0]:.0%}" in questions._flux_why(spec)
-    assert questions._flux(spec) in (0, 1, 2)
+    for seen, answer in (((0.2, 0.01), 0), ((-0.2, 0.01), 1), ((0.01, 0.001), 2), ((0.06, 0.01), architectures.UNSURE)):
+        monkeypatch.setattr(questions, "_flux_difference", lambda _, seen=seen: seen)
+        assert questions._flux(spec) == answer
+    monkeypatch.setattr(questions, "AGREE", 0.9)
+    assert questions._flux(spec) == questions._slot(spec) == architectures.UNSURE
+    assert "R-hat" in questions._flux_why(spec) and "R-hat" in questions._slot_why(spec)
 
 
 def test_the_slot_counted_once_makes_networks_small():
-    spec = SMALL.replace(variant="slot_once", widest=8)
+    """On the scenario of the question."""
+    spec = next(scenario.spec for scenario in SCENARIOS if scenario.id == "slot-once")
     assert questions._slot(spec) == 0
-    right, wrong = questions._means(spec)
-    assert f"{wrong:.1f} instead of {right:.1f}" in questions._slot_why(spec)
+    right, wrong, error, agreement = questions._means(spec)
+    assert right - wrong > 4.0 and error < 0.3 and agreement <= questions.AGREE
+    assert f"{wrong:.1f}" in questions._slot_why(spec) and f"{right:.1f} (exact" in questions._slot_why(spec)
+
+
+def test_the_experiment_answers_every_question():
+    spec = next(scenario.spec for scenario in SCENARIOS if scenario.id == "xor")
+    assert questions._where(spec) == 3 and questions._flux(spec) == 0
 
 
 def test_every_scenario_can_be_pictured():
