@@ -198,11 +198,14 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
         return np.concatenate([[np.nan], values])
 
     others = [other for other in spec.followed() if other != d]
+    # With the noise known the next y is normal; unknown, it is Student's t, whose scale is smaller than its sd.
+    student = spec.noise == "unknown"
+    bell = "Student's t, {v:.0f} degrees of freedom, about {m:.3f}, scale" if student else "normal, mean {m:.3f}, sd"
     picture.readout(
         "predict",
-        f"predict: {{k:d}} seen; at x = {{x:.3f}} degree {d} expects y = {{m:.3f}} ± {{s:.3f}}",
+        f"predict: {{k:d}} seen; at x = {{x:.3f}} degree {d} gives y the density: {bell} {{s:.3f}}",
         k=np.maximum(np.arange(n + 1) - 1, 0), x=late(x), m=late(course.expected[:, column]),
-        s=late(course.spread[:, column]),
+        s=late(course.spread[:, column]), **({"v": late(course.dof[:-1])} if student else {}),
     )  # fmt: skip
     told = "; ".join(f"degree {other}: {{{name}:.3f}}" for name, other in zip("bc", others, strict=False))
     picture.readout(

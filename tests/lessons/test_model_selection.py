@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
+from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_predict, cross_val_score
 
@@ -285,6 +286,14 @@ def test_the_arithmetic_adds_up():
     predict, y = lines["predict"], lines["observe"]["y"]
     score = norm(predict["m"], predict["s"]).logpdf(y)
     assert score[1:] == pytest.approx(lines["observe"]["a"][1:], abs=1e-3)
+
+
+def test_with_unknown_noise_the_prediction_tells_its_scale_and_degrees_of_freedom():
+    lines = lines_of(STANDARD.replace(noise="unknown"))
+    predict, y = lines["predict"], lines["observe"]["y"]
+    score = student(predict["v"], predict["m"], predict["s"]).logpdf(y)
+    assert score[1:] == pytest.approx(lines["observe"]["a"][1:], abs=2e-3)
+    assert "v" not in lines_of(STANDARD)["predict"], "known noise: normal"
 
 
 @pytest.mark.parametrize("changes", [{}, {"noise_sd": 0.03}, {"noise": "unknown"}])
