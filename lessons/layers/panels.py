@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import architectures, charts, growing, theme
+from app.kit.architectures import HELD
 from app.kit.charts import Figure
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine import sample_architecture
+from engine.diagnostics import ess_mean
+from engine.jumps import ArchitectureRecording
 from engine.networks import network
 from lessons.layers.spec import LayersSpec
 
@@ -24,10 +27,23 @@ WORST = -60.0  # nats: what is lower is drawn there
 
 
 class Births(NamedTuple):
-    """Log likelihood ratios of the births proposed, and the share of all jumps accepted."""
+    """Log likelihood ratios of the births proposed, the share of all jumps accepted, and its standard error."""
 
     log_ratios: Array
     accepted: float
+    error: float
+
+
+def _births(recording: ArchitectureRecording, burn: int) -> Births:
+    """After the burn-in."""
+    ratios = recording.ledger.factors[:, burn:, :, 0][recording.ledger.move[:, burn:] % 2 == 0]
+    asked, granted = (each[:, burn:].sum(axis=2).astype(float) for each in (recording.proposed, recording.jumped))
+    share = granted.sum() / asked.sum()
+    independent = ess_mean(granted)
+    jumps = asked.sum() * min(1.0, independent / granted.size if np.isfinite(independent) else 1.0)
+    # One jump of each verdict more: where none was accepted, that is how little is known.
+    near = (share * jumps + 1.0) / (jumps + 2.0)
+    return Births(ratios, float(share), float(np.sqrt(near * (1.0 - near) / jumps)))
 
 
 def panels(spec: LayersSpec, cancel: Any) -> list[Figure]:
@@ -45,18 +61,12 @@ def births(spec: LayersSpec, grows: str, corner: int) -> Births:
         model, x, y, chains=PAIRS, draws=SWEEPS, seed=spec.seed, within="nuts", step_size=spec.step_size, max_depth=6,
         detail="jumps",
     )  # fmt: skip
-    late = recording.ledger.move[:, BURN:] % 2 == 0
-    asked, granted = (each[:, BURN:].sum() for each in (recording.proposed, recording.jumped))
-    return Births(recording.ledger.factors[:, BURN:, :, 0][late], float(granted / asked))
+    return _births(recording, BURN)
 
 
 def layer_births(growth: growing.Growth) -> Births:
     """The births on the page's own data, after the burn-in."""
-    recording = growth.run.recording()
-    late = slice(growth.burn, None)
-    moves = recording.ledger.move[:, late] % 2 == 0
-    asked, granted = (each[:, late].sum() for each in (recording.proposed, recording.jumped))
-    return Births(recording.ledger.factors[:, late, :, 0][moves], float(granted / asked))
+    return _births(growth.run.recording(), growth.burn)
 
 
 def fit_figure(spec: LayersSpec, growth: growing.Growth) -> Figure:
@@ -84,30 +94,34 @@ def points_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
     told = []
     looks = (("depth", "whole layers", "reject", "x", "dash"), ("width", "single units", "accept", "circle", "solid"))
     for grows, name, role, symbol, dash in looks:
-        shares = []
+        shares, errors = [], []
         for corner in CORNERS:
             if cancel is not None and cancel.is_set():
                 raise InterruptedError
-            shares.append(100.0 * births(spec, grows, corner).accepted)
+            found = births(spec, grows, corner)
+            shares.append(100.0 * found.accepted)
+            errors.append(100.0 * HELD * found.error)
         marker, line = {"symbol": symbol, "size": 9, "color": theme.colour(role)}, {"color": theme.colour(role)}
         points = [4 * corner for corner in CORNERS]
         figure.add_scatter(
-            x=points, y=shares, mode="lines+markers", marker=marker, line={**line, "dash": dash}, name=name
-        )
-        told.append(f"{name}: " + ", ".join(f"{share:.1f} % at {n}" for n, share in zip(points, shares, strict=True)))
+            x=points, y=shares, mode="lines+markers", marker=marker, line={**line, "dash": dash}, name=name,
+            error_y={"type": "data", "array": errors, "color": theme.colour(role), "thickness": 1.5},
+        )  # fmt: skip
+        rows = zip(points, shares, errors, strict=True)
+        told.append(f"{name}: " + ", ".join(f"{share:.1f} ± {error:.1f} % at {n}" for n, share, error in rows))
     figure.update_xaxes(type="log", tickvals=[4 * corner for corner in CORNERS])
     figure.update_yaxes(rangemode="tozero")
     kind = "noisy XOR clouds" if spec.data == "noisy" else "XOR clouds"
     caption = (
         f"On {kind}, {PAIRS} chains of {SWEEPS} sweeps at each number, {BURN} left out. Units: of a network with one "
-        f"hidden layer of 1 to {2 * spec.width}."
+        f"hidden layer of 1 to {2 * spec.width}. Bars of ± {HELD:g} Monte Carlo standard errors."
     )
     return Figure("More data, fewer jumps", figure, f"Share of jumps accepted. {'; '.join(told)}.", caption)
 
 
-def acceptance(spec: LayersSpec) -> float:
-    """Share of the jumps accepted in the page's run, after the burn-in."""
-    return layer_births(growing.study(spec)).accepted
+def acceptance(spec: LayersSpec) -> Births:
+    """The jumps of the page's run, after the burn-in."""
+    return layer_births(growing.study(spec))
 
 
 def accepted_by_move(spec: LayersSpec) -> dict[str, list]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from app.kit import badge, growing
+from app.kit.architectures import UNSURE
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from lessons.layers import panels, questions, scenes
@@ -122,17 +123,34 @@ def test_the_histogram_holds_every_birth():
     assert f"{-np.median(found.log_ratios):.1f} nats" in figure.caption
 
 
-def test_questions_are_answered_from_the_run():
-    share = panels.acceptance(SMALL)
+def test_questions_are_answered_from_the_run(monkeypatch):
+    found = panels.acceptance(SMALL)
     recording = growing.study(SMALL).run.recording()
     late = slice(SMALL.burn, None)
-    assert share == pytest.approx(recording.jumped[:, late].sum() / recording.proposed[:, late].sum())
-    assert questions.LIMITS[questions._share(SMALL) - 1] <= share or questions._share(SMALL) == 0
-    assert f"{share:.1%}" in questions._share_why(SMALL)
+    assert found.accepted == pytest.approx(recording.jumped[:, late].sum() / recording.proposed[:, late].sum())
+    assert 0.0 < found.error < 0.1 and f"{found.accepted:.1%} ± {2 * found.error:.1%}" in questions._share_why(SMALL)
+    for share, error, answer in ((0.01, 0.001, 0), (0.05, 0.005, 1), (0.4, 0.02, 3), (0.11, 0.01, UNSURE)):
+        seen = panels.Births(found.log_ratios, share, error)
+        monkeypatch.setattr(panels, "acceptance", lambda _, seen=seen: seen)
+        assert questions._share(SMALL) == answer
 
 
-def test_wider_layers_land_less_often():
-    assert questions._width(SMALL.replace(corner=5)) == 0
+def test_the_error_of_a_share_is_that_of_its_chains():
+    """Acceptance of independent runs scatters as one run says."""
+    spec = LayersSpec(corner=2, width=2)
+    runs = [panels.births(spec.replace(seed=seed), "depth", 2) for seed in range(1, 9)]
+    scatter = np.std([run.accepted for run in runs], ddof=1)
+    told = np.sqrt(np.mean([run.error**2 for run in runs]))
+    assert 0.4 < scatter / told < 2.0  # the data differ, too
+
+
+def test_the_experiments_answer_their_questions():
+    specs = {question.id: next(s.spec for s in SCENARIOS if s.id == question.scenario)
+             for question in questions.QUESTIONS}  # fmt: skip
+    assert questions._share(specs["share"]) == 0
+    assert questions._width(specs["width"]) == 0
+    figure = panels.points_figure(SMALL)
+    assert all(len(line.error_y.array) == len(panels.CORNERS) for line in figure.figure.data)
 
 
 def test_on_many_points_hardly_a_jump_lands():
