@@ -106,7 +106,9 @@ def finished_evidence(
     return kept.run.result() if kept is not None and kept.run.done else None
 
 
-def quick_evidence(network: Network, x: ArrayLike, y: ArrayLike, spec: EvidenceSpec = EVIDENCE) -> ArchitectureEvidence:
+def quick_evidence(
+    network: Network, x: ArrayLike, y: ArrayLike, *, spec: EvidenceSpec = EVIDENCE
+) -> ArchitectureEvidence:
     """What `evidence` of `spec` has found, if it is there; else a rougher estimate, whose error says how rough."""
     return finished_evidence(network, x, y, spec=spec) or evidence(network, x, y, spec=QUICK)
 
@@ -162,9 +164,28 @@ def leader(values: ArrayLike, errors: ArrayLike) -> int:
     return first if np.all(v[first] - v[others] > Z_LIMIT * (e[first] + e[others])) else UNSURE
 
 
+def mode_band(exact: ModelProbabilities, low: int, bands: Sequence[tuple[int, int]]) -> int:
+    """Which of `bands`, each (first size, last size), holds the most probable size, if that is sure; else UNSURE."""
+    sizes = low + np.arange(len(exact.probability))
+    inside = [(sizes >= first) & (sizes <= last) for first, last in bands]
+    tops = [int(np.where(here, exact.probability, -1.0).argmax()) for here in inside]
+    held = [band for band, here in enumerate(inside) if here.any()]
+    first = leader(*([values[tops[band]] for band in held] for values in exact))
+    return UNSURE if first == UNSURE else held[first]
+
+
+def jackknife(estimate: Callable[[NDArray[np.int64]], float], chains: int) -> tuple[float, float]:
+    """What `estimate` says of all independent chains (it takes their numbers), and its standard error from leaving out
+    one chain at a time.
+    """
+    every = np.arange(chains)
+    each = np.array([estimate(every[every != c]) for c in range(chains)])
+    return estimate(every), float(np.sqrt((chains - 1) * each.var()))
+
+
 def side(difference: float, error: float, close: float) -> int:
     """0 where a difference is above `close`, 1 within ± `close`, 2 below, if its error leaves no doubt; else UNSURE."""
-    if abs(abs(difference) - close) < Z_LIMIT * error:
+    if not abs(abs(difference) - close) >= Z_LIMIT * error:  # nor if either is no number
         return UNSURE
     return 1 if abs(difference) < close else 0 if difference > 0 else 2
 

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from app.kit.architectures import UNSURE, exact_shares, leader, quick_evidence
+from app.kit.architectures import exact_shares, mode_band, quick_evidence
 from app.kit.predict import Question
 from engine.evidence import ModelProbabilities
 from lessons.missing_factor.analysis import EVIDENCE, data_of, exact, limit, network_of, sizes_of
@@ -17,24 +17,13 @@ NEVER = threading.Event()
 BANDS = ((1, 3), (4, 7), (8, 12), (13, 24))  # of k
 
 
-def band_of(k: int) -> int:
-    """Which of BANDS holds k."""
-    return next(i for i, (low, high) in enumerate(BANDS) if low <= k <= high)
-
-
 def known(spec: MissingSpec) -> ModelProbabilities:
     """p(k | data) by annealing: as the panels have it, or rougher at once."""
-    return exact_shares(quick_evidence(network_of(spec), *data_of(spec), EVIDENCE))
+    return exact_shares(quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE))
 
 
 def _peak(spec: MissingSpec) -> int:
-    probability, error = known(spec)
-    sizes = sizes_of(spec)
-    tops = [max(np.flatnonzero((sizes >= low) & (sizes <= high)), key=probability.__getitem__, default=None)
-            for low, high in BANDS]  # fmt: skip
-    held = [top for top in tops if top is not None]
-    first = leader(probability[held], error[held])
-    return UNSURE if first == UNSURE else band_of(int(sizes[held[first]]))
+    return mode_band(known(spec), 1, BANDS)
 
 
 def _peak_why(spec: MissingSpec) -> str:

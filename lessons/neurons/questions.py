@@ -72,15 +72,13 @@ def mixing(spec: NeuronsSpec) -> Run:
 
 
 def _flux_difference(run: Run) -> tuple[float, float]:
-    """Share of births less share of deaths accepted, and its standard error from leaving out one chain at a time."""
+    """Share of births less share of deaths accepted, and its standard error."""
 
     def difference(chains: np.ndarray) -> float:
         birth, death = run.granted[chains].sum(axis=0) / run.asked[chains].sum(axis=0)
         return float(birth - death)
 
-    n = len(run.asked)
-    each = np.array([difference(np.arange(n) != c) for c in range(n)])
-    return difference(np.arange(n)), float(np.sqrt((n - 1) * each.var()))
+    return architectures.jackknife(difference, len(run.asked))
 
 
 def _flux(spec: NeuronsSpec) -> int:

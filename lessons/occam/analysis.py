@@ -153,8 +153,8 @@ class Split(NamedTuple):
     fit : posterior mean of the log likelihood, and fit_error, its Monte Carlo standard error
     price : Kullback-Leibler divergence from prior to posterior of the weights, in nats, and its standard error
     rhat : of the log likelihood, two chains at each k
-    score : mean log probability that the average network of that k gives to a new point's class, nats a point; NaN
-        without new points
+    score : mean log probability that the average network of that k gives to a new point's class, nats a point, and
+        score_error, its Monte Carlo standard error; NaN without new points
     """
 
     fit: Array
@@ -163,6 +163,7 @@ class Split(NamedTuple):
     price_error: Array
     rhat: Array
     score: Array
+    score_error: Array
 
 
 def split(spec: OccamSpec, cancel: Any) -> Split:
@@ -175,12 +176,10 @@ def split(spec: OccamSpec, cancel: Any) -> Split:
     found = evidence(spec, cancel)
     values = recording.log_likelihood.reshape(spec.highest, EACH, KEPT)
     fit = values.mean(axis=(1, 2))
-    # two chains that disagree have found different modes: their difference is error, too
-    within = np.array([v.std() / np.sqrt(ess_mean(v)) for v in values])
-    error = np.maximum(within, np.abs(np.diff(values.mean(axis=2), axis=1)[:, 0]) / 2)
+    error = np.array([error_of(v) for v in values])
     price = fit - found.log_evidence
     return Split(
-        fit, error, price, np.hypot(error, found.error), np.array([rhat(v) for v in values]), scores(spec, recording)
+        fit, error, price, np.hypot(error, found.error), np.array([rhat(v) for v in values]), *scores(spec, recording)
     )
 
 
@@ -193,26 +192,75 @@ def fixed(spec: OccamSpec) -> ArchitectureRun:
     )  # fmt: skip
 
 
-def scores(spec: OccamSpec, recording: ArchitectureRecording) -> Array:
-    """Mean log predictive probability of the classes of new points at each k (K,)."""
-    result = np.full(spec.highest, np.nan)
+def error_of(values: Array) -> float:
+    """Standard error of the mean of two chains (2, draws). Chains that disagree have found different modes: half their
+    difference is error, too.
+    """
+    return float(max(values.std() / np.sqrt(ess_mean(values)), abs(np.diff(values.mean(axis=1))[0]) / 2))
+
+
+THIN = 3  # every so many draws predict
+
+
+def scores(spec: OccamSpec, recording: ArchitectureRecording) -> tuple[Array, Array]:
+    """Mean log predictive probability of the classes of new points at each k (K,), and its standard error; by chains
+    that stay at their k, after a warm-up.
+    """
+    result, error = np.full((2, spec.highest), np.nan)
     if spec.data == "points":
-        return result
+        return result, error
     x, y = spec.replace(corner=TEST_CORNER).data_set(TEST_SEED)
     for (width, depth), theta in recording.by_architecture().items():
-        p = probabilities(recording.network(width, depth), theta[::3], x).mean(axis=0)
-        result[width - 1] = np.log(p[np.arange(len(y)), y]).mean()
-    return result
+        p = probabilities(recording.network(width, depth), theta[::THIN], x)[:, np.arange(len(y)), y]
+        mean = p.mean(axis=0)
+        result[width - 1] = np.log(mean).mean()
+        error[width - 1] = error_of((p / mean).mean(axis=1).reshape(EACH, -1))  # what each draw adds to the score
+    return result, error
 
 
-def score_of_all(spec: OccamSpec, recording: ArchitectureRecording, burn: int) -> float:
-    """The same for the average over all k, each with its posterior probability: the draws of the jumping chains."""
+class Predicted(NamedTuple):
+    """Probabilities given to the true classes of new points, added up over a chain's draws after the burn-in: of every
+    k together (chains, points), and of one k; and the draws added up, (chains,).
+    """
+
+    total: Array
+    count: Array
+    alone: Array
+    count_alone: Array
+
+
+def predicted(spec: OccamSpec, runs: Study, k: int = 0) -> Predicted:
+    """By the jumping chains, thinned; `k` is the size that is looked at alone."""
     x, y = spec.replace(corner=TEST_CORNER).data_set(TEST_SEED)
-    total, count = np.zeros(len(y)), 0
-    for sizes, theta in grouped(recording, slice(burn, None, 4)).items():
-        p = probabilities(recording.network(*sizes), theta, x)
-        total, count = total + p[:, np.arange(len(y)), y].sum(axis=0), count + len(theta)
-    return float(np.log(total / count).mean())
+    widths, draws = runs.recording.width[:, runs.burn :: 4], runs.recording.draws[:, runs.burn :: 4]
+    made = Predicted(*(np.zeros((CHAINS, len(y)) if i % 2 == 0 else CHAINS) for i in range(4)))
+    for size in np.unique(widths):
+        network = runs.recording.network(int(size), 1)
+        chain, draw = np.nonzero(widths == size)
+        p = probabilities(network, draws[chain, draw, : network.dim], x)[:, np.arange(len(y)), y]
+        for sums, counts in ((made.total, made.count), (made.alone, made.count_alone))[: 2 if size == k else 1]:
+            np.add.at(sums, chain, p)
+            np.add.at(counts, chain, 1.0)
+    return made
+
+
+def score_of_all(spec: OccamSpec, runs: Study) -> tuple[float, float]:
+    """The score of the average over all k, each with its posterior probability, and its standard error: the draws of
+    the jumping chains.
+    """
+    found = predicted(spec, runs)
+    return kit.jackknife(lambda c: float(np.log(found.total[c].sum(axis=0) / found.count[c].sum()).mean()), CHAINS)
+
+
+def gap_of(spec: OccamSpec, runs: Study, k: int) -> tuple[float, float]:
+    """Score of the draws with `k` units, less that of all draws together, nats a point, and its standard error."""
+    found = predicted(spec, runs, k)
+
+    def gap(c: NDArray[np.int64]) -> float:
+        alone = found.alone[c].sum(axis=0) / found.count_alone[c].sum()
+        return float((np.log(alone) - np.log(found.total[c].sum(axis=0) / found.count[c].sum())).mean())
+
+    return kit.jackknife(gap, CHAINS)
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

@@ -106,23 +106,41 @@ def sure_of(parts: Split) -> Any:
 def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
     """The score on new points of the networks of each k, and of all together."""
     k, sure = np.arange(1, spec.highest + 1), sure_of(parts)
-    together = score_of_all(spec, runs.recording, runs.burn)
+    together, doubt = score_of_all(spec, runs)
     figure = charts.blank("hidden units k", "log score (nats a point)")
+    spread = {"type": "data", "color": theme.colour("posterior"), "thickness": 1}
     figure.add_scatter(
         x=k[sure], y=parts.score[sure], mode="markers+lines", name="networks of one k",
         marker={"symbol": "circle", "size": 7, "color": theme.colour("posterior")},
         line={"color": theme.colour("posterior"), "width": 1.5},
+        error_y={**spread, "array": kit.HELD * parts.score_error[sure]},
     )  # fmt: skip
     figure.add_scatter(
         x=k[[0, -1]], y=[together] * 2, mode="lines", name="all k, by p(k | D)",
         line={"color": theme.colour("ink"), "dash": "dash", "width": 2},
     )  # fmt: skip
-    best = int(k[sure][parts.score[sure].argmax()])
+    best, alike = best_of(parts)
     top = float(np.max(parts.score[sure]))
     figure.layout.yaxis.range = [max(float(np.min(parts.score[sure])), top - SCORES) - 0.004, top + 0.008]
-    alt = f"Score on new points: best at k = {best} with {parts.score[best - 1]:.3f}; all k together {together:.3f}."
-    caption = "Mean log probability given to the classes of 200 new points of the same clouds; higher is better. " + alt
+    alt = (
+        f"Score on new points: highest at k = {best} with {parts.score[best - 1]:.4f} ± "
+        f"{kit.HELD * parts.score_error[best - 1]:.4f}"
+    )
+    alt += f"; not told apart from it: k = {', '.join(map(str, alike))}" if alike else ""
+    alt += f"; all k together {together:.4f} ± {kit.HELD * doubt:.4f}."
+    caption = (
+        "Mean log probability given to the classes of 200 new points of the same clouds; higher is better. Bars and ±: "
+        f"{kit.HELD:g} Monte Carlo standard errors, for these new points; other points would give other scores. {alt}"
+    )
     return Figure("Which k predicts best?", figure, alt, caption)
+
+
+def best_of(parts: Split) -> tuple[int, list[int]]:
+    """The k with the highest score, and those whose scores are within two standard errors of the difference of it."""
+    score = np.where(sure_of(parts), parts.score, -np.inf)
+    best = int(score.argmax())
+    near = score[best] - score < kit.HELD * np.hypot(parts.score_error, parts.score_error[best])
+    return best + 1, [int(k) + 1 for k in np.flatnonzero(near) if k != best]
 
 
 def beside(

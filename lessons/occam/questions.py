@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
 import numpy as np
 
+from app.kit import architectures as kit
 from app.kit.predict import Question
-from lessons.occam.analysis import score_of_all, scores, study
+from engine.evidence import ModelProbabilities
+from lessons.occam.analysis import evidence, exact, gap_of, study
 from lessons.occam.spec import OccamSpec
 
 NEVER = threading.Event()
@@ -22,69 +25,88 @@ def counts(spec: OccamSpec) -> np.ndarray:
     return np.bincount(study(spec, NEVER).widths.ravel(), minlength=spec.highest + 1)[1:]
 
 
+def known(spec: OccamSpec) -> ModelProbabilities:
+    """p(k | D) by annealing."""
+    return exact(spec, evidence(spec))
+
+
 def _peak(spec: OccamSpec) -> int:
-    mode = int(counts(spec).argmax()) + 1
-    return next(i for i, (low, high) in enumerate(BANDS) if low <= mode <= high)
+    return kit.mode_band(known(spec), 1, BANDS)
 
 
 def _peak_why(spec: OccamSpec) -> str:
-    share = counts(spec) / counts(spec).sum()
-    mode = int(share.argmax()) + 1
+    probability, error = known(spec)
+    mode = int(probability.argmax())
     return (
-        f"Most often k = {mode}, with {share[mode - 1]:.0%} of the draws; the mean is "
-        f"{share @ np.arange(1, spec.highest + 1):.1f}. Every k now starts from the same spread of outputs, so a unit "
-        "more is only something more to adjust. The data are the same; the prior on *functions* has changed."
+        f"By annealing, k = {mode + 1} is the most probable, with {probability[mode]:.0%} ± {2 * error[mode]:.0%}; the "
+        f"mean is {probability @ np.arange(1, spec.highest + 1):.1f}. Every k now starts from the same spread of "
+        "outputs, so a unit more is only something more to adjust. The data are the same; the prior on *functions* has "
+        "changed."
     )
 
 
-def ends(spec: OccamSpec) -> tuple[int, int, float, float]:
-    """The smallest and largest k with enough draws, and how fit and price change from one to the other, in nats.
-
-    From chains with a falling prior on k, which visit all sizes: it changes neither fit nor price.
+class Ends(NamedTuple):
+    """From the smallest to the largest k with enough draws: the change of fit and of price in nats, and their standard
+    errors.
     """
+
+    low: int
+    high: int
+    fit: float
+    fit_error: float
+    price: float
+    price_error: float
+
+
+def ends(spec: OccamSpec) -> Ends:
+    """From chains with a falling prior on k, which visit all sizes: it changes neither fit nor price."""
     falling = spec.replace(prior="geometric", ratio=FALLING)
-    runs, n, log_prior = study(falling, NEVER), counts(falling), falling.log_prior()
-    low, high = (int(k) for k in np.flatnonzero(n >= ENOUGH)[[0, -1]])
-    fits = [runs.recording.log_likelihood[:, runs.burn :][runs.widths == k + 1].mean() for k in (low, high)]
-    evidence = [np.log(n[k]) - log_prior[k] for k in (low, high)]
-    fit = float(fits[1] - fits[0])
-    return low + 1, high + 1, fit, fit - float(evidence[1] - evidence[0])
+    runs, log_prior = study(falling, NEVER), falling.log_prior()
+    low, high = (int(k) for k in np.flatnonzero(counts(falling) >= ENOUGH)[[0, -1]])
+    here = np.stack([runs.widths == k + 1 for k in (low, high)])  # (2, chains, sweeps)
+    n, fits = here.sum(axis=2), (here * runs.recording.log_likelihood[:, runs.burn :]).sum(axis=2)
+
+    def fit(chains: np.ndarray) -> float:
+        return float(np.diff(fits[:, chains].sum(axis=1) / n[:, chains].sum(axis=1))[0])
+
+    def price(chains: np.ndarray) -> float:
+        evidence = np.log(n[:, chains].sum(axis=1)) - log_prior[[low, high]]
+        return fit(chains) - float(evidence[1] - evidence[0])
+
+    number = len(runs.widths)
+    return Ends(low + 1, high + 1, *kit.jackknife(fit, number), *kit.jackknife(price, number))
 
 
 def _price(spec: OccamSpec) -> int:
-    price = ends(spec)[3]
-    return 0 if price > 0.5 else 2 if price < -0.5 else 1
+    found = ends(spec)
+    return kit.side(found.price, found.price_error, 0.5)
 
 
 def _price_why(spec: OccamSpec) -> str:
-    low, high, fit, price = ends(spec)
+    low, high, fit, fit_error, price, price_error = ends(spec)
     return (
-        f"From k = {low} to k = {high} the fit changes by {fit:+.1f} nats and the price by {price:+.1f}. The output is "
-        "a sum of k units, each with weights N(0, 1), so at large k large outputs are common before any data. XOR with "
-        "a = 0.5 asks for large outputs, and many units need not be moved far for them: that works against the cost of "
-        "more weights."
+        f"From k = {low} to k = {high} the fit changes by {fit:+.1f} ± {2 * fit_error:.1f} nats and the price by "
+        f"{price:+.1f} ± {2 * price_error:.1f} (two standard errors). The output is a sum of k units, each with "
+        "weights N(0, 1), so at large k large outputs are common before any data. XOR with a = 0.5 asks for large "
+        "outputs, and many units need not be moved far for them: that works against the cost of more weights."
     )
 
 
+def _gap(spec: OccamSpec) -> tuple[float, float]:
+    return gap_of(spec, study(spec, NEVER), int(known(spec).probability.argmax()) + 1)
+
+
 def _best(spec: OccamSpec) -> int:
-    gap = gap_of(spec)
-    return 0 if gap > CLOSE else 2 if gap < -CLOSE else 1
-
-
-def gap_of(spec: OccamSpec) -> float:
-    """Score on new points of the most probable k, less that of all k together, nats a point."""
-    runs = study(spec, NEVER)
-    mode = int(counts(spec).argmax())
-    return float(scores(spec, runs.recording)[mode]) - score_of_all(spec, runs.recording, runs.burn)
+    return kit.side(*_gap(spec), CLOSE)
 
 
 def _best_why(spec: OccamSpec) -> str:
-    gap = gap_of(spec)
+    gap, error = _gap(spec)
     return (
-        f"On 200 new points the networks of the most probable k score {gap:+.4f} nats a point against the average over "
-        "all k. p(k | D) asks which k made these data least surprising *before they were seen*; it is not a contest of "
-        "predictions. In the thesis's table 7.4, on layers, the modal depth beats the best chain in two of four "
-        "experiments and loses in two."
+        f"On 200 new points the networks of the most probable k score {gap:+.4f} ± {2 * error:.4f} nats a point (two "
+        "standard errors) against the average over all k. p(k | D) asks which k made these data least surprising "
+        "*before they were seen*; it is not a contest of predictions. In the thesis's table 7.4, on layers, the modal "
+        "depth beats the best chain in two of four experiments and loses in two."
     )
 
 

@@ -249,5 +249,19 @@ def test_groups_of_sizes_have_the_probability_of_their_members_and_its_error():
 def test_only_what_leads_by_four_errors_leads():
     assert shared.leader([0.1, 0.7, 0.2], [0.01, 0.05, 0.05]) == 1
     assert shared.leader([0.1, 0.5, 0.4], [0.01, 0.05, 0.05]) == shared.UNSURE
+    assert shared.side(0.5, np.nan, 0.1) == shared.UNSURE
     answers = [shared.side(d, 0.01, 0.1) for d in (0.2, 0.05, -0.05, -0.2, 0.11, -0.09)]
     assert answers == [0, 1, 1, 2, shared.UNSURE, shared.UNSURE]
+
+
+def test_the_band_of_the_mode():
+    exact = ModelProbabilities(np.array([0.1, 0.2, 0.5, 0.2]), np.full(4, 0.01))
+    assert shared.mode_band(exact, 1, ((1, 2), (3, 4), (5, 9))) == 1
+    assert shared.mode_band(exact._replace(error=np.full(4, 0.1)), 1, ((1, 2), (3, 4))) == shared.UNSURE
+    assert shared.mode_band(exact, 3, ((1, 2), (3, 4), (5, 9))) == 2
+
+
+def test_leaving_out_one_chain_gives_the_error_of_a_mean():
+    values = np.random.Generator(np.random.SFC64(1)).standard_normal(12)
+    mean, error = shared.jackknife(lambda chains: float(values[chains].mean()), 12)
+    assert mean == pytest.approx(values.mean()) and error == pytest.approx(values.std(ddof=1) / np.sqrt(12))

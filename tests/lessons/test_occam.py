@@ -13,6 +13,7 @@ import engine
 from app.kit.badge import overall
 from app.kit.player.scene import decode
 from engine.evidence import ModelProbabilities, model_probabilities
+from engine.networks.predictive import probabilities
 from engine.spec import SpecError
 from lessons.occam import analysis, panels, questions, scenes
 from lessons.occam.scenarios import FIRST_POINTS, SCALED, SCENARIOS, THESIS
@@ -94,7 +95,7 @@ def test_the_score_of_all_is_that_of_the_average():
     runs = analysis.study(spec, NEVER)
     x, y = spec.replace(corner=analysis.TEST_CORNER).data_set(analysis.TEST_SEED)
     mean = engine.jumps.uncertainty(runs.recording, x).mean[np.arange(len(y)), y]
-    ours = analysis.score_of_all(spec, runs.recording, 0)
+    ours, _ = analysis.score_of_all(spec, runs._replace(burn=0))
     assert abs(ours - np.log(mean).mean()) < 0.01  # it takes every fourth sweep
 
 
@@ -180,10 +181,12 @@ def test_where_the_posterior_peaks():
 
 def test_what_the_questions_say():
     specs = {question.id: (question, BY_ID[question.scenario]) for question in questions.QUESTIONS}
+    assert min(question.answer(spec) for question, spec in specs.values()) >= 0, "none is left open"
     answers = {name: question.options[question.answer(spec)] for name, (question, spec) in specs.items()}
     assert answers == {"price": "it falls", "peak": "k = 2 to 4", "best": "the same, within that"}
-    low, high, fit, price = questions.ends(THESIS)
+    low, high, fit, fit_error, price, price_error = questions.ends(THESIS)
     assert low <= 7 and high == 16 and price < -1.0 and abs(fit) < 3.0
+    assert 0.0 < fit_error < 1.0 and 0.0 < price_error < 1.0
     question, spec = specs["price"]
     assert f"{price:+.1f}" in question.explain(spec)
 
@@ -210,6 +213,30 @@ def test_panels():
     assert panels.as_in_the_thesis(own).points == FIRST_POINTS
     assert panels.as_in_the_thesis(THESIS.replace(seed=9)) == THESIS.replace(seed=9)
     assert panels.diagnostics(SMALL, NEVER).columns["divergences"][0] >= 0
+
+
+def test_scores_leave_out_the_burn_in_and_carry_their_error():
+    runs = analysis.study(SMALL, NEVER)
+    assert runs.burn > 0
+    late = runs.recording.width[:, runs.burn :: 4]
+    k = int(np.bincount(late.ravel()).argmax())
+    found = analysis.predicted(SMALL, runs, k)
+    assert found.count.sum() == late.size and found.count_alone.sum() == (late == k).sum()
+    x, y = SMALL.replace(corner=analysis.TEST_CORNER).data_set(analysis.TEST_SEED)
+    theta = runs.recording.draws[:, runs.burn :: 4][late == k][:, : runs.recording.network(k, 1).dim]
+    p = probabilities(runs.recording.network(k, 1), theta, x)[:, np.arange(len(y)), y].mean(axis=0)
+    together, doubt = analysis.score_of_all(SMALL, runs)
+    gap, error = analysis.gap_of(SMALL, runs, k)
+    assert np.log(p).mean() - together == pytest.approx(gap) and 0.0 < error < 0.02 and 0.0 < doubt < 0.02
+
+
+def test_the_best_k_is_told_with_those_that_cannot_be_told_from_it():
+    parts = analysis.split(SMALL, NEVER)
+    assert np.all(parts.score_error > 0.0)
+    made = parts._replace(score=np.array([-0.3, -0.2, -0.201]), score_error=np.full(3, 0.001), rhat=np.ones(3))
+    assert panels.best_of(made) == (2, [3])
+    assert panels.best_of(made._replace(score_error=np.full(3, 1e-5))) == (2, [])
+    assert panels.best_of(made._replace(rhat=np.array([1.0, 1.5, 1.0]))) == (3, [])
 
 
 def test_log_data_sums_over_k():
