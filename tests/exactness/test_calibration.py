@@ -127,7 +127,6 @@ WRONG = {
     "no_jacobian": {"jump": "rescaled", "variant": "no_jacobian"},
     "no_kernel_densities": {"jump": "palindromic", "jumps": 2, "variant": "no_kernel_densities"},
     "as_coded": {"jump": "as_coded", "jumps": 2},
-    "no_auxiliary": {"jump": "delayed", "variant": "no_auxiliary"},
 }
 
 
