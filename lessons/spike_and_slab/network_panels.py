@@ -8,7 +8,7 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from lessons.spike_and_slab import learning
+from lessons.spike_and_slab import estimators, learning
 from lessons.spike_and_slab.learning import DRAWS, MANY, METHODS, RULES, digits, predicted
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
@@ -19,7 +19,7 @@ THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.97)
 def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present settings; each trains what it needs."""
     found: list[Figure | Table] = []
-    for make in (_modes, _samples, _pruned, _priors, _families):
+    for make in (_modes, _samples, _pruned, _priors, _families, _bias, _noise):
         if cancel.is_set():
             break
         found.append(make(spec, cancel))
@@ -143,6 +143,52 @@ def _families(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
         f"Standard error of a share near 93 %: {100 * noise(0.93):.1f} %."
     )
     return Table("The same data by other families", columns, caption)
+
+
+ROLES = {"score": "reject", "relaxed": "highlight", "local": "posterior"}
+
+
+def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
+    here = estimators.small(spec.seed)
+    names = [f"x{j}" for j in range(1, len(here.exact))] + ["bias"]
+    figure = charts.blank("weight", "mean estimate − exact slope in ω", barmode="group")
+    told = []
+    for name, label in estimators.NAMES.items():
+        found = here.found[name]
+        error = {"type": "data", "array": 2.0 * found.error, "color": theme.colour("ink")}
+        look = {"color": theme.colour(ROLES[name], 0.8)}
+        figure.add_bar(x=names, y=found.bias, error_y=error, name=label, marker=look)
+        worst = float(np.max(np.abs(found.bias / found.error)))
+        told.append(f"{label}: sd {np.sqrt(np.mean(found.sd**2)):.2g}, worst bias {worst:.1f} standard errors")
+    caption = (
+        "A logistic regression with a switch on each of seven weights, where the slope of the ELBO in each ω can be "
+        f"added up over all {2 ** len(names)} masks (sizes there: {np.abs(here.exact).min():.2g} to "
+        f"{np.abs(here.exact).max():.2g}). Bars: mean of {estimators.ESTIMATES:,} estimates minus the exact slope, "
+        f"± 2 standard errors. {'; '.join(told)}."
+    )
+    return Figure("Three estimators: bias", figure, caption, caption)
+
+
+def _noise(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
+    here, there = estimators.small(spec.seed), estimators.on_digits(spec)
+    small = {name: float(np.sqrt(np.mean(found.sd**2))) for name, found in here.found.items()}
+    bias = {name: float(np.sqrt(np.mean(found.bias**2))) for name, found in here.found.items()}
+    columns = {
+        "estimator": list(estimators.NAMES.values()),
+        "regression: bias in ω": [bias[name] for name in estimators.NAMES],
+        "sd in ω": [small[name] for name in estimators.NAMES],
+        "bias² over variance": [bias[name] ** 2 / small[name] ** 2 for name in estimators.NAMES],
+        "digits: sd in μ": [there[name][0] for name in estimators.NAMES],
+        "digits: sd in ω": [there[name][1] for name in estimators.NAMES],
+        "as against local": [there[name][1] / there["local"][1] for name in estimators.NAMES],
+    }
+    caption = (
+        "Root mean squares over the weights, of one estimate. The score function is unbiased: what its column shows is "
+        f"Monte Carlo error. On the digits, {estimators.ON_DIGITS} estimates over all training digits at the trained "
+        "q; the exact slope is not known there. Local reparameterisation takes each unit's input for normal, which is "
+        "nearly so where many weights add up; relaxed masks are never quite 0 or 1 (temperature 0.1)."
+    )
+    return Table("Three estimators: bias and noise", columns, caption)
 
 
 def cost(spec: SpikeAndSlabSpec) -> Table:

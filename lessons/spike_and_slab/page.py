@@ -7,7 +7,7 @@ from engine.spike_and_slab.gibbs import selection_chunk
 from engine.spike_and_slab.model import factorise
 from engine.variational import select_model
 from engine.variational.spike_and_slab_network import SpikeAndSlab
-from lessons.spike_and_slab import analysis
+from lessons.spike_and_slab import analysis, estimators
 from lessons.spike_and_slab.panels import diagnostics, panels
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.scenarios import SCENARIOS
@@ -16,6 +16,7 @@ from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 PARTS = {"regression": "Regression", "network": "Network"}
 WEIGHT_PRIORS = {"aic": "e⁻² (AIC)", "bic": "n⁻² (BIC)", "own": "own"}
+VIEWS = {"training": "training", "cut": "a rising cut", "draws": "networks drawn"}
 LIKELIHOODS = {"linear": "a number (linear)", "logistic": "yes or no (logistic)"}
 
 
@@ -29,6 +30,7 @@ def controls(panel: Controls) -> None:
 
 
 def _network_controls(panel: Controls) -> None:
+    panel.segmented("view", "Look at", VIEWS)
     panel.segmented("weight_prior", "Prior of a weight being in", WEIGHT_PRIORS)
     if panel.spec.weight_prior == "own":
         panel.slider("weight_inclusion", "Your prior probability")
@@ -77,7 +79,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model],
+    code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model, estimators.elbo],
     kernel=kernel,
     live=live,
     live_label="Run live",

@@ -64,6 +64,21 @@ SCENARIOS = [
         "keeps the weights with α > ½.",
     ),
     Scenario(
+        "cut",
+        "a rising cut",
+        SpikeAndSlabSpec(part="network", view="cut"),
+        "The trained network. **Drag the player's slider**: it is the threshold λ. Weights with α ≤ λ are cut, nothing "
+        "is trained again. λ = ½, where it stands now, is the median model. See how many weights go before the "
+        "accuracy does.",
+    ),
+    Scenario(
+        "draws",
+        "networks drawn",
+        SpikeAndSlabSpec(part="network", view="draws"),
+        "Twenty networks drawn from q, one a step: which weights are in (left), and their values (middle). Weights "
+        "with a high α are in all of them, the rest flicker. Their votes are averaged on the right.",
+    ),
+    Scenario(
         "too-sparse",
         "pruned too far",
         SpikeAndSlabSpec(part="network", weight_prior="bic"),

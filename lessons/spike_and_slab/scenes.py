@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Phase, Scene, Show
 from engine.spike_and_slab import SelectionRecording
-from lessons.spike_and_slab import analysis, learning, network_scenes
+from lessons.spike_and_slab import analysis, learning, network_scenes, network_views
 from lessons.spike_and_slab.analysis import Setup
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
@@ -26,13 +26,22 @@ LOOKS = 20  # at the growing chains
 def scene(spec: SpikeAndSlabSpec, window: int | None = None) -> bytes:
     """The scene of chain 1, with the inside of the sweeps around `window`; or the first looks at the training."""
     if spec.part == "network":
-        return network_scenes.first(learning.network_part(spec))
+        here = learning.network_part(spec)
+        return network_scenes.first(here) if spec.view == "training" else network_views.first(_viewed(here, spec))
     return _picture(spec, analysis.record(spec), window, None)
 
 
 def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
     """The body of the long run: the training of a network, or the chains as they grow."""
-    return network_scenes.live(learning.network_part(spec)) if spec.part == "network" else _grow(spec)
+    if spec.part != "network":
+        return _grow(spec)
+    here = learning.network_part(spec)
+    return network_scenes.live(here) if spec.view == "training" else network_views.live(_viewed(here, spec))
+
+
+def _viewed(part: SpikeAndSlabSpec, spec: SpikeAndSlabSpec) -> SpikeAndSlabSpec:
+    """The settings of the training with the way to look at it."""
+    return part.replace(view=spec.view)
 
 
 def _grow(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:

@@ -15,6 +15,7 @@ from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed
 PARTS = ("regression", "network")
 LIKELIHOODS = ("linear", "logistic")
 WEIGHT_PRIORS = ("aic", "bic", "own")
+VIEWS = ("training", "cut", "draws")
 VARIANTS = ("exact", "no_normaliser")
 FEWEST = 2
 MOST = {"linear": 12, "logistic": 8}  # predictors; each model of the logistic one costs an integral
@@ -43,6 +44,9 @@ class SpikeAndSlabSpec(Spec):
     draws: int = integer(500, 50, 1000, "sweeps of each chain", log=True)
     chains: int = integer(4, 1, 4, "independent chains; the picture shows the first")
     variant: str = choice("exact", VARIANTS, "exact, or the slab's normalising constant 1/(s√2π) left out")
+    view: str = choice(
+        "training", VIEWS, "of the network: its training, a threshold that rises through α, or networks drawn from q"
+    )
     units: int = integer(50, 5, 80, "hidden units of the network: 64 pixels, these, 10 digits", log=True)
     weight_prior: str = choice(
         "aic", WEIGHT_PRIORS, "prior odds of a weight being in: e⁻² (AIC), n⁻² (BIC), or a probability of your own"

@@ -12,7 +12,16 @@ from scipy.stats import multivariate_normal
 from app.kit.badge import overall
 from app.kit.player.scene import decode
 from engine.spec import SpecError
-from lessons.spike_and_slab import analysis, learning, network_panels, network_scenes, panels, scenes
+from lessons.spike_and_slab import (
+    analysis,
+    estimators,
+    learning,
+    network_panels,
+    network_scenes,
+    network_views,
+    panels,
+    scenes,
+)
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.scenarios import SCENARIOS
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
@@ -284,8 +293,93 @@ def test_a_stronger_prior_is_sparser():
 
 def test_the_network_panels_tell_the_fit():
     found = network_panels.panels(TINY, NEVER)
-    assert len(found) == 5
+    assert len(found) == 7
     table = found[0].columns
     fit, truth = learning.fitted(TINY), learning.digits().y_test
     assert table["right (%)"][1] == f"{100 * learning.predicted(fit, 'MA').accuracy(truth):.1f}"
     assert found[4].columns["family"] == list(learning.METHODS.values())
+
+
+# Views of a trained network -------------------------------------------------------------------------------------------
+
+
+def _panels_by_id(blob: bytes) -> tuple[dict, dict, list]:
+    header, arrays = decode(blob)
+    return header, {panel["id"]: panel["layers"] for panel in header["panels"]}, arrays
+
+
+def test_the_cut_keeps_what_lies_above_the_threshold():
+    spec = TINY.replace(view="cut")
+    blob = scenes.scene(spec)
+    assert len(blob) < MOST_BYTES
+    header, layers, arrays = _panels_by_id(blob)
+    assert header["steps"] == len(network_views.THRESHOLDS) and header["start"] == header["steps"] // 2
+    fit = learning.fitted(TINY)
+    alpha = np.concatenate([layer.ravel() for layer in fit.inclusion_probabilities()])
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    for step, threshold in enumerate(network_views.THRESHOLDS):
+        assert table["weights kept (%)"][step] == pytest.approx(100 * np.mean(alpha > threshold), abs=0.01)
+    assert network_views.THRESHOLDS[header["start"]] == pytest.approx(0.5)
+    kept = fit.select(0.5, fallback="none").masks[0]
+    assert np.array_equal(arrays[layers["first"][0]["frames"]][header["start"]] > 0, kept)
+    right = learning.predicted(fit, "MED", network_views.CUT_DRAWS).accuracy(learning.digits().y_test)
+    assert table["test digits right (%)"][header["start"]] == pytest.approx(100 * right, abs=0.01)
+
+
+def test_the_networks_drawn_are_those_that_are_averaged():
+    spec = TINY.replace(view="draws")
+    header, layers, arrays = _panels_by_id(scenes.scene(spec))
+    fit = learning.fitted(TINY)
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    found = learning.predicted(fit, "MA", network_views.NETWORKS)
+    assert table["used so far (%)"][-1] == pytest.approx(100 * found.density, abs=0.01)
+    assert table["right, averaged (%)"][-1] == pytest.approx(100 * found.accuracy(learning.digits().y_test), abs=0.01)
+    masks = arrays[layers["first"][0]["frames"]]
+    last = network_views.networks(learning.trained(learning.network_spec(TINY)), TINY.seed)[-1]
+    assert np.array_equal(masks[-1] > 0, last[0] != 0.0)
+    colours = arrays[layers["weights"][0]["frames"]][-1]
+    assert np.all(np.abs(colours[last[0] == 0.0].astype(int) - 128) <= 1)
+
+
+@pytest.mark.parametrize("view", ["cut", "draws"])
+def test_a_view_trains_as_a_job_and_ends_with_the_same_picture(view):
+    ticket = Ticket()
+    spec = TINY.replace(view=view)
+    assert scenes.live(spec)(ticket) == scenes.scene(spec)
+    assert ticket.told[-1][0] == ticket.told[-1][1] > 0
+
+
+def test_the_largest_views_travel_in_one_message():
+    for view in ("cut", "draws"):
+        assert len(scenes.scene(SpikeAndSlabSpec(part="network", view=view, units=80, epochs=5))) < MOST_BYTES
+
+
+# Estimators -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_sum_over_masks_is_an_average_over_networks():
+    rng = np.random.default_rng(2)
+    mean, sd, alpha = rng.standard_normal(7), rng.uniform(0.1, 0.5, 7), rng.uniform(0.2, 0.9, 7)
+    x, y = estimators.data(1)
+    draws = (rng.random((20_000, 7)) < alpha) * (mean + sd * rng.standard_normal((20_000, 7)))
+    logits = draws @ np.column_stack([x, np.ones(len(x))]).T
+    values = -np.logaddexp(0.0, -(2.0 * y - 1.0) * logits).sum(axis=1)
+    error = values.std() / np.sqrt(len(values))
+    assert abs(values.mean() - estimators.energy(1, mean, sd, alpha)) < 4 * error
+
+
+def test_the_estimators_are_as_the_page_says(monkeypatch):
+    monkeypatch.setattr(estimators, "ESTIMATES", 1500)
+    estimators.small.cache_clear()
+    found = estimators.small(1).found
+    estimators.small.cache_clear()
+    z = {name: float(np.abs(each.bias / each.error).max()) for name, each in found.items()}
+    noise = {name: float(np.sqrt(np.mean(each.sd**2))) for name, each in found.items()}
+    assert z["score"] < 4.0 and z["local"] > 2.5
+    assert noise["local"] < 0.3 * noise["relaxed"] and noise["local"] < 0.3 * noise["score"]
+
+
+def test_the_score_function_is_far_noisier_on_the_digits(monkeypatch):
+    monkeypatch.setattr(estimators, "ON_DIGITS", 8)
+    sd = {name: pair[1] for name, pair in estimators.on_digits(TINY).items()}
+    assert sd["score"] > 3 * sd["relaxed"] > 3 * sd["local"]

@@ -1,0 +1,244 @@
+"""Two ways to look at a trained network, as scenes: a cut that rises through the inclusion probabilities, one threshold
+a step, and networks drawn from q, one a step (masks and weights as pictures: figures 5 and 6 of Hubin and Storvik).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import theme
+from app.kit.player.scene import Axis, Scene
+from engine.variational import NetworkRun
+from lessons.spike_and_slab import learning
+from lessons.spike_and_slab.learning import BINS, digits, predicted
+from lessons.spike_and_slab.network_scenes import HEIGHT, SIDE
+from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+
+Array = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+THRESHOLDS = np.linspace(0.02, 0.98, 25)
+CUT_DRAWS = 5  # networks averaged at each threshold
+NETWORKS = 20  # drawn
+FIRST_STEPS = 800  # of training that a first picture waits for
+CHUNK = 50  # steps between two reports
+RATE = 3.0
+STRONG = 1.0  # weight drawn at full colour, in prior sds: the prior of a weight that is in has sd 1
+
+
+@lru_cache(maxsize=8)
+def first(spec: SpikeAndSlabSpec) -> bytes:
+    """The picture before the long run: training as far as a first picture can wait for."""
+    settings = learning.network_spec(spec)
+    run = learning.start(settings)
+    if run.total <= FIRST_STEPS:
+        return picture(spec, learning.trained(settings))
+    run.advance(FIRST_STEPS)
+    return picture(spec, run)
+
+
+def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
+    """The body of the training as a job; the picture follows it."""
+
+    def body(job: Any) -> bytes:
+        run = learning.start(learning.network_spec(spec))
+        while not run.done and not job.cancelled:
+            run.advance(CHUNK, job.is_set)
+            job.report(run.completed, run.total)
+        return picture(spec, run)
+
+    return body
+
+
+def picture(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
+    """The scene of the view that `spec` asks for, of a training as it stands."""
+    return _cut(spec, run) if spec.view == "cut" else _drawn(spec, run)
+
+
+def _scene(spec: SpikeAndSlabSpec, run: NetworkRun, steps: int, label: str, start: int | None = None) -> Scene:
+    """A scene that plays by itself, or waits at `start`."""
+    identity = hashlib.blake2b(f"{spec!r} {run.completed}".encode(), digest_size=12).hexdigest()
+    return Scene(
+        run=identity, steps=steps, rate=RATE, autoplay=start is None, start=start, theme=theme.palette(), label=label
+    )
+
+
+def _epochs(run: NetworkRun, steps: int) -> Array:
+    return np.full(steps, run.completed / run.steps_per_epoch)
+
+
+def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Bytes, **look: Any) -> None:
+    """Heat maps of both layers; `look` goes to both, `titles`, `ids` and `places` are pairs."""
+    shown = np.arange(len(first_layer), dtype=np.int32)
+    (title, other), (id, second_id), (place, second_place) = look.pop("titles"), look.pop("ids"), look.pop("places")
+    colorbar = look.pop("colorbar", False)
+    panel = made.panel(
+        id, title=title, x=Axis("hidden unit", 0, spec.units), y=Axis("pixel (65: bias)", 0, 65), place=place,
+        height=HEIGHT,
+    )  # fmt: skip
+    panel.heatmap(first_layer, x=(0, spec.units), y=(0, 65), at=shown, colorbar=False, **look)
+    panel = made.panel(
+        second_id, title=other, x=Axis("digit", -0.5, 9.5), y=Axis("hidden unit (top: bias)", 0, spec.units + 1),
+        place=second_place, height=HEIGHT,
+    )  # fmt: skip
+    panel.heatmap(second, x=(-0.5, 9.5), y=(0, spec.units + 1), at=shown, colorbar=colorbar, **look)
+
+
+def _pixels(made: Scene, masks: NDArray[np.bool_], title: str) -> None:
+    """How many hidden units each pixel leads to, as an image."""
+    counts = masks[:, :-1].mean(axis=2)
+    top = max(float(counts.max()), 0.01)
+    images = np.rint(255.0 * counts / top).astype(np.uint8).reshape(-1, SIDE, SIDE)[:, ::-1]
+    panel = made.panel(
+        "pixels", title=title, x=Axis("column", 0, SIDE), y=Axis("row (top: 8)", 0, SIDE), place=(0, 0, 5, 1),
+        height=HEIGHT,
+    )  # fmt: skip
+    shown = np.arange(len(images), dtype=np.int32)
+    panel.heatmap(images, x=(0, SIDE), y=(0, SIDE), low=0.0, high=top, at=shown, colorbar=False)
+
+
+def _bytes(masks: list[NDArray[np.bool_]]) -> Bytes:
+    return 255 * np.stack(masks).astype(np.uint8)
+
+
+# The cut --------------------------------------------------------------------------------------------------------------
+
+
+def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
+    fit, truth = run.fit(), digits().y_test
+    chosen = [fit.select(float(threshold), fallback="none") for threshold in THRESHOLDS]
+    found = [predicted(fit, "MED", CUT_DRAWS, float(threshold)) for threshold in THRESHOLDS]
+    kept = np.array([100.0 * selection.density for selection in chosen])
+    right = np.array([100.0 * prediction.accuracy(truth) for prediction in found])
+    feasible = np.array([selection.feasible for selection in chosen])
+    words = "A threshold rises through the inclusion probabilities of a network."
+    made = _scene(spec, run, len(THRESHOLDS), words, start=len(THRESHOLDS) // 2)
+    masks = [_bytes([selection.masks[depth] for selection in chosen]) for depth in (0, 1)]
+    _pixels(made, masks[0] > 0, "Weights kept, by pixel")
+    _layers(
+        made, spec, *masks, titles=("Kept: pixels to hidden", "Kept: hidden to digits"), ids=("first", "second"),
+        places=((5, 0, 5, 1), (10, 0, 5, 1)), low=0.0, high=1.0,
+    )  # fmt: skip
+    panel = made.panel(
+        "trade", title="Density and accuracy", x=Axis("threshold λ: weights with α > λ stay", 0.0, 1.0),
+        y=Axis("%", 0.0, 102.0), place=(0, 1, 8, 1), height=HEIGHT,
+    )  # fmt: skip
+    panel.line(THRESHOLDS, right, role="accept", width=2.4, label="test digits right (%)")
+    panel.line(THRESHOLDS, kept, role="reject", dash=True, width=2.2, label="weights kept (%)")
+    panel.rule(x=0.5, role="truth", dash=True, label="½: the median model")
+    panel.rule(x=THRESHOLDS, role="highlight")
+    panel.points(np.column_stack([THRESHOLDS, right]), show="at", role="accept", size=5)
+    panel.points(np.column_stack([THRESHOLDS, kept]), show="at", role="reject", shape="square", size=5)
+    alpha = np.concatenate([layer.ravel() for layer in fit.inclusion_probabilities()])
+    shares = np.histogram(alpha, BINS, (0.0, 1.0))[0] / alpha.size
+    panel = made.panel(
+        "histogram", title="Inclusion probabilities", x=Axis("α", 0.0, 1.0), y=Axis("share of weights", 0.0, None),
+        place=(8, 1, 7, 1), height=HEIGHT,
+    )  # fmt: skip
+    panel.columns((np.arange(BINS) + 0.5) / BINS, shares, widths=0.9 / BINS, role="posterior")
+    panel.rule(x=THRESHOLDS, role="highlight", label="the threshold λ")
+    made.readout(
+        "cut", "λ = {threshold:.2f}: {kept:.2f} % of the weights stay, {right:.1f} % of the test digits right",
+        show="at", threshold=THRESHOLDS, kept=kept, right=right,
+    )  # fmt: skip
+    made.readout(
+        "path", "{path?a path is left from pixels to digits:no path is left; the likeliest is added to predict}",
+        show="at", path=feasible.astype(np.int32),
+    )  # fmt: skip
+    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=_epochs(run, len(THRESHOLDS)))
+    made.say(
+        "Threshold {threshold:.2f}: {kept:.0f} per cent of the weights kept, {right:.0f} per cent right.",
+        threshold=THRESHOLDS, kept=kept, right=right,
+    )  # fmt: skip
+    made.table({"threshold": THRESHOLDS, "weights kept (%)": kept, "test digits right (%)": right, "a path": feasible})
+    return made.encode()
+
+
+# Networks drawn -------------------------------------------------------------------------------------------------------
+
+
+def networks(run: NetworkRun, seed: int) -> list[list[NDArray[np.float32]]]:
+    """NETWORKS draws from q, layer by layer: those that averaging with the same seed uses."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    return [run.shape.split(run.posterior.sample(rng)) for _ in range(NETWORKS)]
+
+
+def _drawn(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
+    fit, truth = run.fit(), digits().y_test
+    draws = networks(run, fit.spec.seed)
+    found = predicted(fit, "MA", NETWORKS)
+    alone, together = 100.0 * found.draw_accuracies(truth), 100.0 * found.running_accuracy(truth)
+    used = np.array([100.0 * np.mean(np.concatenate([w.ravel() for w in draw]) != 0.0) for draw in draws])
+    union = np.zeros(run.shape.weights, dtype=bool)
+    ever = np.empty(NETWORKS)
+    for r, draw in enumerate(draws):
+        union |= np.concatenate([w.ravel() for w in draw]) != 0.0
+        ever[r] = 100.0 * union.mean()
+    made = _scene(spec, run, NETWORKS, "Networks drawn from q one after another: masks and weights of both layers.")
+    masks = [_bytes([draw[depth] != 0.0 for draw in draws]) for depth in (0, 1)]
+    _layers(
+        made, spec, *masks, titles=("Mask: pixels to hidden", "Mask: hidden to digits"), ids=("first", "second"),
+        places=((0, 0, 5, 1), (0, 1, 5, 1)), low=0.0, high=1.0,
+    )  # fmt: skip
+    values = [
+        np.rint(127.5 * (1.0 + np.clip(np.stack([draw[depth] for draw in draws]) / STRONG, -1.0, 1.0))).astype(np.uint8)
+        for depth in (0, 1)
+    ]
+    _layers(
+        made, spec, *values, titles=("Weights: pixels to hidden", "Weights: hidden to digits"),
+        ids=("weights", "weights-2"), places=((5, 0, 5, 1), (5, 1, 5, 1)), low=-STRONG, high=STRONG,
+        colormap="diverging", label="weight (white: out, or 0)", colorbar=True,
+    )  # fmt: skip
+    _accuracy(made, alone, together)
+    _ever(made, used, ever)
+    made.readout(
+        "draw", "network {number:d} uses {used:.1f} % of the weights and gets {alone:.1f} % of the test digits right",
+        show="at", number=np.arange(1, NETWORKS + 1), used=used, alone=alone,
+    )  # fmt: skip
+    made.readout(
+        "average", "{number:d} averaged: {together:.1f} % right; {ever:.1f} % of the weights used by one of them",
+        show="at", number=np.arange(1, NETWORKS + 1), together=together, ever=ever,
+    )  # fmt: skip
+    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=_epochs(run, NETWORKS))
+    made.say(
+        "Network {number:d}: {used:.0f} per cent of the weights; {together:.0f} per cent right on average so far.",
+        number=np.arange(1, NETWORKS + 1), used=used, together=together,
+    )  # fmt: skip
+    made.table(
+        {
+            "network": np.arange(1, NETWORKS + 1),
+            "weights used (%)": used,
+            "used so far (%)": ever,
+            "right alone (%)": alone,
+            "right, averaged (%)": together,
+        }
+    )
+    return made.encode()
+
+
+def _accuracy(made: Scene, alone: Array, together: Array) -> None:
+    number = np.arange(1, NETWORKS + 1, dtype=np.float64)
+    low = 5.0 * np.floor((min(alone.min(), together.min()) - 1.0) / 5.0)
+    panel = made.panel(
+        "accuracy", title="Accuracy against R", x=Axis("networks averaged R", 0.0, NETWORKS + 1.0),
+        y=Axis("test digits right (%)", low, 100.0), place=(10, 0, 5, 1), height=HEIGHT,
+    )  # fmt: skip
+    alone_at = np.column_stack([number, alone])
+    panel.points(alone_at, show="upto", role="energy", shape="cross", size=3.5, label="each alone (%)")
+    panel.line(number, together, show="upto", role="posterior", width=2.5, label="averaged (%)")
+
+
+def _ever(made: Scene, used: Array, ever: Array) -> None:
+    number = np.arange(1, NETWORKS + 1, dtype=np.float64)
+    panel = made.panel(
+        "used", title="Weights used", x=Axis("networks drawn R", 0.0, NETWORKS + 1.0), y=Axis("%", 0.0, 102.0),
+        place=(10, 1, 5, 1), height=HEIGHT,
+    )  # fmt: skip
+    panel.points(np.column_stack([number, used]), show="upto", role="reject", shape="square", size=3.0, label="by each")
+    panel.line(number, ever, show="upto", role="ink", dash=True, width=2.0, label="by any so far")
