@@ -40,6 +40,11 @@ NAMES = {
 METHODS = tuple(NAMES)
 EPOCHS = {"lbbnn": 150, "dense": 200, "dropout": 60, "ensemble": 20}  # on the bundled digits
 FAMILIES = {"lbbnn": "spike_and_slab", "dense": "gaussian", "dropout": "mc_dropout", "ensemble": "map"}
+LARGE = 10_000  # images from which on other settings are better
+LARGE_EPOCHS = {"lbbnn": 20, "dense": 20, "dropout": 8, "ensemble": 5}
+# Small standard deviations at the start and weights that leave slowly: the means learn before the noise has grown.
+LARGE_SETTINGS = {"step_size": 1e-3, "initial_sd": 0.005}
+INCLUSION_PACE = 0.0135  # of the step size of the inclusion odds, shared among the epochs
 CHAINS = 2  # of NUTS
 THIN = 2  # transitions of NUTS from one network to the next
 SLICE = 0.1  # seconds of training between two looks
@@ -66,8 +71,8 @@ class PosteriorSpec(Spec):
     method: str = choice("dense", METHODS, "how the networks are found")
     networks: int = integer(100, 2, 400, "networks R that predict")
     units: int = integer(50, 2, 400, "hidden units; NUTS takes `small`")
-    small: int = integer(10, 2, 40, "hidden units of the network that NUTS samples")
-    epochs: int = integer(0, 0, 400, "passes through the data; 0: as the method needs on small data")
+    small: int = integer(16, 2, 40, "hidden units of the network that NUTS samples")
+    epochs: int = integer(0, 0, 400, "passes through the data; 0: as many as the method needs")
     components: int = integer(20, 2, 60, "principal components that NUTS' network reads")
     images: int = integer(500, 20, 4000, "images that NUTS learns from: the first ones")
     warmup: int = integer(100, 20, 2000, "transitions in which NUTS tunes itself, in each of its 2 chains")
@@ -202,15 +207,19 @@ def begin(data: Learnt, spec: PosteriorSpec) -> Training:
     return kinds.get(spec.method, _Variational)(data.x, data.y, spec)
 
 
-def _network_spec(spec: PosteriorSpec, seed: int) -> NetworkSpec:
-    epochs = spec.epochs or EPOCHS[spec.method]
+def _network_spec(spec: PosteriorSpec, seed: int, images: int) -> NetworkSpec:
+    """The engine's settings for so many images."""
+    large = images >= LARGE
+    epochs = spec.epochs or (LARGE_EPOCHS if large else EPOCHS)[spec.method]
     settings: dict[str, Any] = {"hidden": (spec.units,), "epochs": epochs, "seed": seed, "prior_sd": spec.prior_sd}
+    if large:
+        settings |= LARGE_SETTINGS | {"inclusion_step_size": INCLUSION_PACE / epochs}
     return NetworkSpec(method=FAMILIES[spec.method], keep=spec.keep, **settings)
 
 
 class _Variational(Training):
     def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
-        self.spec, self._run = spec, start_network(x, y, _network_spec(spec, spec.seed))
+        self.spec, self._run = spec, start_network(x, y, _network_spec(spec, spec.seed, len(x)))
         self.total, self.completed = self._run.total, 0
 
     def _step(self, stop: Stop | None) -> None:
@@ -231,7 +240,8 @@ class _Ensemble(Training):
         self.total, self.completed = self._run.total * spec.networks, 0
 
     def _next(self) -> Any:
-        return start_network(self._x, self._y, _network_spec(self.spec, self._seeds[len(self._members)]))
+        settings = _network_spec(self.spec, self._seeds[len(self._members)], len(self._x))
+        return start_network(self._x, self._y, settings)
 
     def _step(self, stop: Stop | None) -> None:
         self._run.advance(1)

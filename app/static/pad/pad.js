@@ -28,6 +28,7 @@ const STYLE = `
   display: block; flex: none; width: 212px; max-width: 64%; aspect-ratio: 1; touch-action: none; cursor: crosshair; border-radius: 8px;
   background: var(--st-secondary-background-color); border: 1px solid var(--st-border-color);
 }
+.pad svg:focus { outline: none; }
 .pad svg:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 .pad polyline { fill: none; stroke: currentColor; stroke-width: 0.07; stroke-linecap: round; stroke-linejoin: round; }
 .pad .guide { stroke: currentColor; stroke-width: 0.003; stroke-dasharray: 0.02 0.02; opacity: 0.3; }
@@ -49,7 +50,7 @@ const HINT = "Draw here. By keys: arrows move the pen, space lowers or lifts it.
 class Pad {
   constructor(parentElement) {
     this.points = []; // [x, y, stroke]
-    this.received = "";
+    this.asked = null; // number of the last message to the server
     this.drawing = null; // number of the stroke under the pen
     this.pen = { x: 0.5, y: 0.5, down: false };
     this.timer = 0;
@@ -108,17 +109,16 @@ class Pad {
     this.style.remove();
   }
 
-  // Strokes from the server, unless they are older than what is on the pad.
+  // Strokes from the server, unless it has not seen yet what is on the pad.
   receive({ data, setTriggerValue }) {
     this.setTriggerValue = setTriggerValue;
     if (!data) return;
     this.limit = data.limit;
-    const received = JSON.stringify(data.points);
-    if (received !== this.received && this.drawing === null && !this.timer && received !== this.sent) {
+    this.asked ??= data.seen;
+    if (data.seen >= this.asked && this.drawing === null && !this.timer) {
       this.points = data.points.map((point) => [...point]);
       this.draw();
     }
-    this.received = received;
     this.buttons();
   }
 
@@ -187,9 +187,9 @@ class Pad {
   emit(final) {
     clearTimeout(this.timer);
     this.timer = 0;
-    this.sent = JSON.stringify(this.points);
+    this.asked += 1;
     this.root.dataset.sent = String(performance.timeOrigin + performance.now());
-    this.setTriggerValue?.("event", { kind: "drawing", points: this.points, final });
+    this.setTriggerValue?.("event", { kind: "drawing", points: this.points, final, number: this.asked });
     this.buttons();
   }
 
