@@ -162,10 +162,8 @@ def checks(spec: DigitsSpec, cancel: Any) -> list[Check]:
     if networks is None:
         return []
     reading = read(spec, networks)
-    found = [_parts_check(reading), _gradient_check(networks, reading.image)]
-    if spec.source == "pad":
-        found.append(_centring_check(spec, reading.image))
-    return [*found, _posterior_check(spec, reading)]
+    found = [_posterior_check(spec, reading), _parts_check(reading), _gradient_check(networks, reading.image)]
+    return [*found, _centring_check(spec, reading.image)] if spec.source == "pad" else found
 
 
 def _parts_check(reading: Reading) -> Check:

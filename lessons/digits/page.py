@@ -53,7 +53,7 @@ def on_event(spec: DigitsSpec, event: dict) -> Spec | None:
 def kernel(spec: DigitsSpec) -> str:
     """How the networks were found."""
     return {
-        "nuts": "NUTS over all weights of a 20-10-10 tanh network on principal components of 500 digits.",
+        "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits.",
         "lbbnn": "Mean-field spike and slab over every weight, Adam. An approximation.",
         "dense": "Mean-field Gaussian over every weight, Adam. An approximation.",
         "dropout": "One network trained and read with units dropped out. An approximation, if it is one.",

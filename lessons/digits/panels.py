@@ -33,7 +33,7 @@ def panels(spec: DigitsSpec, cancel: Any) -> list[Figure | Table]:
 
 
 def _together(readings: dict[str, Reading]) -> Figure:
-    figure = charts.blank("digit", "averaged probability", barmode="group")
+    figure = charts.blank("digit", "averaged probability", barmode="group", xaxis_type="category")
     for (method, reading), (role, pattern) in zip(readings.items(), LOOKS, strict=False):
         figure.add_bar(
             x=[str(digit) for digit in range(reading.draws.shape[1])],
@@ -62,7 +62,7 @@ def _among(spec: DigitsSpec, reading: Reading) -> Figure:
     here = reading.aleatoric[-1], reading.epistemic[-1]
     figure.add_scatter(
         x=[here[0]], y=[here[1]], mode="markers", name="this digit",
-        marker={"color": theme.colour("ink"), "symbol": "star", "size": 15},
+        marker={"color": theme.colour("ink"), "symbol": "diamond", "size": 14},
     )  # fmt: skip
     less = float(np.mean(found.aleatoric + found.epistemic < reading.total[-1]))
     caption = (

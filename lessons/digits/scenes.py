@@ -74,11 +74,19 @@ def _strip(made: Scene, reading: Reading) -> None:
     )  # fmt: skip
     dots = np.column_stack([at.ravel(), reading.draws.T.ravel()])
     panel.points(dots, role="posterior", size=2.0, alpha=0.55, label="one network each")
+    # the average of the first 1, 2, ... networks: a short line over each digit, broken in between
+    ends = np.array([-0.4, 0.4, np.nan])
+    averages = np.empty((count, classes, 3, 2))
+    averages[..., 0] = np.arange(classes)[:, None] + ends
+    averages[..., 1] = reading.mean[:, :, None]
+    panel.path(
+        averages.reshape(count, -1, 2),
+        at=np.arange(count),
+        role="ink",
+        width=2.6,
+        label="average of the networks so far",
+    )
     for digit in range(classes):
-        heights = reading.mean[:, digit]
-        flat = np.stack([np.full((count, 2), (digit - 0.4, digit + 0.4)), np.column_stack([heights] * 2)], axis=2)
-        label = "average of the networks so far" if digit == 0 else None
-        panel.path(flat, at=np.arange(count), role="ink", width=2.6, label=label)
         here = np.column_stack([at[digit], reading.draws[:, digit]])
         panel.points(
             here, show="at", role="highlight", shape="diamond", size=5.0, label="this network" if digit == 0 else None

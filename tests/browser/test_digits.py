@@ -1,0 +1,60 @@
+"""The lesson with the drawing pad in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+ONE = ((0.5, 0.12), (0.5, 0.3), (0.5, 0.5), (0.49, 0.7), (0.49, 0.88))
+
+
+def draw(page: Page, pad: Locator, points: tuple[tuple[float, float], ...]) -> None:
+    """A stroke by mouse, through points from 0 to 1."""
+    box = pad.bounding_box()
+    assert box is not None
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=6)
+    page.mouse.up()
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/digits?scenario=plain")
+    stage, pad = player(page), page.get_by_test_id("pad")
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile(r"^average of 100 networks: 3 with"))).to_be_visible(timeout=PATIENT)
+    run = str(stage.get_attribute("data-run"))
+    lab.settled()
+
+    # the warm-up's bar above the page may still go: the pad must stand still while a stroke is drawn
+    expect(page.get_by_text("Preparing the kernels")).to_have_count(0, timeout=PATIENT)
+    page.get_by_role("button", name="Clear").click()
+    expect(card.get_by_text(re.compile(r"100 networks: 3 with"))).to_have_count(0)
+    draw(page, pad, ONE)
+    expect(card.get_by_text(re.compile(r"^average of 100 networks: 1 with"))).to_be_visible()
+    expect(stage).to_have_attribute("data-run", run)  # the reader's place is kept
+    point = r"0\.\d+%2C0\.\d+%2C0"
+    expect(page).to_have_url(re.compile(f"drawing={point}%3B{point}&"))  # what lies on a line is left out
+    assert "scenario" not in lab.query()
+
+    # by keys: a line to the right at the top makes something else of it, Backspace takes it away
+    before = lab.query()["drawing"]
+    pad.focus()
+    for key in ("ArrowUp",) * 4 + (" ",) + ("ArrowLeft",) * 5 + (" ",):
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile("%3B0.5%2C0.3%2C1%3B0.25%2C0.3%2C1&"))
+    assert lab.query()["drawing"].startswith(before)
+    pad.press("Backspace")
+    page.wait_for_function(
+        "before => new URLSearchParams(location.search).get('drawing') === before", arg=before, timeout=PATIENT
+    )
+
+    # another posterior reads the same digit
+    page.get_by_text("MC dropout", exact=True).first.click()
+    expect(stage).not_to_have_attribute("data-run", run, timeout=PATIENT)
+    expect(card.get_by_text(re.compile(r"^average of 100 networks: 1 with"))).to_be_visible(timeout=PATIENT)
