@@ -117,9 +117,8 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
     except Exception:  # a lesson's mistake, or a forged event
         log.exception("%s: event %r", lesson.slug, event.get("kind"))
     else:
-        if event.get("final") is False:
-            here.draft = spec
-        elif spec is not None and spec != here.spec:
+        here.draft = spec if event.get("final") is False else None
+        if here.draft is None and spec is not None and spec != here.spec:
             here.load(spec, None)
 
 
