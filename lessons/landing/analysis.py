@@ -278,6 +278,11 @@ class Outcome(NamedTuple):
     distance: float
     jumps: int
 
+    @property
+    def distance_of_a_second(self) -> float:
+        """The distance that one second would leave: it falls with the root of the seconds."""
+        return self.distance * float(np.sqrt(self.seconds))
+
 
 def round_trips(widths: Array, low: int, high: int) -> int:
     """Full ways of k from the lowest sizes (k <= low) to the highest (k >= high) and back, of (chains, draws)."""
@@ -397,7 +402,10 @@ def small(spec: LandingSpec, cancel: Any = None) -> Race:
 FEW_JUMPS = {"plain": 50, "delayed": 50, "tempered": 20, "sandwich": 3}
 FEW_BRIDGES = 240  # of the annealed jumps in a sweep, all together
 FEW_SWEEPS = 1000
-CHEAP_BRIDGES = 16  # up to which the prior is checked with twice the draws
+CHEAP_BRIDGES = (
+    16  # up to which the prior is checked with all units of the page; with more, where k soon forgets its start
+)
+AFFORDED = 6  # units at most there
 FEW_WIDEST = 5  # units at most on a few points: k soon forgets where it began
 LEDGER_LIMIT = 1e-7
 
@@ -409,12 +417,16 @@ def checks(spec: LandingSpec, cancel: Any) -> list[Check]:
 
 def _checks(spec: LandingSpec, cancel: Any) -> Iterator[Check]:
     settings = spec.settings()
-    net = spec.network()
+    net, draws, where = spec.network(), 6000 if spec.part == "landing" else 3000, ""
+    highest = min(spec.high, AFFORDED)
     if spec.part == "thesis":  # its jump, at a size that a check can afford
-        net = network(COMPONENTS, THESIS[spec.setting].classes, width=(1, 6), temper=THESIS[spec.setting].temper)
-    cheap = spec.part == "landing" and (spec.jump != "annealed" or spec.bridges <= CHEAP_BRIDGES)
-    for check in prior_recovery(net, seed=spec.seed, draws=6000 if cheap else 3000, **settings):
-        yield unseen(check, spec.mistake)
+        net = network(COMPONENTS, THESIS[spec.setting].classes, width=(1, highest), temper=THESIS[spec.setting].temper)
+        draws, where = 3000, f"With at most {highest} units: "
+    elif spec.part == "landing" and spec.jump == "annealed" and spec.bridges > CHEAP_BRIDGES:
+        net, draws, where = spec.replace(widest=highest).network(), 1500, f"With at most {highest} units: "
+    for check in prior_recovery(net, seed=spec.seed, draws=draws, **settings):
+        told = Check(check.name, check.verdict, check.statistic, check.limit, where + check.sentence, check.unit)
+        yield unseen(told, spec.mistake)
     if spec.part == "thesis" or (cancel is not None and cancel.is_set()):
         return
     if spec.part == "sandwich":

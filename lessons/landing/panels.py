@@ -11,6 +11,7 @@ from app.kit.architectures import HELD
 from app.kit.charts import Figure, Table
 from app.kit.text import chains
 from engine.diagnostics import summarise
+from engine.evidence import ModelProbabilities
 from lessons.landing import analysis
 from lessons.landing.analysis import Race
 from lessons.landing.scenes import exact_now
@@ -22,7 +23,8 @@ def panels(spec: LandingSpec, cancel: Any) -> list[Figure | Table]:
     found = analysis.small(spec, cancel)
     if spec.part == "thesis":
         return [table(spec, found)]
-    return [accepted(found), worth(found)]
+    exact = exact_now(spec)
+    return [accepted(found), worth(found), *([] if exact is None else [distance(found, exact)])]
 
 
 def _small(found: Race) -> str:
@@ -64,6 +66,23 @@ def worth(found: Race) -> Figure:
     told = "; ".join(f"{n}: {e:.1f} and {t:.2f}" for n, e, t in zip(last, effective, trips, strict=True))
     caption = f"{_small(found)} Seconds on this computer now: other work on it counts too. A wrong jump has no worth."
     return Figure("What is that worth?", figure, f"Effective draws of k and round trips a second: {told}.", caption)
+
+
+def distance(found: Race, exact: ModelProbabilities) -> Figure:
+    """How far the shares of k are from the exact ones, scaled to a second of each method."""
+    last = found.judged(exact)[-1]
+    figure = charts.blank("", "distance from p(k | data) × √seconds")
+    values = [o.distance_of_a_second for o in last.values()]
+    marker = {"color": theme.colour("likelihood", 0.85), "pattern": {"shape": "x"}}
+    figure.add_bar(x=list(last), y=values, name="what a second would leave", marker=marker)
+    told = "; ".join(f"{name}: {o.distance:.3f} after {o.seconds:.2f} s" for name, o in last.items())
+    floor = 0.5 * float(exact.error.sum())
+    caption = (
+        f"{_small(found)} Total variation distance of the shares of k from annealing, times the root of the seconds, "
+        "with which the error of a settled chain falls: lower is better. A wrong jump stays away however long it runs, "
+        f"and its bar grows. {told}. Annealing itself is known to about {floor:.3f}."
+    )
+    return Figure("How near in a second?", figure, f"Distance from the exact p(k | data). {told}.", caption)
 
 
 def table(spec: LandingSpec, found: Race) -> Table:

@@ -152,6 +152,14 @@ def test_the_long_run_streams_and_ends_beside_the_exact_answer():
     exact = scenes.exact_now(spec)
     assert exact is not None and header["total"] is None
     assert "evidence" in panel_of(header, "errors")["title"]
+    found = analysis.small(spec)
+    *_, figure = panels.panels(spec, NEVER)
+    bars = dict(zip(figure.figure.data[0].x, figure.figure.data[0].y, strict=True))
+    for name, run in found.runs.items():
+        seen = np.bincount(run.recording().width.ravel(), minlength=spec.widest + 1)[1:] / run.recording().width.size
+        off = 0.5 * np.abs(seen - exact.probability).sum()
+        assert bars[name] == pytest.approx(off * np.sqrt(found.history[-1][name].seconds), rel=1e-6)
+        assert f"{name}: {off:.3f} after" in figure.alt
 
 
 def test_the_long_run_can_be_stopped():
@@ -181,6 +189,13 @@ def test_the_badge_is_red_for_the_published_code():
     found = analysis.checks(AROUND.replace(sandwich="as_coded", widest=4), NEVER)
     assert badge.overall(found) == "fail"
     assert all(check.verdict != "pass" for check in found)
+
+
+def test_with_many_bridges_the_prior_is_checked_where_it_is_affordable():
+    """And says so; on the page's sizes it took twice as long."""
+    found = analysis.checks(LandingSpec(corner=3, bridges=64, burn=0), NEVER)
+    assert badge.overall(found) != "fail"
+    assert [check.sentence.startswith("With at most 6 units: ") for check in found] == [True, True, False]
 
 
 @pytest.mark.parametrize("jump", ["plain", "annealed", "delayed"])
