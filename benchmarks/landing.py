@@ -84,12 +84,12 @@ def landing_on_xor(variance: float, seconds: float, ratio: float, low: int) -> N
     for name, settings in METHODS.items():
         recording, spent = timed(network, x, y, seconds, start_width=8, width_prior=prior, **settings)
         widths = recording.width[0]
-        share = np.bincount(widths, minlength=17)[1:] / widths.size
+        distance = 0.5 * np.abs(np.bincount(widths, minlength=17)[1:] / widths.size - exact).sum()
         report(
             name, recording, spent,
             f"{round_trips(widths, low) / spent:7.3f} round trips/s  "
             f"{ess_mean(widths[None].astype(float)) / spent:8.2f} effective k/s  "
-            f"distance from p(k | D) {0.5 * np.abs(share - exact).sum():.3f}",
+            f"distance from p(k | D) {distance:.3f}, x root of seconds {distance * spent**0.5:.2f}",
         )  # fmt: skip
 
 
