@@ -144,6 +144,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("rough", "the favourites lose ⚠"), ("cheat", "the cheat ⚠")),
     ),
     Entry(
+        slug="perceptron",
+        title="From perceptron to network",
+        track="Networks",
+        file="lessons/perceptron/page.py",
+        promise="One unit learns a line, not XOR; then hidden units, a pass there and back, and a race down a ravine.",
+        icon="🧠",
+        scenarios=(("xor", "XOR: for ever ⚠"), ("pass", "there and back"), ("race", "the race")),
+    ),
+    Entry(
         slug="xor",
         title="XOR network",
         track="Networks",

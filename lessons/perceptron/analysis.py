@@ -1,0 +1,484 @@
+"""What the lesson computes: the perceptron's visits, a training, one pass, a race; and the checks of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+from datasets.xor import xor
+from engine.checks import Check
+from engine.networks import Network, predictive
+from engine.targets.target import Target
+from engine.training import (
+    Adam,
+    Descent,
+    Margin,
+    Momentum,
+    Nodes,
+    PerceptronRun,
+    RmsProp,
+    Sgd,
+    TrainingRun,
+    TrainingSpec,
+    descend,
+    difference_gradient,
+    difference_hessian,
+    initial_parameters,
+    learn,
+    margin,
+    pass_nodes,
+)
+from engine.training.nodes import backward, forward, output_loss
+from engine.variational.optimisers import ascend
+from lessons.perceptron.spec import PerceptronLesson
+
+Array = NDArray[np.float64]
+
+LOOKS = 100  # of a training
+SHOWN = 600  # visits of the perceptron on the stage, at most
+CLOUD = 8  # points in each cloud
+RUNNERS = ("sgd", "momentum", "nesterov", "rmsprop", "adam")
+GOAL = 1e-3  # nats above the lowest point: there a runner has arrived
+
+
+# The points -----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def data(spec: PerceptronLesson) -> tuple[Array, NDArray[np.int64]]:
+    """Points (n, 2) and their classes (n,)."""
+    if spec.data == "points":
+        table = np.array(spec.points, dtype=np.float64).reshape(-1, 3)
+        return table[:, :2].copy(), table[:, 2].astype(np.int64)
+    if spec.data == "separable":
+        return separable(spec.count, spec.gap, spec.seed)
+    clouds = xor(1, 0.0) if spec.data == "xor" else xor(CLOUD, seed=spec.seed)
+    return np.round(clouds.x, 3), clouds.y
+
+
+def separable(count: int, gap: float, seed: int) -> tuple[Array, NDArray[np.int64]]:
+    """Uniform points in [-1, 1]², none within `gap` of a random line, and the side on which each lies."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    angle, shift = rng.uniform(0.0, 2.0 * math.pi), rng.uniform(-0.3, 0.3)
+    points = np.round(rng.uniform(-1.0, 1.0, (100 * count, 2)), 3)
+    side = points @ [math.cos(angle), math.sin(angle)] + shift
+    chosen = np.flatnonzero(np.abs(side) > gap)[:count]
+    return points[chosen], (side[chosen] > 0.0).astype(np.int64)
+
+
+def own_copy(spec: PerceptronLesson) -> dict:
+    """The present points as own points."""
+    x, y = data(spec)
+    rows = zip(x.tolist(), y.tolist(), strict=True)
+    return {"data": "points", "points": tuple((round(a, 3), round(b, 3), int(label)) for (a, b), label in rows)}
+
+
+# The perceptron -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Visits:
+    """What the perceptron did, V visits shown. If it repeats itself, as many rounds as there is room for are there.
+
+    weights : (V + 1, 3) w₁, w₂, b; visited, mistake : (V,)
+    """
+
+    run: PerceptronRun
+    margin: Margin
+    weights: Array
+    visited: NDArray[np.int64]
+    mistake: NDArray[np.bool_]
+
+
+@lru_cache(maxsize=32)
+def visits(spec: PerceptronLesson) -> Visits:
+    """The run of the present points."""
+    x, y = data(spec)
+    run = learn(x, y, epochs=spec.epochs)
+    weights, visited, mistake = run.weights, run.visited, run.mistake
+    if run.cycle is not None:
+        begin = run.cycle[0] * len(x)
+        rounds = max(1, min(5, SHOWN // max(1, len(visited) - begin)))
+        weights = np.concatenate([weights, *[weights[begin + 1 :]] * (rounds - 1)])
+        visited = np.concatenate([visited, *[visited[begin:]] * (rounds - 1)])
+        mistake = np.concatenate([mistake, *[mistake[begin:]] * (rounds - 1)])
+    return Visits(run, margin(x, y), weights[: SHOWN + 1], visited[:SHOWN], mistake[:SHOWN])
+
+
+# The network ----------------------------------------------------------------------------------------------------------
+
+
+def network_of(spec: PerceptronLesson, units: int | None = None) -> Network:
+    """The network of the spec, one output: the log odds of class 1."""
+    return engine.network(
+        2, 1, width=units or spec.units, depth=spec.depth, activation=spec.activation, likelihood="bernoulli"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A training looked at T times.
+
+    steps : (T,); path : (T, dim); loss : (T,) nats per point; right : (T,) points on the right side
+    """
+
+    network: Network
+    steps: NDArray[np.int64]
+    path: Array
+    loss: Array
+    right: NDArray[np.int64]
+    diverged: bool
+    seconds: float
+
+
+@lru_cache(maxsize=32)
+def training(spec: PerceptronLesson) -> Training:
+    """The training of the spec, with its backward pass."""
+    x, y = data(spec)
+    network, every = network_of(spec), max(1, spec.steps // LOOKS)
+    settings = TrainingSpec(
+        optimiser=spec.optimiser, step_size=spec.step_size, momentum=spec.momentum, epochs=spec.steps, seed=spec.seed
+    )
+    run = TrainingRun(network, x, y, settings, every=every)
+    if spec.variant == "exact":
+        run.advance(run.total)
+        found = run.trained()
+        steps, path, loss, diverged = found.steps, found.path, found.loss, found.stopped == "diverged"
+    else:
+        steps, path = by_hand(spec, settings, every)
+        loss = np.array([wrong_gradient(spec, theta)[0] for theta in path])
+        diverged = len(steps) < spec.steps // every + 1
+    score = predictive.outputs(network, path, x)[:, :, 0] > 0.0
+    return Training(network, steps, path, loss, (score == y).sum(axis=1), diverged, run.seconds)
+
+
+def by_hand(spec: PerceptronLesson, settings: TrainingSpec, every: int) -> tuple[NDArray[np.int64], Array]:
+    """Steps and parameters at every look, with the spec's own backward pass."""
+    theta = initial_parameters(network_of(spec), spec.seed)
+    first, second, rule = np.zeros_like(theta), np.zeros_like(theta), settings.rule()
+    steps, path = [0], [theta.copy()]
+    for step in range(1, spec.steps + 1):
+        gradient = wrong_gradient(spec, theta)[1]
+        if not np.all(np.isfinite(gradient)):
+            break
+        ascend(rule, step, theta, -gradient, first, second)
+        if step % every == 0:
+            steps.append(step)
+            path.append(theta.copy())
+    return np.array(steps), np.array(path)
+
+
+def wrong_gradient(spec: PerceptronLesson, theta: Array) -> tuple[float, Array]:
+    """Mean loss of all points, and what the spec's backward pass takes for its gradient."""
+    network, (x, y) = network_of(spec), data(spec)
+    layers = forward(network, theta, x)
+    loss, slope = output_loss(network, layers[-1].pre, y)
+    parts: list[Array] = []
+    before = [x, *(layer.value for layer in layers[:-1])]
+    for delta, value in zip(backward(network, theta, layers, slope, spec.variant), before, strict=True):
+        biases = np.zeros(delta.shape[1]) if spec.variant == "no_bias" else delta.mean(axis=0)
+        parts += [(delta.T @ value).ravel() / len(x), biases]
+    return float(loss.mean()), np.concatenate(parts)
+
+
+@lru_cache(maxsize=16)
+def solved(spec: PerceptronLesson, units: int, restarts: int = 20) -> tuple[int, float]:
+    """How many of so many trainings, each from weights of its own, get all points right; and their mean loss."""
+    x, y = data(spec)
+    network = network_of(spec, units)
+    done, losses = 0, []
+    for seed in range(restarts):
+        settings = TrainingSpec(optimiser="adam", step_size=0.05, epochs=600, seed=seed)
+        run = TrainingRun(network, x, y, settings, every=600)
+        run.advance(run.total)
+        found = run.trained()
+        done += bool(np.all(predictive.accuracy(network, found.theta[None], x, y) == 1.0))
+        losses.append(float(found.loss[-1]))
+    return done, float(np.mean(losses))
+
+
+# One pass -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One point through the network and back.
+
+    nodes : the pass of the spec's variant; differences : (dim,) gradient of the loss by differences of the loss alone
+    """
+
+    network: Network
+    theta: Array
+    x: Array
+    y: int
+    nodes: Nodes
+    differences: Array
+
+
+@lru_cache(maxsize=32)
+def one_pass(spec: PerceptronLesson) -> Pass:
+    """The pass of the chosen point, at random weights."""
+    x, y = data(spec)
+    at = (spec.row - 1) % len(x)
+    network = network_of(spec)
+    theta = np.round(initial_parameters(network, spec.seed, "prior"), 2)
+    nodes = pass_nodes(network, theta, x[at], y[at], spec.variant)
+    return Pass(network, theta, x[at], int(y[at]), nodes, -difference_gradient(_point_target(network, x, y, at), theta))
+
+
+def _point_target(network: Network, x: Array, y: NDArray[np.int64], at: int) -> Target:
+    return network.log_likelihood(x[at : at + 1], y[at : at + 1])
+
+
+def by_step(spec: PerceptronLesson) -> tuple[Array, Array]:
+    """Step lengths h, and the largest error of two-sided differences (f(θ + h) − f(θ − h)) / 2h at each."""
+    x, y = data(spec)
+    found = one_pass(spec.replace(variant="exact"))
+    target = _point_target(found.network, x, y, (spec.row - 1) % len(x))
+    lengths = 10.0 ** np.arange(-12.0, 0.1, 0.5)
+    exact = -found.nodes.gradient
+    errors = []
+    for h in lengths:
+        moves = h * np.eye(len(exact))
+        values = target.log_density_many(np.vstack([found.theta + moves, found.theta - moves])).reshape(2, -1)
+        errors.append(float(np.abs((values[0] - values[1]) / (2.0 * h) - exact).max()))
+    return lengths, np.array(errors)
+
+
+# The race -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """Every runner's way from one start.
+
+    descents : by name; lowest : −log density at the lowest point; curvature : (2,) of the surface there, rising
+    step : η of sgd, momentum and nesterov
+    """
+
+    target: Target
+    descents: dict[str, Descent]
+    lowest: float
+    curvature: Array
+    step: float
+
+    def above(self, name: str) -> Array:
+        """(S + 1,) height above the lowest point, nats."""
+        return np.maximum(self.descents[name].value - self.lowest, 0.0)
+
+    def arrival(self, name: str) -> int | None:
+        """First step from which on a runner stays below `GOAL`, None where it does not."""
+        high = np.flatnonzero(~(self.above(name) < GOAL))
+        if len(high) == 0:
+            return 0
+        return None if high[-1] == len(self.above(name)) - 1 else int(high[-1] + 1)
+
+
+@lru_cache(maxsize=32)
+def race(spec: PerceptronLesson) -> Race:
+    """All runners on the surface of the spec."""
+    target = spec.build_target()
+    lowest, curvature = bottom(target, (spec.start_x, spec.start_y))
+    step = spec.length / float(curvature[-1])
+    return Race(target, {name: run(spec, name, step) for name in RUNNERS}, lowest, curvature, step)
+
+
+def run(spec: PerceptronLesson, name: str, step: float) -> Descent:
+    """One runner; `step` for those whose step is a multiple of the gradient."""
+    rules = {
+        "sgd": Sgd(step),
+        "momentum": Momentum(step, spec.momentum),
+        "nesterov": Momentum(step, spec.momentum, nesterov=True),
+        "rmsprop": RmsProp(spec.adaptive),
+        "adam": Adam(spec.adaptive),
+    }
+    start = (spec.start_x, spec.start_y)
+    return descend(
+        spec.build_target(), rules[name], start, steps=spec.racing, gradient_noise=spec.noise, seed=spec.seed
+    )
+
+
+@lru_cache(maxsize=32)
+def bottom(target: Target, start: tuple[float, float]) -> tuple[float, Array]:
+    """−log density at the nearest lowest point, and the two curvatures there (at least 1e-6)."""
+    from scipy.optimize import minimize
+
+    def downhill(q: Array) -> tuple[float, Array]:
+        value, gradient = target.log_density_and_gradient(q)
+        return (-value, -gradient) if math.isfinite(value) else (1e300, np.zeros(2))
+
+    end = minimize(downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-10})
+    curvature = np.linalg.eigvalsh(-difference_hessian(target, end.x))
+    return float(end.fun), np.maximum(np.abs(curvature), 1e-6)
+
+
+def ladder(spec: PerceptronLesson, name: str) -> tuple[Array, list[int | None]]:
+    """Steps to arrive, by step length as a multiple of 1/L (the adaptive rules: as a distance)."""
+    found = race(spec)
+    multiples = np.geomspace(0.02, 3.0, 23)
+    arrived: list[int | None] = []
+    for multiple in multiples:
+        if name in ("rmsprop", "adam"):
+            one = run(spec.replace(adaptive=min(2.0, float(multiple)), racing=500), name, found.step)
+        else:
+            one = run(spec.replace(racing=500), name, float(multiple / found.curvature[-1]))
+        descents = {name: one}
+        arrived.append(Race(found.target, descents, found.lowest, found.curvature, found.step).arrival(name))
+    return multiples, arrived
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+GRADIENT_LIMIT = 1e-6
+
+
+def checks(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
+    """The present part against what is known of it."""
+    if spec.part == "perceptron":
+        return [_perceptron_check(spec)]
+    if spec.part == "race":
+        return [*_race_checks(spec)]
+    if spec.part == "nodes":
+        return [_pass_check(spec), _kernel_check(spec)]
+    return [_training_check(spec)]
+
+
+def _perceptron_check(spec: PerceptronLesson) -> Check:
+    shown, (x, y) = visits(spec), data(spec)
+    found, best = shown.run, shown.margin
+    if best.gamma > 0.0:
+        ends_right = bool(np.all((np.hstack([x, np.ones((len(x), 1))]) @ found.weights[-1] > 0.0) == (y == 1)))
+        words = (
+            f"The best line leaves a margin γ = {best.gamma:.4g}, the longest point has R = {best.radius:.4g}. "
+            f"Novikoff promises at most (R/γ)² = {best.bound:,.1f} mistakes; it made {found.mistakes}"
+        )
+        fits = found.mistakes <= best.bound
+        if found.converged:
+            verdict = "pass" if fits and ends_right else "fail"
+            words += " and stopped with all points right."
+        else:
+            verdict = "unknown" if fits else "fail"
+            words += f" before it was cut off after {spec.epochs} epochs."
+        return Check("Novikoff's bound", verdict, float(found.mistakes), best.bound, words)
+    name = "never stops"
+    if found.cycle is None:
+        words = (
+            "No line separates these points, so no epoch can be without a mistake. Within "
+            f"{spec.epochs} epochs the weights did not come back exactly."
+        )
+        return Check(name, "unknown", math.nan, math.inf, words)
+    first, length = found.cycle
+    n = len(x)
+    apart = float(np.abs(found.weights[first * n] - found.weights[(first + length) * n]).max())
+    busy = all(found.mistake[n * e : n * (e + 1)].any() for e in range(first + length))
+    words = (
+        f"The weights at the start of epoch {first + length + 1} are those of epoch {first + 1}, compared as whole "
+        f"numbers, with no rounding: from there everything repeats, {int(found.mistake[first * n :].sum())} mistakes a "
+        "round, for ever."
+    )
+    return Check(name, "pass" if apart == 0.0 and busy else "fail", apart, 0.0, words)
+
+
+def relative_error(found: Array, true: Array) -> float:
+    """Largest difference of two gradients, in units of the largest component."""
+    error = float(np.abs(found - true).max()) / max(float(np.abs(true).max()), 1e-3)
+    return error if math.isfinite(error) else math.inf
+
+
+def _gradient_check(name: str, error: float, words: str) -> Check:
+    verdict = "pass" if error < GRADIENT_LIMIT else "fail"
+    return Check(name, verdict, error, GRADIENT_LIMIT, words)
+
+
+def _pass_check(spec: PerceptronLesson) -> Check:
+    found = one_pass(spec)
+    if spec.activation == "relu" and _kinked(found):
+        words = "A hidden unit's sum z is at the kink of relu, where there is no slope to compare with."
+        return Check("backward pass", "unknown", math.nan, GRADIENT_LIMIT, words)
+    error = relative_error(found.nodes.gradient, found.differences)
+    words = (
+        f"All {found.network.dim} derivatives of the backward pass against differences of the loss alone: the worst is "
+        f"{error:.1e} of the largest derivative off."
+    )
+    return _gradient_check("backward pass", error, words)
+
+
+def _kinked(found: Pass) -> bool:
+    return any(np.abs(pre).min() < 1e-3 for pre, _ in found.nodes.layers[:-1])
+
+
+def _kernel_check(spec: PerceptronLesson) -> Check:
+    x, y = data(spec)
+    found = one_pass(spec)
+    target = _point_target(found.network, x, y, (spec.row - 1) % len(x))
+    error = relative_error(-target.log_density_and_gradient(found.theta)[1], found.nodes.gradient)
+    words = f"The compiled kernel that trains networks gives the same derivatives, to {error:.1e} of the largest."
+    return _gradient_check("the compiled kernel", error, words)
+
+
+def _training_check(spec: PerceptronLesson) -> Check:
+    """The gradient that the training follows, at three looks, against differences."""
+    lesson, (x, y) = training(spec), data(spec)
+    target = lesson.network.log_likelihood(x, y)
+    worst = 0.0
+    for at in sorted({0, len(lesson.path) // 4, len(lesson.path) // 2}):
+        theta = lesson.path[at]
+        used = wrong_gradient(spec, theta)[1]
+        if spec.variant == "exact":
+            used = -target.log_density_and_gradient(theta)[1] / len(x)
+        true = -difference_gradient(target, theta) / len(x)
+        worst = max(worst, relative_error(used, true))
+    if spec.activation == "relu" and worst >= GRADIENT_LIMIT and spec.variant == "exact":
+        words = "Some point lies so near a kink of relu that differences of the loss straddle it."
+        return Check("gradient", "unknown", worst, GRADIENT_LIMIT, words)
+    words = (
+        f"At three looks of this training the gradient that it follows was compared with differences of the loss "
+        f"alone: the worst derivative is {worst:.1e} of the largest off."
+    )
+    return _gradient_check("gradient", worst, words)
+
+
+def _race_checks(spec: PerceptronLesson) -> list[Check]:
+    found = race(spec)
+    places = np.concatenate([d.path[:: max(1, spec.racing // 8)] for d in found.descents.values()])
+    places = places[np.all(np.isfinite(places), axis=1) & (np.abs(places).max(axis=1) < 100.0)]
+    worst = 0.0
+    for q in places:
+        if math.isfinite(found.target.log_density(q)):
+            slope = found.target.log_density_and_gradient(q)[1]
+            worst = max(
+                worst, float(np.abs(slope - difference_gradient(found.target, q)).max() / (1 + np.abs(slope).max()))
+            )
+    words = f"The gradient against differences of the height, at {len(places)} places of the race: {worst:.1e} off."
+    made = [_gradient_check("gradient", worst, words)]
+    if spec.target == "gaussian":
+        made.append(_closed_form_check(spec, found))
+    return made
+
+
+def _closed_form_check(spec: PerceptronLesson, found: Race) -> Check:
+    """Plain descent and momentum on a quadratic are matrix powers."""
+    if spec.noise > 0.0:
+        words = "With noise on the gradient no path is known in closed form."
+        return Check("closed form", "unknown", math.nan, GRADIENT_LIMIT, words)
+    precision = np.linalg.inv(found.target.truth.covariance)
+    start = np.array([spec.start_x, spec.start_y]) - found.target.truth.mean
+    one = np.eye(2) - found.step * precision
+    two = np.block([[one, -found.step * spec.momentum * np.eye(2)], [precision, spec.momentum * np.eye(2)]])
+    worst, state, both = 0.0, start, np.concatenate([start, np.zeros(2)])
+    for step in range(1, spec.racing + 1):
+        state, both = one @ state, two @ both
+        for name, exact in (("sgd", state), ("momentum", both[:2])):
+            reached = found.descents[name].path[step] - found.target.truth.mean
+            if np.all(np.isfinite(reached)) and np.abs(exact).max() < 1e12:
+                worst = max(worst, float(np.abs(reached - exact).max() / max(np.abs(exact).max(), 1.0)))
+    words = (
+        "On a quadratic surface every step of plain descent is the same matrix, I − ηH, and momentum's a larger one: "
+        f"their powers give both paths to {worst:.1e}."
+    )
+    return _gradient_check("closed form", worst, words)

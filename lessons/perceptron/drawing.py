@@ -1,0 +1,52 @@
+"""What the stages of this lesson share: the plane with its points, and lines across it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.player.scene import Axis, Editable, Panel, Scene
+from lessons.perceptron import analysis
+from lessons.perceptron.spec import CLASSES, MAX_POINTS, REACH, PerceptronLesson
+
+Array = NDArray[np.float64]
+
+VIEW = (-REACH, REACH)
+SHAPES = ["circle", "square"]
+ROLES = ["class-0", "class-1"]
+
+
+def plane(picture: Scene, spec: PerceptronLesson, title: str, place: tuple[int, int, int, int], height: int) -> Panel:
+    """The plane of the two inputs; own points can be edited in it."""
+    editable = None
+    if spec.data == "points":
+        editable = Editable(points=np.array(spec.points, dtype=float), classes=CLASSES, limit=MAX_POINTS)
+    x, y = Axis("input x₁", *VIEW), Axis("input x₂", *VIEW)
+    return picture.panel("plane", title=title, x=x, y=y, place=place, equal=True, height=height, editable=editable)
+
+
+def data_layer(panel: Panel, spec: PerceptronLesson) -> None:
+    """The points, class by shape and colour, on a rim of the background's colour."""
+    if spec.data == "points":
+        return  # the player draws what can be edited
+    x, y = analysis.data(spec)
+    panel.points(x, classes=y, role=["surface", "surface"], shape=SHAPES, size=5.4, alpha=1.0)
+    panel.points(x, classes=y, role=ROLES, shape=SHAPES, size=4.4, alpha=1.0, label=list(CLASSES))
+
+
+def lines(weights: Array) -> Array:
+    """The line w . x + b = 0 of every row (w₁, w₂, b) within the view: (N, 2, 2), NaN where there is none."""
+    ends = np.full((len(weights), 2, 2), np.nan)
+    for row, (a, b, c) in enumerate(weights):
+        length = np.hypot(a, b)
+        if not length > 0.0 or not abs(c) < 1e6 * length:
+            continue
+        normal = np.array([a, b]) / length
+        foot, along = -c / length * normal, np.array([-normal[1], normal[0]])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.sort([(np.array([-REACH, REACH]) - foot[k]) / along[k] for k in (0, 1)], axis=1)
+        low, high = (np.nanmax(np.where(np.isfinite(reach[:, 0]), reach[:, 0], -np.inf)),
+                     np.nanmin(np.where(np.isfinite(reach[:, 1]), reach[:, 1], np.inf)))  # fmt: skip
+        if low < high and np.all(np.abs(foot + 0.5 * (low + high) * along) <= REACH):
+            ends[row] = foot + low * along, foot + high * along
+    return ends

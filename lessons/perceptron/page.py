@@ -1,0 +1,126 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from engine.training import descent, nodes, perceptron
+from engine.training.train import _train_chunk
+from engine.variational import optimisers
+from lessons.perceptron import analysis
+from lessons.perceptron.panels import diagnostics, panels
+from lessons.perceptron.questions import QUESTIONS
+from lessons.perceptron.scenarios import SCENARIOS
+from lessons.perceptron.scenes import scene
+from lessons.perceptron.spec import CLASSES, PARAMETERS, PerceptronLesson
+
+PARTS = {"perceptron": "perceptron", "network": "hidden units", "nodes": "one pass", "race": "race"}
+DATA = {"separable": "a line separates them", "xor": "XOR, 4 points", "clouds": "XOR clouds", "points": "your points"}
+VARIANTS = {"exact": "no, the right backward pass", "no_slope": "forget φ′(z)", "no_bias": "forget the biases"}
+TARGETS = {"gaussian": "ravine", "banana": "bent valley", "formula": "your own formula"}
+LABELS = {"correlation": "Tilt of the ravine (correlation)", "scale_ratio": "Length over width"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.segmented("part", "Part", PARTS)
+    if spec.part == "race":
+        _race(panel)
+        return
+    panel.select("data", "Points", DATA)
+    if spec.data == "separable":
+        panel.slider("gap", "Gap beside the line")
+    if spec.data == "points":
+        panel.points("points", CLASSES)
+    else:
+        panel.button(
+            "Edit these points", analysis.own_copy, help="Take them as your own points: click, drag and delete them"
+        )
+    if spec.part == "perceptron":
+        with panel.more():
+            panel.slider("epochs", "Epochs at most")
+            if spec.data == "separable":
+                panel.slider("count", "Number of points")
+        return
+    panel.slider("units", "Hidden units")
+    panel.segmented("activation", "Activation φ")
+    if spec.part == "nodes":
+        panel.slider("row", "Which point")
+        panel.slider("depth", "Hidden layers")
+    else:
+        panel.select("optimiser", "Optimiser")
+        panel.slider("step_size", "Step size η")
+        with panel.more():
+            panel.slider("steps", "Steps")
+            panel.slider("depth", "Hidden layers")
+            if spec.optimiser in ("momentum", "nesterov"):
+                panel.slider("momentum", "Momentum β")
+    panel.select("variant", "Break it", VARIANTS)
+
+
+def _race(panel: Controls) -> None:
+    panel.select("target", "Surface", TARGETS)
+    for name in PARAMETERS[panel.spec.target]:
+        if name == "formula":
+            panel.text("formula", "log density in x and y: the surface is minus it", "-x^2/2 - (y - x^2)^2")
+        else:
+            panel.slider(name, LABELS.get(name))
+    panel.slider("length", "Step η of sgd, momentum, nesterov (× 1/L)")
+    panel.slider("adaptive", "Step η of rmsprop, adam")
+    panel.slider("momentum", "Momentum β")
+    panel.slider("noise", "Noise on every gradient")
+    with panel.more("Start, steps"):
+        panel.number("start_x", "Start: first coordinate")
+        panel.number("start_y", "Start: second coordinate")
+        panel.slider("racing", "Steps")
+
+
+def on_event(spec: PerceptronLesson, event: dict) -> PerceptronLesson | None:
+    """Points placed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "plane":
+        return None
+    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
+    return spec.replace(data="points", points=points)
+
+
+def kernel(spec: PerceptronLesson) -> str:
+    """Which kernel runs."""
+    wrong = {
+        "exact": "",
+        "no_slope": " Wrong on purpose: φ′ is left out on the way back.",
+        "no_bias": " Wrong on purpose: the biases get no derivative.",
+    }[spec.variant]
+    return {
+        "perceptron": "Rosenblatt's rule, in exact arithmetic.",
+        "network": f"{spec.optimiser} on the mean loss of all points, gradients by backpropagation.{wrong}",
+        "nodes": f"Forward and backward pass of one point.{wrong}",
+        "race": "Five step rules on one surface, from one start.",
+    }[spec.part]
+
+
+LESSON = Lesson(
+    slug="perceptron",
+    title="From perceptron to network",
+    promise="One unit learns a line, and cannot learn XOR. Add hidden units, send a point through them and its error "
+    "back, and race the rules that turn slopes into steps.",
+    spec=PerceptronLesson,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[
+        perceptron.learn,
+        perceptron.margin,
+        nodes.forward,
+        nodes.backward,
+        nodes.pass_nodes,
+        _train_chunk,
+        optimisers.ascend,
+        descent._descend,
+    ],
+    claim="right",  # nothing is sampled: what is checked are gradients and theorems
+    kernel=kernel,
+    on_event=on_event,
+)
+show(LESSON)

@@ -1,0 +1,73 @@
+"""What decides the picture of this lesson: which part, the points, the network, or the surface of the race."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.networks.passes import ACTIVATIONS
+from engine.spec import SpecError, choice, integer, number, points, seed_field
+from engine.targets.spec import TargetSpec
+from engine.targets.target import TargetError
+from engine.training import RULES
+from engine.training.nodes import VARIANTS
+
+PARTS = ("perceptron", "network", "nodes", "race")
+DATA = ("separable", "xor", "clouds", "points")
+CLASSES = ("class 0", "class 1")
+SURFACES = ("gaussian", "banana", "formula")
+PARAMETERS = {"gaussian": ("correlation", "scale_ratio"), "banana": ("width", "curvature"), "formula": ("formula",)}
+MAX_POINTS = 60
+REACH = 1.5  # the plane is shown from -REACH to REACH in both inputs
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerceptronLesson(TargetSpec):
+    """One of four parts. Fields of the other parts are kept and ignored."""
+
+    part: str = choice("perceptron", PARTS, "one unit, hidden units, one pass node by node, or the race of optimisers")
+    data: str = choice("separable", DATA, "points that a line separates, the four corners of XOR, clouds, or your own")
+    count: int = integer(30, 4, MAX_POINTS, "points that a line separates")
+    gap: float = number(0.1, 0.01, 0.5, "no such point is nearer to the line than this", log=True)
+    points: tuple[tuple[float, float, int], ...] = points(MAX_POINTS, "your own points: x₁, x₂ and class 0 or 1")
+    epochs: int = integer(100, 1, 300, "passes over the points after which the perceptron is cut off", log=True)
+    units: int = integer(2, 1, 8, "hidden units in a layer")
+    depth: int = integer(1, 1, 2, "hidden layers")
+    activation: str = choice("tanh", ACTIVATIONS, "what a hidden unit does with the sum z of its inputs")
+    optimiser: str = choice("adam", RULES, "rule that turns gradients into steps")
+    step_size: float = number(0.05, 0.001, 10.0, "length η of a step", log=True)
+    steps: int = integer(600, 100, 5000, "steps of training, each over all points", log=True)
+    row: int = integer(1, 1, MAX_POINTS, "the point that is sent through the network, in the order of the table")
+    variant: str = choice("exact", VARIANTS, "the right backward pass, or one with a well-known mistake")
+    target: str = choice("gaussian", SURFACES, "the surface: −log density of a ravine, a bent valley, or your own")
+    dimension: int = integer(2, 2, 2, "the whole surface is shown, so it stays in the plane")
+    length: float = number(
+        1.0, 0.02, 3.0, "step η of sgd, momentum and nesterov in units of 1/L, L the largest curvature", log=True
+    )
+    adaptive: float = number(0.15, 0.002, 2.0, "step η of rmsprop and adam, a distance in the plane", log=True)
+    momentum: float = number(0.8, 0.0, 0.98, "share of the velocity that a step keeps", step=0.01)
+    noise: float = number(0.0, 0.0, 5.0, "sd of the noise on every gradient, as minibatches have it", step=0.1)
+    racing: int = integer(120, 20, 500, "steps of the race", log=True)
+    start_x: float = number(-2.2, -20.0, 20.0, "where all start, first coordinate", step=0.1)
+    start_y: float = number(-0.5, -20.0, 20.0, "where all start, second coordinate", step=0.1)
+    seed: int = seed_field()
+
+    def check(self) -> None:
+        super().check()
+        for index, (x, y, label) in enumerate(self.points, start=1):
+            if label not in (0, 1):
+                raise SpecError("points", f"point {index} has class {label}; the classes are 0 and 1")
+            if max(abs(x), abs(y)) > REACH:
+                raise SpecError("points", f"point {index}, ({x:g}, {y:g}), is outside −{REACH:g} to {REACH:g}")
+        if self.part != "race" and self.data == "points" and not self.points:
+            raise SpecError("points", "there are none: give at least one, x₁, x₂ and class")
+        if self.part == "race":
+            self._check_surface()
+
+    def _check_surface(self) -> None:
+        try:
+            target = self.build_target()
+        except TargetError as error:
+            raise SpecError("formula", str(error)) from error
+        density = target.log_density([self.start_x, self.start_y])
+        if not -1e6 < density < float("inf"):
+            raise SpecError("start_x", "at this start the surface is not finite, or higher than a million")

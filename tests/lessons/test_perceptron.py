@@ -1,0 +1,253 @@
+"""The lesson From perceptron to network: its numbers against formulas of their own, its pictures, its badge."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.kit import badge
+from app.kit.player.scene import decode
+from engine.networks import predictive
+from engine.spec import SpecError
+from lessons.perceptron import analysis, drawing, panels, questions, scenes, stage_nodes
+from lessons.perceptron.scenarios import SCENARIOS
+from lessons.perceptron.spec import REACH, PerceptronLesson
+from tests.lessons.pages import MOST_BYTES, NEVER
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+
+
+def readouts(spec):
+    """The numbers of the card by line."""
+    header, arrays = decode(scenes.scene(spec))
+    return {line["id"]: {k: arrays[v["array"]] for k, v in line["values"].items()} for line in header["readouts"]}
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("part", {"part": "magic"}),
+        ("units", {"units": 9}),
+        ("points", {"points": ((0.0, 0.0, 2),)}),
+        ("points", {"points": ((3.0, 0.0, 1),)}),
+        ("points", {"data": "points"}),
+        ("formula", {"part": "race", "target": "formula", "formula": "x"}),
+        ("formula", {"part": "race", "target": "formula", "formula": "x +"}),
+        ("start_x", {"part": "race", "target": "formula", "formula": "log(x) - x - y^2", "start_x": -1.0}),
+        ("target", {"target": "ring"}),
+        ("length", {"length": 4.0}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        PerceptronLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_pictures_are_light_and_badges_say_what_is_so(name):
+    spec = BY_ID[name]
+    assert len(scenes.scene(spec)) < MOST_BYTES
+    checks = analysis.checks(spec, NEVER)
+    assert badge.overall(checks) == ("fail" if name == "forgot" else "pass"), [check.sentence for check in checks]
+
+
+# The perceptron -------------------------------------------------------------------------------------------------------
+
+
+def test_points_that_a_line_separates_stay_clear_of_it():
+    for seed in range(5):
+        spec = PerceptronLesson(gap=0.05, seed=seed)
+        x, y = analysis.data(spec)
+        assert len(x) == spec.count and analysis.visits(spec).margin.gamma > 0.0
+        assert set(y.tolist()) == {0, 1}
+
+
+def test_the_card_of_the_perceptron_is_its_arithmetic():
+    spec = BY_ID["separable"]
+    x, y = analysis.data(spec)
+    w, b, card = np.zeros(2), 0.0, readouts(spec)
+    for visit in range(len(card["sum"]["m"])):
+        i, sign = visit % len(x), 2 * y[visit % len(x)] - 1
+        assert card["sum"]["m"][visit] == pytest.approx(sign * (w @ x[i] + b), abs=1e-5)
+        if sign * (w @ x[i] + b) <= 0.0:
+            w, b = w + sign * x[i], b + sign
+        assert (card["update"]["u"][visit], card["update"]["c"][visit]) == pytest.approx((w[0], b), abs=1e-5)
+    assert card["bound"]["k"][-1] == analysis.visits(spec).run.mistakes <= card["bound"]["m"][0]
+
+
+def test_xor_goes_round_and_is_shown_going_round():
+    found = analysis.visits(BY_ID["xor"])
+    first, length = found.run.cycle
+    rounds = found.weights[4 * first :: 4 * length]
+    assert len(rounds) >= 4 and np.all(rounds == rounds[0])
+    assert questions.QUESTIONS[0].answer(BY_ID["xor"]) == 2
+    assert questions.QUESTIONS[0].answer(BY_ID["separable"]) == 0
+
+
+def test_a_run_cut_off_is_grey_and_a_wrong_one_red(monkeypatch):
+    cut = PerceptronLesson(gap=0.01, seed=3, epochs=1)
+    assert badge.overall(analysis.checks(cut)) == "unknown"
+    clouds = PerceptronLesson(data="clouds", epochs=20)
+    assert badge.overall(analysis.checks(clouds)) == "unknown"
+    right = analysis.visits(BY_ID["separable"])
+    lazy = right.run.weights.copy()
+    lazy[-1] = (0.0, 0.0, 1.0)  # stops with points still wrong
+    broken = analysis.Visits(
+        type(right.run)(lazy, right.run.visited, right.run.mistake, True, None), right.margin, lazy, *([None] * 2)
+    )
+    monkeypatch.setattr(analysis, "visits", lambda spec: broken)
+    assert badge.overall(analysis.checks(BY_ID["separable"])) == "fail"
+
+
+def test_lines_lie_where_the_sum_is_zero():
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((200, 3)) * [1.0, 1.0, 0.7]
+    for (a, b, c), ends in zip(rows, drawing.lines(rows), strict=True):
+        distance = abs(c) / math.hypot(a, b)
+        corners = [a * x + b * y + c for x in (-REACH, REACH) for y in (-REACH, REACH)]
+        if min(corners) < 0.0 < max(corners):
+            assert ends @ [a, b] + c == pytest.approx([0.0, 0.0], abs=1e-9)
+            assert np.abs(ends).max() == pytest.approx(REACH) and np.all(np.abs(ends).max(axis=1) > REACH - 1e-9)
+        else:
+            assert np.isnan(ends).all() and distance > REACH - 1e-9
+    assert np.isnan(drawing.lines(np.array([[0.0, 0.0, 1.0]]))).all()
+    assert drawing.lines(np.array([[0.0, 2.0, -1.0]]))[0] == pytest.approx(np.array([[1.5, 0.5], [-1.5, 0.5]]))
+
+
+# Hidden units ---------------------------------------------------------------------------------------------------------
+
+
+def test_units_and_the_boundary():
+    right = {
+        name: analysis.training(BY_ID[name]).right[-1] for name in ("one-unit", "two-units", "stuck", "three-units")
+    }
+    assert right["one-unit"] <= 24 and right["stuck"] < 32
+    assert right["two-units"] == right["three-units"] == 32
+    counts = [analysis.solved(BY_ID["one-unit"], k, 20)[0] for k in (1, 2, 3, 4)]
+    assert counts[0] == 0 < counts[1] < counts[2] <= counts[3]
+    assert questions.smallest(BY_ID["one-unit"]) == 2 == questions.QUESTIONS[1].answer(BY_ID["one-unit"]) + 1
+    assert str(counts[1]) in questions.QUESTIONS[1].explain(BY_ID["one-unit"])
+
+
+def test_the_map_is_the_network_and_the_wrong_pass_learns_otherwise():
+    spec = BY_ID["two-units"]
+    header, arrays = decode(scenes.scene(spec))
+    plane = header["panels"][0]
+    cells = arrays[next(layer for layer in plane["layers"] if layer["kind"] == "heatmap")["frames"]]
+    lesson = analysis.training(spec)
+    x = (np.arange(41) + 0.5) / 41 * 2 * REACH - REACH
+    at = np.array([[x[30], x[5]]])
+    wanted = predictive.probabilities(lesson.network, lesson.path[-1:], at)[0, 0, 1]
+    assert cells[-1][5, 30] == pytest.approx(255 * wanted, abs=1.0)
+
+    # by hand with the right pass is the kernel's training; without phi' it is not
+    by_hand = analysis.by_hand(spec.replace(steps=100), _settings(spec), 100)[1][-1]
+    kernel = analysis.training(spec.replace(steps=100)).path[-1]
+    assert by_hand == pytest.approx(kernel, abs=1e-8)
+    wrong = spec.replace(steps=100, variant="no_slope")
+    assert np.abs(analysis.training(wrong).path[-1] - kernel).max() > 1e-2
+    for variant in ("no_slope", "no_bias"):
+        assert badge.overall(analysis.checks(spec.replace(variant=variant))) == "fail"
+
+
+def _settings(spec):
+    return analysis.TrainingSpec(optimiser=spec.optimiser, step_size=spec.step_size, epochs=100, seed=spec.seed)
+
+
+# One pass -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changes", [{}, {"depth": 2, "units": 3}, {"activation": "relu", "row": 3}])
+def test_every_node_is_visited_and_every_derivative_shown(changes):
+    spec = BY_ID["pass"].replace(**changes)
+    found = analysis.one_pass(spec)
+    events = stage_nodes.events(found, spec)
+    nodes = sum(found.network.sizes[1:])
+    kinds = [event.kind for event in events]
+    assert [kinds.count(kind) for kind in ("forward", "loss", "delta", "gradient")] == [nodes, 1, nodes, nodes]
+    assert not any(set("|?{}") & set(event.words) for event in events)  # signs that templates would read
+    header, arrays = decode(scenes.scene(spec))
+    layer = next(panel for panel in header["panels"] if panel["id"] == "gradient")["layers"][0]
+    assert arrays[layer["values"]][-1] == pytest.approx(found.nodes.gradient, abs=1e-6)
+    assert arrays[layer["truth"]] == pytest.approx(found.differences, abs=1e-6)
+    assert badge.overall(analysis.checks(spec)) == "pass"
+
+
+def test_the_words_of_a_hidden_delta_are_its_numbers():
+    spec = BY_ID["pass"]
+    found = analysis.one_pass(spec)
+    p = 1.0 / (1.0 + math.exp(-found.nodes.layers[-1][0][0]))
+    (_, _), (out, _) = found.network.unpack(found.theta)
+    value = found.nodes.layers[0][1][0]
+    delta = (1.0 - value**2) * out[0, 0] * (p - found.y)
+    event = next(e for e in stage_nodes.events(found, spec) if e.kind == "delta" and e.layer == 1)
+    assert event.words.endswith(f"= {delta:.3f}".replace("-", "−"))
+
+
+def test_forgetting_the_slope_spoils_all_but_the_output_layer():
+    assert questions.QUESTIONS[2].answer(BY_ID["forgot"]) == 0
+    assert "6 of 9" in questions.QUESTIONS[2].explain(BY_ID["forgot"])
+    sizes = [np.abs(delta).mean() for delta in analysis.one_pass(BY_ID["vanishing"]).nodes.delta]
+    assert sizes[0] < sizes[1] < sizes[2]
+    lengths, errors = analysis.by_step(BY_ID["pass"])
+    assert 1e-7 < lengths[np.argmin(errors)] < 1e-3 and errors[0] > 1e3 * errors.min() < errors[-1]
+
+
+# The race -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_race_and_its_limits():
+    found = analysis.race(BY_ID["race"])
+    arrived = {name: found.arrival(name) for name in analysis.RUNNERS}
+    winner = analysis.RUNNERS[questions.first(BY_ID["race"])]
+    assert arrived[winner] == min(at for at in arrived.values() if at is not None)
+    assert np.all(found.above(winner)[arrived[winner] :] < analysis.GOAL) and winner in ("momentum", "nesterov")
+    assert str(arrived[winner]) in questions.QUESTIONS[3].explain(BY_ID["race"])
+    assert found.curvature == pytest.approx(np.linalg.eigvalsh(np.linalg.inv(found.target.truth.covariance)), rel=1e-6)
+
+    # each rule's limit on a quadratic: 2/L, with momentum 2 (1 + b)/L, Nesterov's 2 (1 + b) / (1 + 2 b) / L
+    b = 0.5
+    for name, limit in (("sgd", 2.0), ("momentum", 2.0 * (1 + b)), ("nesterov", 2.0 * (1 + b) / (1 + 2 * b))):
+        heights = []
+        for share in (0.97, 1.03):
+            spec = BY_ID["race"].replace(momentum=b, length=1.0, racing=500)
+            one = analysis.run(spec, name, share * limit / found.curvature[-1])
+            heights.append(one.value[-1] - found.lowest)
+        assert heights[0] < 1e-3 and not heights[1] < 1e3, name
+
+
+def test_the_ends_of_a_step_too_long_are_as_told():
+    found = analysis.race(BY_ID["too-long"])
+    assert found.above("sgd")[-1] > found.above("sgd")[0] and found.arrival("nesterov") is None
+    assert found.arrival("momentum") is not None
+
+
+def test_a_wrong_path_is_seen(monkeypatch):
+    spec = BY_ID["race"]
+    found = analysis.race(spec)
+    wrong = dict(found.descents, momentum=analysis.run(spec.replace(momentum=0.81), "momentum", found.step))
+    monkeypatch.setattr(
+        analysis, "race", lambda spec: analysis.Race(found.target, wrong, found.lowest, found.curvature, found.step)
+    )
+    assert badge.overall(analysis.checks(spec)) == "fail"
+    assert badge.overall(analysis.checks(spec.replace(noise=1.0))) == "unknown"
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["separable", "stuck", "pass", "valley"])
+def test_panels_and_tables(name):
+    for panel in panels.panels(BY_ID[name], NEVER):
+        assert panel.title and len(panel.alt) > 40
+    assert panels.diagnostics(BY_ID[name], NEVER).columns
+
+
+def test_points_of_the_stage_become_own_points():
+    spec = BY_ID["two-units"]
+    own = spec.replace(**analysis.own_copy(spec))
+    assert analysis.data(own)[0] == pytest.approx(analysis.data(spec)[0])
+    assert analysis.data(own)[1].tolist() == analysis.data(spec)[1].tolist()
