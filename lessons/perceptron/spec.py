@@ -35,7 +35,7 @@ class PerceptronLesson(TargetSpec):
     activation: str = choice("tanh", ACTIVATIONS, "what a hidden unit does with the sum z of its inputs")
     optimiser: str = choice("adam", RULES, "rule that turns gradients into steps")
     step_size: float = number(0.05, 0.001, 10.0, "length η of a step", log=True)
-    steps: int = integer(600, 100, 5000, "steps of training, each over all points", log=True)
+    steps: int = integer(600, 100, 2000, "steps of training, each over all points", log=True)
     row: int = integer(1, 1, MAX_POINTS, "the point that is sent through the network, in the order of the table")
     variant: str = choice("exact", VARIANTS, "the right backward pass, or one with a well-known mistake")
     target: str = choice("gaussian", SURFACES, "the surface: −log density of a ravine, a bent valley, or your own")

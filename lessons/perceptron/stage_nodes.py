@@ -215,7 +215,7 @@ def _gradient(picture: Scene, found: Pass, made: list[Event]) -> None:
         if event.kind == "gradient":
             rows[row, where[event.layer, event.unit]] = nodes.gradient[where[event.layer, event.unit]]
     panel = picture.panel(
-        "gradient", title="Derivative of the loss in every weight and bias",
+        "gradient", title="∂E/∂θ of every weight and bias",
         x=Axis("parameter", 0.5, found.network.dim + 0.5), y=Axis("∂E/∂θ (nats)"), place=(0, 1, 11, 2), height=260,
     )  # fmt: skip
     names = [label if last < 3 and len(found.theta) < 18 else "" for label in _names(found)]

@@ -94,6 +94,8 @@ def test_a_run_cut_off_is_grey_and_a_wrong_one_red(monkeypatch):
     assert badge.overall(analysis.checks(clouds)) == "unknown"
     right = analysis.visits(BY_ID["separable"])
     lazy = right.run.weights.copy()
+    alone = PerceptronLesson(data="points", points=((0.296, -0.315, 1),))  # its bound is 1, and it makes 1 mistake
+    assert badge.overall(analysis.checks(alone)) == "pass"
     lazy[-1] = (0.0, 0.0, 1.0)  # stops with points still wrong
     broken = analysis.Visits(
         type(right.run)(lazy, right.run.visited, right.run.mistake, True, None), right.margin, lazy, *([None] * 2)
