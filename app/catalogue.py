@@ -171,6 +171,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("sorted-badly", "sorted badly ⚠"), ("unmixed", "two humps by accident ⚠")),
     ),
     Entry(
+        slug="priors",
+        title="Priors that learn",
+        track="Networks",
+        file="lessons/priors/page.py",
+        promise="The prior's width is learned along with the weights: watch the two hold each other, and what pools.",
+        icon="🪢",
+        scenarios=(("inputs", "which inputs matter"), ("forgot-count", "forgot ½n ⚠")),
+    ),
+    Entry(
         slug="dimensions",
         title="Jumping between dimensions",
         track="Growing networks",

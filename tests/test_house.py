@@ -29,7 +29,7 @@ HEAVY = ("scipy", "sklearn", "arviz_stats", "plotly")  # a second each: imported
 SLUGS = {
     *("conjugate", "monte-carlo", "prior-predictive", "logistic", "model-selection"),
     *("metropolis", "gibbs", "hmc", "nuts", "tuning", "diagnostics", "race"),
-    *("perceptron", "regression", "weight-space", "xor", "real-data"),
+    *("perceptron", "regression", "weight-space", "priors", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
     *("variational", "weights", "spike-and-slab", "dropout"),
     *("digits", "uncertainty-maps", "scores"),

@@ -1,0 +1,339 @@
+"""What the lesson computes: the run on the stage, the same data under every prior, checks and diagnostics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import diagnostics
+from engine.checks import Check, gradient_check, mean_check, worst
+from engine.networks import NetworkRecording, conditional_check, network, prior_recovery, sample_network, start_network
+from engine.networks.scales import Groups, groups_of
+from lessons.priors.spec import REACH, PriorsLesson
+
+Array = NDArray[np.float64]
+
+NODES = 61  # inputs of a curve
+BAND = (0.05, 0.95)
+PRIORS = ("fixed", "per_layer", "per_input", "per_weight", "own_mean")
+NAMES = {
+    "fixed": "fixed",
+    "per_layer": "one a layer",
+    "per_input": "one an input",
+    "per_weight": "one a weight",
+    "own_mean": "mean and sd a weight",
+}
+CURVE = 61  # places of a density
+
+
+def family_of(spec: PriorsLesson) -> Groups:
+    """The layers' weights and biases, with six inputs the first weights input by input: what bars are drawn of,
+    whatever is shared."""
+    return groups_of(spec.network(), "per_layer" if spec.data == "wave" else "per_input")
+
+
+def members(spec: PriorsLesson) -> NDArray[np.int64]:
+    """Numbers of the weights that are looked at: a layer's, with six inputs those of the chosen one."""
+    families = family_of(spec)
+    name = f"W1[:,{spec.input}]" if spec.data == "inputs" and spec.look == "W1" else spec.look
+    return np.flatnonzero(families.group == families.names.index(name))
+
+
+def looked_at(spec: PriorsLesson) -> str:
+    """Those weights in words."""
+    if spec.look == "W1" and spec.data == "inputs":
+        return f"weights of input {spec.input}"
+    return {"W1": "input weights", "b1": "hidden biases", "W2": "output weights", "b2": "output bias"}[spec.look]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The chain on the stage, of T sweeps.
+
+    theta, sd : (T, dim) weights and the prior sd that each saw in the *next* sweep; noise_sd : (T,)
+    """
+
+    recording: NetworkRecording
+    theta: Array
+    sd: Array
+    noise_sd: Array
+
+
+def simulate(spec: PriorsLesson) -> Run:
+    """The run of `spec`; the same object for all ways of looking at it."""
+    return _simulate(spec.simulation())
+
+
+@lru_cache(maxsize=16)
+def _simulate(spec: PriorsLesson) -> Run:
+    found = sampled(spec, chains=1)
+    return Run(found, found.draws[0], found.prior_sd[0], found.noise_sd[0])
+
+
+def sampled(spec: PriorsLesson, **changes: Any) -> NetworkRecording:
+    """A recording with the settings of `spec`, some changed."""
+    data, settings = spec.values(), spec.sweep(**changes)
+    run = start_network(spec.network(), data.x, data.y, **_fields(settings))
+    run.advance(run.total)
+    return run.recording()
+
+
+def _fields(settings: Any) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in settings.declarations()}
+
+
+# Functions ------------------------------------------------------------------------------------------------------------
+
+
+def grid(spec: PriorsLesson) -> tuple[Array, Array]:
+    """Places (NODES,) and inputs (NODES, inputs): the chosen input varied, the others 0."""
+    x = np.linspace(-REACH[spec.data], REACH[spec.data], NODES)
+    inputs = np.zeros((NODES, spec.network().inputs))
+    inputs[:, spec.input - 1] = x
+    return x, inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Curves (T, NODES) at x (NODES,), their 90 % band (2, NODES), that of new observations (2, NODES), the truth."""
+
+    x: Array
+    curves: Array
+    band: Array
+    wide: Array
+    truth: Array
+
+
+@lru_cache(maxsize=48)
+def functions(spec: PriorsLesson, weights: str | None = None) -> Functions:
+    """The functions of the run on the stage, or of the same run under another prior."""
+    x, inputs = grid(spec)
+    found = simulate(spec).recording if weights in (None, spec.weights) else compared(spec)[weights]
+    wide = found.quantiles(inputs, BAND, noise=True, seed=spec.seed)[:, :, 0]
+    curves = found.outputs(inputs)[0, :, :, 0]
+    return Functions(x, curves, np.quantile(curves, BAND, axis=0), wide, spec.truth(inputs))
+
+
+def compared(spec: PriorsLesson) -> dict[str, NetworkRecording]:
+    """One chain under every prior, on the same data with the same seed."""
+    return _compared(spec.simulation().replace(weights="per_layer", variant="exact"))
+
+
+@lru_cache(maxsize=4)
+def _compared(spec: PriorsLesson) -> dict[str, NetworkRecording]:
+    return {weights: sampled(spec, chains=1, weights=weights) for weights in PRIORS}
+
+
+# Gibbs, one precision at a time ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsDraw:
+    """The draw of one precision in every sweep.
+
+    count, squares : n weights in its group and the sum of their squares (T,), or of |w| where that is the mistake
+    shape, rate : of the gamma distribution it was drawn from (T,)
+    tau : (T,) what came out
+    """
+
+    count: int
+    squares: Array
+    shape: Array
+    rate: Array
+    tau: Array
+
+
+def gibbs_draw(spec: PriorsLesson) -> GibbsDraw:
+    """The draws of the precision of the first weight looked at."""
+    run, j = simulate(spec), members(spec)[0]
+    groups = run.recording.groups
+    g = groups.group[j]
+    mine = groups.group == g
+    sizes = np.abs(run.theta[:, mine]) if spec.variant == "no_square" else run.theta[:, mine] ** 2
+    squares = (groups.factor[mine] * sizes).sum(axis=1)
+    count, learned = int(mine.sum()), spec.weights != "fixed"
+    shape = spec.weight_shape + (0.0 if spec.variant == "no_half_count" else 0.5 * count)
+    rate = spec.weight_rate + 0.5 * squares
+    if spec.variant == "rate_as_scale":
+        rate = 1.0 / rate
+    tau = run.recording.precisions[0, :, g]
+    return GibbsDraw(count, squares, np.full(len(tau), shape if learned else np.nan), rate, tau)
+
+
+def log_sd_density(log10_sd: Array, shape: Array, rate: Array) -> Array:
+    """Density of log10 s, s = 1/√τ, τ ~ Gamma(shape, rate), at places (n,): (T, n) for shapes and rates (T,)."""
+    from scipy.special import gammaln
+
+    log_tau = -2.0 * math.log(10.0) * log10_sd
+    a, b = np.asarray(shape)[:, None], np.asarray(rate)[:, None]
+    log_p = a * np.log(b) - gammaln(a) + a * log_tau - b * np.exp(log_tau)  # of log τ
+    return np.asarray(2.0 * math.log(10.0) * np.exp(log_p))
+
+
+def expected_sd(w: Array, others: float, count: int, shape: float, rate: float) -> Array:
+    """Prior sd that a weight w sees: 1/√E[τ | w], with the mean square of the count − 1 others that share its τ."""
+    squares = np.asarray(w) ** 2 + (count - 1) * others
+    return np.asarray(np.sqrt((rate + 0.5 * squares) / (shape + 0.5 * count)))
+
+
+def family_sds(spec: PriorsLesson, found: NetworkRecording) -> Array:
+    """(chains, T, families): root mean square of the prior sds in each family."""
+    families = family_of(spec)
+    variance = found.prior_sd**2
+    if found.means.size:
+        variance = variance + found.means**2  # what the prior expects of w², its mean being its own
+    return np.sqrt(np.stack([variance[:, :, families.group == g].mean(axis=2) for g in range(len(families.names))], -1))
+
+
+# How well each prior predicts -----------------------------------------------------------------------------------------
+
+TESTED = 400  # new points
+LONG = {"chains": 2, "draws": 600, "warmup": 400}
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one prior on new points: error of the mean, mean log predictive density, share inside the 90 % band; and the
+    R-hat and the divergences behind them."""
+
+    rmse: float
+    log_score: float
+    coverage: float
+    rhat: float
+    divergent: float
+    sds: Array
+
+
+@lru_cache(maxsize=8)
+def scores(spec: PriorsLesson, weights: str) -> Score:
+    """The score of one prior, from two longer chains."""
+    return _scores(spec.simulation().replace(weights="per_layer", variant="exact"), weights)
+
+
+@lru_cache(maxsize=24)
+def _scores(spec: PriorsLesson, weights: str) -> Score:
+    found = sampled(spec, weights=weights, **LONG)
+    fresh = spec.replace(points=100, data_seed=(spec.data_seed + 5000) % 10_000)
+    parts = [fresh.replace(data_seed=(fresh.data_seed + i) % 10_000).values() for i in range(TESTED // 100)]
+    x, y = np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts])
+    low, high = found.quantiles(x, BAND, noise=True, seed=spec.seed)[:, :, 0]
+    mean = found.bands(x).mean[:, 0]
+    places = grid(spec)[1][:: NODES // 6]
+    return Score(
+        rmse=float(np.sqrt(np.mean((y - mean) ** 2))),
+        log_score=float(found.log_score(x, y).mean()),
+        coverage=float(np.mean((low <= y) & (y <= high))),
+        rhat=float(np.nanmax(found.function_diagnostics(places).rhat)),
+        divergent=float(found.divergent.mean()),
+        sds=np.median(family_sds(spec, found), axis=(0, 1)),
+    )
+
+
+# Checks and diagnostics -----------------------------------------------------------------------------------------------
+
+
+def checks(spec: PriorsLesson, cancel: Any = None) -> Sequence[Check]:
+    """The Gibbs draw of this run, the whole sweep without data, and a linear network whose answer is known."""
+    found = []
+    if spec.weights != "fixed":
+        found.append(conditional_check(simulate(spec).recording, seed=spec.seed))
+    for part in (_recovery, linear_checks, _gradient):
+        if cancel is not None and cancel.is_set():
+            break
+        found += part(spec)
+    return found
+
+
+def _recovery(spec: PriorsLesson) -> list[Check]:
+    return prior_recovery(spec.network(), spec.sweep(), seed=spec.seed)
+
+
+def _gradient(spec: PriorsLesson) -> list[Check]:
+    data, net = spec.values(), spec.network()
+    return [gradient_check(net.posterior(data.x, data.y), net.prior_draws(5, spec.seed))]
+
+
+def linear_checks(spec: PriorsLesson, draws: int = 3000) -> list[Check]:
+    """The same data under a network without hidden layer, prior sd fixed: mean and variance of f at the last point, and
+    the noise variance, against Bayesian linear regression, summed over a grid of noise precisions."""
+    data, prior = spec.values(), spec.prior_sd**-2
+    net = network(spec.network().inputs, 1, depth=0, likelihood="gaussian", prior_sd=spec.prior_sd,
+                  noise_sd=spec.true_noise)  # fmt: skip
+    settings = _fields(spec.sweep(weights="fixed", variant="exact"))
+    if spec.variant == "rate_as_scale":
+        settings |= {"weights": "per_layer", "variant": spec.variant}
+    found = sample_network(net, data.x, data.y, **{**settings, "chains": 4, "draws": draws, "warmup": 300})
+    at = data.x[-1:]
+    f = found.outputs(at)[:, :, 0, 0]
+    mean, variance, noise = linear_answer(data.x, data.y, at[0], prior, spec)
+    shown = [mean_check("linear network", "the mean of f at the last point", f, mean)]
+    shown.append(mean_check("linear network", "the variance of f there", (f - mean) ** 2, variance))
+    if spec.noise == "learned":
+        shown.append(mean_check("linear network", "the noise variance", 1.0 / found.noise_precision, noise))
+    return [worst(shown)]
+
+
+def linear_answer(x: Array, y: Array, at: Array, prior: float, spec: PriorsLesson) -> tuple[float, float, float]:
+    """Mean and variance of f at `at` (inputs,), and mean noise variance, of Bayesian linear regression whose weights
+    have this prior precision."""
+    design, row = np.column_stack([x, np.ones(len(x))]), np.append(at, 1.0)
+    taus = np.array([spec.true_noise**-2.0])
+    log_prior = np.zeros(1)
+    if spec.noise == "learned":
+        log_tau = np.linspace(-14.0, 14.0, 1401) - math.log(float(np.var(y)) + 1e-12) / 2.0
+        taus = np.exp(log_tau)
+        log_prior = spec.noise_shape * log_tau - spec.noise_rate * taus
+    values, axes = np.linalg.eigh(design.T @ design)
+    pull, turned = axes.T @ (design.T @ y), axes.T @ row
+    precision = prior + taus[:, None] * values
+    centre = taus[:, None] * pull / precision
+    log_evidence = 0.5 * (len(y) * np.log(taus) - np.log(precision).sum(axis=1))
+    log_evidence += 0.5 * ((centre**2 * precision).sum(axis=1) - taus * float(y @ y)) + log_prior
+    share = np.exp(log_evidence - log_evidence.max())
+    share /= share.sum()
+    means, variances = centre @ turned, (turned**2 / precision).sum(axis=1)
+    mean = float(share @ means)
+    return mean, float(share @ (variances + means**2) - mean**2), float(share @ (1.0 / taus))
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosed:
+    """A longer run: f at three inputs, log10 of the families' sds, log10 of the noise sd; what it cost."""
+
+    names: tuple[str, ...]
+    summary: diagnostics.Summary
+    gradients: int
+    seconds: float
+    divergent: float
+    sweeps: int
+
+
+@lru_cache(maxsize=8)
+def _diagnose(spec: PriorsLesson) -> Diagnosed:
+    found = sampled(spec, draws=500)
+    x, inputs = grid(spec)
+    at = [NODES // 6, NODES // 2, NODES - 1 - NODES // 6]
+    names, parts = [f"f at {x[i]:.1f}" for i in at], [found.outputs(inputs[at])[..., 0]]
+    if spec.weights != "fixed":
+        families = family_of(spec).names
+        names += [f"prior sd of {name}, log10" for name in families]
+        parts.append(np.log10(family_sds(spec, found)))
+    if spec.noise == "learned":
+        names.append("noise sd, log10")
+        parts.append(np.log10(found.noise_sd)[..., None])
+    gradients = int(found.gradient_evaluations.sum() + found.warmup_gradient_evaluations.sum())
+    summary = diagnostics.summarise(np.concatenate(parts, axis=2))
+    return Diagnosed(
+        tuple(names), summary, gradients, found.seconds, float(found.divergent.mean()), found.divergent.size
+    )
+
+
+def diagnose(spec: PriorsLesson) -> Diagnosed:
+    """R-hat and effective draws of what does not depend on the order of the hidden units."""
+    return _diagnose(spec.simulation())

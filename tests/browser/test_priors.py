@@ -1,0 +1,34 @@
+"""The lesson on priors that learn, in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/priors?scenario=forgot-count")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+
+    # sub-steps fill the card: the weights, the sum, the draw
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    stage.press("Shift+ArrowRight")
+    stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^sum: 5 weights share the τ of W1; Σw² = \d"))).to_be_visible()
+    stage.press("Shift+ArrowRight")
+    expect(card.get_by_text(re.compile(r"^draw: τ ~ Gamma\(\d"))).to_be_visible()
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+
+    # predict, lock, run, explain
+    page.get_by_text("Three times or more", exact=True).click()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
