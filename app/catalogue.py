@@ -153,6 +153,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("xor", "XOR: for ever ⚠"), ("pass", "there and back"), ("race", "the race")),
     ),
     Entry(
+        slug="regression",
+        title="A regression with honest error bars",
+        track="Networks",
+        file="lessons/regression/page.py",
+        promise="A band that opens where nothing was measured: made of curves, split in two, compared, and counted.",
+        icon="📏",
+        scenarios=(("compare", "five methods"), ("wrong-noise", "σ three times too small ⚠")),
+    ),
+    Entry(
         slug="xor",
         title="XOR network",
         track="Networks",

@@ -1,0 +1,472 @@
+"""What the lesson computes: draws of a network's weights by five methods, bands, the exact answer for a straight line,
+and how often the bands hold what they say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+import time
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from datasets.regression import INPUTS, gap_of, true_curve, true_line
+from engine import linear
+from engine.networks import Network, network
+from engine.networks.predictive import outputs
+from engine.resumable import Resumable
+from engine.samplers import run as runs
+from engine.variational.network import NetworkSpec, fit_network
+from lessons.regression.spec import REACH, RegressionLesson
+
+Array = NDArray[np.float64]
+
+FINE = 61
+GRID = np.linspace(-REACH, REACH, FINE)  # inputs of every curve on the page
+HELD = 0.9  # of the probability, in every band
+EDGES = (0.5 - HELD / 2, 0.5 + HELD / 2)
+CHAINS, KEPT, KEPT_LINE = 4, 600, 5000  # of the study behind panels and checks; a line costs little
+PIECE = 20  # transitions between two looks at the ticket
+NOISE_SHAPE = 1.0  # of the gamma prior of 1 / σ²: the guess is worth two observations
+CLIMBS = 4  # to the mode of the posterior
+TURNS = 4  # between weights and noise, on the way to their joint mode
+EPOCHS = 2000  # of MC dropout
+FRESH = 1000  # new observations for a coverage
+ENOUGH = 150  # draws from which a band for new observations is made
+
+
+# What the spec describes ----------------------------------------------------------------------------------------------
+
+
+def network_of(spec: RegressionLesson) -> Network:
+    """The network with its prior and the noise it assumes."""
+    return network(
+        1, 1, spec.units, depth=1 if spec.model == "network" else 0, activation=spec.activation,
+        likelihood="gaussian", prior_sd=spec.prior_sd, noise_sd=spec.noise_sd,
+    )  # fmt: skip
+
+
+def data_of(spec: RegressionLesson) -> tuple[Array, Array]:
+    """Inputs x (n, 1) and values y (n,)."""
+    data = spec.measured()
+    return data.x[:, None], data.y
+
+
+def truth(spec: RegressionLesson, x: ArrayLike) -> Array | None:
+    """The curve that made the data, where it is known."""
+    return {"curve": true_curve, "line": true_line}[spec.data](x) if spec.data != "points" else None
+
+
+def sampling(spec: RegressionLesson) -> RegressionLesson:
+    """The spec with everything at its default that does not decide the draws."""
+    names = ("play", "method", "at", "repeats", "keep", "members")
+    return spec.replace(**{name: spec.default(name) for name in names})
+
+
+# The posterior by NUTS ------------------------------------------------------------------------------------------------
+
+
+def begin(spec: RegressionLesson, chains: int, draws: int, seed: int) -> Resumable:
+    """Chains on the posterior of `spec`, not moved yet."""
+    x, y = data_of(spec)
+    model = network_of(spec)
+    return runs.start(
+        model.posterior(x, y), "nuts", chains=chains, draws=draws, warmup=spec.warmup, seed=seed,
+        init=model.prior_draws(chains, seed), variant=spec.variant,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """NUTS chains after their warm-up.
+
+    theta : (chains, draws, dim); noise : (chains, draws), σ of each draw
+    divergent, gradients, seconds : what they cost, warm-up included in the last two
+    """
+
+    theta: Array
+    noise: Array
+    log_density: Array
+    divergent: int
+    gradients: int
+    seconds: float
+
+
+def chains_of(spec: RegressionLesson, run: Any) -> Chains:
+    """What a finished run says."""
+    recording = run.recording()
+    noise = np.full(recording.log_density.shape, spec.noise_sd)
+    gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
+    return Chains(
+        recording.draws, noise, recording.log_density, int(recording.divergent.sum()), gradients, recording.seconds
+    )
+
+
+@lru_cache(maxsize=48)
+def _sampled(spec: RegressionLesson) -> Answer:
+    """One chain, as the stage shows it."""
+    run = begin(spec, 1, spec.draws, spec.seed)
+    run.advance(run.total)
+    chains = chains_of(spec, run)
+    return Answer(spec, "nuts", chains.theta[0], chains.noise[0], chains.seconds)
+
+
+_studies: dict[RegressionLesson, Chains] = {}
+_locks: dict[RegressionLesson, threading.Lock] = {}
+_door = threading.Lock()
+_KEEP = 8
+
+
+def study(spec: RegressionLesson, cancel: Any) -> Chains:
+    """Four chains from different starts; computed once, also when several ask together. Raises InterruptedError when
+    stopped.
+    """
+    spec = sampling(spec)
+    spec = spec.replace(draws=spec.default("draws"))
+    with _door:
+        lock = _locks.setdefault(spec, threading.Lock())
+    with lock:
+        if spec not in _studies:
+            run = begin(spec, CHAINS, KEPT if spec.model == "network" else KEPT_LINE, spec.seed ^ 0x5EED)
+            while not run.done:
+                if cancel.is_set():
+                    raise InterruptedError
+                run.advance(PIECE if spec.model == "network" else 50 * PIECE)
+            found = chains_of(spec, run)
+            with _door:
+                _studies[spec] = found
+                while len(_studies) > _KEEP:
+                    _locks.pop(next(iter(_studies)), None)
+                    del _studies[next(iter(_studies))]
+        return _studies[spec]
+
+
+# Five methods ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a method hands out: networks theta (S, dim), each with its noise sd (S,)."""
+
+    spec: RegressionLesson
+    method: str
+    theta: Array
+    noise: Array
+    seconds: float
+
+    def at(self, x: ArrayLike) -> Array:
+        """(S, m) outputs at inputs x (m,)."""
+        x = np.atleast_1d(np.asarray(x, dtype=np.float64))
+        return outputs(network_of(self.spec), self.theta, x[:, None])[:, :, 0]
+
+    @cached_property
+    def curves(self) -> Array:
+        """(S, FINE) outputs on the grid."""
+        return self.at(GRID)
+
+    @cached_property
+    def curve_band(self) -> Array:
+        """(2, FINE) what holds 90 % of the curves at each input."""
+        return np.quantile(self.curves, EDGES, axis=0)
+
+    @cached_property
+    def new_band(self) -> Array:
+        """(2, FINE) what holds 90 % of new observations at each input."""
+        return np.stack([new_quantile(self.curves, self.noise, edge) for edge in EDGES])
+
+    @cached_property
+    def epistemic(self) -> Array:
+        """(FINE,) sd of the curves."""
+        return self.curves.std(axis=0)
+
+    @property
+    def aleatoric(self) -> float:
+        """The sd of the noise, its variance averaged over the draws."""
+        return float(np.sqrt(np.mean(self.noise**2)))
+
+
+def answer(spec: RegressionLesson, method: str | None = None) -> Answer:
+    """The draws of one method, default the spec's own."""
+    method = method or spec.method
+    kept = {"dropout": ("keep",), "ensemble": ("members",), "nuts": ("variant",)}.get(method, ())
+    spec = sampling(spec).replace(**{"variant": "exact"} | {name: getattr(spec, name) for name in kept})
+    return _sampled(spec) if method == "nuts" else _fitted(spec, method)
+
+
+@lru_cache(maxsize=48)
+def _fitted(spec: RegressionLesson, method: str) -> Answer:
+    begin_at = time.perf_counter()
+    x, y = data_of(spec)
+    model = _with_fitted_noise(spec)
+    theta = {"map": _map, "ensemble": _ensemble, "laplace": _laplace, "dropout": _dropout}[method](spec, model, x, y)
+    noise = np.full(len(theta), model.noise_sd)
+    return Answer(spec, method, theta, noise, time.perf_counter() - begin_at)
+
+
+def _with_fitted_noise(spec: RegressionLesson) -> Network:
+    """The network; where its noise is not known, with the value at the joint mode of weights and noise, climbed in
+    turns.
+    """
+    model = network_of(spec)
+    if spec.noise == "known":
+        return model
+    x, y = data_of(spec)
+    for _ in range(TURNS):
+        best = model.map_estimate(x, y, spec.seed, starts=CLIMBS).theta
+        squares = float(((outputs(model, best[None], x)[0, :, 0] - y) ** 2).sum())
+        precision = (NOISE_SHAPE + 0.5 * len(y)) / (NOISE_SHAPE * spec.noise_sd**2 + 0.5 * squares)
+        model = dataclasses.replace(model, noise_sd=precision**-0.5)
+    return model
+
+
+def _map(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
+    """The most probable weights, one row."""
+    return model.map_estimate(x, y, spec.seed, starts=CLIMBS).theta[None]
+
+
+def _ensemble(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
+    """Each member climbs from a start of its own."""
+    return np.stack([model.map_estimate(x, y, spec.seed + i, starts=1).theta for i in range(spec.members)])
+
+
+def _laplace(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
+    """Draws of the normal with the mode and the curvature of the posterior there."""
+    target = model.posterior(x, y)
+    mode = _map(spec, model, x, y)[0]
+    h = 1e-4
+    steps = h * np.eye(target.dim)
+    slopes = [
+        (target.log_density_and_gradient(mode + s)[1] - target.log_density_and_gradient(mode - s)[1]) / (2.0 * h)
+        for s in steps
+    ]
+    curvature = -0.5 * (np.array(slopes) + np.array(slopes).T)
+    values, vectors = np.linalg.eigh(curvature)
+    z = np.random.Generator(np.random.SFC64(spec.seed)).standard_normal((spec.draws, target.dim))
+    return mode + (z / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
+
+
+def _dropout(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
+    """Networks with hidden units left out at random, in training and in prediction."""
+    fit = fit_network(
+        x, y,
+        NetworkSpec(
+            hidden=(spec.units,) if spec.model == "network" else (), method="mc_dropout", activation=spec.activation,
+            likelihood="gaussian", noise_sd=model.noise_sd, prior_sd=spec.prior_sd, keep=spec.keep, epochs=EPOCHS,
+            batch=len(y), step_size=0.02, seed=spec.seed,
+        ),
+    )  # fmt: skip
+    return fit.network_draws(model, spec.draws, spec.seed)
+
+
+def studied(spec: RegressionLesson, cancel: Any) -> Answer:
+    """The posterior as the four chains of the study say."""
+    chains = study(spec, cancel)
+    return Answer(
+        spec, "nuts", chains.theta.reshape(-1, chains.theta.shape[2]), chains.noise.ravel(), chains.seconds
+    )
+
+
+def phi(z: Array) -> Array:
+    """Distribution function of the standard normal."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
+def pit(curves: Array, noise: Array, y: ArrayLike) -> Array:
+    """(m,) predictive probability of a new observation below y (m,): curves (S, m), their noise sd (S,)."""
+    return phi((np.asarray(y) - curves) / noise[:, None]).mean(axis=0)
+
+
+def new_quantile(curves: Array, noise: Array, level: float) -> Array:
+    """(m,) quantile of a new observation: of a mixture of normals, by bisection."""
+    chosen = np.linspace(0, len(curves) - 1, min(len(curves), ENOUGH)).astype(int)
+    curves, noise = curves[chosen], noise[chosen]
+    low, high = curves.min(axis=0) - 5.0 * noise.max(), curves.max(axis=0) + 5.0 * noise.max()
+    for _ in range(25):
+        middle = 0.5 * (low + high)
+        below = pit(curves, noise, middle) < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(0.5 * (low + high))
+
+
+# The straight line is known exactly -----------------------------------------------------------------------------------
+
+
+class Exact(NamedTuple):
+    """The posterior of a straight line as a mixture of normals over J values of the noise sd.
+
+    sigma, weight : (J,); one value of weight 1 where the noise is known
+    means, sds : (J, m) of the line at inputs (m,)
+    """
+
+    sigma: Array
+    weight: Array
+    means: Array
+    sds: Array
+
+    @property
+    def mean(self) -> Array:
+        """(m,) of the line."""
+        return self.weight @ self.means
+
+    @property
+    def sd(self) -> Array:
+        """(m,) of the line."""
+        return np.sqrt(self.weight @ (self.sds**2 + (self.means - self.mean) ** 2))
+
+    def density(self, values: Array, input: int = 0) -> Array:
+        """Posterior density of the line at one of the inputs."""
+        z = (values[:, None] - self.means[:, input]) / self.sds[:, input]
+        return (np.exp(-0.5 * z**2) / (self.sds[:, input] * math.sqrt(2.0 * math.pi))) @ self.weight
+
+
+def exact(spec: RegressionLesson, x: ArrayLike) -> Exact:
+    """The posterior of the line a x + b at inputs x (m,), with a, b ~ N(0, s²): in closed form for a known noise, else
+    with one integral over it, by quadrature.
+    """
+    inputs, y = data_of(spec)
+    x = np.atleast_1d(np.asarray(x, dtype=np.float64))
+    design, rows = _line_design(inputs[:, 0]), _line_design(x)
+    sigmas, log_prior = _noise_grid(spec)
+    found = [linear.solve(design, y, noise_sd=sigma, prior_sd=spec.prior_sd) for sigma in sigmas]
+    log = np.array([posterior.log_evidence for posterior in found]) + log_prior
+    weight = np.exp(log - log.max())
+    means, sds = zip(*(posterior.curve(rows) for posterior in found), strict=True)
+    return Exact(sigmas, weight / weight.sum(), np.array(means), np.array(sds))
+
+
+def _line_design(x: Array) -> Array:
+    return np.column_stack([x, np.ones_like(x)])
+
+
+def _noise_grid(spec: RegressionLesson) -> tuple[Array, Array]:
+    """Noise sds, evenly in the logarithm, and the log of their prior's density there."""
+    if spec.noise == "known":
+        return np.array([spec.noise_sd]), np.zeros(1)
+    log_precision = np.linspace(-9.0, 14.0, 461)
+    return np.exp(-0.5 * log_precision), log_noise_prior(spec, log_precision)
+
+
+def log_noise_prior(spec: RegressionLesson, log_precision: Array) -> Array:
+    """Log density of log 1/σ² under 1/σ² ~ Gamma(a, rate a σ₀²)."""
+    rate = NOISE_SHAPE * spec.noise_sd**2
+    return (
+        NOISE_SHAPE * (math.log(rate) + log_precision) - rate * np.exp(log_precision) - math.lgamma(NOISE_SHAPE)
+    )
+
+
+# Coverage -------------------------------------------------------------------------------------------------------------
+
+
+class Coverage(NamedTuple):
+    """How often the 90 % bands hold what they say.
+
+    new : share of fresh observations in the band for new observations; error : its binomial standard error
+    near, far : share of the true curve that the band of curves holds, where there are data, and where there are none
+    width : mean width of the band for new observations, where there are data
+    log_score : mean log predictive density of the fresh observations, in nats
+    """
+
+    new: float
+    error: float
+    near: float
+    far: float
+    width: float
+    log_score: float
+
+
+def has_data(spec: RegressionLesson, x: Array) -> NDArray[np.bool_]:
+    """Whether inputs x lie where measurements are made."""
+    low, high = gap_of(spec.gap)
+    return (x >= INPUTS[0]) & (x <= INPUTS[1]) & ~((x > low) & (x < high))
+
+
+@lru_cache(maxsize=48)
+def covered(found: Answer) -> Coverage:
+    """Coverage of one answer. The data must come from a known curve."""
+    spec = found.spec
+    fresh = spec.measured(fresh_seed(spec), FRESH)
+    curves = found.at(fresh.x)
+    below = pit(curves, found.noise, fresh.y)
+    new = float(np.mean(_held(below)))
+    held = (found.curve_band[0] <= (true := truth(spec, GRID))) & (true <= found.curve_band[1])
+    near = has_data(spec, GRID)
+    z = (fresh.y - curves) / found.noise[:, None]
+    log = -0.5 * z**2 - np.log(found.noise[:, None] * math.sqrt(2.0 * math.pi))
+    score = np.logaddexp.reduce(log, axis=0) - math.log(len(log))
+    width = float((found.new_band[1] - found.new_band[0])[near].mean())
+    return Coverage(
+        new, math.sqrt(max(new * (1.0 - new), 1e-9) / FRESH), float(held[near].mean()), float(held[~near].mean()),
+        width, float(score.mean()),
+    )  # fmt: skip
+
+
+def fresh_seed(spec: RegressionLesson) -> int:
+    """Of observations that no fit has seen."""
+    return 1_000_000 + spec.data_seed
+
+
+LEVELS = np.linspace(0.1, 0.95, 18)
+
+
+@lru_cache(maxsize=48)
+def calibration(found: Answer) -> tuple[Array, Array]:
+    """What central bands for new observations should hold, and what they hold of fresh ones, both (18,)."""
+    fresh = found.spec.measured(fresh_seed(found.spec), FRESH)
+    off = 2.0 * np.abs(pit(found.at(fresh.x), found.noise, fresh.y) - 0.5)
+    return LEVELS, np.array([np.mean(off < level) for level in LEVELS])
+
+
+# Many data sets -------------------------------------------------------------------------------------------------------
+
+REPEATED_FRESH = 200
+
+
+class OneSet(NamedTuple):
+    """One of many data sets, with what its bands held.
+
+    data : (n, 2); band, new_band : (2, FINE)
+    held : (FINE,) bool, the true curve in the band of curves; held_at : the same at x′
+    new_held : one new observation at x′ in its band; new_share : the share of new ones where there are data
+    """
+
+    data: Array
+    band: Array
+    new_band: Array
+    held: NDArray[np.bool_]
+    held_at: bool
+    new_held: bool
+    new_share: float
+
+
+def repeat(spec: RegressionLesson, sets: int) -> list[OneSet]:
+    """The spec's method on so many data sets, the first of them the spec's own."""
+    return [_one_set(spec.replace(data_seed=(spec.data_seed + i) % 10_000, seed=spec.seed)) for i in range(sets)]
+
+
+@lru_cache(maxsize=400)
+def _one_set(spec: RegressionLesson) -> OneSet:
+    found = answer(spec)
+    x, y = data_of(spec)
+    fresh = spec.measured(fresh_seed(spec), REPEATED_FRESH)
+    rng = np.random.Generator(np.random.SFC64([fresh_seed(spec), 1]))
+    at = found.at([spec.at])
+    true, true_at = truth(spec, GRID), float(truth(spec, [spec.at])[0])
+    low, high = np.quantile(at[:, 0], EDGES)
+    inside = _held(pit(found.at(fresh.x), found.noise, fresh.y))
+    new = _held(pit(at, found.noise, true_at + spec.data_noise * rng.standard_normal(1)))
+    return OneSet(
+        np.column_stack([x[:, 0], y]), found.curve_band, found.new_band,
+        (found.curve_band[0] <= true) & (true <= found.curve_band[1]), bool(low <= true_at <= high), bool(new[0]),
+        float(inside.mean()),
+    )  # fmt: skip
+
+
+def _held(below: Array) -> NDArray[np.bool_]:
+    return (below > EDGES[0]) & (below < EDGES[1])

@@ -1,0 +1,78 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from engine.networks import mlp, predictive
+from engine.samplers import nuts
+from lessons.regression import analysis, proof
+from lessons.regression.panels import diagnostics, panels
+from lessons.regression.questions import QUESTIONS
+from lessons.regression.scenarios import SCENARIOS
+from lessons.regression.scenes import NAMES, live, on_event, scene
+from lessons.regression.spec import RegressionLesson
+
+PLAYS = {"draws": "one method", "compare": "five methods", "repeat": "many data sets"}
+VARIANTS = {
+    "exact": "right",
+    "aliased_momentum": "one momentum for both ends",
+    "final_accept": "one accept step too many",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.segmented("play", "What moves", PLAYS)
+    if spec.play != "compare":
+        panel.select("method", "Curves by", NAMES)
+    panel.segmented("noise", "Is σ known?", {"known": "fixed", "learned": "learned"})
+    panel.slider("noise_sd", "Noise σ assumed" if spec.noise == "known" else "Guess of σ")
+    panel.slider("at", "Read the curves at x′")
+    panel.segmented("data", "Data", {"curve": "curve", "line": "line", "points": "your points"})
+    if spec.data == "points":
+        panel.points("points", label="Points: x, y, 0")
+        panel.note("Or click in the picture; a double click removes a point.")
+    else:
+        panel.slider("observations", "Measurements")
+        panel.slider("data_noise", "True noise")
+        panel.slider("gap", "Gap")
+        panel.number("data_seed", "Seed of the measurements")
+    panel.segmented("model", "Model", {"network": "network", "line": "straight line"})
+    if spec.model == "network":
+        panel.slider("units", "Hidden units k")
+        panel.select("activation", "Activation")
+    panel.slider("prior_sd", "Prior sd s")
+    with panel.more("The methods"):
+        panel.slider("draws", "Draws on the stage")
+        panel.slider("warmup", "Warm-up")
+        panel.slider("members", "Networks in the ensemble")
+        panel.slider("keep", "Dropout keeps a unit with")
+        panel.slider("repeats", "Data sets of the long run")
+    panel.select("variant", "Break it", VARIANTS)
+
+
+def kernel(spec: RegressionLesson) -> str:
+    """Which sampler runs."""
+    gibbs = "" if spec.noise == "known" else ", and Gibbs for the noise in turns"
+    wrong = "" if spec.variant == "exact" else f" Broken on purpose: {VARIANTS[spec.variant]}."
+    return f"NUTS over all weights, gradients by backpropagation{gibbs}.{wrong}"
+
+
+LESSON = Lesson(
+    slug="regression",
+    title="A regression with honest error bars",
+    promise="A band that opens where nothing was measured: see it made of curves, split in two, compared, and counted.",
+    spec=RegressionLesson,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=proof.prove,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[nuts.nuts_chunk, mlp._network, predictive.outputs, analysis.exact, proof.simulated_data],
+    kernel=kernel,
+    on_event=on_event,
+    live=live,
+    live_label="Repeat on new data",
+)
+show(LESSON)

@@ -1,0 +1,467 @@
+"""The stage: curves drawn by one method, five methods beside one another, or one method on many data sets."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import theme
+from app.kit.player.scene import Axis, Editable, Panel, Scene, Show
+from app.kit.text import number
+from engine.spec import SpecError
+from lessons.regression import analysis
+from lessons.regression.analysis import FINE, GRID, HELD, Answer
+from lessons.regression.spec import MAX_POINTS, METHODS, REACH, TALL, RegressionLesson
+
+Array = NDArray[np.float64]
+
+NAMES = {
+    "nuts": "posterior (NUTS)",
+    "laplace": "Laplace",
+    "dropout": "MC dropout",
+    "ensemble": "ensemble",
+    "map": "one network (MAP)",
+}
+SHARE = f"{100 * HELD:.0f} %"
+LEFT, RIGHT = (0, 9), (9, 6)  # first column and columns of the two halves
+TRAIL = 8  # drawn curves that stay
+CLIP = 3.0 * TALL  # beyond it nothing is seen
+BINS = 40
+COMPARED = 60  # steps of the comparison
+FIRST_SETS = 6  # data sets of the first picture
+
+
+def scene(spec: RegressionLesson, window: int | None) -> bytes:
+    """The picture. `window` is not used: a draw has no inside here."""
+    return {"draws": _drawing, "compare": _comparing, "repeat": _repeating}[spec.play](spec)
+
+
+def view(spec: RegressionLesson) -> float:
+    """How far up and down the panels with curves reach."""
+    y = analysis.data_of(spec)[1]
+    seen = [np.abs(y).max(initial=0.0)]
+    true = analysis.truth(spec, GRID)
+    if true is not None:
+        seen.append(np.abs(true).max())
+    return float(min(TALL, max(2.5, math.ceil(2.0 * (float(max(seen)) + 0.4)) / 2.0)))
+
+
+def curve_panel(
+    picture: Scene, spec: RegressionLesson, found: Answer, id: str, title: str, place: tuple, height: int,
+    editable: bool = False, labels: bool = True,
+) -> Panel:  # fmt: skip
+    """Data, true curve and the two bands of one answer."""
+    x, y = analysis.data_of(spec)
+    data = np.column_stack([x[:, 0], y])
+    tall = view(spec)
+    editor = Editable(points=data, classes=("measurement",), limit=MAX_POINTS) if editable else None
+    axes = Axis("input x", -REACH, REACH), Axis("y", -tall, tall)
+    panel = picture.panel(id, title=title, x=axes[0], y=axes[1], place=place, height=height, editable=editor)
+
+    def label(words: str) -> str | None:
+        return words if labels else None
+
+    mean = np.clip(found.curves.mean(axis=0), -CLIP, CLIP)
+    new, curve = (np.clip(band, -CLIP, CLIP) for band in (found.new_band, found.curve_band))
+    panel.line(GRID, mean, band=tuple(new), role="likelihood", width=0.1, label=label(f"{SHARE} of new measurements"))
+    panel.line(GRID, mean, band=tuple(curve), role="posterior", width=2.4, label=label(f"mean, {SHARE} of the curves"))
+    true = analysis.truth(spec, GRID)
+    if true is not None:
+        panel.line(GRID, true, role="truth", dash=True, width=2.2, label=label("true curve"))
+    if not editable:
+        panel.points(data, role="ink", size=2.4, label=label("measurements"))
+    return panel
+
+
+# One method, draw by draw ---------------------------------------------------------------------------------------------
+
+
+def _drawing(spec: RegressionLesson) -> bytes:
+    found = analysis.answer(spec)
+    steps = len(found.theta)
+    picture = Scene(
+        run=repr(spec),
+        steps=steps,
+        label=f"Curves by {NAMES[spec.method]} for measurements with noise: the bands that hold {SHARE} of the curves "
+        "and of new measurements, single curves, their spread at every input, and the curve at one input.",
+        rate=10.0,
+        theme=theme.palette(),
+    )
+    title = "Measurements: click to add, drag, double-click to remove"
+    panel = curve_panel(picture, spec, found, "curve", title, (LEFT[0], 0, LEFT[1], 2), 430, editable=True)
+    curves = np.clip(found.curves, -CLIP, CLIP)
+    if steps > 1:
+        trail = Show("upto", last=TRAIL, fade=True)
+        panel.line(GRID, curves, show=trail, role="highlight", width=1.2, label="single curves")
+        panel.line(GRID, curves, show="at", role="highlight", width=2.6)
+    panel.rule(x=spec.at, role="muted", dash=True, label="x′")
+    _spread(picture, spec, found)
+    value = found.at([spec.at])[:, 0]
+    _value(picture, spec, found, value)
+    _trace(picture, spec, value)
+    if spec.noise == "learned" and spec.method == "nuts":
+        _noise(picture, spec, found)
+    else:
+        _calibration(picture, spec, found)
+    _words(picture, spec, found, value)
+    return picture.encode()
+
+
+def _spread(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
+    """The standard deviations at every input."""
+    noise = np.full(FINE, found.aleatoric)
+    total = np.hypot(noise, found.epistemic)
+    panel = picture.panel(
+        "spread",
+        title="Two kinds of not knowing",
+        x=Axis("input x", -REACH, REACH),
+        y=Axis("sd, in units of y", 0.0, 1.1 * min(float(total.max()), 2.0 * TALL)),
+        place=(RIGHT[0], 0, RIGHT[1], 1),
+        height=215,
+    )
+    panel.line(GRID, total, role="ink", width=1.4, label="total: of a new measurement")
+    panel.line(GRID, found.epistemic, role="posterior", width=2.4, label="epistemic: the curves differ")
+    panel.line(GRID, noise, role="likelihood", dash=True, width=2.0, label="aleatoric: noise σ")
+    if spec.model == "line" and len(analysis.data_of(spec)[1]):
+        label = "epistemic, exact"
+        panel.line(GRID, analysis.exact(spec, GRID).sd, role="truth", dash=True, width=2.0, label=label)
+    panel.rule(x=spec.at, role="muted", dash=True)
+
+
+def _range(values: Array, *more: float) -> tuple[float, float]:
+    low, high = (float(edge) for edge in np.quantile(values, [0.005, 0.995]))
+    low, high = min(low, *more), max(high, *more)
+    pad = 0.15 * (high - low) + 0.02
+    return low - pad, high + pad
+
+
+def _limits(spec: RegressionLesson, value: Array) -> tuple[float, float]:
+    true = analysis.truth(spec, [spec.at])
+    return _range(value, *(() if true is None else (float(true[0]),)), float(np.median(value)))
+
+
+def _value(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) -> None:
+    """The curve at x′: how often each height came."""
+    low, high = _limits(spec, value)
+    panel = picture.panel(
+        "value",
+        title=f"The curve at x′ = {number(spec.at)}",
+        x=Axis("height of the curve", low, high),
+        y=Axis("density"),
+        place=(RIGHT[0], 1, RIGHT[1], 1),
+        height=215,
+    )
+    panel.histogram(value, bins=(low, high, BINS), role="highlight", label="curves so far")
+    if spec.model == "line":
+        at = np.linspace(low, high, 121)
+        density = analysis.exact(spec, [spec.at]).density(at)
+        panel.line(at, density, role="posterior", width=2.2, label="posterior, exact")
+    true = analysis.truth(spec, [spec.at])
+    if true is not None:
+        panel.rule(x=float(true[0]), role="truth", dash=True, label="true curve")
+
+
+def _trace(picture: Scene, spec: RegressionLesson, value: Array) -> None:
+    low, high = _limits(spec, value)
+    panel = picture.panel(
+        "trace",
+        title="Curve after curve",
+        x=Axis("curve", 0.0, float(len(value))),
+        y=Axis("height at x′", low, high),
+        place=(LEFT[0], 2, LEFT[1], 1),
+        height=190,
+    )
+    panel.line(np.arange(1.0, len(value) + 1.0), value, show="upto", role="highlight", width=1.3)
+    true = analysis.truth(spec, [spec.at])
+    if true is not None:
+        panel.rule(y=float(true[0]), role="truth", dash=True, label="true curve")
+
+
+def _noise(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
+    """The noise that was learned."""
+    low, high = _range(found.noise, spec.noise_sd, spec.data_noise if spec.data != "points" else spec.noise_sd)
+    low = max(low, 0.0)
+    panel = picture.panel(
+        "noise",
+        title="The noise σ, learned",
+        x=Axis("σ, in units of y", low, high),
+        y=Axis("density"),
+        place=(RIGHT[0], 2, RIGHT[1], 1),
+        height=190,
+    )
+    panel.histogram(found.noise, bins=(low, high, BINS), role="highlight", label="draws so far")
+    at = np.linspace(max(low, 1e-3), high, 121)
+    prior = np.exp(analysis.log_noise_prior(spec, -2.0 * np.log(at))) * 2.0 / at
+    panel.line(at, prior, role="prior", dash=True, width=1.8, label="prior")
+    if spec.data != "points":
+        panel.rule(x=spec.data_noise, role="truth", dash=True, label="true σ")
+
+
+def _calibration(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
+    """What the bands hold against what they say."""
+    if spec.data == "points":
+        return
+    says, holds = analysis.calibration(found)
+    panel = picture.panel(
+        "calibration",
+        title="Does the band hold what it says?",
+        x=Axis("the band should hold (%)", 0.0, 100.0),
+        y=Axis("it holds (%)", 0.0, 100.0),
+        place=(RIGHT[0], 2, RIGHT[1], 1),
+        height=190,
+    )
+    panel.line([0.0, 100.0], [0.0, 100.0], role="truth", dash=True, width=1.6, label="as it should")
+    panel.line(100 * says, 100 * holds, role="likelihood", width=2.4, label="fresh measurements")
+
+
+def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) -> None:
+    steps = len(value)
+    count = np.arange(1, steps + 1)
+    mean = np.cumsum(value) / count
+    epistemic = np.sqrt(np.maximum(np.cumsum(value**2) / count - mean**2, 0.0))
+    aleatoric = np.sqrt(np.cumsum(found.noise**2) / count)
+    z = np.random.Generator(np.random.SFC64([spec.seed, 7])).standard_normal(steps)
+    y = value + found.noise * z
+    at = number(spec.at)
+    picture.readout(
+        "outcome",
+        f"this curve, hypothetically the true one: at x′ = {at} it is {{f:.3f}}. A new measurement there: "
+        "{f:.3f} + σ z = {f:.3f} + {s:.3f} × ({z:.2f}) = {y:.3f}",
+        f=value, s=found.noise, z=z, y=y,
+    )  # fmt: skip
+    picture.readout(
+        "split",
+        f"{{n:d}} so far, at x′: total variance {{v:.4f}} = aleatoric σ² {{a:.4f}} + epistemic {{e:.4f}} "
+        "(sd {t:.3f}, {b:.3f} and {c:.3f})",
+        n=count, v=aleatoric**2 + epistemic**2, a=aleatoric**2, e=epistemic**2,
+        t=np.hypot(aleatoric, epistemic), b=aleatoric, c=epistemic,
+    )  # fmt: skip
+    if spec.data != "points":
+        held = analysis.covered(found)
+        picture.readout(
+            "coverage",
+            f"of {analysis.FRESH} fresh measurements the {SHARE} band holds {100 * held.new:.1f} % "
+            f"(± {100 * held.error:.1f}, one binomial standard error)",
+        )
+        picture.readout(
+            "curve",
+            f"of the true curve the {SHARE} band of curves holds {100 * held.near:.0f} % where there are data, "
+            f"{100 * held.far:.0f} % where there are none",
+        )
+    picture.say(
+        f"Curve {{t}} of {{steps}}: at x′ = {at} it is {{f:.2f}}; epistemic sd so far {{e:.2f}}, noise {{a:.2f}}.",
+        f=value, e=epistemic, a=aleatoric,
+    )  # fmt: skip
+    picture.table(
+        {
+            f"curve at {at}": value, "σ": found.noise, "new measurement": y, "mean so far": mean,
+            "epistemic sd": epistemic, "aleatoric sd": aleatoric,
+        }
+    )  # fmt: skip
+
+
+# Five methods ---------------------------------------------------------------------------------------------------------
+
+
+def _comparing(spec: RegressionLesson) -> bytes:
+    picture = Scene(
+        run=repr(spec),
+        steps=COMPARED,
+        label="The same measurements seen by one network, an ensemble, MC dropout, Laplace's approximation and the "
+        f"posterior: the bands of each, single curves, and how much of fresh measurements each {SHARE} band holds.",
+        rate=6.0,
+        theme=theme.palette(),
+    )
+    answers = {method: analysis.answer(spec, method) for method in METHODS}
+    places = [(0, 0), (5, 0), (10, 0), (0, 1), (5, 1)]
+    for (column, row), method in zip(places, reversed(METHODS), strict=True):
+        found = answers[method]
+        panel = curve_panel(
+            picture, spec, found, method, NAMES[method].capitalize(), (column, row, 5, 1), 250, labels=method == "map"
+        )
+        several = len(found.theta) > 1
+        curves = np.clip(found.curves, -CLIP, CLIP)
+        shown = np.linspace(0, len(curves) - 1, COMPARED).astype(int) if len(curves) > COMPARED else None
+        curves = curves[np.arange(COMPARED) % len(curves) if shown is None else shown]
+        label = "single curves" if method == "map" else None
+        panel.line(GRID, curves, show="at", role="highlight", width=1.8 if several else 1.0, label=label)
+    if spec.data == "points":
+        values = [found.epistemic[np.argmin(np.abs(GRID - spec.at))] for found in answers.values()]
+        title, axis = f"Epistemic sd at x′ = {number(spec.at)}", Axis("in units of y", 0.0, None)
+    else:
+        held = [analysis.covered(found) for found in answers.values()]
+        values = [100 * cover.far for cover in held]
+        title, axis = "True curve held, where no data are (%)", Axis(f"should be near {100 * HELD:.0f}", 0.0, 100.0)
+    panel = picture.panel("held", title=title, x=Axis("", 0, 5), y=axis, place=(10, 1, 5, 1), height=250)
+    short = {"nuts": "NUTS", "laplace": "Lapl.", "dropout": "drop.", "ensemble": "ens.", "map": "MAP"}
+    panel.bars(np.array(values), labels=[short[method] for method in METHODS], role="posterior")
+    if spec.data != "points":
+        panel.rule(y=100 * HELD, role="truth", dash=True)
+    _compared_words(picture, spec, answers)
+    return picture.encode()
+
+
+def _compared_words(picture: Scene, spec: RegressionLesson, answers: dict[str, Answer]) -> None:
+    near = int(np.argmin(np.abs(GRID - spec.at)))
+    for method, found in answers.items():
+        text = f"{NAMES[method]}: at x′ = {number(spec.at)} epistemic sd {found.epistemic[near]:.3f}"
+        if spec.data != "points":
+            held = analysis.covered(found)
+            text += (
+                f"; fresh measurements held {100 * held.new:.1f} ± {100 * held.error:.1f} %, true curve "
+                f"{100 * held.near:.0f} % near data, {100 * held.far:.0f} % elsewhere"
+            )
+        picture.readout(method, text)
+    picture.say("One more curve of each method, {t} of {steps}.")
+    picture.table({NAMES[m]: _cycled(found.curves[:, near]) for m, found in answers.items()})
+
+
+def _cycled(values: Array) -> Array:
+    return values[np.arange(COMPARED) % len(values)]
+
+
+# Many data sets -------------------------------------------------------------------------------------------------------
+
+
+def _repeating(spec: RegressionLesson) -> bytes:
+    return _repeated(spec, analysis.repeat(spec, FIRST_SETS), FIRST_SETS)
+
+
+def live(spec: RegressionLesson) -> Any:
+    """The body of the long run: the spec's method on more and more data sets."""
+
+    def body(job: Any) -> bytes:
+        if spec.data == "points":
+            raise SpecError("data", "your own points cannot be measured again: choose the curve or the line")
+        done = min(FIRST_SETS, spec.repeats)
+        while done < spec.repeats and not job.cancelled:
+            done = min(spec.repeats, done + 2)
+            sets = analysis.repeat(spec, done)
+            job.report(done, spec.repeats)
+            job.publish(_repeated(spec, sets, spec.repeats))
+        return _repeated(spec, analysis.repeat(spec, done), done)
+
+    return body
+
+
+def _repeated(spec: RegressionLesson, sets: list[analysis.OneSet], total: int) -> bytes:
+    steps = len(sets)
+    picture = Scene(
+        run=repr(("repeat", spec)),
+        steps=steps,
+        label=f"{NAMES[spec.method]} on many data sets from one true curve: band by band, and the share of new "
+        "measurements and of the true curve that the bands held so far.",
+        rate=3.0,
+        theme=theme.palette(),
+        total=total if total > steps else None,
+    )
+    tall = view(spec)
+    axes = Axis("input x", -REACH, REACH), Axis("y", -tall, tall)
+    panel = picture.panel(
+        "set", title="One data set after the other", x=axes[0], y=axes[1], place=(*_at(LEFT, 0), 1), height=330
+    )
+    edges = np.clip(np.stack([one.band for one in sets]), -CLIP, CLIP)
+    news = np.clip(np.stack([one.new_band for one in sets]), -CLIP, CLIP)
+    for side in (0, 1):
+        words = (f"{SHARE} of new measurements", f"{SHARE} of the curves") if side == 0 else (None, None)
+        panel.line(GRID, news[:, side], show="at", role="likelihood", dash=True, width=1.6, label=words[0])
+        panel.line(GRID, edges[:, side], show="at", role="posterior", width=2.2, label=words[1])
+    panel.line(GRID, analysis.truth(spec, GRID), role="truth", dash=True, width=2.2, label="true curve")
+    panel.rule(x=spec.at, role="muted", dash=True, label="x′")
+    measured = np.stack([one.data for one in sets])
+    paths = np.stack([_ticks(data, 0.012 * tall) for data in measured])
+    panel.path(paths, at=np.arange(steps), role="ink", width=3.0, label="measurements")
+    _running(picture, spec, sets, total)
+    return picture.encode()
+
+
+def _at(half: tuple[int, int], row: int) -> tuple[int, int, int]:
+    return half[0], row, half[1]
+
+
+def _ticks(data: Array, half: float) -> Array:
+    """Measurements (n, 2) as short upright strokes, NaN between them: one polyline."""
+    rows = np.full((len(data), 3, 2), np.nan)
+    rows[:, :2, 0] = data[:, :1]
+    rows[:, 0, 1], rows[:, 1, 1] = data[:, 1] - half, data[:, 1] + half
+    return rows.reshape(-1, 2)
+
+
+def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet], total: int) -> None:
+    steps = len(sets)
+    count = np.arange(1.0, steps + 1.0)
+    rows = {
+        "new": ("new measurement at x′", np.array([one.new_held for one in sets]), "likelihood"),
+        "curve": ("true curve at x′", np.array([one.held_at for one in sets]), "posterior"),
+    }
+    panel = picture.panel(
+        "running",
+        title=f"Held by the {SHARE} band so far",
+        x=Axis("data sets", 0.0, float(max(total, steps))),
+        y=Axis("share (%)", 0.0, 100.0),
+        place=(RIGHT[0], 0, RIGHT[1], 1),
+        height=330,
+    )
+    panel.rule(y=100 * HELD, role="truth", dash=True, label="as it says")
+    shares, errors = {}, {}
+    for name, (words, held, role) in rows.items():
+        shares[name] = np.cumsum(held) / count
+        smooth = (np.cumsum(held) + 1.0) / (count + 2.0)  # an error of 0 at a share of 0 or 1 would be a lie
+        errors[name] = np.sqrt(smooth * (1.0 - smooth) / count)
+        panel.line(count, 100 * shares[name], show="upto", role=role, width=2.4, label=words, dash=name == "new")
+    inside = np.stack([one.held for one in sets])
+    so_far = np.cumsum(inside, axis=0) / count[:, None]
+    panel = picture.panel(
+        "places",
+        title="At each input: share of the data sets whose band of curves held the true curve",
+        x=Axis("input x", -REACH, REACH),
+        y=Axis("share (%)", 0.0, 100.0),
+        place=(LEFT[0], 1, LEFT[1] + RIGHT[1], 1),
+        height=190,
+    )
+    panel.line(GRID, 100 * so_far, show="at", role="posterior", width=2.4, label="so far")
+    panel.rule(y=100 * HELD, role="truth", dash=True, label="as it says")
+    for edge in analysis.gap_of(spec.gap):
+        panel.rule(x=edge, role="muted", label="gap" if edge < 0.7 else None)
+    at = number(spec.at)
+    for name, (words, held, _) in rows.items():
+        picture.readout(
+            name,
+            f"{words} (x′ = {at}): {{this?held:missed}} this time; {{k:d}} of {{n:d}} so far, {{p:.1f}} ± {{e:.1f}} % "
+            "(one binomial standard error)",
+            this=held, k=np.cumsum(held).astype(int), n=count.astype(int), p=100 * shares[name], e=100 * errors[name],
+        )  # fmt: skip
+    everywhere = np.cumsum([one.new_share for one in sets]) / count
+    picture.readout(
+        "all",
+        f"of {analysis.REPEATED_FRESH} new measurements a data set, where there are data, all bands together held "
+        "{p:.1f} %",
+        p=100 * everywhere,
+    )
+    picture.say(
+        "Data set {t} of {steps}: the bands held the true curve at x′ in {k:d} of {n:d} data sets.",
+        k=np.cumsum(rows["curve"][1]).astype(int), n=count.astype(int),
+    )  # fmt: skip
+    picture.table(
+        {
+            "data set": count, "true curve at x′ held": rows["curve"][1], "new measurement at x′ held": rows["new"][1],
+            "new measurements held": np.array([one.new_share for one in sets]),
+        }
+    )  # fmt: skip
+
+
+# What the reader does in the stage ------------------------------------------------------------------------------------
+
+
+def on_event(spec: RegressionLesson, event: dict) -> RegressionLesson | None:
+    """Points placed, moved or removed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "curve":
+        return None
+    rows = [
+        (round(min(max(float(x), -REACH), REACH), 3), round(min(max(float(y), -TALL), TALL), 3), 0)
+        for x, y, *_ in event["points"][:MAX_POINTS]
+    ]
+    return spec.replace(data="points", points=tuple(rows))
