@@ -21,7 +21,7 @@ from engine.networks import Network, network
 from engine.networks.predictive import outputs
 from engine.resumable import Resumable
 from engine.samplers import run as runs
-from engine.variational.network import NetworkSpec, fit_network
+from engine.training import dropout_draws, ensemble, jacobian, laplace, map_decay, train
 from lessons.regression.spec import REACH, RegressionLesson
 
 Array = NDArray[np.float64]
@@ -31,11 +31,12 @@ GRID = np.linspace(-REACH, REACH, FINE)  # inputs of every curve on the page
 HELD = 0.9  # of the probability, in every band
 EDGES = (0.5 - HELD / 2, 0.5 + HELD / 2)
 CHAINS, KEPT, KEPT_LINE = 4, 600, 5000  # of the study behind panels and checks; a line costs little
+POOLED = 2000  # draws of the study that are looked at
 PIECE = 20  # transitions between two looks at the ticket
 NOISE_SHAPE = 1.0  # of the gamma prior of 1 / σ²: the guess is worth two observations
 CLIMBS = 4  # to the mode of the posterior
 TURNS = 4  # between weights and noise, on the way to their joint mode
-EPOCHS = 2000  # of MC dropout
+STEP_SIZE = 0.02  # of Adam, for ensemble and dropout
 FRESH = 1000  # new observations for a coverage
 ENOUGH = 150  # draws from which a band for new observations is made
 
@@ -64,7 +65,7 @@ def truth(spec: RegressionLesson, x: ArrayLike) -> Array | None:
 
 def sampling(spec: RegressionLesson) -> RegressionLesson:
     """The spec with everything at its default that does not decide the draws."""
-    names = ("play", "method", "at", "repeats", "keep", "members")
+    names = ("play", "method", "at", "repeats", "keep", "members", "epochs", "laplace")
     return spec.replace(**{name: spec.default(name) for name in names})
 
 
@@ -75,6 +76,11 @@ def begin(spec: RegressionLesson, chains: int, draws: int, seed: int) -> Resumab
     """Chains on the posterior of `spec`, not moved yet."""
     x, y = data_of(spec)
     model = network_of(spec)
+    if spec.noise == "learned":
+        return start_network(
+            model, x, y, weights="fixed", noise="learned", noise_shape=NOISE_SHAPE,
+            noise_rate=NOISE_SHAPE * spec.noise_sd**2, chains=chains, draws=draws, warmup=spec.warmup, seed=seed,
+        )  # fmt: skip
     return runs.start(
         model.posterior(x, y), "nuts", chains=chains, draws=draws, warmup=spec.warmup, seed=seed,
         init=model.prior_draws(chains, seed), variant=spec.variant,
@@ -100,7 +106,8 @@ class Chains:
 def chains_of(spec: RegressionLesson, run: Any) -> Chains:
     """What a finished run says."""
     recording = run.recording()
-    noise = np.full(recording.log_density.shape, spec.noise_sd)
+    learned = spec.noise == "learned"
+    noise = recording.noise_sd if learned else np.full(recording.log_density.shape, spec.noise_sd)
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     return Chains(
         recording.draws, noise, recording.log_density, int(recording.divergent.sum()), gradients, recording.seconds
@@ -151,18 +158,25 @@ def study(spec: RegressionLesson, cancel: Any) -> Chains:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a method hands out: networks theta (S, dim), each with its noise sd (S,)."""
+    """What a method hands out: networks theta (S, dim), each with its noise sd (S,).
+
+    centre : (dim,) weights about which the outputs are taken as linear in the weights; None: they are not
+    """
 
     spec: RegressionLesson
     method: str
     theta: Array
     noise: Array
     seconds: float
+    centre: Array | None = None
 
     def at(self, x: ArrayLike) -> Array:
         """(S, m) outputs at inputs x (m,)."""
-        x = np.atleast_1d(np.asarray(x, dtype=np.float64))
-        return outputs(network_of(self.spec), self.theta, x[:, None])[:, :, 0]
+        x, model = np.atleast_1d(np.asarray(x, dtype=np.float64))[:, None], network_of(self.spec)
+        if self.centre is None:
+            return outputs(model, self.theta, x)[:, :, 0]
+        slopes = jacobian(model, self.centre, x)[:, 0]
+        return outputs(model, self.centre[None], x)[:, :, 0] + (self.theta - self.centre) @ slopes.T
 
     @cached_property
     def curves(self) -> Array:
@@ -193,7 +207,9 @@ class Answer:
 def answer(spec: RegressionLesson, method: str | None = None) -> Answer:
     """The draws of one method, default the spec's own."""
     method = method or spec.method
-    kept = {"dropout": ("keep",), "ensemble": ("members",), "nuts": ("variant",)}.get(method, ())
+    kept = {
+        "dropout": ("keep", "epochs"), "ensemble": ("members", "epochs"), "laplace": ("laplace",), "nuts": ("variant",),
+    }.get(method, ())  # fmt: skip
     spec = sampling(spec).replace(**{"variant": "exact"} | {name: getattr(spec, name) for name in kept})
     return _sampled(spec) if method == "nuts" else _fitted(spec, method)
 
@@ -205,7 +221,8 @@ def _fitted(spec: RegressionLesson, method: str) -> Answer:
     model = _with_fitted_noise(spec)
     theta = {"map": _map, "ensemble": _ensemble, "laplace": _laplace, "dropout": _dropout}[method](spec, model, x, y)
     noise = np.full(len(theta), model.noise_sd)
-    return Answer(spec, method, theta, noise, time.perf_counter() - begin_at)
+    centre = _map(spec, model, x, y)[0] if method == "laplace" and spec.laplace == "linear" else None
+    return Answer(spec, method, theta, noise, time.perf_counter() - begin_at, centre)
 
 
 def _with_fitted_noise(spec: RegressionLesson) -> Network:
@@ -230,45 +247,37 @@ def _map(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
 
 
 def _ensemble(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
-    """Each member climbs from a start of its own."""
-    return np.stack([model.map_estimate(x, y, spec.seed + i, starts=1).theta for i in range(spec.members)])
-
-
-def _laplace(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
-    """Draws of the normal with the mode and the curvature of the posterior there."""
-    target = model.posterior(x, y)
-    mode = _map(spec, model, x, y)[0]
-    h = 1e-4
-    steps = h * np.eye(target.dim)
-    slopes = [
-        (target.log_density_and_gradient(mode + s)[1] - target.log_density_and_gradient(mode - s)[1]) / (2.0 * h)
-        for s in steps
-    ]
-    curvature = -0.5 * (np.array(slopes) + np.array(slopes).T)
-    values, vectors = np.linalg.eigh(curvature)
-    z = np.random.Generator(np.random.SFC64(spec.seed)).standard_normal((spec.draws, target.dim))
-    return mode + (z / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
+    """Networks trained from starts of their own, with the prior as weight decay."""
+    return ensemble(model, x, y, members=spec.members, every=spec.epochs, **_training(spec, model, y))
 
 
 def _dropout(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
-    """Networks with hidden units left out at random, in training and in prediction."""
-    fit = fit_network(
-        x, y,
-        NetworkSpec(
-            hidden=(spec.units,) if spec.model == "network" else (), method="mc_dropout", activation=spec.activation,
-            likelihood="gaussian", noise_sd=model.noise_sd, prior_sd=spec.prior_sd, keep=spec.keep, epochs=EPOCHS,
-            batch=len(y), step_size=0.02, seed=spec.seed,
-        ),
-    )  # fmt: skip
-    return fit.network_draws(model, spec.draws, spec.seed)
+    """One network trained with hidden units left out at random, and predictions with as many others left out."""
+    trained = train(model, x, y, every=spec.epochs, keep=spec.keep, **_training(spec, model, y))
+    return dropout_draws(model, trained.theta, spec.keep, spec.draws, spec.seed)
+
+
+def _training(spec: RegressionLesson, model: Network, y: Array) -> dict[str, Any]:
+    decay = map_decay(model, len(y)) if len(y) else 0.0
+    return {"epochs": spec.epochs, "step_size": STEP_SIZE, "weight_decay": decay, "seed": spec.seed}
+
+
+def _laplace(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
+    """Draws of the normal about the mode, with the curvature of the posterior there after Gauss and Newton."""
+    mode = _map(spec, model, x, y)[0]
+    return laplace(model, x, y, mode, hessian="gauss_newton").draw(spec.draws, spec.seed)
 
 
 def studied(spec: RegressionLesson, cancel: Any) -> Answer:
-    """The posterior as the four chains of the study say."""
-    chains = study(spec, cancel)
-    return Answer(
-        spec, "nuts", chains.theta.reshape(-1, chains.theta.shape[2]), chains.noise.ravel(), chains.seconds
-    )
+    """The posterior as the four chains of the study say: draws spread over all of them."""
+    return _pooled(sampling(spec), study(spec, cancel))
+
+
+@lru_cache(maxsize=8)
+def _pooled(spec: RegressionLesson, chains: Chains) -> Answer:
+    theta = chains.theta.reshape(-1, chains.theta.shape[2])
+    chosen = np.linspace(0, len(theta) - 1, min(len(theta), POOLED)).astype(int)
+    return Answer(spec, "nuts", np.ascontiguousarray(theta[chosen]), chains.noise.ravel()[chosen], chains.seconds)
 
 
 def phi(z: Array) -> Array:
@@ -368,7 +377,8 @@ class Coverage(NamedTuple):
     """How often the 90 % bands hold what they say.
 
     new : share of fresh observations in the band for new observations; error : its binomial standard error
-    near, far : share of the true curve that the band of curves holds, where there are data, and where there are none
+    near, gap, ends : share of the true curve that the band of curves holds, where there are data, in the gap (NaN
+        without one), and beyond the data
     width : mean width of the band for new observations, where there are data
     log_score : mean log predictive density of the fresh observations, in nats
     """
@@ -376,7 +386,8 @@ class Coverage(NamedTuple):
     new: float
     error: float
     near: float
-    far: float
+    gap: float
+    ends: float
     width: float
     log_score: float
 
@@ -396,13 +407,14 @@ def covered(found: Answer) -> Coverage:
     below = pit(curves, found.noise, fresh.y)
     new = float(np.mean(_held(below)))
     held = (found.curve_band[0] <= (true := truth(spec, GRID))) & (true <= found.curve_band[1])
-    near = has_data(spec, GRID)
+    near, inside = has_data(spec, GRID), (GRID >= INPUTS[0]) & (GRID <= INPUTS[1])
+    gap = float(held[~near & inside].mean()) if spec.gap > 0.0 else math.nan
     z = (fresh.y - curves) / found.noise[:, None]
     log = -0.5 * z**2 - np.log(found.noise[:, None] * math.sqrt(2.0 * math.pi))
     score = np.logaddexp.reduce(log, axis=0) - math.log(len(log))
     width = float((found.new_band[1] - found.new_band[0])[near].mean())
     return Coverage(
-        new, math.sqrt(max(new * (1.0 - new), 1e-9) / FRESH), float(held[near].mean()), float(held[~near].mean()),
+        new, math.sqrt(max(new * (1.0 - new), 1e-9) / FRESH), float(held[near].mean()), gap, float(held[~inside].mean()),
         width, float(score.mean()),
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import mlp, predictive
 from engine.samplers import nuts
+from engine.training import ensemble, laplace
 from lessons.regression import analysis, proof
 from lessons.regression.panels import diagnostics, panels
 from lessons.regression.questions import QUESTIONS
@@ -46,6 +47,8 @@ def controls(panel: Controls) -> None:
         panel.slider("warmup", "Warm-up")
         panel.slider("members", "Networks in the ensemble")
         panel.slider("keep", "Dropout keeps a unit with")
+        panel.slider("epochs", "Training passes")
+        panel.segmented("laplace", "Laplace's curves", {"linear": "linear in the weights", "bent": "through the network"})
         panel.slider("repeats", "Data sets of the long run")
     panel.select("variant", "Break it", VARIANTS)
 
@@ -69,7 +72,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[nuts.nuts_chunk, mlp._network, predictive.outputs, analysis.exact, proof.simulated_data],
+    code=[nuts.nuts_chunk, mlp._network, predictive.outputs, laplace, ensemble, analysis.exact, proof.simulated_data],
     kernel=kernel,
     on_event=on_event,
     live=live,

@@ -102,8 +102,9 @@ def side_by_side(spec: RegressionLesson, cancel: Any) -> Table:
         held = [analysis.covered(one) for one in found.values()]
         columns |= {
             "new measurements held (%)": [f"{100 * c.new:.1f} ± {100 * c.error:.1f}" for c in held],
-            "true curve held, near data (%)": [100 * c.near for c in held],
-            "elsewhere (%)": [100 * c.far for c in held],
+            "true curve held on the data (%)": [100 * c.near for c in held],
+            "in the gap (%)": [100 * c.gap for c in held],
+            "at the ends (%)": [100 * c.ends for c in held],
             "width of the band": [c.width for c in held],
             "log score (nats)": [c.log_score for c in held],
         }

@@ -39,8 +39,9 @@ def prove(spec: RegressionLesson, cancel: Any) -> list[Check]:
         return [same_as_posterior(spec, cancel)]
     chains = analysis.study(spec, cancel)
     found = [against_exact(spec, chains)] if spec.model == "line" else []
-    if spec.noise == "known":
-        found.append(simulated_data(spec, cancel))
+    if spec.noise == "learned":
+        found.append(noise_conditional(spec, chains))
+    found.append(simulated_data(spec, cancel))
     x, y = analysis.data_of(spec)
     model = analysis.network_of(spec)
     gentle = model.prior_draws(NODES, spec.seed) * min(1.0, 1.0 / spec.prior_sd)
@@ -112,11 +113,31 @@ def simulated_data(spec: RegressionLesson, cancel: Any) -> Check:
         if abs(z) >= abs(worst):
             worst, which = z, name
     sentence = (
-        f"{WORLDS} networks from the prior, each with measurements of its own, moved {MOVES} times by this sampler given "
-        f"those: {which} was {first[which].mean():.4g} and is {last[which].mean():.4g}, {abs(worst):.1f} standard errors "
+        f"{WORLDS} networks from the prior, each with measurements of its own, moved {MOVES} times by NUTS given those, "
+        f"σ known: {which} was {first[which].mean():.4g} and is {last[which].mean():.4g}, {abs(worst):.1f} standard errors "
         f"away, the worst of {len(first)} averages."
     )
     return Check("simulated data", "pass" if abs(worst) < Z_LIMIT else "fail", worst, Z_LIMIT, sentence, "SE")
+
+
+def noise_conditional(spec: RegressionLesson, chains: Chains) -> Check:
+    """Each noise precision was drawn given the curve of its sweep: through the distribution function of that gamma
+    distribution the draws must be independent and uniform.
+    """
+    from scipy.stats import gamma
+
+    x, y = analysis.data_of(spec)
+    flat = chains.theta.reshape(-1, chains.theta.shape[2])
+    squares = ((outputs(analysis.network_of(spec), flat, x)[:, :, 0] - y) ** 2).sum(axis=1)
+    shape, rate = analysis.NOISE_SHAPE + 0.5 * len(y), analysis.NOISE_SHAPE * spec.noise_sd**2 + 0.5 * squares
+    u = gamma.cdf(rate / chains.noise.ravel() ** 2, shape).reshape(chains.noise.shape)
+    name = "noise given the curve"
+    return checks.worst(
+        [
+            mean_check(name, "the mean quantile of 1/σ² in its gamma distribution", u, 0.5),
+            mean_check(name, "the mean squared quantile of 1/σ² in its gamma distribution", u**2, 1.0 / 3.0),
+        ]
+    )
 
 
 def step_size(spec: RegressionLesson) -> float:

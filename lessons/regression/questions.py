@@ -14,7 +14,7 @@ from lessons.regression.spec import RegressionLesson
 
 NEVER = threading.Event()
 PLACES = ("on the data", "in the gap, near x = 0.7", "at the ends, near x = ±3")
-SHARES = ((0.85, "about 90 of 100"), (0.65, "65 to 85"), (0.45, "45 to 65"), (0.0, "fewer than 45"))
+SHARES = ((0.85, "about 90"), (0.7, "70 to 85"), (0.55, "55 to 70"), (0.0, "fewer than 55"))
 RIVALS = ("map", "ensemble", "dropout", "laplace")
 MANY = 60  # measurements instead of the spec's
 

@@ -31,7 +31,7 @@ TRAIL = 8  # drawn curves that stay
 CLIP = 3.0 * TALL  # beyond it nothing is seen
 BINS = 40
 COMPARED = 60  # steps of the comparison
-FIRST_SETS = 6  # data sets of the first picture
+FIRST_SETS = 4  # data sets of the first picture
 
 
 def scene(spec: RegressionLesson, window: int | None) -> bytes:
@@ -97,7 +97,7 @@ def _drawing(spec: RegressionLesson) -> bytes:
         trail = Show("upto", last=TRAIL, fade=True)
         panel.line(GRID, curves, show=trail, role="highlight", width=1.2, label="single curves")
         panel.line(GRID, curves, show="at", role="highlight", width=2.6)
-    panel.rule(x=spec.at, role="muted", dash=True, label="x′")
+    panel.rule(x=spec.at, role="muted", label="x′")
     _spread(picture, spec, found)
     value = found.at([spec.at])[:, 0]
     _value(picture, spec, found, value)
@@ -128,7 +128,7 @@ def _spread(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
     if spec.model == "line" and len(analysis.data_of(spec)[1]):
         label = "epistemic, exact"
         panel.line(GRID, analysis.exact(spec, GRID).sd, role="truth", dash=True, width=2.0, label=label)
-    panel.rule(x=spec.at, role="muted", dash=True)
+    panel.rule(x=spec.at, role="muted")
 
 
 def _range(values: Array, *more: float) -> tuple[float, float]:
@@ -246,11 +246,7 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
             f"of {analysis.FRESH} fresh measurements the {SHARE} band holds {100 * held.new:.1f} % "
             f"(± {100 * held.error:.1f}, one binomial standard error)",
         )
-        picture.readout(
-            "curve",
-            f"of the true curve the {SHARE} band of curves holds {100 * held.near:.0f} % where there are data, "
-            f"{100 * held.far:.0f} % where there are none",
-        )
+        picture.readout("curve", f"of the true curve the {SHARE} band of curves holds {told(held)}")
     picture.say(
         f"Curve {{t}} of {{steps}}: at x′ = {at} it is {{f:.2f}}; epistemic sd so far {{e:.2f}}, noise {{a:.2f}}.",
         f=value, e=epistemic, a=aleatoric,
@@ -275,30 +271,24 @@ def _comparing(spec: RegressionLesson) -> bytes:
         rate=6.0,
         theme=theme.palette(),
     )
-    answers = {method: analysis.answer(spec, method) for method in METHODS}
-    places = [(0, 0), (5, 0), (10, 0), (0, 1), (5, 1)]
-    for (column, row), method in zip(places, reversed(METHODS), strict=True):
-        found = answers[method]
-        panel = curve_panel(
-            picture, spec, found, method, NAMES[method].capitalize(), (column, row, 5, 1), 250, labels=method == "map"
-        )
-        several = len(found.theta) > 1
-        curves = np.clip(found.curves, -CLIP, CLIP)
-        shown = np.linspace(0, len(curves) - 1, COMPARED).astype(int) if len(curves) > COMPARED else None
-        curves = curves[np.arange(COMPARED) % len(curves) if shown is None else shown]
-        label = "single curves" if method == "map" else None
-        panel.line(GRID, curves, show="at", role="highlight", width=1.8 if several else 1.0, label=label)
-    if spec.data == "points":
-        values = [found.epistemic[np.argmin(np.abs(GRID - spec.at))] for found in answers.values()]
+    answers = {method: analysis.answer(spec, method) for method in reversed(METHODS)}
+    for index, (method, found) in enumerate(answers.items()):
+        first = index == 0
+        title, place = f"{index + 1} · {NAMES[method]}", (5 * (index % 3), index // 3, 5, 1)
+        panel = curve_panel(picture, spec, found, method, title, place, 250, labels=first)
+        curves = np.clip(_cycled(found.curves), -CLIP, CLIP)
+        width = 1.8 if len(found.theta) > 1 else 1.0
+        panel.line(GRID, curves, show="at", role="highlight", width=width, label="single curves" if first else None)
+    if spec.data == "points" or spec.gap == 0.0:
+        near = int(np.argmin(np.abs(GRID - spec.at)))
+        values = [float(found.epistemic[near]) for found in answers.values()]
         title, axis = f"Epistemic sd at x′ = {number(spec.at)}", Axis("in units of y", 0.0, None)
     else:
-        held = [analysis.covered(found) for found in answers.values()]
-        values = [100 * cover.far for cover in held]
-        title, axis = "True curve held, where no data are (%)", Axis(f"should be near {100 * HELD:.0f}", 0.0, 100.0)
-    panel = picture.panel("held", title=title, x=Axis("", 0, 5), y=axis, place=(10, 1, 5, 1), height=250)
-    short = {"nuts": "NUTS", "laplace": "Lapl.", "dropout": "drop.", "ensemble": "ens.", "map": "MAP"}
-    panel.bars(np.array(values), labels=[short[method] for method in METHODS], role="posterior")
-    if spec.data != "points":
+        values = [100 * analysis.covered(found).gap for found in answers.values()]
+        title, axis = "True curve in the gap", Axis(f"held by the {SHARE} band (%)", 0.0, 100.0)
+    panel = picture.panel("held", title=title, x=Axis("method", 0, 5), y=axis, place=(10, 1, 5, 1), height=250)
+    panel.bars(np.array(values), labels=[str(i + 1) for i in range(len(answers))], role="posterior")
+    if axis.high is not None:
         panel.rule(y=100 * HELD, role="truth", dash=True)
     _compared_words(picture, spec, answers)
     return picture.encode()
@@ -306,20 +296,29 @@ def _comparing(spec: RegressionLesson) -> bytes:
 
 def _compared_words(picture: Scene, spec: RegressionLesson, answers: dict[str, Answer]) -> None:
     near = int(np.argmin(np.abs(GRID - spec.at)))
-    for method, found in answers.items():
-        text = f"{NAMES[method]}: at x′ = {number(spec.at)} epistemic sd {found.epistemic[near]:.3f}"
+    for index, (method, found) in enumerate(answers.items()):
+        text = f"{index + 1} · {NAMES[method]}: epistemic sd at x′ = {number(spec.at)} is {found.epistemic[near]:.3f}"
         if spec.data != "points":
             held = analysis.covered(found)
             text += (
-                f"; fresh measurements held {100 * held.new:.1f} ± {100 * held.error:.1f} %, true curve "
-                f"{100 * held.near:.0f} % near data, {100 * held.far:.0f} % elsewhere"
+                f"; held of fresh measurements {100 * held.new:.1f} ± {100 * held.error:.1f} %, of the true curve "
+                f"{told(held)}"
             )
         picture.readout(method, text)
     picture.say("One more curve of each method, {t} of {steps}.")
     picture.table({NAMES[m]: _cycled(found.curves[:, near]) for m, found in answers.items()})
 
 
+def told(held: analysis.Coverage) -> str:
+    """How much of the true curve was held, in words."""
+    parts = (("on the data", held.near), ("in the gap", held.gap), ("at the ends", held.ends))
+    return ", ".join(f"{100 * share:.0f} % {where}" for where, share in parts if math.isfinite(share))
+
+
 def _cycled(values: Array) -> Array:
+    """COMPARED rows: spread over many, or few again and again."""
+    if len(values) > COMPARED:
+        return values[np.linspace(0, len(values) - 1, COMPARED).astype(int)]
     return values[np.arange(COMPARED) % len(values)]
 
 
@@ -370,7 +369,7 @@ def _repeated(spec: RegressionLesson, sets: list[analysis.OneSet], total: int) -
         panel.line(GRID, news[:, side], show="at", role="likelihood", dash=True, width=1.6, label=words[0])
         panel.line(GRID, edges[:, side], show="at", role="posterior", width=2.2, label=words[1])
     panel.line(GRID, analysis.truth(spec, GRID), role="truth", dash=True, width=2.2, label="true curve")
-    panel.rule(x=spec.at, role="muted", dash=True, label="x′")
+    panel.rule(x=spec.at, role="muted", label="x′")
     measured = np.stack([one.data for one in sets])
     paths = np.stack([_ticks(data, 0.012 * tall) for data in measured])
     panel.path(paths, at=np.arange(steps), role="ink", width=3.0, label="measurements")

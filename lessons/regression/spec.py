@@ -13,6 +13,7 @@ PLAYS = ("draws", "compare", "repeat")
 METHODS = ("nuts", "laplace", "dropout", "ensemble", "map")
 REACH, TALL = 3.0, 4.0  # own points lie within these, in x and in y
 MAX_POINTS = 60
+LAPLACES = ("linear", "bent")
 VARIANTS = ("exact", "aliased_momentum", "final_accept")
 
 
@@ -38,6 +39,8 @@ class RegressionLesson(Spec):
 
     keep: float = number(0.9, 0.5, 0.99, "MC dropout: probability that a hidden unit is kept", step=0.01)
     members: int = integer(10, 2, 20, "networks in the ensemble")
+    epochs: int = integer(1000, 100, 5000, "passes through the data in training ensemble and dropout", log=True)
+    laplace: str = choice("linear", LAPLACES, "Laplace: curves linear in the weights, or through the bent network")
     at: float = number(0.7, -REACH, REACH, "input x′ at which the curves are read off", step=0.05)
     draws: int = integer(200, 60, 300, "draws on the stage")
     warmup: int = integer(150, 50, 1000, "transitions before them, in which NUTS tunes itself", step=50)
