@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from datasets.regression import INPUTS, gap_of, true_curve, true_line
 from engine import linear
-from engine.networks import Network, network
+from engine.networks import Network, network, start_network
 from engine.networks.predictive import outputs
 from engine.resumable import Resumable
 from engine.samplers import run as runs
@@ -38,7 +38,7 @@ CLIMBS = 4  # to the mode of the posterior
 TURNS = 4  # between weights and noise, on the way to their joint mode
 STEP_SIZE = 0.02  # of Adam, for ensemble and dropout
 FRESH = 1000  # new observations for a coverage
-ENOUGH = 150  # draws from which a band for new observations is made
+ENOUGH = 200  # draws from which a band for new observations is made
 
 
 # What the spec describes ----------------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from lessons.regression.spec import RegressionLesson
 Array = NDArray[np.float64]
 
 PLACES = np.array([-3.0, -1.2, 0.7, 1.8, 3.0])  # inputs at which curves are watched
-WORLDS = 400  # simulated pairs of weights and measurements
-MOVES = 4  # transitions of each
+WORLDS = 300  # simulated pairs of weights and measurements
+MOVES = 3  # transitions of each
 MOST_INPUTS = 12  # measurements of each
 NODES = 4  # where the gradient is tried
 

@@ -1,0 +1,277 @@
+"""The regression lesson: its numbers against independent formulas, its checks against mistakes, its words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from app.kit.badge import overall
+from app.kit.player.scene import decode
+from datasets.regression import GAP_CENTRE, curve_with_gap, line_with_gap
+from engine.spec import SpecError
+from lessons.regression import analysis, panels, proof, questions, scenes
+from lessons.regression.analysis import EDGES, GRID, Answer
+from lessons.regression.scenarios import SCENARIOS
+from lessons.regression.spec import METHODS, RegressionLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, Job
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+STANDARD = BY_ID["gap"]
+LINE = BY_ID["line"]
+POINTS = ((-1.0, 0.5, 0), (0.5, 1.0, 0))
+
+
+# Data and spec --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "changes"),
+    [
+        ("observations", {"observations": 1}),
+        ("data_noise", {"data_noise": math.nan}),
+        ("noise_sd", {"noise_sd": 0.0}),
+        ("prior_sd", {"prior_sd": -1.0}),
+        ("gap", {"gap": 3.0}),
+        ("units", {"units": 50}),
+        ("method", {"method": "magic"}),
+        ("keep", {"keep": 1.0}),
+        ("points", {"points": ((9.0, 0.0, 0),)}),
+        ("points", {"points": ((0.0, 5.0, 0),)}),
+        ("points", {"points": ((0.0, 0.0, 1),)}),
+        ("points", {"points": ((0.0, math.inf, 0),)}),
+        ("play", {"data": "points", "points": POINTS, "play": "repeat"}),
+        ("variant", {"variant": "final_accept", "noise": "learned"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        RegressionLesson(**changes)
+    assert error.value.parameter == parameter
+
+
+@pytest.mark.parametrize("make", [curve_with_gap, line_with_gap])
+def test_measurements_leave_the_gap_free(make):
+    data = make(2000, 0.3, 1.4, seed=5)
+    assert np.all(np.diff(data.x) >= 0.0) and np.abs(data.x).max() <= 2.0
+    assert np.abs(data.x - GAP_CENTRE).min() >= 0.7
+    noise = data.y - make(2000, 0.0, 1.4, seed=5).y
+    assert noise.std() == pytest.approx(0.3, rel=0.06) and abs(noise.mean()) < 0.03
+    assert "gap 1.4" in data.card.source
+    with pytest.raises(SpecError, match="gap"):
+        make(gap=5.0)
+
+
+# Analysis -------------------------------------------------------------------------------------------------------------
+
+
+def normal_answer(centre: float, sd: float, noise: float, number: int = 4000) -> Answer:
+    """Curves that are constants, normal about `centre`."""
+    levels = norm.ppf((np.arange(number) + 0.5) / number, centre, sd)
+    spec = LINE
+    return Answer(spec, "nuts", np.column_stack([np.zeros(number), levels]), np.full(number, noise), 0.0)
+
+
+def test_bands_of_normals_are_normal():
+    found = normal_answer(0.4, 0.3, 0.4)
+    assert found.curve_band[:, 7] == pytest.approx(norm.ppf(EDGES, 0.4, 0.3), abs=2e-3)
+    assert found.new_band[:, 7] == pytest.approx(norm.ppf(EDGES, 0.4, 0.5), abs=2e-2)  # made of some of the draws
+    assert found.epistemic[7] == pytest.approx(0.3, rel=1e-3) and found.aleatoric == pytest.approx(0.4)
+    y = np.array([-0.5, 0.4, 1.1])
+    assert analysis.pit(found.at([0.0, 0.0, 0.0]), found.noise, y) == pytest.approx(norm.cdf(y, 0.4, 0.5), abs=1e-3)
+
+
+def test_a_known_line_is_the_textbook_posterior():
+    x, y = analysis.data_of(LINE)
+    design = np.column_stack([x[:, 0], np.ones(len(y))])
+    covariance = np.linalg.inv(design.T @ design / LINE.noise_sd**2 + np.eye(2) / LINE.prior_sd**2)
+    mean = covariance @ design.T @ y / LINE.noise_sd**2
+    rows = np.column_stack([GRID, np.ones_like(GRID)])
+    found = analysis.exact(LINE, GRID)
+    assert found.mean == pytest.approx(rows @ mean, abs=1e-9)
+    assert found.sd == pytest.approx(np.sqrt(np.einsum("ij,jk,ik->i", rows, covariance, rows)), abs=1e-9)
+    at = np.linspace(-5.0, 5.0, 4001)
+    assert np.trapezoid(found.density(at, 3), at) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_line_with_learned_noise_is_integrated():
+    spec = LINE.replace(noise="learned", observations=4)
+    x, y = analysis.data_of(spec)
+    rng = np.random.Generator(np.random.SFC64(1))
+    n = 200_000  # weighted draws from the prior of the noise: an independent way to the same numbers
+    sigma = 1.0 / np.sqrt(rng.standard_gamma(analysis.NOISE_SHAPE, n) / (analysis.NOISE_SHAPE * spec.noise_sd**2))
+    theta = spec.prior_sd * rng.standard_normal((n, 2))
+    residual = y - (theta[:, :1] * x[:, 0] + theta[:, 1:])
+    log = -0.5 * (residual**2).sum(axis=1) / sigma**2 - len(y) * np.log(sigma)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    found = analysis.exact(spec, [1.0])
+    value = theta.sum(axis=1)
+    error = 4.0 * math.sqrt(float(np.sum(weight**2)))
+    assert found.mean[0] == pytest.approx(weight @ value, abs=error * found.sd[0])
+    assert found.weight @ np.log(found.sigma) == pytest.approx(weight @ np.log(sigma), abs=error)
+
+
+def test_methods_agree_where_they_must():
+    """On a straight line Laplace is exact, and every climber finds the one top."""
+    true = analysis.exact(LINE, GRID)
+    laplace = analysis.answer(LINE, "laplace")
+    assert laplace.epistemic == pytest.approx(true.sd, rel=0.25)
+    assert analysis.answer(LINE, "map").curves[0] == pytest.approx(true.mean, abs=1e-3)
+    members = analysis.answer(LINE.replace(epochs=3000), "ensemble").curves
+    assert members == pytest.approx(np.tile(true.mean, (len(members), 1)), abs=0.05)
+
+
+def test_laplace_through_the_bent_network_is_too_wild():
+    linear, bent = (analysis.answer(STANDARD.replace(laplace=kind), "laplace") for kind in ("linear", "bent"))
+    assert np.array_equal(linear.theta, bent.theta)
+    where = analysis.has_data(STANDARD, GRID)
+    assert bent.epistemic[where].mean() > 4.0 * linear.epistemic[where].mean()
+
+
+def test_what_is_not_looked_at_changes_no_draw():
+    other = STANDARD.replace(at=-1.0, play="compare", keep=0.7, members=3, repeats=11)
+    assert analysis.answer(other, "nuts") is analysis.answer(STANDARD, "nuts")
+    assert analysis.answer(other, "dropout") is not analysis.answer(STANDARD, "dropout")
+
+
+def test_coverage_counts():
+    spec = LINE.replace(data_noise=0.5)
+    right = Answer(spec, "map", np.array([[0.8, 0.3]]), np.array([0.5]), 0.0)
+    held = analysis.covered(right)
+    assert abs(held.new - 0.9) < 4.0 * held.error
+    assert (held.near, held.gap, held.ends) == (1.0, 1.0, 1.0)
+    narrow = Answer(spec, "map", np.array([[0.8, 0.3]]), np.array([0.5 / 3.0]), 0.0)
+    held = analysis.covered(narrow)
+    expected = 2.0 * norm.cdf(norm.ppf(0.95) / 3.0) - 1.0
+    assert abs(held.new - expected) < 4.0 * held.error
+    says, holds = analysis.calibration(right)
+    assert np.abs(holds - says).max() < 0.06
+
+
+def test_many_data_sets_are_different_and_counted():
+    spec = LINE.replace(play="repeat", method="laplace")
+    sets = analysis.repeat(spec, 60)
+    assert len({one.data.tobytes() for one in sets}) == 60
+    held = np.mean([one.held for one in sets])
+    assert 0.8 < held < 0.98 and 0.75 < np.mean([one.new_held for one in sets]) <= 1.0
+    assert analysis.repeat(spec, 5)[4] is sets[4]
+
+
+# Proof ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def proofs():
+    return {name: proof.prove(BY_ID[name], NEVER) for name in ("gap", "line", "broken", "wrong-noise")}
+
+
+def test_right_settings_pass(proofs):
+    assert overall(proofs["gap"]) == "pass" and overall(proofs["line"]) == "pass"
+    assert overall(proofs["wrong-noise"]) == "pass"  # the model is wrong, the sampler is not
+
+
+@pytest.mark.parametrize("variant", ["aliased_momentum", "final_accept"])
+def test_a_broken_sampler_fails_and_never_passes(variant, proofs):
+    spec = LINE.replace(variant=variant)
+    found = proofs["broken"] if spec == BY_ID["broken"] else proof.prove(spec, NEVER)
+    assert overall(found) == "fail" and "pass" not in {check.verdict for check in found}
+    assert next(check for check in found if check.verdict == "fail").name == "exact line"
+
+
+def test_learned_noise_is_checked_both_ways():
+    spec = LINE.replace(noise="learned", noise_sd=0.2)
+    found = {check.name: check for check in proof.prove(spec, NEVER)}
+    assert found["exact line"].verdict == "pass" and found["noise given the curve"].verdict == "pass"
+    chains = analysis.study(spec, NEVER)
+    wrong = analysis.Chains(chains.theta, 1.03 * chains.noise, chains.log_density, 0, 0, 0.0)
+    assert proof.noise_conditional(spec, wrong).verdict == "fail"
+    assert proof.against_exact(spec, wrong).verdict == "fail"
+
+
+def test_simulated_data_sees_a_wrong_noise(monkeypatch):
+    spec = STANDARD.replace(units=3, prior_sd=1.0)
+    monkeypatch.setattr(proof, "WORLDS", 150)
+    assert proof.simulated_data(spec, NEVER).verdict == "pass"
+    right = analysis.network_of(spec)
+    wrong = analysis.network_of(spec.replace(noise_sd=spec.noise_sd * 1.3))
+    monkeypatch.setattr(type(right), "posterior", lambda self, x, y: wrong.log_likelihood(x, y))
+    assert proof.simulated_data(spec, NEVER).verdict == "fail"
+
+
+def test_approximations_are_told_from_the_posterior():
+    for method in ("map", "dropout", "ensemble"):
+        assert overall(proof.prove(STANDARD.replace(method=method), NEVER)) == "fail"
+    assert overall(proof.prove(LINE.replace(method="laplace"), NEVER)) == "pass"
+
+
+# Pictures and words ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_a_scene_fits_in_a_message(scenario):
+    assert len(scenes.scene(scenario.spec, None)) < MOST_BYTES
+
+
+def test_the_stage_shows_the_answer():
+    found = analysis.answer(STANDARD, "nuts")
+    header, arrays = decode(scenes.scene(STANDARD, None))
+    panel = next(panel for panel in header["panels"] if panel["id"] == "curve")
+    labelled = {layer["label"]: layer for layer in panel["layers"] if layer.get("label")}
+    low, high = (arrays[index] for index in labelled["mean, 90 % of the curves"]["band"])
+    assert low == pytest.approx(found.curve_band[0], abs=1e-5) and high == pytest.approx(found.curve_band[1], abs=1e-5)
+    assert arrays[labelled["single curves"]["ys"]] == pytest.approx(found.curves, abs=1e-5)
+    assert header["steps"] == STANDARD.draws
+
+
+def test_own_points_become_the_data():
+    spec = scenes.on_event(STANDARD, {"kind": "points", "panel": "curve", "points": [(0.12345, 9.0, 0), (-8.0, 0.0, 0)]})
+    assert spec.data == "points" and spec.points == ((0.123, 4.0, 0), (-3.0, 0.0, 0))
+    assert scenes.on_event(STANDARD, {"kind": "points", "panel": "value", "points": []}) is None
+    empty = STANDARD.replace(data="points", points=())
+    for method in ("nuts", "map"):
+        assert scenes.scene(empty.replace(method=method), None)
+
+
+def test_the_long_run_grows_and_needs_a_true_curve():
+    job = Job()
+    spec = BY_ID["repeat"].replace(model="line", method="laplace", repeats=10)
+    header, _ = decode(scenes.live(spec)(job))
+    assert job.reports[-1] == (10, 10) and header["steps"] == 10 and len(job.blobs) == 3
+    with pytest.raises(SpecError, match="own points"):
+        scenes.live(BY_ID["own"])(Job())
+
+
+def test_claims_of_the_scenarios():
+    gap, single = (analysis.covered(analysis.answer(STANDARD, method)) for method in ("nuts", "map"))
+    assert abs(gap.new - 0.9) < 0.04 and gap.gap > 0.9
+    off = np.abs(analysis.answer(STANDARD, "map").curves[0] - analysis.truth(STANDARD, GRID))
+    inside = np.abs(GRID - GAP_CENTRE) < 0.7
+    assert off[inside].max() > 1.7 * STANDARD.noise_sd and single.gap == 0.0  # "the true curve leaves it there"
+    assert analysis.covered(analysis.answer(BY_ID["wrong-noise"], "nuts")).new < 0.6
+    learned = analysis.answer(BY_ID["learned-noise"], "nuts")
+    assert abs(float(np.median(learned.noise)) - 0.6) < 0.2
+    assert abs(analysis.covered(learned).new - 0.9) < 0.06
+    spread = analysis.answer(BY_ID["broken"], "nuts").epistemic.mean()
+    assert spread < analysis.exact(LINE, GRID).sd.mean()  # "so the band is too narrow"
+
+
+def test_questions_have_answers():
+    for question in questions.QUESTIONS:
+        spec = BY_ID[question.scenario]
+        assert 0 <= question.answer(spec) < len(question.options)
+        assert question.explain(spec)
+    assert questions._where(BY_ID["gap"]) == 2
+    assert questions._nearest(BY_ID["compare"]) == questions.RIVALS.index("laplace")
+
+
+def test_panels_are_made_for_curves_and_own_points():
+    made = panels.panels(LINE, NEVER)
+    assert [item.title for item in made][-1] == "Five methods, side by side"
+    assert len(made[-1].columns["method"]) == len(METHODS)
+    table = panels.diagnostics(LINE, NEVER)[0]
+    assert table.columns["exact"] == pytest.approx(list(analysis.exact(LINE, proof.PLACES).mean))
+    own = panels.panels(BY_ID["own"].replace(model="line"), NEVER)
+    assert "new measurements held (%)" not in own[-1].columns
