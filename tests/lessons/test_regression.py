@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from app.kit.badge import overall
 from app.kit.player.scene import decode
@@ -69,18 +69,21 @@ def test_measurements_leave_the_gap_free(make):
 
 def normal_answer(centre: float, sd: float, noise: float, number: int = 4000) -> Answer:
     """Curves that are constants, normal about `centre`."""
-    levels = norm.ppf((np.arange(number) + 0.5) / number, centre, sd)
+    law = NormalDist(centre, sd)
+    levels = np.array([law.inv_cdf((i + 0.5) / number) for i in range(number)])
     spec = LINE
     return Answer(spec, "nuts", np.column_stack([np.zeros(number), levels]), np.full(number, noise), 0.0)
 
 
 def test_bands_of_normals_are_normal():
     found = normal_answer(0.4, 0.3, 0.4)
-    assert found.curve_band[:, 7] == pytest.approx(norm.ppf(EDGES, 0.4, 0.3), abs=2e-3)
-    assert found.new_band[:, 7] == pytest.approx(norm.ppf(EDGES, 0.4, 0.5), abs=2e-2)  # made of some of the draws
+    assert found.curve_band[:, 7] == pytest.approx([NormalDist(0.4, 0.3).inv_cdf(edge) for edge in EDGES], abs=2e-3)
+    new = NormalDist(0.4, 0.5)
+    assert found.new_band[:, 7] == pytest.approx([new.inv_cdf(edge) for edge in EDGES], abs=2e-2)  # of some draws
     assert found.epistemic[7] == pytest.approx(0.3, rel=1e-3) and found.aleatoric == pytest.approx(0.4)
-    y = np.array([-0.5, 0.4, 1.1])
-    assert analysis.pit(found.at([0.0, 0.0, 0.0]), found.noise, y) == pytest.approx(norm.cdf(y, 0.4, 0.5), abs=1e-3)
+    y = [-0.5, 0.4, 1.1]
+    below = analysis.pit(found.at([0.0, 0.0, 0.0]), found.noise, y)
+    assert below == pytest.approx([new.cdf(value) for value in y], abs=1e-3)
 
 
 def test_a_known_line_is_the_textbook_posterior():
@@ -139,13 +142,14 @@ def test_what_is_not_looked_at_changes_no_draw():
 
 def test_coverage_counts():
     spec = LINE.replace(data_noise=0.5)
-    right = Answer(spec, "map", np.array([[0.8, 0.3]]), np.array([0.5]), 0.0)
+    right = Answer(spec, "map", np.array([[0.8, 0.31]]), np.array([0.5]), 0.0)
     held = analysis.covered(right)
     assert abs(held.new - 0.9) < 4.0 * held.error
-    assert (held.near, held.gap, held.ends) == (1.0, 1.0, 1.0)
+    assert held.near == held.gap == held.ends == 0.0  # a band without width, beside the line
     narrow = Answer(spec, "map", np.array([[0.8, 0.3]]), np.array([0.5 / 3.0]), 0.0)
     held = analysis.covered(narrow)
-    expected = 2.0 * norm.cdf(norm.ppf(0.95) / 3.0) - 1.0
+    standard = NormalDist()
+    expected = 2.0 * standard.cdf(standard.inv_cdf(0.95) / 3.0) - 1.0
     assert abs(held.new - expected) < 4.0 * held.error
     says, holds = analysis.calibration(right)
     assert np.abs(holds - says).max() < 0.06
