@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 THRESHOLDS = np.linspace(0.02, 0.98, 25)
+SHARE = 0.3  # of a pixel's weights kept, at the bright end of the image
 CUT_DRAWS = 5  # networks averaged at each threshold
 NETWORKS = 20  # drawn
 FIRST_STEPS = 800  # of training that a first picture waits for
@@ -93,14 +94,13 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Byt
 def _pixels(made: Scene, masks: NDArray[np.bool_], title: str) -> None:
     """How many hidden units each pixel leads to, as an image."""
     counts = masks[:, :-1].mean(axis=2)
-    top = max(float(counts.max()), 0.01)
-    images = np.rint(255.0 * counts / top).astype(np.uint8).reshape(-1, SIDE, SIDE)[:, ::-1]
+    images = np.rint(255.0 * np.minimum(counts / SHARE, 1.0)).astype(np.uint8).reshape(-1, SIDE, SIDE)[:, ::-1]
     panel = made.panel(
         "pixels", title=title, x=Axis("column", 0, SIDE), y=Axis("row (top: 8)", 0, SIDE), place=(0, 0, 5, 1),
         height=HEIGHT,
     )  # fmt: skip
     shown = np.arange(len(images), dtype=np.int32)
-    panel.heatmap(images, x=(0, SIDE), y=(0, SIDE), low=0.0, high=top, at=shown, colorbar=False)
+    panel.heatmap(images, x=(0, SIDE), y=(0, SIDE), low=0.0, high=SHARE, at=shown, colorbar=False)
 
 
 def _bytes(masks: list[NDArray[np.bool_]]) -> Bytes:
@@ -120,7 +120,7 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
     words = "A threshold rises through the inclusion probabilities of a network."
     made = _scene(spec, run, len(THRESHOLDS), words, start=len(THRESHOLDS) // 2)
     masks = [_bytes([selection.masks[depth] for selection in chosen]) for depth in (0, 1)]
-    _pixels(made, masks[0] > 0, "Weights kept, by pixel")
+    _pixels(made, masks[0] > 0, f"Kept, by pixel (0 to {SHARE:g})")
     _layers(
         made, spec, *masks, titles=("Kept: pixels to hidden", "Kept: hidden to digits"), ids=("first", "second"),
         places=((5, 0, 5, 1), (10, 0, 5, 1)), low=0.0, high=1.0,

@@ -27,7 +27,10 @@ def controls(panel: Controls) -> None:
     panel.segmented("problem", "Problem", PROBLEMS)
     panel.segmented("data", "Data", DATA)
     if spec.data == "own":
-        panel.points("pairs" if spec.problem == "curve" else "points", CLASSES if spec.problem == "plane" else ())
+        if spec.problem == "curve":
+            panel.points("pairs", label="Points: x, y, 0")
+        else:
+            panel.points("points", CLASSES)
     elif spec.problem == "curve":
         panel.slider("rows", "Points n")
         panel.slider("gap", "Gap: no data within")

@@ -26,7 +26,6 @@ OWN_POINTS = (
     (-0.6, -0.5, 0), (-0.4, -0.6, 0), (0.5, 0.4, 0), (0.6, 0.6, 0),
     (-0.5, 0.6, 1), (-0.6, 0.4, 1), (0.4, -0.5, 1), (0.6, -0.4, 1),
 )  # fmt: skip
-MAX_WORK = 3e8  # NUTS draws × units × points: some seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +65,6 @@ class WeightsSpec(Spec):
             raise SpecError("estimator", "a mixture prior needs the weights themselves drawn: take that estimator")
         if self.variant == "no_scaling" and (self.problem == "plane" or self.minibatch == self.size):
             raise SpecError("variant", "n/B can be forgotten for the curve with minibatches: set B below n")
-        if self.draws * self.units * max(self.size, 1) > MAX_WORK:
-            raise SpecError("draws", "draws × units × points are too many for one run: lower one")
 
     def _own(self, name: str, wide: float, high: float, classes: tuple[int, ...]) -> None:
         placed = getattr(self, name)

@@ -257,3 +257,8 @@ def test_the_panels_tell_the_comparison(spec):
 def test_a_hostile_link_is_told_by_name():
     app = page("weights", units="900")
     assert not app.exception and any("units" in warning.value for warning in app.warning)
+
+
+def test_training_that_stopped_on_the_way_is_not_called_at_rest():
+    assert analysis._settled_check(BY_ID["gap"], NEVER).verdict == "pass"
+    assert analysis._settled_check(BY_ID["gap"].replace(steps=150), NEVER).verdict == "unknown"
