@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from engine.kernels import fast_kernel
+from engine.networks.passes import inlined
 from engine.spec import SpecError
 
 ADAM, DECAYING, PLAIN, MOMENTUM, NESTEROV, RMSPROP = range(6)
@@ -132,7 +132,7 @@ OPTIMISERS: dict[str, Any] = {
 }  # fmt: skip
 
 
-@fast_kernel
+@inlined
 def ascend(rule, step, parameters, gradient, first, second):
     """Move `parameters` (n,) up along `gradient` (n,) by step number `step`, counted from 1.
 

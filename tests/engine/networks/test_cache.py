@@ -13,6 +13,7 @@ PROGRAM = """
 import hashlib
 import engine
 import numpy as np
+from engine import targets, training
 from engine.networks import network, predictive
 
 digest, rng = hashlib.sha256(), np.random.default_rng(1)
@@ -26,6 +27,14 @@ for net in (network(2, 2, 4), network(20, 10, 5), network(3, 1, 6, depth=2, like
     digest.update(predictive.outputs(net, draws, x).tobytes())
 net = network(2, 2, 4)
 digest.update(predictive.decompose(net, net.prior_draws(50, 1), x[:, :2]).total.tobytes())
+x, y = rng.standard_normal((200, 3)), rng.standard_normal(200)
+net = network(3, 1, 7, depth=2, likelihood="gaussian", noise_sd=0.3)
+for optimiser in training.RULES:
+    settings = {"optimiser": optimiser, "step_size": 0.003, "epochs": 20, "weight_decay": 0.01}
+    digest.update(training.train(net, x, y, **settings).path.tobytes())
+    digest.update(training.train(net, x, y, batch=33, keep=0.7, **settings).path.tobytes())
+descent = training.descend(targets.build("banana"), training.Adam(), [-2.0, 3.0], steps=200, gradient_noise=0.3)
+digest.update(descent.path.tobytes())
 print(digest.hexdigest())
 """
 
