@@ -47,8 +47,8 @@ def six_inputs(n: int = 60, noise_sd: float = 0.2, seed: int = 1) -> Values:
 
 
 def six_inputs_at(x: Array) -> Array:
-    """1.2 sin(1.5 x1) + 0.7 x2 at x (n, 6): (n,)."""
-    return np.asarray(1.2 * np.sin(1.5 * x[:, 0]) + 0.7 * x[:, 1])
+    """1.2 tanh(2 x1) + 0.7 x2 at x (n, 6): (n,)."""
+    return np.asarray(1.2 * np.tanh(2.0 * x[:, 0]) + 0.7 * x[:, 1])
 
 
 def _made(name: str, seed: int) -> Card:

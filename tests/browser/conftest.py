@@ -67,6 +67,13 @@ class Lab:
         self.settled()
         return self.page
 
+    def visit(self, path: str) -> Page:
+        """Go on to `path` as the browser's own buttons do: the app stays loaded."""
+        self.page.evaluate(
+            "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }", path
+        )
+        return self.page
+
     def settled(self) -> None:
         """Wait until no script runs."""
         self.page.wait_for_selector(READY, timeout=60_000)
