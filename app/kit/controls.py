@@ -171,6 +171,24 @@ class Controls:
         )
         self._refusal(name)
 
+    def files(self, label: str, take: Callable[[dict[str, bytes]], dict[str, Any]]) -> None:
+        """A place to drop files. `take` reads them, by name, and says which fields change; a SpecError is shown."""
+        key = f"{self._slug}/{label}/files"
+
+        def taken() -> None:
+            given = {file.name: file.getvalue() for file in st.session_state.get(key) or ()}
+            if not given:
+                return
+            try:
+                changes = take(given)
+            except SpecError as error:
+                self._visit.refused[label] = (None, f"{error.parameter}: {error.reason}")
+                return
+            self._visit.change(label, **changes)
+
+        st.file_uploader(label, accept_multiple_files=True, key=key, on_change=self._visit.given, args=(taken,))
+        self._refusal(label)
+
     def seed(self) -> None:
         """The seed with a button for a new one. The frame adds it below a lesson's own controls."""
         if "seed" not in self.spec.declarations() or self._hidden("seed"):

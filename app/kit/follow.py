@@ -50,7 +50,7 @@ class Follow:
             st.fragment(self._watch, run_every=ARRIVAL if self.arriving else POLL)()
 
     def _watch(self) -> None:
-        if in_fragment() and (self.arriving or self._ended() != self.ended):
+        if in_fragment() and (self.arriving or self.here.touched or self._ended() != self.ended):
             st.rerun()
 
     # jobs

@@ -58,6 +58,13 @@ class Visit:
         if not in_fragment():
             self.moves.append((key, key is not None and _repeats(key), act))
 
+    def given(self, act: Callable[[], object]) -> None:
+        """Note that the reader gave something that no browser echoes: files. They may arrive with the run of a timer,
+        which then asks for a run of the page.
+        """
+        self.moves.append((None, False, act))
+        self.touched = True
+
     def carry_out(self) -> None:
         """Do what the reader did since the last run."""
         moves, self.moves = self.moves, []
