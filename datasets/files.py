@@ -50,11 +50,13 @@ def from_files(files: Mapping[str, bytes], card: Card = OWN_CARD) -> Images:
         raise SpecError("files", "none given: an NPZ file, the CSV of OptDigits, or IDX files of images and of labels")
     if sum(map(len, files.values())) > MOST_BYTES:
         raise SpecError("files", f"larger than {MOST_BYTES / 1e6:.0f} MB together")
-    if len(files) == 1:
-        ((name, content),) = files.items()
-        if content.startswith(_ZIP):
+    for name, content in files.items():
+        packed, table = content.startswith(_ZIP), name.lower().endswith(".csv")
+        if (packed or table) and len(files) > 1:
+            raise SpecError("files", f"{name} is a data set by itself: give it alone, without other files")
+        if packed:
             return _from_npz(name, content, card)
-        if name.lower().endswith(".csv"):
+        if table:
             return optdigits(content)
     return _from_idx(files, card)
 

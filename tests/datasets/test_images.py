@@ -16,7 +16,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from datasets import files, images, remote
+from datasets import files, images, own, remote
 from datasets.card import Card
 from engine.spec import SpecError
 
@@ -114,6 +114,17 @@ def test_real_mnist_is_read(data_folder: Path):
     assert all(remote._genuine(remote.MNIST, name, content) for name, content in contents.items())
 
 
+def test_own_images_are_kept_by_their_content(four: dict[str, bytes]):
+    key = own.keep(four)
+    assert own.keep(dict(reversed(four.items()))) == key and np.array_equal(own.kept(key).images, some(60)[0])
+    for seed in range(own.KEPT):
+        own.keep({f"{seed}.npz": npz(x=X, y=Y)})
+    with pytest.raises(SpecError, match="give them again"):
+        own.kept(key)
+    with pytest.raises(SpecError, match="labels"):
+        own.keep({NAMES[0]: four[NAMES[0]]})
+
+
 X, Y = some()
 FLOATS = X / 255.0
 BROKEN = [
@@ -144,6 +155,7 @@ BROKEN = [
     ({"a.npz": npz(x=X, y=np.array(["one"] * 60))}, "labels", "one whole number"),
     ({"a.npz": npz(x=np.array([None] * 60), y=Y)}, "a.npz", "plain numeric"),
     ({"a.npz": npz(x=X, y=Y)[:-30]}, "a.npz", "can be read"),
+    ({"a.npz": npz(x=X, y=Y), NAMES[1]: idx(Y)}, "files", "a.npz is a data set by itself"),
     ({"a.csv": b"1,2,3\n"}, "labels", "line 1 has 3 values"),
     ({"a.csv": b"\xff\xfe"}, "files", "UTF-8"),
     ({"a.csv": b"pixel0,label\n"}, "files", "no rows"),
