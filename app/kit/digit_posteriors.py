@@ -41,7 +41,7 @@ METHODS = tuple(NAMES)
 EPOCHS = {"lbbnn": 150, "dense": 200, "dropout": 60, "ensemble": 20}  # on the bundled digits
 FAMILIES = {"lbbnn": "spike_and_slab", "dense": "gaussian", "dropout": "mc_dropout", "ensemble": "map"}
 LARGE = 10_000  # images from which on other settings are better
-LARGE_EPOCHS = {"lbbnn": 20, "dense": 20, "dropout": 8, "ensemble": 5}
+LARGE_EPOCHS = {"lbbnn": 20, "dense": 10, "dropout": 8, "ensemble": 5}
 # Small standard deviations at the start and weights that leave slowly: the means learn before the noise has grown.
 LARGE_SETTINGS = {"step_size": 1e-3, "initial_sd": 0.005}
 INCLUSION_PACE = 0.0135  # of the step size of the inclusion odds, shared among the epochs
@@ -71,6 +71,7 @@ class PosteriorSpec(Spec):
     method: str = choice("dense", METHODS, "how the networks are found")
     networks: int = integer(100, 2, 400, "networks R that predict")
     units: int = integer(50, 2, 400, "hidden units; NUTS takes `small`")
+    depth: int = integer(1, 1, 3, "hidden layers; NUTS has one")
     small: int = integer(16, 2, 40, "hidden units of the network that NUTS samples")
     epochs: int = integer(0, 0, 400, "passes through the data; 0: as many as the method needs")
     components: int = integer(20, 2, 60, "principal components that NUTS' network reads")
@@ -121,7 +122,7 @@ class Networks:
 
     def sensitivity(self, image: ArrayLike) -> Sensitivity:
         """The exact gradient of total, aleatoric and epistemic uncertainty at one image, by backpropagation through
-        every network.
+        every network. A relu unit exactly at its kink counts as off.
         """
         x = self._inputs(np.reshape(image, (1, -1)))
         *hidden, z = self._forward(x, slice(None))
@@ -211,7 +212,12 @@ def _network_spec(spec: PosteriorSpec, seed: int, images: int) -> NetworkSpec:
     """The engine's settings for so many images."""
     large = images >= LARGE
     epochs = spec.epochs or (LARGE_EPOCHS if large else EPOCHS)[spec.method]
-    settings: dict[str, Any] = {"hidden": (spec.units,), "epochs": epochs, "seed": seed, "prior_sd": spec.prior_sd}
+    settings: dict[str, Any] = {
+        "hidden": (spec.units,) * spec.depth,
+        "epochs": epochs,
+        "seed": seed,
+        "prior_sd": spec.prior_sd,
+    }
     if large:
         settings |= LARGE_SETTINGS | {"inclusion_step_size": INCLUSION_PACE / epochs}
     return NetworkSpec(method=FAMILIES[spec.method], keep=spec.keep, **settings)

@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 
 from app.kit import digit_posteriors
 from app.kit.digit_posteriors import CHAINS, NAMES, Networks, PosteriorSpec, Shared
-from datasets import pad, remote
+from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
 from engine.checks import Z_LIMIT, Check
 from engine.diagnostics import rhat
+from engine.spec import SpecError
 from lessons.digits.spec import DigitsSpec
 
 Array = NDArray[np.float64]
 
 NETWORKS = 100
-BLOCK = {8: 1, 28: 4}  # pixels along the edge of what is turned over
-MNIST = {"units": 200, "networks": NETWORKS}
+SMALL = 12  # pixels a side up to which images are read as the bundled digits are
+MNIST = {"units": 200, "depth": 2, "networks": NETWORKS}  # of larger ones
 MEMBERS = 10  # of an ensemble on MNIST
 STEP = 1e-6  # of ink, for finite differences
 
@@ -36,14 +37,16 @@ def _mnist() -> Images:
 
 
 def data_of(spec: DigitsSpec) -> Images:
-    """What the networks learn from. MNIST is downloaded at the first call; raises SpecError where that fails."""
+    """What the networks learn from; MNIST is downloaded at the first call. Raises SpecError where that fails."""
+    if spec.data == "own":
+        return own.kept(spec.files)
     return digits() if spec.data == "digits" else _mnist()
 
 
 def recipe(spec: DigitsSpec, method: str = "") -> PosteriorSpec:
     """The posterior of the settings, or that of another `method`."""
     method = method or spec.method
-    if spec.data == "digits":
+    if data_of(spec).side <= SMALL:
         return PosteriorSpec(method=method, networks=NETWORKS, seed=spec.seed)
     large = {**MNIST, "networks": MEMBERS if method == "ensemble" else NETWORKS}
     return PosteriorSpec(method=method, seed=spec.seed, **large)
@@ -51,7 +54,7 @@ def recipe(spec: DigitsSpec, method: str = "") -> PosteriorSpec:
 
 def shared(spec: DigitsSpec, method: str = "") -> Shared:
     """The posterior, trained as far as somebody has trained it."""
-    return digit_posteriors.posterior(spec.data, data_of(spec), recipe(spec, method))
+    return digit_posteriors.posterior(spec.data + spec.files, data_of(spec), recipe(spec, method))
 
 
 def trained(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
@@ -63,6 +66,8 @@ def image_of(spec: DigitsSpec) -> NDArray[np.float32]:
     """(side, side) what the networks see, ink from 0 to 1."""
     data = data_of(spec)
     if spec.source == "test":
+        if spec.number >= len(data.y_test):
+            raise SpecError("number", f"{spec.number:,} is outside 0 to {len(data.y_test) - 1:,}, the test images")
         return data.images_test[spec.number].astype(np.float32) / np.float32(data.top)
     if spec.variant == "no_centring":
         large = pad.rasterise(spec.drawing, size=28 * data.side)
@@ -135,13 +140,13 @@ class Maps(NamedTuple):
 
 def maps(spec: DigitsSpec, networks: Networks, image: NDArray[np.float32]) -> Maps:
     """Which pixels matter: the slope of each part for a full pixel of ink, or its change when a pixel (of MNIST a block
-    of 4 × 4) is turned over: ink becomes paper, paper becomes ink.
+    of 4 × 4 pixels) is turned over: ink becomes paper, paper becomes ink.
     """
     side = len(image)
     if spec.maps == "gradient":
         found = networks.sensitivity(image)
         return Maps(found.aleatoric.reshape(side, side), found.epistemic.reshape(side, side))
-    edge = BLOCK.get(side, 1)
+    edge = 1 if side <= SMALL else next(edge for edge in (4, 3, 2, 1) if side % edge == 0)
     cells = side // edge
     turned = np.tile(image, (cells * cells + 1, 1, 1))
     for cell in range(cells * cells):
@@ -182,7 +187,9 @@ def _parts_check(reading: Reading) -> Check:
 def _gradient_check(networks: Networks, image: NDArray[np.float32]) -> Check:
     """The map of slopes against finite differences, pixel by pixel, in double precision."""
     precise = networks.precise()
-    flat = image.reshape(-1).astype(np.float64)
+    # Paper is exactly 0, and a unit that sees one such pixel alone is exactly at its kink: a trace of ink moves it off.
+    trace = np.random.Generator(np.random.SFC64(0)).uniform(0.001, 0.01, image.size)
+    flat = image.reshape(-1).astype(np.float64) + trace
     pixels = np.linspace(0, len(flat) - 1, min(len(flat), 64)).astype(int)
     steps = STEP * np.eye(len(flat))[pixels]
     up, down = (scores.decompose(precise.predict(flat + way)).epistemic for way in (steps, -steps))
@@ -196,7 +203,7 @@ def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
     """Does the drawing stand where the images stand that were learnt from?"""
     if not image.any():
         return Check("centring", "unknown", float("nan"), Z_LIMIT, "There is nothing on the pad.")
-    mean, sd = _centres(spec.data)
+    mean, sd = _centres(spec.data, spec.files)
     here = np.array(pad.centre_of_mass(image))
     z = float(np.abs((here - mean) / sd).max())
     sentence = (
@@ -207,9 +214,9 @@ def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
 
 
 @lru_cache(maxsize=2)
-def _centres(data: str) -> tuple[Array, Array]:
+def _centres(data: str, files: str) -> tuple[Array, Array]:
     """Mean and sd (2,) of where the ink's centre is in the first images learnt from."""
-    where = np.array([pad.centre_of_mass(image) for image in data_of(DigitsSpec(data=data)).images[:2000]])
+    where = np.array([pad.centre_of_mass(image) for image in data_of(DigitsSpec(data=data, files=files)).images[:2000]])
     return where.mean(axis=0), where.std(axis=0)
 
 
@@ -253,12 +260,12 @@ class Quality(NamedTuple):
 def quality(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Quality | None:
     """How good the posterior is on the first 1,000 test images; None when stopped."""
     networks = trained(spec, method, stop)
-    return None if networks is None else _quality(spec.data, recipe(spec, method), networks)
+    return None if networks is None else _quality(spec.data, spec.files, networks)
 
 
 @lru_cache(maxsize=16)
-def _quality(data: str, recipe_: PosteriorSpec, networks: Networks) -> Quality:
-    images = data_of(DigitsSpec(data=data))
+def _quality(data: str, files: str, networks: Networks) -> Quality:
+    images = data_of(DigitsSpec(data=data, files=files))
     y = images.y_test[:1000]
     parts = scores.decompose(networks.predict(images.some(1, 1000).x_test))
     return Quality(

@@ -3,7 +3,7 @@
 from app.kit import pad as drawing_pad
 from app.kit.digit_posteriors import NAMES, Networks
 from app.kit.frame import Controls, Lesson, show
-from datasets import pad
+from datasets import own, pad
 from engine import scores
 from engine.spec import Spec
 from lessons.digits import analysis
@@ -13,7 +13,7 @@ from lessons.digits.scenarios import SCENARIOS
 from lessons.digits.scenes import grow, scene
 from lessons.digits.spec import DigitsSpec
 
-DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28"}
+DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28", "own": "your files"}
 SOURCES = {"pad": "drawn on the pad", "test": "a test image"}
 MAPS = {"gradient": "slope", "flip": "pixel turned over"}
 MISTAKES = {
@@ -36,8 +36,17 @@ def controls(panel: Controls) -> None:
             "The bundled digits come with scikit-learn: 1,347 to learn from, 450 to test. MNIST is downloaded once "
             "when you choose it (about 12 MB) and checked; training on it takes minutes."
         )
+        panel.files("Your files: IDX (images and labels), NPZ, or the CSV of OptDigits", own_files)
+        panel.note(
+            "They stay in this server's memory for a while and are sent nowhere. Digits 0 to 9, square, 8 to 32 pixels."
+        )
     with panel.more("Break it"):
         panel.select("variant", "Wrong on purpose", MISTAKES)
+
+
+def own_files(files: dict[str, bytes]) -> dict[str, str | int]:
+    """The fields that change when files are given."""
+    return {"data": "own", "files": own.keep(files), "number": 0}
 
 
 def strokes(spec: DigitsSpec) -> tuple[tuple[float, float, int], ...] | None:

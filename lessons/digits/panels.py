@@ -17,7 +17,7 @@ LOOKS = (("posterior", ""), ("class-1", "/"), ("class-2", "x"), ("highlight", ".
 
 
 def compared(spec: DigitsSpec) -> tuple[str, ...]:
-    """All methods on the bundled digits; on MNIST, where each takes minutes, the one that is shown."""
+    """All methods on the bundled digits; on other data, where each may take minutes, the one that is shown."""
     return METHODS if spec.data == "digits" else (spec.method,)
 
 

@@ -18,7 +18,7 @@ from lessons.digits.spec import DigitsSpec
 
 HEIGHT = 205
 SMALL = 190
-GRAIN = {8: 6, 28: 2}  # cells a pixel along an edge: the player smooths, and pixels should be seen as such
+CELLS = 48  # of a map along an edge: the player smooths, and pixels should be seen as such
 RATE = 8.0  # networks a second
 PARTS = ("total", "aleatoric", "epistemic")
 
@@ -45,7 +45,7 @@ def picture(spec: DigitsSpec, networks: Networks, fraction: float) -> bytes:
     """The scene of these networks; `fraction` of their training is done."""
     reading = analysis.read(spec, networks)
     count = len(reading.draws)
-    same = (spec.data, spec.method, spec.seed, spec.source == "pad", count)
+    same = (spec.data, spec.files, spec.method, spec.seed, spec.source == "pad", count)
     made = Scene(
         run=hashlib.blake2b(repr(same).encode(), digest_size=12).hexdigest(),  # a new stroke keeps the reader's place
         steps=count,
@@ -143,7 +143,7 @@ def _pixels(side: int, label: str | None = None) -> Axis:
 
 def _grainy(image: np.ndarray) -> np.ndarray:
     """(cells, cells) uint8 as the player wants it: the lowest row first, each pixel a block."""
-    grain = GRAIN.get(len(image), 1)
+    grain = -(-CELLS // len(image))
     return np.kron(image[::-1], np.ones((grain, grain), dtype=np.uint8))
 
 
@@ -154,7 +154,7 @@ def _parts(made: Scene, reading: Reading) -> None:
         place=(14, 1, 6, 1), height=SMALL,
     )  # fmt: skip
     values = np.column_stack([reading.total, reading.aleatoric, reading.epistemic])
-    panel.bars(values, labels=["total", "aleatoric", "epistemic"], role="energy")
+    panel.bars(values, labels=["total", "aleat.", "epist."], role="energy")
 
 
 def _lowest(reading: Reading) -> float:

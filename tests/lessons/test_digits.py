@@ -11,7 +11,7 @@ from app.kit import badge, digit_posteriors, jobs
 from app.kit.digit_posteriors import METHODS, Networks
 from app.kit.pad import LIMIT, strokes
 from app.kit.player.scene import decode
-from datasets import pad, remote
+from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
 from engine.spec import SpecError
@@ -204,6 +204,26 @@ def test_without_a_network_mnist_says_so(monkeypatch: pytest.MonkeyPatch):
     assert not app.exception and any("bundled digits" in error.value for error in app.error)
 
 
+def given(files: dict[str, bytes]) -> dict:
+    """As the page takes files."""
+    return {"data": "own", "files": own.keep(files)}
+
+
+def test_own_files_are_read_and_trained_on():
+    """The bundled digits, given as a file."""
+    data = digits()
+    rows = np.column_stack([data.images.reshape(-1, 64), data.y])[:300]
+    changes = given({"mine.csv": "\n".join(",".join(map(str, row)) for row in rows).encode()})
+    spec = DigitsSpec(drawing=THREE, method="dropout", **changes)
+    reading = analysis.read(spec, analysis.trained(spec))
+    assert spec.data == "own" and reading.predicted == 3 and len(analysis.data_of(spec).y_test) == 50
+    assert "parts" in verdicts(spec)
+    with pytest.raises(SpecError, match="0 to 49"):
+        analysis.image_of(spec.replace(source="test", number=50))
+    with pytest.raises(SpecError, match="give them again"):
+        analysis.data_of(spec.replace(files="0" * 16))
+
+
 # Input ----------------------------------------------------------------------------------------------------------------
 
 
@@ -215,6 +235,7 @@ def test_without_a_network_mnist_says_so(monkeypatch: pytest.MonkeyPatch):
         ({"drawing": ((0.5, 0.5, -1),)}, "drawing"),
         ({"drawing": ((0.5, 0.5, 0),) * (LIMIT + 1)}, "drawing"),
         ({"method": "laplace"}, "method"),
+        ({"data": "own"}, "data"),
     ],
 )
 def test_wrong_settings_are_named(values: dict, field: str):
