@@ -365,9 +365,7 @@ def _noise_grid(spec: RegressionLesson) -> tuple[Array, Array]:
 def log_noise_prior(spec: RegressionLesson, log_precision: Array) -> Array:
     """Log density of log 1/σ² under 1/σ² ~ Gamma(a, rate a σ₀²)."""
     rate = NOISE_SHAPE * spec.noise_sd**2
-    return (
-        NOISE_SHAPE * (math.log(rate) + log_precision) - rate * np.exp(log_precision) - math.lgamma(NOISE_SHAPE)
-    )
+    return NOISE_SHAPE * (math.log(rate) + log_precision) - rate * np.exp(log_precision) - math.lgamma(NOISE_SHAPE)
 
 
 # Coverage -------------------------------------------------------------------------------------------------------------
@@ -407,14 +405,15 @@ def covered(found: Answer) -> Coverage:
     below = pit(curves, found.noise, fresh.y)
     new = float(np.mean(_held(below)))
     held = (found.curve_band[0] <= (true := truth(spec, GRID))) & (true <= found.curve_band[1])
-    near, inside = has_data(spec, GRID), (GRID >= INPUTS[0]) & (GRID <= INPUTS[1])
+    near, inside = has_data(spec, GRID), (INPUTS[0] <= GRID) & (INPUTS[1] >= GRID)
     gap = float(held[~near & inside].mean()) if spec.gap > 0.0 else math.nan
     z = (fresh.y - curves) / found.noise[:, None]
     log = -0.5 * z**2 - np.log(found.noise[:, None] * math.sqrt(2.0 * math.pi))
     score = np.logaddexp.reduce(log, axis=0) - math.log(len(log))
     width = float((found.new_band[1] - found.new_band[0])[near].mean())
+    error = math.sqrt(max(new * (1.0 - new), 1e-9) / FRESH)
     return Coverage(
-        new, math.sqrt(max(new * (1.0 - new), 1e-9) / FRESH), float(held[near].mean()), gap, float(held[~inside].mean()),
+        new, error, float(held[near].mean()), gap, float(held[~inside].mean()),
         width, float(score.mean()),
     )  # fmt: skip
 

@@ -48,7 +48,9 @@ def controls(panel: Controls) -> None:
         panel.slider("members", "Networks in the ensemble")
         panel.slider("keep", "Dropout keeps a unit with")
         panel.slider("epochs", "Training passes")
-        panel.segmented("laplace", "Laplace's curves", {"linear": "linear in the weights", "bent": "through the network"})
+        panel.segmented(
+            "laplace", "Laplace's curves", {"linear": "linear in the weights", "bent": "through the network"}
+        )
         panel.slider("repeats", "Data sets of the long run")
     panel.select("variant", "Break it", VARIANTS)
 

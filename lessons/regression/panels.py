@@ -81,8 +81,8 @@ def holds(spec: RegressionLesson, cancel: Any) -> Figure:
     dashed = {"color": theme.colour("ink"), "width": 1.5, "dash": "dot"}
     figure.add_scatter(x=[0, 100], y=[0, 100], mode="lines", line=dashed, name="as it should")
     caption = (
-        f"{analysis.FRESH} fresh measurements at inputs where there are data. Below the dotted line: too sure. In the gap "
-        "nothing is measured, so this figure says nothing about it."
+        f"{analysis.FRESH} fresh measurements at inputs where there are data. Below the dotted line: too sure. In "
+        "the gap nothing is measured, so this figure says nothing about it."
     )
     return Figure("Do the bands hold?", figure, alt="Share held against share claimed, by method.", caption=caption)
 

@@ -90,7 +90,9 @@ def simulated_data(spec: RegressionLesson, cancel: Any) -> Check:
     """
     model = analysis.network_of(spec)
     inputs = analysis.data_of(spec)[0]
-    inputs = inputs[np.linspace(0, len(inputs) - 1, min(MOST_INPUTS, len(inputs))).astype(int)] if len(inputs) else inputs
+    inputs = (
+        inputs[np.linspace(0, len(inputs) - 1, min(MOST_INPUTS, len(inputs))).astype(int)] if len(inputs) else inputs
+    )
     rng = np.random.Generator(np.random.SFC64([spec.seed, 11]))
     before = model.prior_draws(WORLDS, spec.seed)
     y = outputs(model, before, inputs)[:, :, 0] + spec.noise_sd * rng.standard_normal((WORLDS, len(inputs)))
@@ -113,9 +115,9 @@ def simulated_data(spec: RegressionLesson, cancel: Any) -> Check:
         if abs(z) >= abs(worst):
             worst, which = z, name
     sentence = (
-        f"{WORLDS} networks from the prior, each with measurements of its own, moved {MOVES} times by NUTS given those, "
-        f"σ known: {which} was {first[which].mean():.4g} and is {last[which].mean():.4g}, {abs(worst):.1f} standard errors "
-        f"away, the worst of {len(first)} averages."
+        f"{WORLDS} networks from the prior, each with measurements of its own, moved {MOVES} times by NUTS given "
+        f"those, σ known: {which} was {first[which].mean():.4g} and is {last[which].mean():.4g}, {abs(worst):.1f} "
+        f"standard errors away, the worst of {len(first)} averages."
     )
     return Check("simulated data", "pass" if abs(worst) < Z_LIMIT else "fail", worst, Z_LIMIT, sentence, "SE")
 

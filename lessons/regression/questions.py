@@ -34,9 +34,9 @@ def _where(spec: RegressionLesson) -> int:
 def _where_why(spec: RegressionLesson) -> str:
     data, gap, ends = places(spec)
     return (
-        f"The sd over the curves is {data:.2f} on the data, {gap:.2f} in the gap and {ends:.2f} at the ends. On the data "
-        "every curve that strays is punished by the likelihood. In the gap the curves are held from both sides, at the "
-        "ends from one only. Far out it is the prior that decides how far they may go."
+        f"The sd over the curves is {data:.2f} on the data, {gap:.2f} in the gap and {ends:.2f} at the ends. On the "
+        "data every curve that strays is punished by the likelihood. In the gap the curves are held from both sides, "
+        "at the ends from one only. Far out it is the prior that decides how far they may go."
     )
 
 
@@ -53,9 +53,9 @@ def _share(spec: RegressionLesson) -> int:
 def _share_why(spec: RegressionLesson) -> str:
     right = spec.replace(noise_sd=spec.data_noise)
     return (
-        f"It holds {held(spec):.0%} of {analysis.FRESH} fresh measurements. The band is ± 1.64 σ and a little more, and σ "
-        f"is {spec.data_noise / spec.noise_sd:.0f} times too small. Told the true σ = {spec.data_noise:g}, the same model "
-        f"on the same data holds {held(right):.0%}. Check a fixed σ against the errors that you see."
+        f"It holds {held(spec):.0%} of {analysis.FRESH} fresh measurements. The band is ± 1.64 σ and a little more, "
+        f"and σ is {spec.data_noise / spec.noise_sd:.0f} times too small. Told the true σ = {spec.data_noise:g}, the "
+        f"same model on the same data holds {held(right):.0%}. Check a fixed σ against the errors that you see."
     )
 
 
@@ -99,8 +99,8 @@ def _nearest_why(spec: RegressionLesson) -> str:
     told = ", ".join(f"{NAMES[method]} {ratio:.2f}" for method, ratio in nearest(spec).items())
     return (
         f"Spread in the gap, as a share of the posterior's: {told}. One network has none. The ensemble's members are "
-        "climbers: where the prior leaves one clear top, they meet there. Dropout's spread is made by leaving out units, "
-        "wherever the input lies. Laplace takes the curvature at one top for the whole landscape."
+        "climbers: where the prior leaves one clear top, they meet there. Dropout's spread is made by leaving out "
+        "units, wherever the input lies. Laplace takes the curvature at one top for the whole landscape."
     )
 
 

@@ -27,8 +27,8 @@ SCENARIOS = [
         STANDARD.replace(method="map"),
         "The most probable network alone, as ordinary training gives it. It draws one curve, through the gap as well.",
         failure=True,
-        why="One network has no second opinion: its band is the noise alone, as wide in the gap as on the data, and the "
-        "true curve leaves it there. Nothing about this network says where it has not looked.",
+        why="One network has no second opinion: its band is the noise alone, as wide in the gap as on the data, and "
+        "the true curve leaves it there. Nothing about this network says where it has not looked.",
     ),
     Scenario(
         "compare",
@@ -75,13 +75,13 @@ SCENARIOS = [
         LINE.replace(variant="final_accept"),
         "The same line. NUTS with one accept step too many, as a published listing has it.",
         failure=True,
-        why="The draws look as lively as before and R-hat is content. But the extra accept step keeps the chain too long "
-        "in the middle, so the band is too narrow. Only the exact answer tells.",
+        why="The draws look as lively as before and R-hat is content. But the extra accept step keeps the chain too "
+        "long in the middle, so the band is too narrow. Only the exact answer tells.",
     ),
     Scenario(
         "own",
         "Your own points",
-        STANDARD.replace(data="points", points=OWN),
+        STANDARD.replace(data="points", points=OWN, at=0.0),
         "**Click** to add a measurement, **drag** to move it, double-click to remove it; or write them in the list. "
         "Close the gap with one point and see what it takes.",
     ),

@@ -29,7 +29,8 @@ SHARE = f"{100 * HELD:.0f} %"
 LEFT, RIGHT = (0, 9), (9, 6)  # first column and columns of the two halves
 TRAIL = 8  # drawn curves that stay
 CLIP = 3.0 * TALL  # beyond it nothing is seen
-BINS = 40
+BINS = 28
+SHARES = [(float(share), str(share)) for share in (0, 25, 50, 75, 100)]  # ticks
 COMPARED = 60  # steps of the comparison
 FIRST_SETS = 4  # data sets of the first picture
 
@@ -90,7 +91,7 @@ def _drawing(spec: RegressionLesson) -> bytes:
         rate=10.0,
         theme=theme.palette(),
     )
-    title = "Measurements: click to add, drag, double-click to remove"
+    title = "Click to add, drag, double-click to remove"
     panel = curve_panel(picture, spec, found, "curve", title, (LEFT[0], 0, LEFT[1], 2), 430, editable=True)
     curves = np.clip(found.curves, -CLIP, CLIP)
     if steps > 1:
@@ -100,12 +101,14 @@ def _drawing(spec: RegressionLesson) -> bytes:
     panel.rule(x=spec.at, role="muted", label="x′")
     _spread(picture, spec, found)
     value = found.at([spec.at])[:, 0]
-    _value(picture, spec, found, value)
-    _trace(picture, spec, value)
+    if steps > 1:
+        _value(picture, spec, value)
+        _trace(picture, spec, value)
+    row = 2 if steps > 1 else 1
     if spec.noise == "learned" and spec.method == "nuts":
         _noise(picture, spec, found)
-    else:
-        _calibration(picture, spec, found)
+    elif spec.data != "points":
+        _calibration(picture, found, row)
     _words(picture, spec, found, value)
     return picture.encode()
 
@@ -143,7 +146,7 @@ def _limits(spec: RegressionLesson, value: Array) -> tuple[float, float]:
     return _range(value, *(() if true is None else (float(true[0]),)), float(np.median(value)))
 
 
-def _value(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) -> None:
+def _value(picture: Scene, spec: RegressionLesson, value: Array) -> None:
     """The curve at x′: how often each height came."""
     low, high = _limits(spec, value)
     panel = picture.panel(
@@ -200,17 +203,15 @@ def _noise(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
         panel.rule(x=spec.data_noise, role="truth", dash=True, label="true σ")
 
 
-def _calibration(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
+def _calibration(picture: Scene, found: Answer, row: int) -> None:
     """What the bands hold against what they say."""
-    if spec.data == "points":
-        return
     says, holds = analysis.calibration(found)
     panel = picture.panel(
         "calibration",
         title="Does the band hold what it says?",
         x=Axis("the band should hold (%)", 0.0, 100.0),
         y=Axis("it holds (%)", 0.0, 100.0),
-        place=(RIGHT[0], 2, RIGHT[1], 1),
+        place=(RIGHT[0], row, RIGHT[1], 1),
         height=190,
     )
     panel.line([0.0, 100.0], [0.0, 100.0], role="truth", dash=True, width=1.6, label="as it should")
@@ -228,13 +229,13 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
     at = number(spec.at)
     picture.readout(
         "outcome",
-        f"this curve, hypothetically the true one: at x′ = {at} it is {{f:.3f}}. A new measurement there: "
-        "{f:.3f} + σ z = {f:.3f} + {s:.3f} × ({z:.2f}) = {y:.3f}",
+        f"this curve{', hypothetically the true one' * (steps > 1)}: at x′ = {at} it is {{f:.3f}}. A new measurement "
+        "there: {f:.3f} + σ z = {f:.3f} + {s:.3f} × ({z:.2f}) = {y:.3f}",
         f=value, s=found.noise, z=z, y=y,
     )  # fmt: skip
     picture.readout(
         "split",
-        f"{{n:d}} so far, at x′: total variance {{v:.4f}} = aleatoric σ² {{a:.4f}} + epistemic {{e:.4f}} "
+        "{n:d} so far, at x′: total variance {v:.4f} = aleatoric σ² {a:.4f} + epistemic {e:.4f} "
         "(sd {t:.3f}, {b:.3f} and {c:.3f})",
         n=count, v=aleatoric**2 + epistemic**2, a=aleatoric**2, e=epistemic**2,
         t=np.hypot(aleatoric, epistemic), b=aleatoric, c=epistemic,
@@ -400,7 +401,7 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
         "running",
         title=f"Held by the {SHARE} band so far",
         x=Axis("data sets", 0.0, float(max(total, steps))),
-        y=Axis("share (%)", 0.0, 100.0),
+        y=Axis("share (%)", 0.0, 105.0, ticks=SHARES),
         place=(RIGHT[0], 0, RIGHT[1], 1),
         height=330,
     )
@@ -417,7 +418,7 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
         "places",
         title="At each input: share of the data sets whose band of curves held the true curve",
         x=Axis("input x", -REACH, REACH),
-        y=Axis("share (%)", 0.0, 100.0),
+        y=Axis("share (%)", 0.0, 108.0, ticks=SHARES[::2]),
         place=(LEFT[0], 1, LEFT[1] + RIGHT[1], 1),
         height=190,
     )
@@ -430,7 +431,7 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
         picture.readout(
             name,
             f"{words} (x′ = {at}): {{this?held:missed}} this time; {{k:d}} of {{n:d}} so far, {{p:.1f}} ± {{e:.1f}} % "
-            "(one binomial standard error)",
+            "(one binomial standard error, a hit and a miss added)",
             this=held, k=np.cumsum(held).astype(int), n=count.astype(int), p=100 * shares[name], e=100 * errors[name],
         )  # fmt: skip
     everywhere = np.cumsum([one.new_share for one in sets]) / count

@@ -13,6 +13,7 @@ PLAYS = ("draws", "compare", "repeat")
 METHODS = ("nuts", "laplace", "dropout", "ensemble", "map")
 REACH, TALL = 3.0, 4.0  # own points lie within these, in x and in y
 MAX_POINTS = 60
+MAX_WORK = 600_000  # (warm-up + draws) × units × measurements: with the longest trajectories some seconds
 LAPLACES = ("linear", "bent")
 VARIANTS = ("exact", "aliased_momentum", "final_accept")
 
@@ -54,6 +55,9 @@ class RegressionLesson(Spec):
                 raise SpecError("points", f"point {index} ends with {label}; a value needs no class, write 0")
             if not (abs(x) <= REACH and abs(y) <= TALL):
                 raise SpecError("points", f"point {index} is outside x = ±{REACH:g}, y = ±{TALL:g}")
+        size = len(self.points) if self.data == "points" else self.observations
+        if (self.draws + self.warmup) * self.units * max(size, 8) > MAX_WORK:
+            raise SpecError("units", "units × measurements × (warm-up + draws) are too many for one picture: lower one")
         if self.play == "repeat" and self.data == "points":
             raise SpecError("play", "many data sets need a true curve to come from; your own points have none")
         if self.variant != "exact" and self.noise == "learned":
