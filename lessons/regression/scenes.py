@@ -355,6 +355,7 @@ def _repeated(spec: RegressionLesson, sets: list[analysis.OneSet], total: int) -
         label=f"{NAMES[spec.method]} on many data sets from one true curve: band by band, and the share of new "
         "measurements and of the true curve that the bands held so far.",
         rate=3.0,
+        autoplay=True,
         theme=theme.palette(),
         total=total if total > steps else None,
     )
