@@ -296,6 +296,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="✍️",
         scenarios=(("letter", "a letter"), ("star", "sure of a star ⚠"), ("corner", "not centred ⚠")),
     ),
+    Entry(
+        slug="scores",
+        title="Is the score any good?",
+        track="Uncertainty",
+        file="lessons/scores/page.py",
+        promise="Whether uncertainty finds the errors, whether the probabilities hold, and what it is worth to refuse.",
+        icon="🏹",
+        scenarios=(("ga", "two scores, one order"), ("unanimous", "when all agree ⚠"), ("abstain", "the abstain game")),
+    ),
 )
 
 

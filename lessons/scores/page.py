@@ -1,0 +1,84 @@
+"""The page of the lesson: controls, and what the frame needs."""
+
+from app.kit.digit_posteriors import NAMES as POSTERIORS
+from app.kit.frame import Controls, Lesson, show
+from engine import scores
+from lessons.scores import analysis
+from lessons.scores.panels import diagnostics, panels
+from lessons.scores.proof import checks
+from lessons.scores.questions import QUESTIONS
+from lessons.scores.scenarios import SCENARIOS
+from lessons.scores.scenes import grow, scene
+from lessons.scores.spec import ScoresSpec
+
+VIEWS = {
+    "errors": "finds the errors?",
+    "thresholds": "precision, recall",
+    "calibration": "calibrated?",
+    "abstain": "abstain game",
+}
+MISTAKES = {
+    "exact": "no, the right way",
+    "ties": "ties put in a lucky order",
+    "true_class": "binned by the true class",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.segmented("view", "Question", VIEWS)
+    panel.segmented("method", "Posterior by", POSTERIORS)
+    if spec.view in ("errors", "abstain"):
+        panel.select("score", "Score of uncertainty", analysis.NAMES)
+    if spec.view == "errors":
+        panel.select("against", "Compare with", {"none": "nothing", **analysis.NAMES})
+    if spec.view == "abstain":
+        panel.slider("answered", "Your threshold: answered, first half")
+        panel.slider("abstain_cost", "Price of no answer")
+        panel.toggle("judged", "Judge on the other half", on="yes")
+        with panel.more("The halves"):
+            panel.number("split", "Split")
+    with panel.more("Networks and data"):
+        panel.slider("networks", "Networks asked R")
+        panel.slider("learnt", "Digits learnt from")
+        panel.note("Bundled digits of 8 × 8 pixels: 450 are tested, never learnt from. NUTS learns from 500 at most.")
+    with panel.more("Break it"):
+        panel.select("variant", "Wrong on purpose", MISTAKES)
+
+
+def kernel(spec: ScoresSpec) -> str:
+    """What the badge is about."""
+    return (
+        f"Scores of networks by {POSTERIORS[spec.method]}. Checked is that the scores are computed as defined, not how "
+        "near the networks are to the posterior."
+    )
+
+
+LESSON = Lesson(
+    slug="scores",
+    title="Is the score any good?",
+    promise="A hundred networks give every digit a score of uncertainty. See whether it finds the errors, whether the "
+    "probabilities hold, and what it is worth when answers cost.",
+    spec=ScoresSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    grow=grow,
+    checks=checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[
+        scores.gamma_curve,
+        scores.inconsistency,
+        scores.gaussian_approximation,
+        scores.decompose,
+        scores.reliability,
+        scores.abstain_costs,
+        analysis.ranked,
+    ],
+    claim="checked",
+    kernel=kernel,
+)
+show(LESSON)

@@ -1,0 +1,111 @@
+"""The checks of this lesson: identities that the present scores must keep, each against another way to compute it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.checks import Z_LIMIT, Check
+from lessons.scores import analysis
+from lessons.scores.analysis import Reading
+from lessons.scores.spec import ScoresSpec
+
+SAME = 1e-9
+COPIES = 200  # of the test digits, with labels drawn from the forecast
+BINS = 10
+EXPECTED = 5.0  # right and wrong answers in a bin, below which it is not judged
+
+
+def checks(spec: ScoresSpec, cancel: Any) -> list[Check]:
+    """γ against scikit-learn's ROC curve, GA against inconsistency, the parts against divergences, the reliability
+    diagram against a forecaster that is calibrated by construction.
+    """
+    reading = analysis.read(spec, stop=cancel.is_set)
+    if reading is None:
+        return []
+    return [roc_check(spec, reading), rank_check(reading), parts_check(reading), calibrated_check(spec, reading)]
+
+
+def roc_check(spec: ScoresSpec, reading: Reading) -> Check:
+    """The curve on the stage, turned about, against another library's ROC curve of the same scores."""
+    from sklearn.metrics import roc_auc_score, roc_curve
+
+    score, wrong = analysis.values(reading, spec.score), reading.wrong
+    if not 0 < wrong.sum() < len(wrong):
+        return Check("ROC", "unknown", float("nan"), SAME, "There are no right, or no wrong predictions.")
+    ours = analysis.curve(spec, score, wrong)
+    other = float(roc_auc_score(wrong, score))
+    off = abs(ours.area - other)
+    if spec.variant != "ties":
+        false_positive, true_positive, _ = roc_curve(wrong, score, drop_intermediate=False)
+        turned = np.column_stack([1.0 - ours.y[::-1], 1.0 - ours.x[::-1]])
+        reference = np.column_stack([false_positive, true_positive])
+        off = max(off, float(np.abs(turned - reference).max()) if turned.shape == reference.shape else np.inf)
+    sentence = (
+        f"γ(α) of the {analysis.NAMES[spec.score]}, turned about, against scikit-learn's ROC curve of “this prediction "
+        f"is wrong”: areas {ours.area:.4f} and {other:.4f}."
+    )
+    if off < SAME and spec.variant == "ties":
+        sentence += " No right and wrong prediction share a score, so here the mistake does nothing."
+        return Check("ROC", "unknown", off, SAME, sentence)
+    return Check("ROC", "pass" if off < SAME else "fail", off, SAME, sentence)
+
+
+def rank_check(reading: Reading) -> Check:
+    """Does GA put any two images in another order than inconsistency? It may not, for a cutoff between 0 and K - 1."""
+    name = "GA ranks as inconsistency"
+    cutoff, most = analysis.cutoff(reading), len(reading.draws) - 1
+    if not 0.0 < cutoff < most:
+        sentence = (
+            f"S2's cutoff is ε = {cutoff:.0f}, which {most} other votes cannot exceed: too many errors are unanimous. "
+            "There GA calls images that all agree on the most uncertain ones, so it is no ranking to compare."
+        )
+        return Check(name, "unknown", float("nan"), 0.0, sentence)
+    by_votes, by_ga = analysis.values(reading, "inconsistency"), analysis.values(reading, "ga")
+    levels = np.unique(by_votes)
+    same = [by_ga[by_votes == level] for level in levels]
+    lowest, highest = np.array([part.min() for part in same]), np.array([part.max() for part in same])
+    # how far images with equal votes lie apart, or one falls below another that its networks agree more on
+    off = float(max((highest - lowest).max(), np.max(np.maximum.accumulate(highest)[:-1] - lowest[1:], initial=0.0)))
+    if off > 0.0:
+        sentence = f"GA puts images in another order than inconsistency, by up to {off:.3g}."
+        return Check(name, "fail", off, 0.0, sentence)
+    merged = int((np.diff(lowest) <= 0.0).sum())
+    sentence = f"{len(levels)} levels of inconsistency among {len(by_ga)} images: GA never falls from one to the next."
+    if merged:
+        sentence += f" It rounds to 0 or 1 and stays equal {merged} times."
+    return Check(name, "pass", off, 0.0, sentence)
+
+
+def parts_check(reading: Reading) -> Check:
+    """Total - aleatoric of every image against the mean divergence of its networks from their average."""
+    p, mean = np.maximum(reading.draws, 1e-300), np.maximum(reading.mean, 1e-300)
+    divergence = (p * np.log(p / mean)).sum(axis=2).mean(axis=0)
+    off = float(np.abs(reading.parts.total - reading.parts.aleatoric - divergence).max())
+    sentence = (
+        f"Total − aleatoric entropy of {len(mean)} images against the mean divergence of {len(p)} networks from their "
+        f"average: {off:.0e} nats apart at most."
+    )
+    return Check("parts", "pass" if off < SAME else "fail", off, SAME, sentence, "nats")
+
+
+def calibrated_check(spec: ScoresSpec, reading: Reading) -> Check:
+    """The diagram of a forecaster whose labels are drawn from its own forecast must be the diagonal."""
+    p = np.tile(reading.mean, (COPIES, 1))
+    rng = np.random.Generator(np.random.SFC64(spec.seed))
+    labels = (np.cumsum(p, axis=1) < rng.random(len(p))[:, None]).sum(axis=1).clip(0, p.shape[1] - 1)
+    found = analysis.calibration(spec, p, labels, BINS)
+    with np.errstate(invalid="ignore"):
+        spread = found.held * found.confidence * (1.0 - found.confidence)
+        z = np.abs(found.accuracy - found.confidence) * found.held / np.sqrt(spread)
+    judged = np.flatnonzero(np.nan_to_num(spread) >= EXPECTED)
+    if not len(judged):
+        return Check("calibration", "unknown", float("nan"), Z_LIMIT, "Every forecast is as good as certain.", "SE")
+    bin_ = int(judged[z[judged].argmax()])
+    sentence = (
+        f"Labels drawn {COPIES} times from the forecast itself: it is calibrated, so accuracy must equal confidence. "
+        f"Worst of {len(judged)} bins: {found.accuracy[bin_]:.3f} at {found.confidence[bin_]:.3f}, {z[bin_]:.1f} "
+        "standard errors apart."
+    )
+    return Check("calibration", "pass" if z[bin_] < Z_LIMIT else "fail", float(z[bin_]), Z_LIMIT, sentence, "SE")

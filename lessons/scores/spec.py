@@ -1,0 +1,33 @@
+"""What decides the picture of this lesson: the posterior that reads the digits, the score, the view, the mistake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.kit.digit_posteriors import METHODS
+from engine.spec import Spec, choice, integer, number, seed_field
+
+VIEWS = ("errors", "thresholds", "calibration", "abstain")
+SCORES = ("sd", "inconsistency", "ga", "total", "epistemic", "confidence")
+MISTAKES = {
+    "ties": "Images with the same score are put in order with the right predictions first, as a sort may happen to do.",
+    "true_class": "The reliability diagram is binned by the probability of the true class, not of the predicted one.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresSpec(Spec):
+    """One look at the page."""
+
+    view: str = choice("errors", VIEWS, "the question that the picture asks")
+    method: str = choice("dense", METHODS, "how the networks were found")
+    learnt: int = integer(1347, 50, 1347, "digits that the networks learn from; always 450 others are tested", log=True)
+    networks: int = integer(100, 2, 100, "networks R that are asked", log=True)
+    score: str = choice("sd", SCORES, "the score of uncertainty")
+    against: str = choice("none", ("none", *SCORES), "a second score to compare with")
+    abstain_cost: float = number(0.2, 0.01, 0.9, "price of an image left unanswered; an error costs 1", log=True)
+    answered: int = integer(80, 0, 100, "of the images of the first half, the share that you answer", unit="%")
+    judged: str = choice("no", ("no", "yes"), "whether the other half of the test digits is shown")
+    split: int = integer(1, 0, 9999, "random numbers that part the test digits into two halves")
+    variant: str = choice("exact", ("exact", *MISTAKES), "the right way, or one that is wrong on purpose")
+    seed: int = seed_field()

@@ -1,0 +1,163 @@
+"""Does the score find the errors? The threshold rises; γ(α) and the ROC curve are one curve, seen from two sides."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.player.scene import Axis, Panel, Scene
+from engine import scores
+from engine.scores import Curve
+from lessons.scores import analysis
+from lessons.scores.analysis import ALPHA, NAMES, Array, Flags, Reading
+from lessons.scores.scenes import HEIGHT, MOST, begun, digit, said, strip
+from lessons.scores.spec import ScoresSpec
+
+# S2 table of γ at α = 0.1: two networks of its own on MNIST
+PRINTED = {"sd": (0.866, 0.934), "inconsistency": (0.865, 0.931), "ga": (0.978, 0.99)}
+FINE = np.linspace(0.0, 1.0, 41)
+
+
+def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
+    """The scene; without bands and errors while the networks still learn."""
+    score, wrong = analysis.values(reading, spec.score), reading.wrong
+    cuts = _cuts(score, wrong)
+    scene = begun(spec, len(cuts), f"The threshold on the {NAMES[spec.score]} rises over 450 test digits.")
+    below = score[:, None] <= cuts
+    missed, kept = below[wrong].sum(axis=0), below[~wrong].sum(axis=0)
+    shown = _images(score, wrong, cuts)
+    alpha, gamma = missed / max(wrong.sum(), 1), kept / max((~wrong).sum(), 1)
+
+    both = 0 < wrong.sum() < len(wrong)
+    _curves(scene, spec, reading, (alpha, gamma), both, trained)
+    digit(scene, reading, shown, ((12, 0, 6, 1), (6, 1, 6, 1)))
+    strip(scene, spec, score, wrong, (0, 1, 6, 1)).rule(x=cuts, role="highlight", label="threshold 𝒦")
+    _risk(scene, score, wrong, (missed + kept) / len(wrong), missed / np.maximum(missed + kept, 1))
+    _words(scene, spec, reading, cuts, missed, kept, shown)
+    if both and trained:
+        _summary(scene, spec, reading, score)
+    return scene
+
+
+def _cuts(score: Array, wrong: Flags) -> Array:
+    """Up to `MOST` thresholds: every score of a wrong prediction and those just before, then evenly."""
+    every = np.unique(score)
+    at = np.searchsorted(every, np.unique(score[wrong]))
+    corners = np.unique(np.concatenate([at, np.maximum(at - 1, 0)]))
+    if len(corners) > MOST // 2:
+        corners = corners[:: -(-len(corners) // (MOST // 2))]
+    others = np.setdiff1d(np.arange(len(every)), corners)
+    room = MOST - len(corners)
+    if len(others) > room:
+        others = others[np.linspace(0, len(others) - 1, room).astype(int)]
+    return every[np.union1d(corners, others)]
+
+
+def _images(score: Array, wrong: Flags, cuts: Array) -> NDArray[np.int64]:
+    """An image whose score is each threshold, a wrongly read one where there is any."""
+    order = np.lexsort((~wrong, score))
+    return order[np.searchsorted(score[order], cuts)]
+
+
+def _curves(
+    scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array, Array], both: bool, trained: bool
+) -> None:
+    share = Axis("α: wrong ones below 𝒦", 0.0, 1.0)
+    gamma = scene.panel(
+        "gamma", title="γ(α)", x=share, y=Axis("γ: right ones below 𝒦", 0.0, 1.02), place=(0, 0, 6, 1),
+        height=HEIGHT,
+    )  # fmt: skip
+    roc = scene.panel(
+        "roc", title="As an ROC curve", x=Axis("false alarms, 1 − γ", 0.0, 1.0),
+        y=Axis("errors caught, 1 − α", 0.0, 1.02), place=(6, 0, 6, 1), height=HEIGHT,
+    )  # fmt: skip
+    diagonal = np.array([[0.0, 0.0], [1.0, 1.0]])
+    for panel in (gamma, roc):
+        panel.path(diagonal, role="muted", dash=True, width=1.2, label="a useless score")
+    if both:
+        wrong = reading.wrong
+        for name, role, dash in ((spec.against, "class-1", True), (spec.score, "posterior", False)):
+            if name == "none":
+                continue
+            score = analysis.values(reading, name)
+            found = analysis.curve(spec, score, wrong)
+            if name == spec.score and trained and spec.variant == "exact":
+                _band(gamma, spec, score, wrong)
+            _both(gamma, roc, found, role=role, dash=dash, width=2.6 if dash else 2.0, label=NAMES[name])
+    if spec.score in PRINTED:
+        marks = np.array([[ALPHA, value] for value in PRINTED[spec.score]])
+        gamma.points(marks, role="ink", shape="diamond", size=4.0, label="printed in S2: MNIST")
+    gamma.points(np.column_stack(here), show="at", role="highlight", shape="ring", size=7.0, label="at 𝒦")
+    roc.points(1.0 - np.column_stack(here[::-1]), show="at", role="highlight", shape="ring", size=7.0)
+
+
+def _both(gamma: Panel, roc: Panel, found: Curve, **look: object) -> None:
+    gamma.path(np.column_stack([found.x, found.y]), **look)
+    roc.path(1.0 - np.column_stack([found.y, found.x])[::-1], **look)
+
+
+def _band(panel: Panel, spec: ScoresSpec, score: Array, wrong: Flags) -> None:
+    low, high = analysis.gamma_band(score, wrong, FINE, spec.seed)
+    middle = 0.5 * (low + high)
+    panel.line(FINE, middle, band=(low, high), role="posterior", width=0.0, alpha=0.35, label="90 %: other test images")
+
+
+def _risk(scene: Scene, score: Array, wrong: Flags, coverage: Array, risk: Array) -> None:
+    full = scores.risk_coverage(score, wrong)
+    top = max(2.0 * float(wrong.mean()), 0.05)
+    panel = scene.panel(
+        "risk", title="Answer only below 𝒦", x=Axis("share answered", 0.0, 1.0),
+        y=Axis("share wrong", 0.0, top), place=(12, 1, 6, 1), height=HEIGHT,
+    )  # fmt: skip
+    error = analysis.share_error(full.risk, full.coverage * len(wrong))
+    band = (np.maximum(full.risk - error, 0.0)[1:], np.minimum(full.risk + error, top)[1:])
+    panel.line(full.coverage[1:], full.risk[1:], band=band, role="reject", label="errors, ± 1 standard error")
+    panel.rule(y=float(wrong.mean()), role="muted", dash=True, label="all answered")
+    panel.points(np.column_stack([coverage, risk]), show="at", role="highlight", shape="ring", size=7.0)
+
+
+def _words(
+    scene: Scene, spec: ScoresSpec, reading: Reading, cuts: Array, missed: NDArray, kept: NDArray, shown: NDArray
+) -> None:
+    bad, good = int(reading.wrong.sum()), int((~reading.wrong).sum())
+    counts = {"missed": missed, "kept": kept}
+    scene.readout(
+        "gamma", "𝒦 = {k:.3f}: α = {missed:.0f} / " f"{bad}" " = {alpha:.3f}, γ = {kept:.0f} / " f"{good}"
+        " = {gamma:.3f}", k=cuts, alpha=missed / max(bad, 1), gamma=kept / max(good, 1), show="at", **counts,
+    )  # fmt: skip
+    scene.readout(
+        "roc", "call all above 𝒦 suspect: {caught:.0f} of " f"{bad} errors caught, " "{alarms:.0f} false alarms",
+        caught=bad - missed, alarms=good - kept, show="at",
+    )  # fmt: skip
+    scene.readout(
+        "image", "test image {image:.0f}: label {label:.0f}, read as {read:.0f} with probability {sure:.2f}", show="at",
+        **said(reading, shown),
+    )  # fmt: skip
+    scene.say("Below the threshold {k:.3f} lie {missed:.0f} wrong and {kept:.0f} right predictions.", k=cuts, **counts)
+    scene.table(
+        {
+            f"threshold on the {NAMES[spec.score]}": cuts,
+            "wrong below": missed,
+            "right below": kept,
+            "α": missed / max(bad, 1),
+            "γ": kept / max(good, 1),
+            **said(reading, shown),
+        }
+    )
+
+
+def _summary(scene: Scene, spec: ScoresSpec, reading: Reading, score: Array) -> None:
+    wrong = reading.wrong
+    area = analysis.curve(spec, score, wrong).area
+    error = analysis.ranked([score], wrong).error(0)
+    text = f"area = AUROC = {area:.3f} ± {error:.3f} (DeLong), from {int(wrong.sum())} errors"
+    if spec.variant == "exact":
+        low, high = analysis.gamma_band(score, wrong, np.array([ALPHA]), spec.seed)
+        text += f"; γ({ALPHA:g}) = {scores.gamma(score, wrong, ALPHA):.3f}, 90 % within {low[0]:.2f} to {high[0]:.2f}"
+    scene.readout("area", text)
+    if "ga" in (spec.score, spec.against):
+        cutoff = analysis.cutoff(reading)
+        scene.readout(
+            "cutoff", f"GA's cutoff ε = {cutoff:.0f} of {len(reading.draws) - 1} votes was found, as in S2, on the "
+            "labels of these very test images",
+        )  # fmt: skip

@@ -1,0 +1,30 @@
+"""The lesson about scores in a browser: one journey of a first-time reader."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+
+def test_a_first_visit(lab: Lab):
+    page = lab.open("/scores?method=dropout")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile("AUROC"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("checked"))).to_be_visible(timeout=PATIENT)
+
+    # one press makes something happen
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", "0")
+    stage.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("heading", name="Misclassified")).to_be_visible(timeout=PATIENT)
+
+    # the game, and the half that judges
+    page.get_by_role("radio", name="abstain game").or_(page.get_by_role("button", name="abstain game")).first.click()
+    expect(card.get_by_text(re.compile("your threshold answers"))).to_be_visible(timeout=PATIENT)
+    page.get_by_text("Judge on the other half").click()
+    expect(card.get_by_text(re.compile("on the other"))).not_to_have_count(0, timeout=PATIENT)

@@ -1,0 +1,287 @@
+"""The lesson about scores: its numbers against direct formulas, its badge against mistakes, its pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from app.kit import badge
+from app.kit.player.scene import decode
+from engine import scores
+from engine.spec import SpecError
+from lessons.scores import analysis, panels, proof, scenes, stage_errors
+from lessons.scores.analysis import NAMES, Reading
+from lessons.scores.questions import QUESTIONS
+from lessons.scores.scenarios import SCENARIOS
+from lessons.scores.spec import VIEWS, ScoresSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, Job
+
+SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}
+FIRST = ScoresSpec(method="dropout")  # trained fastest
+
+
+@pytest.fixture(scope="module")
+def reading() -> Reading:
+    return analysis.read(FIRST)
+
+
+@pytest.fixture(scope="module")
+def voters() -> Reading:
+    """Networks that sometimes agree on an error: made up, so that no ensemble need be trained."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, 450)
+    logits = rng.normal(size=(20, 450, 10)) * rng.gamma(1.0, 1.0, (450, 1)) + 4.0 * np.eye(10)[y]
+    draws = np.exp(logits - logits.max(axis=2, keepdims=True))
+    draws /= draws.sum(axis=2, keepdims=True)
+    y[:20] = (y[:20] + 1) % 10
+    return Reading(draws, scores.decompose(draws), y)
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("view", {"view": "elsewhere"}),
+        ("score", {"score": "none"}),
+        ("networks", {"networks": 1}),
+        ("learnt", {"learnt": 10}),
+        ("answered", {"answered": 101}),
+        ("abstain_cost", {"abstain_cost": 1.0}),
+        ("variant", {"variant": "no"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        ScoresSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+# Scores ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_reading_is_of_the_networks_asked():
+    few = analysis.read(FIRST.replace(networks=7))
+    everyone = analysis.read(FIRST)
+    assert len(few.draws) == 7 and np.array_equal(few.draws, everyone.draws[:7])
+    assert few.draws.sum(axis=2) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_errors_of_areas_are_those_of_resampled_images(voters: Reading):
+    """DeLong against a bootstrap, of an area and of a difference; the area itself against scikit-learn."""
+    names = ("inconsistency", "total")
+    both, wrong = [analysis.values(voters, name) for name in names], voters.wrong
+    found = analysis.ranked(both, wrong)
+    assert found.area == pytest.approx([roc_auc_score(wrong, score) for score in both], abs=1e-12)
+    rng = np.random.default_rng(1)
+    again = []
+    for _ in range(400):
+        # rare errors: the theory takes their number as given
+        some = np.concatenate([rng.choice(part, len(part)) for part in (np.flatnonzero(wrong), np.flatnonzero(~wrong))])
+        again.append([scores.auroc(score[some], wrong[some]) for score in both])
+    spread = np.std(again, axis=0)
+    assert [found.error(0), found.error(1)] == pytest.approx(spread, rel=0.2)
+    assert found.error(0, 1) == pytest.approx(np.std(np.diff(again, axis=1)), rel=0.2)
+    assert found.error(0, 0) == 0.0
+
+
+def test_one_error_leaves_the_area_without_an_error_bar():
+    found = analysis.ranked([np.arange(5.0)], np.array([False] * 4 + [True]))
+    assert found.area[0] == 1.0 and np.isnan(found.error(0))
+
+
+def test_lucky_ties_raise_the_area(voters: Reading):
+    score, wrong = analysis.values(voters, "inconsistency"), voters.wrong
+    lucky = analysis.ordered_curve(score, wrong)
+    assert lucky.area > scores.gamma_curve(score, wrong).area + 0.01
+    apart = score + 1e-9 * np.arange(len(score))
+    assert analysis.ordered_curve(apart, wrong).area == pytest.approx(scores.auroc(apart, wrong), abs=1e-12)
+
+
+def test_the_band_of_gamma_holds_gamma(reading: Reading):
+    score = analysis.values(reading, "sd")
+    low, high = analysis.gamma_band(score, reading.wrong, np.array([0.1, 0.5]), seed=1)
+    curve = scores.gamma_curve(score, reading.wrong)
+    assert (low <= [curve.at(0.1), curve.at(0.5)]).all() and (high >= [curve.at(0.1), curve.at(0.5)]).all()
+
+
+def test_the_error_of_a_share_is_never_nothing():
+    assert analysis.share_error(1.0, 10) > 0.05
+    assert analysis.share_error(0.5, 10_000) == pytest.approx(0.005, rel=0.01)
+
+
+# Probabilities --------------------------------------------------------------------------------------------------------
+
+
+def test_chance_makes_an_error_that_grows_with_the_bins():
+    """The simulated diagrams against the engine's, one by one."""
+    rng = np.random.default_rng(2)
+    confidence = rng.uniform(0.5, 1.0, 450)
+    right = analysis.forecasters(confidence, 3)
+    assert right.mean() == pytest.approx(confidence.mean(), abs=0.01)
+    p = np.column_stack([confidence, 1.0 - confidence])
+    for bins in (5, 20):
+        found = analysis.chance(confidence, right, bins)
+        direct = [scores.calibration_error(p, (~row).astype(int), bins) for row in right[:5]]
+        assert found.errors[:5] == pytest.approx(direct, abs=1e-6)
+        assert np.nanmax(found.high) <= 1.0 and (found.low <= found.high)[np.isfinite(found.low)].all()
+    few, many = (analysis.chance(confidence, right, bins).errors.mean() for bins in (5, 30))
+    assert 0.01 < few < many
+
+
+# The game -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_game_is_what_its_rules_say(reading: Reading):
+    first, second = analysis.halves(3, 450)
+    assert first.sum() == second.sum() == 225 and not (first & second).any()
+    score, wrong = analysis.values(reading, "confidence"), reading.wrong
+    played = analysis.play(score, wrong, 0.3, 0.2)
+    given = score <= 0.3
+    assert played.cost == pytest.approx(((given & wrong).sum() + 0.2 * (~given).sum()) / 450)
+    costs = [analysis.play(score, wrong, at, 0.2).cost for at in [-np.inf, *score]]
+    assert analysis.play(score, wrong, analysis.best(score, wrong, 0.2), 0.2).cost == pytest.approx(min(costs))
+    assert analysis.chosen(score, 0) == -np.inf and analysis.chosen(score, 100) == score.max()
+    assert (score <= analysis.chosen(score, 50)).sum() == 225
+
+
+def test_the_first_half_alone_decides_the_game(voters: Reading):
+    """Nothing chosen may depend on a label of the half that judges."""
+    spec = ScoresSpec(view="abstain")
+    _, second = analysis.halves(spec.split, 450)
+    other = np.where(second, (voters.y + 1) % 10, voters.y)
+    changed = voters._replace(y=other)
+    for name in NAMES:
+        games = [analysis.game(spec, someone, name) for someone in (voters, changed)]
+        assert games[0].first == games[1].first, name
+        assert games[0].second != games[1].second, name
+
+
+def test_the_least_cost_flatters(voters: Reading):
+    assert panels.flattery(ScoresSpec(view="abstain", score="confidence"), voters, NEVER).mean() > 0.0
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_badge_is_green(reading: Reading):
+    for name in NAMES:
+        found = proof.checks(FIRST.replace(score=name), NEVER)
+        assert badge.overall(found) == "pass", [check.sentence for check in found]
+
+
+def test_lucky_ties_are_red_where_there_are_ties(voters: Reading, reading: Reading):
+    tied = ScoresSpec(score="inconsistency", variant="ties")
+    assert proof.roc_check(tied, voters).verdict == "fail"
+    assert proof.roc_check(tied.replace(variant="exact"), voters).verdict == "pass"
+    assert proof.roc_check(tied.replace(score="total"), voters).verdict == "unknown", "no ties, no mistake to see"
+
+
+def test_binning_by_the_true_class_is_red(reading: Reading, voters: Reading):
+    for someone in (reading, voters):
+        assert proof.calibrated_check(FIRST, someone).verdict == "pass"
+        assert proof.calibrated_check(FIRST.replace(variant="true_class"), someone).verdict == "fail"
+
+
+def test_a_cutoff_for_every_image_would_be_red(reading: Reading, monkeypatch):
+    """What may have happened in S2: GA with another cutoff for every image ranks otherwise."""
+    rng = np.random.default_rng(0)
+    shift = rng.normal(scale=10.0, size=450)
+    proper = scores.gaussian_approximation
+    each = np.array([proper(reading.draws[:, k : k + 1], 50.0 + shift[k])[0] for k in range(450)])
+    monkeypatch.setattr(scores, "gaussian_approximation", lambda draws, cutoff: each)
+    assert proof.rank_check(reading).verdict == "fail"
+
+
+def test_a_cutoff_beyond_the_votes_is_open():
+    """Unanimous errors push S2's cutoff past all votes; there GA does not rank as inconsistency."""
+    draws = np.full((10, 6, 2), 0.1)
+    draws[..., 0] = 0.9
+    draws[:4, 1:3] = draws[:4, 1:3, ::-1]
+    reading = Reading(draws, scores.decompose(draws), np.array([1, 0, 0, 0, 0, 0]))
+    found = proof.rank_check(reading)
+    assert found.verdict == "unknown" and "unanimous" in found.sentence
+    ga = analysis.values(reading, "ga")
+    assert ga[0] > ga[1], "the unanimous error ranks above the doubtful image"
+
+
+def test_a_wrong_decomposition_is_red(reading: Reading):
+    parts = reading.parts
+    broken = reading._replace(parts=parts._replace(aleatoric=0.5 * parts.aleatoric))
+    assert proof.parts_check(reading).verdict == "pass" and proof.parts_check(broken).verdict == "fail"
+
+
+# The picture ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_scene_is_small_and_grows_without_another_answer(view, reading: Reading):
+    spec = FIRST.replace(view=view, judged="yes", score="ga")
+    blob = scenes.scene(spec, None)
+    assert len(blob) < MOST_BYTES and scenes.grow(spec, Job()) == blob
+    header, _ = decode(scenes.picture(spec, reading, 0.4))
+    assert any("40 %" in str(line) for line in header["readouts"])
+    header, _ = decode(blob)
+    assert "training" not in [line["id"] for line in header["readouts"]]
+
+
+def test_the_stage_counts_what_lies_below(reading: Reading):
+    header, arrays = decode(scenes.scene(FIRST, None))
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    score = analysis.values(reading, "sd")
+    columns = (table[name] for name in ("threshold on the predictive sd", "wrong below", "right below"))
+    for at, wrong, right in zip(*columns, strict=True):
+        below = score <= at + 1e-7  # travelled as float32
+        assert (below & reading.wrong).sum() == wrong and (below & ~reading.wrong).sum() == right
+    assert np.array_equal(table["label"], reading.y[table["image"]])
+    # every wrongly read image is met
+    assert set(np.flatnonzero(reading.wrong)) <= set(table["image"].tolist())
+
+
+def test_the_game_hides_the_other_half(reading: Reading):
+    spec = FIRST.replace(view="abstain", score="confidence")
+    shown = {judged: decode(scenes.scene(spec.replace(judged=judged), None))[0] for judged in ("no", "yes")}
+    told = {judged: " ".join(str(line["tokens"]) for line in header["readouts"]) for judged, header in shown.items()}
+    assert "on the other" in told["yes"] and "on the other" not in told["no"]
+    labels = {judged: [layer["label"] for panel in header["panels"] for layer in panel["layers"]]
+              for judged, header in shown.items()}  # fmt: skip
+    assert any("other half" in str(label) for label in labels["yes"])
+    assert not any("other half" in str(label) for label in labels["no"])
+
+
+def test_stopped_work_gives_nothing():
+    class Stopped(Job):
+        cancelled = True
+
+    spec = FIRST.replace(seed=77)
+    assert scenes.grow(spec, Stopped()) is None
+    assert proof.checks(spec, Stopped()) == [] and panels.panels(spec, Stopped()) == []
+
+
+# Panels and questions -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "calibration"])
+def test_the_panels_are_made(view, reading: Reading):
+    for panel in panels.panels(FIRST.replace(view=view), NEVER):
+        assert panel.title and panel.caption
+    assert len(panels.diagnostics(FIRST, NEVER).columns) == 5
+
+
+def test_all_scores_stand_beside_what_s2_printed(reading: Reading):
+    table = panels.panels(FIRST, NEVER)[0]
+    assert table.columns["S2: γ, BNN"] == [0.866, 0.865, 0.978, "–", "–", "–"]
+    row = list(NAMES).index("total")
+    area = roc_auc_score(reading.wrong, reading.parts.total)
+    assert table.columns["AUROC ± SE"][row].startswith(f"{area:.3f}")
+    assert stage_errors.PRINTED["ga"] == (0.978, 0.99)
+
+
+def test_the_claims_of_the_questions_hold_on_fast_networks(reading: Reading):
+    asked = {question.id: question for question in QUESTIONS}
+    spec = FIRST.replace(score="ga", against="inconsistency")
+    assert asked["ga"].answer(spec) == 1, "equal"
+    assert asked["honest"].answer(FIRST.replace(view="abstain", score="confidence")) in (0, 1)
+    assert asked["averaging"].answer(FIRST) in (0, 1, 2) and "ECE is" in asked["averaging"].explain(FIRST)
+    for question in QUESTIONS:
+        assert question.scenario in SPECS
+    assert asked["honest"].reveal(SPECS["abstain"]).judged == "yes"
