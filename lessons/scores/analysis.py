@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from app.kit import digit_posteriors
 from app.kit.digit_posteriors import Networks, PosteriorSpec, Shared
@@ -158,6 +157,8 @@ class Ranked(NamedTuple):
 
 def ranked(columns: Sequence[Array], wrong: Flags) -> Ranked:
     """The AUROC of each score for finding `wrong`, and how far chance moves them."""
+    from scipy.stats import rankdata  # slow to import
+
     bad, good = int(wrong.sum()), int((~wrong).sum())
     by_bad, by_good = [], []
     for score in columns:

@@ -78,7 +78,7 @@ LESSON = Lesson(
         scores.abstain_costs,
         analysis.ranked,
     ],
-    claim="checked",
+    claim="as defined",
     kernel=kernel,
 )
 show(LESSON)

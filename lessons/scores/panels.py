@@ -199,7 +199,7 @@ def _gallery(title: str, reading: Reading, which: NDArray[np.int64], note: str) 
         y.append(top + data.side + 1.4)
         words.append((f"{label}→{read}" if read != label else f"{read}") + f" {reading.confidence[image]:.2f}")
         told.append(f"{label} read as {read}" if read != label else f"{read}")
-    figure = charts.blank("", "", height=24 + 92 * rows)
+    figure = charts.blank("", "", height=24 + 70 * rows)
     ink = [[0.0, theme.colour("grid")], [1.0, theme.colour("ink")]]
     figure.add_heatmap(z=sheet, colorscale=ink, zmin=0, zmax=data.top, showscale=False, hoverinfo="skip")
     figure.add_scatter(

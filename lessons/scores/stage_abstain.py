@@ -27,8 +27,8 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     inside = np.flatnonzero(first)
     order = inside[np.argsort(here, kind="stable")]
     shown = order[np.searchsorted(score[order], cuts)]
-    digit(scene, reading, shown, ((12, 0, 6, 1), (12, 1, 6, 1)))
-    panel = strip(scene, spec, here, wrong[first], (0, 1, 6, 1))
+    digit(scene, reading, shown, ((12, 0, 6, 1), (13, 1, 5, 1)))
+    panel = strip(scene, spec, here, wrong[first], (0, 1, 5, 1))
     panel.rule(x=cuts, role="highlight")
     if np.isfinite(mine):
         panel.rule(x=mine, role="ink", dash=True, label="your threshold")
@@ -79,10 +79,10 @@ def _all_scores(scene: Scene, spec: ScoresSpec, reading: Reading) -> None:
     """The least cost of every score on the first half, which each choice of a threshold flatters."""
     names = list(NAMES)
     games = [analysis.game(spec, reading, name) for name in names]
-    top = 1.25 * max(max(game.first.cost, game.second.cost) for game in games)
+    top = 1.1 * max(max(game.first.cost, game.second.cost + game.second.error) for game in games)
     panel = scene.panel(
         "scores", title="Every score at its best", x=Axis("score", -0.6, len(names) - 0.4, ticks=_short()),
-        y=Axis("cost", 0.0, max(top, 0.01)), place=(6, 1, 6, 1), height=HEIGHT,
+        y=Axis("cost", 0.0, max(top, 0.01)), place=(5, 1, 8, 1), height=HEIGHT,
     )  # fmt: skip
     at = np.arange(len(names), dtype=float)
     panel.points(

@@ -140,8 +140,9 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     right = analysis.forecasters(reading.confidence, spec.seed)[: None if trained else 20]
     lucky = [analysis.chance(reading.confidence, right, int(b)) for b in number]
 
+    given = "probability of the true digit" if spec.variant == "true_class" else "confidence"
     panel = scene.panel(
-        "diagram", title="Reliability", x=Axis("confidence", 0.0, 1.0),
+        "diagram", title="Reliability", x=Axis(given, 0.0, 1.0),
         y=Axis("share right", 0.0, 1.02), place=(0, 0, 9, 1), height=HEIGHT + 45,
     )  # fmt: skip
     panel.path(np.array([[0.0, 0.0], [1.0, 1.0]]), role="muted", dash=True, width=1.2, label="calibrated")

@@ -15,7 +15,7 @@ def test_a_first_visit(lab: Lab):
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile("AUROC"))).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("checked"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("as defined"))).to_be_visible(timeout=PATIENT)
 
     # one press makes something happen
     stage.get_by_role("button", name="Play").click()
