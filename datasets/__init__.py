@@ -3,7 +3,7 @@
 from datasets.card import Card, Classes
 from datasets.files import from_files
 from datasets.images import Images, digits, overlap, principal_components
-from datasets.remote import download
+from datasets.remote import download, download_table
 from datasets.samples import Sample, coin, counts, kinds, measurements, waiting_times
 from datasets.xor import own_points, xor
 
@@ -16,6 +16,7 @@ __all__ = [
     "counts",
     "digits",
     "download",
+    "download_table",
     "from_files",
     "kinds",
     "measurements",

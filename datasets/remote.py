@@ -1,4 +1,6 @@
-"""MNIST and Fashion-MNIST, downloaded once when asked for, checked by SHA-256, and kept in the user's cache folder."""
+"""MNIST, Fashion-MNIST, Boston and credit default, downloaded once when asked for, checked by SHA-256, and kept in the
+user's cache folder.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from pathlib import Path
 from datasets.card import Card
 from datasets.files import FASHION_NAMES, from_files, unpack
 from datasets.images import DIGIT_NAMES, Images
+from datasets.tables import BOSTON_CARD, CREDIT_CARD, Table, read_csv
 from engine.spec import SpecError
 
 PIECE = 1 << 16  # bytes between two looks at `stop`
@@ -30,6 +33,7 @@ class Remote:
     hashes : file name to the SHA-256 of its content, unpacked where `unpacked`
     sizes : bytes of each file as it stands there, about
     unpacked : the hash is that of the unpacked file: copies packed by somebody else pass too
+    instead : what can be done where there is no network
     """
 
     url: str
@@ -37,6 +41,7 @@ class Remote:
     sizes: dict[str, int]
     unpacked: bool
     card: Card
+    instead: str = "choose the bundled digits or give the four files yourself"
 
 
 MNIST = Remote(
@@ -88,6 +93,25 @@ FASHION = Remote(
 )
 REMOTE = {"mnist": MNIST, "fashion": FASHION}
 
+_TABLE_INSTEAD = "choose a bundled table or give the CSV file yourself"
+BOSTON = Remote(
+    "https://raw.githubusercontent.com/selva86/datasets/ec9036b07e2b0f73c0a8d33d9d63488e423c6a74/",
+    {"BostonHousing.csv": "ecd31fafe95b7b184f155001fd9ca6edbe86b0525c9ad544baaba30eef6382b3"},
+    {"BostonHousing.csv": 35_736},
+    False,
+    BOSTON_CARD,
+    _TABLE_INSTEAD,
+)
+CREDIT = Remote(
+    "https://archive.ics.uci.edu/static/public/350/",
+    {"data.csv": "45bcf4df62ff2e237a74eb155cabfb4bbbc171219a0637daef44fdad07503dd0"},
+    {"data.csv": 2_897_080},
+    False,
+    CREDIT_CARD,
+    _TABLE_INSTEAD,
+)
+TABLES = {"boston": BOSTON, "credit": CREDIT}
+
 Progress = Callable[[int, int, str], None]
 
 
@@ -99,7 +123,7 @@ def cache_folder() -> Path:
 
 
 def available(name: str, folder: Path | None = None) -> bool:
-    """Have all files of `REMOTE[name]` been downloaded already? Their hashes are looked at when they are read."""
+    """Have all files of this data set been downloaded already? Their hashes are looked at when they are read."""
     return all((_folder(name, folder) / file).is_file() for file in _remote(name).hashes)
 
 
@@ -119,6 +143,31 @@ def download(
 
     A file whose SHA-256 is not the known one is thrown away. Raises SpecError saying what failed and what can be done.
     """
+    return from_files(_contents(name, folder, progress, stop, url), _remote(name).card)
+
+
+def download_table(
+    name: str,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+    stop: Callable[[], bool] | None = None,
+    url: str | None = None,
+) -> Table:
+    """Boston house prices ("boston") or UCI's credit default ("credit"), with the parameters and errors of
+    `download`.
+    """
+    (content,) = _contents(name, folder, progress, stop, url).values()
+    return read_csv(content)
+
+
+def _contents(
+    name: str,
+    folder: Path | None,
+    progress: Progress | None,
+    stop: Callable[[], bool] | None,
+    url: str | None,
+) -> dict[str, bytes]:
+    """The files of a data set by name, each with the hash that it should have."""
     remote, home = _remote(name), _folder(name, folder)
     total, before = sum(remote.sizes.values()), 0
     contents: dict[str, bytes] = {}
@@ -138,13 +187,14 @@ def download(
         before += size
         if progress is not None:
             progress(before, total, file)
-    return from_files(contents, remote.card)
+    return contents
 
 
 def _remote(name: str) -> Remote:
-    if name not in REMOTE:
-        raise SpecError("data", f"{name!r} is not one of {', '.join(REMOTE)}")
-    return REMOTE[name]
+    known = REMOTE | TABLES
+    if name not in known:
+        raise SpecError("data", f"{name!r} is not one of {', '.join(known)}")
+    return known[name]
 
 
 def _folder(name: str, folder: Path | None) -> Path:
@@ -189,8 +239,7 @@ def _fetched(
         reason = getattr(problem, "reason", None) or problem
         raise SpecError(
             "data",
-            f"{remote.card.name} could not be downloaded from {url} ({reason}). Without a network, choose the bundled "
-            "digits or give the four files yourself.",
+            f"{remote.card.name} could not be downloaded from {url} ({reason}). Without a network, {remote.instead}.",
         ) from None
     return b"".join(pieces)
 
