@@ -171,12 +171,24 @@ class Controls:
         )
         self._refusal(name)
 
-    def files(self, label: str, take: Callable[[dict[str, bytes]], dict[str, Any]]) -> None:
-        """A place to drop files. `take` reads them, by name, and says which fields change; a SpecError is shown."""
+    def files(
+        self,
+        label: str,
+        take: Callable[[dict[str, bytes]], dict[str, Any]],
+        *,
+        types: Sequence[str] | None = None,
+        most_bytes: int | None = None,
+        several: bool = True,
+    ) -> None:
+        """A place to drop files. `take` reads them, by name, and says which fields change; a SpecError is shown.
+
+        types : endings of their names, "csv"; most_bytes : how large each may be; several : or one file alone
+        """
         key = f"{self._slug}/{label}/files"
 
         def taken() -> None:
-            given = {file.name: file.getvalue() for file in st.session_state.get(key) or ()}
+            found = st.session_state.get(key) or []
+            given = {file.name: file.getvalue() for file in (found if several else [found])} if found else {}
             if not given:
                 return
             try:
@@ -186,7 +198,15 @@ class Controls:
                 return
             self._visit.change(label, **changes)
 
-        st.file_uploader(label, accept_multiple_files=True, key=key, on_change=self._visit.given, args=(taken,))
+        st.file_uploader(
+            label,
+            list(types) if types else None,
+            accept_multiple_files=several,
+            key=key,
+            on_change=self._visit.given,
+            args=(taken,),
+            max_upload_size=max(1, most_bytes // 1_000_000) if most_bytes else None,
+        )
         self._refusal(label)
 
     def seed(self) -> None:
