@@ -17,13 +17,14 @@ NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
 def main() -> None:
     """One run of the script."""
-    st.set_page_config(page_title="Posterior Lab", page_icon="🎲", layout="wide")
     pages = {"": [st.Page(ROOT / "app" / "start.py", title="Start", icon="🎲", default=True)]}
     for track, entries in catalogue.by_track().items():
         pages[track] = [
             st.Page(entry.path, title=entry.title, icon=entry.icon, url_path=entry.slug) for entry in entries
         ]
     page = st.navigation(pages, position="top")
+    title = f"{page.title} · Posterior Lab" if page.url_path else "Posterior Lab"
+    st.set_page_config(page_title=title, page_icon="🎲", layout="wide")
     st.session_state["came from"] = st.session_state.get("page")
     st.session_state["page"] = page.url_path
     top = st.container()

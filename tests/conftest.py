@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 os.environ.setdefault("STREAMLIT_SERVER_HEADLESS", "true")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the engine sets it, for tests that load scipy first
 
 settings.register_profile("lab", deadline=None)  # a busy machine is not a slow program
 settings.load_profile("lab")

@@ -34,6 +34,7 @@ def test_a_phone_sees_the_stage_without_scrolling_sideways(phone: Lab, slug: str
     expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible(timeout=PATIENT)
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
     phone.settled()
+    expect(page).to_have_title(f"{title} · Posterior Lab")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 360
     assert not phone.problems, "\n".join(phone.problems)
