@@ -114,8 +114,8 @@ def in_the_browser() -> None:
 def accuracy(methods: list[str]) -> None:
     """Train as the page does, and test."""
     from app.kit.digit_posteriors import posterior
-    from datasets.files import from_files, optdigits
-    from datasets.remote import MNIST
+    from datasets import own
+    from datasets.files import optdigits
     from engine import scores
     from lessons.digits import analysis
     from lessons.digits.spec import DigitsSpec
@@ -128,8 +128,9 @@ def accuracy(methods: list[str]) -> None:
             data = optdigits((Path(named) / "optdigits.csv").read_bytes())
             name, spec = "OptDigits, 500 images", analysis.recipe(DigitsSpec(), "nuts")
         else:
-            data = from_files({f.name: f.read_bytes() for f in (Path(named) / "mnist").glob("*.gz")}, MNIST.card)
-            name, spec = "MNIST", analysis.recipe(DigitsSpec(data="mnist"), method)
+            key = own.keep({f.name: f.read_bytes() for f in (Path(named) / "mnist").glob("*.gz")})
+            data = own.kept(key)
+            name, spec = "MNIST", analysis.recipe(DigitsSpec(data="own", files=key), method)
         begin = time.perf_counter()
         networks = posterior(name, data, spec).finish()
         seconds = time.perf_counter() - begin

@@ -49,7 +49,8 @@ CHAINS = 2  # of NUTS
 THIN = 2  # transitions of NUTS from one network to the next
 SLICE = 0.1  # seconds of training between two looks
 CELLS = 8_000_000  # float32 that a prediction holds at once
-KEPT = 12  # posteriors that stay in the process
+KEPT = 12  # posteriors that stay in the process at most,
+KEPT_BYTES = 400_000_000  # and what their networks may take: on MNIST one takes 80 MB
 
 
 class Learnt(Protocol):
@@ -339,6 +340,11 @@ class Shared:
         """Trained to the end."""
         return self._training is None
 
+    @property
+    def bytes(self) -> int:
+        """What the networks take."""
+        return 0 if self._networks is None else sum(layer.nbytes for layer in self._networks.layers)
+
     def networks(self) -> Networks:
         """The networks as they stood at the last look; trains a first slice where there was none."""
         if self._networks is None:
@@ -375,14 +381,14 @@ _shared_lock = threading.Lock()
 
 
 def posterior(name: Hashable, data: Learnt, spec: PosteriorSpec) -> Shared:
-    """The posterior of `spec` on `data`, which goes by `name`: the same for all who ask. The `KEPT` last asked for
-    stay.
+    """The posterior of `spec` on `data`, which goes by `name`: the same for all who ask. Those last asked for
+    stay, see `KEPT`.
     """
     key = (name, spec)
     with _shared_lock:
         if key not in _shared:
             _shared[key] = Shared(data, spec)
         _shared.move_to_end(key)
-        while len(_shared) > KEPT:
+        while len(_shared) > KEPT or (len(_shared) > 1 and sum(one.bytes for one in _shared.values()) > KEPT_BYTES):
             _shared.popitem(last=False)
         return _shared[key]

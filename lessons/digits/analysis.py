@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import digit_posteriors
-from app.kit.digit_posteriors import CHAINS, NAMES, Networks, PosteriorSpec, Shared
+from app.kit.digit_posteriors import CHAINS, LARGE, NAMES, Networks, PosteriorSpec, Shared
 from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 NETWORKS = 100
 SMALL = 12  # pixels a side up to which images are read as the bundled digits are
 MNIST = {"units": 200, "depth": 2, "networks": NETWORKS}  # of larger ones
+FEW = {"units": 50, "epochs": 30, "networks": NETWORKS}  # of larger ones, where there are few
 MEMBERS = 10  # of an ensemble on MNIST
 STEP = 1e-6  # of ink, for finite differences
 
@@ -46,10 +47,13 @@ def data_of(spec: DigitsSpec) -> Images:
 def recipe(spec: DigitsSpec, method: str = "") -> PosteriorSpec:
     """The posterior of the settings, or that of another `method`."""
     method = method or spec.method
-    if data_of(spec).side <= SMALL:
+    data = data_of(spec)
+    if data.side <= SMALL:
         return PosteriorSpec(method=method, networks=NETWORKS, seed=spec.seed)
-    large = {**MNIST, "networks": MEMBERS if method == "ensemble" else NETWORKS}
-    return PosteriorSpec(method=method, seed=spec.seed, **large)
+    settings = MNIST if len(data.y) >= LARGE else FEW
+    if method == "ensemble":
+        settings = {**settings, "networks": MEMBERS}
+    return PosteriorSpec(method=method, seed=spec.seed, **settings)
 
 
 def shared(spec: DigitsSpec, method: str = "") -> Shared:

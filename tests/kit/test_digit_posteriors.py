@@ -127,6 +127,10 @@ def test_only_the_last_ones_are_kept(monkeypatch: pytest.MonkeyPatch):
     made = [posterior("digits", DATA, PosteriorSpec(seed=seed)) for seed in range(digit_posteriors.KEPT + 1)]
     assert len(digit_posteriors._shared) == digit_posteriors.KEPT
     assert posterior("digits", DATA, PosteriorSpec(seed=0)) is not made[0]
+    for one in digit_posteriors._shared.values():
+        one.networks()
+    monkeypatch.setattr(digit_posteriors, "KEPT_BYTES", 3 * one.bytes)
+    assert posterior("digits", DATA, PosteriorSpec(seed=0)) is one and len(digit_posteriors._shared) == 3
 
 
 def test_settings_that_do_not_fit_are_named():

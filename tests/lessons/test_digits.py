@@ -175,7 +175,7 @@ def test_mnist_goes_the_same_way(monkeypatch: pytest.MonkeyPatch):
     y = np.arange(120) % 10
     made = (rng.random((120, 28, 28)) < 0.1 + 0.08 * y[:, None, None]).astype(np.uint8) * 255
     monkeypatch.setattr(remote, "download", lambda name: Images(made, y, made[:40], y[:40], 255, remote.MNIST.card))
-    monkeypatch.setattr(analysis, "MNIST", {"units": 8, "epochs": 3, "networks": 5})
+    monkeypatch.setattr(analysis, "FEW", {"units": 8, "epochs": 3, "networks": 5})
     monkeypatch.setattr(analysis, "NETWORKS", 5)
     monkeypatch.setattr(digit_posteriors, "_shared", type(digit_posteriors._shared)())
     for cached in (analysis._mnist, analysis._centres):
