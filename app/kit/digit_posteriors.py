@@ -129,19 +129,17 @@ class Networks:
         *hidden, z = self._forward(x, slice(None))
         p = _softmax(z)[:, 0].astype(np.float64)
         tiny = np.finfo(np.float64).tiny
-        # Entropy's slope is -(1 + log p); the 1 leaves no trace, because probabilities add up to one.
-        slopes = {
-            "total": -np.log(np.maximum(p.mean(axis=0), tiny)) * np.ones_like(p),
-            "aleatoric": -np.log(np.maximum(p, tiny)),
-        }
-        found = {}
-        for name, slope in slopes.items():
-            back = (p * (slope - (p * slope).sum(axis=1, keepdims=True)) / len(self)).astype(z.dtype)
-            for layer, values in zip(self.layers[:0:-1], reversed(hidden), strict=True):
-                back = np.matmul(layer[:, :-1], back[:, :, None])[:, :, 0]
-                back = back * (values[:, 0] > 0.0 if self.activation == "relu" else 1.0 - values[:, 0] ** 2)
-            found[name] = np.matmul(self.layers[0][:, :-1], back[:, :, None])[:, :, 0].sum(axis=0, dtype=np.float64)
-        return Sensitivity(found["total"], found["aleatoric"], found["total"] - found["aleatoric"])
+        # Entropy's slope is -(1 + log p); the 1 leaves no trace, because probabilities add up to one. Both entropies go
+        # back together: with many large networks it is the weights' way through the memory that takes time.
+        average = np.broadcast_to(p.mean(axis=0), p.shape)
+        slopes = -np.log(np.maximum(np.stack([average, p], axis=2), tiny))
+        weighed = slopes - (p[:, :, None] * slopes).sum(axis=1, keepdims=True)
+        back = (p[:, :, None] * weighed / len(self)).astype(z.dtype)
+        for layer, values in zip(self.layers[:0:-1], reversed(hidden), strict=True):
+            slope = values[:, 0] > 0.0 if self.activation == "relu" else 1.0 - values[:, 0] ** 2
+            back = np.matmul(layer[:, :-1], back) * slope[:, :, None]
+        total, aleatoric = np.matmul(self.layers[0][:, :-1], back).sum(axis=0, dtype=np.float64).T
+        return Sensitivity(total, aleatoric, total - aleatoric)
 
     def precise(self) -> Networks:
         """The same networks in double precision, for finite differences."""
@@ -159,11 +157,19 @@ class Networks:
         """Values of every layer after the input: (R, m, n_l), the outputs before the softmax last."""
         values, found = x[None], []
         for depth, layer in enumerate(self.layers):
-            values = np.matmul(values, layer[part, :-1]) + layer[part, -1:]
+            values = _times(values, layer[part, :-1]) + layer[part, -1:]
             if depth < len(self.layers) - 1:
                 values = np.maximum(values, 0.0) if self.activation == "relu" else np.tanh(values)
             found.append(values)
         return found
+
+
+def _times(values: Single, weights: Single) -> Single:
+    """(R, m, n) or (1, m, n) times (R, n, h): (R, m, h). One image by einsum: five times faster than BLAS there."""
+    if values.shape[1] > 1:
+        return np.matmul(values, weights)
+    single = np.broadcast_to(values[:, 0], (len(weights), values.shape[2]))
+    return np.einsum("rn,rnh->rh", single, weights)[:, None]
 
 
 def _softmax(z: Single) -> Single:
