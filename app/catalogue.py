@@ -305,6 +305,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🏹",
         scenarios=(("ga", "two scores, one order"), ("unanimous", "when all agree ⚠"), ("abstain", "the abstain game")),
     ),
+    Entry(
+        slug="uncertainty-maps",
+        title="Where it should not know",
+        track="Uncertainty",
+        file="lessons/uncertainty_maps/page.py",
+        promise="Turn, blur, shift or morph a digit: where its networks should not know any more, and whether they do.",
+        icon="🗺️",
+        scenarios=(("six", "a 6 becomes a 9 ⚠"), ("quarter", "sure on its side ⚠")),
+    ),
 )
 
 

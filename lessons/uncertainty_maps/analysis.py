@@ -1,0 +1,319 @@
+"""Uncertainty while an image is changed: along one change, over two at once, averaged over images; checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from app.kit import digit_posteriors
+from app.kit.digit_posteriors import CHAINS, NAMES, Networks, PosteriorSpec, Shared
+from datasets import transforms
+from datasets.images import digits
+from engine import scores
+from engine.checks import Check
+from engine.diagnostics import rhat
+from engine.scores import Decomposition
+from lessons.uncertainty_maps.spec import REACH, MapsSpec
+
+Array = NDArray[np.float64]
+Stack = NDArray[np.float32]
+
+NETWORKS = 100
+SIDE = 8
+STEPS = 37  # of a sweep: 10° each where it turns
+COLUMNS, ROWS = 25, 13  # of the maps
+MANY = 40  # test images that are averaged
+COARSE = 13  # amounts at which they are
+SURE = 0.9  # the average gives one digit at least this probability
+IDENTITY = 1e-6  # nats: what rounding may do to the parts
+EXACTLY = 1e-5  # of ink: what rounding may do to an image
+
+
+# What the spec describes ----------------------------------------------------------------------------------------------
+
+
+def recipe(spec: MapsSpec, method: str = "") -> PosteriorSpec:
+    """The posterior of the settings, or that of another `method`."""
+    return PosteriorSpec(method=method or spec.method, networks=NETWORKS, seed=spec.seed)
+
+
+def shared(spec: MapsSpec, method: str = "") -> Shared:
+    """The posterior, trained as far as somebody has trained it."""
+    return digit_posteriors.posterior("digits", digits(), recipe(spec, method))
+
+
+def trained(spec: MapsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
+    """Its networks at the end of the training; None when stopped."""
+    return shared(spec, method).finish(stop)
+
+
+@lru_cache(maxsize=1)
+def tests() -> tuple[Stack, NDArray[np.int64]]:
+    """The test images (450, 8, 8), ink from 0 to 1, and their labels (450,). Nothing was learnt from them."""
+    data = digits()
+    return data.x_test.reshape(-1, SIDE, SIDE), data.y_test
+
+
+def labels(spec: MapsSpec) -> list[int]:
+    """The label of the image, and of the one that a morph ends at."""
+    y = tests()[1]
+    truth = [int(y[spec.image])]
+    if "morph" in (spec.across, spec.second) and y[spec.other] != truth[0]:
+        truth.append(int(y[spec.other]))
+    return truth
+
+
+# Changing an image ----------------------------------------------------------------------------------------------------
+
+ORDER = ("morph", "blur", "rotate", "shift", "noise")  # in which two changes are made
+
+
+def change(name: str, images: Stack, amount: float, seed: int) -> Stack:
+    """(k, side, side) `images` with one change of `amount`; every image gets the same noise."""
+    if name == "rotate":
+        return transforms.rotate(images, amount)
+    if name == "blur":
+        return transforms.blur(images, amount)
+    if name == "shift":
+        return transforms.shift(images, amount, 0.0)
+    return np.stack([transforms.noise(image, amount, seed) for image in images])
+
+
+def grid(image: Stack, other: Stack, across: str, second: str, xs: ArrayLike, ys: ArrayLike, seed: int) -> Stack:
+    """(len(ys), len(xs), side, side): `image` changed by every pair of amounts, xs of `across` and ys of `second`."""
+    amounts = {across: np.atleast_1d(xs), second: np.atleast_1d(ys)}
+    early, late = sorted(amounts, key=ORDER.index)
+    if early == "morph":
+        once = transforms.morph(image, other, amounts[early])
+    else:
+        once = np.stack([change(early, image[None], amount, seed)[0] for amount in amounts[early]])
+    both = np.stack([change(late, once, amount, seed) for amount in amounts[late]])
+    return both if late == second else both.swapaxes(0, 1)
+
+
+def amounts(name: str, count: int) -> Array:
+    """(count,) evenly from nothing to as far as this change goes."""
+    return np.linspace(0.0, REACH[name], count)
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def parts(spec: MapsSpec, draws: Array) -> Decomposition:
+    """The uncertainty of `draws` (R, m, classes) in its parts, or what the mistake makes of it."""
+    if spec.variant == "one_network":
+        return scores.decompose(draws[:1])
+    found = scores.decompose(draws)
+    return found._replace(epistemic=found.total) if spec.variant == "total_as_epistemic" else found
+
+
+def probabilities(networks: Networks, images: Stack, stop: Callable[[], bool] | None = None) -> Array | None:
+    """(R, m, classes) in double precision, adding up to one; None when stopped."""
+    found = networks.predict(images, stop)
+    if found is None:
+        return None
+    draws = found.astype(np.float64)
+    draws /= draws.sum(axis=2, keepdims=True)
+    return draws
+
+
+class Sweep(NamedTuple):
+    """One image, changed step by step.
+
+    amounts : (T,)
+    images : (T, side, side)
+    draws : (R, T, classes) probabilities
+    parts : of each step
+    """
+
+    amounts: Array
+    images: Stack
+    draws: Array
+    parts: Decomposition
+
+
+def sweep(spec: MapsSpec, networks: Networks) -> Sweep:
+    """The steps of the stage."""
+    images, _ = tests()
+    xs = amounts(spec.across, STEPS)
+    row = spec.level * REACH[spec.second]
+    changed = grid(images[spec.image], images[spec.other], spec.across, spec.second, xs, row, spec.seed)[0]
+    draws = probabilities(networks, changed)
+    assert draws is not None
+    return Sweep(xs, changed, draws, parts(spec, draws))
+
+
+class Maps(NamedTuple):
+    """Over both changes, (rows, columns): the parts in nats, and the probability of what the image shows."""
+
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+    truth: Array
+
+
+def maps(spec: MapsSpec, networks: Networks) -> Maps:
+    """Over the two changes; the probability is that of the label, in a morph of either label."""
+    images, _ = tests()
+    xs, ys = amounts(spec.across, COLUMNS), amounts(spec.second, ROWS)
+    changed = grid(images[spec.image], images[spec.other], spec.across, spec.second, xs, ys, spec.seed)
+    draws = probabilities(networks, changed.reshape(-1, SIDE, SIDE))
+    assert draws is not None
+    found = parts(spec, draws)
+    truth = found.mean[:, labels(spec)].sum(axis=1)
+    return Maps(*(each.reshape(ROWS, COLUMNS) for each in (found.total, found.aleatoric, found.epistemic, truth)))
+
+
+class Average(NamedTuple):
+    """Of `MANY` test images changed in the same way, at amounts (T,); the parts and flags are (images, T).
+
+    right : the label has the highest probability (in a morph: either label)
+    sure : some digit has a probability of at least `SURE`
+    """
+
+    amounts: Array
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+    right: NDArray[np.bool_]
+    sure: NDArray[np.bool_]
+
+    @property
+    def sure_and_wrong(self) -> Array:
+        """(T,) share of the images."""
+        return (self.sure & ~self.right).mean(axis=0)
+
+
+def average(spec: MapsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Average | None:
+    """The first `MANY` test images along the sweep of the settings; None when stopped."""
+    networks = trained(spec, method, stop)
+    return None if networks is None else _average(spec.replace(method=method or spec.method), networks, stop)
+
+
+def _average(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None) -> Average | None:
+    xs, images, shown = _many(spec.across, spec.second, spec.level, spec.other, spec.seed)
+    draws = probabilities(networks, images.reshape(-1, SIDE, SIDE), stop)
+    if draws is None:
+        return None
+    found = parts(spec, draws)
+    said = found.mean.argmax(axis=1).reshape(MANY, COARSE)
+    return Average(
+        xs,
+        *(each.reshape(MANY, COARSE) for each in found[1:]),
+        (said[:, :, None] == shown[:, None, :]).any(axis=2),
+        found.mean.max(axis=1).reshape(MANY, COARSE) >= SURE,
+    )
+
+
+@lru_cache(maxsize=8)
+def _many(across: str, second: str, level: float, other: int, seed: int) -> tuple[Array, Stack, NDArray[np.int64]]:
+    """Amounts (T,), images (MANY, T, side, side), and which two labels each may show (MANY, 2)."""
+    images, y = tests()
+    xs, row = amounts(across, COARSE), level * REACH[second]
+    changed = np.stack([grid(image, images[other], across, second, xs, row, seed)[0] for image in images[:MANY]])
+    end = y[other] if "morph" in (across, second) else y[:MANY]
+    return xs, changed, np.stack([y[:MANY], np.broadcast_to(end, MANY)], axis=1)
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """Of these very steps: the parts, the changes of the image; of NUTS whether its chains agree."""
+    networks = trained(spec, stop=cancel.is_set)
+    if networks is None:
+        return []
+    found = sweep(spec, networks)
+    kinds = (spec.across, spec.second)
+    return [
+        parts_check(found.draws, found.parts),
+        zero_check(spec),
+        *(change_check(kind, spec) for kind in kinds),
+        posterior_check(spec, found.draws),
+    ]
+
+
+def parts_check(draws: Array, shown: Decomposition) -> Check:
+    """The epistemic part that is shown against the mean divergence of all networks from their average, and the sum of
+    the parts against the total."""
+    p, mean = np.maximum(draws, scores.TINY), np.maximum(draws.mean(axis=0), scores.TINY)
+    divergence = (p * np.log(p / mean)).sum(axis=2).mean(axis=0)
+    off = float(np.abs(shown.epistemic - divergence).max())
+    gap = float(np.abs(shown.total - shown.aleatoric - shown.epistemic).max())
+    sentence = (
+        f"Over {draws.shape[1]} images the epistemic part is at most {off:.1g} nats from the mean divergence of the "
+        f"{len(p)} networks from their average, which it should be; aleatoric and epistemic miss the total by at most "
+        f"{gap:.1g}."
+    )
+    worst = max(off, gap)
+    return Check("parts", "pass" if worst < IDENTITY else "fail", worst, IDENTITY, sentence, "nats")
+
+
+def zero_check(spec: MapsSpec) -> Check:
+    """No change at all must leave the image as it is."""
+    images, _ = tests()
+    image = images[spec.image]
+    still = grid(image, images[spec.other], spec.across, spec.second, 0.0, 0.0, spec.seed)[0, 0]
+    off = float(np.abs(still - image).max())
+    sentence = f"With both amounts at 0 no pixel differs from the test image by more than {off:.1g} of full ink."
+    return Check("nothing changed", "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink")
+
+
+def change_check(name: str, spec: MapsSpec) -> Check:
+    """One change against what is known of it without its code."""
+    images, _ = tests()
+    image, other = images[spec.image], images[spec.other]
+    what, found, due = _known(name, image, other, spec.seed)
+    off = float(np.abs(found - due).max())
+    sentence = f"{what}: the largest difference is {off:.1g} of a full pixel's ink."
+    return Check(name, "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink")
+
+
+def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, Stack, Stack]:
+    """What should be, what came out, what is due."""
+    if name == "rotate":
+        turned = change(name, change(name, image[None], 360.0, seed), 90.0, seed)[0]
+        return "Turned by 360° and then by 90°, rows have become columns", turned, np.rot90(image)
+    if name == "shift":
+        pushed = np.zeros_like(image)
+        pushed[:, 2:] = image[:, :-2]
+        moved = change(name, image[None], 2.0, seed)[0]
+        return "Shifted by 2 pixels, every column stands 2 further to the right", moved, pushed
+    if name == "blur":
+        dot = np.zeros_like(image)
+        dot[SIDE // 2, SIDE // 2] = 1.0
+        twice = change(name, change(name, dot[None], 0.3, seed), 0.4, seed)[0]
+        return "A dot blurred by 0.3 and then by 0.4 pixels keeps its ink", twice.sum(keepdims=True), np.ones((1, 1))
+    if name == "noise":
+        grey = np.full((1, SIDE, SIDE), 0.5, dtype=np.float32)
+        little, more = (change(name, grey, sd, seed)[0] for sd in (0.05, 0.1))
+        return "Twice the sd doubles every departure from grey, where nothing is cut", more - grey, 2 * (little - grey)
+    return "All the way, the image is the other one", transforms.morph(image, other, 1.0), other
+
+
+def posterior_check(spec: MapsSpec, draws: Array) -> Check:
+    """Are the networks draws of the posterior? For NUTS the agreement of its chains over the steps, else open."""
+    if spec.method != "nuts":
+        return Check(
+            "posterior",
+            "unknown",
+            float("nan"),
+            float("nan"),
+            f"By {NAMES[spec.method]}: no exact posterior, and how near it is cannot be told from itself. Compare with "
+            "NUTS.",
+        )
+    r = chain_rhat(draws)
+    each = len(draws) // CHAINS
+    sentence = f"R-hat of the entropy of a network, averaged over the images, is {r:.3f}: {CHAINS} chains, {each} each."
+    return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
+
+
+def chain_rhat(draws: Array) -> float:
+    """R-hat of each network's mean entropy over the images (R, m, classes); networks of the chains alternate."""
+    each = len(draws) // CHAINS
+    values = scores.entropy(draws).mean(axis=1)[: each * CHAINS].reshape(each, CHAINS).T
+    return float(rhat(np.ascontiguousarray(values)))

@@ -1,0 +1,36 @@
+"""What decides the picture of this lesson: the images, how they are changed, and the posterior that reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.kit.digit_posteriors import METHODS
+from engine.spec import Spec, SpecError, choice, integer, number, seed_field
+
+TESTS = 450  # bundled test images
+# How far each change goes, and in what.
+REACH = {"rotate": 360.0, "blur": 2.0, "shift": 4.0, "noise": 1.0, "morph": 1.0}
+CHANGES = tuple(REACH)
+MISTAKES = {
+    "one_network": "All is computed from one network of the posterior, and one network cannot contradict itself.",
+    "total_as_epistemic": "The entropy of the average is taken for what the networks do not know.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapsSpec(Spec):
+    """One look at the page."""
+
+    image: int = integer(3, 0, TESTS - 1, "of the test image that is changed", step=1)
+    other: int = integer(9, 0, TESTS - 1, "of the test image that a morph ends at", step=1)
+    across: str = choice("rotate", CHANGES, "what grows from left to right, and step by step")
+    second: str = choice("blur", CHANGES, "what grows from the bottom of the maps to their top")
+    level: float = number(0.0, 0.0, 1.0, "how much of the second change the steps run at: a row of the maps", step=0.05)
+    method: str = choice("dense", METHODS, "how the networks were found")
+    variant: str = choice("exact", ("exact", *MISTAKES), "the right way, or one that is wrong on purpose")
+    seed: int = seed_field()
+
+    def check(self) -> None:
+        super().check()
+        if self.across == self.second:
+            raise SpecError("second", f"{self.second!r} already grows from left to right; choose another")
