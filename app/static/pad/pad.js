@@ -87,6 +87,7 @@ class Pad {
       if (event.button !== 0 || this.drawing !== null) return;
       event.preventDefault();
       this.svg.setPointerCapture(event.pointerId);
+      this.box = this.svg.getBoundingClientRect(); // of the whole stroke, should the page move under the pen
       this.begin(...this.place(event));
     });
     this.svg.addEventListener("pointermove", (event) => {
@@ -125,8 +126,8 @@ class Pad {
   // -- drawing ------------------------------------------------------------------------------------------------------
 
   place(event) {
-    const box = this.svg.getBoundingClientRect();
-    return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+    const { left, top, width, height } = this.box;
+    return [(event.clientX - left) / width, (event.clientY - top) / height];
   }
 
   begin(x, y) {
