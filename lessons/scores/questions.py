@@ -75,11 +75,12 @@ def _explain_averaging(spec: ScoresSpec) -> str:
     reading = _reading(spec)
     logs = float(np.mean([scores.log_scores(p, reading.y).mean() for p in reading.draws]))
     together = float(scores.log_scores(reading.mean, reading.y).mean())
+    right = float(np.mean(reading.draws.argmax(axis=2) == reading.y)), float(np.mean(~reading.wrong))
     return (
         f"ECE is {one:.3f} for one network, on average, and {all_:.3f} for the average of all {len(reading.draws)}. "
-        f"The log score goes from {logs:.3f} to {together:.3f} nats, and smaller is better. An average of confident "
-        "forecasts that contradict each other is less confident than each, and more often right: better as a "
-        "forecast, yet not calibrated for it. “Calibrated” and “good” are two things."
+        f"One network is right on {100 * right[0]:.1f} %, the average on {100 * right[1]:.1f} %; the log score goes "
+        f"from {logs:.3f} to {together:.3f} nats, and smaller is better. Where networks contradict each other, their "
+        "average is less confident than they are, however often it is right. “Calibrated” and “good” are two things."
     )
 
 
