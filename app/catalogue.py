@@ -312,7 +312,7 @@ LESSONS: tuple[Entry, ...] = (
         file="lessons/uncertainty_maps/page.py",
         promise="Turn, blur, shift or morph a digit: where its networks should not know any more, and whether they do.",
         icon="🗺️",
-        scenarios=(("six", "a 6 becomes a 9 ⚠"), ("quarter", "sure on its side ⚠")),
+        scenarios=(("six", "a 6 becomes a 9 ⚠"), ("quarter", "sure on its side ⚠"), ("letters", "letters")),
     ),
 )
 

@@ -1,17 +1,23 @@
 """The page of the lesson: controls, and what the frame needs."""
 
+from typing import Any
+
+from app.kit import pad as drawing_pad
+from app.kit.charts import Figure, Table
 from app.kit.digit_posteriors import NAMES, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import transforms
 from engine import scores
+from engine.checks import Check
 from engine.spec import Spec
-from lessons.uncertainty_maps import analysis
-from lessons.uncertainty_maps.panels import diagnostics, panels
+from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
 from lessons.uncertainty_maps.scenarios import SCENARIOS
 from lessons.uncertainty_maps.scenes import grow, scene
 from lessons.uncertainty_maps.spec import MISTAKES, REACH, MapsSpec
 
+PARTS = {"maps": "Changed step by step", "domain": "In and out of domain"}
+OUTSIDE = {"letters": "letters", "inverted": "ink for paper", "shuffled": "pixels shuffled", "fashion": "clothes"}
 CHANGES = {"rotate": "turn", "blur": "blur", "shift": "shift", "noise": "noise", "morph": "morph"}
 WRONG = {
     "exact": "no, the right way",
@@ -22,23 +28,59 @@ WRONG = {
 
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
+    panel.segmented("part", "Picture", PARTS)
     panel.segmented("method", "Posterior by", NAMES)
+    if panel.spec.part == "domain":
+        _domain_controls(panel)
+    else:
+        _sweep_controls(panel)
+    with panel.more("Break it"):
+        panel.select("variant", "Wrong on purpose", WRONG)
+
+
+def _domain_controls(panel: Controls) -> None:
+    panel.segmented("outside", "No digits", OUTSIDE)
+    if panel.spec.outside == "letters" and panel.spec.drawing:
+        panel.button("Ten letters instead of the drawing", {"drawing": ()})
+    if panel.spec.outside == "fashion":
+        panel.note(
+            "Fashion-MNIST is downloaded once when you choose it (about 30 MB) and checked. Its test images are made "
+            "8 × 8 as the digits were."
+        )
+
+
+def _sweep_controls(panel: Controls) -> None:
     panel.segmented("across", "Step by step", CHANGES)
     panel.select("second", "Upwards in the maps", CHANGES)
     panel.slider("level", "Row of the maps: share of the second change")
     panel.number("image", "Test image")
     if "morph" in (panel.spec.across, panel.spec.second):
         panel.number("other", "Test image at the end of the morph")
-    with panel.more("Break it"):
-        panel.select("variant", "Wrong on purpose", WRONG)
 
 
 def on_event(spec: MapsSpec, event: dict) -> Spec | None:
-    """A click in a map chooses its row."""
+    """A click in a map chooses its row; a finished stroke takes the place of the letters."""
+    if event.get("kind") == "drawing":
+        return spec.replace(drawing=drawing_pad.strokes(event)) if event.get("final") else None
     if event.get("kind") != "click" or not str(event.get("panel")).startswith("map-"):
         return None
     share = float(event["y"]) / REACH[spec.second]
     return spec.replace(level=round(min(max(share, 0.0), 1.0), 2))
+
+
+def strokes(spec: MapsSpec) -> tuple[tuple[float, float, int], ...] | None:
+    """What is on the pad."""
+    return spec.drawing if spec.part == "domain" and spec.outside == "letters" else None
+
+
+def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """Of the part that is shown."""
+    return (domain if spec.part == "domain" else analysis).checks(spec, cancel)
+
+
+def figures(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
+    """Of the part that is shown."""
+    return (domain_panels if spec.part == "domain" else panels).panels(spec, cancel)
 
 
 def kernel(spec: MapsSpec) -> str:
@@ -65,11 +107,12 @@ LESSON = Lesson(
     scene=scene,
     grow=grow,
     on_event=on_event,
-    checks=analysis.checks,
-    panels=panels,
-    diagnostics=diagnostics,
+    pad=strokes,
+    checks=checks,
+    panels=figures,
+    diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    code=[scores.decompose, transforms.rotate, transforms.morph, Networks.predict],
+    code=[scores.decompose, transforms.rotate, transforms.morph, domain.wins, domain.area, Networks.predict],
     claim="checked",
     kernel=kernel,
 )

@@ -12,8 +12,8 @@ from app.kit.digit_posteriors import METHODS, NAMES
 from engine import scores
 from lessons.uncertainty_maps import analysis
 from lessons.uncertainty_maps.analysis import MANY, SURE, Average
-from lessons.uncertainty_maps.scenes import CHANGES
 from lessons.uncertainty_maps.spec import MapsSpec
+from lessons.uncertainty_maps.sweep_scenes import CHANGES
 
 LOOKS = dict(
     zip(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.kit.frame import Scenario
+from lessons.uncertainty_maps.letters import O
 from lessons.uncertainty_maps.spec import MapsSpec
 
 SCENARIOS = (
@@ -48,5 +49,34 @@ SCENARIOS = (
         why="MC dropout thins one fitted network. What that network says of a digit on its side is an accident of its "
         "fit, and nearly all its thinned copies share it: they agree, and the epistemic part stays small though the "
         "answer is wrong. A small epistemic part says that these networks agree, not that they know.",
+    ),
+    Scenario(
+        "letters",
+        "letters, no digits",
+        MapsSpec(part="domain"),
+        "Test digits beside variations of ten letters: A E F H K M N R W X. The histograms fill with one of each a "
+        "step. **Draw a letter of your own on the pad** and a hundred variations of it take their place.",
+    ),
+    Scenario(
+        "inverted",
+        "sure of a negative",
+        MapsSpec(part="domain", outside="inverted", method="dropout"),
+        "Every test image with ink for paper. Nothing like it was ever learnt from.",
+        failure=True,
+        why="An inverted image lies far from all that was learnt from, and there a single fitted network is driven to "
+        "large outputs in whatever direction its weights happen to point: it answers, and surely. Its thinned copies "
+        "go the same way. NUTS and the dense Gaussian keep many weights that explain the digits alike and differ far "
+        "away from them, so they contradict each other there. The table below has all five.",
+    ),
+    Scenario(
+        "round",
+        "a letter that is a digit",
+        MapsSpec(part="domain", drawing=O),
+        "The letter O, a hundred variations. Out of domain, says the label.",
+        failure=True,
+        why="An O is drawn as a 0 is, so many of its variations are read as a 0, and surely. What is left of the AUROC "
+        "above one half comes from the pen of this pad, not from anything that makes an O. Being out of domain is a "
+        "matter of where an image comes from, which pixels need not show: an AUROC means as much as the two sets of "
+        "images that it compares.",
     ),
 )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.kit.digit_posteriors import METHODS
-from engine.spec import Spec, SpecError, choice, integer, number, seed_field
+from app.kit.pad import LIMIT
+from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
 
 TESTS = 450  # bundled test images
 # How far each change goes, and in what.
 REACH = {"rotate": 360.0, "blur": 2.0, "shift": 4.0, "noise": 1.0, "morph": 1.0}
 CHANGES = tuple(REACH)
+PARTS = ("maps", "domain")
+OUTSIDE = ("letters", "inverted", "shuffled", "fashion")
 MISTAKES = {
     "one_network": "All is computed from one network of the posterior, and one network cannot contradict itself.",
     "total_as_epistemic": "The entropy of the average is taken for what the networks do not know.",
@@ -21,11 +24,21 @@ MISTAKES = {
 class MapsSpec(Spec):
     """One look at the page."""
 
+    part: str = choice("maps", PARTS, "a digit changed step by step, or images that are no digits")
     image: int = integer(3, 0, TESTS - 1, "of the test image that is changed", step=1)
     other: int = integer(9, 0, TESTS - 1, "of the test image that a morph ends at", step=1)
     across: str = choice("rotate", CHANGES, "what grows from left to right, and step by step")
     second: str = choice("blur", CHANGES, "what grows from the bottom of the maps to their top")
     level: float = number(0.0, 0.0, 1.0, "how much of the second change the steps run at: a row of the maps", step=0.05)
+    outside: str = choice(
+        "letters",
+        OUTSIDE,
+        "images that are no digits: letters, the test images with ink for paper, their pixels in another order, or "
+        "clothes, downloaded once",
+    )
+    drawing: tuple[tuple[float, float, int], ...] = points(
+        LIMIT, "points of the strokes of a letter: x to the right, y down, 0 to 1; none: ten letters"
+    )
     method: str = choice("dense", METHODS, "how the networks were found")
     variant: str = choice("exact", ("exact", *MISTAKES), "the right way, or one that is wrong on purpose")
     seed: int = seed_field()
@@ -34,3 +47,6 @@ class MapsSpec(Spec):
         super().check()
         if self.across == self.second:
             raise SpecError("second", f"{self.second!r} already grows from left to right; choose another")
+        for index, (x, y, stroke) in enumerate(self.drawing, start=1):
+            if not (0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 and 0 <= stroke <= LIMIT):
+                raise SpecError("drawing", f"point {index} lies outside the pad, 0 to 1")

@@ -8,11 +8,11 @@ import pytest
 from app.kit import digit_posteriors
 from app.kit.digit_posteriors import Networks
 from app.kit.player.scene import decode
-from datasets import transforms
-from datasets.images import digits
+from datasets import remote, transforms
+from datasets.images import Images, digits
 from engine import scores
 from engine.spec import SpecError
-from lessons.uncertainty_maps import analysis, panels, questions, scenes
+from lessons.uncertainty_maps import analysis, domain, domain_panels, letters, panels, questions, scenes
 from lessons.uncertainty_maps.scenarios import SCENARIOS
 from lessons.uncertainty_maps.spec import CHANGES, REACH, MapsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job
@@ -158,6 +158,119 @@ def test_chains_are_judged():
     assert analysis.posterior_check(nuts, draws).verdict == "unknown"
 
 
+# Out of domain --------------------------------------------------------------------------------------------------------
+
+
+def read(spec: MapsSpec) -> domain.Both:
+    return domain.read(spec, analysis.trained(spec))
+
+
+def test_auroc_by_hand():
+    inside, beyond = np.array([0.1, 0.4, 0.4]), np.array([0.4, 0.3, 0.9])
+    assert domain.wins(inside, beyond).mean() == pytest.approx((1 + 0.5 + 0.5 + 1 + 0 + 0 + 3) / 9)
+    running = domain.running_auroc(inside, beyond)
+    assert running == pytest.approx([1.0, (1 + 0.5 + 1 + 0) / 4, 6 / 9])
+    truth = np.repeat([0, 1], 3)
+    assert running[-1] == pytest.approx(scores.auroc(np.concatenate([inside, beyond]), truth))
+
+
+def test_the_errors_of_an_auroc_are_its_spread():
+    """Of 2,000 repetitions with exponential scores, for which Hanley and McNeil's formula is exact."""
+    rng = np.random.default_rng(1)
+    n, m, rate = 40, 25, 3.0
+    found = np.array([domain.wins(rng.exponential(1.0, n), rng.exponential(rate, m)).mean() for _ in range(2000)])
+    area = rate / (1.0 + rate)
+    error = domain.hanley_mcneil(np.array(area), m, n)
+    assert found.mean() == pytest.approx(area, abs=4 * error / np.sqrt(2000))
+    assert found.std() == pytest.approx(error, rel=0.07)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_bootstrap_draws_together_what_belongs_together(paired: bool):
+    rng = np.random.default_rng(2)
+    inside, kinds = rng.normal(0.0, 1.0, 200), np.repeat(np.arange(10), 20)
+    beyond = inside + 1.0 if paired else 1.0 + np.repeat(rng.normal(0.0, 1.0, 10), 20)
+    part = lambda values: scores.Decomposition(None, values, values, values)  # noqa: E731
+    both = domain.Both(None, None, part(inside), part(beyond), paired, np.arange(200) if paired else kinds)
+    apart = both._replace(paired=False, source=np.arange(200))
+    here, free = domain.area(both, "total"), domain.area(apart, "total")
+    assert here.value == free.value
+    assert here.error < 0.7 * free.error if paired else here.error > 2.0 * free.error
+
+
+def test_letters_vary_and_a_drawing_takes_their_place():
+    images, source, kinds = letters.population((), 8, 1)
+    assert images.shape == (100, 8, 8) and len(kinds) == 10 and np.array_equal(np.bincount(source), [10] * 10)
+    assert len(np.unique(images.reshape(100, -1), axis=0)) > 90, "variations differ"
+    drawn, source, _ = letters.population(letters.LETTERS["X"], 8, 1)
+    assert len(drawn) == 100 and not source.any()
+    assert domain.outside(SPECS["letters"]).names[0] in letters.LETTERS
+
+
+def test_what_is_outside_is_what_is_said():
+    images, _ = analysis.tests()
+    assert domain.outside(SPECS["inverted"]).images == pytest.approx(1.0 - images)
+    shuffled = domain.outside(MapsSpec(part="domain", outside="shuffled")).images
+    assert shuffled.sum(axis=(1, 2)) == pytest.approx(images.sum(axis=(1, 2)))
+
+
+def test_fashion_is_made_as_small_as_the_digits(monkeypatch: pytest.MonkeyPatch):
+    """With made-up images in its place: nothing is downloaded."""
+    made = np.zeros((450, 28, 28), dtype=np.uint8)
+    made[:, 2:6, 6:10] = 255  # a block of the 32 × 32 points
+    y = np.arange(450) % 10
+    monkeypatch.setattr(remote, "download", lambda name: Images(made, y, made, y, 255, remote.FASHION.card))
+    domain._fashion.cache_clear()
+    try:
+        found = domain.outside(MapsSpec(part="domain", outside="fashion"))
+        assert found.images.shape == (450, 8, 8) and found.names[1] == "trouser"
+        assert found.images[0, 1, 2] == 1.0 and found.images[0].sum() == 1.0
+    finally:
+        domain._fashion.cache_clear()
+
+
+def test_the_scene_of_the_domain_holds_the_reading():
+    spec = SPECS["inverted"]
+    blob, both = scenes.scene(spec, None), read(spec)
+    header, arrays = decode(blob)
+    assert len(blob) < MOST_BYTES and header["steps"] == 100 and header["start"] == 99
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    assert table["out: epistemic (nats)"] == pytest.approx(both.outside.epistemic[:100], abs=1e-6)
+    strange = np.repeat([0, 1], 100)
+    both_totals = np.concatenate([both.inside.total[:100], both.outside.total[:100]])
+    assert table["AUROC by total"][-1] == pytest.approx(scores.auroc(both_totals, strange), abs=1e-6)
+
+
+def test_the_badge_out_of_domain(monkeypatch: pytest.MonkeyPatch):
+    def found(spec: MapsSpec) -> dict[str, str]:
+        return {check.name: check.verdict for check in domain.checks(spec, NEVER)}
+
+    letters_ = SPECS["letters"]
+    right = {"parts": "pass", "AUROC": "pass", "test images": "pass", "posterior": "unknown"}
+    assert found(letters_) == right
+    for variant in ("one_network", "total_as_epistemic"):
+        assert found(letters_.replace(variant=variant)) == right | {"parts": "fail"}
+    real = domain.wins
+    monkeypatch.setattr(domain, "wins", lambda inside, beyond: np.floor(real(inside, beyond)))  # ties lost
+    assert domain.auroc_check(read(letters_.replace(variant="one_network"))).verdict == "fail"
+
+
+def test_what_is_claimed_out_of_domain(monkeypatch: pytest.MonkeyPatch):
+    """With two of the five posteriors, for time."""
+    spec = SPECS["inverted"]
+    thinned, gaussian = read(spec), read(spec.replace(method="dense"))
+    surely = [float(np.mean(both.outside.mean.max(axis=1) >= 0.9)) for both in (thinned, gaussian)]
+    assert surely[0] > 0.2 and surely[1] < 0.02
+    question = questions.QUESTIONS[2]
+    assert question.answer(spec) == 2 and "dense Gaussian" in question.explain(spec)
+    zeros = read(SPECS["round"]).outside.mean
+    assert np.mean(zeros.argmax(axis=1) == 0) > 0.7 and np.mean(zeros.max(axis=1) >= 0.9) > 0.3
+    monkeypatch.setattr(domain_panels, "METHODS", ("dense", "dropout"))
+    roc, areas, table = domain_panels.panels(spec, NEVER)
+    assert len(roc.figure.data) == 3 and len(areas.figure.data) == 3
+    assert table.columns["sure of no digit (%)"][1] == f"{100 * surely[0]:.0f}"
+
+
 # What is claimed ------------------------------------------------------------------------------------------------------
 
 
@@ -196,6 +309,9 @@ def test_every_posterior_stands_below(monkeypatch: pytest.MonkeyPatch):
         ({"across": "stretch"}, "across"),
         ({"level": 1.5}, "level"),
         ({"method": "laplace"}, "method"),
+        ({"part": "both"}, "part"),
+        ({"outside": "cats"}, "outside"),
+        ({"drawing": ((0.5, 1.5, 0),)}, "drawing"),
     ],
 )
 def test_wrong_settings_are_named(values: dict, field: str):

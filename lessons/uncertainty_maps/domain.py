@@ -1,0 +1,185 @@
+"""In and out of domain: test images beside images that are no digits, and how well the uncertainty tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.digit_posteriors import Networks
+from datasets import remote, transforms
+from datasets.images import digits, overlap
+from engine import scores
+from engine.checks import Check
+from engine.scores import Decomposition
+from lessons.uncertainty_maps import analysis, letters
+from lessons.uncertainty_maps.analysis import SIDE, Array, Stack
+from lessons.uncertainty_maps.spec import MapsSpec
+
+SHOWN = 100  # images of each kind on the stage
+RESAMPLES = 400
+SAME = 1e-9  # what rounding may do to an AUROC
+PARTS = ("total", "aleatoric", "epistemic")
+
+
+# Images ---------------------------------------------------------------------------------------------------------------
+
+
+class Outside(NamedTuple):
+    """Images (m, side, side) that are no digits, what each goes back to (m,): resampled together; and its name (m,)."""
+
+    images: Stack
+    source: NDArray[np.int64]
+    names: list[str]
+
+
+def outside(spec: MapsSpec) -> Outside:
+    """What is out of domain. Fashion-MNIST is downloaded at the first call; raises SpecError where that fails."""
+    images, y = analysis.tests()
+    if spec.outside == "letters":
+        drawn, source, kinds = letters.population(spec.drawing, SIDE, spec.seed)
+        return Outside(drawn, source, [kinds[kind] for kind in source])
+    if spec.outside == "fashion":
+        found, kinds_of = _fashion()
+        return Outside(found, np.arange(len(found)), kinds_of)
+    changed = transforms.invert(images) if spec.outside == "inverted" else transforms.shuffle(images, spec.seed)
+    return Outside(changed, np.arange(len(images)), [f"a {label}, {spec.outside}" for label in y])
+
+
+@lru_cache(maxsize=1)
+def _fashion() -> tuple[Stack, list[str]]:
+    """The first test images of Fashion-MNIST, ink counted over blocks of 4 × 4 as the bundled digits' was."""
+    data = remote.download("fashion")
+    count = len(analysis.tests()[0])
+    wide = np.pad(data.images_test[:count].astype(np.float32) / data.top, ((0, 0), (2, 2), (2, 2)))
+    names = [data.card.classes[label] for label in data.y_test[:count]]
+    return wide.reshape(-1, SIDE, 4, SIDE, 4).mean(axis=(2, 4)).astype(np.float32), names
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+class Both(NamedTuple):
+    """Test images (n) and images from outside (m), read by the same networks.
+
+    inside_draws, outside_draws : (R, n, classes) and (R, m, classes)
+    inside, outside : their uncertainty in parts
+    paired : image i outside is made of test image i
+    source : (m,) what each image outside goes back to
+    """
+
+    inside_draws: Array
+    outside_draws: Array
+    inside: Decomposition
+    outside: Decomposition
+    paired: bool
+    source: NDArray[np.int64]
+
+
+def read(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None = None) -> Both | None:
+    """All test images and all images from outside; None when stopped."""
+    images, strange = analysis.tests()[0], outside(spec)
+    within = analysis.probabilities(networks, images, stop)
+    beyond = None if within is None else analysis.probabilities(networks, strange.images, stop)
+    if within is None or beyond is None:
+        return None
+    paired = spec.outside in ("inverted", "shuffled")
+    return Both(
+        within, beyond, analysis.parts(spec, within), analysis.parts(spec, beyond), paired, strange.source
+    )  # fmt: skip
+
+
+def wins(inside: Array, beyond: Array) -> Array:
+    """(m, n) 1 where an image from outside scores higher than a test image, one half where they tie."""
+    return (beyond[:, None] > inside) + 0.5 * (beyond[:, None] == inside)
+
+
+def running_auroc(inside: Array, beyond: Array) -> Array:
+    """(T,) AUROC of the first 1, 2, ... T images of each kind."""
+    count = np.arange(1, len(inside) + 1)
+    return np.diagonal(wins(inside, beyond).cumsum(axis=0).cumsum(axis=1)) / count**2
+
+
+def hanley_mcneil(area: Array, positives: Array, negatives: Array) -> Array:
+    """Standard error of an AUROC (Hanley and McNeil 1982, equation 1), images taken as independent."""
+    q1, q2 = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
+    pairs = area * (1 - area) + (positives - 1) * (q1 - area**2) + (negatives - 1) * (q2 - area**2)
+    return np.sqrt(np.maximum(pairs, 0.0) / (positives * negatives))
+
+
+class Area(NamedTuple):
+    """An AUROC with its bootstrap standard error."""
+
+    value: float
+    error: float
+
+
+def area(both: Both, part: str) -> Area:
+    """AUROC of one part of the uncertainty as the score of "this is out of domain".
+
+    The error is that of the bootstrap over images: what goes back to the same image or drawing is drawn together. Where
+    all go back to one drawing, its variations are.
+    """
+    won = wins(getattr(both.inside, part), getattr(both.outside, part))
+    beyond, within = won.shape
+    rng = np.random.Generator(np.random.SFC64(1))
+    inner = rng.multinomial(within, np.full(within, 1.0 / within), size=RESAMPLES).astype(np.float64)
+    source = both.source if both.source.any() else np.arange(beyond)
+    if both.paired:
+        outer = inner
+    else:
+        sources = int(source.max()) + 1
+        outer = rng.multinomial(sources, np.full(sources, 1.0 / sources), size=RESAMPLES)[:, source].astype(np.float64)
+    again = ((outer @ won) * inner).sum(axis=1) / (outer.sum(axis=1) * within)
+    return Area(float(won.mean()), float(again.std(ddof=1)))
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """Of these very images: the parts, the AUROC, what was learnt from; of NUTS whether its chains agree."""
+    networks = analysis.trained(spec, stop=cancel.is_set)
+    both = None if networks is None else read(spec, networks, cancel.is_set)
+    if both is None:
+        return []
+    draws = np.concatenate([both.inside_draws, both.outside_draws], axis=1)
+    shown = Decomposition(*(np.concatenate(pair) for pair in zip(both.inside, both.outside, strict=True)))
+    return [
+        analysis.parts_check(draws, shown),
+        auroc_check(both),
+        unseen_check(),
+        analysis.posterior_check(spec, both.inside_draws),
+    ]
+
+
+def auroc_check(both: Both) -> Check:
+    """The AUROC of every part by counting pairs, by this project's ROC curve, by scikit-learn and by ranks."""
+    from scipy.stats import mannwhitneyu
+    from sklearn.metrics import roc_auc_score
+
+    off = 0.0
+    for part in PARTS:
+        within, beyond = getattr(both.inside, part), getattr(both.outside, part)
+        truth = np.concatenate([np.zeros(len(within)), np.ones(len(beyond))])
+        both_scores = np.concatenate([within, beyond])
+        ranks = mannwhitneyu(beyond, within, method="asymptotic").statistic / (len(within) * len(beyond))
+        others = (roc_auc_score(truth, both_scores), ranks, scores.auroc(both_scores, truth))
+        off = max(off, *(abs(float(other) - area(both, part).value) for other in others))
+    sentence = (
+        "The AUROC of the three parts by counting pairs differs from scikit-learn's, from the Mann-Whitney statistic "
+        f"and from the area under the curve by at most {off:.1g}."
+    )
+    return Check("AUROC", "pass" if off < SAME else "fail", off, SAME, sentence)
+
+
+@lru_cache(maxsize=1)
+def unseen_check() -> Check:
+    """In domain means test images: none of them may be among those learnt from."""
+    data = digits()
+    common = overlap(data.images, data.images_test).common
+    sentence = f"Of {len(data.images_test)} test images {common} are also among the {len(data.images)} learnt from."
+    return Check("test images", "pass" if common == 0 else "fail", float(common), 0.5, sentence, "images")

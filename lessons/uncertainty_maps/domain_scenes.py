@@ -1,0 +1,147 @@
+"""In and out of domain as a scene: one image of each kind a step, histograms that fill, the AUROC so far."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from app.kit import theme
+from app.kit.digit_posteriors import NAMES, Networks
+from app.kit.player.scene import Axis, Scene
+from engine.scores import Decomposition
+from lessons.uncertainty_maps import analysis, domain
+from lessons.uncertainty_maps.domain import SHOWN, Both, Outside
+from lessons.uncertainty_maps.spec import MapsSpec
+from lessons.uncertainty_maps.sweep_scenes import MOST, image_panel, training
+
+RATE = 3.0  # images a second
+GRAIN = 4
+HEIGHT = 190  # px
+BINS = 24
+LOOKS = {"inside": ("class-0", "test digits"), "outside": ("class-1", "out of domain")}
+
+
+def picture(spec: MapsSpec, networks: Networks, fraction: float) -> bytes:
+    """The scene of these networks; `fraction` of their training is done."""
+    strange = domain.outside(spec)
+    both = domain.read(spec, networks)
+    assert both is not None
+    steps = min(SHOWN, len(strange.images))
+    made = Scene(
+        run=hashlib.blake2b(repr((spec.outside, spec.method, spec.seed)).encode(), digest_size=12).hexdigest(),
+        steps=steps,
+        start=steps - 1,
+        rate=RATE,
+        theme=theme.palette(),
+        label=f"Test digits and images that are none, read by {len(networks)} networks ({NAMES[spec.method]}).",
+    )
+    images, y = analysis.tests()
+    image_panel(made, "in", "A test digit", images[:steps], (0, 0, 4, 1), HEIGHT, GRAIN)
+    _intervals(made, "in-strip", "What the networks say", both.inside_draws[:, :steps], (4, 0, 6, 1), y[:steps])
+    image_panel(made, "out", "No digit", strange.images[:steps], (10, 0, 4, 1), HEIGHT, GRAIN)
+    _intervals(made, "out-strip", "What they say of it", both.outside_draws[:, :steps], (14, 0, 6, 1), None)
+    for column, part, title in ((0, "total", "Total: entropy"), (7, "epistemic", "Epistemic: mutual information")):
+        _histograms(made, both, part, title, steps, column)
+    _auroc(made, both, steps)
+    _words(made, both, strange, steps, fraction)
+    return made.encode()
+
+
+def _intervals(made: Scene, id: str, title: str, draws: np.ndarray, place: tuple, y: np.ndarray | None) -> None:
+    """Of each step and digit: where 95 % of the networks are, and their average; a ring at the label."""
+    count, steps, classes = draws.shape
+    ticks = [(digit, str(digit)) for digit in range(classes)]
+    panel = made.panel(
+        id, title=title, x=Axis("digit", -0.6, classes - 0.4, ticks=ticks), y=Axis("probability", -0.03, 1.03),
+        place=place, height=HEIGHT,
+    )  # fmt: skip
+    digit = np.arange(classes)[:, None]
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    bars = np.full((steps, classes, 3, 2), np.nan)
+    bars[..., :2, 0] = digit
+    bars[..., 0, 1], bars[..., 1, 1] = low, high
+    panel.path(
+        bars.reshape(steps, -1, 2), at=np.arange(steps), role="posterior", width=5.0, alpha=0.55,
+        label=f"95 % of {count} networks",
+    )  # fmt: skip
+    averages = np.empty((steps, classes, 3, 2))
+    averages[..., 0] = digit + np.array([-0.4, 0.4, np.nan])
+    averages[..., 1] = draws.mean(axis=0)[..., None]
+    panel.path(averages.reshape(steps, -1, 2), at=np.arange(steps), role="ink", width=2.4, label="their average")
+    if y is not None:
+        marks = np.column_stack([y, draws.mean(axis=0)[np.arange(steps), y]])
+        panel.points(marks, show="at", role="accept", shape="ring", size=6.0, label="its label")
+
+
+def _histograms(made: Scene, both: Both, part: str, title: str, steps: int, column: int) -> None:
+    panel = made.panel(
+        f"histogram-{part}", title=title, x=Axis("nats", 0.0, MOST), y=Axis("density"), place=(column, 1, 7, 1),
+        height=HEIGHT,
+    )  # fmt: skip
+    for kind, (role, label) in LOOKS.items():
+        values = getattr(getattr(both, kind), part)[:steps]
+        panel.histogram(values, bins=(0.0, MOST, BINS), role=role, label=label)
+    for kind, (role, _) in LOOKS.items():
+        panel.rule(x=getattr(getattr(both, kind), part)[:steps], role=role, dash=kind == "inside")
+
+
+def _auroc(made: Scene, both: Both, steps: int) -> None:
+    panel = made.panel(
+        "auroc", title="AUROC so far ± 2 errors", x=Axis("images of each kind", 0, steps),
+        y=Axis("AUROC", 0.0, 1.05), place=(14, 1, 6, 1), height=HEIGHT,
+    )  # fmt: skip
+    count = np.arange(1, steps + 1)
+    for part, role in (("total", "ink"), ("epistemic", "class-2")):
+        values = _running(both, part, steps)
+        error = 2.0 * domain.hanley_mcneil(values, count, count)
+        band = (np.clip(values - error, 0.0, 1.0), np.clip(values + error, 0.0, 1.0))
+        panel.line(
+            count.astype(float), values, show="upto", role=role, band=band, dash=part == "total", label=f"by {part}"
+        )
+    panel.rule(y=0.5, role="muted", dash=True, label="a coin")
+
+
+def _running(both: Both, part: str, steps: int) -> np.ndarray:
+    return domain.running_auroc(getattr(both.inside, part)[:steps], getattr(both.outside, part)[:steps])
+
+
+def _words(made: Scene, both: Both, strange: Outside, steps: int, fraction: float) -> None:
+    training(made, fraction)
+    y = analysis.tests()[1][:steps]
+    columns: dict[str, Any] = {}
+    said: dict[str, Any] = {}
+    kinds: tuple[tuple[str, Decomposition], ...] = (("in", both.inside), ("out", both.outside))
+    for name, parts in kinds:
+        mean = parts.mean[:steps]
+        said |= {
+            f"{name}_says": mean.argmax(axis=1), f"{name}_top": mean.max(axis=1),
+            f"{name}_total": parts.total[:steps], f"{name}_epistemic": parts.epistemic[:steps],
+        }  # fmt: skip
+        columns |= {f"{name}: {part} (nats)": getattr(parts, part)[:steps] for part in domain.PARTS}
+    names = list(dict.fromkeys(strange.names))
+    which = np.array([names.index(name) for name in strange.names[:steps]])
+    made.readout(
+        "in", "a test {label:.0f}: they say {in_says:.0f} with probability {in_top:.2f}; total {in_total:.2f}, "
+        "epistemic {in_epistemic:.2f} nats", label=y, show="at", **_of(said, "in"),
+    )  # fmt: skip
+    made.readout(
+        "out", f"{{which|{'|'.join(names)}}}: they say {{out_says:.0f}} with probability {{out_top:.2f}}; total "
+        "{out_total:.2f}, epistemic {out_epistemic:.2f} nats", which=which, show="at", **_of(said, "out"),
+    )  # fmt: skip
+    n = np.arange(1, steps + 1)
+    total, epistemic = (_running(both, part, steps) for part in ("total", "epistemic"))
+    made.readout(
+        "auroc", "of {n:.0f} × {n:.0f} pairs the one that is no digit is the more uncertain in {total:.1%} by the "
+        "total, in {epistemic:.1%} by the epistemic part", n=n, total=total, epistemic=epistemic, show="at",
+    )  # fmt: skip
+    made.say(
+        "{n:.0f} of each kind: AUROC {total:.2f} by the total, {epistemic:.2f} by the epistemic part.",
+        n=n, total=total, epistemic=epistemic,
+    )  # fmt: skip
+    made.table({"image": n, "label": y, **columns, "AUROC by total": total, "AUROC by epistemic": epistemic})
+
+
+def _of(said: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: values for key, values in said.items() if key.startswith(name)}

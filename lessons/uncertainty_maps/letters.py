@@ -1,0 +1,72 @@
+"""Letters as strokes, and many variations of one drawing: what nobody taught the networks to read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets import pad
+from engine.spec import SpecError
+
+Strokes = tuple[tuple[float, float, int], ...]
+Stack = NDArray[np.float32]
+
+VARIATIONS = 10  # of each letter
+OF_A_DRAWING = 100  # of the reader's own
+TURN, SHEAR, STRETCH, SHAKE = 12.0, 0.15, 0.15, 0.012  # degrees; shares of the pad's edge
+
+
+def _strokes(*lines: tuple[tuple[int, int], ...]) -> Strokes:
+    """Lines of (x, y) in hundredths of the pad's edge, y down."""
+    return tuple((x / 100, y / 100, stroke) for stroke, line in enumerate(lines) for x, y in line)
+
+
+LETTERS: dict[str, Strokes] = {
+    "A": _strokes(((18, 86), (50, 14), (82, 86)), ((30, 60), (70, 60))),
+    "E": _strokes(((74, 15), (28, 15), (28, 85), (74, 85)), ((28, 50), (66, 50))),
+    "F": _strokes(((74, 15), (28, 15), (28, 85)), ((28, 48), (66, 48))),
+    "H": _strokes(((24, 14), (24, 86)), ((76, 14), (76, 86)), ((24, 50), (76, 50))),
+    "K": _strokes(((26, 14), (26, 86)), ((74, 14), (26, 52), (76, 86))),
+    "M": _strokes(((18, 86), (22, 14), (50, 60), (78, 14), (82, 86))),
+    "N": _strokes(((24, 86), (24, 14), (76, 86), (76, 14))),
+    "R": _strokes(((26, 86), (26, 14), (60, 14), (72, 24), (72, 40), (60, 50), (26, 50)), ((52, 50), (76, 86))),
+    "W": _strokes(((16, 14), (32, 86), (50, 40), (68, 86), (84, 14))),
+    "X": _strokes(((20, 14), (80, 86)), ((80, 14), (20, 86))),
+}
+O = _strokes(
+    ((50, 14), (32, 20), (22, 40), (22, 60), (32, 80), (50, 86), (68, 80), (78, 60), (78, 40), (68, 20), (50, 14))
+)
+
+
+@lru_cache(maxsize=8)
+def population(drawing: Strokes, side: int, seed: int) -> tuple[Stack, NDArray[np.int64], tuple[str, ...]]:
+    """Images (m, side, side), which drawing each goes back to (m,), and the names of the drawings: variations of
+    `drawing`, or of ten letters where it is empty. The order is a random one, so that the first few are of all kinds.
+    Raises SpecError where a drawing is a dot.
+    """
+    rng = np.random.Generator(np.random.SFC64(seed))
+    kinds = {"your drawing": drawing} if drawing else LETTERS
+    each = OF_A_DRAWING if drawing else VARIATIONS
+    images = np.stack([_image(_varied(strokes, rng), side) for strokes in kinds.values() for _ in range(each)])
+    order = rng.permutation(len(images))
+    return images[order], np.repeat(np.arange(len(kinds)), each)[order], tuple(kinds)
+
+
+def _image(strokes: Strokes, side: int) -> Stack:
+    image = pad.drawn(strokes, side)
+    if not image.any():
+        raise SpecError("drawing", "there is no ink in it; draw a letter, or clear the pad for ten letters")
+    return image
+
+
+def _varied(strokes: Strokes, rng: np.random.Generator) -> Strokes:
+    """Turned, sheared, stretched and shaken a little."""
+    angle = np.deg2rad(rng.uniform(-TURN, TURN))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    shape = np.array([[1.0 + rng.uniform(-STRETCH, STRETCH), rng.uniform(-SHEAR, SHEAR)], [0.0, 1.0]])
+    where = np.array([(x, y) for x, y, _ in strokes]) - 0.5
+    moved = 0.5 + 0.8 * where @ (turn @ shape).T + SHAKE * rng.standard_normal(where.shape)
+    moved = np.clip(moved, 0.0, 1.0)
+    return tuple((float(x), float(y), stroke) for (x, y), (_, _, stroke) in zip(moved, strokes, strict=True))
