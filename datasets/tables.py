@@ -231,6 +231,8 @@ def choose(table: Table, target: str = "", without: Sequence[str] = ()) -> Task:
     if not kept:
         raise SpecError("file", "no column of numbers that vary is left to predict from")
     y, classes = _target(name, y, table.words.get(name))
+    if table.card.classes and name == (table.target or table.names[-1]):
+        classes = table.card.classes
     names = tuple(inputs[index] for index in kept)
     return Task(
         np.ascontiguousarray(x[:, kept]), y, names, name, classes, tuple(notes), table.card, table.identity
@@ -287,15 +289,12 @@ def split(task: Task, train: int, test: int, seed: int, how: str = "seeded") -> 
             train, test = max(1, int(n * train / (train + test))), max(1, int(n * test / (train + test)))
         order = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, 9]))).permutation(n)
         parts = order[:train], order[train : train + test]
-    if task.classes:
-        only = task.classes[int(task.y[parts[0][0]])]
-        raise SpecError(
-            "rows", f"all {len(parts[0])} rows to learn from are {_shown(only)}: take more, or another seed"
+    learned = task.y[parts[0]]
+    if np.ptp(learned) == 0.0:
+        alike = (
+            f"are {_shown(task.classes[int(learned[0])])}" if task.classes else f"have the same {_shown(task.target)}"
         )
-    if not task.classes and np.ptp(task.y[parts[0]]) == 0.0:
-        raise SpecError(
-            "rows", f"all {len(parts[0])} rows to learn from have the same {_shown(task.target)}: take more"
-        )
+        raise SpecError("rows", f"all {len(learned)} rows to learn from {alike}: take more, or another seed")
     return parts
 
 

@@ -184,6 +184,7 @@ def test_bundled_tables_are_those_of_scikit_learn():
     cells = load_breast_cancer()
     ours = tables.choose(tables.bundled("breast_cancer"))
     assert np.array_equal(ours.x, cells.data) and np.array_equal(ours.y, 1 - cells.target)
+    assert ours.classes == ("benign", "malignant")
     assert [name.removeprefix("error ") for name in ours.names[10:20]] == [
         str(name).removesuffix(" error") for name in cells.feature_names[10:20]
     ]
@@ -212,7 +213,7 @@ def test_credit_is_known_by_its_numbers_and_split_as_scikit_learn_does(data_fold
     raw = (data_folder / "credit_default.csv").read_bytes()
     task = tables.choose(tables.read_csv(raw))
     assert task.identity == "credit" and len(task.names) == 23 and "ID" not in task.names
-    assert task.classes == ("0", "1") and round(task.y.mean(), 4) == 0.2212
+    assert task.classes == ("pays", "defaults") and round(task.y.mean(), 4) == 0.2212
     train, test = tables.split(task, 10, 10, 0, "published")
     theirs = train_test_split(np.arange(30_000), test_size=0.30, random_state=3030)
     assert np.array_equal(train, theirs[0][:300]) and np.array_equal(test, theirs[1][:100])
