@@ -189,6 +189,15 @@ LESSONS: tuple[Entry, ...] = (
         scenarios=(("inputs", "which inputs matter"), ("forgot-count", "forgot ½n ⚠")),
     ),
     Entry(
+        slug="real-data",
+        title="House prices and credit default",
+        track="Networks",
+        file="lessons/real_data/page.py",
+        promise="Real tables, or your own: whether intervals hold what they say, and what a mistake costs.",
+        icon="🏠",
+        scenarios=(("too-sure", "noise told wrong ⚠"), ("credit-table", "as good as a constant ⚠")),
+    ),
+    Entry(
         slug="dimensions",
         title="Jumping between dimensions",
         track="Growing networks",

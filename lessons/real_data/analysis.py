@@ -1,0 +1,477 @@
+"""What the lesson computes: the rows, the trained network, the chains, predictions of the test rows, the checks."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import files
+from datasets import remote, tables
+from datasets.tables import Standard, Table, Task
+from engine import linear, network
+from engine.checks import MAX_RHAT, MIN_ESS, Check, mean_check, worst
+from engine.diagnostics import Summary, summarise
+from engine.networks import Network, NetworkRecording, conditional_check, start_network
+from engine.networks.predictive import outputs
+from engine.spec import SpecError
+from engine.training import Trained, TrainingRun, TrainingSpec, map_decay
+from lessons.real_data.spec import RealDataSpec
+
+Array = NDArray[np.float64]
+
+LOOKS = 60  # at the training
+HELD_BACK, PATIENCE = 0.3, 8  # share and looks of early stopping
+BATCH = 32
+PIECE = 10  # sweeps between two looks at the ticket
+WATCHED = 12  # test rows at which the function is diagnosed
+POOLED = 600  # draws, of all chains together, that predictions are made from
+LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+THRESHOLDS = np.linspace(0.0, 1.0, 101)
+TINY = 1e-12  # the least probability whose logarithm is taken
+KEEP = 4  # runs
+
+
+# The table and its rows -----------------------------------------------------------------------------------------------
+
+
+def table(spec: RealDataSpec) -> Table:
+    """The table of a spec. Raises SpecError where it is not to be had (yet)."""
+    if spec.data == "own":
+        return _own(spec.file)
+    if spec.data in remote.TABLES:
+        return _downloaded(spec.data)
+    return tables.bundled(spec.data)
+
+
+def own_table(reference: str) -> Task:
+    """Can the table of a reader's file be used? Raises SpecError saying why not."""
+    return tables.choose(_own(reference))
+
+
+@lru_cache(maxsize=4)
+def _own(reference: str) -> Table:
+    return tables.read_csv(files.held(reference))
+
+
+@lru_cache(maxsize=2)
+def _downloaded(name: str) -> Table:
+    if not remote.available(name):
+        known = remote.TABLES[name]
+        size = sum(known.sizes.values()) / 1e6
+        raise SpecError(
+            "data",
+            f"{known.card.name} is not on this machine yet. Press the button below the picture: it is downloaded once "
+            f"from {known.url} ({size:.2g} MB) and checked by its SHA-256. Without a network, give the CSV as your own "
+            "table",
+        )
+    return remote.download_table(name)
+
+
+def is_here(spec: RealDataSpec) -> bool:
+    """Whether the table can be had without a download or another file."""
+    if spec.data == "own":
+        return files.is_held(spec.file)
+    return spec.data not in remote.TABLES or remote.available(spec.data)
+
+
+def has_classes(spec: RealDataSpec) -> bool:
+    """Is a class to be predicted? False where the table cannot be used."""
+    try:
+        return bool(tables.choose(table(spec), spec.target, spec.left_out).classes)
+    except SpecError:
+        return False
+
+
+def fetch(spec: RealDataSpec, job: Any) -> None:
+    """Download the table if it is one of those that are, and not here. Raises SpecError when that fails."""
+    if spec.data in remote.TABLES and not remote.available(spec.data):
+        remote.download_table(spec.data, progress=lambda done, total, _: job.report(done, total), stop=job.is_set)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is learned from and tested on.
+
+    x, y : rows to learn from, (n, inputs) and (n,), on the scale the network works on
+    x_test, y_test : (m, inputs) on that scale; (m,) in units of the target, or classes
+    centre, scale : a value in units of the target is centre + scale * output
+    task : the whole table
+    test : numbers of the test rows in it
+    """
+
+    x: Array
+    y: Array
+    x_test: Array
+    y_test: Array
+    centre: float
+    scale: float
+    task: Task
+    test: NDArray[np.int64]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What 0 and 1 stand for; empty for values."""
+        return self.task.classes
+
+    @property
+    def y_units(self) -> Array:
+        """(n,) the targets learned from, in units of the target."""
+        return self.centre + self.scale * self.y
+
+    @property
+    def rate(self) -> float:
+        """Share of class 1 among the rows learned from."""
+        return float(self.y.mean())
+
+
+def problem(spec: RealDataSpec) -> Problem:
+    """The rows of a spec. Raises SpecError naming what does not fit."""
+    return _problem(spec.of_rows())
+
+
+@lru_cache(maxsize=16)
+def _problem(spec: RealDataSpec) -> Problem:
+    task = tables.choose(table(spec), spec.target, spec.left_out)
+    train, test = tables.split(task, spec.rows, spec.test_rows, spec.seed, spec.split)
+    x, x_test, y = task.x[train], task.x[test], task.y[train]
+    centre, scale = 0.0, 1.0
+    if spec.scaled == "yes":
+        standard = Standard.of(x)
+        x, x_test = standard.apply(x), standard.apply(x_test)
+        if not task.classes:
+            centre, scale = float(y.mean()), float(y.std())
+    return Problem(x, (y - centre) / scale, x_test, task.y[test], centre, scale, task, test)
+
+
+def network_of(spec: RealDataSpec) -> Network:
+    """The network with its likelihood; its prior where that is fixed."""
+    rows = problem(spec)
+    shape: dict[str, Any] = {"width": max(spec.hidden, 1), "depth": int(spec.hidden > 0), "activation": spec.activation}
+    if rows.classes:
+        return network(rows.x.shape[1], 1, likelihood="bernoulli", prior_sd=spec.prior_sd, **shape)
+    noise_sd = spec.noise_sd / rows.scale if spec.noise == "fixed" else 1.0
+    return network(rows.x.shape[1], 1, likelihood="gaussian", prior_sd=spec.prior_sd, noise_sd=noise_sd, **shape)
+
+
+def predicted(spec: RealDataSpec, theta: Array, x: Array) -> Array:
+    """What networks theta (n, dim) say at inputs x (m, inputs): (n, m), in units of the target, or P(class 1)."""
+    rows = problem(spec)
+    values = outputs(network_of(spec), np.ascontiguousarray(theta), x)[:, :, 0]
+    if rows.classes:
+        return 1.0 / (1.0 + np.exp(-np.clip(values, -700.0, 700.0)))
+    return rows.centre + rows.scale * values
+
+
+def case(spec: RealDataSpec) -> int:
+    """The test row that is looked at, from 0. Raises SpecError beyond the last."""
+    count = len(problem(spec).y_test)
+    if spec.case > count:
+        raise SpecError("case", f"{spec.case} is beyond the {count} test rows")
+    return spec.case - 1
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+def cross_entropy(p: Array, y: Array) -> float:
+    """Mean of −log p of what was, nats a row, of P(class 1) p (m,)."""
+    return float(-np.mean(np.log(np.maximum(np.where(y > 0.5, p, 1.0 - p), TINY))))
+
+
+def entropy(rate: float) -> float:
+    """H(rate) = −rate log rate − (1 − rate) log(1 − rate), nats: the cross-entropy of always saying the base rate."""
+    return -sum(p * math.log(p) for p in (rate, 1.0 - rate) if p > 0.0)
+
+
+def error(spec: RealDataSpec, guess: Array, y: Array) -> float:
+    """Root mean squared error in units of the target, or cross-entropy in nats, of guesses (m,)."""
+    return cross_entropy(guess, y) if problem(spec).classes else float(np.sqrt(np.mean((guess - y) ** 2)))
+
+
+def constant(spec: RealDataSpec) -> float:
+    """The error on the test rows of always saying the mean, or the share of class 1, of the rows learned from."""
+    rows = problem(spec)
+    return error(spec, np.full(len(rows.y_test), rows.y_units.mean()), rows.y_test)
+
+
+def best_threshold(spec: RealDataSpec) -> float:
+    """Flag where P(class 1) is above alarm / (alarm + miss): there both mistakes cost the same on average."""
+    return spec.alarm_cost / (spec.alarm_cost + spec.miss_cost)
+
+
+def costs(spec: RealDataSpec, p: Array, y: Array, thresholds: Array = THRESHOLDS) -> Array:
+    """Cost a row of flagging p (m,) above each threshold."""
+    flagged = p[None, :] > np.asarray(thresholds)[:, None]
+    return (spec.miss_cost * (~flagged & (y > 0.5)) + spec.alarm_cost * (flagged & (y < 0.5))).mean(axis=1)
+
+
+# The trained network --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The network trained the usual way, as far as it has been.
+
+    trained : what training did
+    best : look of the network that is used
+    train, test : (looks,) errors on the rows to learn from and to test on
+    guess : (m,) what it says of the test rows
+    residual_sd : of its errors on the rows to learn from, in units of the target
+    """
+
+    trained: Trained
+    best: int
+    train: Array
+    test: Array
+    guess: Array
+    residual_sd: float
+
+
+def training_spec(spec: RealDataSpec) -> TrainingSpec:
+    """How the network is trained: Adam on minibatches of 32."""
+    decay = map_decay(network_of(spec), len(problem(spec).y)) if spec.training == "weight_decay" else 0.0
+    early = spec.training == "early_stopping"
+    return TrainingSpec(
+        step_size=spec.step_size, batch=min(BATCH, len(problem(spec).y)), epochs=spec.epochs, weight_decay=decay,
+        validation=HELD_BACK if early else 0.0, patience=PATIENCE if early else 0, seed=spec.seed,
+    )  # fmt: skip
+
+
+def fit(spec: RealDataSpec) -> Fit:
+    """The trained network."""
+    return _fit(spec.of_training())
+
+
+@lru_cache(maxsize=16)
+def _fit(spec: RealDataSpec) -> Fit:
+    rows, settings = problem(spec), training_spec(spec)
+    steps = spec.epochs * -(-len(rows.y) // max(settings.batch, 1))
+    run = TrainingRun(network_of(spec), rows.x, rows.y, settings, every=max(1, steps // LOOKS))
+    run.advance(run.total)
+    trained = run.trained()
+    if not np.isfinite(trained.path).all():
+        raise SpecError("step_size", "training ran away: take a smaller step size, or scale the columns")
+    train, test = (
+        np.array([error(spec, guess, y) for guess in predicted(spec, trained.path, x)])
+        for x, y in ((rows.x, rows.y_units), (rows.x_test, rows.y_test))
+    )
+    guess = predicted(spec, trained.theta[None], rows.x_test)[0]
+    left = rows.y_units - predicted(spec, trained.theta[None], rows.x)[0]
+    return Fit(trained, trained.best, train, test, guess, float(left.std()))
+
+
+# The chains -----------------------------------------------------------------------------------------------------------
+
+
+class _Chains:
+    """One run, advanced as far as anybody asked."""
+
+    def __init__(self, spec: RealDataSpec):
+        self.lock = threading.Lock()
+        rows, classes = problem(spec), problem(spec).classes
+        self.run = start_network(
+            network_of(spec), rows.x, rows.y, weights=spec.weights, noise="fixed" if classes else spec.noise,
+            chains=spec.chains, draws=RealDataSpec.declarations()["draws"].high, warmup=spec.warmup,
+            max_depth=spec.max_depth, variant=spec.variant, seed=spec.seed,
+        )  # fmt: skip
+
+    def upto(self, draws: int, cancel: Any) -> NetworkRecording:
+        """The recording of at least so many draws. Raises InterruptedError when cancelled."""
+        while self.step(draws):
+            if cancel.is_set():
+                raise InterruptedError
+        return self.run.recording()
+
+    def step(self, draws: int) -> bool:
+        """Advance a little towards `draws`; whether anything was left to do."""
+        with self.lock:
+            left = self.run.warmup - self.run.warmed_up + draws - self.run.completed
+            if left <= 0:
+                return False
+            self.run.advance(min(left, PIECE))
+            return True
+
+
+_runs: OrderedDict[RealDataSpec, _Chains] = OrderedDict()
+_door = threading.Lock()
+
+
+def chains(spec: RealDataSpec) -> _Chains:
+    """The run of a spec, shared by all who look at it."""
+    key = spec.of_chains()
+    with _door:
+        if key not in _runs:
+            _runs[key] = _Chains(key)
+            while len(_runs) > KEEP:
+                _runs.popitem(last=False)
+        _runs.move_to_end(key)
+        return _runs[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What the posterior says of the test rows, from `draws` draws of each chain.
+
+    values : (chains, draws, m), outputs in units of the target, or P(class 1)
+    noise_sd : (chains, draws), in units of the target; NaN for classes
+    guess : (m,) mean over draws
+    low, high : (m,) ends of the interval of `level`: of a new value, noise included, or of P(class 1)
+    held : (m,) whether the value is inside; all False for classes
+    rates : (len(LEVELS),) share of test values inside central intervals of each level; NaN for classes
+    error, running : of the mean of all draws; (draws,) of the mean of the draws so far, all chains together
+    train : error of the mean on the rows to learn from
+    log_score : mean log predictive density of a test value, nats
+    stride : one draw in so many is used
+    """
+
+    values: Array
+    noise_sd: Array
+    guess: Array
+    low: Array
+    high: Array
+    held: NDArray[np.bool_]
+    rates: Array
+    error: float
+    running: Array
+    train: float
+    log_score: float
+    stride: int
+
+    @property
+    def pooled(self) -> Array:
+        """(chains * draws, m)"""
+        return self.values.reshape(-1, self.values.shape[2])
+
+
+def study(spec: RealDataSpec, recording: NetworkRecording) -> Study:
+    """Predictions from the first `spec.draws` draws of a recording, as far as it goes; thinned to `POOLED`."""
+    rows = problem(spec)
+    theta = recording.draws[:, : spec.draws]
+    stride = max(1, theta.shape[0] * theta.shape[1] // POOLED)
+    theta = theta[:, ::stride]
+    count = theta.shape[:2]
+    values = predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x_test).reshape(*count, -1)
+    noise = recording.noise_sd[:, : spec.draws : stride] * rows.scale
+    pooled, guess = values.reshape(-1, values.shape[2]), values.mean(axis=(0, 1))
+    tails = (1.0 - spec.level) / 2
+    held, rates, score = np.zeros(len(guess), dtype=bool), np.full(len(LEVELS), np.nan), math.nan
+    if rows.classes:
+        low, high = np.quantile(pooled, (tails, 1.0 - tails), axis=0)
+        score = -cross_entropy(guess, rows.y_test)
+    else:
+        new = new_values(pooled, noise)
+        low, high = np.quantile(new, (tails, 1.0 - tails), axis=0)
+        held = (low <= rows.y_test) & (rows.y_test <= high)
+        rates = np.array([_inside(new, rows.y_test, level) for level in LEVELS])
+        z = (rows.y_test - pooled) / noise.reshape(-1, 1)
+        log_each = -0.5 * z * z - np.log(noise.reshape(-1, 1)) - 0.5 * math.log(2 * math.pi)
+        score = float(np.mean(np.logaddexp.reduce(log_each, axis=0) - math.log(len(pooled))))
+    so_far = np.cumsum(values.mean(axis=0), axis=0) / np.arange(1, count[1] + 1)[:, None]
+    running = np.array([error(spec, each, rows.y_test) for each in so_far])
+    learned = predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x).mean(axis=0)
+    return Study(
+        values, noise, guess, low, high, held, rates, error(spec, guess, rows.y_test), running,
+        error(spec, learned, rows.y_units), score, stride,
+    )  # fmt: skip
+
+
+def new_values(pooled: Array, noise: Array) -> Array:
+    """A new value for each output (n, m), with the noise of its draw."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    return pooled + noise.reshape(-1, 1) * rng.standard_normal(pooled.shape)
+
+
+def _inside(new: Array, y: Array, level: float) -> float:
+    low, high = np.quantile(new, ((1.0 - level) / 2, (1.0 + level) / 2), axis=0)
+    return float(np.mean((low <= y) & (y <= high)))
+
+
+def trained_rates(spec: RealDataSpec) -> Array:
+    """(len(LEVELS),) the same of the trained network, its guess ± a multiple of its residuals' sd."""
+    from scipy.special import ndtri
+
+    found, y = fit(spec), problem(spec).y_test
+    reach = ndtri((1.0 + LEVELS) / 2) * found.residual_sd
+    return (np.abs(y - found.guess)[None, :] <= reach[:, None]).mean(axis=1)
+
+
+def studied(spec: RealDataSpec, cancel: Any) -> Study:
+    """The posterior with all its draws. Raises InterruptedError when cancelled."""
+    chains(spec).upto(spec.draws, cancel)
+    return _studied(spec._only(*_STUDY))
+
+
+_STUDY = tuple(
+    name for name in RealDataSpec.declarations() if name not in ("show", "case", "miss_cost", "alarm_cost", "training")
+)
+
+
+@lru_cache(maxsize=8)
+def _studied(spec: RealDataSpec) -> Study:
+    return study(spec, chains(spec).run.recording())
+
+
+def case_summary(spec: RealDataSpec, found: Study) -> Summary:
+    """R-hat and effective draws of the output at the case."""
+    return summarise(found.values[:, :, case(spec)][:, :, None])
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
+    """The draws of the prior's precisions against their distribution; the predictions against exact Bayes where that
+    is known; and whether the chains agree about the function."""
+    if spec.show == "protocol" or not is_here(spec):
+        return []
+    try:
+        recording = chains(spec).upto(spec.draws, cancel)
+    except InterruptedError:
+        return []
+    watched = problem(spec).x_test[:WATCHED]
+    found = [_agreement(recording.function_diagnostics(watched))]
+    if spec.weights == "per_layer":
+        found.insert(0, conditional_check(recording))
+    if exact_is_known(spec):
+        found.insert(0, linear_check(spec, recording, watched))
+    return found
+
+
+def exact_is_known(spec: RealDataSpec) -> bool:
+    """A linear model of values with prior and noise fixed has a normal posterior."""
+    return spec.hidden == 0 and spec.weights == "fixed" and spec.noise == "fixed" and not problem(spec).classes
+
+
+def linear_check(spec: RealDataSpec, recording: NetworkRecording, x: Array) -> Check:
+    """Mean outputs at x (m, inputs) against Bayesian linear regression in closed form."""
+    rows, model = problem(spec), network_of(spec)
+    design, at = (np.hstack([part, np.ones((len(part), 1))]) for part in (rows.x, x))
+    exact = linear.solve(design, rows.y, noise_sd=model.noise_sd, prior_sd=model.prior_sd)
+    mean, sd = exact.curve(at)
+    values = recording.outputs(x)[..., 0]
+    return worst(
+        [
+            mean_check("exact regression", f"the mean at test row {i + 1}", values[..., i], mean[i], sd=sd[i])
+            for i in range(len(x))
+        ]
+    )
+
+
+def _agreement(summary: Summary) -> Check:
+    largest, least = float(np.max(summary.rhat)), float(np.min(summary.ess_bulk))
+    enough = largest <= MAX_RHAT and least >= MIN_ESS
+    words = (
+        f"R-hat of the function at {len(summary.rhat)} test rows is {largest:.3f} at most, with {least:.0f} effective "
+        "draws at least"
+    )
+    if not enough:
+        words += f"; {MAX_RHAT} and {MIN_ESS:.0f} are asked for. More draws would tell"
+    return Check("chains agree", "pass" if enough else "unknown", largest, MAX_RHAT, words + ".", "R-hat")

@@ -1,0 +1,110 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit.frame import Controls, Lesson, show
+from datasets import tables
+from engine.networks import sweep
+from lessons.real_data import analysis
+from lessons.real_data.panels import diagnostics, panels
+from lessons.real_data.questions import QUESTIONS
+from lessons.real_data.scenarios import SCENARIOS
+from lessons.real_data.scenes import live, scene
+from lessons.real_data.spec import RealDataSpec
+
+SHOWS = {"fit": "one network", "protocol": "a published table"}
+DATA = {
+    "diabetes": "diabetes (442 patients)",
+    "breast_cancer": "breast cancer (569 tumours)",
+    "boston": "Boston house prices (download)",
+    "credit": "credit default (download)",
+    "own": "your own table",
+}
+SPLITS = {"seeded": "drawn with the seed", "published": "those of the thesis"}
+WEIGHTS = {"fixed": "fixed", "per_layer": "learned for each layer", "own_mean": "each weight its own (the thesis)"}
+TRAININGS = {"plain": "nothing", "weight_decay": "weight decay", "early_stopping": "stop early"}
+VARIANTS = {
+    "exact": "right",
+    "no_half_count": "forget half the number of weights",
+    "rate_as_scale": "take a rate for a scale",
+}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.select("data", "Table", DATA)
+    panel.file(
+        "file", ["csv", "txt", "tsv"], "Your own table (CSV)", analysis.own_table, most_bytes=tables.MOST_BYTES,
+        also={"data": "own"},
+    )  # fmt: skip
+    if spec.data == "own":
+        panel.text("target", "Column to predict", "the last one")
+        panel.note(
+            f"Up to {tables.MOST_ROWS:,} rows and {tables.MOST_COLUMNS} columns are read; of these, rows are drawn "
+            f"with "
+            "the seed. It stays in this server's memory and is not written anywhere."
+        )
+    panel.toggle("scaled", "Scale the columns", on="yes")
+    if spec.data in ("boston", "credit", "own"):
+        panel.segmented("show", "What to run", SHOWS)
+    if spec.show == "protocol":
+        _budget(panel)
+        return
+    panel.slider("hidden", "Hidden units")
+    if analysis.has_classes(spec):
+        panel.slider("miss_cost", "Cost of a miss")
+        panel.slider("alarm_cost", "Cost of a false alarm")
+    else:
+        panel.segmented("noise", "Noise of a value")
+        if spec.noise == "fixed":
+            panel.slider("noise_sd", "Noise sd")
+    panel.number("case", "Case to look at")
+    panel.slider("level", "Intervals should hold")
+    with panel.more("Rows and columns"):
+        panel.slider("rows", "Rows to learn from")
+        panel.slider("test_rows", "Rows to test on")
+        panel.segmented("split", "Which rows", SPLITS)
+        panel.text("without", "Columns left out", "b, lstat")
+    with panel.more("Network and training"):
+        panel.select("activation", "Activation")
+        panel.select("weights", "Prior of the weights", WEIGHTS)
+        panel.slider("prior_sd", "Prior sd, where fixed")
+        panel.select("training", "Against overfitting", TRAININGS)
+        panel.slider("epochs", "Epochs of training")
+        panel.slider("step_size", "Step size of training")
+    with panel.more("Sampler"):
+        _budget(panel)
+        panel.select("variant", "Break it", VARIANTS)
+
+
+def _budget(panel: Controls) -> None:
+    panel.slider("chains", "Chains")
+    panel.slider("warmup", "Warm-up sweeps")
+    panel.slider("draws", "Draws of each chain")
+    panel.slider("max_depth", "Most doublings")
+
+
+def kernel(spec: RealDataSpec) -> str:
+    """Which kernel runs."""
+    wrong = "" if spec.variant == "exact" else " Wrong on purpose: the draw of the precisions."
+    return f"NUTS on all weights, and Gibbs on the precisions of their prior and of the noise, in turns.{wrong}"
+
+
+LESSON = Lesson(
+    slug="real-data",
+    title="House prices and credit default",
+    promise="One network on a real table, trained the usual way and as a posterior: intervals that hold what they say, "
+    "or do not, and a published table run again.",
+    spec=RealDataSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=analysis.checks,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales],
+    kernel=kernel,
+    live=live,
+    live_label="Sample the posterior",
+)
+show(LESSON)

@@ -1,0 +1,84 @@
+"""What decides the picture of this lesson: the table and its rows, the network, its prior, and how long it is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.kit.files import LENGTH
+from datasets.tables import SPLITS
+from engine.spec import Spec, SpecError, choice, integer, number, seed_field, text
+
+SHOWS = ("fit", "protocol")
+DATA = ("diabetes", "breast_cancer", "boston", "credit", "own")
+WEIGHTS = ("fixed", "per_layer", "own_mean")
+TRAININGS = ("plain", "weight_decay", "early_stopping")
+VARIANTS = ("exact", "no_half_count", "rate_as_scale")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealDataSpec(Spec):
+    """One network on the rows of a table, trained and as a posterior; or a published table of results, run again."""
+
+    show: str = choice("fit", SHOWS, "one network and its posterior, or the models of a published table")
+    data: str = choice("diabetes", DATA, "the table")
+    file: str = text("", LENGTH, "your own CSV: at most 250,000 rows, 60 columns and 40 MB; numbers with a point")
+    target: str = text("", 60, "the column to predict; empty: the usual one, or the last")
+    without: str = text("", 600, "columns left out, with commas between")
+    split: str = choice("seeded", SPLITS, "rows drawn with the seed, or those of the published tables")
+    rows: int = integer(300, 30, 2000, "rows to learn from, drawn from the whole table", log=True)
+    test_rows: int = integer(100, 20, 1000, "rows to test on, of the others", log=True)
+    scaled: str = choice(
+        "yes", ("yes", "no"), "every column minus its mean, over its sd, both of the rows to learn from"
+    )
+    hidden: int = integer(10, 0, 20, "units of the hidden layer; 0 is a linear model")
+    activation: str = choice("tanh", ("tanh", "relu"), "what a hidden unit does to its input")
+    weights: str = choice(
+        "per_layer", WEIGHTS, "prior sd fixed, learned for each layer, or a mean and sd of its own for each weight"
+    )
+    prior_sd: float = number(1.0, 0.05, 10.0, "prior sd of every weight where it is fixed", log=True)
+    noise: str = choice("learned", ("learned", "fixed"), "the noise of a value: learned with the weights, or told")
+    noise_sd: float = number(1.0, 0.01, 1000.0, "sd of the noise where it is fixed, in units of the target", log=True)
+    training: str = choice("plain", TRAININGS, "what keeps the trained network from overfitting")
+    epochs: int = integer(300, 20, 2000, "passes over the rows in training", log=True)
+    step_size: float = number(0.01, 1e-4, 0.1, "Adam's step size in training", log=True)
+    chains: int = integer(4, 1, 4, "independent chains")
+    draws: int = integer(500, 50, 3000, "draws kept of each chain", log=True)
+    warmup: int = integer(200, 20, 1500, "sweeps before them")
+    max_depth: int = integer(7, 4, 10, "doublings of a NUTS trajectory at most")
+    case: int = integer(1, 1, 1000, "the test row that is looked at")
+    level: float = number(0.9, 0.5, 0.99, "probability that an interval should hold", step=0.01)
+    miss_cost: float = number(5.0, 0.1, 100.0, "cost of a case of class 1 that is not flagged", log=True)
+    alarm_cost: float = number(1.0, 0.1, 100.0, "cost of flagging a case of class 0", log=True)
+    variant: str = choice("exact", VARIANTS, "how the precisions of the prior are drawn, or a mistake in it")
+    seed: int = seed_field()
+
+    def check(self) -> None:
+        if self.show == "protocol" and self.data not in ("boston", "credit", "own"):
+            raise SpecError("show", "published tables are known for Boston and credit default only")
+        if self.variant != "exact" and self.weights != "per_layer":
+            raise SpecError("variant", f"{self.variant} is a mistake in learning the prior of each layer")
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Names of the columns left out."""
+        return tuple(name.strip() for name in self.without.split(",") if name.strip())
+
+    def _only(self, *names: str) -> RealDataSpec:
+        """A copy with these fields, the rest at its default."""
+        return type(self)(**{name: getattr(self, name) for name in names})
+
+    def of_rows(self) -> RealDataSpec:
+        """The settings that the rows depend on."""
+        return self._only(*_ROWS)
+
+    def of_training(self) -> RealDataSpec:
+        """The settings that the trained network depends on."""
+        return self._only(*_ROWS, *_MODEL, "training", "epochs", "step_size")
+
+    def of_chains(self) -> RealDataSpec:
+        """The settings that the chains depend on, apart from the number of draws."""
+        return self._only(*_ROWS, *_MODEL, "chains", "warmup", "max_depth", "variant")
+
+
+_ROWS = ("data", "file", "target", "without", "split", "rows", "test_rows", "scaled", "seed")
+_MODEL = ("hidden", "activation", "weights", "prior_sd", "noise", "noise_sd")

@@ -1,0 +1,295 @@
+"""The real data lesson: its numbers against independent formulas, its badge, the published tables on the real rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import BayesianRidge
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
+
+from app.kit import files
+from app.kit.badge import overall
+from app.kit.player.scene import decode
+from datasets import remote, tables
+from engine import linear
+from engine.spec import SpecError
+from lessons.real_data import analysis, panels, protocol, scenes
+from lessons.real_data.questions import QUESTIONS
+from lessons.real_data.scenarios import SCENARIOS
+from lessons.real_data.spec import RealDataSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+SMALL = RealDataSpec(hidden=2, rows=120, chains=2, warmup=60, draws=60, max_depth=5, epochs=40)
+CELLS = SMALL.replace(data="breast_cancer", without=",".join(tables.bundled("breast_cancer").names[10:30]))
+
+
+@pytest.fixture(scope="module")
+def values() -> analysis.Study:
+    """A small posterior of the diabetes data."""
+    return analysis.studied(SMALL, NEVER)
+
+
+@pytest.fixture(scope="module")
+def classes() -> analysis.Study:
+    """A small posterior of the tumours."""
+    return analysis.studied(CELLS, NEVER)
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("show", {"show": "protocol"}),
+        ("variant", {"variant": "rate_as_scale", "weights": "fixed"}),
+        ("hidden", {"hidden": 21}),
+        ("rows", {"rows": 5}),
+        ("level", {"level": 1.0}),
+        ("data", {"data": "iris"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        RealDataSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+@pytest.mark.parametrize(
+    "parameter,words,changes",
+    [
+        ("target", "no column “price”", {"target": "price"}),
+        ("without", "no column “b”", {"without": "b"}),
+        ("split", "Boston and credit", {"split": "published"}),
+        ("case", "beyond the 100 test rows", {"case": 101}),
+        ("file", "no file has been given", {"data": "own"}),
+        ("file", "needs the file “houses.csv”", {"data": "own", "file": "0123456789abcdef houses.csv"}),
+    ],
+)
+def test_what_cannot_be_shown_is_said(parameter, words, changes):
+    with pytest.raises(SpecError) as error:
+        scenes.scene(SMALL.replace(**changes))
+    assert error.value.parameter == parameter and words in error.value.reason
+
+
+def test_a_table_that_is_not_here_is_said_and_a_stop_ends_its_download(monkeypatch, tmp_path):
+    monkeypatch.setenv("POSTERIOR_LAB_DOWNLOADS", str(tmp_path))
+    analysis._downloaded.cache_clear()
+    dead = {name: dataclasses.replace(known, url="http://127.0.0.1:9/") for name, known in remote.TABLES.items()}
+    monkeypatch.setattr(remote, "TABLES", dead)
+    spec = SMALL.replace(data="boston")
+    assert not analysis.is_here(spec) and analysis.checks(spec, NEVER) == [] and panels.panels(spec, NEVER) == []
+    with pytest.raises(SpecError, match="downloaded once"):
+        scenes.scene(spec)
+    with pytest.raises(SpecError, match="could not be downloaded"):
+        scenes.live(spec)(Job())
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def test_scaling_looks_at_the_rows_learned_from_only():
+    rows, raw = analysis.problem(SMALL), analysis.problem(SMALL.replace(scaled="no"))
+    theirs = StandardScaler().fit(raw.x)
+    assert np.allclose(rows.x_test, theirs.transform(raw.x_test)) and np.allclose(rows.x, theirs.transform(raw.x))
+    assert np.allclose(rows.y_units, raw.y) and np.array_equal(rows.y_test, raw.y_test)
+    assert abs(rows.x_test.mean(axis=0)).max() > 0.02, "the test rows were used to scale"
+
+
+def test_entropies_and_thresholds():
+    assert analysis.entropy(protocol.BASE_RATE) == pytest.approx(0.5284, abs=5e-5)
+    p, y = np.array([0.2, 0.9, 0.4]), np.array([0.0, 1.0, 1.0])
+    assert analysis.cross_entropy(p, y) == pytest.approx(log_loss(y, p))
+    spec = RealDataSpec(miss_cost=20.0, alarm_cost=1.0)
+    rng = np.random.default_rng(3)
+    p = rng.random(200_000)
+    y = (rng.random(200_000) < p).astype(float)  # probabilities that are right
+    costs = analysis.costs(spec, p, y)
+    assert abs(analysis.THRESHOLDS[np.argmin(costs)] - analysis.best_threshold(spec)) <= 0.02
+    assert costs[0] == pytest.approx((y < 0.5).mean()) and costs[-1] == pytest.approx(20.0 * (y > 0.5).mean())
+
+
+def test_intervals_and_coverage(values):
+    rows = analysis.problem(SMALL)
+    assert values.values.shape == (2, 60, 100) and values.error == pytest.approx(values.running[-1])
+    assert values.error == pytest.approx(np.sqrt(np.mean((values.guess - rows.y_test) ** 2)))
+    new = analysis.new_values(values.pooled, values.noise_sd)
+    z = (rows.y_test[:, None] - values.pooled.T) / values.noise_sd.reshape(-1)
+    density = np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * values.noise_sd.reshape(-1))
+    assert values.log_score == pytest.approx(np.mean(np.log(density.mean(axis=1))))
+    spread = np.sqrt(values.pooled.var(axis=0) + np.mean(values.noise_sd**2))
+    assert np.median(np.abs(new.std(axis=0) / spread - 1.0)) < 0.1
+    assert np.all(np.diff(values.rates) >= 0) and values.rates[8] == values.held.mean()
+    assert 0.8 <= values.held.mean() <= 0.98
+    told = analysis.studied(SMALL.replace(noise="fixed", noise_sd=10.0), NEVER)
+    assert told.held.mean() < 0.6 and np.allclose(told.noise_sd, 10.0)
+
+
+def test_the_posterior_predicts_about_as_well_as_a_linear_regression(values):
+    rows = analysis.problem(SMALL)
+    theirs = BayesianRidge().fit(rows.x, rows.y).predict(rows.x_test) * rows.scale + rows.centre
+    assert values.error < 1.15 * np.sqrt(np.mean((theirs - rows.y_test) ** 2))
+
+
+def test_classes(classes):
+    rows = analysis.problem(CELLS)
+    assert rows.classes == ("benign", "malignant") and rows.x.shape[1] == 10 and classes.pooled.max() <= 1.0
+    assert classes.error == pytest.approx(log_loss(rows.y_test, classes.guess))
+    assert classes.error < 0.6 * analysis.constant(CELLS)
+    assert analysis.constant(CELLS) == pytest.approx(log_loss(rows.y_test, np.full(100, rows.y.mean())))
+
+
+@pytest.mark.parametrize("training", ["plain", "weight_decay", "early_stopping"])
+def test_training(training):
+    spec = SMALL.replace(training=training, epochs=200, hidden=10)
+    fit, free = analysis.fit(spec), analysis.fit(spec.replace(training="plain"))
+    assert fit.train[-1] < 0.7 * fit.train[0] and len(fit.train) == len(fit.test) > 5
+    assert free.test[-1] > analysis.constant(spec), "200 epochs on 120 rows overfit"
+    assert training == "plain" or fit.test[fit.best] < free.test[-1]
+    assert (len(fit.trained.held_out_rows) > 0) == (training == "early_stopping")
+    if training == "weight_decay":
+        assert np.sum(fit.trained.theta**2) < np.sum(free.trained.theta**2)
+
+
+# The badge ------------------------------------------------------------------------------------------------------------
+
+
+LINE = SMALL.replace(hidden=0, weights="fixed", noise="fixed", noise_sd=55.0, draws=500, chains=2)
+
+
+def test_a_linear_model_equals_exact_bayes_and_a_mutant_does_not(monkeypatch):
+    found = analysis.checks(LINE, NEVER)
+    assert found[0].name == "exact regression" and found[0].verdict == "pass"
+    right = linear.solve
+    monkeypatch.setattr(linear, "solve", lambda *a, **k: right(*a, **{**k, "noise_sd": 0.3 * k["noise_sd"]}))
+    assert analysis.checks(LINE, NEVER)[0].verdict == "fail"
+
+
+@pytest.mark.parametrize("variant", ["no_half_count", "rate_as_scale"])
+def test_a_wrong_draw_of_the_prior_is_red(variant):
+    assert overall(analysis.checks(SMALL.replace(variant=variant), NEVER)) == "fail"
+
+
+def test_a_right_short_run_is_not_red():
+    found = analysis.checks(SMALL, NEVER)
+    assert overall(found) in ("pass", "unknown") and found[0].name == "conditional" and found[0].verdict == "pass"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_first_pictures_are_small(scenario):
+    assert len(scenes.scene(scenario.spec)) < MOST_BYTES
+
+
+@pytest.mark.parametrize("spec", [SMALL, CELLS], ids=["values", "classes"])
+def test_the_long_run_streams(spec):
+    job = Job()
+    spec = spec.replace(seed=2)
+    blob = scenes.live(spec)(job)
+    assert job.blobs and max(map(len, [*job.blobs, blob])) < MOST_BYTES
+    assert job.reports[-1] == (spec.warmup + spec.draws,) * 2
+    found = analysis.studied(spec, NEVER)
+    header, _ = decode(blob)
+    titles = [panel["title"] for panel in header["panels"]]
+    assert ("Cost of a threshold" in titles) == (spec is not SMALL and spec.data == "breast_cancer")
+    card = " ".join(str(token) for line in header["readouts"] for token in line["tokens"])
+    assert f"{found.error:.3f}" in card
+
+
+def test_panels_and_diagnostics(values, classes):
+    for spec in (SMALL, CELLS):
+        made = panels.panels(spec, NEVER)
+        table = next(item for item in made if item.title == "The same rows, three answers")
+        assert len(table.columns[""]) == 3
+        scaled = next(item for item in made if item.title == "With and without scaling")
+        assert scaled.columns["columns"] == ["scaled", "as they are"]
+        assert scaled.columns["posterior"][0] == analysis.studied(spec, NEVER).error
+        assert len(panels.diagnostics(spec, NEVER).columns["R-hat"]) == analysis.WATCHED
+
+
+def test_what_the_story_says_of_case_46():
+    spec = BY_ID["tumours"]
+    case = analysis.case(spec)
+    assert spec.case == 46 and analysis.problem(spec).y_test[case] == 0.0 and analysis.fit(spec).guess[case] > 0.95
+    found = analysis.studied(spec.replace(draws=50, warmup=100), NEVER)
+    assert found.pooled[:, case].std() > 0.3 and 0.2 < found.guess[case] < 0.8
+
+
+def test_raw_columns_hurt_training():
+    raw, scaled = (analysis.fit(SMALL.replace(scaled=scaled, epochs=200)) for scaled in ("no", "yes"))
+    assert raw.test[raw.best] > 1.1 * scaled.test[scaled.best]
+
+
+def test_the_default_page_needs_nothing_that_is_not_bundled():
+    assert analysis.is_here(BY_ID["diabetes"])
+    assert [question.id for question in QUESTIONS] == ["held", "threshold", "constant"]
+    threshold, constant = QUESTIONS[1], QUESTIONS[2]
+    assert constant.answer(BY_ID["credit-table"]) == 1 and "0.5284" in constant.explain(BY_ID["credit-table"])
+    assert threshold.answer(BY_ID["tumours"]) == 0
+
+
+def test_notes_of_a_file_are_on_the_card():
+    rows = "".join(f"{i % 37},{i * i % 101},{{red}},{i % 37 + i % 3}\n" for i in range(80))
+    spec = SMALL.replace(data="own", file=files.hold("{my}.csv", ("a,b,{colour},y\n" + rows).encode()))
+    header, _ = decode(scenes.scene(spec))
+    card = " ".join(str(token) for line in header["readouts"] for token in line["tokens"])
+    assert "holds words, not numbers: left out" in card and "Of 80 rows" in card
+
+
+# The published tables -------------------------------------------------------------------------------------------------
+
+
+def own(folder: Path, name: str) -> RealDataSpec:
+    """The scenario of a published table, on a file of the user."""
+    reference = files.hold(name, (folder / name).read_bytes())
+    scenario = "boston-table" if "boston" in name else "credit-table"
+    budget = {"chains": 2, "warmup": 20, "draws": 50, "max_depth": 4}
+    return BY_ID[scenario].replace(data="own", file=reference, **budget)
+
+
+def test_the_published_credit_networks_are_a_constant(data_folder: Path):
+    """The claim of the page, computed: saying 22.12 % to everybody gives what is printed, to the last digit."""
+    spec = protocol.published(own(data_folder, "credit_default.csv"))
+    train, test = protocol.constant(spec)
+    assert (len(analysis.problem(spec).y), len(analysis.problem(spec).y_test)) == (300, 100)
+    printed = protocol.CREDIT[5]
+    assert round(train, 3) == printed.train and abs(test - printed.test) < 6e-4
+    assert round(tables.choose(analysis.table(spec)).y.mean(), 4) == protocol.BASE_RATE
+
+
+def test_the_rows_are_the_published_ones(data_folder: Path):
+    """The exact posterior of the linear model has the printed errors, so its rows and its prior are theirs."""
+    rows = analysis.problem(protocol.published(own(data_folder, "boston_housing.csv")))
+    design, at = (np.hstack([x, np.ones((len(x), 1))]) for x in (rows.x, rows.x_test))
+    exact = linear.solve(design, rows.y, noise_sd=1.0, prior_sd=0.1)
+    train, test = (np.mean((x @ exact.mean - y) ** 2) for x, y in ((design, rows.y), (at, rows.y_test)))
+    printed = protocol.BOSTON[4]
+    assert train == pytest.approx(printed.train, abs=0.02) and test == pytest.approx(printed.test, abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["boston_housing.csv", "credit_default.csv"])
+def test_the_published_tables_run(name, data_folder: Path):
+    spec, job = own(data_folder, name), Job()
+    blob = scenes.live(spec)(job)
+    rows = protocol.models(spec)
+    assert len(job.blobs) == len(rows) == 7 and len(blob) < MOST_BYTES and job.reports[-1] == (1000, 1000)
+    header, _ = decode(blob)
+    card = [" ".join(map(str, line["tokens"])) for line in header["readouts"]]
+    for model in rows:
+        (told,) = [line for line in card if line.startswith(f"{model.letter}, ")]
+        assert f"printed {model.test:.4g} and {model.train:.4g}" in told and "; here " in told
+    assert analysis.checks(spec, NEVER) == [] and panels.panels(spec, NEVER) == []
+
+
+def test_the_page_takes_a_file_and_refuses_another():
+    app = page("real-data", rows="60", hidden="2", chains="1", warmup="20", draws="50", epochs="20")
+    rows = "".join(f"{i % 37},{i * i % 101},{i % 37 + i % 3}\n" for i in range(80))
+    app.file_uploader[0].set_value(("mine.csv", ("a,b,y\n" + rows).encode(), "text/csv")).run()
+    spec = app.session_state["visit/real-data"].spec
+    assert not app.exception and spec.data == "own" and spec.file.endswith("mine.csv")
+    app.file_uploader[0].set_value(("mine.csv", b"a,b,y\n1,2,x\n" + b"1,2,3\n" * 40, "text/csv")).run()
+    assert any("“x” is not a number" in str(error.value) for error in app.error)
