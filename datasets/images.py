@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from datasets.bundled import bundled_file
 from datasets.card import Card
 from engine.spec import SpecError
 
@@ -168,15 +167,7 @@ def overlap(learnt: NDArray[np.uint8], tested: NDArray[np.uint8]) -> Overlap:
 
 
 def _bundled() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """(1797, 8, 8) and (1797,), in scikit-learn's order. Its file is read by itself: to import the library takes a
-    second. Raises SpecError where it is not to be had.
-    """
-    found = importlib.util.find_spec("sklearn")
-    folder = Path(found.origin).parent if found is not None and found.origin else Path()
-    path = folder / "datasets" / "data" / "digits.csv.gz"
-    try:
-        text = gzip.decompress(path.read_bytes()).decode()
-    except OSError:
-        raise SpecError("data", "the bundled digits come with scikit-learn, which is not installed as usual") from None
+    """(1797, 8, 8) and (1797,), in scikit-learn's order. Raises SpecError where they are not to be had."""
+    text = gzip.decompress(bundled_file("digits.csv.gz")).decode()
     table = np.array(text.replace("\n", ",").strip(",").split(","), dtype=np.float64).astype(np.uint8).reshape(-1, 65)
     return np.ascontiguousarray(table[:, :64]).reshape(-1, 8, 8), table[:, 64].astype(np.int64)

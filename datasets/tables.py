@@ -9,17 +9,16 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
-import importlib.util
 import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.bundled import bundled_file
 from datasets.card import Card
 from engine.spec import SpecError
 
@@ -328,41 +327,35 @@ _CELLS += ("symmetry", "fractal dimension")
 def bundled(name: str) -> Table:
     """ "diabetes" (442 patients, progression after a year) or "breast_cancer" (569 tumours), as scikit-learn has them.
 
-    Its files are read by themselves: to import the library takes a second. Raises SpecError where it is missing.
+    Raises SpecError where it is missing.
     """
-    found = importlib.util.find_spec("sklearn")
-    folder = Path(found.origin).parent / "datasets" / "data" if found is not None and found.origin else Path()
-    try:
-        if name == "diabetes":
-            x, y = (
-                np.loadtxt(io.StringIO(gzip.decompress((folder / file).read_bytes()).decode()), ndmin=2)
-                for file in ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
-            )
-            y = y.reshape(-1, 1)
-            names = (*_DIABETES, "progression")
-            card = Card(
-                "diabetes",
-                "B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, Least angle regression, 2004; from scikit-learn",
-                "as distributed with scikit-learn (BSD)",
-                "raw: years, sex 1 or 2, kg/m², mmHg, six blood measurements",
-            )
-        elif name == "breast_cancer":
-            table = np.loadtxt(io.StringIO((folder / "breast_cancer.csv").read_text()), delimiter=",", skiprows=1)
-            x, y = table[:, :-1], 1.0 - table[:, -1:]  # 1 is what one looks for: malignant
-            kinds = ("mean", "error", "worst")
-            names = (*(f"{kind} {cell}" for kind in kinds for cell in _CELLS), "malignant")
-            card = Card(
-                "breast cancer",
-                "W. Street, W. Wolberg and O. Mangasarian, Breast Cancer Wisconsin (Diagnostic), 1993; "
-                "from scikit-learn",
-                "CC BY 4.0",
-                "of cell nuclei in an image: pixels and ratios",
-                ("benign", "malignant"),
-            )
-        else:
-            raise SpecError("data", f"{name!r} is not one of diabetes, breast_cancer")
-    except OSError:
-        raise SpecError("data", f"{name} comes with scikit-learn, which is not installed as usual") from None
+    if name == "diabetes":
+        x, y = (
+            np.loadtxt(io.StringIO(gzip.decompress(bundled_file(file)).decode()), ndmin=2)
+            for file in ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
+        )
+        y = y.reshape(-1, 1)
+        names = (*_DIABETES, "progression")
+        card = Card(
+            "diabetes",
+            "B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, Least angle regression, 2004; from scikit-learn",
+            "as distributed with scikit-learn (BSD)",
+            "raw: years, sex 1 or 2, kg/m², mmHg, six blood measurements",
+        )
+    elif name == "breast_cancer":
+        table = np.loadtxt(io.StringIO(bundled_file("breast_cancer.csv").decode()), delimiter=",", skiprows=1)
+        x, y = table[:, :-1], 1.0 - table[:, -1:]  # 1 is what one looks for: malignant
+        kinds = ("mean", "error", "worst")
+        names = (*(f"{kind} {cell}" for kind in kinds for cell in _CELLS), "malignant")
+        card = Card(
+            "breast cancer",
+            "W. Street, W. Wolberg and O. Mangasarian, Breast Cancer Wisconsin (Diagnostic), 1993; from scikit-learn",
+            "CC BY 4.0",
+            "of cell nuclei in an image: pixels and ratios",
+            ("benign", "malignant"),
+        )
+    else:
+        raise SpecError("data", f"{name!r} is not one of diabetes, breast_cancer")
     values = np.hstack([x, y])
     return Table(names, values, np.arange(1, len(values) + 1), card=card)
 

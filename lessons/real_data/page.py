@@ -1,5 +1,6 @@
 """The page of the lesson: controls → spec → picture."""
 
+from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from datasets import tables
 from engine.networks import sweep
@@ -28,14 +29,21 @@ VARIANTS = {
 }
 
 
+def own_table(given: dict[str, bytes]) -> dict[str, str]:
+    """The fields that change when a file is given. Raises SpecError where it cannot be used."""
+    ((name, content),) = given.items()
+    reference = files.hold(name, content)
+    analysis.own_table(reference)
+    return {"data": "own", "file": reference}
+
+
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.select("data", "Table", DATA)
-    panel.file(
-        "file", ["csv", "txt", "tsv"], "Your own table (CSV)", analysis.own_table, most_bytes=tables.MOST_BYTES,
-        also={"data": "own"},
-    )  # fmt: skip
+    panel.files(
+        "Your own table (CSV)", own_table, types=["csv", "txt", "tsv"], most_bytes=tables.MOST_BYTES, several=False
+    )
     if spec.data == "own":
         panel.text("target", "Column to predict", "the last one")
         panel.note(
