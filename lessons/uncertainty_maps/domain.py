@@ -15,6 +15,7 @@ from datasets.images import digits, overlap
 from engine import scores
 from engine.checks import Check
 from engine.scores import Decomposition
+from engine.spec import SpecError
 from lessons.uncertainty_maps import analysis, letters
 from lessons.uncertainty_maps.analysis import SIDE, Array, Stack
 from lessons.uncertainty_maps.spec import MapsSpec
@@ -52,7 +53,11 @@ def outside(spec: MapsSpec) -> Outside:
 @lru_cache(maxsize=1)
 def _fashion() -> tuple[Stack, list[str]]:
     """The first test images of Fashion-MNIST, ink counted over blocks of 4 × 4 as the bundled digits' was."""
-    data = remote.download("fashion")
+    try:
+        data = remote.download("fashion")
+    except SpecError as error:
+        reason = error.reason.partition(". ")[0]
+        raise SpecError("outside", f"{reason}. Choose letters, ink for paper or shuffled pixels") from error
     count = len(analysis.tests()[0])
     wide = np.pad(data.images_test[:count].astype(np.float32) / data.top, ((0, 0), (2, 2), (2, 2)))
     names = [data.card.classes[label] for label in data.y_test[:count]]

@@ -229,6 +229,17 @@ def test_fashion_is_made_as_small_as_the_digits(monkeypatch: pytest.MonkeyPatch)
         domain._fashion.cache_clear()
 
 
+def test_without_a_network_fashion_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
+    def offline(name: str) -> Images:
+        raise SpecError("data", "Fashion-MNIST could not be downloaded. Choose something else")
+
+    monkeypatch.setattr(remote, "download", offline)
+    domain._fashion.cache_clear()
+    with pytest.raises(SpecError, match="Choose letters") as problem:
+        scenes.scene(MapsSpec(part="domain", outside="fashion"), None)
+    assert problem.value.parameter == "outside"
+
+
 def test_the_scene_of_the_domain_holds_the_reading():
     spec = SPECS["inverted"]
     blob, both = scenes.scene(spec, None), read(spec)
