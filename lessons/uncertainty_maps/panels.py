@@ -41,6 +41,12 @@ def axis(spec: MapsSpec) -> str:
     return f"{words} ({unit})"
 
 
+def said(spec: MapsSpec, amount: float) -> str:
+    """An amount of the sweep with its unit."""
+    unit = CHANGES[spec.across][1]
+    return f"{amount:.3g}{'' if unit == '°' else ' '}{unit}"
+
+
 def _bars(values: np.ndarray) -> np.ndarray:
     """(T,) two standard errors over the images (images, T)."""
     return 2.0 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
@@ -63,8 +69,8 @@ def _many(spec: MapsSpec, found: Average) -> Figure:
     worst = int(found.sure_and_wrong.argmax())
     caption = (
         f"Means over {MANY} test images, all changed alike, with two standard errors. Dashed: share of them that is "
-        f"read wrong though a digit has a probability of at least {SURE:g}; at its worst, {found.amounts[worst]:.3g} "
-        f"{CHANGES[spec.across][1]}, {100 * found.sure_and_wrong[worst]:.0f} %."
+        f"read wrong though a digit has a probability of at least {SURE:g}; at its worst, "
+        f"{said(spec, found.amounts[worst])}, {100 * found.sure_and_wrong[worst]:.0f} %."
     )
     return Figure(f"{MANY} images, by {NAMES[spec.method]}", figure, caption, caption)
 
@@ -87,7 +93,7 @@ def _table(spec: MapsSpec, found: dict[str, Average]) -> Table:
     """Where most images are sure and wrong, by the method that is shown."""
     at = int(found[spec.method].sure_and_wrong.argmax())
     rows = list(found.values())
-    where = f"{rows[0].amounts[at]:.3g} {CHANGES[spec.across][1]}"
+    where = said(spec, rows[0].amounts[at])
     columns = {
         "posterior": [NAMES[method] for method in found],
         "read right (%)": [f"{100 * each.right[:, at].mean():.0f}" for each in rows],

@@ -44,7 +44,7 @@ SCENARIOS = (
         "sure on its side",
         MapsSpec(method="dropout"),
         "The same 5, turned, by MC dropout. Stop at 90°, then switch to the dense Gaussian. The table below the stage "
-        "says how many of 40 test images are read wrong there, and how surely.",
+        "stands where most of 40 test images are read wrong, and surely.",
         failure=True,
         why="MC dropout thins one fitted network. What that network says of a digit on its side is an accident of its "
         "fit, and nearly all its thinned copies share it: they agree, and the epistemic part stays small though the "
