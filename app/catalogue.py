@@ -323,6 +323,15 @@ LESSONS: tuple[Entry, ...] = (
         icon="🗺️",
         scenarios=(("six", "a 6 becomes a 9 ⚠"), ("quarter", "sure on its side ⚠"), ("letters", "letters")),
     ),
+    Entry(
+        slug="xor-methods",
+        title="XOR, all methods",
+        track="Uncertainty",
+        file="lessons/xor_methods/page.py",
+        promise="Six methods learn one network: which of them know that they do not know, and what that costs.",
+        icon="🧮",
+        scenarios=(("far-out", "a point far out"), ("sure", "sure far away ⚠"), ("never-reject", "never reject ⚠")),
+    ),
 )
 
 

@@ -32,7 +32,7 @@ SLUGS = {
     *("perceptron", "regression", "weight-space", "priors", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
     *("variational", "weights", "spike-and-slab", "dropout"),
-    *("digits", "uncertainty-maps", "scores"),
+    *("digits", "uncertainty-maps", "scores", "xor-methods"),
 }
 
 

@@ -1,0 +1,83 @@
+"""The page of the lesson: controls → spec → picture."""
+
+import numpy as np
+
+from app.kit.frame import Controls, Lesson, show
+from lessons.xor_methods import analysis, proof
+from lessons.xor_methods.panels import diagnostics, panels
+from lessons.xor_methods.questions import QUESTIONS
+from lessons.xor_methods.scenarios import SCENARIOS
+from lessons.xor_methods.scenes import grow, scene
+from lessons.xor_methods.spec import CLASSES, MAX_POINTS, NAMES, REACH, MethodsSpec
+
+DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points"}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.select("method", "Method", NAMES)
+    panel.select("compare", "Compare with", NAMES)
+    panel.segmented("data", "Data", DATA)
+    if panel.spec.data == "points":
+        panel.points("points", CLASSES)
+    else:
+        panel.slider("corner", "Points per corner")
+        panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
+    panel.slider("units", "Hidden units k")
+    panel.slider("prior_sd", "Prior sd σ")
+    panel.select("activation", "Activation")
+    with panel.more("The methods"):
+        panel.slider("members", "Ensemble: members")
+        panel.slider("keep", "MC dropout: keep probability")
+        panel.slider("epochs", "Training: epochs")
+        panel.slider("fit_steps", "ADVI: steps")
+        panel.slider("step_size", "HMC: step size ε")
+        panel.slider("leapfrog", "HMC: leapfrog steps L")
+    panel.toggle("variant", "HMC never rejects", on="always_accept")
+
+
+def own_copy(spec: MethodsSpec) -> dict:
+    """The points of the clouds as own points: all of them, or every few where they are too many."""
+    x, y = analysis.data_of(spec)
+    chosen = np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).astype(int)
+    inside = np.clip(np.round(x, 3), -REACH, REACH)
+    return {"data": "points", "points": tuple((float(inside[i, 0]), float(inside[i, 1]), int(y[i])) for i in chosen)}
+
+
+def on_event(spec: MethodsSpec, event: dict) -> MethodsSpec | None:
+    """Points placed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "mean":
+        return None
+    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
+    return spec.replace(data="points", points=points)
+
+
+def kernel(spec: MethodsSpec) -> str:
+    """Which kernels run."""
+    wrong = " Wrong on purpose: HMC takes the end of every path." if spec.variant == "always_accept" else ""
+    return (
+        "NUTS, HMC and reversible jump over all weights (exact: compared with a longer NUTS run); mean-field ADVI, MC "
+        f"dropout and an ensemble (not meant to be exact: told is how far off they are).{wrong}"
+    )
+
+
+LESSON = Lesson(
+    slug="xor-methods",
+    title="XOR, all methods",
+    promise="One network, one prior, one data set, six methods: see which of them know that they do not know far from "
+    "the data, and what that costs.",
+    spec=MethodsSpec,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    checks=proof.prove,
+    panels=panels,
+    diagnostics=diagnostics,
+    predict=QUESTIONS,
+    code=[analysis.epistemic, analysis.fitted, analysis.sampler, proof.against],
+    claim="as claimed",  # three methods are approximations: the samplers are exact, the others do what they say
+    kernel=kernel,
+    on_event=on_event,
+    grow=grow,
+)
+show(LESSON)

@@ -1,0 +1,214 @@
+"""Six methods as a scene: two of them in full, all six maps of epistemic uncertainty, and uncertainty against distance.
+
+A step is a number of networks: the maps average the first 1, 2, 3, 5, … networks of each method.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import theme
+from app.kit.player.scene import Axis, Editable, Panel, Scene
+from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, keep, plane, rings
+from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, MethodsSpec
+
+Array = NDArray[np.float64]
+
+LN2 = float(np.log(2.0))
+VIEW = (-REACH, REACH)
+TICKS = [(value, f"{value:d}".replace("-", "−")) for value in (-2, 0, 2)]
+SHAPES, ROLES = ["circle", "square"], ["class-0", "class-1"]
+STEPS = len(CHECKPOINTS)
+RATE = 2.5  # steps a second
+BARS = 2.0  # half-length of the error bars, in standard errors
+APART = 0.014  # between the curves' points, in units of distance, so that no error bar hides another
+PARTS = ("total", "aleatoric", "epistemic")
+
+
+def scene(spec: MethodsSpec, window: int | None) -> bytes:
+    """The picture with all methods in it. `window` is not used, a step has no inside here."""
+    board = board_of(spec)
+    while not board.done:
+        board.advance(lambda: False)
+    keep(board)
+    return picture(spec, board)
+
+
+def grow(spec: MethodsSpec, job: Any) -> bytes | None:
+    """The same, with a picture for each method as soon as it is there, the quickest first."""
+    board = board_of(spec)
+    while not board.done:
+        board.advance(job.is_set)
+        if job.is_set():
+            return None
+        job.publish(picture(spec, board))
+    return scene(spec, None)
+
+
+def looks(board: Board) -> dict[str, Look]:
+    """What each method that is there shows."""
+    return {method: found.look for method, found in board.found.items()}
+
+
+def picture(spec: MethodsSpec, board: Board) -> bytes:
+    """The scene of the methods that are there."""
+    seen = looks(board)
+    made = Scene(
+        run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
+        steps=STEPS,
+        start=STEPS - 1,
+        rate=RATE,
+        theme=theme.palette(),
+        label=f"{NAMES[spec.method]} and {NAMES[spec.compare]} on one data set: predictive mean and uncertainties, "
+        "then the epistemic uncertainty of all six methods as maps and against the distance from the data.",
+    )
+    for column, method in enumerate((spec.method, spec.compare)):
+        _column(made, spec, seen.get(method), method, column)
+    _six(made, spec, seen)
+    _distance(made, spec, seen)
+    _words(made, spec, board, seen)
+    return made.encode()
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+def _bare(made: Scene, id: str, title: str, place: tuple[int, int, int, int], height: int) -> Panel:
+    """The plane without axes, for small maps: they are those of the large ones."""
+    x, y = Axis("", *VIEW, ticks=[]), Axis("", *VIEW, ticks=[])
+    return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height)
+
+
+def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, column: int) -> None:
+    """Mean, total, aleatoric and epistemic of one method, the first map to be edited."""
+    waiting = " …" if look is None else ""
+    first, name = column == 0, NAMES[method]
+    editable = None
+    if first and spec.data == "points":
+        rows = np.array(spec.points, dtype=float).reshape(-1, 3)
+        editable = Editable(points=rows, classes=CLASSES, limit=MAX_POINTS)
+    panel = made.panel(
+        "mean" if first else "mean-2", title=f"{name}{waiting}: P(class 1)", place=(12 * column, 0, 12, 1), height=262,
+        x=Axis("input x₁", *VIEW, ticks=TICKS), y=Axis("input x₂", *VIEW, ticks=TICKS), equal=True, editable=editable,
+    )  # fmt: skip
+    panel.heatmap(
+        _cells(None if look is None else look.mean, 1.0, 0.5), x=VIEW, y=VIEW, low=0.0, high=1.0,
+        at=np.arange(STEPS), colormap="diverging", label="P(class 1)", colorbar=True, alpha=0.75,
+    )  # fmt: skip
+    if editable is None:
+        _data(panel, spec, 2.2, labelled=first)
+    for number, part in enumerate(PARTS):
+        id = part if first else f"{part}-2"
+        panel = _bare(made, id, part.capitalize(), (12 * column + 4 * number, 1, 4, 1), 158)
+        _uncertainty(panel, None if look is None else getattr(look, part), colorbar=False)
+        _data(panel, spec, 1.0)
+
+
+def _six(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
+    """The epistemic uncertainty of every method, on the scale of the maps above."""
+    for number, method in enumerate(METHODS):
+        look = seen.get(method)
+        title = f"{NAMES[method]}: epistemic" if look is not None else f"{NAMES[method]} …"
+        panel = _bare(made, f"six-{method}", title, (8 * (number % 3), 2 + number // 3, 8, 1), 175)
+        _uncertainty(panel, None if look is None else look.epistemic, colorbar=True)
+        _data(panel, spec, 1.2)
+
+
+def _uncertainty(panel: Panel, maps: Array | None, *, colorbar: bool) -> None:
+    panel.heatmap(
+        _cells(maps, LN2, 0.0),
+        x=VIEW,
+        y=VIEW,
+        low=0.0,
+        high=LN2,
+        at=np.arange(STEPS),
+        label="entropy (nats)",
+        colorbar=colorbar,
+    )
+
+
+def _cells(maps: Array | None, high: float, waiting: float) -> NDArray[np.uint8]:
+    """Maps as the player takes them; one value everywhere while there are none."""
+    values = np.full((STEPS, CELLS, CELLS), waiting) if maps is None else maps
+    return np.rint(255.0 * np.clip(values / high, 0.0, 1.0)).astype(np.uint8)
+
+
+def _data(panel: Panel, spec: MethodsSpec, size: float, labelled: bool = False) -> None:
+    """The data on top, class by shape and colour, on a rim of the background's colour."""
+    x, y = data_of(spec)
+    panel.points(x, classes=y, role=["surface", "surface"], shape=SHAPES, size=size + 0.8, alpha=1.0)
+    label = [f"data: {name}" for name in CLASSES] if labelled else None
+    panel.points(x, classes=y, role=ROLES, shape=SHAPES, size=size, alpha=1.0, label=label)
+
+
+def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
+    """Epistemic uncertainty against the distance from the nearest data point, with error bars."""
+    tops = [float(np.nanmax(look.curve + BARS * look.error)) for look in seen.values()]
+    distance, _ = rings(spec, plane(CELLS))
+    panel = made.panel(
+        "distance", title="Epistemic uncertainty against distance (bars: ± 2 standard errors)",
+        x=Axis("distance from the nearest data point", 0.0, float(distance[-1]) + 0.1),
+        y=Axis("epistemic (nats)", 0.0, min(LN2, max([0.3, *(1.05 * top for top in tops)]))),
+        place=(0, 4, 24, 1), height=290,
+    )  # fmt: skip
+    for number, method in enumerate(METHODS):
+        look = seen.get(method)
+        curve = np.full(len(distance), np.nan) if look is None else look.curve
+        error = np.zeros(len(distance)) if look is None else look.error
+        at = distance + APART * (number - 2.5)
+        low, high = np.maximum(curve - BARS * error, 0.0), curve + BARS * error
+        bars = np.stack(
+            [np.column_stack([at, low]), np.column_stack([at, high]), np.full((len(at), 2), np.nan)], axis=1
+        )
+        panel.line(at, curve, chain=number, width=1.4, alpha=0.7)
+        panel.path(bars.reshape(-1, 2), chain=number, width=1.4)
+        panel.points(
+            np.column_stack([at, curve]), role=f"chain-{number}", shape=theme.MARKERS[number], size=3.4, alpha=1.0,
+            label=NAMES[method],
+        )  # fmt: skip
+
+
+# Words and numbers ----------------------------------------------------------------------------------------------------
+
+
+def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) -> None:
+    """The arithmetic card, the spoken sentence and the table."""
+    waiting = [NAMES[method] for method in METHODS if method not in seen]
+    columns: dict[str, Any] = {"networks, at most": CHECKPOINTS}
+    for method in METHODS:
+        if method in seen:
+            columns[f"epistemic over the map, {NAMES[method]} (nats)"] = seen[method].epistemic.mean(axis=(1, 2))
+    for row, method in enumerate(dict.fromkeys((spec.method, spec.compare))):
+        if method not in seen:
+            continue
+        look, found = seen[method], board.found[method]
+        parts = {part: getattr(look, part).mean(axis=(1, 2)) for part in PARTS}
+        made.readout(
+            f"parts-{row}",
+            NAMES[method]
+            + ", {n:d} networks, mean over the map: total {t0:.3f} = aleatoric {a0:.3f} + epistemic {e0:.3f}",
+            n=look.counts,
+            t0=parts["total"],
+            a0=parts["aleatoric"],
+            e0=parts["epistemic"],
+        )
+        made.readout(
+            f"cost-{row}",
+            NAMES[method] + ": {all:d} networks in all cost {g:d} gradients and {s:.2f} s",
+            all=np.full(STEPS, found.chains * found.draws),
+            g=np.full(STEPS, found.gradients),
+            s=np.full(STEPS, found.seconds),
+        )
+        made.say(
+            NAMES[method] + ": the average of {n:d} networks, epistemic uncertainty {e:.3f} nats over the map.",
+            n=look.counts,
+            e=parts["epistemic"],
+        )
+    if waiting:
+        made.readout("waiting", f"still sampling: {', '.join(waiting)}")
+        made.say(f"Still sampling: {', '.join(waiting)}.")
+    made.table(columns)
