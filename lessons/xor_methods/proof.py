@@ -18,6 +18,7 @@ from lessons.xor_methods.analysis import (
     advi_run,
     data_of,
     dropped,
+    entropy,
     model_of,
     plane,
 )
@@ -98,23 +99,20 @@ def signed(value: float) -> str:
 def dropout_check(spec: MethodsSpec, seen: Study) -> Check:
     """The random masks against all masks, each with its probability."""
     found = seen.found["dropout"]
-    x, _ = data_of(spec)
-    name = "MC dropout draws its masks"
-    places = plane(CELLS)[:, 0] > 0.0  # half the plane: over all of it XOR's symmetry would hide a mistake
-    places = np.vstack([plane(CELLS)[places], x])
-    ours, theirs = found.at(places)[0].mean(axis=1), float(all_masks(spec, places).mean())
+    name, places = "MC dropout draws its masks", plane(CELLS)
+    ours, theirs = entropy(found.at(places)[0]).mean(axis=1), all_masks(spec, places)
     if np.ptp(ours) == 0.0:
         return Check(name, "unknown", 0.0, Z_LIMIT, "All masks give the same network.", "SE")
     z = float((ours.mean() - theirs) / (ours.std(ddof=1) / np.sqrt(len(ours))))
     sentence = (
-        f"{len(ours)} random masks give a mean probability of {ours.mean():.4f}, all {2**spec.units} masks with their "
-        f"probabilities {theirs:.4f}: {abs(z):.1f} standard errors. {off(seen, 'dropout')}"
+        f"{len(ours)} random masks give an aleatoric uncertainty of {ours.mean():.4f}, all {2**spec.units} masks with "
+        f"their probabilities {theirs:.4f}: {abs(z):.1f} standard errors. {off(seen, 'dropout')}"
     )
     return Check(name, "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "SE")
 
 
-def all_masks(spec: MethodsSpec, places: Array) -> Array:
-    """(m,) the mean probability over every mask of hidden units, weighed by its probability."""
+def all_masks(spec: MethodsSpec, places: Array) -> float:
+    """Aleatoric uncertainty over all masks of hidden units, weighed by their probabilities, mean over places (m, 2)."""
     model, theta = model_of(spec), dropped(spec).theta
     (inner, bias), (outer, last) = model.unpack(theta)
     rows, weights = [], []
@@ -122,7 +120,8 @@ def all_masks(spec: MethodsSpec, places: Array) -> Array:
         kept = np.array(mask)
         rows.append(np.concatenate([inner.ravel(), bias, (outer * kept / spec.keep).ravel(), last]))
         weights.append(np.prod(np.where(kept > 0, spec.keep, 1.0 - spec.keep)))
-    return np.array(weights) @ probabilities(model, np.array(rows), places)[:, :, 1]
+    inside = entropy(probabilities(model, np.array(rows), places)[:, :, 1])
+    return float(np.array(weights) @ inside.mean(axis=1))
 
 
 def ensemble_check(spec: MethodsSpec, seen: Study) -> Check:

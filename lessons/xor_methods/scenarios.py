@@ -17,8 +17,8 @@ SCENARIOS = [
         "six",
         "Six answers",
         MethodsSpec(),
-        "The same 48 points, the same network, the same prior. NUTS on the left, a trained ensemble on the right, below them all six. "
-        "The colours near the data agree. **Look away from the data.**",
+        "The same 48 points, the same network, the same prior. NUTS on the left, a trained ensemble on the right, all "
+        "six below. The colours near the data agree. **Look away from the data.**",
     ),
     Scenario(
         "noisy",
@@ -30,21 +30,22 @@ SCENARIOS = [
     Scenario(
         "few",
         "Four points",
-        MethodsSpec(data="points", points=FEW, step_size=0.2, compare="dropout"),
-        "One point a corner. Nearly everything is open, and NUTS says so. **Click** into the large left map to add a "
-        "point, **drag** one: all six learn anew.",
+        MethodsSpec(data="points", points=FEW, prior_sd=2.0, step_size=0.2, compare="ensemble"),
+        "One point a corner and a wide prior. With so little to fit, the most probable network is the flat one: every "
+        "member of the ensemble is it, and all agree on a coin. NUTS says that nearly anything is possible. **Click** "
+        "into the large left map to add a point, **drag** one: all six learn anew.",
     ),
     Scenario(
         "far-out",
         "A point far out",
-        MethodsSpec(data="points", points=ONE_OUT, compare="hmc"),
-        "One point of class 1 stands alone in the corner of class 0. Drag it about: near it the samplers hesitate, "
-        "and it decides what half of the plane is thought to be.",
+        MethodsSpec(data="points", points=ONE_OUT, prior_sd=2.0, compare="advi"),
+        "One point of class 1 stands alone beyond the corner of class 0, and turns the average all around it. **Drag** "
+        "it about: how far does a single point reach, in each of the maps?",
     ),
     Scenario(
         "sure",
         "Sure far from data",
-        MethodsSpec(corner=50, step_size=0.06, leapfrog=50, epochs=1500, method="ensemble", compare="nuts"),
+        MethodsSpec(corner=50, step_size=0.06, leapfrog=50, epochs=3000, method="ensemble", compare="nuts"),
         "Two hundred points and eight trained networks. Compare the two epistemic maps away from the clouds.",
         failure=True,
         why="Training ends at a mode of the posterior, and with these data nearly every start finds the same mode, "

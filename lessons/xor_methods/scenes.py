@@ -46,7 +46,8 @@ def grow(spec: MethodsSpec, job: Any) -> bytes | None:
         if job.is_set():
             return None
         job.publish(picture(spec, board))
-    return scene(spec, None)
+    keep(board)
+    return picture(spec, board)
 
 
 def looks(board: Board) -> dict[str, Look]:
@@ -103,7 +104,7 @@ def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, colu
         _data(panel, spec, 2.2, labelled=first)
     for number, part in enumerate(PARTS):
         id = part if first else f"{part}-2"
-        panel = _bare(made, id, part.capitalize(), (12 * column + 4 * number, 1, 4, 1), 158)
+        panel = _bare(made, id, part.capitalize(), (12 * column + 4 * number, 1, 4, 1), 132)
         _uncertainty(panel, None if look is None else getattr(look, part), colorbar=False)
         _data(panel, spec, 1.0)
 
@@ -189,9 +190,10 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
         parts = {part: getattr(look, part).mean(axis=(1, 2)) for part in PARTS}
         made.readout(
             f"parts-{row}",
-            NAMES[method]
-            + ", {n:d} networks, mean over the map: total {t0:.3f} = aleatoric {a0:.3f} + epistemic {e0:.3f}",
+            NAMES[method] + ", {n:d} {one?network:networks}, mean over the map: "
+            "total {t0:.3f} = aleatoric {a0:.3f} + epistemic {e0:.3f}",
             n=look.counts,
+            one=look.counts == 1,
             t0=parts["total"],
             a0=parts["aleatoric"],
             e0=parts["epistemic"],
@@ -204,8 +206,10 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
             s=np.full(STEPS, found.seconds),
         )
         made.say(
-            NAMES[method] + ": the average of {n:d} networks, epistemic uncertainty {e:.3f} nats over the map.",
+            NAMES[method]
+            + ": the average of {n:d} {one?network:networks}, epistemic uncertainty {e:.3f} nats over the map.",
             n=look.counts,
+            one=look.counts == 1,
             e=parts["epistemic"],
         )
     if waiting:
