@@ -1,0 +1,246 @@
+"""XOR, all methods: its estimates and error bars against direct formulas, its proof against a broken sampler, its
+pictures, its prose.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.kit import badge
+from app.kit.player.scene import decode
+from engine.networks.predictive import decompose
+from engine.spec import SpecError
+from lessons.xor_methods import analysis, panels, proof, questions, scenes, study
+from lessons.xor_methods.scenarios import SCENARIOS
+from lessons.xor_methods.spec import FITTED, METHODS, NAMES, SAMPLERS, MethodsSpec
+from tests.lessons.pages import MOST_BYTES, NEVER, Job
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+SIX = BY_ID["six"]
+
+
+@pytest.fixture(scope="module")
+def board() -> analysis.Board:
+    """All six, found as the page finds them."""
+    made = analysis.Board(SIX)
+    while not made.done:
+        made.advance(NEVER.is_set)
+    analysis.keep(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def seen() -> study.Study:
+    return study.study(SIX, NEVER)
+
+
+# Spec -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameter,changes",
+    [
+        ("method", {"method": "laplace"}),
+        ("units", {"units": 1}),
+        ("points", {"data": "points"}),
+        ("points", {"points": ((0.0, 0.0, 2),)}),
+        ("points", {"points": ((3.0, 0.0, 1),)}),
+        ("keep", {"keep": 0.0}),
+        ("variant", {"variant": "no_prior"}),
+    ],
+)
+def test_a_wrong_setting_is_named(parameter, changes):
+    with pytest.raises(SpecError) as error:
+        MethodsSpec(**changes)
+    assert error.value.parameter == parameter
+
+
+# Estimates ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_error_bar_is_the_spread_of_the_estimate():
+    """Epistemic uncertainty of independent p: its standard error against the spread over 400 repetitions, its bias
+    below that.
+    """
+    rng = np.random.default_rng(1)
+    regions = np.full((1, 3), 1 / 3)
+    p = rng.beta(0.7, 1.3, size=(400, 1, 500, 3))
+    found = [analysis.epistemic(one, regions, correlated=False) for one in p]
+    values, errors = np.array([one.value[0] for one in found]), np.array([one.error[0] for one in found])
+    assert errors.mean() == pytest.approx(values.std(ddof=1), rel=0.12)
+    many = rng.beta(0.7, 1.3, size=1_000_000)
+    truth = analysis.entropy(many.mean()) - analysis.entropy(many).mean()
+    assert abs(values.mean() - truth) < 4 * values.std() / np.sqrt(400) + 3 * errors.mean() / 20
+
+
+def test_only_chosen_networks_count_with_the_error_of_a_ratio():
+    rng = np.random.default_rng(2)
+    p, keep = rng.beta(1, 2, size=(300, 1, 400, 2)), rng.random((300, 1, 400)) < 0.4
+    chosen = [analysis.average(one, correlated=False, keep=mask) for one, mask in zip(p, keep, strict=True)]
+    assert chosen[0].value == pytest.approx(p[0, 0][keep[0, 0]].mean(axis=0))
+    spread = np.std([one.value[0] for one in chosen], ddof=1)
+    assert np.mean([one.error[0] for one in chosen]) == pytest.approx(spread, rel=0.15)
+
+
+def test_maps_are_those_of_the_engine(board):
+    for method in ("nuts", "ensemble"):
+        found = board.found[method]
+        exact = decompose(found.parts[0][0], found.parts[0][2], analysis.plane(analysis.CELLS))
+        look = found.look
+        assert look.mean[-1].ravel() == pytest.approx(exact.mean[:, 1], abs=1e-9)
+        for part in ("total", "aleatoric", "epistemic"):
+            assert getattr(look, part)[-1].ravel() == pytest.approx(getattr(exact, part), abs=1e-6)
+    assert (board.found["nuts"].look.epistemic[0] < 1e-9).all(), "one network cannot disagree with itself"
+
+
+def test_the_curve_is_the_mean_of_the_map_by_distance(board):
+    look = board.found["hmc"].look
+    places = analysis.plane(analysis.CELLS)
+    x, _ = analysis.data_of(SIX)
+    far = np.array([np.hypot(*(x - place).T).min() for place in places])
+    ring = (far >= analysis.EDGES[3]) & (far < analysis.EDGES[4])
+    assert look.distance[3] == pytest.approx(far[ring].mean())
+    assert look.curve[3] == pytest.approx(look.epistemic[-1].ravel()[ring].mean(), abs=1e-9)
+
+
+def test_reversible_jump_has_networks_of_every_width_it_drew(board):
+    jumps = board.found["jumps"]
+    assert len(np.unique(jumps.width)) > 1 and jumps.width.max() <= SIX.units
+    one = next(part for part in jumps.parts if part[0].width == SIX.units)
+    p = jumps.at([[0.3, -0.4]]).ravel()
+    assert p[one[1]] == pytest.approx(analysis.probabilities(one[0], one[2], [[0.3, -0.4]])[:, 0, 1])
+
+
+# Proof ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_badge_is_green_and_says_how_far_off_the_approximations_are(seen):
+    checks = proof.prove(SIX, NEVER)
+    assert [check.verdict for check in checks] == ["pass"] * 6, [check.sentence for check in checks]
+    assert badge.face(checks, "as claimed").label.endswith("**]")
+    told = [check for check in checks if "Not meant to be exact" in check.sentence]
+    assert len(told) == len(FITTED)
+    for method in FITTED:
+        difference, error = seen.difference(method)
+        assert abs(difference[proof.WHOLE]) > 4 * error[proof.WHOLE], "they are approximations, and it shows"
+
+
+def test_a_sampler_that_never_rejects_is_red(seen):
+    broken = BY_ID["never-reject"]
+    run = analysis.sampler(broken, "hmc", 1000, analysis.WARMUP, broken.seed)
+    run.advance(run.total)
+    says = study.estimate(analysis.sampled(broken, "hmc", run))
+    assert proof.against("HMC", says, seen.says[study.REFERENCE]).verdict == "fail"
+    right = analysis.sampler(SIX, "hmc", 1000, analysis.WARMUP, 7)
+    right.advance(right.total)
+    says = study.estimate(analysis.sampled(SIX, "hmc", right))
+    assert proof.against("HMC", says, seen.says[study.REFERENCE]).verdict != "fail"
+
+
+def test_masks_kept_with_another_probability_are_found(seen, monkeypatch):
+    assert proof.dropout_check(SIX, seen).verdict == "pass"
+    trained = analysis.dropped(SIX)
+    monkeypatch.setattr(proof, "dropped", lambda spec: trained)
+    assert proof.dropout_check(SIX.replace(keep=0.5), seen).verdict == "fail"
+
+
+def test_too_few_networks_are_no_pass(seen, board):
+    short = study.estimate(board.found["nuts"])
+    assert proof.against("NUTS", short, seen.says[study.REFERENCE]).verdict == "unknown"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_quickest_comes_first_and_the_last_picture_is_the_scene():
+    spec, job = BY_ID["few"], Job()
+    last = scenes.grow(spec, job)
+    assert len(job.blobs) == 6 and all(len(blob) < MOST_BYTES for blob in job.blobs)
+    first, _ = decode(job.blobs[0])
+    waiting = [panel["title"] for panel in first["panels"] if panel["title"].endswith("…")]
+    assert len(waiting) == 5 and not any("Ensemble" in title for title in waiting)
+    assert last == scenes.scene(spec, None) == job.blobs[-1], "made once and kept"
+
+
+def test_a_stopped_board_goes_on_where_it_was():
+    board = analysis.Board(BY_ID["few"])
+    calls = iter([False, True])
+    while "advi" not in board.found:
+        board.advance(NEVER.is_set)
+    board.advance(lambda: next(calls, True))
+    assert "nuts" not in board.found
+    board.advance(NEVER.is_set)
+    whole = analysis.sampler(board.spec, "nuts", analysis.KEPT, analysis.WARMUP, board.spec.seed)
+    whole.advance(whole.total)
+    assert np.array_equal(
+        board.found["nuts"].parts[0][2], whole.recording().draws.reshape(-1, board.spec.units * 5 + 2)
+    )
+
+
+def test_the_scene_holds_the_maps(board):
+    header, arrays = decode(scenes.picture(SIX, board))
+    panels_of = {panel["id"]: panel for panel in header["panels"]}
+    for id, method in (("epistemic", SIX.method), ("epistemic-2", SIX.compare), ("six-advi", "advi")):
+        layer = panels_of[id]["layers"][0]
+        shown = arrays[layer["frames"]][-1] / 255 * layer["high"]
+        assert np.abs(shown - board.found[method].look.epistemic[-1]).max() < 0.002
+        assert (layer["low"], layer["high"]) == (0.0, pytest.approx(np.log(2))), "one scale for all"
+
+
+def test_tables_and_figures_name_every_method(seen):
+    table = panels.diagnostics(SIX, NEVER)
+    assert list(table.columns["method"])[1:] == [NAMES[method] for method in METHODS]
+    figures = panels.panels(SIX, NEVER)
+    assert {trace.name for trace in figures[1].figure.data} == set(NAMES.values())
+
+
+# Prose ----------------------------------------------------------------------------------------------------------------
+
+
+def test_claims_of_the_prose(seen, board):
+    assert METHODS[questions._surest(SIX)] == "ensemble"
+    far = {method: seen.says[method].value[proof.FAR_AWAY] for method in METHODS}
+    assert min(far[method] for method in SAMPLERS) > max(far[method] for method in FITTED)
+    curve = board.found["nuts"].look.curve
+    assert curve[4] > 2 * curve[0], "it rises with the distance"
+
+
+def test_with_four_points_the_ensemble_is_a_sure_coin():
+    spec = BY_ID["few"]
+    ensemble = analysis.fitted(spec, "ensemble").at(analysis.plane(6))
+    assert np.ptp(ensemble) < 0.02 and ensemble.mean() == pytest.approx(0.5, abs=0.01)
+    assert study.estimate(_short(spec, "nuts")).value[proof.WHOLE] > 0.2
+
+
+def test_a_lone_point_turns_the_average_around_it():
+    spec = BY_ID["far-out"]
+    places = [spec.points[-1][:2], [1.2, 1.2]]
+    with_it = _short(spec, "nuts").at(places).mean(axis=(0, 1))
+    without = _short(spec.replace(points=spec.points[:-1]), "nuts").at(places).mean(axis=(0, 1))
+    assert (with_it > 0.5).all() and (without < 0.45).all()
+
+
+def test_without_the_metropolis_rule_weights_are_huge_and_r_hat_sees_nothing():
+    found = {id: _short(BY_ID[id], "hmc") for id in ("never-reject", "six")}
+    sizes = {id: np.sqrt(np.mean(one.parts[0][2] ** 2)) for id, one in found.items()}
+    assert sizes["never-reject"] > 4 * sizes["six"]
+    says = study.estimate(found["never-reject"])
+    assert says.rhat.max() < 1.05 and says.value[0] > 0.4, "contradiction in the clouds as well"
+
+
+def _short(spec: MethodsSpec, method: str) -> analysis.Found:
+    """A short run of one sampler."""
+    run = analysis.sampler(spec, method, 250, 150, 3)
+    run.advance(run.total)
+    return analysis.sampled(spec, method, run)
+
+
+def test_with_many_points_the_ensemble_is_sure_far_away():
+    spec = BY_ID["sure"]
+    ensemble = analysis.fitted(spec, "ensemble")
+    far = [study.estimate(one).value[proof.FAR_AWAY] for one in (ensemble, _short(spec, "nuts"))]
+    assert far[0] < 0.1 * far[1]
+    posterior = analysis.model_of(spec).posterior(*analysis.data_of(spec))
+    heights = posterior.log_density_many(ensemble.parts[0][2])
+    assert np.sum(np.abs(heights - heights.max()) < 0.5) == 8, "nearly every start finds the same mode"
