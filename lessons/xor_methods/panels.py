@@ -78,9 +78,9 @@ def _price(seen: Study) -> Figure:
         figure,
         alt="Absolute difference in epistemic uncertainty from the long NUTS run against the gradients each method "
         "took.",
-        caption="To the right: dearer. Higher up: further from the posterior. Bars: ± 2 standard errors. For a "
-        "sampler, more gradients shrink the bar and the difference; a fitted method stays where it is, however long "
-        "it is run.",
+        caption="To the right: dearer. Higher up: further from the posterior. Bars: ± 2 standard errors. With more "
+        "gradients NUTS and HMC come as near as you like; what is left of a fitted method's difference is its own, and "
+        "reversible jump's is that of its larger model.",
     )
 
 
