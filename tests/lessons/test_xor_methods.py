@@ -213,6 +213,12 @@ def test_with_four_points_the_ensemble_is_a_sure_coin():
     assert study.estimate(_short(spec, "nuts")).value[proof.WHOLE] > 0.2
 
 
+def test_between_noisy_clouds_every_method_finds_noise():
+    spec = BY_ID["noisy"]
+    found = [analysis.fitted(spec, method) for method in FITTED] + [_short(spec, "nuts")]
+    assert min(analysis.entropy(one.at([[0.0, 0.0]])).mean() for one in found) > 0.5
+
+
 def test_a_lone_point_turns_the_average_around_it():
     spec = BY_ID["far-out"]
     places = [spec.points[-1][:2], [1.2, 1.2]]
