@@ -238,7 +238,8 @@ def _posterior_check(spec: DigitsSpec, reading: Reading) -> Check:
     r = chain_rhat(reading)
     sentence = (
         f"R-hat of the probability of {reading.predicted} is {r:.3f} over the {CHAINS} chains, "
-        f"{len(reading.draws) // CHAINS} networks of each."
+        f"{len(reading.draws) // CHAINS} networks of each. So few "
+        "show only gross disagreement, and only on this digit."
     )
     return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
 

@@ -354,7 +354,8 @@ def _perceptron_check(spec: PerceptronLesson) -> Check:
     if best.gamma > 0.0:
         ends_right = bool(np.all((np.hstack([x, np.ones((len(x), 1))]) @ found.weights[-1] > 0.0) == (y == 1)))
         words = (
-            f"The best line leaves a margin γ = {best.gamma:.4g}, the longest point has R = {best.radius:.4g}. "
+            f"With a 1 appended the best plane leaves a margin γ = {best.gamma:.4g}, and the longest point has "
+            f"R = {best.radius:.4g}. "
             f"Novikoff promises at most (R/γ)² = {best.bound:,.1f} mistakes; it made {found.mistakes}"
         )
         fits = found.mistakes <= best.bound * (1.0 + 1e-9)  # a single point makes its one mistake exactly

@@ -204,6 +204,7 @@ class Score:
 
     rmse: float
     log_score: float
+    each: Array  # log predictive density of every new point
     coverage: float
     rhat: float
     divergent: float
@@ -225,9 +226,11 @@ def _scores(spec: PriorsLesson, weights: str) -> Score:
     low, high = found.quantiles(x, BAND, noise=True, seed=spec.seed)[:, :, 0]
     mean = found.bands(x).mean[:, 0]
     places = grid(spec)[1][:: NODES // 6]
+    each = found.log_score(x, y).ravel()
     return Score(
         rmse=float(np.sqrt(np.mean((y - mean) ** 2))),
-        log_score=float(found.log_score(x, y).mean()),
+        log_score=float(each.mean()),
+        each=each,
         coverage=float(np.mean((low <= y) & (y <= high))),
         rhat=float(np.nanmax(found.function_diagnostics(places).rhat)),
         divergent=float(found.divergent.mean()),

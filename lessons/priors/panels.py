@@ -76,18 +76,24 @@ def _made(spec: PriorsLesson) -> str:
 
 
 def _predicted(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Table:
+    best = max(scores, key=lambda weights: scores[weights].log_score)
+    apart = {weights: score.each - scores[best].each for weights, score in scores.items()}
+    against = {weights: f"{d.mean():.3f} ± {d.std(ddof=1) / np.sqrt(len(d)):.3f}" for weights, d in apart.items()}
+    against[best] = "–"
     columns = {
         "precision": [NAMES[weights] for weights in scores],
         "RMSE on new points": [score.rmse for score in scores.values()],
         "log score, nats a point": [score.log_score for score in scores.values()],
+        "against the best": [against[weights].replace("-", "−") for weights in scores],
         "inside the 90 % band": [f"{100 * score.coverage:.0f} %" for score in scores.values()],
         "R-hat of f": [f"{score.rhat:.3f}" for score in scores.values()],
         "divergent": [f"{100 * score.divergent:.1f} %" for score in scores.values()],
     }
     caption = (
         f"{TESTED} new points, noise sd {number(spec.true_noise)}, so no RMSE can be far below that. Log score: mean "
-        "log predictive density, higher is better. The 90 % band here holds new observations, noise included. "
-        + _made(spec)
+        "log predictive density, higher is better; against the best: ± one standard error on the same points. It is "
+        "one data set, and the best of several is partly luck. The 90 % band here holds new observations, noise "
+        "included. " + _made(spec)
     )
     return Table("How well each prior predicts", columns, caption)
 

@@ -65,7 +65,8 @@ def _constant_why(spec: RealDataSpec) -> str:
     return (
         f"H({rate}) = −{rate} ln {rate} − {1 - rate:.4f} ln {1 - rate:.4f} = {analysis.entropy(rate):.4f} nats. The "
         f"Bayesian network with ten units is printed at {model.train} on the rows learned from and {model.test} on the "
-        "test rows. It has not learned anything about anybody. ln 2 = 0.693 is what always saying one half gets."
+        "test rows. That is the score of having learned nothing about anybody. ln 2 = 0.693 is what always saying one "
+        "half gets."
     )
 
 

@@ -97,7 +97,7 @@ def side_by_side(spec: RegressionLesson, cancel: Any) -> Table:
         f"epistemic sd at x′ = {number(spec.at)}": [float(one.at([spec.at]).std()) for one in found.values()],
         "seconds": [one.seconds for one in found.values()],
     }
-    caption = "Same data, same network, same prior, same seed. "
+    caption = "Same data, network, prior and seed (for dropout's output weights the prior sd is in effect s/√p). "
     if spec.data != "points":
         held = [analysis.covered(one) for one in found.values()]
         columns |= {

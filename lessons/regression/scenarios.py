@@ -34,7 +34,7 @@ SCENARIOS = [
         "compare",
         "Five methods",
         STANDARD.replace(play="compare"),
-        "One network, an ensemble, MC dropout, Laplace and NUTS: the same measurements, network, prior and seed. "
+        "One network, an ensemble, MC dropout, Laplace and NUTS: the same measurements, network and seed. "
         "Watch the gap and the two ends.",
     ),
     Scenario(

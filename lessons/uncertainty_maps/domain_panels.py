@@ -59,7 +59,8 @@ def _areas(areas: dict[str, dict[str, Area]]) -> Figure:
     best = max(areas, key=lambda method: areas[method]["epistemic"].value)
     caption = (
         "The same images by every posterior, ± 2 bootstrap standard errors over images. What goes back to one image or "
-        f"one letter is resampled together. Highest by the epistemic part: {NAMES[best]}."
+        f"one letter is resampled together. Highest by the epistemic part: {NAMES[best]}; "
+        "where bars overlap that may be chance."
     )
     return Figure("Who tells them apart?", figure, caption, caption)
 
@@ -76,5 +77,6 @@ def _table(found: dict[str, Both], areas: dict[str, dict[str, Area]]) -> Table:
     for part in domain.PARTS:
         columns[f"AUROC, {part}"] = [f"{of[part].value:.3f} ± {2 * of[part].error:.3f}" for of in areas.values()]
     caption = f"Sure: some digit has a probability of at least {SURE:g}. AUROC ± 2 bootstrap standard errors; "
-    caption += "where no strange image scores below any test image the bootstrap finds no error."
+    caption += "where no strange image scores below any test image the bootstrap finds no error. "
+    caption += "NUTS has a smaller network, and 500 of the 1,347 digits to learn from."
     return Table("In and out of domain, every posterior", columns, caption)

@@ -46,7 +46,8 @@ def _said(spec: WeightsSpec, found: Ratio) -> str:
     words = (
         f"q is narrower than NUTS on {100 * found.overconfident.mean():.0f} % {where} shown and wider on "
         f"{100 * found.too_wide.mean():.0f} %, beyond {SURE:g} standard errors. It is most overconfident at ({at}), "
-        f"where its sd is {found.ratio[least]:.2f} ({found.low[least]:.2f} to {found.high[least]:.2f}) of the other."
+        f"where its sd is {found.ratio[least]:.2f} ({found.low[least]:.2f} to {found.high[least]:.2f}) of the other "
+        "(errors are those of one place; this is the smallest of many)."
     )
     if spec.prior == "mixture":
         words += " NUTS has the wide normal as its prior here, so this compares two posteriors."

@@ -56,7 +56,8 @@ def _differences(seen: Study) -> Figure:
         figure,
         alt="Difference in epistemic uncertainty of each method from a long NUTS run, near, far and over the map.",
         caption="Bars: ± 2 Monte Carlo standard errors of the difference; for the ensemble the spread over its few "
-        f"members. Near: within {NEAR:g} of a data point. Far: beyond {FAR:g}. Samplers should cover 0. Reversible "
+        f"members. Near: within {NEAR:g} of a data point. Far: beyond {FAR:g}. NUTS and HMC cover "
+        "0 in 19 of 20 bars. S members show on average only (S − 1)/S of the disagreement that many would. Reversible "
         "jump averages over widths 1 to k, a larger model, so it need not.",
     )
 

@@ -50,7 +50,7 @@ SCENARIOS = [
         failure=True,
         why="Training ends at a mode of the posterior, and with these data nearly every start finds the same mode, "
         "up to the order and signs of the hidden units. Such copies are one function. They cannot disagree, near the "
-        "data or far away, so the ensemble takes its own extrapolation for knowledge. More members would not help; "
+        "data or far away, so the ensemble takes its own extrapolation for knowledge. More members would add little; "
         "the width of the posterior around the mode is what is missing.",
     ),
     Scenario(
