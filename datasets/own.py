@@ -13,6 +13,7 @@ from datasets.images import Images
 from engine.spec import SpecError
 
 KEPT = 4  # sets of images: MNIST takes 55 MB
+KEPT_BYTES = 250_000_000  # and what their pixels may take
 
 _kept: OrderedDict[str, Images] = OrderedDict()
 _lock = threading.Lock()
@@ -30,7 +31,7 @@ def keep(files: Mapping[str, bytes], card: Card = OWN_CARD) -> str:
     with _lock:
         _kept[key] = images
         _kept.move_to_end(key)
-        while len(_kept) > KEPT:
+        while len(_kept) > KEPT or (len(_kept) > 1 and sum(map(_size, _kept.values())) > KEPT_BYTES):
             _kept.popitem(last=False)
     return key
 
@@ -42,3 +43,7 @@ def kept(key: str) -> Images:
             raise SpecError("files", "the files of this link are not here (any more): give them again, under Data")
         _kept.move_to_end(key)
         return _kept[key]
+
+
+def _size(images: Images) -> int:
+    return images.images.nbytes + images.images_test.nbytes

@@ -115,6 +115,8 @@ def _cells(text: str) -> tuple[list[str], list[list[str]], list[int]]:
         for row in reader:
             if not any(cell.strip() for cell in row):
                 continue
+            if not rows and not 2 <= len(row) <= MOST_COLUMNS:
+                raise SpecError("file", f"it has {len(row)} columns, allowed are 2 to {MOST_COLUMNS}")
             if rows and len(row) != len(rows[0]):
                 raise SpecError(
                     "file", f"line {reader.line_num} has {len(row)} values, the first line has {len(rows[0])}"
@@ -127,8 +129,6 @@ def _cells(text: str) -> tuple[list[str], list[list[str]], list[int]]:
         raise SpecError("file", f"line {reader.line_num} cannot be read as CSV ({problem})") from None
     if not rows:
         raise SpecError("file", "it is empty")
-    if not 2 <= len(rows[0]) <= MOST_COLUMNS:
-        raise SpecError("file", f"it has {len(rows[0])} columns, allowed are 2 to {MOST_COLUMNS}")
     if any(_number(cell) is not None for cell in rows[0]):  # no line of names
         return [f"column {i}" for i in range(1, len(rows[0]) + 1)], rows, lines
     return rows[0], rows[1:], lines[1:]

@@ -38,6 +38,13 @@ NAMES = {
     "ensemble": "ensemble",
 }
 METHODS = tuple(NAMES)
+KERNELS = {
+    "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits.",
+    "lbbnn": "Mean-field spike and slab over every weight, Adam. An approximation.",
+    "dense": "Mean-field Gaussian over every weight, Adam. An approximation.",
+    "dropout": "One network trained and read with units dropped out. An approximation, if it is one.",
+    "ensemble": "Most probable weights from different starts. Not draws of the posterior.",
+}
 EPOCHS = {"lbbnn": 150, "dense": 200, "dropout": 60, "ensemble": 20}  # on the bundled digits
 FAMILIES = {"lbbnn": "spike_and_slab", "dense": "gaussian", "dropout": "mc_dropout", "ensemble": "map"}
 LARGE = 10_000  # images from which on other settings are better
@@ -392,9 +399,12 @@ def posterior(name: Hashable, data: Learnt, spec: PosteriorSpec) -> Shared:
     """
     key = (name, spec)
     with _shared_lock:
-        if key not in _shared:
-            _shared[key] = Shared(data, spec)
+        found = _shared.get(key)
+    if found is None:
+        found = Shared(data, spec)  # may take a second: nobody waits for it
+    with _shared_lock:
+        found = _shared.setdefault(key, found)
         _shared.move_to_end(key)
         while len(_shared) > KEPT or (len(_shared) > 1 and sum(one.bytes for one in _shared.values()) > KEPT_BYTES):
             _shared.popitem(last=False)
-        return _shared[key]
+        return found

@@ -33,11 +33,44 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 ORPHAN_SECONDS = 15.0
+LOOK_SECONDS = 0.25  # between looks at a ticket while somebody else computes
 WAITING_LIMIT = 64  # jobs that may wait; more are turned away with a message
 SHELF_BYTES = 64_000_000
 
 WAITING, RUNNING, DONE, STOPPED, FAILED, TURNED_AWAY = "waiting", "running", "done", "stopped", "failed", "turned away"
 ACTIVE = (WAITING, RUNNING)
+
+
+class Once:
+    """Values computed once for a key, also when several jobs ask together; the last `kept` stay."""
+
+    def __init__(self, kept: int):
+        self.kept = kept
+        self._made: OrderedDict[Hashable, Any] = OrderedDict()
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._door = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Any], ticket: Any) -> Any:
+        """The value of `key`, made if need be. Raises InterruptedError where the ticket is set while somebody else is
+        at it.
+        """
+        with self._door:
+            lock = self._locks.setdefault(key, threading.Lock())
+        while not lock.acquire(timeout=LOOK_SECONDS):
+            if ticket.is_set():
+                raise InterruptedError
+        try:
+            with self._door:
+                if key in self._made:
+                    return self._made[key]
+            value = make()
+            with self._door:
+                self._made[key] = value
+                while len(self._made) > self.kept:
+                    self._locks.pop(self._made.popitem(last=False)[0], None)
+            return value
+        finally:
+            lock.release()
 
 
 class Shelf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,8 @@ def recipe(spec: DigitsSpec, method: str = "") -> PosteriorSpec:
 
 def shared(spec: DigitsSpec, method: str = "") -> Shared:
     """The posterior, trained as far as somebody has trained it."""
-    return digit_posteriors.posterior(spec.data + spec.files, data_of(spec), recipe(spec, method))
+    name = (spec.data, spec.files) if spec.data == "own" else spec.data
+    return digit_posteriors.posterior(name, data_of(spec), recipe(spec, method))
 
 
 def trained(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
@@ -265,12 +267,19 @@ class Quality(NamedTuple):
 def quality(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Quality | None:
     """How good the posterior is on the first 1,000 test images; None when stopped."""
     networks = trained(spec, method, stop)
-    return None if networks is None else _quality(spec.data, spec.files, networks)
+    if networks is None:
+        return None
+    found = _qualities.get(networks)
+    if found is None:
+        found = _qualities[networks] = _quality(spec, networks)
+    return found
 
 
-@lru_cache(maxsize=16)
-def _quality(data: str, files: str, networks: Networks) -> Quality:
-    images = data_of(DigitsSpec(data=data, files=files))
+_qualities: WeakKeyDictionary[Networks, Quality] = WeakKeyDictionary()  # must not keep networks that were let go
+
+
+def _quality(spec: DigitsSpec, networks: Networks) -> Quality:
+    images = data_of(spec)
     y = images.y_test[:1000]
     parts = scores.decompose(networks.predict(images.some(1, 1000).x_test))
     return Quality(

@@ -1,7 +1,7 @@
 """The page of the lesson: controls, and what the frame needs."""
 
 from app.kit import pad as drawing_pad
-from app.kit.digit_posteriors import NAMES, Networks
+from app.kit.digit_posteriors import KERNELS, NAMES, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import own, pad
 from engine import scores
@@ -61,13 +61,7 @@ def on_event(spec: DigitsSpec, event: dict) -> Spec | None:
 
 def kernel(spec: DigitsSpec) -> str:
     """How the networks were found."""
-    return {
-        "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits.",
-        "lbbnn": "Mean-field spike and slab over every weight, Adam. An approximation.",
-        "dense": "Mean-field Gaussian over every weight, Adam. An approximation.",
-        "dropout": "One network trained and read with units dropped out. An approximation, if it is one.",
-        "ensemble": "Most probable weights from different starts. Not draws of the posterior.",
-    }[spec.method]
+    return KERNELS[spec.method]
 
 
 LESSON = Lesson(

@@ -38,7 +38,7 @@ def grow(spec: DigitsSpec, job: Any) -> bytes | None:
         if job.is_set():
             return None
         shared.advance(job.is_set)
-    return scene(spec, None)
+    return picture(spec, shared.networks(), 1.0)
 
 
 def picture(spec: DigitsSpec, networks: Networks, fraction: float) -> bytes:

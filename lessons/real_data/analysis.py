@@ -82,10 +82,20 @@ def is_here(spec: RealDataSpec) -> bool:
     return spec.data not in remote.TABLES or remote.available(spec.data)
 
 
+def chosen(spec: RealDataSpec) -> Task:
+    """What is to be predicted, and from what; the same object for all rows drawn from it."""
+    return _chosen(spec.of_task())
+
+
+@lru_cache(maxsize=4)
+def _chosen(spec: RealDataSpec) -> Task:
+    return tables.choose(table(spec), spec.target, spec.left_out)
+
+
 def has_classes(spec: RealDataSpec) -> bool:
     """Is a class to be predicted? False where the table cannot be used."""
     try:
-        return bool(tables.choose(table(spec), spec.target, spec.left_out).classes)
+        return bool(chosen(spec).classes)
     except SpecError:
         return False
 
@@ -139,7 +149,7 @@ def problem(spec: RealDataSpec) -> Problem:
 
 @lru_cache(maxsize=16)
 def _problem(spec: RealDataSpec) -> Problem:
-    task = tables.choose(table(spec), spec.target, spec.left_out)
+    task = chosen(spec)
     train, test = tables.split(task, spec.rows, spec.test_rows, spec.seed, spec.split)
     x, x_test, y = task.x[train], task.x[test], task.y[train]
     centre, scale = 0.0, 1.0

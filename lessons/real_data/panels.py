@@ -9,7 +9,7 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.text import chains, number
+from app.kit.text import chains, number, plain
 from engine.checks import MAX_RHAT
 from engine.diagnostics import cost
 from engine.scores import reliability
@@ -165,7 +165,7 @@ def diagnostics(spec: RealDataSpec, cancel: Any) -> Table:
         "ESS bulk": list(np.round(summary.ess_bulk)),
         "ESS tail": list(np.round(summary.ess_tail)),
     }
-    what = "log odds of class 1" if rows.classes else f"{scenes.word(rows.task.target)} without noise"
+    what = "log odds of class 1" if rows.classes else f"{plain(scenes.word(rows.task.target))} without noise"
     caption = (
         f"Of the function ({what}), as weights may trade places. {chains(recording.draws.shape[0])}, "
         f"{price.gradient_evaluations:,} gradients in {price.seconds:.2g} s, {price.ess_per_second:,.0f} effective "

@@ -67,6 +67,10 @@ class RealDataSpec(Spec):
         """A copy with these fields, the rest at its default."""
         return type(self)(**{name: getattr(self, name) for name in names})
 
+    def of_task(self) -> RealDataSpec:
+        """The settings that the columns depend on."""
+        return self._only("data", "file", "target", "without")
+
     def of_rows(self) -> RealDataSpec:
         """The settings that the rows depend on."""
         return self._only(*_ROWS)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import threading
 import time
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from app.kit import jobs
 from datasets.regression import INPUTS, gap_of, true_curve, true_line
 from engine import linear
 from engine.networks import Network, network, start_network
@@ -123,10 +123,7 @@ def _sampled(spec: RegressionLesson) -> Answer:
     return Answer(spec, "nuts", chains.theta[0], chains.noise[0], chains.seconds)
 
 
-_studies: dict[RegressionLesson, Chains] = {}
-_locks: dict[RegressionLesson, threading.Lock] = {}
-_door = threading.Lock()
-_KEEP = 8
+_studies = jobs.Once(8)
 
 
 def study(spec: RegressionLesson, cancel: Any) -> Chains:
@@ -135,22 +132,16 @@ def study(spec: RegressionLesson, cancel: Any) -> Chains:
     """
     spec = sampling(spec)
     spec = spec.replace(draws=spec.default("draws"))
-    with _door:
-        lock = _locks.setdefault(spec, threading.Lock())
-    with lock:
-        if spec not in _studies:
-            run = begin(spec, CHAINS, KEPT if spec.model == "network" else KEPT_LINE, spec.seed ^ 0x5EED)
-            while not run.done:
-                if cancel.is_set():
-                    raise InterruptedError
-                run.advance(PIECE if spec.model == "network" else 50 * PIECE)
-            found = chains_of(spec, run)
-            with _door:
-                _studies[spec] = found
-                while len(_studies) > _KEEP:
-                    _locks.pop(next(iter(_studies)), None)
-                    del _studies[next(iter(_studies))]
-        return _studies[spec]
+    return _studies.get(spec, lambda: _study(spec, cancel), cancel)
+
+
+def _study(spec: RegressionLesson, cancel: Any) -> Chains:
+    run = begin(spec, CHAINS, KEPT if spec.model == "network" else KEPT_LINE, spec.seed ^ 0x5EED)
+    while not run.done:
+        if cancel.is_set():
+            raise InterruptedError
+        run.advance(PIECE if spec.model == "network" else 50 * PIECE)
+    return chains_of(spec, run)
 
 
 # Five methods ---------------------------------------------------------------------------------------------------------

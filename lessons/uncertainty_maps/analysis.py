@@ -309,9 +309,9 @@ def posterior_check(spec: MapsSpec, draws: Array) -> Check:
     r = chain_rhat(draws)
     each = len(draws) // CHAINS
     sentence = (
-        f"R-hat of the entropy of a network, averaged over the images, is {r:.3f}: {CHAINS} chains, {each} each. "
+        f"R-hat of the entropy of a network, averaged over the images, is {r:.3f}: {CHAINS} chains, {each} each. So "
+        "few show only gross disagreement."
     )
-    sentence += "So few show only gross disagreement."
     return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from app.kit import pad as drawing_pad
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import NAMES, Networks
+from app.kit.digit_posteriors import KERNELS, NAMES, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import transforms
 from engine import scores
@@ -85,13 +85,7 @@ def figures(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
 
 def kernel(spec: MapsSpec) -> str:
     """How the networks were found, and what is wrong on purpose."""
-    found = {
-        "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits.",
-        "lbbnn": "Mean-field spike and slab over every weight, Adam. An approximation.",
-        "dense": "Mean-field Gaussian over every weight, Adam. An approximation.",
-        "dropout": "One network trained and read with units dropped out. An approximation, if it is one.",
-        "ensemble": "Most probable weights from different starts. Not draws of the posterior.",
-    }[spec.method]
+    found = KERNELS[spec.method]
     wrong = MISTAKES.get(spec.variant)
     return f"{found} Wrong on purpose: {wrong}" if wrong else found
 

@@ -24,7 +24,7 @@ def grow(spec: MapsSpec, job: Any) -> bytes | None:
         if job.is_set():
             return None
         shared.advance(job.is_set)
-    return scene(spec, None)
+    return _picture(spec, shared.networks(), 1.0)
 
 
 def _picture(spec: MapsSpec, networks: Networks, fraction: float) -> bytes:

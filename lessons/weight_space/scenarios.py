@@ -18,9 +18,10 @@ SCENARIOS = [
         "switch",
         "four chains, one curve",
         SWITCH,
-        "Four chains learn the same hump with two tanh units. On the left each sits in a corner of its own, on the "
-        "right they draw the same curve. Diamonds are the copies of the present draw: other weights, the same "
-        "function. **Press play**, or step slowly to see a draw sent to one of its copies.",
+        "Four chains learn the same hump with two tanh units. On the left each sits in a corner of its own (a seed "
+        "chosen for it: often two share one), on the right they draw the same curve. Diamonds are the copies of the "
+        "present draw: other weights, the same function. **Press play**, or step slowly to see a draw sent to one "
+        "of its copies.",
     ),
     Scenario(
         "four-units",

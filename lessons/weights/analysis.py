@@ -5,8 +5,6 @@ regions, coverage, the evidence, and the checks.
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit import jobs
 from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check
 from engine.diagnostics import Summary, summarise
 from engine.evidence import Evidence, EvidenceSpec, log_evidence
@@ -86,24 +85,11 @@ class Reference:
         return least if math.isfinite(least) else 0.0
 
 
-_made: OrderedDict[tuple[str, WeightsSpec], Any] = OrderedDict()
-_locks: dict[tuple[str, WeightsSpec], threading.Lock] = {}
-_door = threading.Lock()
+_made = jobs.Once(2 * KEPT)
 
 
 def _once(make: Callable[[WeightsSpec, Any], Any], spec: WeightsSpec, cancel: Any) -> Any:
-    """What `make` gives for `spec`, computed once, also when several ask at the same time."""
-    key = make.__name__, spec
-    with _door:
-        lock = _locks.setdefault(key, threading.Lock())
-    with lock:
-        if key not in _made:
-            found = make(spec, cancel)
-            with _door:
-                _made[key] = found
-                while len(_made) > 2 * KEPT:
-                    _locks.pop(_made.popitem(last=False)[0], None)
-        return _made[key]
+    return _made.get((make.__name__, spec), lambda: make(spec, cancel), cancel)
 
 
 def reference(spec: WeightsSpec, cancel: Any) -> Reference:

@@ -9,14 +9,13 @@ never of weights.
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit import jobs
 from engine.diagnostics import Summary, summarise
 from engine.networks import Network
 from engine.networks.predictive import probabilities
@@ -49,8 +48,6 @@ PLACES = (
     "far above",
     "far below",
 )
-
-_KEEP = 6  # studies
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +86,7 @@ class Study:
         return worst if np.isfinite(worst) and worst < 1e6 else math.inf
 
 
-_studies: OrderedDict[XorSpec, Study] = OrderedDict()
-_locks: dict[XorSpec, threading.Lock] = {}
-_door = threading.Lock()
+_studies = jobs.Once(6)
 
 
 def advance(run: Run, cost: int, cancel: Any) -> None:
@@ -109,16 +104,7 @@ def study(spec: XorSpec, cancel: Any) -> Study:
     """The four chains of `spec`; computed once, also when several ask at the same time. Raises InterruptedError when
     cancelled.
     """
-    with _door:
-        lock = _locks.setdefault(spec, threading.Lock())
-    with lock:
-        if spec not in _studies:
-            made = _study(spec, cancel)
-            with _door:
-                _studies[spec] = made
-                while len(_studies) > _KEEP:
-                    _locks.pop(_studies.popitem(last=False)[0], None)
-        return _studies[spec]
+    return _studies.get(spec, lambda: _study(spec, cancel), cancel)
 
 
 def work(spec: XorSpec) -> int:

@@ -7,14 +7,13 @@ weights: units may change places without changing the function.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit import jobs
 from lessons.xor_methods.analysis import (
     CHAINS,
     FAR,
@@ -50,7 +49,6 @@ QUANTITIES = (
     "aleatoric uncertainty over the map",
     *(f"the mean probability at {place}" for place in PLACE_NAMES),
 )
-_KEEP = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +110,7 @@ def reference_seed(spec: MethodsSpec) -> int:
     return spec.seed ^ 0x5EED
 
 
-_studies: OrderedDict[MethodsSpec, Study] = OrderedDict()
-_locks: dict[MethodsSpec, threading.Lock] = {}
-_door = threading.Lock()
+_studies = jobs.Once(6)
 
 
 def study(spec: MethodsSpec, cancel: Any) -> Study:
@@ -122,16 +118,7 @@ def study(spec: MethodsSpec, cancel: Any) -> Study:
     cancelled.
     """
     spec = learning(spec)
-    with _door:
-        lock = _locks.setdefault(spec, threading.Lock())
-    with lock:
-        if spec not in _studies:
-            made = _study(spec, cancel)
-            with _door:
-                _studies[spec] = made
-                while len(_studies) > _KEEP:
-                    _locks.pop(_studies.popitem(last=False)[0], None)
-        return _studies[spec]
+    return _studies.get(spec, lambda: _study(spec, cancel), cancel)
 
 
 def _study(spec: MethodsSpec, cancel: Any) -> Study:

@@ -206,3 +206,28 @@ def test_local_work_stays_local(cluster: Pool):
     seen = []
     job = cluster.submit(("ann", "live"), "a", lambda ticket: seen.append(type(ticket)), local=True)
     assert job.wait(5) and seen == [Job]
+
+
+def test_a_value_is_made_once_and_who_waits_for_it_can_be_stopped():
+    once = jobs.Once(2)
+    begun, go_on, never, stopped = (threading.Event() for _ in range(4))
+
+    def make() -> object:
+        begun.set()
+        assert go_on.wait(10)
+        return object()
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(once.get, "a", make, never)
+        assert begun.wait(10)
+        second = pool.submit(once.get, "a", make, never)
+        stopped.set()
+        with pytest.raises(InterruptedError):
+            once.get("a", make, stopped)
+        go_on.set()
+        assert first.result(10) is second.result(10)
+    with pytest.raises(ZeroDivisionError):
+        once.get("b", lambda: 1 / 0, never)
+    assert once.get("b", lambda: 1, never) == once.get("b", lambda: 2, never) == 1
+    once.get("c", lambda: 3, never)
+    assert once.get("a", lambda: 4, never) == 4, "the oldest of three was forgotten"
