@@ -252,7 +252,7 @@ def test_stopped_work_gives_nothing():
     class Stopped(Job):
         cancelled = True
 
-    spec = FIRST.replace(seed=77)
+    spec = FIRST.replace(seed=40_077)  # trained by no other test of this process
     assert scenes.grow(spec, Stopped()) is None
     assert proof.checks(spec, Stopped()) == [] and panels.panels(spec, Stopped()) == []
 
