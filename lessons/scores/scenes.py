@@ -36,6 +36,8 @@ def grow(spec: ScoresSpec, job: Any) -> bytes | None:
     """The same, with pictures on the way while the networks still learn."""
     shared = analysis.shared(spec)
     while not shared.done:
+        if job.is_set():
+            return None
         begin = time.perf_counter()
         job.publish(picture(spec, analysis.look(shared.networks(), spec.networks), shared.fraction))
         # three times as long for training as for the picture of it
