@@ -12,6 +12,7 @@ From images they make class probabilities (R, m, classes), which `engine.scores`
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -22,6 +23,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.checks import Check
+from engine.diagnostics import rhat
 from engine.networks import Network, network
 from engine.samplers.run import start
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
@@ -387,6 +390,27 @@ class Shared:
             if look is not None:
                 look(self)
         return self.networks()
+
+
+def chain_rhat(values: NDArray) -> float:
+    """R-hat of a number of each network (R,); networks of the chains alternate."""
+    each = len(values) // CHAINS
+    return float(rhat(np.ascontiguousarray(values[: each * CHAINS].reshape(each, CHAINS).T)))
+
+
+def posterior_check(method: str, values: NDArray, what: str) -> Check:
+    """Are the networks draws of the posterior? For NUTS the agreement of its chains on `what`, a number `values` (R,)
+    of each network; else it stays open.
+    """
+    if method != "nuts":
+        sentence = f"By {NAMES[method]}: no exact posterior, and how near it is cannot be told from itself. "
+        return Check("posterior", "unknown", math.nan, math.nan, sentence + "Compare with NUTS.")
+    r, each = chain_rhat(values), len(values) // CHAINS
+    sentence = (
+        f"R-hat of {what} is {r:.3f} over the {CHAINS} chains, {each} networks of each. So few show only gross "
+        "disagreement, and only of this number."
+    )
+    return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
 
 
 _shared: OrderedDict[Hashable, Shared] = OrderedDict()

@@ -17,7 +17,7 @@ from app.kit import architectures, charts, theme
 from app.kit.architectures import EVIDENCE, HELD, evidence, exact_shares, finished_evidence
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
-from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
 from engine.checks import Check, Verdict
 from engine.diagnostics import summarise
 from engine.evidence import EvidenceSpec, ModelProbabilities
@@ -325,7 +325,7 @@ def mixture(ensembles: Sequence[Ensemble]) -> tuple[Array, Array]:
 
 def quantised(values: Array, high: float) -> Bytes:
     """Values from 0 to `high` as whole numbers from 0 to 255, cells of the plane, as heat maps travel."""
-    return np.round(np.clip(values / high, 0.0, 1.0) * 255).astype(np.uint8).reshape(CELLS, CELLS)
+    return levels(values, high).reshape(CELLS, CELLS)
 
 
 @lru_cache(maxsize=8)

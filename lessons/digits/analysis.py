@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import digit_posteriors
-from app.kit.digit_posteriors import CHAINS, LARGE, NAMES, Networks, PosteriorSpec, Shared
+from app.kit.digit_posteriors import LARGE, Networks, PosteriorSpec, Shared
 from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
 from engine.checks import Z_LIMIT, Check
-from engine.diagnostics import rhat
 from engine.spec import SpecError
 from lessons.digits.spec import DigitsSpec
 
@@ -167,13 +166,21 @@ def maps(spec: DigitsSpec, networks: Networks, image: NDArray[np.float32]) -> Ma
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
+def predicted(reading: Reading) -> Array:
+    """(R,) the probability that each network gives to the class that their average predicts."""
+    return reading.draws[:, reading.predicted]
+
+
 def checks(spec: DigitsSpec, cancel: Any) -> list[Check]:
     """Of this very digit: parts, gradient, centring; of NUTS whether its chains agree on it."""
     networks = trained(spec, stop=cancel.is_set)
     if networks is None:
         return []
     reading = read(spec, networks)
-    found = [_posterior_check(spec, reading), _parts_check(reading), _gradient_check(networks, reading.image)]
+    agreed = digit_posteriors.posterior_check(
+        spec.method, predicted(reading), f"the probability of {reading.predicted}"
+    )
+    found = [agreed, _parts_check(reading), _gradient_check(networks, reading.image)]
     return [*found, _centring_check(spec, reading.image)] if spec.source == "pad" else found
 
 
@@ -224,33 +231,6 @@ def _centres(data: str, files: str) -> tuple[Array, Array]:
     """Mean and sd (2,) of where the ink's centre is in the first images learnt from."""
     where = np.array([pad.centre_of_mass(image) for image in data_of(DigitsSpec(data=data, files=files)).images[:2000]])
     return where.mean(axis=0), where.std(axis=0)
-
-
-def _posterior_check(spec: DigitsSpec, reading: Reading) -> Check:
-    """Are the networks draws of the posterior? For NUTS the agreement of its chains on this digit, else open."""
-    if spec.method != "nuts":
-        return Check(
-            "posterior",
-            "unknown",
-            float("nan"),
-            float("nan"),
-            f"By {NAMES[spec.method]}: no exact posterior, and how near it is cannot be told from itself. Compare with "
-            "NUTS.",
-        )
-    r = chain_rhat(reading)
-    sentence = (
-        f"R-hat of the probability of {reading.predicted} is {r:.3f} over the {CHAINS} chains, "
-        f"{len(reading.draws) // CHAINS} networks of each. So few "
-        "show only gross disagreement, and only on this digit."
-    )
-    return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
-
-
-def chain_rhat(reading: Reading) -> float:
-    """R-hat of the probability of the predicted class; networks of the chains alternate."""
-    each = len(reading.draws) // CHAINS
-    values = reading.draws[: each * CHAINS, reading.predicted].reshape(each, CHAINS).T
-    return float(rhat(np.ascontiguousarray(values)))
 
 
 class Quality(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import METHODS, NAMES
+from app.kit.digit_posteriors import METHODS, NAMES, chain_rhat
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import DigitsSpec
@@ -112,7 +112,7 @@ def diagnostics(spec: DigitsSpec, cancel: Any) -> Table:
         "ten bins."
     )
     if spec.method == "nuts":
-        columns["R-hat, this digit"] = [f"{analysis.chain_rhat(analysis.read(spec, networks)):.3f}"]
+        columns["R-hat, this digit"] = [f"{chain_rhat(analysis.predicted(analysis.read(spec, networks))):.3f}"]
         caption += " R-hat of the predicted probability: weights of networks may be exchanged, functions not."
     else:
         caption += " There are no chains, so there is no R-hat and no effective sample size."

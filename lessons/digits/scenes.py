@@ -11,7 +11,7 @@ import numpy as np
 
 from app.kit import theme
 from app.kit.digit_posteriors import NAMES, Networks
-from app.kit.player.scene import Axis, Scene
+from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import DigitsSpec
@@ -113,8 +113,8 @@ def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
         "seen", title="The networks see", x=_pixels(side), y=_pixels(side, ""), equal=True, place=(0, 1, 4, 1),
         height=SMALL,
     )  # fmt: skip
-    ink = np.rint(255.0 * reading.image).astype(np.uint8)
-    panel.heatmap(_grainy(ink), x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)
+    ink = _grainy(levels(reading.image, 1.0))
+    panel.heatmap(ink, x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)
 
 
 def _maps(made: Scene, spec: DigitsSpec, networks: Networks, reading: Reading) -> None:
@@ -130,9 +130,9 @@ def _maps(made: Scene, spec: DigitsSpec, networks: Networks, reading: Reading) -
             name, title=f"{name.capitalize()} by pixel", x=_pixels(side), y=_pixels(side, ""), equal=True, place=place,
             height=SMALL,
         )  # fmt: skip
-        levels = np.rint(127.5 * (1.0 + np.clip(values / most, -1.0, 1.0))).astype(np.uint8)
+        cells = _grainy(levels(values, most, -most))
         panel.heatmap(
-            _grainy(levels), x=(0, side), y=(0, side), low=-most, high=most, colormap="diverging", label=unit,
+            cells, x=(0, side), y=(0, side), low=-most, high=most, colormap="diverging", label=unit,
             colorbar=last,
         )  # fmt: skip
 
@@ -142,9 +142,8 @@ def _pixels(side: int, label: str | None = None) -> Axis:
 
 
 def _grainy(image: np.ndarray) -> np.ndarray:
-    """(cells, cells) uint8 as the player wants it: the lowest row first, each pixel a block."""
-    grain = -(-CELLS // len(image))
-    return np.kron(image[::-1], np.ones((grain, grain), dtype=np.uint8))
+    """Pixels in blocks, of about CELLS cells along an edge in all."""
+    return pixel_blocks(image, -(-CELLS // len(image)))
 
 
 def _parts(made: Scene, reading: Reading) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.pictures import Place
+from app.kit.player import scene as pictured
 from app.kit.player.scene import Axis, Editable, Panel, Scene, Show
 from lessons.dropout import analysis
 from lessons.dropout.analysis import CELLS, Exact, Passes, Study
@@ -169,8 +170,7 @@ def _points(panel: Panel, spec: DropoutSpec, size: float, labelled: bool = False
 
 def levels(values: Array, high: float) -> NDArray[np.uint8]:
     """Values (..., CELLS²) from 0 to `high` as the frames of a heat map."""
-    whole = np.rint(255.0 * np.clip(values / high, 0.0, 1.0)).astype(np.uint8)
-    return whole.reshape(*values.shape[:-1], CELLS, CELLS)
+    return pictured.levels(values, high).reshape(*values.shape[:-1], CELLS, CELLS)
 
 
 # Both -----------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Scene
+from app.kit.player.scene import Axis, Scene, levels
 from engine.networks import predictive
 from lessons.perceptron import analysis
 from lessons.perceptron.drawing import VIEW, data_layer, lines, plane
@@ -35,7 +35,7 @@ def stage(spec: PerceptronLesson) -> Scene:
     cells = predictive.probabilities(lesson.network, lesson.path[frames], grid)[:, :, 1].reshape(-1, CELLS, CELLS)
     at = np.searchsorted(frames, np.arange(looks), side="right") - 1
     panel.heatmap(
-        np.rint(255.0 * cells).astype(np.uint8), x=VIEW, y=VIEW, low=0.0, high=1.0, at=at, colormap="diverging",
+        levels(cells, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, at=at, colormap="diverging",
         label="P(class 1)", colorbar=False, alpha=0.75,
     )  # fmt: skip
     weights, biases = lesson.network.unpack(lesson.path)[0]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Panel, Scene
+from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
 from datasets.images import digits
 from lessons.scores import analysis
 from lessons.scores.analysis import Reading
@@ -81,21 +81,18 @@ def begun(spec: ScoresSpec, steps: int, label: str, start: int = 0) -> Scene:
     )
 
 
-def pixels(frames: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """(F, h, w) uint8 as the player wants it: the lowest row first, each cell a block."""
-    return np.kron(frames[:, ::-1], np.ones((1, GRAIN, GRAIN), dtype=np.uint8))
-
-
 def digit(made: Scene, reading: Reading, shown: NDArray[np.int64], places: tuple, height: int = HEIGHT) -> None:
     """The test image `shown[t]` at step t, and its averaged probabilities."""
     which, at = np.unique(shown, return_inverse=True)
     data = digits()
-    ink = np.rint(255.0 / data.top * data.images_test[which].astype(np.float64)).astype(np.uint8)
+    ink = levels(data.images_test[which], data.top)
     axis = Axis("8 × 8 pixels", 0, data.side, ticks=())
     blank = Axis("", 0, data.side, ticks=())
     panel = made.panel("image", title="The image there", x=axis, y=blank, equal=True, place=places[0], height=height)
     extent = (0, data.side)
-    panel.heatmap(pixels(ink), x=extent, y=extent, low=0.0, high=1.0, at=at, colormap="cividis", colorbar=False)
+    panel.heatmap(
+        pixel_blocks(ink, GRAIN), x=extent, y=extent, low=0.0, high=1.0, at=at, colormap="cividis", colorbar=False
+    )
 
     panel = made.panel(
         "bars", title="The networks say", x=Axis("digit", -0.6, CLASSES - 0.4, ticks=_names()),

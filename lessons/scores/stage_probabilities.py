@@ -7,11 +7,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit.player.scene import Axis, Scene
+from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from engine import scores
 from lessons.scores import analysis
 from lessons.scores.analysis import MOST_BINS, Array, Reading
-from lessons.scores.scenes import CLASSES, HEIGHT, begun, digit, pixels, said
+from lessons.scores.scenes import CLASSES, GRAIN, HEIGHT, begun, digit, said
 from lessons.scores.spec import ScoresSpec
 
 # S0 table 7.2, ten classes, two runs on its own OptDigits data: per cent
@@ -90,16 +90,15 @@ def _confusion(scene: Scene, reading: Reading, given: NDArray) -> tuple[NDArray,
     errors = counts.copy()
     errors[:, :: CLASSES + 1] = 0
     most = max(int(errors.max()), 1)
-    levels = np.rint(255.0 * np.minimum(counts, most) / most).astype(np.uint8).reshape(-1, CLASSES, CLASSES)
     ticks = [(k + 0.5, str(k)) for k in range(CLASSES)]
     upwards = [(CLASSES - 0.5 - k, str(k)) for k in range(CLASSES)]
     panel = scene.panel(
         "confusion", title="Confusion matrix of the answers", x=Axis("read as", 0, CLASSES, ticks=ticks),
         y=Axis("label", 0, CLASSES, ticks=upwards), place=(9, 0, 11, 1), height=HEIGHT,
     )  # fmt: skip
-    frames, at = np.unique(levels, axis=0, return_inverse=True)
+    frames, at = np.unique(levels(counts, most).reshape(-1, CLASSES, CLASSES), axis=0, return_inverse=True)
     panel.heatmap(
-        pixels(frames), x=(0, CLASSES), y=(0, CLASSES), low=0.0, high=float(most), at=at.reshape(-1),
+        pixel_blocks(frames, GRAIN), x=(0, CLASSES), y=(0, CLASSES), low=0.0, high=float(most), at=at.reshape(-1),
         label=f"images (diagonal: {most} or more)",
     )  # fmt: skip
     return errors.argmax(axis=1), errors.max(axis=1)

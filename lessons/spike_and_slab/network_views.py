@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Scene
+from app.kit.player.scene import Axis, Scene, levels
 from engine.variational import NetworkRun
 from lessons.spike_and_slab import learning
 from lessons.spike_and_slab.learning import BINS, digits, predicted
@@ -94,7 +94,7 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Byt
 def _pixels(made: Scene, masks: NDArray[np.bool_], title: str) -> None:
     """How many hidden units each pixel leads to, as an image."""
     counts = masks[:, :-1].mean(axis=2)
-    images = np.rint(255.0 * np.minimum(counts / SHARE, 1.0)).astype(np.uint8).reshape(-1, SIDE, SIDE)[:, ::-1]
+    images = levels(counts, SHARE).reshape(-1, SIDE, SIDE)[:, ::-1]
     panel = made.panel(
         "pixels", title=title, x=Axis("column", 0, SIDE), y=Axis("row (top: 8)", 0, SIDE), place=(0, 0, 5, 1),
         height=HEIGHT,
@@ -186,10 +186,7 @@ def _drawn(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
         made, spec, *masks, titles=("Mask: pixels to hidden", "Mask: hidden to digits"), ids=("first", "second"),
         places=((0, 0, 5, 1), (0, 1, 5, 1)), low=0.0, high=1.0,
     )  # fmt: skip
-    values = [
-        np.rint(127.5 * (1.0 + np.clip(np.stack([draw[depth] for draw in draws]) / STRONG, -1.0, 1.0))).astype(np.uint8)
-        for depth in (0, 1)
-    ]
+    values = [levels(np.stack([draw[depth] for draw in draws]), STRONG, -STRONG) for depth in (0, 1)]
     _layers(
         made, spec, *values, titles=("Weights: pixels to hidden", "Weights: hidden to digits"),
         ids=("weights", "weights-2"), places=((5, 0, 5, 1), (5, 1, 5, 1)), low=-STRONG, high=STRONG,

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from app.kit import digit_posteriors
-from app.kit.digit_posteriors import CHAINS, NAMES, Networks, PosteriorSpec, Shared
+from app.kit.digit_posteriors import Networks, PosteriorSpec, Shared
 from datasets import transforms
 from datasets.images import digits
 from engine import scores
 from engine.checks import Check
-from engine.diagnostics import rhat
 from engine.scores import Decomposition
 from lessons.uncertainty_maps.spec import REACH, MapsSpec
 
@@ -297,26 +296,10 @@ def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, Stack
 
 def posterior_check(spec: MapsSpec, draws: Array) -> Check:
     """Are the networks draws of the posterior? For NUTS the agreement of its chains over the steps, else open."""
-    if spec.method != "nuts":
-        return Check(
-            "posterior",
-            "unknown",
-            float("nan"),
-            float("nan"),
-            f"By {NAMES[spec.method]}: no exact posterior, and how near it is cannot be told from itself. Compare with "
-            "NUTS.",
-        )
-    r = chain_rhat(draws)
-    each = len(draws) // CHAINS
-    sentence = (
-        f"R-hat of the entropy of a network, averaged over the images, is {r:.3f}: {CHAINS} chains, {each} each. So "
-        "few show only gross disagreement."
-    )
-    return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
+    what = "the entropy of a network, averaged over the images,"
+    return digit_posteriors.posterior_check(spec.method, entropies(draws), what)
 
 
-def chain_rhat(draws: Array) -> float:
-    """R-hat of each network's mean entropy over the images (R, m, classes); networks of the chains alternate."""
-    each = len(draws) // CHAINS
-    values = scores.entropy(draws).mean(axis=1)[: each * CHAINS].reshape(each, CHAINS).T
-    return float(rhat(np.ascontiguousarray(values)))
+def entropies(draws: Array) -> Array:
+    """(R,) each network's mean entropy over the images, of (R, m, classes)."""
+    return scores.entropy(draws).mean(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import METHODS, NAMES
+from app.kit.digit_posteriors import METHODS, NAMES, chain_rhat
 from engine import scores
 from lessons.uncertainty_maps import analysis
 from lessons.uncertainty_maps.analysis import MANY, SURE, Average
@@ -131,7 +131,7 @@ def diagnostics(spec: MapsSpec, cancel: Any) -> Table:
     }
     caption = "Of the averaged probabilities, on 450 test images as they are."
     if spec.method == "nuts":
-        columns["R-hat of the entropy"] = [f"{analysis.chain_rhat(draws):.3f}"]
+        columns["R-hat of the entropy"] = [f"{chain_rhat(analysis.entropies(draws)):.3f}"]
         caption += " R-hat of a network's mean entropy: weights of networks may be exchanged, functions not."
     else:
         caption += " There are no chains, so there is no R-hat and no effective sample size."

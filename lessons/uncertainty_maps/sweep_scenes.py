@@ -11,7 +11,7 @@ import numpy as np
 
 from app.kit import theme
 from app.kit.digit_posteriors import NAMES, Networks
-from app.kit.player.scene import Axis, Panel, Scene
+from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
 from lessons.uncertainty_maps import analysis
 from lessons.uncertainty_maps.analysis import Maps, Sweep
 from lessons.uncertainty_maps.spec import REACH, MapsSpec
@@ -71,8 +71,7 @@ def image_panel(made: Scene, id: str, title: str, images: np.ndarray, place: tup
         id, title=title, x=Axis("8 × 8 pixels", 0, side, ticks=()), y=Axis("", 0, side, ticks=()), equal=True,
         place=place, height=height,
     )  # fmt: skip
-    ink = np.rint(255.0 * images[:, ::-1]).astype(np.uint8)
-    frames = np.kron(ink, np.ones((1, grain, grain), dtype=np.uint8))
+    frames = pixel_blocks(levels(images, 1.0), grain)
     panel.heatmap(
         frames, x=(0, side), y=(0, side), low=0.0, high=1.0, at=np.arange(len(frames)), colormap="cividis",
         colorbar=False,
@@ -165,9 +164,10 @@ def _maps(made: Scene, spec: MapsSpec, found: Sweep, maps: Maps) -> None:
             y=amount_axis(spec.second, low=y[0], high=y[1]) if name in ("total", "truth") else _bare(y),
             place=place, height=BOTTOM, clickable=True,
         )  # fmt: skip
-        levels = np.rint(255.0 * np.clip(getattr(maps, name) / high, 0.0, 1.0)).astype(np.uint8)
         unit = "probability" if name == "truth" else "nats"
-        panel.heatmap(levels, x=x, y=y, low=0.0, high=high, colormap=colormap, colorbar=bar, label=unit)
+        panel.heatmap(
+            levels(getattr(maps, name), high), x=x, y=y, low=0.0, high=high, colormap=colormap, colorbar=bar, label=unit
+        )
         panel.points(here, role="surface", size=1.4, alpha=0.8)
         panel.points(here, show="at", role="highlight", shape="diamond", size=6.0)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
 from lessons.weights import training
 from lessons.weights.spec import CLASSES, HEIGHT, MOST, REACH, WeightsSpec
 from lessons.weights.training import CELLS, FRAMES, NODES, SHOWN, Learning, Look, data_of, places
@@ -197,8 +197,7 @@ def _points(panel: Panel, spec: WeightsSpec) -> None:
 
 def quantised(values: Array, low: float, high: float) -> NDArray[np.uint8]:
     """(F, m) values from `low` to `high` as frames of bytes (F, CELLS, CELLS)."""
-    scaled = np.rint(255.0 * np.clip((values - low) / (high - low), 0.0, 1.0)).astype(np.uint8)
-    return scaled.reshape(-1, CELLS, CELLS)
+    return levels(values, high, low).reshape(-1, CELLS, CELLS)
 
 
 # Both -----------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.player.scene import levels
 from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
 from engine.networks import Network, network
 from engine.networks.predictive import (
@@ -281,7 +282,7 @@ class Learning:
         ensemble = Ensemble(self.predictor, self._plane).add(self._present) if warm else self._ensemble
         tile = probabilities(self.predictor, self._present, self._tile)[0, :, 1]
         maps = ensemble.uncertainty()
-        return (*_bytes(maps), quantised(tile, 1.0).reshape(TILE, TILE), 1 if warm else ensemble.count)
+        return (*_bytes(maps), levels(tile, 1.0).reshape(TILE, TILE), 1 if warm else ensemble.count)
 
 
 class Sums:
@@ -308,14 +309,9 @@ def entropy(p: Array) -> Array:
     return -(p * np.log(inside) + (1.0 - p) * np.log(other))
 
 
-def quantised(values: Array, high: float) -> NDArray[np.uint8]:
-    """Values from 0 to `high` as whole numbers from 0 to 255, as heat maps travel."""
-    return np.round(np.clip(values / high, 0.0, 1.0) * 255).astype(np.uint8)
-
-
 def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:
     parts = ((maps.mean[:, 1], 1.0), (maps.total, np.log(2)), (maps.aleatoric, np.log(2)), (maps.epistemic, np.log(2)))
-    return tuple(quantised(values, high).reshape(CELLS, CELLS) for values, high in parts)
+    return tuple(levels(values, high).reshape(CELLS, CELLS) for values, high in parts)
 
 
 @lru_cache(maxsize=8)

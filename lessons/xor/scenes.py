@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Editable, Panel, Scene
+from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from engine.networks.predictive import probabilities
-from lessons.xor.learning import CELLS, Learning, Maps, entropy, first_look, first_states, modes, plane, quantised
+from lessons.xor.learning import CELLS, Learning, Maps, entropy, first_look, first_states, modes, plane
 from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, XorSpec
 
 Array = NDArray[np.float64]
@@ -170,7 +170,7 @@ def map_panel(made: Scene, learning: Learning) -> None:
     weights, _ = modes(learning.spec)
     cells = probabilities(learning.predictor, weights[None], plane(CELLS))[0, :, 1]
     panel = small_panel(made, "map", "One network: the MAP", (0, 3, 6, 2), 226)
-    probability(panel, quantised(cells, 1.0).reshape(CELLS, CELLS), None, "P(class 1), MAP")
+    probability(panel, levels(cells, 1.0).reshape(CELLS, CELLS), None, "P(class 1), MAP")
     data_layer(panel, learning, size=1.2)
 
 

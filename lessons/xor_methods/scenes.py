@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Editable, Panel, Scene
+from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, keep, plane, rings
 from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, MethodsSpec
 
@@ -135,7 +135,7 @@ def _uncertainty(panel: Panel, maps: Array | None, *, colorbar: bool) -> None:
 def _cells(maps: Array | None, high: float, waiting: float) -> NDArray[np.uint8]:
     """Maps as the player takes them; one value everywhere while there are none."""
     values = np.full((STEPS, CELLS, CELLS), waiting) if maps is None else maps
-    return np.rint(255.0 * np.clip(values / high, 0.0, 1.0)).astype(np.uint8)
+    return levels(values, high)
 
 
 def _data(panel: Panel, spec: MethodsSpec, size: float, labelled: bool = False) -> None:

@@ -172,6 +172,18 @@ class _Arrays:
         return b"".join(a.tobytes() + b"\0" * (-a.nbytes % ALIGNMENT) for a in self.parts)
 
 
+def levels(values: Any, high: float, low: float = 0.0) -> np.ndarray:
+    """Values from `low` to `high` as the bytes of a heat map; what lies outside is cut off."""
+    share = np.clip((np.asarray(values) - low) / (high - low), 0.0, 1.0)
+    return np.rint(255.0 * share).astype(np.uint8)
+
+
+def pixel_blocks(images: np.ndarray, grain: int) -> np.ndarray:
+    """Images (..., h, w), the top row first, as cells of a heat map: the lowest row first, each pixel `grain` cells
+    along an edge, for the player smooths and pixels should be seen as such."""
+    return np.kron(images[..., ::-1, :], np.ones((1,) * (images.ndim - 2) + (grain, grain), dtype=images.dtype))
+
+
 def _real(values: Any, where: str, *, ndim: int | tuple[int, ...]) -> np.ndarray:
     """A float array with the wanted number of dimensions."""
     wanted = (ndim,) if isinstance(ndim, int) else ndim
