@@ -33,6 +33,11 @@ class Entry:
         """The page file."""
         return ROOT / self.file
 
+    @property
+    def package(self) -> str:
+        """The folder of the page file, as Python names it."""
+        return ".".join(Path(self.file).parent.parts)
+
 
 LESSONS: tuple[Entry, ...] = (
     Entry(

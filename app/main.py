@@ -29,8 +29,10 @@ def main() -> None:
     st.session_state["page"] = page.url_path
     top = st.container()
     warm_up = startup.warm_up()
-    is_lesson = bool(page.url_path)
-    if not is_lesson or warm_up.loaded.wait(NOTE_AFTER):
+    lesson = next((entry for entry in catalogue.LESSONS if entry.slug == page.url_path), None)
+    if not lesson or warm_up.loaded.wait(NOTE_AFTER):
+        if lesson:
+            startup.load_page(lesson.package)
         page.run()
         warm_up.picture_drawn.set()
     if not warm_up.ready.is_set():

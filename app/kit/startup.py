@@ -19,7 +19,7 @@ GRACE = 4.0  # s in which the first reader's browser loads the page's own parts,
 _lock = threading.Lock()
 
 
-# Both import one thread at a time: Python lets a second thread into a package whose import is under way; in a class
+# All import one thread at a time: Python lets a second thread into a package whose import is under way; in a class
 # that opens the app at once, some would find modules half made.
 
 
@@ -31,6 +31,15 @@ def load() -> None:
         engine = importlib.import_module("engine")
         for module in pkgutil.walk_packages(engine.__path__, "engine."):
             importlib.import_module(module.name)
+
+
+@functools.cache
+def load_page(package: str) -> None:
+    """Import what the page of `package` (a lesson's folder) needs: each of its modules but the page, a script."""
+    with _lock:
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+            if module.name != f"{package}.page":
+                importlib.import_module(module.name)
 
 
 def prime() -> None:

@@ -165,6 +165,10 @@ def test_a_phone_sees_the_stage_first(demo: Lab, scheme: str):
         for where in (".st-key-title", ".st-key-demo-player", ".st-key-chips", ".st-key-side")
     ]
     assert tops == sorted(tops)
+    formula = page.locator(".st-key-below p:has(.katex)")
+    expect(formula).to_be_visible()
+    for wide in (page.get_by_role("table").filter(has_text="R-hat"), formula):
+        assert wide.evaluate("element => element.scrollWidth > element.clientWidth"), "it scrolls by itself"
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 360
 
 

@@ -154,7 +154,7 @@ def test_too_few_networks_are_no_pass(seen, board):
 
 
 def test_the_quickest_comes_first_and_the_last_picture_is_the_scene():
-    spec, job = BY_ID["few"], Job()
+    spec, job = BY_ID["few"].replace(seed=20), Job()  # a board that no other test has filled
     last = scenes.grow(spec, job)
     assert len(job.blobs) == 6 and all(len(blob) < MOST_BYTES for blob in job.blobs)
     first, _ = decode(job.blobs[0])

@@ -87,7 +87,12 @@ def panels(spec: WalkSpec, cancel) -> list:
     x = walk(spec)
     return [
         charts.trace(
-            "Trace", np.stack([x, -x]), alt="The walk and its mirror image.", y="x", truth=0.0, caption="Two chains."
+            "Trace",
+            np.stack([x, -x]),
+            alt="The walk and its mirror image.",
+            y="x",
+            truth=0.0,
+            caption=r"Two chains: $\text{steps to the right less steps to the left, and the same negated}$.",
         ),
         charts.bars(
             "Sides",
@@ -102,9 +107,15 @@ def panels(spec: WalkSpec, cancel) -> list:
 
 
 def diagnostics(spec: WalkSpec, cancel) -> charts.Table:
-    """A row of numbers."""
+    """A row of numbers, wider than a phone."""
     return charts.Table(
-        "Diagnostics", {"quantity": ["x"], "R-hat": [1.0012], "ESS": [spec.steps // 3], "seconds": [0.0012]}
+        "Diagnostics",
+        {
+            "quantity": ["steps_right_less_steps_left"],
+            "R-hat": [1.0012],
+            "ESS": [spec.steps // 3],
+            "seconds": [0.0012],
+        },
     )
 
 
