@@ -78,8 +78,10 @@ class Server:
 def served(script: Path, log: Path) -> Iterator[Server]:
     """A server for as long as a fixture lives; its log is printed at the end if it holds a traceback."""
     running = Server(script, log)
-    yield running
-    running.stop()
+    try:
+        yield running
+    finally:
+        running.stop()
     said = log.read_text(errors="replace")
     if "Traceback" in said:
         print(f"\nthe server's log:\n{said[-4000:]}", file=sys.stderr)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, Response, ViewportSize, expect
 
+from app import catalogue
 from tests.browser import chrome
 from tests.server import ROOT, Server, demo_script, served
 
@@ -21,6 +22,9 @@ PROBES = re.compile(
 )  # Streamlit looks for its root from a deep link: harmless 404s
 expect.set_options(timeout=20_000)  # a busy machine with a software renderer
 PATIENT = 60_000  # ms: a first visit may have to wait for a kernel
+SCREEN: ViewportSize = {"width": 1280, "height": 720}
+TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
+FOLLOW = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 
@@ -59,19 +63,27 @@ class Lab:
     def __init__(self, page: Page, url: str):
         self.page, self.url = page, url
         self.problems: list[str] = []
+        self._met: set[str] = set()
         self._watch()
 
-    def open(self, path: str = "/") -> Page:
-        """Go to `path` and wait until the script has run."""
-        self.page.goto(self.url + path)
-        self.settled()
-        return self.page
+    def begin(self) -> None:
+        """A new test on the same page."""
+        self.page.set_viewport_size(SCREEN)
+        self.problems.clear()
 
-    def visit(self, path: str) -> Page:
-        """Go on to `path` as the browser's own buttons do: the app stays loaded."""
-        self.page.evaluate(
-            "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }", path
-        )
+    def open(self, path: str = "/") -> Page:
+        """Go to `path` and wait until the script has run. A lesson new to this visit is reached as by a link on the
+        page, which spares the seconds in which a browser loads the app; all else begins a new visit.
+        """
+        slug = urlsplit(path).path.strip("/")
+        if self._met and slug in TITLES and slug not in self._met:
+            self.page.evaluate(FOLLOW, path)
+            expect(self.page.get_by_role("heading", name=TITLES[slug], exact=True)).to_be_visible(timeout=PATIENT)
+        else:
+            self.page.goto(self.url + path)
+            self._met.clear()
+        self._met.add(slug)
+        self.settled()
         return self.page
 
     def settled(self) -> None:
@@ -105,12 +117,20 @@ class Lab:
         self.page.on("response", response)
 
 
+@pytest.fixture(scope="session")
+def reader(browser: Browser, server: Server) -> Iterator[Lab]:
+    """The app in a browser page, for all tests."""
+    page = browser.new_page()
+    yield Lab(page, server.url)
+    page.close()
+
+
 @pytest.fixture
-def lab(page: Page, server: Server) -> Iterator[Lab]:
+def lab(reader: Lab) -> Iterator[Lab]:
     """The app in a browser page, 1280 × 720."""
-    watched = Lab(page, server.url)
-    yield watched
-    assert not watched.problems, "\n".join(watched.problems)
+    reader.begin()
+    yield reader
+    assert not reader.problems, "\n".join(reader.problems)
 
 
 @pytest.fixture
