@@ -1,4 +1,4 @@
-"""House prices by a 13-10-1 network, beside numpyro: 404 rows, 3 chains of 1,000 + 3,000 NUTS transitions.
+"""House prices by a 13-10-1 network, beside numpyro and PyMC: 404 rows, 3 chains of 1,000 + 3,000 NUTS transitions.
 
     POSTERIOR_LAB_DATA=... python -m benchmarks.regression                        all engines, many minutes
     python -m benchmarks.regression --engines here learned --chains 3 --draws 3000
@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from benchmarks.samplers import versions
 
 ROWS, UNITS, NOISE_SD = 404, 10, 0.3
 WATCHED = 20
@@ -107,11 +109,36 @@ def numpyro() -> Sampler:
     return run
 
 
+def pymc() -> Sampler:
+    import pymc as pm
+
+    data = prices()
+    with pm.Model() as model:
+        hidden = pm.math.maximum(data.x @ pm.Normal("W", shape=(13, UNITS)) + pm.Normal("b", shape=UNITS), 0.0)
+        mean = hidden @ pm.Normal("v", shape=UNITS) + pm.Normal("c")
+        pm.Normal("y", mean, NOISE_SD, observed=data.y)
+
+    def run(chains: int, warmup: int, draws: int, seed: int) -> tuple[np.ndarray, int]:
+        with model:
+            found = pm.sample(
+                draws, tune=warmup, chains=chains, cores=1, target_accept=0.9, random_seed=seed, progressbar=False,
+                compute_convergence_checks=False,
+            )  # fmt: skip
+        at = {name: found.posterior[name].to_numpy() for name in ("W", "b", "v", "c")}
+        hidden = np.maximum(np.einsum("rx,cdxk->cdrk", data.new_x, at["W"]) + at["b"][:, :, None], 0.0)
+        f = np.einsum("cdrk,cdk->cdr", hidden, at["v"]) + at["c"][..., None]
+        return f, 0
+
+    return run
+
+
 ENGINES: dict[str, Callable[[], Sampler]] = {
     "here": here,
     "learned": lambda: here("per_layer", "learned"),
     "numpyro": numpyro,
+    "pymc": pymc,
 }
+PEERS = ("numpyro", "pymc")
 
 
 def processor_time() -> float:
@@ -150,6 +177,7 @@ def main() -> None:
         cell(options.cell, *size)
         return
     prices()
+    print(versions("numba", "numpy", *PEERS))
     print(
         f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; figures of a busy machine are not worth much"
     )
@@ -168,7 +196,7 @@ def main() -> None:
     }
     print(" " * 10 + "".join(f"{column:>{width}s}" for column, width in columns.items()))
     for name in options.engines:
-        if name == "numpyro" and find_spec(name) is None:
+        if name in PEERS and find_spec(name) is None:
             print(f"{name:10s}  not installed")
             continue
         settings = ["--chains", str(size[0]), "--warmup", str(size[1]), "--draws", str(size[2])]
