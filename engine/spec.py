@@ -100,7 +100,8 @@ def validate(name: str, declaration: Declaration, value: Any) -> Any:
 
 def _range(name: str, declaration: Declaration, value: Any) -> None:
     if not declaration.low <= value <= declaration.high:
-        raise SpecError(name, f"{value:g} is outside {declaration.low:g} to {declaration.high:g}")
+        shown = f"{value:,.10g}" if abs(value) < 1e300 else "such a number"  # an int may be beyond any float
+        raise SpecError(name, f"{shown} is outside {declaration.low:,.10g} to {declaration.high:,.10g}")
 
 
 def _number(name: str, declaration: Declaration, value: Any) -> float:

@@ -66,7 +66,7 @@ def test_a_link_opens_what_it_says_and_survives_a_reload(demo: Lab):
 def test_a_bad_link_says_so(demo: Lab):
     page = demo.open("/demo?steps=99999&drift=abc&colour=red")
     message = page.get_by_role("alert").first
-    for words in ("steps", "outside 10 to 2000", "drift", "colour"):
+    for words in ("steps", "outside 10 to 2,000", "drift", "colour"):
         expect(message).to_contain_text(words)
     expect(player(page).locator("canvas").first).to_be_visible()
 

@@ -107,14 +107,15 @@ def _same_number(a: str, b: str) -> bool:
         ("step", "１２", "not a number"),
         ("step", "1" * 33, "not a number"),
         ("step", "0", "outside"),
-        ("draws", "9", "outside 10 to 5000"),
+        ("draws", "9", "outside 10 to 5,000"),
         ("draws", "5001", "outside"),
         ("draws", "1e3", "not a whole number"),
         ("draws", "10.0", "not a whole number"),
         ("draws", "１２", "not a whole number"),
         ("draws", "9" * 5000, "not a whole number"),
+        ("draws", "9" * 30, "outside"),
         ("seed", "-1", "outside"),
-        ("seed", str(MAX_SEED + 1), "outside"),
+        ("seed", str(MAX_SEED + 1), "4,294,967,296 is outside 0 to 4,294,967,295"),
         ("target", "Ring", "not one of ring, funnel, two modes"),
         ("target", "", "not one of"),
         ("formula", "x" * 61, "61 characters"),
@@ -191,3 +192,8 @@ def test_an_address_keeps_the_page_only():
         share.address("https://lab.example/base/hmc?old=1#there", {"a": "x y&ü"})
         == "https://lab.example/base/hmc?a=x+y%26%C3%BC"
     )
+
+
+def test_a_number_beyond_any_float_is_refused_with_its_field():
+    with pytest.raises(SpecError, match="draws: such a number is outside 10 to 5,000"):
+        RunSpec(draws=10**400)
