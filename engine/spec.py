@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -86,6 +86,15 @@ def text(default: str, max_length: int, doc: str) -> Any:
 def points(max_points: int, doc: str, *, default: tuple[tuple[float, float, int], ...] = ()) -> Any:
     """Declare a tuple of at most `max_points` labelled points `(x, y, class)`."""
     return _declare(default, Declaration("points", doc, 0, max_points))
+
+
+def check_points(placed: Sequence[tuple[float, float, int]], reach: float, labelled: bool = True) -> None:
+    """Raise SpecError for the first point that lies outside −`reach` to `reach`, or is `labelled` neither 0 nor 1."""
+    for index, (x, y, label) in enumerate(placed, start=1):
+        if labelled and label not in (0, 1):
+            raise SpecError("points", f"point {index} has class {label}; the classes are 0 and 1")
+        if max(abs(x), abs(y)) > reach:
+            raise SpecError("points", f"point {index}, ({x:g}, {y:g}), is outside −{reach:g} to {reach:g}")
 
 
 def seed_field(default: int = 1) -> Any:

@@ -31,7 +31,7 @@ from engine.jumps import (
 from engine.jumps.settings import Prior, log_size_prior
 from engine.networks import Network
 from engine.networks.predictive import Ensemble, probabilities
-from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -109,11 +109,7 @@ class GrowingSpec(Spec):
         raise NotImplementedError
 
     def check(self) -> None:
-        for index, (x, y, label) in enumerate(self.points, start=1):
-            if label not in (0, 1):
-                raise SpecError("points", f"point {index} has class {label}; the classes are 0 and 1")
-            if max(abs(x), abs(y)) > REACH:
-                raise SpecError("points", f"point {index}, ({x:g}, {y:g}), is outside −{REACH:g} to {REACH:g}")
+        check_points(self.points, REACH)
         if self.data == "points" and not self.points:
             raise SpecError("points", "there are none: put at least one point")
         if self.burn > self.sweeps // 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.networks.passes import ACTIVATIONS
-from engine.spec import SpecError, choice, integer, number, points, seed_field
+from engine.spec import SpecError, check_points, choice, integer, number, points, seed_field
 from engine.targets.spec import TargetSpec
 from engine.targets.target import TargetError
 from engine.training import RULES
@@ -53,11 +53,7 @@ class PerceptronLesson(TargetSpec):
 
     def check(self) -> None:
         super().check()
-        for index, (x, y, label) in enumerate(self.points, start=1):
-            if label not in (0, 1):
-                raise SpecError("points", f"point {index} has class {label}; the classes are 0 and 1")
-            if max(abs(x), abs(y)) > REACH:
-                raise SpecError("points", f"point {index}, ({x:g}, {y:g}), is outside −{REACH:g} to {REACH:g}")
+        check_points(self.points, REACH)
         if self.part != "race" and self.data == "points" and not self.points:
             raise SpecError("points", "there are none: give at least one, x₁, x₂ and class")
         if self.part == "race":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
 
 VIEWS = ("walk", "predictive")
 DATA = ("hump", "gap", "uneven", "xor", "points")
@@ -45,9 +45,7 @@ class WeightSpaceSpec(Spec):
     seed: int = seed_field()
 
     def check(self) -> None:
-        for index, (x, y, _) in enumerate(self.points, start=1):
-            if max(abs(x), abs(y)) > REACH:
-                raise SpecError("points", f"point {index}, ({x:g}, {y:g}), is outside −{REACH:g} to {REACH:g}")
+        check_points(self.points, REACH, labelled=False)
         if self.chain > self.chains:
             raise SpecError("chain", f"there is no chain {self.chain} among {self.chains}")
         for name in ("first", "second"):

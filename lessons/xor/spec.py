@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.networks.passes import ACTIVATIONS
-from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
 
 DATA = ("xor", "noisy", "points", "none")
 CLASSES = ("class 0", "class 1")
@@ -41,11 +41,7 @@ class XorSpec(Spec):
     seed: int = seed_field()
 
     def check(self) -> None:
-        for index, (x, y, label) in enumerate(self.points, start=1):
-            if label not in (0, 1):
-                raise SpecError("points", f"point {index} has class {label}; the classes are 0 and 1")
-            if max(abs(x), abs(y)) > REACH:
-                raise SpecError("points", f"point {index}, ({x:g}, {y:g}), is outside −{REACH:g} to {REACH:g}")
+        check_points(self.points, REACH)
         if self.burn > self.draws // 2:
             raise SpecError("burn", f"a warm-up of {self.burn} leaves less than half of the {self.draws} states")
         if self.draws * self.leapfrog * self.units * max(self.size, 1) > MAX_WORK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.networks.passes import ACTIVATIONS
-from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
 
 NAMES = {
     "nuts": "NUTS",
@@ -47,11 +47,7 @@ class MethodsSpec(Spec):
     seed: int = seed_field()
 
     def check(self) -> None:
-        for index, (x, y, label) in enumerate(self.points, start=1):
-            if label not in (0, 1):
-                raise SpecError("points", f"point {index} has class {label}; the classes are 0 and 1")
-            if max(abs(x), abs(y)) > REACH:
-                raise SpecError("points", f"point {index}, ({x:g}, {y:g}), is outside −{REACH:g} to {REACH:g}")
+        check_points(self.points, REACH)
         if self.data == "points" and not self.points:
             raise SpecError("points", "are empty: nothing can be trained on no data, place at least one")
 

@@ -57,6 +57,14 @@ def player(page: Page) -> Locator:
     return page.get_by_test_id("player")
 
 
+def one_press_moves(stage: Locator) -> None:
+    """Press Play, see the picture move, pause."""
+    before = stage.get_attribute("data-t")
+    stage.get_by_role("button", name="Play").click()
+    expect(stage).not_to_have_attribute("data-t", before or "")
+    stage.get_by_role("button", name="Pause").click()
+
+
 class Lab:
     """A browser page at the app, with everything that went wrong on it."""
 

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENT, Lab
+from tests.browser.conftest import PATIENT, Lab, one_press_moves
 
 
 def stage(page: Page):
@@ -21,10 +21,7 @@ def test_a_first_visit_and_a_diagnosis(lab: Lab):
     expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
 
     # one press makes something happen, and sub-steps fill the card: W, B/n, R-hat
-    before = player.get_attribute("data-t")
-    player.get_by_role("button", name="Play").click()
-    expect(player).not_to_have_attribute("data-t", before or "")
-    player.get_by_role("button", name="Pause").click()
+    one_press_moves(player)
     card = player.get_by_role("list", name="Arithmetic of this step")
     player.press("End")
     expect(card.get_by_text(re.compile(r"^within: W = .* = \d"))).to_be_visible()

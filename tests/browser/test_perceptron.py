@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -16,9 +16,7 @@ def test_a_first_visit(lab: Lab):
     expect(page.get_by_role("button", name=re.compile("✓ right"))).to_be_visible(timeout=PATIENT)
 
     # one press makes something happen, and slow motion tells whether the point was wrong
-    stage.get_by_role("button", name="Play").click()
-    expect(stage).not_to_have_attribute("data-t", "0")
-    stage.get_by_role("button", name="Pause").click()
+    one_press_moves(stage)
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile(r"mistakes; at most \(R/γ\)² = "))).to_be_visible()
 

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -23,10 +23,7 @@ def test_a_first_visit(lab: Lab):
     stage.press("Shift+ArrowRight")
     expect(card.get_by_text(re.compile(r"^draw: τ ~ Gamma\(\d"))).to_be_visible()
 
-    # one press makes something happen
-    stage.get_by_role("button", name="Play").click()
-    expect(stage).not_to_have_attribute("data-t", "0")
-    stage.get_by_role("button", name="Pause").click()
+    one_press_moves(stage)
 
     # predict, lock, run, explain
     page.get_by_text("Three times or more", exact=True).click()

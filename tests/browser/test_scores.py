@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -17,10 +17,7 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile("AUROC"))).to_be_visible(timeout=PATIENT)
     expect(page.get_by_role("button", name=re.compile("as defined"))).to_be_visible(timeout=PATIENT)
 
-    # one press makes something happen
-    stage.get_by_role("button", name="Play").click()
-    expect(stage).not_to_have_attribute("data-t", "0")
-    stage.get_by_role("button", name="Pause").click()
+    one_press_moves(stage)
     expect(page.get_by_text("Misclassified", exact=True)).to_be_visible(timeout=PATIENT)
 
     # the game, and the half that judges

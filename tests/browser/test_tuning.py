@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -15,10 +15,7 @@ def test_a_first_visit(lab: Lab):
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
     expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
 
-    # one press makes something happen
-    stage.get_by_role("button", name="Play").click()
-    expect(stage).not_to_have_attribute("data-t", "0")
-    stage.get_by_role("button", name="Pause").click()
+    one_press_moves(stage)
 
     # the card does the update of the step size with its numbers, and says when it is frozen
     card = stage.get_by_role("list", name="Arithmetic of this step")
