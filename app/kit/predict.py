@@ -75,6 +75,7 @@ def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str,
         return
     if question.scenario is not None:
         visit.load(specs[question.scenario], question.scenario)
+        visit.told = question.scenario  # the story stays here, with the explanation, also if another step tells of it
     answer = Answer(int(choice))
     try:
         answer.right = int(question.answer(visit.spec)) if callable(question.answer) else question.answer
