@@ -13,7 +13,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from datasets.card import Card
 from datasets.files import FASHION_NAMES, from_files, unpack
@@ -93,7 +95,7 @@ FASHION = Remote(
 )
 REMOTE = {"mnist": MNIST, "fashion": FASHION}
 
-_TABLE_INSTEAD = "choose a bundled table or give the CSV file yourself"
+_TABLE_INSTEAD = "give the CSV file yourself"
 BOSTON = Remote(
     "https://raw.githubusercontent.com/selva86/datasets/ec9036b07e2b0f73c0a8d33d9d63488e423c6a74/",
     {"BostonHousing.csv": "ecd31fafe95b7b184f155001fd9ca6edbe86b0525c9ad544baaba30eef6382b3"},
@@ -160,6 +162,32 @@ def download_table(
     return read_csv(content)
 
 
+@lru_cache(maxsize=2)
+def kept_table(name: str) -> Table:
+    """The table of `download_table` where it has been downloaded. Raises SpecError saying how to get it where not."""
+    if not available(name):
+        known = TABLES[name]
+        size = sum(known.sizes.values()) / 1e6
+        raise SpecError(
+            "data",
+            f"{known.card.name} is not on this machine yet. Press the button below the picture: it is downloaded once "
+            f"from {known.url} ({size:.2g} MB) and checked by its SHA-256. Without a network, give the CSV as your own "
+            "table",
+        )
+    return download_table(name)
+
+
+def fetch_table(name: str, job: Any) -> None:
+    """Download a table that is not here yet, as part of a long run.
+
+    job : its ticket: told by `job.report(bytes so far, bytes in all)`, asked by `job.is_set()` whether to give up
+
+    Raises SpecError where the download fails or is stopped.
+    """
+    if not available(name):
+        download_table(name, progress=lambda done, total, _: job.report(done, total), stop=job.is_set)
+
+
 def _contents(
     name: str,
     folder: Path | None,
@@ -180,7 +208,7 @@ def _contents(
                 raise SpecError(
                     "data",
                     f"{file} of {remote.card.name} arrived with another SHA-256 than the known one, and was thrown "
-                    "away. Try again later, or give the files yourself.",
+                    "away. Try again later, or give the files yourself",
                 )
             _keep(path, content)
         contents[file] = content
@@ -239,7 +267,7 @@ def _fetched(
         reason = getattr(problem, "reason", None) or problem
         raise SpecError(
             "data",
-            f"{remote.card.name} could not be downloaded from {url} ({reason}). Without a network, {remote.instead}.",
+            f"{remote.card.name} could not be downloaded from {url} ({reason}). Without a network, {remote.instead}",
         ) from None
     return b"".join(pieces)
 

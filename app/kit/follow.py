@@ -56,7 +56,8 @@ class Follow:
     # jobs
 
     def _key(self, slot: str) -> tuple:
-        return (self.lesson.slug, slot, self.here.spec, self.here.seeds if slot == "seeds" else ())
+        spec = self.here.spec
+        return (self.lesson.slug, slot, spec, self.lesson.ready(spec), self.here.seeds if slot == "seeds" else ())
 
     def _first_sight(self) -> set[str]:
         """The slots whose key no run of this session has asked for before."""

@@ -61,6 +61,7 @@ class Lesson:
     live : spec → body(job) of a long run. The body calls `job.publish(blob)` as the scene grows and
         `job.report(done, total)`, ends when `job.cancelled`, and returns the final blob
     live_label : the button that starts it
+    ready : whether the data of a spec are on this machine; what was made without them is made anew once they are
     """
 
     slug: str
@@ -82,6 +83,7 @@ class Lesson:
     grow: Callable[[Any, jobs.Job], bytes | None] | None = None
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
     live_label: str = "Run"
+    ready: Callable[[Any], bool] = lambda spec: True
 
     def specs(self) -> dict[str, Spec]:
         """The scenarios' specs by id."""

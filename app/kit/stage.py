@@ -60,8 +60,8 @@ def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:
     if blob is not None:
         here.shown = blob
     _show(lesson, here, stale=blob is None and active and here.run is None)
-    if blob is None and not active:
-        messages.complain("the picture" if here.run is None else "the run", work.error)
+    if blob is None and not active and here.run is None:  # of a run the row below says it
+        messages.complain("the picture", work.error)
     if lesson.live is not None:
         _live_row(lesson, here)
 
@@ -83,7 +83,7 @@ def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
 def _picture(lesson: Lesson, here: Visit) -> jobs.Job:
     """The job of the present scene; mostly finished when it returns."""
     spec = here.draft or here.spec
-    key = (lesson.slug, "scene", spec, here.window)
+    key = (lesson.slug, "scene", spec, lesson.ready(spec), here.window)
     job = _pictures.submit((session(), "scene"), key, _scene, lesson, spec, here.window)
     end = time.monotonic() + PATIENCE
     while job.active and job.latest is None and time.monotonic() < end:

@@ -47,7 +47,7 @@ def table(spec: RealDataSpec) -> Table:
     if spec.data == "own":
         return _own(spec.file)
     if spec.data in remote.TABLES:
-        return _downloaded(spec.data)
+        return remote.kept_table(spec.data)
     return tables.bundled(spec.data)
 
 
@@ -59,20 +59,6 @@ def own_table(reference: str) -> Task:
 @lru_cache(maxsize=4)
 def _own(reference: str) -> Table:
     return tables.read_csv(files.held(reference))
-
-
-@lru_cache(maxsize=2)
-def _downloaded(name: str) -> Table:
-    if not remote.available(name):
-        known = remote.TABLES[name]
-        size = sum(known.sizes.values()) / 1e6
-        raise SpecError(
-            "data",
-            f"{known.card.name} is not on this machine yet. Press the button below the picture: it is downloaded once "
-            f"from {known.url} ({size:.2g} MB) and checked by its SHA-256. Without a network, give the CSV as your own "
-            "table",
-        )
-    return remote.download_table(name)
 
 
 def is_here(spec: RealDataSpec) -> bool:
@@ -98,12 +84,6 @@ def has_classes(spec: RealDataSpec) -> bool:
         return bool(chosen(spec).classes)
     except SpecError:
         return False
-
-
-def fetch(spec: RealDataSpec, job: Any) -> None:
-    """Download the table if it is one of those that are, and not here. Raises SpecError when that fails."""
-    if spec.data in remote.TABLES and not remote.available(spec.data):
-        remote.download_table(spec.data, progress=lambda done, total, _: job.report(done, total), stop=job.is_set)
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,5 +114,6 @@ LESSON = Lesson(
     kernel=kernel,
     live=live,
     live_label="Sample the posterior",
+    ready=analysis.is_here,
 )
 show(LESSON)

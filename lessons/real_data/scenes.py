@@ -12,6 +12,7 @@ from app.kit import theme
 from app.kit.pictures import Place
 from app.kit.player.scene import Axis, Scene
 from app.kit.text import number
+from datasets import remote
 from lessons.real_data import analysis, protocol
 from lessons.real_data.analysis import LEVELS, Fit, Problem, Study
 from lessons.real_data.protocol import Model, Result
@@ -37,7 +38,8 @@ def live(spec: RealDataSpec) -> Callable[[Any], bytes]:
     """The body of the long run: a download where needed; then the posterior, draw by draw, or model after model."""
 
     def body(job: Any) -> bytes:
-        analysis.fetch(spec, job)
+        if spec.data in remote.TABLES:
+            remote.fetch_table(spec.data, job)
         if spec.show == "protocol":
             blob = scene(spec)
             for found in protocol.run(spec, job):

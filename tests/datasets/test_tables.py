@@ -261,7 +261,7 @@ def test_a_table_is_downloaded_and_checked(server: str, tmp_path: Path, monkeypa
         tables.BOSTON_CARD, remote.BOSTON.instead,
     )  # fmt: skip
     monkeypatch.setitem(remote.TABLES, "boston", small)
-    with pytest.raises(SpecError, match="choose a bundled table or give the CSV file yourself"):
+    with pytest.raises(SpecError, match="give the CSV file yourself"):
         remote.download_table("boston", tmp_path / "cache")
     assert len(remote.download_table("boston", tmp_path / "cache", url=server).values) == 60
     assert remote.available("boston", tmp_path / "cache")

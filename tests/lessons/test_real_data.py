@@ -76,7 +76,7 @@ def test_what_cannot_be_shown_is_said(parameter, words, changes):
 
 def test_a_table_that_is_not_here_is_said_and_a_stop_ends_its_download(monkeypatch, tmp_path):
     monkeypatch.setenv("POSTERIOR_LAB_DOWNLOADS", str(tmp_path))
-    analysis._downloaded.cache_clear()
+    remote.kept_table.cache_clear()
     dead = {name: dataclasses.replace(known, url="http://127.0.0.1:9/") for name, known in remote.TABLES.items()}
     monkeypatch.setattr(remote, "TABLES", dead)
     spec = SMALL.replace(data="boston")
