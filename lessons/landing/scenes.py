@@ -520,6 +520,7 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
         steps=len(history),
         start=len(history) - 1,
         rate=6.0,
+        autoplay=True,
         total=total,
         theme=theme.palette(),
         label=f"{len(names)} kinds of jumps on the same data: how many land, and what that is worth a second.",

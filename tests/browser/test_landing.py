@@ -27,3 +27,4 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("button", name="Run the comparison").click()
     expect(page.get_by_text(re.compile("Finished:"))).to_be_visible(timeout=2 * PATIENT)
     expect(card.get_by_text(re.compile(r"^annealed 64: "))).to_be_visible()
+    expect(stage).to_have_attribute("data-t", "1")  # the second of two rounds
