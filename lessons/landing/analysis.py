@@ -15,8 +15,8 @@ from engine.checks import Z_LIMIT, Check, Verdict
 from engine.diagnostics import ess_mean, least_ess
 from engine.evidence import ModelProbabilities
 from engine.jumps import ArchitectureRecording, ArchitectureRun, prior_recovery, sample_architecture, start_architecture
-from engine.networks import Network, network
-from lessons.landing.spec import COMPONENTS, THESIS, LandingSpec, crossing, sandwich
+from engine.networks import Network
+from lessons.landing.spec import LandingSpec, crossing, sandwich
 
 Array = NDArray[np.float64]
 
@@ -239,9 +239,10 @@ def between(spec: LandingSpec) -> Sandwich:
 
 # Methods beside each other --------------------------------------------------------------------------------------------
 
-CHAINS, THESIS_CHAINS = 8, 2
-SMALL, SMALL_THESIS, SMALL_CHAINS = 100, 20, 4
-TUNING = 30  # warm-up sweeps on digits, where no step size is given
+CHAINS, SMALL_CHAINS, SMALL = 8, 4, 100
+DIGIT_CHAINS, SMALL_ON_DIGITS = 2, 20  # networks of up to 128 units take their time
+BOSTON_CHAINS = 16  # as many as the thesis had
+TUNING = 30  # warm-up sweeps of the thesis' runs, where no step size is given
 ROUND = 10  # sweeps of each method between two pictures
 
 
@@ -258,8 +259,41 @@ def methods(spec: LandingSpec) -> dict[str, dict[str, Any]]:
     found = {"plain": crossing("plain", 1), "tempered": crossing("tempered", 1), **annealed}
     found["delayed"] = crossing("delayed", 1)
     if spec.part == "thesis":
-        return {name: found[name] for name in ("plain", "tempered", "annealed 4", "annealed 16", "delayed")}
+        found = {name: found[name] for name in ("plain", "tempered", "annealed 4", "annealed 16", "delayed")}
+    if spec.on_boston:
+        found["published code"] = sandwich("as_coded")
     return found
+
+
+def short_methods(spec: LandingSpec) -> tuple[str, ...]:
+    """The names of those that the short run below the stage compares; on digits two, on houses the exact ones."""
+    names = tuple(methods(spec))
+    if spec.part == "thesis":
+        return names[:-1] if spec.on_boston else ("plain", "annealed 16")
+    return names
+
+
+def chains_of(spec: LandingSpec, small: bool = False) -> int:
+    """How many chains each method runs."""
+    if spec.part == "thesis":
+        return BOSTON_CHAINS if spec.on_boston else DIGIT_CHAINS
+    return SMALL_CHAINS if small else CHAINS
+
+
+def starts(spec: LandingSpec, chains: int) -> list[int]:
+    """The size at which each chain starts: all sizes equally often on houses, as in the thesis, else evenly spread; on
+    digits the two ends are left out.
+    """
+    if spec.on_boston:
+        return [spec.low + c * spec.count // chains for c in range(chains)]
+    if spec.part == "thesis":
+        return [int(k) for k in np.round(np.linspace(spec.low, spec.high, chains + 2))[1:-1]]
+    return [int(k) for k in np.round(np.linspace(spec.low, spec.high, chains))]
+
+
+def sizes(spec: LandingSpec, recording: ArchitectureRecording) -> NDArray[np.int16]:
+    """(chains, draws), hidden units, or layers where these are born and die."""
+    return recording.depth if spec.grows == "depth" else recording.width
 
 
 class Outcome(NamedTuple):
@@ -305,9 +339,7 @@ class Race:
         self.spec, self.total, self.sweeps = spec, sweeps, 0
         self.burn = min(spec.burn, sweeps // 2)
         thesis = spec.part == "thesis"
-        ends = np.round(np.linspace(spec.low, spec.high, chains + 2))[1:-1] if thesis else None
-        starts = np.round(np.linspace(spec.low, spec.high, chains)) if ends is None else ends
-        prior = {"width_prior": "uniform" if thesis else spec.size_prior()}
+        sized = {f"{spec.grows}_prior": spec.size_prior(), f"start_{spec.grows}": starts(spec, chains)}
         x, y = spec.data_set()
         chosen = {name: how for name, how in methods(spec).items() if not names or name in names}
         self.runs: dict[str, ArchitectureRun] = {
@@ -315,7 +347,8 @@ class Race:
                 spec.network(),
                 x,
                 y,
-                **{**prior, **how},
+                **sized,
+                **how,
                 chains=chains,
                 draws=sweeps,
                 seed=spec.seed,
@@ -323,7 +356,6 @@ class Race:
                 step_size=None if thesis else spec.step_size,
                 max_depth=6,
                 start="best" if thesis else "prior",
-                start_width=[int(k) for k in starts],
             )
             for name, how in chosen.items()
         }
@@ -351,21 +383,21 @@ class Race:
         run, burn = self.runs[name], min(self.burn, upto // 2)
         recording, late = run.recording(), slice(burn, upto)
         asked, landed = (each[:, late].sum(axis=2) for each in (recording.proposed, recording.jumped))
-        share, widths = float(landed.sum() / asked.sum()), recording.width[:, late].astype(float)
+        share, watched = float(landed.sum() / asked.sum()), sizes(self.spec, recording)[:, late]
         independent = ess_mean(landed.astype(float))
         independent = min(independent, landed.size) if np.isfinite(independent) else landed.size
         distance = float("nan")
         if exact is not None:
-            seen = np.bincount(recording.width[:, late].ravel() - self.spec.low, minlength=self.spec.count)
+            seen = np.bincount(watched.ravel() - self.spec.low, minlength=self.spec.count)
             distance = 0.5 * float(np.abs(seen / seen.sum() - exact.probability).sum())
         return Outcome(
             share,
             float(np.sqrt(share * (1.0 - share) / independent)),
             float(recording.accept_prob[:, late].mean()),
-            round_trips(widths, *trip_ends(self.spec)),
-            least_ess(widths[:, :, None]) if widths.shape[1] > 8 else 0.0,
+            round_trips(watched, *trip_ends(self.spec)),
+            least_ess(watched[:, :, None].astype(float)) if watched.shape[1] > 8 else 0.0,
             max(run.seconds * upto / max(self.sweeps, 1), 1e-9),
-            float(widths.mean()),
+            float(watched.mean()),
             distance,
             int(asked.sum()),
         )
@@ -384,10 +416,9 @@ def small(spec: LandingSpec, cancel: Any = None) -> Race:
     """A short comparison for what stands below the stage. Raises InterruptedError when cancelled."""
     known = _small.get(spec)
     if known is None:
-        thesis = spec.part == "thesis"
-        names = ("plain", "annealed 16") if thesis else ()
-        chains = THESIS_CHAINS if thesis else SMALL_CHAINS
-        known = Race(spec, SMALL_THESIS if thesis else min(SMALL, spec.sweeps), chains, names)
+        digits = spec.part == "thesis" and not spec.on_boston
+        sweeps = SMALL_ON_DIGITS if digits else min(SMALL, spec.sweeps)
+        known = Race(spec, sweeps, chains_of(spec, small=True), short_methods(spec))
         while not known.done:
             if not known.advance(cancel):
                 raise InterruptedError
@@ -417,14 +448,14 @@ def checks(spec: LandingSpec, cancel: Any) -> list[Check]:
 
 def _checks(spec: LandingSpec, cancel: Any) -> Iterator[Check]:
     settings = spec.settings()
-    net, draws, where = spec.network(), 6000 if spec.part == "landing" else 3000, ""
-    highest = min(spec.high, AFFORDED)
+    most, draws, where = spec.high, 6000 if spec.part == "landing" else 3000, ""
     if spec.part == "thesis":  # its jump, at a size that a check can afford
-        net = network(COMPONENTS, THESIS[spec.setting].classes, width=(1, highest), temper=THESIS[spec.setting].temper)
-        draws, where = 3000, f"With at most {highest} units: "
+        most = min(most, AFFORDED)
     elif spec.part == "landing" and spec.jump == "annealed" and spec.bridges > CHEAP_BRIDGES:
-        net, draws, where = spec.replace(widest=highest).network(), 1500, f"With at most {highest} units: "
-    for check in prior_recovery(net, seed=spec.seed, draws=draws, **settings):
+        most, draws = min(most, AFFORDED), 1500
+    if most < spec.high:
+        where = f"With at most {most} {spec.thing}s: "
+    for check in prior_recovery(spec.network(most), seed=spec.seed, draws=draws, **settings):
         told = Check(check.name, check.verdict, check.statistic, check.limit, where + check.sentence, check.unit)
         yield unseen(told, spec.mistake)
     if spec.part == "thesis" or (cancel is not None and cancel.is_set()):

@@ -1,10 +1,12 @@
 """The page of the lesson: controls → spec → picture."""
 
+from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from app.kit.growing import prior_controls
+from datasets import tables
 from engine.evidence import architecture_evidence
 from engine.jumps import bridges, delayed, prior_recovery, run, sweep
-from lessons.landing import analysis, panels, scenes
+from lessons.landing import analysis, boston, panels, scenes
 from lessons.landing.questions import QUESTIONS
 from lessons.landing.scenarios import SCENARIOS
 from lessons.landing.spec import LandingSpec
@@ -18,12 +20,30 @@ SANDWICHES = {
 JUMPS = {"plain": "bare", "tempered": "tempered", "annealed": "annealed", "delayed": "second try"}
 
 
+def own_table(given: dict[str, bytes]) -> dict[str, str]:
+    """The fields that change when a file is given. Raises SpecError where it is not the Boston table."""
+    ((name, content),) = given.items()
+    reference = files.hold(name, content)
+    boston.own_table(reference)
+    return {"file": reference}
+
+
 def controls(panel: Controls) -> None:
     """The widgets of the part that is shown."""
     panel.segmented("part", "Picture", PARTS)
     if panel.spec.part == "thesis":
         panel.segmented("setting", "Experiment")
         panel.slider("sweeps", "Sweeps of the comparison")
+        if panel.spec.on_boston:
+            panel.files(
+                "Your own Boston table (CSV)",
+                own_table,
+                types=["csv", "txt", "tsv"],
+                most_bytes=tables.MOST_BYTES,
+                several=False,
+            )
+            if panel.spec.file:
+                panel.button("Take the download instead", {"file": ""})
         return
     panel.segmented("data", "Data", {"xor": "XOR", "noisy": "noisy XOR"})
     if panel.spec.part == "sandwich":
@@ -82,5 +102,6 @@ LESSON = Lesson(
     kernel=kernel,
     live=scenes.live,
     live_label="Run the comparison",
+    ready=lambda spec: spec.is_ready,
 )
 show(LESSON)

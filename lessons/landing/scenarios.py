@@ -66,6 +66,14 @@ SCENARIOS = [
         "The thesis beside ours",
         LandingSpec(part="thesis"),
         "The acceptance that the thesis printed for its eight experiments. **Run the comparison** adds ours for the "
-        "chosen one on digits, method by method, at a reduced size: 2 chains instead of 16.",
+        "chosen one, method by method, at a reduced size: on digits 2 chains instead of 16.",
+    ),
+    Scenario(
+        "boston",
+        "The thesis on house prices",
+        LandingSpec(part="thesis", setting="BH2a", sweeps=200),
+        "Here whole **layers** of two units are born and die, on 256 districts of Boston. **Run the comparison** "
+        "downloads the table if it is not here, then runs 16 chains of every method, and last the scheme as the thesis "
+        "coded it.",
     ),
 ]

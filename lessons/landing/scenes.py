@@ -12,8 +12,9 @@ from app.kit import architectures, theme
 from app.kit.architectures import exact_shares, finished_evidence
 from app.kit.growing import REACH, ROLES, SHAPES, quantised
 from app.kit.player.scene import Axis, Panel, Scene
+from datasets import remote
 from engine.networks.predictive import probabilities
-from lessons.landing import analysis
+from lessons.landing import analysis, boston
 from lessons.landing.analysis import FACTORS_AROUND, Race
 from lessons.landing.spec import DIGITS, THESIS, LandingSpec
 
@@ -486,11 +487,12 @@ def printed(spec: LandingSpec) -> Scene:
         across=np.array([s.across for s in settings]),
         within=np.array([s.within for s in settings]),
     )
+    made.readout("what", "{which|" + "|".join(s.told for s in settings) + "}", which=np.arange(len(names)))
     made.readout(
         "data",
-        "{ours?ours can be run here: scikit-learn brings these digits:not run here: the product brings no Boston "
-        "houses}",
-        ours=np.array([name in DIGITS for name in names]),
+        "{digits?scikit-learn brings these digits:the Boston table is downloaded once, when asked for, or given by you}"
+        ": choose the experiment in the settings and run the comparison for ours",
+        digits=np.array([name in DIGITS for name in names]),
     )
     made.say(
         "{which|" + "|".join(names) + "}: {across:.1f} per cent across, printed.",
@@ -525,7 +527,7 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
         theme=theme.palette(),
         label=f"{len(names)} kinds of jumps on the same data: how many land, and what that is worth a second.",
     )
-    share = 100.0 * column("accepted")
+    share, size = 100.0 * column("accepted"), spec.symbol
     panel = made.panel(
         "accepted",
         title="Jumps that land (%); T: annealed",
@@ -536,13 +538,16 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
     panel.bars(share, labels=short(names), role="posterior", label="share of the jumps so far")
     if spec.part == "thesis":
         panel.rule(y=THESIS[spec.setting].across, role="prior", dash=True, label="printed by the thesis")
-    _worth(made, spec, names, column("trips") / seconds, column("effective") / seconds)
+    if spec.on_boston:  # chains that stay at the depth where they began have no effective draws of it
+        _speed(made, "Jumps that land a second", names, column("accepted") * column("jumps") / seconds)
+    else:
+        _worth(made, spec, names, column("trips") / seconds, column("effective") / seconds)
     _errors(made, spec, found, history, names, seconds)
-    within = column("within")
+    within, places = column("within"), ".2f" if spec.on_boston else ".1f"  # of the houses few land
     for j, name in enumerate(names):
         made.readout(
             f"method-{j}",
-            name + ": {a:.1f} % ± {e:.1f} of {n:d} jumps landed, mean k {k:.1f}, {s:.2f} s",
+            f"{name}: {{a:{places}}} % ± {{e:{places}}} of {{n:d}} jumps landed, mean {size} {{k:.1f}}, {{s:.2f}} s",
             a=share[:, j],
             e=200.0 * column("error")[:, j],
             n=column("jumps")[:, j].astype(int),
@@ -553,7 +558,7 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
     made.say("{n:d} sweeps.", n=np.array(found.at))
     columns: dict[str, Array] = {"sweeps": np.array(found.at)}
     for j, name in enumerate(names):
-        columns |= {f"{name}: accepted (%)": share[:, j], f"{name}: mean k": column("mean")[:, j]}
+        columns |= {f"{name}: accepted (%)": share[:, j], f"{name}: mean {size}": column("mean")[:, j]}
     made.table(columns)
     return made.encode()
 
@@ -569,6 +574,11 @@ def _worth(made: Scene, spec: LandingSpec, names: list[str], trips: Array, effec
     values, title = trips, f"Round trips of k ≤ {low} to k ≥ {high} a second"
     if spec.part != "landing" or not trips[-1].any():
         values, title = effective, "Effective draws of k a second"
+    _speed(made, title, names, values)
+
+
+def _speed(made: Scene, title: str, names: list[str], values: Array) -> None:
+    """What each method does a second, (rounds, methods)."""
     top = 1.2 * max(float(values[len(values) // 2 :].max()), 0.1)
     panel: Panel = made.panel("worth", title=title, y=Axis("a second", 0, top), place=(6, 0, 6, 1), height=240)
     panel.bars(np.minimum(values, top), labels=short(names), role="accept", label="all chains together")
@@ -578,13 +588,13 @@ def _errors(made: Scene, spec: LandingSpec, found: Race, history: list, names: l
     """How far the shares of k are from the exact ones against seconds; until these are known, mean k."""
     judged = np.isfinite(history[-1][names[0]].distance)
     field = "distance" if judged else "mean"
-    title = "Error of p(k | data): distance from the evidence" if judged else "Mean of k so far"
+    title = "Error of p(k | data): distance from the evidence" if judged else f"Mean of {spec.symbol} so far"
     top = 1.0 if judged else float(spec.high)
     panel = made.panel(
         "errors",
         title=title,
         x=Axis("seconds of this method", 0.0, float(seconds.max()) * 1.02),
-        y=Axis("total variation" if judged else "k", 0.0, top),
+        y=Axis("total variation" if judged else spec.symbol, 0.0, top),
         place=(0, 1, 12, 1),
         height=240,
     )
@@ -597,11 +607,12 @@ def _errors(made: Scene, spec: LandingSpec, found: Race, history: list, names: l
 
 
 def live(spec: LandingSpec) -> Callable[[Any], bytes]:
-    """The body of the long comparison: all methods in turns, then the evidence of each k."""
+    """The body of the long comparison: a download where needed; all methods in turns, then the evidence of each k."""
 
     def body(job: Any) -> bytes:
-        thesis = spec.part == "thesis"
-        found = Race(spec, spec.sweeps, analysis.THESIS_CHAINS if thesis else analysis.CHAINS)
+        if spec.on_boston and not spec.file:
+            remote.fetch_table(boston.NAME, job)
+        found = Race(spec, spec.sweeps, analysis.chains_of(spec))
         evidence = 0 if spec.part != "landing" else spec.count * (architectures.EVIDENCE.islands + 1)
         total, rounds = spec.sweeps + evidence, -(-spec.sweeps // analysis.ROUND)
         while not found.done and found.advance(job):

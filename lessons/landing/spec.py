@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.files import LENGTH
 from app.kit.growing import GrowingSpec
 from datasets.images import digit_components
 from datasets.xor import chosen
+from engine.jumps.settings import Prior
 from engine.networks import Network, network
-from engine.spec import SpecError, choice, integer, number
+from engine.spec import SpecError, choice, integer, number, text
+from lessons.landing import boston
 
 PARTS = ("sandwich", "landing", "thesis")
 SANDWICHES = ("palindromic", "no_kernel_densities", "as_coded")
@@ -39,28 +42,45 @@ LEAPFROG = 3  # steps of the moves on a bridge
 
 
 class Setting(NamedTuple):
-    """A run of the thesis. classes : digits told apart, 0 where the data are the Boston houses; images : to learn from;
-    temper : a; highest : most hidden units; across, within : the acceptance printed, in %.
+    """A run of the thesis. classes : digits told apart, 0 where house prices are learned; rows : to learn from;
+    temper : a, of the digits; units : of each hidden layer, 0 where they are born and die; variance : of the noise of a
+    price; highest : most hidden units, or layers where the units are fixed; across, within : the acceptance printed, in
+    %.
     """
 
     classes: int
-    images: int
+    rows: int
     temper: float
+    units: int
+    variance: float
     highest: int
     across: float
     within: float
 
+    @property
+    def told(self) -> str:
+        """The run in words."""
+        if self.classes:
+            return (
+                f"{self.rows} images of {self.classes} digits, one hidden layer of 1 to {self.highest} units, "
+                f"a = {self.temper:g}"
+            )
+        return (
+            f"{self.rows} districts of Boston, 1 to {self.highest} hidden layers of {self.units} units, variance of "
+            f"the noise {self.variance:g}"
+        )
+
 
 # Berezowski 2021, sections 6.2 and 6.3, and table 6.1.
 THESIS = {
-    "OD5a": Setting(5, 250, 0.1, 64, 11.2, 82.5),
-    "OD5b": Setting(5, 250, 0.5, 64, 9.8, 64.3),
-    "OD10a": Setting(10, 500, 0.1, 128, 7.8, 67.2),
-    "OD10b": Setting(10, 500, 0.5, 128, 5.6, 57.6),
-    "BH2a": Setting(0, 256, 1.0, 8, 4.5, 66.1),
-    "BH2b": Setting(0, 256, 1.0, 8, 4.9, 65.8),
-    "BH4a": Setting(0, 256, 1.0, 4, 1.1, 63.4),
-    "BH4b": Setting(0, 256, 1.0, 4, 1.4, 64.8),
+    "OD5a": Setting(5, 250, 0.1, 0, 1.0, 64, 11.2, 82.5),
+    "OD5b": Setting(5, 250, 0.5, 0, 1.0, 64, 9.8, 64.3),
+    "OD10a": Setting(10, 500, 0.1, 0, 1.0, 128, 7.8, 67.2),
+    "OD10b": Setting(10, 500, 0.5, 0, 1.0, 128, 5.6, 57.6),
+    "BH2a": Setting(0, boston.ROWS, 1.0, 2, 1.0, 8, 4.5, 66.1),
+    "BH2b": Setting(0, boston.ROWS, 1.0, 2, 0.8, 8, 4.9, 65.8),
+    "BH4a": Setting(0, boston.ROWS, 1.0, 4, 1.0, 4, 1.1, 63.4),
+    "BH4b": Setting(0, boston.ROWS, 1.0, 4, 0.8, 4, 1.4, 64.8),
 }
 DIGITS = tuple(name for name, setting in THESIS.items() if setting.classes)
 COMPONENTS = 20
@@ -69,11 +89,9 @@ MOST_ON_DIGITS = 500  # sweeps
 
 @dataclass(frozen=True, kw_only=True)
 class LandingSpec(GrowingSpec):
-    """Chains over the hidden units of a network. Fields of the parts that are not shown are kept and ignored."""
-
-    grows: ClassVar[str] = "width"
-    symbol: ClassVar[str] = "k"
-    thing: ClassVar[str] = "unit"
+    """Chains over the hidden units of a network, or over its layers where the thesis learns house prices. Fields of the
+    parts that are not shown are kept and ignored.
+    """
 
     part: str = choice(
         "landing", PARTS, "the jump between two NUTS moves, jumps that land, or the runs of a thesis beside ours"
@@ -89,7 +107,8 @@ class LandingSpec(GrowingSpec):
     )
     bridges: int = integer(16, 1, 64, "bridges T of the annealed jump; 1 is the bare jump", log=True)
     variant: str = choice("exact", ("exact", "wrong"), "the right ratio, or the mistake that is easiest to make")
-    setting: str = choice("OD5b", DIGITS, "which run of the thesis")
+    setting: str = choice("OD5b", tuple(THESIS), "which run of the thesis")
+    file: str = text("", LENGTH, "your own CSV of the Boston table; empty: the download")
     widest: int = integer(16, 4, 16, "most hidden units")
     step_size: float = number(
         0.1, 0.001, 2.0, "time ε that one leapfrog step of NUTS and of the bridges simulates", log=True
@@ -99,8 +118,25 @@ class LandingSpec(GrowingSpec):
 
     def check(self) -> None:
         super().check()
-        if self.part == "thesis" and self.sweeps > MOST_ON_DIGITS:
+        if self.part == "thesis" and not self.on_boston and self.sweeps > MOST_ON_DIGITS:
             raise SpecError("sweeps", f"at most {MOST_ON_DIGITS} on digits: draws of such networks fill the memory")
+
+    @property
+    def on_boston(self) -> bool:
+        """Whether house prices are learned, and layers are what is born and dies."""
+        return self.part == "thesis" and self.setting not in DIGITS
+
+    @property
+    def grows(self) -> str:  # type: ignore[override]
+        return "depth" if self.on_boston else "width"
+
+    @property
+    def symbol(self) -> str:  # type: ignore[override]
+        return "L" if self.on_boston else "k"
+
+    @property
+    def thing(self) -> str:  # type: ignore[override]
+        return "layer" if self.on_boston else "unit"
 
     @property
     def high(self) -> int:
@@ -112,25 +148,40 @@ class LandingSpec(GrowingSpec):
             return WRONG_SANDWICH.get(self.sandwich, "")
         return WRONG[self.jump][1] if self.variant == "wrong" else ""
 
-    def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    @property
+    def is_ready(self) -> bool:
+        """Whether the data are on this machine."""
+        return not self.on_boston or boston.is_here(self.file)
+
+    def data_set(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        if self.on_boston:
+            return boston.data_set(self.file, self.seed)
         if self.part == "thesis":
             setting = THESIS[self.setting]
-            return digit_components(setting.classes, setting.images, COMPONENTS)
+            return digit_components(setting.classes, setting.rows, COMPONENTS)
         data = chosen(self.data, self.points, self.corner, self.seed)
         return data.x, data.y
 
-    def network(self) -> Network:
+    def network(self, most: int | None = None) -> Network:
+        """The network with its ranges; most : cuts the range of the size."""
+        sizes, setting = (self.low, min(self.high, most or self.high)), THESIS[self.setting]
+        if self.on_boston:
+            noise_sd = float(np.sqrt(setting.variance))
+            return network(boston.INPUTS, 1, width=setting.units, depth=sizes, likelihood="gaussian", noise_sd=noise_sd)
         if self.part == "thesis":
-            setting = THESIS[self.setting]
-            return network(COMPONENTS, setting.classes, width=(1, setting.highest), temper=setting.temper)
-        return network(2, 2, width=(self.low, self.widest), temper=self.temper, prior_sd=self.prior_sd)
+            return network(COMPONENTS, setting.classes, width=sizes, temper=setting.temper)
+        return network(2, 2, width=sizes, temper=self.temper, prior_sd=self.prior_sd)
+
+    def size_prior(self) -> Prior:
+        return "uniform" if self.part == "thesis" else super().size_prior()
 
     def settings(self) -> dict[str, Any]:
         """The jump on the stage, as the engine takes it."""
         if self.part == "sandwich":
-            return {**sandwich(self.sandwich), "width_prior": self.size_prior()}
-        prior = "uniform" if self.part == "thesis" else self.size_prior()
-        return {**crossing(self.jump, self.bridges, self.variant == "wrong"), "width_prior": prior}
+            jump = sandwich(self.sandwich)
+        else:
+            jump = crossing(self.jump, self.bridges, self.variant == "wrong")
+        return {**jump, f"{self.grows}_prior": self.size_prior()}
 
 
 def sandwich(name: str) -> dict[str, Any]:

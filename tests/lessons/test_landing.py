@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.kit import badge
+from app.kit import badge, files
 from app.kit.player.scene import decode
+from datasets import remote, tables
 from datasets.images import digit_components
 from engine.spec import SpecError
-from lessons.landing import analysis, panels, questions, scenes
+from lessons.landing import analysis, boston, panels, questions, scenes
 from lessons.landing.scenarios import SCENARIOS
 from lessons.landing.spec import COMPONENTS, DIGITS, JUMPS, THESIS, LandingSpec
 from tests.lessons.growing import Ticket, panel_of
-from tests.lessons.pages import MOST_BYTES, NEVER
+from tests.lessons.pages import MOST_BYTES, NEVER, page
 
 SMALL = LandingSpec(corner=3, widest=6, sweeps=20, burn=0, bridges=4)
 AROUND = SMALL.replace(part="sandwich")
@@ -28,7 +33,7 @@ AROUND = SMALL.replace(part="sandwich")
         ("bridges", {"bridges": 65}),
         ("jump", {"jump": "palindromic"}),
         ("data", {"data": "points"}),
-        ("setting", {"setting": "BH2a"}),
+        ("setting", {"setting": "BH8a"}),
         ("burn", {"burn": 200, "sweeps": 300}),
         ("sweeps", {"part": "thesis", "sweeps": 501}),
     ],
@@ -217,8 +222,8 @@ def test_a_mistake_that_a_check_does_not_see_is_no_pass():
 def test_the_digits_are_as_the_thesis_took_them():
     for name in DIGITS:
         setting = THESIS[name]
-        x, y = digit_components(setting.classes, setting.images, COMPONENTS)
-        assert x.shape == (setting.images, COMPONENTS) and set(y) == set(range(setting.classes))
+        x, y = digit_components(setting.classes, setting.rows, COMPONENTS)
+        assert x.shape == (setting.rows, COMPONENTS) and set(y) == set(range(setting.classes))
         assert np.abs(x.mean(axis=0)).max() < 1e-10 and (np.diff(x.var(axis=0)) <= 1e-12).all()
 
 
@@ -227,3 +232,161 @@ def test_the_printed_numbers_are_told_setting_by_setting():
     table = {column["name"]: arrays[column["values"]] for column in header["table"]}
     assert table["across (%)"] == pytest.approx([11.2, 9.8, 7.8, 5.6, 4.5, 4.9, 1.1, 1.4])
     assert table["within (%)"] == pytest.approx([82.5, 64.3, 67.2, 57.6, 66.1, 65.8, 63.4, 64.8])
+
+
+# House prices of the thesis -------------------------------------------------------------------------------------------
+
+
+BOSTON = "boston_housing.csv"
+
+
+@pytest.fixture
+def houses(data_folder: Path) -> LandingSpec:
+    """BH4b on a reader's own file."""
+    reference = files.hold(BOSTON, (data_folder / BOSTON).read_bytes())
+    return LandingSpec(part="thesis", setting="BH4b", file=reference, sweeps=20, burn=0)
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, remote.Remote]:
+    """A machine without the table, and without a network: what is known of the downloads."""
+    monkeypatch.setenv("POSTERIOR_LAB_DOWNLOADS", str(tmp_path))
+    remote.kept_table.cache_clear()
+    dead = {name: dataclasses.replace(known, url="http://127.0.0.1:9/") for name, known in remote.TABLES.items()}
+    monkeypatch.setattr(remote, "TABLES", dead)
+    return dead
+
+
+def test_a_missing_table_is_said_and_the_printed_numbers_stay(nowhere):
+    spec = LandingSpec(part="thesis", setting="BH2a")
+    assert not spec.is_ready and LandingSpec(part="thesis").is_ready
+    with pytest.raises(SpecError, match="Press the button below the picture: it is downloaded once from"):
+        panels.panels(spec, NEVER)
+    assert panels.diagnostics(spec, NEVER) == []
+    header, arrays = decode(scenes.scene(spec, None))
+    assert arrays[header["table"][0]["values"]][4] == pytest.approx(4.5)
+    with pytest.raises(SpecError, match="could not be downloaded"):
+        scenes.live(spec)(Ticket())
+    with pytest.raises(SpecError, match=r"needs the file “houses\.csv”"):
+        panels.panels(spec.replace(file="0123456789abcdef houses.csv"), NEVER)
+
+
+@pytest.mark.parametrize(
+    "name,units,layers,variance",
+    [("BH2a", 2, 8, 1.0), ("BH2b", 2, 8, 0.8), ("BH4a", 4, 4, 1.0), ("BH4b", 4, 4, 0.8)],
+)
+def test_the_networks_of_house_prices_are_those_of_the_thesis(name, units, layers, variance):
+    spec = LandingSpec(part="thesis", setting=name)
+    net = spec.network()
+    assert (net.inputs, net.outputs, net.likelihood, net.activation) == (13, 1, "gaussian", "tanh")
+    assert (net.width, net.depth, spec.high) == (units, (1, layers), layers)
+    assert net.noise_sd**2 == pytest.approx(variance) and net.prior_sd == 1.0
+    assert np.array_equal(np.bincount(analysis.starts(spec, 16))[1:], [16 // layers] * layers)
+
+
+def test_the_rows_are_drawn_and_standardised(houses, data_folder):
+    x, y = houses.data_set()
+    assert x.shape == (256, 13) and y.shape == (256,)
+    assert np.abs(np.append(x.mean(axis=0), y.mean())).max() < 1e-12 and np.append(
+        x.std(axis=0), y.std()
+    ) == pytest.approx(1.0)
+    table = tables.read_csv((data_folder / BOSTON).read_bytes())
+    rows, others = tables.split(tables.choose(table), 256, 250, houses.seed)
+    assert np.corrcoef(table.values[rows, -1], y)[0, 1] == pytest.approx(1.0) and not set(rows) & set(others)
+    assert not np.allclose(houses.replace(seed=houses.seed + 1).data_set()[1], y)
+
+
+def test_only_the_chosen_row_has_our_numbers(houses):
+    (table,) = panels.panels(houses, NEVER)
+    last = analysis.small(houses).history[-1]
+    assert list(last) == ["plain", "tempered", "annealed 4", "annealed 16", "delayed"]
+    at = table.columns["experiment"].index("BH4b")
+    for name, outcome in last.items():
+        cells = table.columns[f"across, ours: {name} (%)"]
+        assert cells.pop(at) == panels.landed(outcome) and set(cells) == {"–"}
+        depth = analysis.small(houses).runs[name].recording().depth
+        assert outcome.mean == pytest.approx(depth.mean()) and outcome.jumps == 16 * 20 and depth.max() <= 4
+    cells = table.columns["within, ours (%)"]
+    assert cells.pop(at) == f"{100 * last['plain'].within:.1f}" and set(cells) == {"–"}
+    assert "256 districts of Boston, 1 to 4 hidden layers of 4 units, variance of the noise 0.8" in table.caption
+    assert panels.diagnostics(houses, NEVER)[0].columns["quantity"][0] == "plain: L"
+
+
+def test_a_share_of_none_has_no_error():
+    none = analysis.Outcome(0.0, 0.0, 0.9, 0, 1.0, 1.0, 2.0, float("nan"), 1280)
+    assert panels.landed(none) == "none of 1,280"
+    assert panels.landed(none._replace(accepted=0.004, error=0.001)) == "0.40 ± 0.20"
+    assert panels.landed(none._replace(accepted=0.21, error=0.01)) == "21.0 ± 2.0"
+
+
+def test_the_long_run_on_houses_ends_with_the_published_code(houses):
+    job = Ticket()
+    blob = scenes.live(houses)(job)
+    header, arrays = decode(blob)
+    assert len(job.published) == 2 and len(blob) <= MOST_BYTES and job.reports[-1] == (20, 20)
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    names = [name.removesuffix(": mean L") for name in table if name.endswith(": mean L")]
+    assert names == list(analysis.methods(houses)) and names[-1] == "published code"
+    assert all(1.0 <= table[f"{name}: mean L"][-1] <= 4.0 for name in names)
+    assert panel_of(header, "errors")["title"] == "Mean of L so far"
+
+
+@pytest.mark.parametrize(
+    "jump,variant,verdict", [(jump, "exact", "pass") for jump in JUMPS] + [("plain", "wrong", "fail")]
+)
+def test_without_data_layers_return_their_prior(jump, variant, verdict):
+    found = analysis.checks(LandingSpec(part="thesis", setting="BH4a", jump=jump, variant=variant), NEVER)
+    assert [check.name for check in found] == ["depth prior", "weight prior"]
+    assert found[0].verdict == verdict, found[0].sentence
+
+
+def test_another_table_is_not_taken_for_boston(data_folder):
+    content = (data_folder / BOSTON).read_bytes()
+    lines = content.decode().splitlines()
+    fewer = "\n".join(line.rsplit(",", 1)[0] for line in lines).encode()
+    swapped = "\n".join(",".join([*line.split(",")[1::-1], *line.split(",")[2:]]) for line in lines).encode()
+    for wrong, words in (
+        (fewer, "506 rows and 13 columns"),
+        (swapped, "506 rows and 14 columns"),
+        (b"\x89PNG\0", "UTF-8"),
+    ):
+        with pytest.raises(SpecError) as error:
+            boston.own_table(files.hold("mine.csv", wrong))
+        assert error.value.parameter == "file" and words in error.value.reason
+    assert boston.own_table(files.hold("mine.csv", content)).identity == "boston"
+
+
+def press(app, label: str) -> None:
+    """Press a button."""
+    next(button for button in app.button if button.label == label).click().run()
+
+
+def until(app, words: str):
+    """Run the page again, as its timers would, until it says `words`."""
+    end = time.monotonic() + 120
+    while not any(words in str(e.value) for kind in ("markdown", "error", "caption") for e in getattr(app, kind)):
+        assert not app.exception and time.monotonic() < end, f"{words!r} did not appear"
+        time.sleep(0.1)
+        app.run()
+    return app
+
+
+def test_the_page_says_that_the_table_is_missing_downloads_it_and_goes_on(nowhere, monkeypatch, data_folder):
+    app = until(page("landing", part="thesis", setting="BH4a", sweeps="20", burn="0"), "not on this machine yet")
+    app.file_uploader[0].set_value(("mine.csv", b"a,b,y\n" + b"1,2,3\n4,5,6\n" * 40, "text/csv")).run()
+    assert any("not those of the Boston table" in str(error.value) for error in app.error)
+    press(app, "Run the comparison")
+    until(app, "could not be downloaded").run()
+    assert ["could not be downloaded" in str(error.value) for error in app.error].count(True) == 1
+    content = (data_folder / BOSTON).read_bytes()
+    here = dataclasses.replace(
+        nowhere["boston"],
+        url=data_folder.resolve().as_uri() + "/",
+        hashes={BOSTON: hashlib.sha256(content).hexdigest()},
+        sizes={BOSTON: len(content)},
+    )
+    monkeypatch.setitem(nowhere, "boston", here)
+    press(app, "Run the comparison again")
+    until(app, "Finished: 20 of 20")
+    until(app, "BH4a: 256 districts of Boston")
+    assert not app.exception and not any("not on this machine yet" in str(error.value) for error in app.error)
