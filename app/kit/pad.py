@@ -24,13 +24,13 @@ def pad(points: Sequence[tuple[float, float, int]], *, key: str, on_event: Calla
     stroke is drawn, `final` false, and once when it is done. What it carries comes from the browser: see `strokes`.
     """
 
-    seen = f"{key}/seen"  # the number of the last drawing: echoes of earlier ones must not undo what is newer
+    seen = f"{key}/seen"  # the number of the last finished drawing: echoes of earlier ones must not undo what is newer
 
     def changed() -> None:
         event = st.session_state[key].get("event")
         if event is not None:
-            number = event.get("number")
-            st.session_state[seen] = number if isinstance(number, int) else st.session_state.get(seen, 0)
+            if event.get("final") and isinstance(event.get("number"), int):
+                st.session_state[seen] = event["number"]
             on_event(event)
 
     data = {"points": [list(point) for point in points], "limit": LIMIT, "seen": st.session_state.get(seen, 0)}

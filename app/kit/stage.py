@@ -67,7 +67,7 @@ def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:
 
 
 def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
-    strokes = lesson.pad(here.draft or here.spec) if lesson.pad is not None else None
+    strokes = lesson.pad(here.spec) if lesson.pad is not None else None  # the pad itself knows what is under the pen
     if strokes is not None:
         pad(strokes, key=f"{lesson.slug}/pad", on_event=lambda event: _event(lesson, here, event))
     if here.shown is None:
