@@ -162,6 +162,13 @@ def test_every_link_opens_without_a_complaint(slug: str, query: str):
     assert not [warning.value for warning in at.warning if "could not be followed" in warning.value]
 
 
+def test_dollars_of_a_long_formula_stand_on_lines_of_their_own():
+    """Else the page shows the source of the formula and of all that follows it."""
+    for path in sorted((ROOT / "lessons").rglob("*.md")):
+        for formula in re.findall(r"\$\$(.*?)\$\$", path.read_text(encoding="utf-8"), re.DOTALL):
+            assert "\n" not in formula or (formula[0] == formula[-1] == "\n"), f"{path.parent.name}: {formula[:40]}"
+
+
 def test_files_that_the_readme_points_to_exist():
     for target in re.findall(r"\]\(([^)#\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
         if "://" not in target:
