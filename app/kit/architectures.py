@@ -26,6 +26,7 @@ from engine.evidence import (
     ArchitectureEvidenceRun,
     EvidenceSpec,
     ModelProbabilities,
+    group_probabilities,
     model_probabilities,
 )
 from engine.evidence.run import CORES
@@ -39,9 +40,11 @@ BARE_JUMPS = ("plain", "rescaled")  # without moves or bridges inside them
 SCHEMES = ("exact", "no_jacobian", "no_end_points", "slot_once", "no_kernel_densities", "as_coded")
 
 EVIDENCE = EvidenceSpec(particles=128, islands=8)  # errors of 0.05 to 0.1 nats on XOR
-QUICK = EVIDENCE.replace(particles=48, islands=6, moves=4)  # of 0.3, a quarter of the work: for an answer at once
+QUICK = EVIDENCE.replace(particles=48, islands=6)  # of 0.3, a quarter of the work: for an answer at once
+DEEP_MOVES = 20  # with more than one hidden layer particles move less in a level: fewer would miss what is hard to find
 KEPT = 24  # evidence runs that are remembered
 LEAST_MASS = 0.005  # sizes with less exact probability are not judged
+SURE = 0.05  # an exact probability with a larger error judges nothing
 HELD = 2.0  # standard errors that an error bar reaches each way
 
 SHORT = {
@@ -80,6 +83,8 @@ def evidence(
 ) -> ArchitectureEvidence:
     """log p(y | x, architecture) for every width and depth of `network`, as `engine.evidence.architecture_evidence`.
 
+    Of `spec`, the moves are `DEEP_MOVES` at least where there can be more than one hidden layer.
+
     Computed once in a process and kept; callers who want the same at the same time share the work, and one that stops
     leaves what is done to the next.
 
@@ -117,11 +122,15 @@ def _key(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spe
     return network, np.asarray(x).tobytes(), np.asarray(y).tobytes(), scale_by_width, spec
 
 
+def _deep_enough(network: Network, spec: EvidenceSpec) -> EvidenceSpec:
+    return spec if _highest(network.depth) < 2 else spec.replace(moves=max(spec.moves, DEEP_MOVES))
+
+
 def _keep(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> _Kept:
     key = _key(network, x, y, scale_by_width, spec)
     with _kept_lock:
         if key not in _kept:
-            run = ArchitectureEvidenceRun(network, x, y, spec, scale_by_width=scale_by_width)
+            run = ArchitectureEvidenceRun(network, x, y, _deep_enough(network, spec), scale_by_width=scale_by_width)
             _kept[key] = _Kept(run, threading.Lock())
         _kept.move_to_end(key)
         while len(_kept) > KEPT:
@@ -144,11 +153,7 @@ def group_shares(
 
     groups : (K,), the group of each size, from 0
     """
-    probability = exact_shares(found, log_prior).probability
-    member = np.equal.outer(np.arange(np.max(groups) + 1), groups)
-    share = member @ probability
-    slope = (member - share[:, None]) * probability  # of each share in each log evidence
-    return ModelProbabilities(share, np.sqrt(slope**2 @ np.asarray(found.error) ** 2))
+    return group_probabilities(groups, found.log_evidence, found.error, log_prior)
 
 
 UNSURE = -1  # the answer to a question that cannot be told yet
@@ -256,6 +261,9 @@ def agreement(sizes: ArrayLike, low: int, exact: ModelProbabilities, name: str =
     thin = [low + k for k in judged if found.mean[k] > 0 and not found.ess[k] >= MIN_ESS]
     if thin:
         return unknown(f"{name} = {thin[0]} has fewer than {MIN_ESS:.0f} effective draws: run longer.")
+    vague = [low + k for k in judged if not exact.error[k] <= SURE]
+    if vague:
+        return unknown(f"Annealing does not know the probability of {name} = {vague[0]} well enough itself.")
     # A size never seen is judged by what its exact probability lets expect.
     spread = np.sqrt(exact.probability * (1.0 - exact.probability) / np.nanmin(found.ess[judged]))
     mcse = np.where(np.isfinite(found.mcse), found.mcse, spread)
@@ -301,12 +309,20 @@ def size_panel(
     )
     panel.bars(rows, labels=[str(size) for size in sizes], role="posterior", label=label)
     if exact is not None:
-        p, e = exact.probability, HELD * exact.error
-        bars = np.stack([np.stack([sizes, p - e], 1), np.stack([sizes, p + e], 1), np.full((count, 2), np.nan)], 1)
+        p, (down, up) = exact.probability, _reach(exact)
+        bars = np.stack(
+            [np.stack([sizes, p - down], 1), np.stack([sizes, p + up], 1), np.full((count, 2), np.nan)], axis=1
+        )
         panel.path(bars.reshape(-1, 2), role="ink", width=2.0)
         label = f"exact, by annealing; bars: ± {HELD:g} standard errors"
         panel.points(np.stack([sizes, p], axis=1), show="all", role="ink", shape="diamond", size=4.5, label=label)
     return panel
+
+
+def _reach(exact: ModelProbabilities) -> tuple[Array, Array]:
+    """How far error bars go down and up, (K,) each: no probability is outside [0, 1]."""
+    p, e = exact.probability, HELD * exact.error
+    return np.minimum(e, p), np.minimum(e, 1.0 - p)
 
 
 def size_figure(
@@ -335,9 +351,10 @@ def size_figure(
         figure.add_scatter(x=sizes, y=prior, mode="lines", line=line, name="prior")
     if exact is not None:
         marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
+        down, up = _reach(exact)
         figure.add_scatter(
             x=sizes, y=exact.probability, mode="markers", marker=marker, name="exact (annealing)",
-            error_y={**spread, "color": theme.colour("ink"), "array": HELD * exact.error},
+            error_y={**spread, "color": theme.colour("ink"), "arrayminus": down, "array": up, "symmetric": False},
         )  # fmt: skip
     listed = [f"{size}: {p:.3f}" for size, p in zip(sizes, drawn.mean, strict=True) if p >= LEAST_MASS]
     alt = f"Share of each number of {name} among the draws. {', '.join(listed)}."

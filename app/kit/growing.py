@@ -361,7 +361,7 @@ def live(spec: GrowingSpec) -> Callable[[Any], bytes]:
 
     def body(job: Any) -> bytes:
         growth = Growth(spec)
-        total = spec.sweeps + spec.count * (EVIDENCE.islands + 1)
+        total = spec.sweeps + spec.count * EVIDENCE.pieces
         while not growth.done and not job.is_set():
             growth.advance(growth.sweeps + growth.chunk(), job)
             job.report(growth.sweeps, total)

@@ -1,6 +1,6 @@
 """Evidence: the probability of the data under a model, all its parameters integrated out."""
 
-from engine.evidence.probabilities import ModelProbabilities, model_probabilities
+from engine.evidence.probabilities import ModelProbabilities, group_probabilities, model_probabilities
 from engine.evidence.run import (
     ArchitectureEvidence,
     ArchitectureEvidenceRun,
@@ -23,6 +23,7 @@ __all__ = [
     "ModelProbabilities",
     "Problem",
     "architecture_evidence",
+    "group_probabilities",
     "log_evidence",
     "model_probabilities",
     "network_problem",

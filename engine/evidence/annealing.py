@@ -66,6 +66,15 @@ class Path(NamedTuple):
     steps: NDArray[np.int64]
     scale: Array
 
+    def every_second(self) -> Path:
+        """The path with every second level left out; a level resamples if it or the one left out before it did."""
+        kept = np.arange(len(self.steps) - 1, -1, -2)[::-1]
+        resample = self.resample[kept] | (self.resample[kept - 1] & (kept > 0))
+        return Path(
+            np.concatenate([self.beta[:1], self.beta[kept + 1]]), resample, self.step_size[kept], self.steps[kept],
+            self.scale[kept],
+        )  # fmt: skip
+
 
 @dataclass
 class Population:

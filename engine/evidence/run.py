@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.checks import Z_LIMIT
 from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.evidence.probabilities import ModelProbabilities, model_probabilities
@@ -31,9 +32,12 @@ class Evidence:
     """The estimated log of the integral of exp(log density).
 
     log_evidence : log of the mean of the islands' estimates, each of which is unbiased before the log is taken
-    error : its standard error, from the spread of the islands: their relative standard deviation over the root of
-        their number. It has islands - 1 degrees of freedom, and is too small where `scatter` is not well below 1
+    error : its standard error: the jackknife's over the islands, with islands - 1 degrees of freedom, large where one
+        of them decides. What no island has seen it cannot know; therefore, where `drift` cannot be chance, its size
+    drift : what `log_evidence` has gained over islands with every second level only. Particles that move too little
+        miss what is hard to find: an estimate that still rises with the levels has not arrived
     islands : (R,), log of every island's estimate
+    coarse : (R // 2,), of those with every second level
     beta : (T + 1,), temperatures from the reference (0) to the target (1)
     accept : (R, T), mean acceptance probability at every level
     gradient_evaluations : calls of the target, at most, the pilot's included
@@ -42,16 +46,13 @@ class Evidence:
 
     log_evidence: float
     error: float
+    drift: float
     islands: Array
+    coarse: Array
     beta: Array
     accept: Array
     gradient_evaluations: int
     seconds: float
-
-    @property
-    def scatter(self) -> float:
-        """Standard deviation of the islands' estimates over their mean."""
-        return self.error * float(np.sqrt(len(self.islands)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,24 +89,48 @@ class _Island(NamedTuple):
     seconds: float
 
 
+def judged(fine: Array, coarse: Array) -> tuple[float, float, float]:
+    """`Evidence.log_evidence`, `error` and `drift` of the logs of islands (R,) and of those with fewer levels (C,)."""
+    estimate, error = _log_mean(fine)
+    if not np.isfinite(estimate):
+        return estimate, np.inf, np.nan
+    less, its_error = _log_mean(coarse)
+    drift = estimate - less
+    # Fewer levels scatter more: an error of theirs below what more levels would have is luck.
+    doubt = np.hypot(error, max(its_error, error * np.sqrt(len(fine) / len(coarse))))
+    return estimate, error if abs(drift) <= Z_LIMIT * doubt else max(error, abs(drift)), drift
+
+
+def _log_mean(logs: Array) -> tuple[float, float]:
+    """Log of the mean of exp(logs) (R,), and its jackknife standard error."""
+    top = logs.max()
+    if top == -np.inf:
+        return -np.inf, np.inf
+    values = np.exp(logs - top)
+    without = np.maximum(values.sum() - values, 1e-300) / (len(logs) - 1)
+    return float(top + np.log(values.mean())), float(np.sqrt((len(logs) - 1) * np.log(without).var()))
+
+
 class EvidenceRun:
     """The evidence of several problems, computed piece by piece.
 
     A piece is one pilot or one island; `total` pieces in all. As many problems as there are cores are taken up at a
     time, their pilots first. What comes out for a problem depends neither on the pieces nor on the other problems.
+    The islands after the first `spec.islands` take every second level.
     """
 
     def __init__(self, problems: Sequence[Problem], spec: EvidenceSpec):
         self.problems, self.spec, self.completed = tuple(problems), spec, 0
         self._paths: list[Path | None] = [None] * len(problems)
         self._pilot_seconds = np.zeros(len(problems))
-        self._islands: list[list[_Island | None]] = [[None] * spec.islands for _ in problems]
-        self._seeds = [np.random.SeedSequence([spec.seed, *p.key]).spawn(spec.islands + 1) for p in problems]
+        islands = spec.pieces - 1
+        self._islands: list[list[_Island | None]] = [[None] * islands for _ in problems]
+        self._seeds = [np.random.SeedSequence([spec.seed, *p.key]).spawn(spec.pieces) for p in problems]
         self._pieces: list[tuple[int, int]] = []  # problem and island, -1 for the pilot
         for first in range(0, len(problems), CORES):
             group = range(first, min(first + CORES, len(problems)))
             self._pieces += [(i, -1) for i in group]
-            self._pieces += [(i, island) for i in group for island in range(spec.islands)]
+            self._pieces += [(i, island) for i in group for island in range(islands)]
 
     @property
     def total(self) -> int:
@@ -145,6 +170,8 @@ class EvidenceRun:
         i, island = piece
         begin, path = time.perf_counter(), self._paths[i]
         assert path is not None
+        if island >= self.spec.islands:
+            path = path.every_second()
         target, reference, _ = self.problems[i]
         seed = self._seeds[i][island + 1]
         population = Population.from_reference(target, reference, self.spec.particles, seed)
@@ -154,21 +181,25 @@ class EvidenceRun:
 
     def evidence(self, i: int) -> Evidence | None:
         """Of problem i; None until its last island is done."""
-        path, islands = self._paths[i], [island for island in self._islands[i] if island is not None]
-        if path is None or len(islands) < self.spec.islands:
+        path, done = self._paths[i], [island for island in self._islands[i] if island is not None]
+        if path is None or len(done) < len(self._islands[i]):
             return None
-        logs = np.array([island.log_evidence for island in islands])
-        top = logs.max()
-        relative = np.exp(logs - top) if top > -np.inf else np.zeros(len(logs))
-        mean = relative.mean()
+        logs, count = np.array([island.log_evidence for island in done]), self.spec.islands
+        fine, coarse = logs[:count], logs[count:]
+        estimate, error, drift = judged(fine, coarse)
         return Evidence(
-            log_evidence=float(top + np.log(mean)) if mean > 0 else -np.inf,
-            error=float(relative.std(ddof=1) / (mean * np.sqrt(len(logs)))) if mean > 0 else np.inf,
-            islands=logs,
+            log_evidence=estimate,
+            error=error,
+            drift=drift,
+            islands=fine,
+            coarse=coarse,
             beta=path.beta,
-            accept=np.stack([island.accept for island in islands]),
-            gradient_evaluations=int((self.spec.islands + 1) * self.spec.particles * (1 + path.steps.sum())),
-            seconds=float(self._pilot_seconds[i] + sum(island.seconds for island in islands)),
+            accept=np.stack([island.accept for island in done[:count]]),
+            gradient_evaluations=int(
+                self.spec.particles
+                * ((count + 1) * (1 + path.steps.sum()) + len(coarse) * (1 + path.every_second().steps.sum()))
+            ),
+            seconds=float(self._pilot_seconds[i] + sum(island.seconds for island in done)),
         )
 
     def finish(

@@ -613,7 +613,7 @@ def live(spec: LandingSpec) -> Callable[[Any], bytes]:
         if spec.on_boston and not spec.file:
             remote.fetch_table(boston.NAME, job)
         found = Race(spec, spec.sweeps, analysis.chains_of(spec))
-        evidence = 0 if spec.part != "landing" else spec.count * (architectures.EVIDENCE.islands + 1)
+        evidence = 0 if spec.part != "landing" else spec.count * architectures.EVIDENCE.pieces
         total, rounds = spec.sweeps + evidence, -(-spec.sweeps // analysis.ROUND)
         while not found.done and found.advance(job):
             job.report(found.sweeps, total)

@@ -15,8 +15,9 @@ from engine.evidence import (
     model_probabilities,
     normal_reference,
 )
-from engine.evidence.annealing import Population
+from engine.evidence.annealing import Path, Population
 from engine.evidence.pilot import explore
+from engine.evidence.run import judged
 
 SPEC = EvidenceSpec(particles=16, islands=4, moves=2, seed=9)
 X = np.array([[-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [0.5, -0.5]])
@@ -32,7 +33,7 @@ def whole():
 @pytest.mark.parametrize("piece", [1, 3, 100])
 def test_pieces_do_not_matter(whole, piece):
     run = ArchitectureEvidenceRun(NETWORK, X, Y, SPEC)
-    assert run.total == 3 * (1 + SPEC.islands)
+    assert run.total == 3 * (1 + SPEC.islands + SPEC.islands // 2)
     while not run.done:
         run.advance(piece)
     assert run.result().log_evidence.tobytes() == whole.log_evidence.tobytes()
@@ -68,13 +69,55 @@ def test_a_population_goes_on_the_same_after_pickling_and_in_pieces(method):
     assert pieces.log_evidence() == once.log_evidence()
 
 
+def test_every_second_level_ends_where_the_path_ends_and_resamples_as_often():
+    beta = np.array([0.0, 0.1, 0.2, 0.4, 0.7, 1.0])
+    resample = np.array([False, True, False, False, True])
+    path = Path(beta, resample, np.arange(5.0), np.arange(5), np.arange(5.0)[:, None])
+    coarse = path.every_second()
+    np.testing.assert_array_equal(coarse.beta, [0.0, 0.1, 0.4, 1.0])
+    np.testing.assert_array_equal(coarse.resample, [False, True, True])
+    np.testing.assert_array_equal(coarse.steps, [0, 2, 4])
+    single = Path(beta[[0, 5]], resample[4:], np.ones(1), np.ones(1, dtype=int), np.ones((1, 1)))
+    np.testing.assert_array_equal(single.every_second().beta, single.beta)
+
+
+def islands(mean, sd, count, seed=1):
+    return mean + sd * np.random.Generator(np.random.SFC64(seed)).standard_normal(count)
+
+
+def test_the_error_of_calm_islands_is_their_relative_spread():
+    fine = islands(-90.0, 0.1, 16)
+    estimate, error, drift = judged(fine, islands(-90.05, 0.2, 8, seed=2))
+    values = np.exp(fine + 90.0)
+    assert estimate == pytest.approx(-90.0 + np.log(values.mean()))
+    assert error == pytest.approx(values.std(ddof=1) / values.mean() / 4.0, rel=0.05)
+    assert abs(drift) < 0.3
+
+
+def test_one_island_that_decides_is_no_certainty():
+    """The relative standard error is at most 1, however heavy an island weighs: the estimate may be nats away."""
+    fine = islands(-90.5, 0.3, 16)
+    calm = judged(fine, fine[:8])[1]
+    fine[0] = -84.0
+    assert calm < 0.2 and judged(fine, fine[8:])[1] > 3.0
+
+
+def test_an_estimate_that_rises_with_the_levels_is_known_no_better_than_it_rose():
+    fine = islands(-90.0, 0.3, 16)
+    _, error, drift = judged(fine, islands(-91.5, 0.4, 8, seed=2))
+    assert error == drift and 1.0 < drift < 2.0
+    assert judged(fine, islands(-90.1, 0.4, 8, seed=2))[1] < 0.1
+    assert judged(fine, np.full(8, -np.inf))[:2] == judged(fine, fine[:8])[:2], "nothing to compare with"
+    assert judged(np.full(16, -np.inf), fine)[:2] == (-np.inf, np.inf)
+
+
 def test_progress_is_reported_and_a_stop_is_obeyed():
     seen = []
     with pytest.raises(InterruptedError):
         architecture_evidence(
             NETWORK, X, Y, SPEC, stop=lambda: len(seen) == 3, report=lambda done, total: seen.append((done, total))
         )
-    assert len(seen) == 3 and seen == sorted(seen) and seen[-1][0] < seen[-1][1] == 15
+    assert len(seen) == 3 and seen == sorted(seen) and seen[-1][0] < seen[-1][1] == 21
 
 
 def test_what_is_finished_shows_while_the_rest_runs():

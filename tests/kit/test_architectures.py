@@ -44,6 +44,16 @@ def test_evidence_is_the_engines_and_is_computed_once():
     assert shared.finished_evidence(NETWORK, X + 1, Y, spec=SMALL) is None, "other data, other evidence"
 
 
+def test_deep_networks_get_more_levels():
+    """Fewer miss what is hard to find, see `DEEP_MOVES`."""
+    levels = {}
+    for depth in (1, (1, 2)):
+        found = shared.evidence(engine.network(2, 2, width=2, depth=depth), X, Y, spec=SMALL)
+        levels[depth] = len(found.evidence[0].beta) - 1
+    assert levels[1] % SMALL.moves == 0 and levels[(1, 2)] % shared.DEEP_MOVES == 0
+    assert levels[(1, 2)] > 2 * levels[1]
+
+
 def test_a_stopped_job_leaves_its_pieces_to_the_next():
     stop, first, second = threading.Event(), [], []
 
@@ -97,6 +107,8 @@ def test_agreement_passes_the_right_and_fails_the_wrong():
     assert shared.agreement(drawn, 0, missing).verdict == "fail", "a size that is never visited"
     assert "1" in shared.agreement(drawn, 1, wrong).sentence
     assert shared.agreement(drawn[:, :50], 1, right).verdict == "unknown", "too few draws"
+    vague = ModelProbabilities(p, np.array([0.01, 0.06, 0.06]))
+    assert shared.agreement(drawn, 1, vague).verdict == "unknown", "an exact answer that is not known"
     stuck = np.repeat([[1], [2], [3], [2]], 5000, axis=1)
     assert shared.agreement(stuck, 1, right).verdict == "unknown", "chains that disagree"
 
@@ -116,6 +128,11 @@ def test_the_size_panel_shows_draws_and_exact_error_bars():
     segments = arrays[error_bars["points"]].reshape(3, 3, 2)
     assert segments[:, 1, 1] - segments[:, 0, 1] == pytest.approx(2 * shared.HELD * exact.error)
     assert np.isnan(segments[:, 2]).all()
+    vague = scene(3)
+    shared.size_panel(vague, rows, 1, exact=ModelProbabilities(exact.probability, np.full(3, 0.4)))
+    header, arrays = decode(vague.encode())
+    reached = arrays[header["panels"][0]["layers"][1]["points"]].reshape(3, 3, 2)[:, :2, 1]
+    assert reached[:, 0] == pytest.approx(0.0) and reached[:, 1] == pytest.approx(1.0), "no bar leaves [0, 1]"
     assert header["panels"][0]["x"]["low"] == 0.5 and header["panels"][0]["x"]["high"] == 3.5, "bars meet their ticks"
 
 
