@@ -30,6 +30,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
+from engine.spec import SpecError
+
 log = logging.getLogger(__name__)
 
 ORPHAN_SECONDS = 15.0
@@ -314,7 +316,9 @@ class Pool:
         job._end(DONE, result)
 
     def _fail(self, job: Job, error: Exception) -> None:
-        if not job.is_set():
+        if isinstance(error, SpecError):  # the reader is told, and can mend it
+            log.info("job %r refused: %s", job.key, error)
+        elif not job.is_set():
             log.error("job %r failed", job.key, exc_info=error)
         job._end(STOPPED if job.is_set() else FAILED, error=error)
 

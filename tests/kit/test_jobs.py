@@ -12,6 +12,7 @@ import pytest
 
 from app.kit import jobs
 from app.kit.jobs import Job, Pool, Shelf
+from engine.spec import SpecError
 
 
 @pytest.fixture
@@ -65,6 +66,23 @@ def test_finished_results_serve_everyone_stopped_ones_nobody(pool: Pool):
     time.sleep(0.02)
     stopped.stop()
     assert stopped.wait(5) and pool.shelf.get("b") is None
+
+
+def test_a_refusal_is_no_alarm_in_the_log(pool: Pool, caplog):
+    """The reader is told and can mend it; a mistake of ours stays a traceback."""
+
+    def refuse(ticket):
+        raise SpecError("draws", "is too large")
+
+    def stumble(ticket):
+        raise ZeroDivisionError
+
+    with caplog.at_level("INFO", logger="app.kit.jobs"):
+        for name, work in (("refused", refuse), ("wrong", stumble)):
+            assert pool.submit(("me", name), name, work).wait(5)
+    levels = {record.levelname: record for record in caplog.records}
+    assert levels["INFO"].exc_info is None and "draws" in levels["INFO"].getMessage()
+    assert levels["ERROR"].exc_info is not None and len(caplog.records) == 2
 
 
 def test_a_failure_is_kept_and_not_tried_again(pool: Pool):
