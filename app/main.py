@@ -10,7 +10,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 import streamlit as st  # noqa: E402
 
 from app import catalogue  # noqa: E402
-from app.kit import assets, startup  # noqa: E402
+from app.kit import assets, push, startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
@@ -60,4 +60,4 @@ else:  # `streamlit run` finds `app`, imports it and serves it: the engine is lo
     from starlette.middleware import Middleware
 
     startup.warm_up()
-    app = st.App(__file__, middleware=[Middleware(assets.Preload)])
+    app = st.App(__file__, routes=[push.route()], middleware=[Middleware(assets.Preload)])

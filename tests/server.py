@@ -29,8 +29,9 @@ catalogue.LESSONS = (
         scenarios=(("long", "long steps"),),
     ),
 )
-main = Path({root!r}, "app", "main.py")
-exec(compile(main.read_text(encoding="utf-8"), str(main), "exec"), {{**globals(), "__file__": str(main)}})
+import streamlit as st
+from app.kit import push
+app = st.App(Path({root!r}, "app", "main.py"), routes=[push.route()])
 """
 
 

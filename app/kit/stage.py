@@ -37,14 +37,18 @@ _pictures = jobs.Pool(workers=6, shelf=jobs.Shelf(128_000_000))
 def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
     """The job that the stage shows, of a picture mostly finished. Called before anything is sent: the browser draws the
     page anew for whatever comes while a picture is made, and the picture would have to wait for that."""
-    return here.run or _picture(lesson, here)
+    work = here.run or _picture(lesson, here)
+    blob = work.result or work.latest
+    if blob is not None and here.channel.send(blob):
+        time.sleep(HEAD_START)
+    return work
 
 
 def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> None:
     """Draw the stage; poll while `work`, a picture or a long run, is under way."""
     before, polled = here.shown, work.active
     st.fragment(_stage, run_every=POLL if polled else None)(lesson, here, polled)
-    if here.shown is not before:
+    if here.shown is not before and here.shown is not here.channel.sent:
         time.sleep(FIRST_HEAD_START if arriving() else HEAD_START)
 
 
@@ -75,7 +79,12 @@ def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
             st.skeleton(height=420)
         return
     with messages.guard("the picture"):
-        player(here.shown, key=f"{lesson.slug}/player", on_event=lambda event: _event(lesson, here, event))
+        player(
+            here.shown,
+            key=f"{lesson.slug}/player",
+            channel=here.channel,
+            on_event=lambda event: _event(lesson, here, event),
+        )
     if stale:
         st.caption("The picture for the new settings is being made …")
 

@@ -17,6 +17,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app.kit import jobs, share
+from app.kit.push import Channel
 from engine.spec import Spec, SpecError
 
 SANDBOX = "sandbox"
@@ -41,6 +42,7 @@ class Visit:
     seeds: tuple[int, ...] = ()  # other seeds that the badge checks
     run: jobs.Job | None = None  # the long run of this very spec, if one was started
     shown: bytes | None = None  # the last scene that was ready
+    channel: Channel = field(default_factory=Channel)  # to the player
     draft: Spec | None = None  # while a stroke is being drawn: the stage alone shows it
     address: dict[str, list[str]] = field(default_factory=dict)  # the query as last seen or written
     touched: bool = False  # changed since the address was last written
@@ -209,6 +211,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
     link = share.read(cls, raw, scenarios, controls)
     fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
     if known is not None:
-        fresh.step, fresh.answers, fresh.left, fresh.shown = known.step, known.answers, known.left, known.shown
+        fresh.step, fresh.answers, fresh.left = known.step, known.answers, known.left
+        fresh.shown, fresh.channel = known.shown, known.channel
     st.session_state[key] = fresh
     return fresh

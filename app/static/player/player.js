@@ -5,11 +5,11 @@ const version = new URL(import.meta.url).search;
 const [
   { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
-  { Links }, { download, element, picture }, { STYLE }, { TEXT, font },
+  { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
-    "axes",
+    "axes", "channel",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -35,6 +35,7 @@ const WATCHABLE = 10; // settled states a second up to which the inside can be f
 
 class Player {
   constructor(parentElement) {
+    this.channel = new Channel((data) => this.show(data));
     this.clock = new Clock((t) => this.emit({ kind: "window", t }));
     this.canvas = element("canvas", { role: "img" });
     this.stage = new Stage(this.canvas);
@@ -88,6 +89,7 @@ class Player {
 
   destroy() {
     cancelAnimationFrame(this.frameRequest);
+    this.channel.close();
     this.resizes.disconnect();
     this.mutations.disconnect();
     this.leaving.abort();
@@ -103,11 +105,15 @@ class Player {
 
   receive({ data, setTriggerValue }) {
     this.setTriggerValue = setTriggerValue; // a new one at every call; an old one would address an old run
-    if (!data || data === this.data) {
+    if (!data || data === this.data || !this.channel.isNew(data)) {
       this.checkTheme(); // Streamlit also calls when only its theme has changed
       return;
     }
     this.data = data;
+    this.show(data);
+  }
+
+  show(data) {
     try {
       this.setScene(readScene(data));
     } catch (error) {

@@ -1,0 +1,144 @@
+"""The short way of a picture: a websocket of the player's own, past Streamlit's messages.
+
+Streamlit announces a run before its script has made anything; the browser redraws the whole page for that, and what
+the script sends waits in line behind it. A picture that comes this way is drawn in the first gap. It comes as the data
+of the component as well, a little later, and then does nothing: both bear the same stamp, and the player shows only
+what is newer. So whoever gets no socket, behind a proxy or after a night's sleep, loses time and nothing else.
+
+The address of the socket is the token in the stamp. It is made at random for a visit, and only its own browser learns
+it, from a picture that came the long way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import struct
+import weakref
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketState
+
+POLICY_VIOLATION = 1008  # of the websocket's closing codes
+_STAMP = struct.Struct("<16sI")  # token, number of the picture: app/static/player/channel.js reads it
+NO_STAMP = bytes(_STAMP.size)  # of a player without a channel
+
+_served = False  # whether this process answers the sockets; a test without `st.App` does not
+_channels: weakref.WeakValueDictionary[str, Channel] = weakref.WeakValueDictionary()
+
+
+class Channel:
+    """The short way to the player of one visit; used by the threads of its session, one at a time."""
+
+    def __init__(self) -> None:
+        self._token = secrets.token_bytes(16)
+        self._number = 0
+        self._newest: bytes | None = None
+        self._line: _Line | None = None
+        self.sent: bytes | None = None  # the last picture that went this way
+        _channels[self._token.hex()] = self
+
+    def stamped(self, picture: bytes) -> bytes:
+        """The picture with its stamp; one other than the last is newer."""
+        if not _served:
+            return picture + NO_STAMP
+        if picture is not self._newest:
+            self._newest = picture
+            self._number += 1
+        return picture + _STAMP.pack(self._token, self._number)
+
+    def send(self, picture: bytes) -> bool:
+        """Send a picture that is new; whether it is on its way."""
+        line = self._line
+        if line is None or picture is self._newest:
+            return False
+        self.sent = picture
+        line.send(self.stamped(picture))
+        return True
+
+    def open(self) -> _Line:
+        """The line to a player that has just called. It takes the place of an older one."""
+        if self._line is not None:
+            self._line.close()
+        self._line = line = _Line()
+        weakref.finalize(self, line.close)  # a session that has ended hangs up
+        return line
+
+    def left(self, line: _Line) -> None:
+        """The player at the other end of `line` is gone."""
+        line.close()
+        if self._line is line:
+            self._line = None
+
+
+class _Line:
+    """What waits to be sent to one player: the newest picture, never more."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._picture: bytes | None = None
+        self._open = True
+
+    def send(self, picture: bytes) -> None:
+        """Have `picture` sent in place of one that still waits. From any thread, as `close`."""
+        self._change(picture=picture)
+
+    def close(self) -> None:
+        """End the line."""
+        self._change(open=False)
+
+    def _change(self, **what: Any) -> None:
+        def change() -> None:
+            for name, value in what.items():
+                setattr(self, f"_{name}", value)
+            self._changed.set()
+
+        with contextlib.suppress(RuntimeError):  # the server has stopped
+            self._loop.call_soon_threadsafe(change)
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Send what comes until the line is closed."""
+        while self._open:
+            picture, self._picture = self._picture, None
+            if picture is not None:
+                await socket.send_bytes(picture)
+                continue
+            await self._changed.wait()
+            self._changed.clear()
+        if socket.application_state is WebSocketState.CONNECTED:
+            await socket.close()
+
+
+def route() -> WebSocketRoute:
+    """The sockets' route, for `st.App`."""
+    global _served
+    _served = True
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return WebSocketRoute(f"/{base}/picture/{{token}}" if base else "/picture/{token}", _answer)
+
+
+async def _answer(socket: WebSocket) -> None:
+    channel = _channels.get(socket.path_params["token"])
+    if channel is None or not _same_origin(socket):
+        await socket.close(POLICY_VIOLATION)
+        return
+    await socket.accept()
+    line, gone = channel.open(), weakref.ref(channel)
+    del channel  # a socket keeps no session alive
+    serving = asyncio.create_task(line.serve(socket))
+    await socket.receive()  # nothing is expected: whatever comes, a farewell mostly, ends it
+    if (channel := gone()) is not None:
+        channel.left(line)
+    line.close()
+    with contextlib.suppress(Exception):  # sending to one who has left
+        await serving
+
+
+def _same_origin(socket: WebSocket) -> bool:
+    origin = socket.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == socket.headers.get("host")  # only browsers name an origin

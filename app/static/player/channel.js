@@ -1,0 +1,60 @@
+// The short way of pictures: a socket of the player's own, past Streamlit's messages. See app/kit/push.py.
+
+const STAMP = 20; // bytes at the end of the data: the channel's token, and the number of the picture as uint32
+
+export class Channel {
+  constructor(show) {
+    this.show = show;
+    this.token = null;
+    this.shown = 0;
+  }
+
+  // Whether data that came the long way are news. They also say where to listen.
+  isNew(data) {
+    const stamp = readStamp(data);
+    if (!stamp) return true;
+    if (stamp.token !== this.token) this.shown = 0; // another session: it counts from the beginning
+    this.listen(stamp.token);
+    return this.counts(stamp);
+  }
+
+  counts({ number }) {
+    if (number <= this.shown) return false;
+    this.shown = number;
+    return true;
+  }
+
+  // A socket that was lost is opened again; one that was refused is not tried twice.
+  listen(token) {
+    if (token === this.token && (this.socket || this.refused)) return;
+    this.close();
+    this.token = token;
+    this.refused = true; // until it opens
+    const url = new URL(`picture/${token}`, document.baseURI);
+    url.protocol = url.protocol.replace("http", "ws");
+    const socket = (this.socket = new WebSocket(url));
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => (this.refused = false);
+    socket.onmessage = (event) => {
+      const data = new Uint8Array(event.data);
+      if (socket === this.socket && this.counts(readStamp(data))) this.show(data);
+    };
+    socket.onclose = () => {
+      if (socket === this.socket) this.socket = null;
+    };
+  }
+
+  close() {
+    const { socket } = this;
+    this.socket = null;
+    socket?.close();
+  }
+}
+
+// {token, number}, or null without a stamp.
+function readStamp(data) {
+  const bytes = data.subarray(-STAMP);
+  const number = new DataView(bytes.buffer, bytes.byteOffset + 16, 4).getUint32(0, true);
+  if (number === 0) return null;
+  return { number, token: Array.from(bytes.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("") };
+}

@@ -1,0 +1,81 @@
+"""The player's own socket: pictures come by it before Streamlit's messages do, and without it all the same."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.browser.conftest import Lab, player
+from tests.browser.test_frame import set_box
+
+SOCKET = re.compile(r"/picture/[0-9a-f]{32}$")
+STREAM = re.compile(r"/_stcore/stream")
+COUNT = """player => {
+  window.__pictures = 0;
+  new MutationObserver(list => { window.__pictures += list.length; })
+    .observe(player, {attributes: true, attributeFilter: ["data-run"]});
+}"""
+
+
+class Gate:
+    """Streamlit's messages to the page: passed on, or kept until the gate opens."""
+
+    def __init__(self, route: WebSocketRoute):
+        self._page, self._kept = route, []
+        self.shut = False
+        server = route.connect_to_server()
+        server.on_message(self._pass)
+
+    def _pass(self, message: str | bytes) -> None:
+        if self.shut:
+            self._kept.append(message)
+        else:
+            self._page.send(message)
+
+    def open(self) -> None:
+        """Pass on what was kept, and all that follows."""
+        self.shut = False
+        for message in self._kept:
+            self._page.send(message)
+
+
+def run(lab: Lab) -> str | None:
+    """The run that the player shows."""
+    return player(lab.page).get_attribute("data-run")
+
+
+def test_a_picture_is_drawn_before_streamlit_says_anything_and_only_once(demo: Lab):
+    gates: list[Gate] = []
+    demo.page.route_web_socket(STREAM, lambda route: gates.append(Gate(route)))
+    with demo.page.expect_websocket(lambda socket: SOCKET.search(socket.url) is not None):
+        page = demo.open("/demo")
+        expect(player(page)).to_be_visible()
+    page.wait_for_timeout(500)
+    before = run(demo)
+    player(page).evaluate(COUNT)
+    gates[-1].shut = True
+    set_box(page, "drift", "0.25")
+    expect(player(page)).not_to_have_attribute("data-run", before or "")
+    gates[-1].open()
+    page.wait_for_url(re.compile("drift=0.25"))
+    demo.settled()
+    assert page.evaluate("window.__pictures") == 1, "the same picture by the long way does nothing"
+
+
+def test_without_the_socket_pictures_come_the_long_way(demo: Lab):
+    refused: list[str] = []
+
+    def refuse(route: WebSocketRoute) -> None:
+        refused.append(route.url)
+        route.close()
+
+    demo.page.route_web_socket(SOCKET, refuse)
+    page = demo.open("/demo")
+    expect(player(page)).to_be_visible()
+    for drift in ("0.25", "0.5"):
+        before = run(demo)
+        set_box(page, "drift", drift)
+        expect(player(page)).not_to_have_attribute("data-run", before or "")
+        demo.settled()
+    assert refused

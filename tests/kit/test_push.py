@@ -1,0 +1,160 @@
+"""The short way of a picture: who gets which, and who gets none."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from app.kit import push
+from app.kit.push import Channel
+
+
+@pytest.fixture(autouse=True)
+def served(monkeypatch: pytest.MonkeyPatch):
+    """As in a process that answers the sockets."""
+    monkeypatch.setattr(push, "_served", True)
+
+
+class Caller:
+    """A player's end of a websocket, spoken to as an ASGI server does."""
+
+    def __init__(self, path: str, **headers: str):
+        named = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._scope = {"type": "websocket", "path": path, "headers": named, "query_string": b"", "subprotocols": []}
+        self._inbox: asyncio.Queue[dict] = asyncio.Queue()
+        self.outbox: asyncio.Queue[dict] = asyncio.Queue()
+
+    async def call(self) -> dict:
+        """Call; returns the answer."""
+        await self._inbox.put({"type": "websocket.connect"})
+        self._task = asyncio.create_task(push.route().handle(self.scope(), self._inbox.get, self.outbox.put))
+        return await self.heard()
+
+    def scope(self) -> dict:
+        """The scope with what the router adds to it."""
+        return self._scope | push.route().matches(self._scope)[1]
+
+    async def heard(self) -> dict:
+        """The next message."""
+        return await asyncio.wait_for(self.outbox.get(), 5)
+
+    async def hang_up(self) -> None:
+        """Leave."""
+        await self._inbox.put({"type": "websocket.disconnect", "code": 1000})
+        await asyncio.wait_for(self._task, 5)
+
+
+def path(channel: Channel) -> str:
+    """Where a player of this channel calls."""
+    return f"/picture/{channel.stamped(b'')[-20:-4].hex()}"
+
+
+def in_a_loop(story: Callable[[], Awaitable[None]]) -> None:
+    """Run `story`."""
+    asyncio.run(story())  # type: ignore[arg-type]
+
+
+def test_another_picture_bears_a_higher_number_and_the_same_one_the_same():
+    channel = Channel()
+    a, b = b"one", b"two"
+    numbers = [int.from_bytes(channel.stamped(picture)[-4:], "little") for picture in (a, a, b, a)]
+    assert numbers == [1, 1, 2, 3]
+    assert channel.stamped(a)[:-20] == a
+    assert channel.stamped(a)[-20:-4] != Channel().stamped(a)[-20:-4], "each visit has a token of its own"
+
+
+def test_where_nobody_answers_no_player_is_told_to_call(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(push, "_served", False)
+    assert Channel().stamped(b"picture") == b"picture" + push.NO_STAMP
+
+
+def test_without_a_listener_nothing_is_sent():
+    channel = Channel()
+    assert not channel.send(b"picture") and channel.sent is None
+
+
+def test_a_picture_goes_to_the_player_once():
+    async def story():
+        channel = Channel()
+        player = Caller(path(channel))
+        assert (await player.call())["type"] == "websocket.accept"
+        picture = b"picture"
+        thread = threading.Thread(target=channel.send, args=(picture,))  # as a script does
+        thread.start()
+        assert (await player.heard())["bytes"] == channel.stamped(picture)
+        thread.join()
+        assert channel.sent is picture and not channel.send(picture)
+        await player.hang_up()
+        assert not channel.send(b"another"), "nobody is there any more"
+
+    in_a_loop(story)
+
+
+def test_only_the_newest_waits():
+    async def story():
+        channel = Channel()
+        player = Caller(path(channel))
+        await player.call()
+        pictures = [bytes([k]) for k in range(5)]
+        for picture in pictures:
+            channel.send(picture)
+        assert (await player.heard())["bytes"][:1] == pictures[-1]
+        assert player.outbox.empty()
+        await player.hang_up()
+
+    in_a_loop(story)
+
+
+@pytest.mark.parametrize("headers", [{}, {"origin": "https://lab.example", "host": "lab.example"}])
+def test_own_pages_are_let_in(headers: dict[str, str]):
+    async def story():
+        channel = Channel()
+        player = Caller(path(channel), **headers)
+        assert (await player.call())["type"] == "websocket.accept"
+        await player.hang_up()
+
+    in_a_loop(story)
+
+
+def test_strangers_are_turned_away():
+    async def story():
+        channel = Channel()
+        guess = Caller(f"/picture/{'0' * 32}")
+        assert (await guess.call())["type"] == "websocket.close"
+        foreign = Caller(path(channel), origin="https://elsewhere.example", host="lab.example")
+        assert (await foreign.call())["type"] == "websocket.close"
+        assert not channel.send(b"picture")
+
+    in_a_loop(story)
+
+
+def test_a_second_player_takes_the_place_of_the_first():
+    async def story():
+        channel = Channel()
+        first, second = Caller(path(channel)), Caller(path(channel))
+        await first.call()
+        await second.call()
+        assert (await first.heard())["type"] == "websocket.close"
+        await first.hang_up()
+        assert channel.send(b"picture")
+        assert (await second.heard())["bytes"][:7] == b"picture"
+        await second.hang_up()
+
+    in_a_loop(story)
+
+
+def test_the_end_of_a_session_closes_its_socket():
+    async def story():
+        channel = Channel()
+        player = Caller(path(channel))
+        await player.call()
+        del channel
+        gc.collect()
+        assert (await player.heard())["type"] == "websocket.close"
+        await player.hang_up()
+
+    in_a_loop(story)
