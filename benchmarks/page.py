@@ -36,9 +36,11 @@ LESSONS = {
 PLAYER = "[data-testid='player'][data-run]"
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
-# In the page: note when the picture of another run is there, drawn (two frames after the new blob arrived).
+# In the page: note when Enter was pressed, and when the picture of another run is there, drawn (two frames after the new
+# blob arrived).
 WATCH = """player => {
-  window.__painted = null;
+  window.__pressed = window.__painted = null;
+  addEventListener("keydown", event => { window.__pressed = event.timeStamp; }, {capture: true, once: true});
   const before = player.dataset.run;
   const observer = new MutationObserver(() => {
     if (player.dataset.run === before) return;
@@ -76,10 +78,9 @@ def control_to_picture(page: Page, box: Locator, start: float, moves: int) -> It
         page.wait_for_timeout(1000)
         page.locator(PLAYER).evaluate(WATCH)
         box.fill(f"{start * (1 + 0.03 * (move + 1)):.4f}")
-        begin = page.evaluate("performance.now()")
         box.press("Enter")
         page.wait_for_function("window.__painted !== null", timeout=20_000)
-        yield page.evaluate("window.__painted") - begin
+        yield page.evaluate("window.__painted - window.__pressed")
 
 
 def percentile(values: list[float], share: float) -> float:
