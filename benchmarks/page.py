@@ -36,8 +36,8 @@ LESSONS = {
 PLAYER = "[data-testid='player'][data-run]"
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
-# In the page: note when Enter was pressed, and when the picture of another run is there, drawn (two frames after the new
-# blob arrived).
+# In the page: note when Enter was pressed, and when the picture of another run is there, drawn (two frames after the
+# new blob arrived).
 WATCH = """player => {
   window.__pressed = window.__painted = null;
   addEventListener("keydown", event => { window.__pressed = event.timeStamp; }, {capture: true, once: true});

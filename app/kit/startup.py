@@ -1,15 +1,19 @@
-"""What a process does once: import the engine, then warm up (load every kernel, import the slow libraries)."""
+"""What a process does once: import the frame and what the first page needs, then warm up (import the rest of the engine
+and the slow libraries, load every kernel)."""
 
 from __future__ import annotations
 
+import ast
 import functools
 import gc
 import importlib
+import importlib.util
 import inspect
 import logging
 import pkgutil
 import threading
 import time
+from pathlib import Path
 
 log = logging.getLogger(__name__)
 
@@ -25,21 +29,31 @@ _lock = threading.Lock()
 
 @functools.cache
 def load() -> None:
-    """Import what a picture needs: the frame and every module of the engine."""
+    """Import what every page needs: the frame, and with it the heart of the engine."""
     with _lock:
         importlib.import_module("app.kit.frame")
-        engine = importlib.import_module("engine")
-        for module in pkgutil.walk_packages(engine.__path__, "engine."):
-            importlib.import_module(module.name)
 
 
 @functools.cache
 def load_page(package: str) -> None:
-    """Import what the page of `package` (a lesson's folder) needs: each of its modules but the page, a script."""
+    """Import what the page of `package` (a lesson's folder) needs: each of its modules, and what the page imports,
+    which is a script."""
     with _lock:
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
             if module.name != f"{package}.page":
                 importlib.import_module(module.name)
+            elif (spec := importlib.util.find_spec(module.name)) is not None and spec.origin:
+                script = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+                script.body = [line for line in script.body if isinstance(line, (ast.Import, ast.ImportFrom))]
+                exec(compile(script, spec.origin, "exec"), {})
+
+
+@functools.cache
+def load_rest() -> None:
+    """Import what no page has asked for yet of the engine. Between two modules a page may load its own."""
+    for module in pkgutil.walk_packages(importlib.import_module("engine").__path__, "engine."):
+        with _lock:
+            importlib.import_module(module.name)
 
 
 def prime() -> None:
@@ -100,6 +114,7 @@ class WarmUp:
         prime()
         if self.picture_drawn.wait(WAIT_FOR_PICTURE):
             time.sleep(GRACE)
+        load_rest()
         load_charts()
         self._started = time.monotonic()
         importlib.import_module("engine.warm").warm(self._report)
