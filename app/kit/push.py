@@ -1,9 +1,10 @@
 """The short way of a picture: a websocket of the player's own, past Streamlit's messages.
 
 Streamlit announces a run before its script has made anything; the browser redraws the whole page for that, and what
-the script sends waits in line behind it. A picture that comes this way is drawn in the first gap. It comes as the data
-of the component as well, a little later, and then does nothing: both bear the same stamp, and the player shows only
-what is newer. So whoever gets no socket, behind a proxy or after a night's sleep, loses time and nothing else.
+the script sends waits in line behind it. A picture that comes this way is drawn in the first gap. The data of the
+component, the long way, bear the same stamp, and the player shows only what is newer; of a picture that went the short
+way they are the stamp alone. A player that does not get what the stamp names asks for it. So whoever gets no socket,
+behind a proxy or after a night's sleep, loses time and nothing else.
 
 The address of the socket is the token in the stamp. It is made at random for a visit, and only its own browser learns
 it, from a picture that came the long way.
@@ -26,6 +27,7 @@ from starlette.websockets import WebSocket, WebSocketState
 POLICY_VIOLATION = 1008  # of the websocket's closing codes
 _STAMP = struct.Struct("<16sI")  # token, number of the picture: app/static/player/channel.js reads it
 NO_STAMP = bytes(_STAMP.size)  # of a player without a channel
+LOST = "picture"  # the kind of the event by which a player asks for a picture
 
 _served = False  # whether this process answers the sockets; a test without `st.App` does not
 _channels: weakref.WeakValueDictionary[str, Channel] = weakref.WeakValueDictionary()
@@ -39,17 +41,22 @@ class Channel:
         self._number = 0
         self._newest: bytes | None = None
         self._line: _Line | None = None
-        self.sent: bytes | None = None  # the last picture that went this way
+        self.sent: bytes | None = None  # the last picture that went the short way
         _channels[self._token.hex()] = self
 
-    def stamped(self, picture: bytes) -> bytes:
-        """The picture with its stamp; one other than the last is newer."""
+    def data(self, picture: bytes) -> bytes:
+        """The data of the component: the picture and its stamp, or the stamp alone if the picture has been sent."""
         if not _served:
             return picture + NO_STAMP
+        there = picture is self.sent and self._line is not None
+        return self._stamp(picture) if there else picture + self._stamp(picture)
+
+    def _stamp(self, picture: bytes) -> bytes:
+        """A picture other than the last is newer."""
         if picture is not self._newest:
             self._newest = picture
             self._number += 1
-        return picture + _STAMP.pack(self._token, self._number)
+        return _STAMP.pack(self._token, self._number)
 
     def send(self, picture: bytes) -> bool:
         """Send a picture that is new; whether it is on its way."""
@@ -57,8 +64,12 @@ class Channel:
         if line is None or picture is self._newest:
             return False
         self.sent = picture
-        line.send(self.stamped(picture))
+        line.send(picture + self._stamp(picture))
         return True
+
+    def lost(self) -> None:
+        """The player has not got what was sent: it comes the long way."""
+        self.sent = None
 
     def open(self) -> _Line:
         """The line to a player that has just called. It takes the place of an older one."""

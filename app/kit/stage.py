@@ -14,7 +14,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, messages, share
+from app.kit import jobs, messages, push, share
 from app.kit.lesson import Lesson
 from app.kit.pad import pad
 from app.kit.player import player
@@ -115,6 +115,9 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
         t = event.get("t")
         if isinstance(t, (int, float)) and 0 <= t < 2**31:
             here.window = int(t)
+        return
+    if event.get("kind") == push.LOST:
+        here.channel.lost()
         return
     if lesson.on_event is None:
         return

@@ -79,3 +79,15 @@ def test_without_the_socket_pictures_come_the_long_way(demo: Lab):
         expect(player(page)).not_to_have_attribute("data-run", before or "")
         demo.settled()
     assert refused
+
+
+def test_a_picture_that_is_lost_on_the_short_way_is_asked_for(demo: Lab):
+    """A socket that stays open and passes nothing on, as a broken proxy."""
+    demo.page.route_web_socket(SOCKET, lambda route: route.connect_to_server().on_message(lambda message: None))
+    page = demo.open("/demo")
+    expect(player(page)).to_be_visible()
+    page.wait_for_timeout(500)
+    before = run(demo)
+    set_box(page, "drift", "0.25")
+    expect(player(page)).not_to_have_attribute("data-run", before or "")
+    demo.settled()

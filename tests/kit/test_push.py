@@ -50,7 +50,7 @@ class Caller:
 
 def path(channel: Channel) -> str:
     """Where a player of this channel calls."""
-    return f"/picture/{channel.stamped(b'')[-20:-4].hex()}"
+    return f"/picture/{channel.data(b'')[-20:-4].hex()}"
 
 
 def in_a_loop(story: Callable[[], Awaitable[None]]) -> None:
@@ -61,15 +61,15 @@ def in_a_loop(story: Callable[[], Awaitable[None]]) -> None:
 def test_another_picture_bears_a_higher_number_and_the_same_one_the_same():
     channel = Channel()
     a, b = b"one", b"two"
-    numbers = [int.from_bytes(channel.stamped(picture)[-4:], "little") for picture in (a, a, b, a)]
+    numbers = [int.from_bytes(channel.data(picture)[-4:], "little") for picture in (a, a, b, a)]
     assert numbers == [1, 1, 2, 3]
-    assert channel.stamped(a)[:-20] == a
-    assert channel.stamped(a)[-20:-4] != Channel().stamped(a)[-20:-4], "each visit has a token of its own"
+    assert channel.data(a)[:-20] == a
+    assert channel.data(a)[-20:-4] != Channel().data(a)[-20:-4], "each visit has a token of its own"
 
 
 def test_where_nobody_answers_no_player_is_told_to_call(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(push, "_served", False)
-    assert Channel().stamped(b"picture") == b"picture" + push.NO_STAMP
+    assert Channel().data(b"picture") == b"picture" + push.NO_STAMP
 
 
 def test_without_a_listener_nothing_is_sent():
@@ -85,11 +85,16 @@ def test_a_picture_goes_to_the_player_once():
         picture = b"picture"
         thread = threading.Thread(target=channel.send, args=(picture,))  # as a script does
         thread.start()
-        assert (await player.heard())["bytes"] == channel.stamped(picture)
+        sent = (await player.heard())["bytes"]
         thread.join()
         assert channel.sent is picture and not channel.send(picture)
+        assert sent == picture + channel.data(picture), "the long way goes the stamp alone"
+        channel.lost()
+        assert channel.data(picture) == sent, "which the player did not get"
+        channel.send(another := b"another")
+        await player.heard()
         await player.hang_up()
-        assert not channel.send(b"another"), "nobody is there any more"
+        assert channel.data(another)[:-20] == another and not channel.send(b"a third"), "nobody is there any more"
 
     in_a_loop(story)
 

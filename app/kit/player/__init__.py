@@ -23,7 +23,8 @@ def player(
     """Mounts the player with an encoded scene; returns the event that caused this run of the script, or None.
 
     Events: {"kind": "window", "t"} asks for the inside of transition t; {"kind": "points", "panel", "points"} after
-    an edit; {"kind": "click", "panel", "x", "y"}. `on_event` is called with the event before the script runs.
+    an edit; {"kind": "click", "panel", "x", "y"}; {"kind": "picture"} asks for what was lost on the `channel`.
+    `on_event` is called with the event before the script runs.
     A blob with the same `run` keeps the reader's place, another one starts afresh. `height` in px, None: as needed.
     `channel` brings it blobs sooner.
     """
@@ -33,6 +34,6 @@ def player(
         if on_event is not None and event is not None:
             on_event(event)
 
-    data = blob + push.NO_STAMP if channel is None else channel.stamped(blob)
+    data = blob + push.NO_STAMP if channel is None else channel.data(blob)
     result = _mount(data=data, key=key, height="content" if height is None else height, on_event_change=changed)
     return result.event

@@ -1,21 +1,32 @@
 // The short way of pictures: a socket of the player's own, past Streamlit's messages. See app/kit/push.py.
 
 const STAMP = 20; // bytes at the end of the data: the channel's token, and the number of the picture as uint32
+const PATIENCE = 1000; // ms that a picture may be on its way when its stamp is there already
 
 export class Channel {
-  constructor(show) {
+  constructor(show, ask) {
     this.show = show;
+    this.ask = ask; // for a picture that did not come
     this.token = null;
     this.shown = 0;
   }
 
-  // Whether data that came the long way are news. They also say where to listen.
+  // Whether data that came the long way are a picture and news. They also say where to listen.
   isNew(data) {
     const stamp = readStamp(data);
     if (!stamp) return true;
     if (stamp.token !== this.token) this.shown = 0; // another session: it counts from the beginning
     this.listen(stamp.token);
-    return this.counts(stamp);
+    if (data.length > STAMP) return this.counts(stamp);
+    if (stamp.number > this.shown) this.expect(stamp.number);
+    return false;
+  }
+
+  // A picture went the short way. If it does not come, ask for it.
+  expect(number) {
+    const coming = this.socket?.readyState === WebSocket.OPEN;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => number > this.shown && this.ask(), coming ? PATIENCE : 0);
   }
 
   counts({ number }) {
@@ -46,6 +57,7 @@ export class Channel {
 
   close() {
     const { socket } = this;
+    clearTimeout(this.waiting);
     this.socket = null;
     socket?.close();
   }

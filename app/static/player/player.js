@@ -35,7 +35,7 @@ const WATCHABLE = 10; // settled states a second up to which the inside can be f
 
 class Player {
   constructor(parentElement) {
-    this.channel = new Channel((data) => this.show(data));
+    this.channel = new Channel((data) => this.show(data), () => this.emit({ kind: "picture" }));
     this.clock = new Clock((t) => this.emit({ kind: "window", t }));
     this.canvas = element("canvas", { role: "img" });
     this.stage = new Stage(this.canvas);
