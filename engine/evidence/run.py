@@ -33,9 +33,10 @@ class Evidence:
 
     log_evidence : log of the mean of the islands' estimates, each of which is unbiased before the log is taken
     error : its standard error: the jackknife's over the islands, with islands - 1 degrees of freedom, large where one
-        of them decides. What no island has seen it cannot know; therefore, where `drift` cannot be chance, its size
-    drift : what `log_evidence` has gained over islands with every second level only. Particles that move too little
-        miss what is hard to find: an estimate that still rises with the levels has not arrived
+        of them decides; or `drift`, where that is larger and no chance. Neither knows of what no island has come near
+    drift : what the estimate has gained over that of islands with every second level only, both read off the mean and
+        spread of the logs. Particles that move too little miss what is hard to find: an estimate that still rises with
+        the levels has not arrived
     islands : (R,), log of every island's estimate
     coarse : (R // 2,), of those with every second level
     beta : (T + 1,), temperatures from the reference (0) to the target (1)
@@ -92,13 +93,20 @@ class _Island(NamedTuple):
 def judged(fine: Array, coarse: Array) -> tuple[float, float, float]:
     """`Evidence.log_evidence`, `error` and `drift` of the logs of islands (R,) and of those with fewer levels (C,)."""
     estimate, error = _log_mean(fine)
-    if not np.isfinite(estimate):
-        return estimate, np.inf, np.nan
-    less, its_error = _log_mean(coarse)
-    drift = estimate - less
-    # Fewer levels scatter more: an error of theirs below what more levels would have is luck.
-    doubt = np.hypot(error, max(its_error, error * np.sqrt(len(fine) / len(coarse))))
-    return estimate, error if abs(drift) <= Z_LIMIT * doubt else max(error, abs(drift)), drift
+    with np.errstate(invalid="ignore"):  # islands that weigh nothing: no drift can be told
+        s = fine.std(ddof=1)
+        ours, its_error = _lognormal(fine.mean(), s, len(fine))
+        # Fewer levels scatter more: where these seem to scatter less, it is luck.
+        theirs, their_error = _lognormal(coarse.mean(), max(coarse.std(ddof=1), s), len(coarse))
+    drift = ours - theirs
+    return estimate, max(error, drift) if drift > Z_LIMIT * np.hypot(its_error, their_error) else error, drift
+
+
+def _lognormal(mean: float, sd: float, count: int) -> tuple[float, float]:
+    """Log of the mean of lognormal variables whose logs have this mean and sd, and its standard error: a heavy one
+    decides less than in the mean itself.
+    """
+    return float(mean + 0.5 * sd**2), float(np.sqrt(sd**2 / count + 0.5 * sd**4 / (count - 1)))
 
 
 def _log_mean(logs: Array) -> tuple[float, float]:

@@ -107,6 +107,7 @@ def test_an_estimate_that_rises_with_the_levels_is_known_no_better_than_it_rose(
     _, error, drift = judged(fine, islands(-91.5, 0.4, 8, seed=2))
     assert error == drift and 1.0 < drift < 2.0
     assert judged(fine, islands(-90.1, 0.4, 8, seed=2))[1] < 0.1
+    assert judged(fine, islands(-88.0, 0.4, 8, seed=2))[1] < 0.1, "what falls has lost nothing"
     assert judged(fine, np.full(8, -np.inf))[:2] == judged(fine, fine[:8])[:2], "nothing to compare with"
     assert judged(np.full(16, -np.inf), fine)[:2] == (-np.inf, np.inf)
 
