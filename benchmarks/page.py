@@ -28,6 +28,7 @@ from tests.browser import chrome
 from tests.server import ROOT, Server
 
 MOVES = 20  # of a control, for each lesson
+WARM_UP = 40.0  # s after the first picture in which a server loads its kernels and what charts need
 # Of each lesson: a scenario, the control to move, and where it starts; every move is to a value not seen before.
 LESSONS = {
     "metropolis": ("plane", "scale", 1.1),
@@ -119,6 +120,10 @@ def main() -> None:
             print(f"{slug:12s} server start to picture: {statistics.median(starts):.2f} s")
         server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
         try:
+            page = browser.new_page()
+            open_page(page, f"{server.url}/hmc")
+            time.sleep(WARM_UP)
+            page.close()
             for slug, (scenario, control, start) in LESSONS.items():
                 page = browser.new_page(viewport={"width": 1280, "height": 900})
                 sizes = received_bytes(page)
