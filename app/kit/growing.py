@@ -492,8 +492,9 @@ def _words(
     text = f"all chains so far: mean {spec.symbol} {{mean:.2f}}, most frequent {spec.symbol} = {{mode:d}}"
     values: dict[str, Any] = {"mean": mean, "mode": mode}
     if exact is not None:
-        text += f"; exact mean {exact.probability @ np.arange(spec.low, spec.high + 1):.2f}, most probable "
-        text += f"{spec.symbol} = {spec.low + int(exact.probability.argmax())}"
+        first = architectures.leader(*exact)
+        told = "not sure" if first == architectures.UNSURE else f"{spec.symbol} = {spec.low + first}"
+        text += f"; exact mean {exact.probability @ np.arange(spec.low, spec.high + 1):.2f}, most probable: {told}"
     made.readout("sizes", text, **values)
     if exact is not None and growth.done:
         kept = growth.sizes[:, growth.burn :]

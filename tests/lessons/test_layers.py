@@ -8,6 +8,7 @@ import pytest
 from app.kit import badge, growing
 from app.kit.architectures import UNSURE
 from app.kit.player.scene import decode
+from engine.evidence import ModelProbabilities
 from engine.spec import SpecError
 from lessons.layers import panels, questions, scenes
 from lessons.layers.scenarios import SCENARIOS
@@ -52,6 +53,15 @@ def test_maps_average_all_networks_of_all_sizes():
 def test_the_picture_says_what_happened():
     shared.the_picture_says_what_happened(LayersSpec())
     assert scenes.scene(SMALL, None) == scenes.scene(SMALL, 3)
+
+
+@pytest.mark.parametrize("error,told", [(0.01, "most probable: L = 2"), (0.1, "most probable: not sure")])
+def test_the_most_probable_depth_is_named_where_it_leads_by_more_than_errors(monkeypatch, error, told):
+    exact = ModelProbabilities(np.array([0.2, 0.45, 0.35]), np.full(3, error))
+    monkeypatch.setattr(growing, "exact_now", lambda _: exact)
+    header, _ = decode(growing.picture(growing.first_look(SMALL)))
+    words = str(next(readout for readout in header["readouts"] if readout["id"] == "sizes"))
+    assert told in words and "exact mean 2.15" in words
 
 
 def test_a_layer_has_no_slot():
