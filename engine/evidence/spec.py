@@ -26,10 +26,7 @@ class EvidenceSpec(Spec):
     )
     particles: int = integer(256, 16, 8192, "particles of one population", log=True)
     islands: int = integer(
-        16,
-        4,
-        256,
-        "populations that know nothing of each other, for the error; half as many again check",
+        16, 4, 256, "populations that know nothing of each other, for the error; half as many again check"
     )
     moves: int = integer(4, 1, 100, "temperature levels of a stage, one HMC transition at each", log=True)
     overlap: float = number(0.5, 0.1, 0.95, "effective share of the particles after a stage", step=0.05)

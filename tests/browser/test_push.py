@@ -18,6 +18,23 @@ COUNT = """player => {
 }"""
 
 
+# A socket that is open and silent, and a page that names the missing picture four times a second.
+POLLED = """async () => {
+  const { Channel } = await import("/app/static/player/channel.js");
+  const real = window.WebSocket;
+  window.WebSocket = class { static OPEN = 1; readyState = 1; close() {} };
+  let asked = 0;
+  const channel = new Channel(() => {}, () => { asked += 1; });
+  const stamp = new Uint8Array(20);
+  stamp[16] = 1;
+  const poll = setInterval(() => channel.isNew(stamp), 250);
+  await new Promise(end => setTimeout(end, 2500));
+  clearInterval(poll);
+  window.WebSocket = real;
+  return asked;
+}"""
+
+
 class Gate:
     """Streamlit's messages to the page: passed on, or kept until the gate opens."""
 
@@ -91,3 +108,7 @@ def test_a_picture_that_is_lost_on_the_short_way_is_asked_for(demo: Lab):
     set_box(page, "drift", "0.25")
     expect(player(page)).not_to_have_attribute("data-run", before or "")
     demo.settled()
+
+
+def test_a_page_that_polls_does_not_put_the_question_off(demo: Lab):
+    assert demo.open("/demo").evaluate(POLLED) == 1

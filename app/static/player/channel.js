@@ -9,6 +9,7 @@ export class Channel {
     this.ask = ask; // for a picture that did not come
     this.token = null;
     this.shown = 0;
+    this.expected = 0;
   }
 
   // Whether data that came the long way are a picture and news. They also say where to listen.
@@ -22,8 +23,10 @@ export class Channel {
     return false;
   }
 
-  // A picture went the short way. If it does not come, ask for it.
+  // A picture went the short way. If it does not come, ask for it. A page that polls names it again and again.
   expect(number) {
+    if (number === this.expected) return;
+    this.expected = number;
     const coming = this.socket?.readyState === WebSocket.OPEN;
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => number > this.shown && this.ask(), coming ? PATIENCE : 0);
@@ -58,6 +61,7 @@ export class Channel {
   close() {
     const { socket } = this;
     clearTimeout(this.waiting);
+    this.expected = 0;
     this.socket = null;
     socket?.close();
   }
