@@ -7,6 +7,9 @@ another file has changed, so the directory is keyed by a hash of all engine sour
 """
 
 import os as _os
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from engine._cache import prepare as _prepare
 
@@ -16,12 +19,13 @@ _os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 CACHE_DIR = _prepare()
 
-from engine.jumps import sample_architecture  # noqa: E402
-from engine.networks import Network, network, sample_network  # noqa: E402
-from engine.recording import Recording  # noqa: E402
-from engine.samplers import record, replay, sample  # noqa: E402
-from engine.spec import Spec, SpecError  # noqa: E402
-from engine.targets.target import Target, TargetError, target  # noqa: E402
+if _TYPE_CHECKING:
+    from engine.jumps import sample_architecture
+    from engine.networks import Network, network, sample_network
+    from engine.recording import Recording
+    from engine.samplers import record, replay, sample
+    from engine.spec import Spec, SpecError
+    from engine.targets.target import Target, TargetError, target
 
 __all__ = [
     "CACHE_DIR",
@@ -39,3 +43,28 @@ __all__ = [
     "sample_network",
     "target",
 ]
+
+# Where each name lives. It is imported when it is first asked for: a page of two dimensions need not wait for networks.
+_HOMES = {
+    "Network": "networks",
+    "Recording": "recording",
+    "Spec": "spec",
+    "SpecError": "spec",
+    "Target": "targets.target",
+    "TargetError": "targets.target",
+    "network": "networks",
+    "record": "samplers",
+    "replay": "samplers",
+    "sample": "samplers",
+    "sample_architecture": "jumps",
+    "sample_network": "networks",
+    "target": "targets.target",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -70,6 +70,12 @@ def load_charts() -> None:
             importlib.import_module(name)
 
 
+def _keep() -> None:
+    """Let the collector work, but not on what is there now: nothing of it goes away again."""
+    gc.freeze()
+    gc.enable()
+
+
 class WarmUp:
     """A thread that loads the engine and then warms up.
 
@@ -94,13 +100,14 @@ class WarmUp:
         return 0.0 if started is None else time.monotonic() - started
 
     def _run(self) -> None:
+        gc.disable()  # what is imported stays; to look it over again and again took a quarter of the start
         for part in (self._load, self._warm):
             try:
                 part()
             except Exception:
                 log.exception("warm-up")
         gc.collect()
-        gc.freeze()  # nothing loaded so far goes away again: the collector need not look at it
+        _keep()
         self.ready.set()
 
     def _load(self) -> None:
@@ -112,7 +119,9 @@ class WarmUp:
     def _warm(self) -> None:
         self._started = None
         prime()
-        if self.picture_drawn.wait(WAIT_FOR_PICTURE):
+        drawn = self.picture_drawn.wait(WAIT_FOR_PICTURE)
+        _keep()
+        if drawn:
             time.sleep(GRACE)
         load_rest()
         load_charts()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 
 import pytest
 
+from app.kit import startup
 from tests.server import ROOT
 
 STAGES = """
@@ -40,3 +42,22 @@ def test_a_page_finds_its_modules_loaded_and_waits_for_no_others(package: str):
     engine = {name.removesuffix(".__init__") for name in engine}
     assert len(engine & ready) < 0.7 * len(engine), "the first picture waits for what it does without"
     assert engine <= rest | {"engine.warm"}
+    if package == "lessons.metropolis":
+        assert not {name for name in ready if name.startswith(("engine.networks", "engine.jumps"))}
+
+
+def test_the_collector_rests_while_the_engine_loads_and_works_again_after_a_failure(monkeypatch):
+    worked: list[bool] = []
+
+    def load(self: startup.WarmUp) -> None:
+        worked.append(gc.isenabled())
+        raise RuntimeError("as if a library were missing")
+
+    monkeypatch.setattr(startup.WarmUp, "_load", load)
+    monkeypatch.setattr(startup.WarmUp, "_warm", load)
+    try:
+        assert startup.WarmUp().ready.wait(30)
+        assert worked == [False, False]
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()
