@@ -56,8 +56,24 @@ def note(warm_up: startup.WarmUp, drawn: bool) -> None:
 
 if __name__ == "__main__":  # Streamlit runs the script for a page
     main()
-else:  # `streamlit run` finds `app`, imports it and serves it: the engine is loaded before the first reader comes
+else:  # `streamlit run` finds `app`, imports it and serves it
+    import asyncio
+    from collections.abc import AsyncIterator
+    from contextlib import asynccontextmanager
+
     from starlette.middleware import Middleware
 
-    startup.warm_up()
-    app = st.App(__file__, routes=[push.route()], middleware=[Middleware(assets.Preload)])
+    @asynccontextmanager
+    async def lifespan(_app: st.App) -> AsyncIterator[None]:
+        """The engine is loaded before the first reader comes, but not before the server listens: the reader's browser
+        has enough to do with Streamlit's own scripts meanwhile."""
+        asyncio.get_running_loop().call_soon(startup.warm_up)
+        yield
+
+    slugs = frozenset(entry.slug for entry in catalogue.LESSONS)
+    app = st.App(
+        __file__,
+        lifespan=lifespan,
+        routes=[push.route()],
+        middleware=[Middleware(assets.Preload), Middleware(assets.Base, slugs=slugs)],
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -30,8 +31,13 @@ catalogue.LESSONS = (
     ),
 )
 import streamlit as st
-from app.kit import push
-app = st.App(Path({root!r}, "app", "main.py"), routes=[push.route()])
+from starlette.middleware import Middleware
+from app.kit import assets, push
+app = st.App(
+    Path({root!r}, "app", "main.py"),
+    routes=[push.route()],
+    middleware=[Middleware(assets.Base, slugs=frozenset({{"demo"}}))],
+)
 """
 
 
@@ -45,10 +51,13 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
         where = ["--server.port", str(self.port), "--server.address", "127.0.0.1"]
+        # as a user's server does, it keeps the byte code of what it imports
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         with log.open("wb") as sink:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", str(script), *where],
                 cwd=ROOT,
+                env=environment,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
             )
@@ -71,7 +80,7 @@ class Server:
             except OSError:
                 if self.process.poll() is not None:
                     break
-                time.sleep(0.1)
+                time.sleep(0.01)
         self.stop()
         raise RuntimeError(f"the server did not start:\n{self.log.read_text()}")
 

@@ -5,8 +5,11 @@ early.
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
+
+import streamlit as st
 
 STATIC = Path(__file__).parents[1] / "static" / "player"
 _LOADER = Path(__file__).with_name("loader.js")
@@ -27,26 +30,80 @@ def version(folder: Path = STATIC) -> str:
 
 
 class Preload:
-    """ASGI middleware: each page names the player's modules, so that the browser fetches them while it still waits for
-    its session and not, one after another, when the first picture is there."""
+    """ASGI middleware: each page names the player's modules and Streamlit's own for components, so that the browser
+    fetches them while it still waits for its session and not, one after another, when the first picture is there."""
 
     def __init__(self, app: Any):
         self._app = app
-        # low: Streamlit's own scripts come first. The URLs are those of loader.js, relative to the page as there
-        links = (
-            f"<app/static/player/{path.name}?v={version()}>; rel=modulepreload; fetchpriority=low"
-            for path in sorted(STATIC.glob("*.js"))
-        )
+        # low: Streamlit's first scripts come first. The player's URLs are those of loader.js, relative to the page
+        urls = [f"app/static/player/{path.name}?v={version()}" for path in sorted(STATIC.glob("*.js"))]
+        urls += [f"static/js/{name}" for name in component_modules()]
+        links = (f"<{url}>; rel=modulepreload; fetchpriority=low" for url in urls)
         self._header = (b"link", ", ".join(links).encode())
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on; add the header to an answer that is a page."""
 
         async def answer(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                kind = dict(message["headers"]).get(b"content-type", b"")
-                if kind.startswith(b"text/html"):
-                    message = {**message, "headers": [*message["headers"], self._header]}
+            if message["type"] == "http.response.start" and _is_page(message):
+                message = {**message, "headers": [*message["headers"], self._header]}
             await send(message)
 
         await self._app(scope, receive, answer if scope["type"] == "http" else send)
+
+
+def component_modules() -> list[str]:
+    """The names of Streamlit's own modules that it loads when a page has its first component."""
+    folder = Path(st.__file__).parent / "static" / "static" / "js"
+    for path in folder.glob("BidiComponent.*.js"):
+        return [path.name, *re.findall(r'from"\./([^"]+)"', path.read_text(encoding="utf-8"))]
+    return []
+
+
+class Base:
+    """ASGI middleware: the page of a lesson tells Streamlit's scripts where the server is.
+
+    They would first look for it below the page (`/hmc/_stcore/…`), fail, wait a tenth of a second and look beside it.
+    """
+
+    SCRIPT = (
+        b"<script>window.__streamlit ??= {BACKEND_BASE_URL: "
+        b'location.origin + location.pathname.replace(/[^/]+\\/?$/, "")};</script>'
+    )
+
+    def __init__(self, app: Any, slugs: frozenset[str]):
+        self._app = app
+        self._slugs = slugs
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on; put the script into a page that goes by one of the slugs."""
+        asked = scope["type"] == "http" and scope["method"] == "GET"
+        if not asked or scope["path"].rstrip("/").rpartition("/")[2] not in self._slugs:
+            await self._app(scope, receive, send)
+            return
+        start: Any = None  # held back: the length in it changes with the body
+
+        async def answer(message: Any) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start" and _is_page(message):
+                start = message
+                return
+            if start is not None:
+                head, mark, rest = message.get("body", b"").partition(b"<head>")
+                if mark:
+                    message = {**message, "body": head + mark + self.SCRIPT + rest}
+                    start = {**start, "headers": [self._longer(*header) for header in start["headers"]]}
+                await send(start)
+                start = None
+            await send(message)
+
+        # uncompressed: the page is small, and a compressed one cannot be written into
+        plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
+        await self._app({**scope, "headers": plain}, receive, answer)
+
+    def _longer(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+        return name, b"%d" % (int(value) + len(self.SCRIPT)) if name == b"content-length" else value
+
+
+def _is_page(start: Any) -> bool:
+    return any(name == b"content-type" and value.startswith(b"text/html") for name, value in start["headers"])

@@ -6,7 +6,6 @@ error, page error, failed request or request to another host fails it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,9 +16,6 @@ from app import catalogue
 from tests.browser import chrome
 from tests.server import ROOT, Server, demo_script, served
 
-PROBES = re.compile(
-    r"/[^/]+/_stcore/(health|host-config)$"
-)  # Streamlit looks for its root from a deep link: harmless 404s
 expect.set_options(timeout=20_000)  # a busy machine with a software renderer
 PATIENT = 60_000  # ms: a first visit may have to wait for a kernel
 SCREEN: ViewportSize = {"width": 1280, "height": 720}
@@ -106,8 +102,7 @@ class Lab:
         host = urlsplit(self.url).netloc
 
         def console(message: ConsoleMessage) -> None:
-            probe = "Failed to load resource" in message.text and PROBES.search(message.location.get("url", ""))
-            if message.type == "error" and not probe:
+            if message.type == "error":
                 self.problems.append(f"console: {message.text}")
 
         def request(call: Request) -> None:
@@ -116,7 +111,7 @@ class Lab:
                 self.problems.append(f"request to another host: {call.url}")
 
         def response(answer: Response) -> None:
-            if answer.status >= 400 and not PROBES.search(urlsplit(answer.url).path):
+            if answer.status >= 400:
                 self.problems.append(f"{answer.status}: {answer.url}")
 
         self.page.on("console", console)
