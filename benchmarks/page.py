@@ -27,6 +27,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from tests.browser import chrome
 from tests.server import ROOT, Server
 
+STARTS = 7
 MOVES = 20  # of a control, for each lesson
 WARM_UP = 40.0  # s after the first picture in which a server loads its kernels and what charts need
 # Of each lesson: a scenario, the control to move, and where it starts; every move is to a value not seen before.
@@ -128,8 +129,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chrome.find(), args=[*sandbox, *quiet])
         print(f"chromium {browser.version}, headless, software rendering\n")
         for slug in LESSONS:
-            starts = [first_paint(browser, slug, Path(folder)) for _ in range(3)]
-            print(f"{slug:12s} server start to picture: {statistics.median(starts):.2f} s")
+            first, *starts = (first_paint(browser, slug, Path(folder)) for _ in range(1 + STARTS))
+            print(
+                f"{slug:12s} server start to picture: {statistics.median(starts):.2f} s "
+                f"({min(starts):.2f} to {max(starts):.2f}; before that, perhaps with cold files, {first:.2f})"
+            )
         server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
         try:
             page = browser.new_page()
