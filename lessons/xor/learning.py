@@ -7,6 +7,7 @@ one network cannot disagree with itself.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,8 +37,8 @@ EVERY = 200  # up to this state the timeline shows every one …
 PER_OCTAVE = 64  # … and from there on so many a doubling
 FRAMES = 44  # maps of a whole run
 WARM_FRAMES = 10  # of them at most before the averages begin
-FIRST = 320  # states of the first picture
-FIRST_WORK = 6e7  # or fewer, where they cost more than this
+FIRST = EVERY  # states of the first picture, so that each can be stepped to …
+FIRST_WORK = 6e7  # … or fewer, where they cost more than this
 BLOCK = 500  # states between two looks at the ticket
 CENTRE = np.zeros((1, 2))
 INFINITE_PRIOR = 1000.0  # the widest prior a network takes: weights of a sampler that forgot the prior fit in
@@ -213,10 +214,7 @@ class Learning:
         """Go on until the chain has `states` states, at most the spec's."""
         states = min(states, self.spec.draws)
         while self.states < states:
-            upto = min(states, self.states + BLOCK, self._next_checkpoint())
-            self._take(*self._states(upto))
-            if self.states == self.checkpoints[min(len(self._frames), len(self.checkpoints) - 1)]:
-                self._frames.append(self._frame())
+            self._take(*self._states(min(states, self.states + BLOCK)))
         return self
 
     def maps(self) -> Maps:
@@ -231,10 +229,6 @@ class Learning:
         """(steps,), the newest map at each state of the timeline."""
         times = self.times[self.times <= self.states]
         return np.searchsorted(self.checkpoints[: len(self._frames)], times, side="right") - 1
-
-    def _next_checkpoint(self) -> int:
-        index = int(np.searchsorted(self.checkpoints, self.states, side="right"))
-        return int(self.checkpoints[index]) if index < len(self.checkpoints) else self.spec.draws
 
     def _states(self, upto: int) -> tuple[Array, Array, NDArray[np.bool_]]:
         """The states after the present one up to number `upto`: weights, acceptance probability, accepted."""
@@ -256,11 +250,9 @@ class Learning:
     def _take(self, weights: Array, accept_prob: Array, accepted: NDArray[np.bool_]) -> None:
         """Count new states in, and keep what the picture shows of them."""
         numbers = np.arange(self.states + 1, self.states + len(weights) + 1)
-        self.states = int(numbers[-1])
         kept = numbers > self.spec.burn
-        self._present = weights[-1:]
-        if kept.any():
-            self._ensemble.add(weights[kept])
+        self._take_maps(numbers, weights)
+        self.states = int(numbers[-1])
         at_points = probabilities(self.predictor, weights, self.x)[:, :, 1]
         at_centre = probabilities(self.predictor, weights, CENTRE)[:, 0, 1]
         likelihood = log_likelihood(self.model, weights, self.x, self.y) if len(self.x) else np.zeros(len(weights))
@@ -277,12 +269,25 @@ class Learning:
         shown = self._is_shown[numbers]
         self._rows.append({name: values[shown] for name, values in rows.items()})
 
-    def _frame(self) -> tuple:
-        warm = self.states <= self.spec.burn
-        ensemble = Ensemble(self.predictor, self._plane).add(self._present) if warm else self._ensemble
-        tile = probabilities(self.predictor, self._present, self._tile)[0, :, 1]
-        maps = ensemble.uncertainty()
-        return (*_bytes(maps), levels(tile, 1.0).reshape(TILE, TILE), 1 if warm else ensemble.count)
+    def _take_maps(self, numbers: NDArray[np.int64], weights: Array) -> None:
+        """Add new states to the ensemble, and take the maps at the checkpoints among them."""
+        ends = self.checkpoints[np.isin(self.checkpoints, numbers)]
+        tiles = levels(probabilities(self.predictor, weights[ends - numbers[0]], self._tile)[:, :, 1], 1.0)
+        done = 0
+        for end, tile in zip(ends, tiles, strict=True):
+            last = end - numbers[0] + 1
+            self._count_in(numbers[done:last], weights[done:last])
+            warm = end <= self.spec.burn
+            ensemble = Ensemble(self.predictor, self._plane).add(weights[last - 1 : last]) if warm else self._ensemble
+            maps = _bytes(ensemble.uncertainty())
+            self._frames.append((*maps, tile.reshape(TILE, TILE), 1 if warm else ensemble.count))
+            done = last
+        self._count_in(numbers[done:], weights[done:])
+
+    def _count_in(self, numbers: NDArray[np.int64], weights: Array) -> None:
+        kept = numbers > self.spec.burn
+        if kept.any():
+            self._ensemble.add(weights[kept])
 
 
 class Sums:
@@ -317,4 +322,7 @@ def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:
 @lru_cache(maxsize=8)
 def first_look(spec: XorSpec) -> Learning:
     """The chain as far as the first picture shows it. Shared: not to be advanced."""
-    return Learning(spec).advance(first_states(spec))
+    learning = Learning(spec)
+    with ThreadPoolExecutor(1) as beside:  # the chain's kernel releases the GIL: the picture's MAP is found meanwhile
+        beside.submit(modes, spec)
+        return learning.advance(first_states(spec))
