@@ -133,6 +133,7 @@ class Job:
         self.done = 0
         self.total = 0
         self.finished = threading.Event()
+        self._visible = threading.Event()
         self._stop = threading.Event()
         self._seen = time.monotonic()
         self._started = 0.0
@@ -158,6 +159,10 @@ class Job:
     def wait(self, seconds: float) -> bool:
         """Wait for the end, at most `seconds`. True if the job has ended."""
         return self.finished.wait(seconds)
+
+    def wait_for_a_look(self, seconds: float) -> None:
+        """Wait for something published or for the end, at most `seconds`."""
+        self._visible.wait(seconds)
 
     def fraction(self) -> float | None:
         """How much is done, 0 to 1; None while unknown."""
@@ -188,6 +193,7 @@ class Job:
     def publish(self, value: Any) -> None:
         """Hand over an intermediate result; the page shows the newest."""
         self.latest = value
+        self._visible.set()
 
     # the pool's side
 
@@ -199,6 +205,7 @@ class Job:
         self.result, self.error = result, error
         self.state = state
         self.finished.set()
+        self._visible.set()
 
 
 class Pool:

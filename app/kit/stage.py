@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 1.0  # s that a run waits for a picture
 POLL = 0.25  # s between looks at a job
-GLANCE = 0.01  # s between looks at a picture that grows
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
@@ -94,9 +93,7 @@ def _picture(lesson: Lesson, here: Visit) -> jobs.Job:
     spec = here.draft or here.spec
     key = (lesson.slug, "scene", spec, lesson.ready(spec), here.window)
     job = _pictures.submit((session(), "scene"), key, _scene, lesson, spec, here.window)
-    end = time.monotonic() + PATIENCE
-    while job.active and job.latest is None and time.monotonic() < end:
-        job.wait(PATIENCE if lesson.grow is None else GLANCE)
+    job.wait_for_a_look(PATIENCE)
     if job.state == jobs.FAILED and here.window is not None:
         here.window = None  # the inside of that transition cannot be had: show the run without it
         return _picture(lesson, here)

@@ -249,3 +249,27 @@ def test_a_value_is_made_once_and_who_waits_for_it_can_be_stopped():
     assert once.get("b", lambda: 1, never) == once.get("b", lambda: 2, never) == 1
     once.get("c", lambda: 3, never)
     assert once.get("a", lambda: 4, never) == 4, "the oldest of three was forgotten"
+
+
+def test_a_look_is_waited_for_no_longer_than_it_takes(pool: Pool):
+    gates = threading.Event(), threading.Event()
+
+    def grows(ticket: Job) -> str:
+        gates[0].wait(10)
+        ticket.publish("a look")
+        gates[1].wait(10)
+        return "the whole"
+
+    job = pool.submit(("ann", "scene"), "key", grows)
+    job.wait_for_a_look(0.01)
+    assert job.latest is None
+    gates[0].set()
+    started = time.monotonic()
+    job.wait_for_a_look(10)
+    assert job.latest == "a look" and job.active
+    gates[1].set()
+    assert job.wait(10)
+
+    whole = pool.submit(("ann", "scene"), "other", lambda ticket: "no look before the end")
+    whole.wait_for_a_look(10)
+    assert whole.result and time.monotonic() - started < 5
