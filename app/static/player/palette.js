@@ -130,8 +130,20 @@ export function drawMarker(context, shape, x, y, r, color, halo = null) {
   context.fill();
 }
 
+const stamps = new Map(); // by what was asked for: the next picture asks for the same
+const MOST_STAMPS = 300;
+
 // A marker drawn once and stamped many times; returns {image, half} in CSS pixels.
 export function markerStamp(shape, radius, color, ratio, halo = null) {
+  const key = JSON.stringify([shape, radius, color, ratio, halo]);
+  if (!stamps.has(key)) {
+    if (stamps.size >= MOST_STAMPS) stamps.clear();
+    stamps.set(key, drawStamp(shape, radius, color, ratio, halo));
+  }
+  return stamps.get(key);
+}
+
+function drawStamp(shape, radius, color, ratio, halo) {
   const half = Math.ceil(1.3 * radius + 2);
   const image = document.createElement("canvas");
   image.width = image.height = Math.ceil(2 * half * ratio);
