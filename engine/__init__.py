@@ -68,3 +68,7 @@ def __getattr__(name: str) -> _Any:
     value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

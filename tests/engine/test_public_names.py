@@ -23,6 +23,10 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_the_engine_is_loaded_when_it_is_asked_for():
-    script = "import sys, engine; print([name for name in sys.modules if name.startswith('engine.')])"
+    script = (
+        "import sys, engine\n"
+        "assert set(engine.__all__) <= set(dir(engine)), 'names that are not loaded yet are listed all the same'\n"
+        "print([name for name in sys.modules if name.startswith('engine.')])"
+    )
     said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert said.strip() == "['engine._cache']"
