@@ -1,5 +1,5 @@
-"""The files of the components in the browser: loaders, versions, and the header that has a browser fetch the player
-early.
+"""The files of the components in the browser: loaders, versions, and what a first visit is spared: the header that has
+a browser fetch the player early, and the script that says where the server is.
 """
 
 from __future__ import annotations
@@ -53,11 +53,20 @@ class Preload:
 
 
 def component_modules() -> list[str]:
-    """The names of Streamlit's own modules that it loads when a page has its first component."""
-    folder = Path(st.__file__).parent / "static" / "static" / "js"
-    for path in folder.glob("BidiComponent.*.js"):
-        return [path.name, *re.findall(r'from"\./([^"]+)"', path.read_text(encoding="utf-8"))]
-    return []
+    """The names of Streamlit's own modules that a page loads with its first component, and not before."""
+    static = Path(st.__file__).parent / "static"
+    page = (static / "index.html").read_text(encoding="utf-8")
+    folder = static / "static" / "js"
+    known = set(re.findall(r'static/js/([^"]+)', page))
+    names: list[str] = []
+    wanted = [path.name for path in folder.glob("BidiComponent.*.js")]
+    while wanted:
+        name = wanted.pop()
+        if name not in known:
+            known.add(name)
+            names.append(name)
+            wanted += re.findall(r'from"\./([^"]+)"', (folder / name).read_text(encoding="utf-8"))
+    return names
 
 
 class Base:

@@ -45,6 +45,8 @@ def test_streamlits_modules_for_components_are_where_the_page_looks_for_them():
     folder = Path(streamlit.__file__).parent / "static" / "static" / "js"
     names = component_modules()
     assert len(names) > 3 and all((folder / name).is_file() for name in names)
+    page = (folder.parents[1] / "index.html").read_text(encoding="utf-8")
+    assert not [name for name in names if name in page], "the page names them itself"
 
 
 def visit(path: str, method: str = "GET", body: bytes = PAGE, kind: bytes = b"text/html; charset=utf-8"):
