@@ -100,7 +100,7 @@ class WarmUp:
         return 0.0 if started is None else time.monotonic() - started
 
     def _run(self) -> None:
-        gc.disable()  # what is imported stays; to look it over again and again took a quarter of the start
+        gc.disable()  # what is imported stays; to look it over again and again took 0.2 s of the start
         for part in (self._load, self._warm):
             try:
                 part()

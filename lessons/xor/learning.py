@@ -39,7 +39,7 @@ FRAMES = 44  # maps of a whole run
 WARM_FRAMES = 10  # of them at most before the averages begin
 FIRST = EVERY  # states of the first picture, so that each can be stepped to …
 FIRST_WORK = 6e7  # … or fewer, where they cost more than this
-BLOCK = 500  # states between two looks at the ticket
+BLOCK = 500  # states taken at once, at most: their predictions at the points need a few MB
 CENTRE = np.zeros((1, 2))
 INFINITE_PRIOR = 1000.0  # the widest prior a network takes: weights of a sampler that forgot the prior fit in
 
