@@ -178,16 +178,9 @@ function asCanvas(picture) {
 
 // -- heat map ---------------------------------------------------------------------------------------------------------
 
+const framePictures = new WeakMap(); // the cells of all frames → canvases by colour map and frame: layers share them
+
 class HeatmapView extends View {
-  prepare() {
-    this.pictures = new Map(); // frame → canvas
-  }
-
-  bind(layer) {
-    super.bind(layer);
-    this.pictures.clear();
-  }
-
   get still() {
     return this.layer.frames.shape[0] === 1;
   }
@@ -204,10 +197,13 @@ class HeatmapView extends View {
   }
 
   picture(frame) {
-    if (!this.pictures.has(frame)) {
-      const [, height, width] = this.layer.frames.shape;
-      const table = colorTable(this.layer.colormap);
-      const cells = this.layer.frames.data.subarray(frame * height * width, (frame + 1) * height * width);
+    const { frames: { data, shape: [, height, width] }, colormap } = this.layer;
+    const key = `${colormap} ${frame}`;
+    if (!framePictures.has(data)) framePictures.set(data, new Map());
+    const pictures = framePictures.get(data);
+    if (!pictures.has(key)) {
+      const table = colorTable(colormap);
+      const cells = data.subarray(frame * height * width, (frame + 1) * height * width);
       const picture = new ImageData(width, height);
       for (let row = 0; row < height; row++) {
         for (let column = 0; column < width; column++) {
@@ -219,9 +215,9 @@ class HeatmapView extends View {
           picture.data[at + 3] = 255;
         }
       }
-      this.pictures.set(frame, asCanvas(picture));
+      pictures.set(key, asCanvas(picture));
     }
-    return this.pictures.get(frame);
+    return pictures.get(key);
   }
 
   paint(context, range, cursor) {

@@ -90,6 +90,23 @@ class PanelView {
     if (stillChanged) this.sort();
   }
 
+  // Takes over what stands still from the panel that stood here before, where nothing of it has changed.
+  takeOver(old) {
+    if (!this.views.every((view, i) => view.still === old.views[i].still)) return;
+    const unchanged = (views, before) => views.every((view, i) => sameArrays(view.layer, before[i].layer));
+    const pass = (views, before) => views.forEach((view, i) => (view.drawn = before[i].drawn));
+    if (unchanged(this.behind, old.behind)) {
+      [this.back, this.backArea] = [old.back, old.backArea];
+      pass(this.behind, old.behind);
+    }
+    this.above.forEach((item, i) => {
+      const before = old.above[i];
+      if (!item.views || !unchanged(item.views, before.views)) return;
+      item.image = before.image;
+      pass(item.views, before.views);
+    });
+  }
+
   sheet(area, paint) {
     const canvas = document.createElement("canvas");
     canvas.width = Math.max(1, Math.round(area.width * this.ratio));
@@ -151,10 +168,11 @@ export class Stage {
     this.edits = new Map(); // panel id → edited points, kept by the pointer
   }
 
-  // Lays out anew. Panels that only got newer arrays keep what they have drawn.
+  // Lays out anew. Panels that only got newer arrays keep what they have drawn; those of another run what stands still.
   arrange(scene, palette, family, width, ratio) {
-    const same = this.scene && this.scene.run === scene.run && this.palette === palette && this.family === family
-      && this.width === width && this.ratio === ratio;
+    const same = this.scene && this.palette === palette && this.family === family && this.width === width
+      && this.ratio === ratio;
+    const grows = same && this.scene.run === scene.run;
     Object.assign(this, { scene, palette, family, width, ratio });
     const measures = scene.panels.map((spec) => measureMargins(this.context, spec, family));
     const { frames, height } = layout(scene.panels, measures, width);
@@ -167,13 +185,15 @@ export class Stage {
     }
     this.panels = scene.panels.map((spec, i) => {
       const old = same && this.panels[i];
-      const keeps = old && old.signature === panelSignature(spec)
+      const alike = old && old.signature === panelSignature(spec)
         && sameBox(old.frame, frames[i]) && sameBox(old.margins, measures[i].margins);
-      if (keeps) {
+      if (alike && grows) {
         old.bind(spec, scene.steps);
         return old;
       }
-      return new PanelView(spec, frames[i], measures[i], this);
+      const panel = new PanelView(spec, frames[i], measures[i], this);
+      if (alike) panel.takeOver(old);
+      return panel;
     });
     for (const panel of this.panels) {
       if (panel.spec.editable) panel.drawEditable = (context) => this.drawEdits(panel, context);

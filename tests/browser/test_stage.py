@@ -1,0 +1,56 @@
+"""The stage: what stands still is taken over from one picture to the next, and looks as if it had been painted anew."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+# Counts what is stamped on canvases until the next picture has been drawn.
+COUNT = """player => {
+  const canvas = CanvasRenderingContext2D.prototype, real = canvas.drawImage;
+  let stamps = 0;
+  window.__stamps = null;
+  canvas.drawImage = function (...what) { stamps += 1; return real.apply(this, what); };
+  new MutationObserver((_, observer) => {
+    observer.disconnect();
+    canvas.drawImage = real;
+    window.__stamps = stamps;
+  }).observe(player, {attributes: true, attributeFilter: ["data-run"]});
+}"""
+LOOK = "player => player.querySelector('.stage canvas').toDataURL()"
+POINTS = 200  # of the XOR clouds, in five panels, each on a rim; in that of the MAP they share a sheet with its map
+
+
+def look(page: Page) -> str:
+    """The picture at its first state, as the canvas holds it."""
+    stage = player(page)
+    expect(stage).to_have_attribute("data-steps", "200", timeout=PATIENT)
+    page.evaluate("document.fonts.ready")
+    stage.press("Home")
+    expect(stage).to_have_attribute("data-t", "0")
+    return stage.evaluate(LOOK)
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "moved"), [("prior_sd", "3", False), ("seed", "7", True), ("temper", "2", False)]
+)
+def test_a_picture_after_a_move_is_the_one_that_a_new_page_draws(lab: Lab, control: str, value: str, moved: bool):
+    page = lab.open("/xor?scenario=learn&v=1")
+    before = look(page)
+    stage = player(page)
+    run = stage.get_attribute("data-run")
+    stage.evaluate(COUNT)
+    box = page.locator(f".st-key-xor-{control}-box input")
+    box.fill(value)
+    box.press("Enter")
+    expect(stage).not_to_have_attribute("data-run", run or "", timeout=PATIENT)
+    lab.settled()
+    stamps = page.evaluate("window.__stamps")
+    assert stamps > 10 * POINTS if moved else stamps < 3 * POINTS, "only what has changed is stamped again"
+    after = look(page)
+    assert after != before
+    page.goto(page.url)
+    lab.settled()
+    assert look(page) == after
