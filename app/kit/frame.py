@@ -43,8 +43,8 @@ _LARGE = "html { font-size: 20px; }"  # the projector view
 def show(lesson: Lesson) -> None:
     """Draw the page of `lesson`."""
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
-    here.write_address()
     work = stage.prepare(lesson, here)
+    here.write_address()  # after the picture: for each message that comes before it the browser draws the page anew
     style, head, problems = st.container(key="style"), st.container(), st.container()
     picture, side = _layout(here)
     chips, scene, note = (picture.container(key=name) for name in ("chips", "scene", "note"))

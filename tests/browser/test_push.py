@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import WebSocket, WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import Lab, player
 from tests.browser.test_frame import set_box
@@ -78,6 +79,41 @@ def test_a_picture_is_drawn_before_streamlit_says_anything_and_only_once(demo: L
     page.wait_for_url(re.compile("drift=0.25"))
     demo.settled()
     assert page.evaluate("window.__pictures") == 1, "the same picture by the long way does nothing"
+
+
+def test_streamlit_says_no_more_before_a_picture_than_it_must(demo: Lab):
+    """For each message the browser draws the page anew, and the picture waits in line behind that."""
+    said: list[str | None] = []
+
+    def listen(socket: WebSocket) -> None:
+        if STREAM.search(socket.url):
+            socket.on("framereceived", lambda frame: said.append(ForwardMsg.FromString(frame).WhichOneof("type")))
+        elif SOCKET.search(socket.url):
+            socket.on("framereceived", lambda frame: said.append("picture"))
+
+    demo.page.on("websocket", listen)
+    page = demo.open("/demo")
+    expect(player(page)).to_be_visible()
+    page.wait_for_timeout(500)
+    said.clear()
+    set_box(page, "drift", "0.25")
+    page.wait_for_url(re.compile("drift=0.25"))
+    demo.settled()
+    assert said.count("picture") == 1
+    before = said[: said.index("picture")]
+    assert sorted(before) == ["navigation", "new_session", "page_config_changed", "session_status_changed"]
+    assert "page_info_changed" in said, "the address follows"
+
+
+def test_the_page_neither_listens_to_nor_obeys_a_page_around_it(demo: Lab):
+    """Streamlit would talk to it by messages that it hears itself, and compare each with many patterns."""
+    page = demo.open("/demo")
+    assert page.request.get(f"{demo.url}/_stcore/host-config").json()["allowedOrigins"] == []
+    page.evaluate("() => { window.__heard = 0; URLPattern = class { constructor() { window.__heard += 1; } }; }")
+    set_box(page, "drift", "0.25")
+    page.wait_for_url(re.compile("drift=0.25"))
+    demo.settled()
+    assert page.evaluate("window.__heard") == 0
 
 
 def test_without_the_socket_pictures_come_the_long_way(demo: Lab):
