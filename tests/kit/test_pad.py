@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.kit import pad as pads
 from app.kit import stage
 from app.kit.lesson import Lesson
 from app.kit.pad import LIMIT, strokes
@@ -34,6 +35,35 @@ def test_it_mounts_a_loader_and_its_strokes():
     assert "app/static/pad/pad.js" in component.proto.js_content
     data = json.loads(component.proto.json)
     assert data == {"points": [[0.1, 0.2, 0], [0.3, 0.4, 1]], "limit": LIMIT, "seen": 0}
+
+
+@pytest.mark.parametrize(
+    ("told", "seen"),
+    [
+        ({"number": 3, "final": False}, 1),
+        ({"number": 3, "final": True}, 3),
+        ({"number": "3", "final": True}, 1),
+        ({"final": True}, 1),
+    ],
+)
+def test_only_a_finished_stroke_counts_as_seen(monkeypatch: pytest.MonkeyPatch, told: dict, seen: int):
+    """Else the echo of a stroke under way would take its last points away while more are being drawn."""
+    state: dict = {}
+    mounted: list[dict] = []
+    heard: list[dict] = []
+    monkeypatch.setattr(pads.st, "session_state", state)
+    monkeypatch.setattr(pads, "_mount", lambda **what: mounted.append(what))
+
+    def happens(event: dict) -> int:
+        state["pad"] = {"event": event}
+        mounted[-1]["on_event_change"]()
+        pads.pad([], key="pad", on_event=heard.append)
+        return mounted[-1]["data"]["seen"]
+
+    pads.pad([], key="pad", on_event=heard.append)
+    assert happens({"number": 1, "final": True}) == 1
+    assert happens(told) == seen
+    assert heard[-1] == told, "the lesson hears of each, and checks what it hears"
 
 
 @pytest.fixture
