@@ -1,0 +1,92 @@
+"""A phone: what a finger does on the stage and on the pad."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+from tests.server import Server
+
+Place = tuple[float, float]
+Touch = Callable[[Sequence[Place]], None]
+SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
+
+
+@pytest.fixture
+def phone(browser: Browser, server: Server) -> Iterator[Lab]:
+    """The app on a phone with a touch screen."""
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, device_scale_factor=2
+    )
+    watched = Lab(context.new_page(), server.url)
+    yield watched
+    context.close()
+    assert not watched.problems, "\n".join(watched.problems)
+
+
+@pytest.fixture
+def touch(phone: Lab) -> Touch:
+    """A finger that is put down, drawn along a path and lifted."""
+    session = phone.page.context.new_cdp_session(phone.page)
+
+    def tell(kind: str, *places: Place) -> None:
+        at = [{"x": x, "y": y} for x, y in places]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+
+    def draw(path: Sequence[Place]) -> None:
+        tell("touchStart", path[0])
+        for place in path[1:]:
+            tell("touchMove", place)
+        tell("touchEnd")
+
+    return draw
+
+
+def corner(where: Locator) -> Place:
+    """The upper left corner on the screen."""
+    box = where.bounding_box()
+    assert box is not None
+    return box["x"], box["y"]
+
+
+def test_a_finger_sets_a_point_moves_it_and_scrolls_the_page_elsewhere(phone: Lab, touch: Touch):
+    page = phone.open("/xor?scenario=own-points")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-steps", re.compile(r"^\d+$"), timeout=PATIENT)
+    canvas = stage.locator(".stage canvas").first
+    canvas.scroll_into_view_if_needed()
+    left, top = corner(canvas)
+    page.touchscreen.tap(left + 200, top + 150)
+    page.wait_for_url(re.compile("points="))
+    placed = phone.query()["points"].split(";")
+    assert len(placed) == 9
+    phone.settled()
+
+    left, top = corner(canvas)
+    touch([(left + 200 - 2 * k, top + 150 + 3 * k) for k in range(20)])
+    page.wait_for_url(lambda url: "points=" in url and phone.query()["points"].split(";") != placed)
+    moved = phone.query()["points"].split(";")
+    assert len(moved) == 9 and len(set(moved) & set(placed)) == 8, "the point under the finger, and no other"
+    phone.settled()
+
+    before = page.evaluate(SCROLLED)
+    touch([(left + 60, 700 - 25 * k) for k in range(16)])
+    page.wait_for_function(f"{SCROLLED} > {before + 100}")
+    assert phone.query()["points"].split(";") == moved
+
+
+def test_a_finger_draws_on_the_pad_and_the_page_stays(phone: Lab, touch: Touch):
+    page = phone.open("/digits")
+    pad = page.get_by_test_id("pad")
+    expect(pad).to_be_visible(timeout=PATIENT)
+    pad.scroll_into_view_if_needed()
+    strokes, scrolled = pad.locator("polyline").count(), page.evaluate(SCROLLED)
+    left, top = corner(pad)
+    touch([(left + 60 + 5 * k, top + 180 - 7 * k) for k in range(20)])  # upwards, as one scrolls down
+    expect(pad.locator("polyline")).to_have_count(strokes + 1)
+    page.wait_for_url(re.compile("drawing="))
+    assert page.evaluate(SCROLLED) == scrolled
