@@ -7,6 +7,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -131,6 +132,19 @@ def test_each_page_opens_under_its_slug(entry: catalogue.Entry, visits: dict[str
     assert not at.exception and not at.error
     assert at.title[0].value == entry.title
     assert f"visit/{entry.slug}" in at.session_state
+
+
+def test_a_page_leaves_no_gaps_while_the_kernels_are_being_prepared(monkeypatch: pytest.MonkeyPatch):
+    """The browser closes gaps among the parts of a page, and what a timer then sends has lost its place."""
+    warm_up = startup.warm_up()
+    monkeypatch.setattr(warm_up, "ready", threading.Event())
+    monkeypatch.setattr(warm_up, "seconds", lambda: 60.0)
+    at = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120).run()
+    at.switch_page("../lessons/metropolis/page.py").run()
+    assert not at.exception
+    parts = at.main.children
+    assert list(parts) == list(range(len(parts)))
+    assert "Progress" in str(parts[len(parts) - 1]), "the note comes last, and moves nothing when it goes"
 
 
 @pytest.mark.parametrize("entry", catalogue.LESSONS, ids=lambda entry: entry.slug)

@@ -67,7 +67,8 @@ def show(lesson: Lesson) -> None:
         follow.badge()
         _share(lesson, here)
         _present(here)
-    follow.watch()
+    with style:  # the browser keeps no place for what shows nothing: here nothing follows that could slip into it
+        follow.watch()
 
 
 # The parts, in the order of the page --------------------------------------------------------------------------------
