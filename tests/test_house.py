@@ -13,7 +13,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from app import catalogue
 from app.kit import share, startup
@@ -134,17 +135,24 @@ def test_each_page_opens_under_its_slug(entry: catalogue.Entry, visits: dict[str
     assert f"visit/{entry.slug}" in at.session_state
 
 
-def test_a_page_leaves_no_gaps_while_the_kernels_are_being_prepared(monkeypatch: pytest.MonkeyPatch):
-    """The browser closes gaps among the parts of a page, and what a timer then sends has lost its place."""
-    warm_up = startup.warm_up()
+def test_a_fragment_comes_last_in_its_container(monkeypatch: pytest.MonkeyPatch):
+    """Streamlit may join what says where a fragment stands with the fragment's next run. The browser has then closed
+    the gap, and whatever stood behind it has lost its place."""
+    told: list[list[ForwardMsg]] = []
+    parse = local_script_runner.parse_tree_from_messages
+    monkeypatch.setattr(local_script_runner, "parse_tree_from_messages", lambda m: parse((told.append(list(m)), m)[1]))
+    warm_up = startup.warm_up()  # as long as it works, there is a fragment that says so
     monkeypatch.setattr(warm_up, "ready", threading.Event())
     monkeypatch.setattr(warm_up, "seconds", lambda: 60.0)
     at = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120).run()
     at.switch_page("../lessons/metropolis/page.py").run()
     assert not at.exception
-    parts = at.main.children
-    assert list(parts) == list(range(len(parts)))
-    assert "Progress" in str(parts[len(parts) - 1]), "the note comes last, and moves nothing when it goes"
+    messages = [message for message in told[-1] if message.WhichOneof("type") == "delta"]
+    fragments = {tuple(m.metadata.delta_path): m.delta.fragment_id for m in messages}
+    places = [path for path, name in fragments.items() if name and not fragments.get(path[:-1])]
+    assert len({fragments[path] for path in places}) == 3, "the stage, the look at jobs, the note on the kernels"
+    for *parent, index in places:
+        assert (*parent, index + 1) not in fragments, f"something stands behind the fragment at {[*parent, index]}"
 
 
 @pytest.mark.parametrize("entry", catalogue.LESSONS, ids=lambda entry: entry.slug)

@@ -67,7 +67,7 @@ def show(lesson: Lesson) -> None:
         follow.badge()
         _share(lesson, here)
         _present(here)
-    with style:  # the browser keeps no place for what shows nothing: here nothing follows that could slip into it
+    with style:  # a fragment comes last in its container, else what stands behind it may lose its place
         follow.watch()
 
 
