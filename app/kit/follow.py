@@ -135,13 +135,13 @@ class Follow:
         """Panels and diagnostics. While new ones are made the last stay where they are, dimmed: a chart that keeps its
         place and its content costs the browser nothing, one that moves is built anew."""
         with st.container(key="below"):
-            fresh = [self._panel(slot) for slot in ("panels", "diagnostics") if slot in self.functions]
-            if not all(fresh):
+            outdated = [self._panel(slot) for slot in ("panels", "diagnostics") if slot in self.functions]
+            if any(outdated):
                 with st.container(key="updating"):
                     st.caption("Updating for the new settings …")
 
     def _panel(self, slot: str) -> bool:
-        """Draw the newest content of `slot`; whether it is up to date."""
+        """Draw the newest content of `slot`; whether it is of older settings."""
         kept: dict[tuple[str, str], Any] = st.session_state.setdefault("panels shown", {})
         name = (self.lesson.slug, slot)
         job = self._job(slot)
@@ -155,7 +155,7 @@ class Follow:
             panels(kept[name])
         elif waiting:
             st.skeleton(height=260 if slot == "panels" else 80)
-        return not waiting
+        return waiting and name in kept
 
 
 class _CheckEach:

@@ -22,6 +22,7 @@ from engine.spec import Spec, SpecError
 
 SANDBOX = "sandbox"
 _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
+_REMEMBERED = 64  # values that a widget may have shown in that time
 CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
 
 
@@ -53,12 +54,17 @@ class Visit:
         """Note what the reader did: for the callbacks of widgets outside fragments. `key` is the widget's, if `fill`
         fills it.
 
-        Until the browser has taken a filled value over, whatever it sends still carries the old one, and Streamlit
-        takes that for a change. Such an echo comes with the fragment run of a timer, in which no widget outside can
-        have been moved, or beside a real move: `carry_out` tells them apart.
+        Until the browser has taken a filled value over, whatever it sends still carries an old one, and Streamlit
+        takes that for a change. Such an echo comes with the fragment run of a timer, or beside a real move:
+        `carry_out` tells them apart. A move that overtakes its own message comes with the run of a timer too, which
+        then asks for a run of the page.
         """
-        if not in_fragment():
-            self.moves.append((key, key is not None and _repeats(key), act))
+        repeats = key is not None and _repeats(key)
+        if in_fragment():
+            if key is None or repeats:
+                return
+            self.touched = True
+        self.moves.append((key, repeats, act))
 
     def given(self, act: Callable[[], object]) -> None:
         """Note that the reader gave something that no browser echoes: files. They may arrive with the run of a timer,
@@ -137,23 +143,25 @@ def fill(key: str, value: Any) -> str:
     """
     filled = _filled()
     now = time.monotonic()
+    when, shown = filled.get(key, (0.0, ()))
+    recent = now - when < _REFILL_SECONDS
     before = st.session_state.get(key)
     if key not in st.session_state or before != value:
         st.session_state[key] = value
-        filled[key] = (now, before)
-    elif key in filled and now - filled[key][0] < _REFILL_SECONDS:
+        filled[key] = (now, (*(shown if recent else ()), before, value)[-_REMEMBERED:])
+    elif recent:
         st.session_state[key] = value
     return key
 
 
 def _repeats(key: str) -> bool:
-    """Whether the widget `key` says what it showed before it was last filled."""
-    when, before = _filled().get(key, (0.0, None))
-    return key in _filled() and st.session_state[key] == before and time.monotonic() - when < _REFILL_SECONDS
+    """Whether the widget `key` says what it showed of late: several fillings may be on their way to the browser."""
+    when, shown = _filled().get(key, (0.0, ()))
+    return st.session_state[key] in shown and time.monotonic() - when < _REFILL_SECONDS
 
 
-def _filled() -> dict[str, tuple[float, Any]]:
-    """When each widget was last filled, and what it showed before."""
+def _filled() -> dict[str, tuple[float, tuple]]:
+    """When each widget was last filled, and what it showed before and since."""
     return st.session_state.setdefault("filled", {})
 
 

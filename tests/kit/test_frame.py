@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.kit import badge, jobs, story
+from app.kit import badge, jobs, story, visit
 from app.kit.badge import face, overall
 from app.kit.charts import Figure, Table
 from app.kit.frame import Scenario, _follow_scenario, source
@@ -92,6 +92,35 @@ def test_slider_and_box_move_together_and_leave_the_scenario():
     assert at.number_input(key="demo/drift/box").value == -0.5
     at.select_slider(key="demo/step_size/slider").set_value(2.5).run()
     assert at.number_input(key="demo/step_size/box").value == 2.5
+
+
+def test_a_slider_on_the_move_wins_over_older_values_that_its_box_still_sends():
+    """A browser that is behind sends with each move of the slider what the box showed some moves ago."""
+    at = opened()
+    for drift in (0.1, 0.2, 0.3):
+        at.slider(key="demo/drift/slider").set_value(drift).run()
+    at.slider(key="demo/drift/slider").set_value(0.4)
+    at.number_input(key="demo/drift/box").set_value(0.1).run()
+    assert visited(at).spec.drift == 0.4
+    assert at.slider(key="demo/drift/slider").value == at.number_input(key="demo/drift/box").value == 0.4
+    set_box(at, "drift", 0.1)
+    assert visited(at).spec.drift == 0.1, "typed alone it is the reader's wish"
+
+
+def test_a_move_that_comes_with_the_run_of_a_timer_is_kept_and_an_echo_is_not(monkeypatch: pytest.MonkeyPatch):
+    state = {"box": 5.0, "filled": {"box": (time.monotonic(), (3.0, 4.0))}}
+    monkeypatch.setattr(visit.st, "session_state", state)
+    monkeypatch.setattr(visit, "in_fragment", lambda: True)
+    here, done = Visit(WalkSpec()), []
+    state["box"] = 3.0
+    here.moved(lambda: done.append("echo"), "box")
+    here.moved(lambda: done.append("a button, which no timer presses"))
+    assert not here.moves and not here.touched
+    state["box"] = 5.0
+    here.moved(lambda: done.append("move"), "box")
+    assert here.touched, "the timer's run asks for one of the page"
+    here.carry_out()
+    assert done == ["move"]
 
 
 def test_the_address_is_a_share_link_after_a_change():
@@ -210,7 +239,9 @@ def test_predict_lock_run_explain():
 
 
 def test_badge_panels_and_diagnostics_follow():
-    at = until(opened(), "exact")
+    at = opened()
+    assert "Updating" not in texts(at) and at.get("skeleton"), "nothing is there yet that would be updated"
+    until(at, "exact")
     until(at, "R\\-hat")
     assert any("exact" in label and "green" in label for label in _popovers(at))
     assert "the mean step was compared with the drift" in texts(at) and "numpy\\'s normal" not in texts(at)
