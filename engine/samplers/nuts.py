@@ -22,8 +22,8 @@ Wrong on purpose (`variant`):
   and draws come out too wide;
 - "reversed_dot": the second dot product has the wrong sign (a misprint in print). The test still depends on the set of
   states alone, so the draws are right, but the trajectory stops after one step: a slow random walk;
-- "final_accept": another accept step at the end, with the acceptance statistic as probability (the same source): too
-  few moves out of bad places.
+- "final_accept": another accept step at the end, with the acceptance statistic as probability (the same source): the
+  chain stays too long wherever the steps fit badly, in the narrow parts of a target or in the middle of a round one.
 """
 
 from __future__ import annotations

@@ -64,9 +64,21 @@ def _explain_better(spec: ConjugateLesson) -> str:
         f"{spec.beta:g}) and "
         f"{np.exp(two):.3g} under Beta({spec.rival_1:g}, {spec.rival_2:g}). The Bayes factor is "
         f"{np.exp(one - two):.2f}. "
-        "A prior is judged by what it predicted before it saw the data; the flat one spent half its mass on coins "
-        "that fall on tails."
+        "A prior is judged by what it predicted before it saw the data. Coins with which such data are no surprise "
+        "(likelihood at least a tenth of the largest) have "
+        f"{_unsurprised(spec.alpha, spec.beta, heads, n):.0%} of the first prior's mass and "
+        f"{_unsurprised(spec.rival_1, spec.rival_2, heads, n):.0%} of the other's."
     )
+
+
+def _unsurprised(a: float, b: float, heads: float, n: int) -> float:
+    """Mass of Beta(a, b) where the likelihood of `heads` in `n` flips is at least a tenth of its largest value."""
+    from scipy.special import betainc, xlog1py, xlogy
+
+    p = np.linspace(0.0, 1.0, 10_001)
+    log_likelihood = xlogy(heads, p) + xlog1py(n - heads, -p)
+    inside = p[log_likelihood >= log_likelihood.max() - np.log(10.0)]
+    return float(betainc(a, b, inside[-1]) - betainc(a, b, inside[0]))
 
 
 def _narrower(spec: ConjugateLesson) -> float:

@@ -123,8 +123,8 @@ QUESTIONS = (
     ),
     Question(
         "tuned",
-        "The scale is the best one for plain Metropolis. Does a second try give more effective draws for the same "
-        "number of density evaluations?",
+        "The scale is about the best one for plain Metropolis. Does a second try give more effective draws for the "
+        "same number of density evaluations?",
         ("fewer", "the same", "more"),
         lambda spec: nearest(gain(spec), (0.7, 1.0, 1.4)),
         _explain_tuned,

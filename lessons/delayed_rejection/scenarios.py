@@ -18,8 +18,8 @@ SCENARIOS = (
         "tuned",
         "The scale is right already",
         DelayedRejectionLesson(target="gaussian", correlation=0.8, scale=1.7, shrink=0.2, seed=2),
-        "Here plain Metropolis has its best scale. The second try accepts many more moves, and each costs one more "
-        "evaluation of the density. Is it worth it?",
+        "Here plain Metropolis has about its best scale. The second try accepts many more moves, and each costs one "
+        "more evaluation of the density. Is it worth it?",
     ),
     Scenario(
         "three",

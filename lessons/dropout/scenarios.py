@@ -44,8 +44,9 @@ SCENARIOS = [
         "histogram is a few spikes in two heaps with nothing between, and no smooth density.",
         failure=True,
         why="A unit that carries the function on its side is in or out, and the two heaps are its two states. The "
-        "average lies between them, where no single network goes, and where the posterior has much of its probability: "
-        "see *One place, two distributions* below. More units blur the spikes; they do not make them a posterior.",
+        "average lies between them, where no single network goes. The posterior is one hump around the lower heap: "
+        "half of its probability lies in the gap that the masks leave empty, and hardly any at dropout's average. See "
+        "*One place, two distributions* below. More units blur the spikes; they do not make them a posterior.",
     ),
     Scenario(
         "xor",

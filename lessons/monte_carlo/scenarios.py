@@ -64,8 +64,9 @@ SCENARIOS = [
         MonteCarloLesson(integral="square", scale=0.6, seed=5),
         "E[z²] = 1 with draws from N(0, 0.6²). The tails are visited too seldom, and a draw there weighs enormously.",
         failure=True,
-        why="The weight p/q grows like exp(z²(1/s² − 1)/2), faster than the draws get rare: for s² ≤ 1/2 the variance "
-        "of a value is infinite. A proposal must have heavier tails than what it stands for.",
+        why="The weight p/q grows like exp(z²(1/s² − 1)/2). For s² ≤ 1/2 its square grows at least as fast as the "
+        "draws get rare, and the variance of a value is infinite. A proposal must have heavier tails than what it "
+        "stands for.",
     ),
     Scenario(
         "cauchy",

@@ -48,8 +48,8 @@ SCENARIOS = [
         "wide",
         "A wide prior",
         THESIS.replace(prior_sd=10.0, step_size=0.15),
-        "σ = 10 for every weight: outputs are large at any k. The price of fitting depends little on k, and p(k | D) "
-        "rises only slowly.",
+        "σ = 10 for every weight: outputs are large at any k. From four units on the price of fitting depends little "
+        "on k, and p(k | D) rises only slowly.",
     ),
     Scenario(
         "noisy",
