@@ -453,14 +453,13 @@ def ledger_panel(
 ) -> Panel:
     """The logs of a jump's factors (steps, F) as bars, and their sum as the last bar.
 
-    reach : of the axis, both ways, in nats; default: what holds nine of ten factors. Longer bars leave the panel.
+    reach : of the axis, both ways, in nats; default: what holds nine of ten factors. Longer bars end in an arrow head.
     """
     bars = np.concatenate([factors, factors.sum(axis=1, keepdims=True)], axis=1)
     sizes = np.abs(bars[np.isfinite(bars)])
     reach = reach or float(np.clip(np.quantile(sizes, 0.9) if sizes.size else 1.0, 2.0, 30.0))
     panel = scene.panel(id, title=title, y=Axis("log factor (nats)", -reach, reach), place=place, height=height)
-    cut = np.clip(bars, -1.2 * reach, 1.2 * reach)  # a bar that ends far outside is drawn to the edge
-    return panel.bars(cut, labels=[*names, "log r"], role="likelihood", show=show, label="log of each factor, and sum")
+    return panel.bars(bars, labels=[*names, "log r"], role="likelihood", show=show, label="log of each factor, and sum")
 
 
 def merged_slots(jumps: Jumps, size: str = "k") -> tuple[Array, list[str]]:

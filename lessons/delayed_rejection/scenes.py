@@ -160,7 +160,7 @@ def _ledger(made: Scene, walk: Walk) -> None:
     panel = made.panel(
         "ledger",
         title="The ledger: log of each factor",
-        y=Axis(f"log (cut at {LEDGER_LOW:g})".replace("-", "−"), LEDGER_LOW, LEDGER_HIGH),
+        y=Axis("log", LEDGER_LOW, LEDGER_HIGH),
         place=(0, 2, 2, 1),
         height=190,
     )
@@ -171,8 +171,8 @@ def _ledger(made: Scene, walk: Walk) -> None:
         if stage == 0:
             factors[:, 1:] = np.nan  # the ratio of the first try is that of the densities
         bars = np.column_stack([factors, inside.log_ratio[:, stage], log_u[:, stage]])
-        panel.bars(np.clip(bars, LEDGER_LOW, LEDGER_HIGH), labels=[*names, "sum", "log u"],
-                   show=since("alpha", stage), role=ROLES[stage], label=f"{ORDINAL[stage]} try")  # fmt: skip
+        panel.bars(bars, labels=[*names, "sum", "log u"], show=since("alpha", stage), role=ROLES[stage],
+                   label=f"{ORDINAL[stage]} try")  # fmt: skip
 
 
 def _marginal(made: Scene, walk: Walk) -> None:

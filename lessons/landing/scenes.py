@@ -192,7 +192,7 @@ def _bars(made: Scene, found: analysis.Stage, where: list[tuple[int, int]], stat
         height=230,
     )
     labels = [str(s + 1) if states <= 10 or s % 4 == 3 else "" for s in range(states)]
-    panel.bars(np.clip(weights, -1.1 * reach, 1.1 * reach), labels=labels, role="likelihood")
+    panel.bars(weights, labels=labels, role="likelihood")
 
 
 def _words(

@@ -158,9 +158,8 @@ def ledger(made: Scene, spec: MissingSpec, jumps: Jumps) -> Panel:
 
 
 def bars_of(factors: Array) -> Array:
-    """Factors (n, 8) as the bars of the ledger (n, 6), cut a little outside the panel."""
-    bars = np.column_stack([*(factors[:, which].sum(axis=1) for which in BARS.values()), factors.sum(axis=1)])
-    return np.clip(bars, -1.2 * REACH, 1.2 * REACH)
+    """Factors (n, 8) as the bars of the ledger (n, 6)."""
+    return np.column_stack([*(factors[:, which].sum(axis=1) for which in BARS.values()), factors.sum(axis=1)])
 
 
 # Words and numbers ----------------------------------------------------------------------------------------------------

@@ -54,3 +54,36 @@ def test_a_picture_after_a_move_is_the_one_that_a_new_page_draws(lab: Lab, contr
     page.goto(page.url)
     lab.settled()
     assert look(page) == after
+
+
+# Bars drawn on a small canvas; says where the ink of an arrow head is.
+
+BARS = """async () => {
+  const { QUANTITY_VIEWS } = await import("/app/static/player/quantities.js");
+  const { Scale } = await import("/app/static/player/axes.js");
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [180, 100];
+  const context = canvas.getContext("2d");
+  const colors = { ink: "#ff0000", surface: "#ffffff" };
+  const panel = {
+    plot: { width: 180, height: 100 }, y: new Scale({ low: -2, high: 2, log: false }, 100, true),
+    palette: { color: role => colors[role] ?? "#0000ff" },
+  };
+  const values = [-9, 1, -Infinity, Infinity, -2, NaN];
+  const layer = {
+    values: { shape: [6], data: values }, labels: [..."abcdef"], truth: null, role: "likelihood", label: null,
+    show: { what: "all", last: null, phase: null, parts: null },
+  };
+  const view = new QUANTITY_VIEWS.bars(panel, layer);
+  view.draw(context, {});
+  const red = (x, y) => context.getImageData(x, y, 1, 1).data.join() === "255,0,0,255";
+  return values.map((_, k) => [red(30 * k + 15, 8), red(30 * k + 15, 92), view.hover(30 * k + 15, 50, {}).text]);
+}"""
+
+
+def test_a_bar_that_leaves_its_panel_ends_in_an_arrow_head_and_tells_its_length(demo: Lab):
+    up, down = [True, False], [False, True]
+    neither = [False, False]
+    assert demo.open("/demo").evaluate(BARS) == [
+        [*down, "a: −9"], [*neither, "b: 1"], [*down, "c: −∞"], [*up, "d: ∞"], [*neither, "e: −2"], [*neither, "f: –"],
+    ]  # fmt: skip

@@ -191,12 +191,13 @@ def test_the_ledger_adds_up_on_screen(recording):
     assert np.array_equal(jumps.uniform < alpha, jumps.accepted)
 
 
-def test_long_bars_are_cut_at_the_edge(recording):
+def test_long_bars_go_on_and_say_their_length(recording):
     made = scene(2)
     shared.ledger_panel(made, np.array([[1.0, -2.0], [5000.0, -np.inf]]), names=["a", "b"], reach=3.0)
     header, arrays = decode(made.encode())
     drawn = arrays[header["panels"][0]["layers"][0]["values"]]
-    assert np.abs(drawn).max() <= 3.7 and drawn[0] == pytest.approx([1.0, -2.0, -1.0])
+    assert drawn[0] == pytest.approx([1.0, -2.0, -1.0]) and drawn[1].tolist() == [5000.0, -np.inf, -np.inf]
+    assert header["panels"][0]["y"]["high"] == 3.0, "the axis stays as it is; the player draws an arrow head"
 
 
 def test_acceptance_is_told_by_move(recording):

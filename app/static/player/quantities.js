@@ -5,6 +5,8 @@ const [{ View, visibleItems }, { drawMarker, layerDash }, { formatNumber }] = aw
   import(`./layers.js${version}`), import(`./palette.js${version}`), import(`./format.js${version}`),
 ]);
 
+const OUTSIDE = 40; // pixels outside the plot at which a bar is cut: some end at infinity
+
 // Several bar layers in one panel stand side by side; `group` is set by the stage: [this one, how many].
 class BarsView extends View {
   group = [0, 1];
@@ -34,13 +36,15 @@ class BarsView extends View {
     const zero = Math.min(plot.height, Math.max(0, y.to(y.log ? y.low : 0)));
     for (let k = 0; k < this.layer.labels.length; k++) {
       const [left, width] = this.slot(k);
-      const top = y.to(heights[k]);
+      const top = Math.min(plot.height + OUTSIDE, Math.max(-OUTSIDE, y.to(heights[k])));
       if (Number.isFinite(top)) {
         context.fillStyle = this.color(0.55);
         context.fillRect(left, Math.min(top, zero), width, Math.abs(zero - top));
         context.strokeStyle = this.color();
         context.lineWidth = 1.5;
         context.strokeRect(left, Math.min(top, zero), width, Math.abs(zero - top));
+        if (top < -1 && zero > 0) this.goesOn(context, left + width / 2, 0, 1);
+        if (top > plot.height + 1 && zero < plot.height) this.goesOn(context, left + width / 2, plot.height, -1);
       }
       if (truth && Number.isFinite(truth.data[k])) {
         const at = y.to(truth.data[k]);
@@ -53,6 +57,21 @@ class BarsView extends View {
         drawMarker(context, "diamond", left + width / 2, at, 4.5, palette.color("truth"), palette.color("surface"));
       }
     }
+  }
+
+  // The head of an arrow at an edge of the plot: the bar ends somewhere beyond.
+  goesOn(context, x, edge, inwards) {
+    const { palette } = this.panel;
+    context.beginPath();
+    context.moveTo(x, edge + 3 * inwards);
+    context.lineTo(x - 6, edge + 11 * inwards);
+    context.lineTo(x + 6, edge + 11 * inwards);
+    context.closePath();
+    context.strokeStyle = palette.color("surface");
+    context.lineWidth = 3;
+    context.stroke();
+    context.fillStyle = palette.color("ink");
+    context.fill();
   }
 
   hover(px, py, cursor) {
