@@ -144,14 +144,14 @@ def _losses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, place: Pla
     low, high = 0.0, float(1.15 * min(finite.max(), 3.0 * analysis.constant(spec)))
     panel = made.panel(
         "loss", title="Error while it learns", x=Axis("epoch", 0, spec.epochs),
-        y=Axis(f"{_error_name(rows)} ({_unit(rows)})", low, high), place=place, height=190,
+        y=Axis(f"{_error_name(rows)} ({_unit(rows).removeprefix('in units of ')})", low, high), place=place, height=190,
     )  # fmt: skip
     for values, role, dash, words in (
         (fit.train, "muted", True, "rows learned from"),
         (fit.test, "proposal", False, "test rows"),
     ):
         panel.line(at, np.minimum(values, high), show="upto", role=role, dash=dash, label=words)
-    panel.rule(y=analysis.constant(spec), role="truth", dash=True, label="always the " + _always(rows))
+    panel.rule(y=analysis.constant(spec), role="reject", dash=True, label="always the " + _always(rows))
     if spec.training == "early_stopping":
         panel.rule(x=float(at[fit.best]), role="reject", label="stopped")
 
@@ -264,7 +264,7 @@ def _case(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study
         panel.histogram(values[chosen], bins=(low, high, BINS), role="posterior", label=label)
         if rows.classes:
             panel.rule(x=analysis.best_threshold(spec), role="reject", dash=True)
-    panel.rule(x=guess, role="proposal")
+    panel.rule(x=guess, role="proposal", label="what was guessed")
     panel.rule(x=true, role="truth", dash=True, label="what was")
 
 
@@ -378,7 +378,7 @@ def _running(
     panel.line(drawn, error, show="upto", role="posterior", label="mean of the draws so far")
     panel.rule(y=float(fit.test[fit.best]), role="proposal")
     if level <= high:
-        panel.rule(y=level, role="truth", dash=True, label="always the " + _always(rows))
+        panel.rule(y=level, role="reject", dash=True, label="always the " + _always(rows))
 
 
 # A published table ----------------------------------------------------------------------------------------------------

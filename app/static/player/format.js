@@ -14,6 +14,7 @@ function groupThousands(text) {
 }
 
 function scientific(value, digits) {
+  if (value === 0) return "0";
   const [mantissa, exponent] = value.toExponential(digits).split("e");
   return `${mantissa}×10${superscript(Number(exponent))}`;
 }
