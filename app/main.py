@@ -27,6 +27,7 @@ def main() -> None:
     st.set_page_config(page_title=title, page_icon="🎲", layout="wide")
     st.session_state["came from"] = st.session_state.get("page")
     st.session_state["page"] = page.url_path
+    top = st.container()  # before the page: what stands behind it loses its place when the page changes
     warm_up = startup.warm_up()
     lesson = next((entry for entry in catalogue.LESSONS if entry.slug == page.url_path), None)
     if not lesson or warm_up.loaded.wait(NOTE_AFTER):
@@ -34,8 +35,8 @@ def main() -> None:
             startup.load_page(lesson.package)
         page.run()
         warm_up.picture_drawn.set()
-    if lesson and not warm_up.ready.is_set():
-        with st.container(key="warm-up"):  # shell.css shows it above; a place kept there would delay every picture
+    if not warm_up.ready.is_set():
+        with top:
             st.fragment(note, run_every=1.0)(warm_up, warm_up.loaded.is_set())
 
 

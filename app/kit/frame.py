@@ -67,8 +67,7 @@ def show(lesson: Lesson) -> None:
         follow.badge()
         _share(lesson, here)
         _present(here)
-    with style:  # a fragment comes last in its container, else what stands behind it may lose its place
-        follow.watch()
+    follow.watch()  # last: what stands behind a fragment may lose its place
 
 
 # The parts, in the order of the page --------------------------------------------------------------------------------

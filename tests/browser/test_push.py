@@ -101,7 +101,7 @@ def test_streamlit_says_no_more_before_a_picture_than_it_must(demo: Lab):
     demo.settled()
     assert said.count("picture") == 1
     before = said[: said.index("picture")]
-    assert sorted(before) == ["navigation", "new_session", "page_config_changed", "session_status_changed"]
+    assert sorted(before) == ["delta", "navigation", "new_session", "page_config_changed", "session_status_changed"]
     assert "page_info_changed" in said, "the address follows"
 
 
