@@ -100,8 +100,9 @@ def test_streamlit_says_no_more_before_a_picture_than_it_must(demo: Lab):
     page.wait_for_url(re.compile("drift=0.25"))
     demo.settled()
     assert said.count("picture") == 1
-    before = said[: said.index("picture")]
-    assert sorted(before) == ["delta", "navigation", "new_session", "page_config_changed", "session_status_changed"]
+    before = said[: said.index("picture")]  # a quick one overtakes some of them
+    assert len(set(before)) == len(before)
+    assert set(before) <= {"new_session", "session_status_changed", "navigation", "page_config_changed", "delta"}
     assert "page_info_changed" in said, "the address follows"
 
 
