@@ -104,8 +104,12 @@ def _error_name(rows: Problem) -> str:
     return "cross-entropy" if rows.classes else "RMSE"
 
 
+def _scale(rows: Problem) -> str:
+    return "nats a row" if rows.classes else word(rows.task.target)
+
+
 def _unit(rows: Problem) -> str:
-    return "nats a row" if rows.classes else f"in units of {word(rows.task.target)}"
+    return _scale(rows) if rows.classes else f"in units of {_scale(rows)}"
 
 
 def word(name: str) -> str:
@@ -144,7 +148,7 @@ def _losses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, place: Pla
     low, high = 0.0, float(1.15 * min(finite.max(), 3.0 * analysis.constant(spec)))
     panel = made.panel(
         "loss", title="Error while it learns", x=Axis("epoch", 0, spec.epochs),
-        y=Axis(f"{_error_name(rows)} ({_unit(rows).removeprefix('in units of ')})", low, high), place=place, height=190,
+        y=Axis(f"{_error_name(rows)} ({_scale(rows)})", low, high), place=place, height=190,
     )  # fmt: skip
     for values, role, dash, words in (
         (fit.train, "muted", True, "rows learned from"),

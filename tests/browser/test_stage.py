@@ -57,7 +57,6 @@ def test_a_picture_after_a_move_is_the_one_that_a_new_page_draws(lab: Lab, contr
 
 
 # Bars drawn on a small canvas; says where the ink of an arrow head is.
-
 BARS = """async () => {
   const { QUANTITY_VIEWS } = await import("/app/static/player/quantities.js");
   const { Scale } = await import("/app/static/player/axes.js");
