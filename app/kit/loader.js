@@ -34,6 +34,7 @@ export default function (component) {
     () => complain(parentElement),
   );
   return () => {
+    if (parentElement.isConnected) return; // only this call has ended: a newer one came before Streamlit had made it
     latest.delete(parentElement);
     loading?.then((module) => module.remove(parentElement), () => {});
   };

@@ -117,13 +117,13 @@ class Visit:
         """Put the query into the address bar if something has changed."""
         if not self.touched:
             return
-        self.touched = False
         query = self.query()
         address = {name: [value] for name, value in query.items()}
         if address != self.address:
+            st.query_params.from_dict(query)  # may end this run before anything is sent: then the next run writes
             self.left.append(self.address)
             self.address = address
-            st.query_params.from_dict(query)
+        self.touched = False
 
 
 @dataclass

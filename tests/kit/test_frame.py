@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.scriptrunner_utils.exceptions import RerunException
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
 from app.kit import badge, jobs, story, visit
@@ -129,6 +131,30 @@ def test_the_address_is_a_share_link_after_a_change():
     query = dict(at.query_params)
     again = opened(**query)
     assert visited(again).spec == visited(at).spec == WalkSpec(step_size=4.0, steps=77)
+
+
+def test_an_address_that_could_not_be_sent_is_written_by_the_next_run(monkeypatch: pytest.MonkeyPatch):
+    class Bar:
+        def __init__(self) -> None:
+            self.shows: dict[str, str] = {}
+            self.calls = 0
+
+        def from_dict(self, query: dict[str, str]) -> None:
+            self.calls += 1
+            if self.calls == 1:  # the reader's next move was there first: Streamlit ends the run unsent
+                raise RerunException(RerunData())
+            self.shows = query
+
+    bar = Bar()
+    monkeypatch.setattr(visit.st, "query_params", bar)
+    here = Visit(WalkSpec())
+    here.change("steps", steps=77)
+    with pytest.raises(RerunException):
+        here.write_address()
+    here.write_address()
+    assert bar.shows["steps"] == "77"
+    here.write_address()
+    assert bar.calls == 2
 
 
 def test_a_link_s_values_reach_the_widgets():
