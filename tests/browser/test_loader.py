@@ -1,5 +1,5 @@
-"""The loader of a component, called as Streamlit calls it: again for each message, and with a farewell to each call that
-a newer one overtook, not only when the component goes.
+"""The loader of a component, called as Streamlit calls it: again for each message, and with a farewell to each call
+that a newer one overtook, not only when the component goes.
 """
 
 from __future__ import annotations
