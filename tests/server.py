@@ -97,9 +97,10 @@ def served(script: Path, log: Path) -> Iterator[Server]:
         print(f"\nthe server's log:\n{said[-4000:]}", file=sys.stderr)
 
 
-def demo_script(folder: Path) -> Path:
-    """Write an entry script into `folder` that shows the demo lesson of tests/kit/demo instead of the catalogue."""
+def demo_script(folder: Path, more: str = "") -> Path:
+    """Write an entry script into `folder` that shows the demo lesson of tests/kit/demo instead of the catalogue; `more`
+    is Python that it runs last."""
     shutil.copytree(ROOT / "app" / "static", folder / "app" / "static")
     script = folder / "app" / "main.py"
-    script.write_text(DEMO_MAIN.format(root=str(ROOT)), encoding="utf-8")
+    script.write_text(DEMO_MAIN.format(root=str(ROOT)) + more, encoding="utf-8")
     return script

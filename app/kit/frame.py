@@ -50,7 +50,7 @@ def show(lesson: Lesson) -> None:
     chips, scene, note = (picture.container(key=name) for name in ("chips", "scene", "note"))
     above = _above(lesson, here, head, chips) if arriving() else None  # later it would push a first picture down
     with scene:  # first: the browser draws what comes first, while the rest is still under way
-        stage.draw(lesson, here, work)
+        flushed = stage.draw(lesson, here, work)
     with style:  # st.html comes a second later, with a visible jump
         st.markdown(f"<style>{_STYLE}{_LARGE if here.present else ''}</style>", unsafe_allow_html=True)
     tools = above if above is not None else _above(lesson, here, head, chips)
@@ -68,6 +68,7 @@ def show(lesson: Lesson) -> None:
         _share(lesson, here)
         _present(here)
     follow.watch()  # last: what stands behind a fragment may lose its place
+    stage.settle(flushed)
 
 
 # The parts, in the order of the page --------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import contextlib
 import secrets
 import struct
 import weakref
+from concurrent.futures import Future
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
 POLICY_VIOLATION = 1008  # of the websocket's closing codes
+ROUND = 0.012  # s; Streamlit rests for 0.01 s between two rounds of sending
 _STAMP = struct.Struct("<16sI")  # token, number of the picture: app/static/player/channel.js reads it
 NO_STAMP = bytes(_STAMP.size)  # of a player without a channel
 LOST = "picture"  # the kind of the event by which a player asks for a picture
@@ -71,6 +73,11 @@ class Channel:
         """The player has not got what was sent: it comes the long way."""
         self.sent = None
 
+    def flushed(self) -> Future[None] | None:
+        """Done when the server has had the time to send what the script has said so far; None without a socket."""
+        line = self._line
+        return line.flushed() if line is not None else None
+
     def open(self) -> _Line:
         """The line to a player that has just called. It takes the place of an older one."""
         if self._line is not None:
@@ -102,6 +109,20 @@ class _Line:
     def close(self) -> None:
         """End the line."""
         self._change(open=False)
+
+    def flushed(self) -> Future[None] | None:
+        """As `Channel.flushed`."""
+
+        async def rounds() -> None:
+            for _ in range(2):  # after one the server's loop may still have to catch up
+                await asyncio.sleep(ROUND)
+
+        waiting = rounds()
+        try:
+            return asyncio.run_coroutine_threadsafe(waiting, self._loop)
+        except RuntimeError:  # the server has stopped
+            waiting.close()
+            return None
 
     def _change(self, **what: Any) -> None:
         def change() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from concurrent.futures import Future, wait
 from typing import Any
 
 import streamlit as st
@@ -43,12 +44,24 @@ def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
     return work
 
 
-def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> None:
-    """Draw the stage; poll while `work`, a picture or a long run, is under way."""
+def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> Future[None] | None:
+    """Draw the stage; poll while `work`, a picture or a long run, is under way. Returns what `settle` waits for."""
     before, polled = here.shown, work.active
     st.fragment(_stage, run_every=POLL if polled else None)(lesson, here, polled)
     if here.shown is not before and here.shown is not here.channel.sent:
         time.sleep(FIRST_HEAD_START if arriving() else HEAD_START)
+    return here.channel.flushed()
+
+
+def settle(flushed: Future[None] | None) -> None:
+    """Let the run of a page end only when its stage has been sent.
+
+    An event of the stage that waits for that end starts a run of its fragment alone, and with it Streamlit drops what
+    the fragment has not sent yet. The page's run still counts as whole, so the browser would take player and pad away
+    as things that the page no longer has, and a stroke with them.
+    """
+    if flushed is not None:
+        wait([flushed], timeout=PATIENCE)
 
 
 def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:

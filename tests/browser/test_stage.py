@@ -1,11 +1,17 @@
-"""The stage: what stands still is taken over from one picture to the next, and looks as if it had been painted anew."""
+"""The stage: what stands still is taken over from one picture to the next, and looks as if it had been painted anew;
+what a reader has in hand stays there.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import PATIENT, Lab, player
+from tests.server import demo_script, served
 
 # Counts what is stamped on canvases until the next picture has been drawn.
 COUNT = """player => {
@@ -21,6 +27,38 @@ COUNT = """player => {
 }"""
 LOOK = "player => player.querySelector('.stage canvas').toDataURL()"
 POINTS = 200  # of the XOR clouds, in five panels, each on a rim; in that of the MAP they share a sheet with its map
+
+
+# Each run of a page that has a pad takes its time, and the server sends nothing when the stage has been drawn; a look
+# at a stroke takes its time too.
+HOLD_UP = """
+import time
+from app.kit import stage, visit
+prepare, draw, show = stage.prepare, stage.draw, stage._show
+def slow_prepare(lesson, here):
+    time.sleep(1.0 if here.spec.marks else 0)
+    return prepare(lesson, here)
+def held_up_draw(lesson, here, work):
+    if here.spec.marks and here.channel._line is not None:
+        here.channel._line._loop.call_soon_threadsafe(time.sleep, 0.6)
+    return draw(lesson, here, work)
+def slow_show(lesson, here, stale):
+    time.sleep(1.0 if here.spec.marks and visit.in_fragment() else 0)
+    show(lesson, here, stale)
+stage.prepare, stage.draw, stage._show = slow_prepare, held_up_draw, slow_show
+"""
+
+
+@pytest.fixture
+def held_up(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """The demo lesson on a server that is held up at times."""
+    folder = tmp_path_factory.mktemp("held-up")
+    for server in served(demo_script(folder, HOLD_UP), folder / "log.txt"):
+        page = browser.new_page()
+        watched = Lab(page, server.url)
+        yield watched
+        page.close()
+        assert not watched.problems, "\n".join(watched.problems)
 
 
 def look(page: Page) -> str:
@@ -86,3 +124,32 @@ def test_a_bar_that_leaves_its_panel_ends_in_an_arrow_head_and_tells_its_length(
     assert demo.open("/demo").evaluate(BARS) == [
         [*down, "a: −9"], [*neither, "b: 1"], [*down, "c: −∞"], [*up, "d: ∞"], [*neither, "e: −2"], [*neither, "f: –"],
     ]  # fmt: skip
+
+
+def stroke(page: Page, pad: Locator, y: float, pause: float) -> None:
+    """A level stroke by mouse, with `pause` ms after each of its parts."""
+    box = pad.bounding_box()
+    assert box is not None
+    at = [(box["x"] + x / 10 * box["width"], box["y"] + y * box["height"]) for x in range(2, 9)]
+    page.mouse.move(*at[0])
+    page.mouse.down()
+    for place in at[1:]:
+        page.mouse.move(*place)
+        page.wait_for_timeout(pause)
+    page.mouse.up()
+
+
+def test_a_stroke_outlives_the_end_of_the_page_s_run(held_up: Lab):
+    """Looks at the second stroke wait until the run of the page that the first has asked for is over."""
+    page = held_up.open("/demo?marks=0.2,0.2,0%3B0.8,0.2,0")
+    pad = page.get_by_test_id("pad")
+    expect(pad).to_be_visible()
+    expect(player(page)).to_be_visible(timeout=PATIENT)
+    page.wait_for_timeout(1000)
+    held_up.settled()
+    there = pad.element_handle()
+    stroke(page, pad, 0.5, pause=0)
+    stroke(page, pad, 0.8, pause=500)
+    end = r"0\.\d+%2C0\.\d+%2C"
+    page.wait_for_url(re.compile(rf"marks=({end}0%3B){{2}}({end}1%3B){{2}}{end}2%3B{end}2&"))
+    assert there is not None and there.evaluate("pad => pad.isConnected")

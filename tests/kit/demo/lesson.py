@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.kit import charts, theme
+from app.kit import pad as drawing_pad
 from app.kit.frame import Check, Lesson, Question, Scenario
 from app.kit.player.scene import Axis, Scene
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field, text
@@ -147,6 +148,16 @@ def controls(panel) -> None:
         panel.button("Clear points", {"marks": ()})
 
 
+def strokes(spec: WalkSpec) -> tuple | None:
+    """A pad is there if the address brings marks."""
+    return spec.marks or None
+
+
+def on_event(spec: WalkSpec, event: dict) -> WalkSpec | None:
+    """What is drawn on the pad."""
+    return spec.replace(marks=drawing_pad.strokes(event)) if event.get("kind") == "drawing" else None
+
+
 DEMO = Lesson(
     slug="demo",
     title="A random walk",
@@ -186,4 +197,6 @@ DEMO = Lesson(
     kernel="numpy's normal generator",
     live=live,
     live_label="Run slowly",
+    pad=strokes,
+    on_event=on_event,
 )
