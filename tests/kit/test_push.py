@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -163,3 +164,40 @@ def test_the_end_of_a_session_closes_its_socket():
         await player.hang_up()
 
     in_a_loop(story)
+
+
+def test_what_is_flushed_has_had_a_round_of_sending_after_the_server_was_held_up():
+    async def story() -> None:
+        sent = []
+
+        async def send() -> None:  # as Streamlit does: a rest, some turns of the loop, what has come
+            await asyncio.sleep(0.01)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            sent.append(True)
+
+        channel = Channel()
+        channel.open()
+        sending = asyncio.create_task(send())
+        await asyncio.sleep(0)
+        flushed = channel.flushed()
+        assert flushed is not None
+        for _ in range(3):
+            await asyncio.sleep(0)
+        time.sleep(0.1)
+        await asyncio.wrap_future(flushed)
+        assert sent
+        await sending
+
+    in_a_loop(story)
+
+
+def test_nobody_waits_for_a_server_that_has_stopped():
+    channel = Channel()
+    assert channel.flushed() is None
+
+    async def story() -> None:
+        channel.open()
+
+    in_a_loop(story)
+    assert channel.flushed() is None
