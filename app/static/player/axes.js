@@ -114,10 +114,11 @@ export function drawAxes(context, view, palette, family) {
       context.strokeStyle = palette.color("grid");
       line(context, at, plot.y, at, bottom);
       const half = context.measureText(text).width / 2;
-      if (at - half < free) continue;
-      free = at + half + 6;
+      const centre = Math.min(Math.max(at, frame.x + half), frame.x + frame.width - half); // whole at either end
+      if (centre - half < free) continue;
+      free = centre + half + 6;
       context.fillStyle = palette.color("muted");
-      context.fillText(text, at, bottom + 7);
+      context.fillText(text, centre, bottom + 7);
     }
   }
   if (categories) drawCategories(context, view, categories, palette);
