@@ -6,7 +6,8 @@ error, page error, failed request or request to another host fails it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -59,6 +60,19 @@ def one_press_moves(stage: Locator) -> None:
     stage.get_by_role("button", name="Play").click()
     expect(stage).not_to_have_attribute("data-t", before or "")
     stage.get_by_role("button", name="Pause").click()
+
+
+def draw(page: Page, pad: Locator, points: Sequence[tuple[float, float]], pause: float = 0.0) -> None:
+    """A stroke by mouse, through points from 0 to 1, with `pause` ms at each of them."""
+    box = pad.bounding_box()
+    assert box is not None
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=6)
+        page.wait_for_timeout(pause)
+    page.mouse.up()
 
 
 class Lab:
@@ -142,3 +156,12 @@ def demo(page: Page, demo_server: Server) -> Iterator[Lab]:
     watched = Lab(page, demo_server.url)
     yield watched
     assert not watched.problems, "\n".join(watched.problems)
+
+
+@pytest.fixture
+def altered_demo(page: Page, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """The demo lesson in a browser page, on a server that has run the Python given as the fixture's parameter."""
+    for server in served(demo_script(tmp_path, request.param), tmp_path / "log.txt"):
+        watched = Lab(page, server.url)
+        yield watched
+        assert not watched.problems, "\n".join(watched.problems)

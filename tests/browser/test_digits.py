@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, draw, player
 
 ONE = ((0.5, 0.12), (0.5, 0.3), (0.5, 0.5), (0.49, 0.7), (0.49, 0.88))
-
-
-def draw(page: Page, pad: Locator, points: tuple[tuple[float, float], ...]) -> None:
-    """A stroke by mouse, through points from 0 to 1."""
-    box = pad.bounding_box()
-    assert box is not None
-    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
-    page.mouse.move(*places[0])
-    page.mouse.down()
-    for place in places[1:]:
-        page.mouse.move(*place, steps=6)
-    page.mouse.up()
 
 
 def test_a_first_visit(lab: Lab):

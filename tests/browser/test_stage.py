@@ -5,13 +5,11 @@ what a reader has in hand stays there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENT, Lab, player
-from tests.server import demo_script, served
+from tests.browser.conftest import PATIENT, Lab, draw, player
 
 # Counts what is stamped on canvases until the next picture has been drawn.
 COUNT = """player => {
@@ -47,18 +45,6 @@ def slow_show(lesson, here, stale):
     show(lesson, here, stale)
 stage.prepare, stage.draw, stage._show = slow_prepare, held_up_draw, slow_show
 """
-
-
-@pytest.fixture
-def held_up(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """The demo lesson on a server that is held up at times."""
-    folder = tmp_path_factory.mktemp("held-up")
-    for server in served(demo_script(folder, HOLD_UP), folder / "log.txt"):
-        page = browser.new_page()
-        watched = Lab(page, server.url)
-        yield watched
-        page.close()
-        assert not watched.problems, "\n".join(watched.problems)
 
 
 def look(page: Page) -> str:
@@ -126,30 +112,18 @@ def test_a_bar_that_leaves_its_panel_ends_in_an_arrow_head_and_tells_its_length(
     ]  # fmt: skip
 
 
-def stroke(page: Page, pad: Locator, y: float, pause: float) -> None:
-    """A level stroke by mouse, with `pause` ms after each of its parts."""
-    box = pad.bounding_box()
-    assert box is not None
-    at = [(box["x"] + x / 10 * box["width"], box["y"] + y * box["height"]) for x in range(2, 9)]
-    page.mouse.move(*at[0])
-    page.mouse.down()
-    for place in at[1:]:
-        page.mouse.move(*place)
-        page.wait_for_timeout(pause)
-    page.mouse.up()
-
-
-def test_a_stroke_outlives_the_end_of_the_page_s_run(held_up: Lab):
+@pytest.mark.parametrize("altered_demo", [HOLD_UP], indirect=True, ids=["held up"])
+def test_a_stroke_outlives_the_end_of_the_page_s_run(altered_demo: Lab):
     """Looks at the second stroke wait until the run of the page that the first has asked for is over."""
-    page = held_up.open("/demo?marks=0.2,0.2,0%3B0.8,0.2,0")
+    page = altered_demo.open("/demo?marks=0.2,0.2,0%3B0.8,0.2,0")
     pad = page.get_by_test_id("pad")
     expect(pad).to_be_visible()
     expect(player(page)).to_be_visible(timeout=PATIENT)
     page.wait_for_timeout(1000)
-    held_up.settled()
+    altered_demo.settled()
     there = pad.element_handle()
-    stroke(page, pad, 0.5, pause=0)
-    stroke(page, pad, 0.8, pause=500)
+    draw(page, pad, [(0.2, 0.5), (0.8, 0.5)])
+    draw(page, pad, [(x / 10, 0.8) for x in range(2, 9)], pause=500)
     end = r"0\.\d+%2C0\.\d+%2C"
     page.wait_for_url(re.compile(rf"marks=({end}0%3B){{2}}({end}1%3B){{2}}{end}2%3B{end}2&"))
     assert there is not None and there.evaluate("pad => pad.isConnected")
