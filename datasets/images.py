@@ -126,15 +126,29 @@ def principal_components(x: ArrayLike, components: int) -> Projection:
     return Projection(mean, axes[:components])
 
 
-@lru_cache(maxsize=4)
-def digit_components(classes: int, images: int, components: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The first `images` bundled digits below `classes` as principal components of pixels from 0 to 1, (images,
-    components), and which digits they are.
+def stratified(labels: NDArray[np.int64], classes: int, each: int) -> NDArray[np.int64]:
+    """Rows of `each` images of every class below `classes`, in rising order; drawn once and for all, so always the
+    same. Raises SpecError where a class has fewer.
     """
-    pixels, labels = _bundled()
-    chosen = np.flatnonzero(labels < classes)[:images]
-    x = pixels[chosen].reshape(len(chosen), -1) / 16.0
-    return principal_components(x, components)(x), labels[chosen]
+    rng, rows = np.random.Generator(np.random.SFC64(0)), []
+    for label in range(classes):
+        found = np.flatnonzero(labels == label)
+        if not 1 <= each <= len(found):
+            raise SpecError("images", f"{each} of class {label} are wanted: it has {len(found)}")
+        rows.append(rng.permutation(found)[:each])
+    return np.sort(np.concatenate(rows))
+
+
+@lru_cache(maxsize=4)
+def digit_components(
+    data: Images, classes: int, each: int, components: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """`each` of the images to learn from of every class below `classes`, as principal components of their pixels from 0
+    to 1, (classes × each, components), and their labels.
+    """
+    rows = stratified(data.labels, classes, each)
+    x = data.images[rows].reshape(len(rows), -1) / float(data.top)
+    return principal_components(x, components)(x), data.labels[rows]
 
 
 class Overlap(NamedTuple):

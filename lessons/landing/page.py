@@ -4,9 +4,10 @@ from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from app.kit.growing import prior_controls
 from datasets import tables
+from datasets.files import MOST_BYTES
 from engine.evidence import architecture_evidence
 from engine.jumps import bridges, delayed, prior_recovery, run, sweep
-from lessons.landing import analysis, boston, panels, scenes
+from lessons.landing import analysis, boston, optdigits, panels, scenes
 from lessons.landing.questions import QUESTIONS
 from lessons.landing.scenarios import SCENARIOS
 from lessons.landing.spec import LandingSpec
@@ -28,6 +29,14 @@ def own_table(given: dict[str, bytes]) -> dict[str, str]:
     return {"file": reference}
 
 
+def own_digits(given: dict[str, bytes]) -> dict[str, str]:
+    """The fields that change when a file is given. Raises SpecError where it is not OptDigits."""
+    ((name, content),) = given.items()
+    reference = files.hold(name, content)
+    optdigits.own_images(reference)
+    return {optdigits.FIELD: reference}
+
+
 def controls(panel: Controls) -> None:
     """The widgets of the part that is shown."""
     panel.segmented("part", "Picture", PARTS)
@@ -44,6 +53,10 @@ def controls(panel: Controls) -> None:
             )
             if panel.spec.file:
                 panel.button("Take the download instead", {"file": ""})
+        else:
+            panel.files("Your own OptDigits (CSV)", own_digits, types=["csv"], most_bytes=MOST_BYTES, several=False)
+            if panel.spec.digits:
+                panel.button("Take the bundled digits instead", {optdigits.FIELD: ""})
         return
     panel.segmented("data", "Data", {"xor": "XOR", "noisy": "noisy XOR"})
     if panel.spec.part == "sandwich":

@@ -12,7 +12,7 @@ from app.kit.charts import Figure, Table
 from app.kit.text import chains
 from engine.diagnostics import summarise
 from engine.evidence import ModelProbabilities
-from lessons.landing import analysis
+from lessons.landing import analysis, optdigits
 from lessons.landing.analysis import Outcome, Race
 from lessons.landing.scenes import exact_now
 from lessons.landing.spec import THESIS, LandingSpec
@@ -109,6 +109,9 @@ def table(spec: LandingSpec, found: Race) -> Table:
             "over. Here 256 rows are drawn with the seed, and inputs and prices have mean 0 and variance 1 over them. "
             "Weights and biases: N(0, 1); units: tanh; each number of layers is as probable."
         )
+    else:
+        setting = THESIS[spec.setting]
+        caption += f" Learned from: {optdigits.told(spec.digits, setting.classes, setting.rows)}"
     return Table("Table 6.1 of the thesis, and ours", columns, caption)
 
 

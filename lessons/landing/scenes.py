@@ -490,7 +490,8 @@ def printed(spec: LandingSpec) -> Scene:
     made.readout("what", "{which|" + "|".join(s.told for s in settings) + "}", which=np.arange(len(names)))
     made.readout(
         "data",
-        "{digits?scikit-learn brings these digits:the Boston table is downloaded once, when asked for, or given by you}"
+        "{digits?the digits are bundled or given by you:"
+        "the Boston table is downloaded once, when asked for, or given by you}"
         ": choose the experiment in the settings and run the comparison for ours",
         digits=np.array([name in DIGITS for name in names]),
     )

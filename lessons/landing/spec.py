@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from app.kit.files import LENGTH
 from app.kit.growing import GrowingSpec
-from datasets.images import digit_components
 from datasets.xor import chosen
 from engine.jumps.settings import Prior
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer, number, text
-from lessons.landing import boston
+from lessons.landing import boston, optdigits
 
 PARTS = ("sandwich", "landing", "thesis")
 SANDWICHES = ("palindromic", "no_kernel_densities", "as_coded")
@@ -62,8 +61,8 @@ class Setting(NamedTuple):
         """The run in words."""
         if self.classes:
             return (
-                f"{self.rows} images of {self.classes} digits, one hidden layer of 1 to {self.highest} units, "
-                f"a = {self.temper:g}"
+                f"{self.rows} images of {self.classes} digits, {self.rows // self.classes} of each, one hidden layer "
+                f"of 1 to {self.highest} units, a = {self.temper:g}"
             )
         return (
             f"{self.rows} districts of Boston, 1 to {self.highest} hidden layers of {self.units} units, variance of "
@@ -83,7 +82,6 @@ THESIS = {
     "BH4b": Setting(0, boston.ROWS, 1.0, 4, 0.8, 4, 1.4, 64.8),
 }
 DIGITS = tuple(name for name, setting in THESIS.items() if setting.classes)
-COMPONENTS = 20
 MOST_ON_DIGITS = 500  # sweeps
 
 
@@ -109,6 +107,7 @@ class LandingSpec(GrowingSpec):
     variant: str = choice("exact", ("exact", "wrong"), "the right ratio, or the mistake that is easiest to make")
     setting: str = choice("OD5b", tuple(THESIS), "which run of the thesis")
     file: str = text("", LENGTH, "your own CSV of the Boston table; empty: the download")
+    digits: str = text("", LENGTH, "your own CSV of OptDigits; empty: the bundled digits")
     widest: int = integer(16, 4, 16, "most hidden units")
     step_size: float = number(
         0.1, 0.001, 2.0, "time ε that one leapfrog step of NUTS and of the bridges simulates", log=True
@@ -151,14 +150,16 @@ class LandingSpec(GrowingSpec):
     @property
     def is_ready(self) -> bool:
         """Whether the data are on this machine."""
-        return not self.on_boston or boston.is_here(self.file)
+        if self.part != "thesis":
+            return True
+        return boston.is_here(self.file) if self.on_boston else optdigits.is_here(self.digits)
 
     def data_set(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
         if self.on_boston:
             return boston.data_set(self.file, self.seed)
         if self.part == "thesis":
             setting = THESIS[self.setting]
-            return digit_components(setting.classes, setting.rows, COMPONENTS)
+            return optdigits.data_set(self.digits, setting.classes, setting.rows)
         data = chosen(self.data, self.points, self.corner, self.seed)
         return data.x, data.y
 
@@ -169,7 +170,7 @@ class LandingSpec(GrowingSpec):
             noise_sd = float(np.sqrt(setting.variance))
             return network(boston.INPUTS, 1, width=setting.units, depth=sizes, likelihood="gaussian", noise_sd=noise_sd)
         if self.part == "thesis":
-            return network(COMPONENTS, setting.classes, width=sizes, temper=setting.temper)
+            return network(optdigits.COMPONENTS, setting.classes, width=sizes, temper=setting.temper)
         return network(2, 2, width=sizes, temper=self.temper, prior_sd=self.prior_sd)
 
     def size_prior(self) -> Prior:

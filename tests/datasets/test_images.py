@@ -74,6 +74,19 @@ def test_principal_components_are_scikit_learns():
         images.principal_components(x, 65)
 
 
+def test_as_many_of_each_class_come_from_the_images_to_learn_from():
+    data = images.digits()
+    rows = images.stratified(data.labels, 5, 50)
+    assert len(set(rows)) == 250 and np.bincount(data.labels[rows]).tolist() == [50] * 5
+    assert np.array_equal(rows, images.stratified(data.labels, 5, 50))
+    assert images.overlap(data.images[rows], data.images_test).common == 0
+    x, y = images.digit_components(data, 5, 50, 20)
+    theirs = PCA(20).fit_transform(data.images[rows].reshape(250, 64) / 16.0)
+    assert np.abs(x) == pytest.approx(np.abs(theirs), abs=1e-9) and np.array_equal(y, data.labels[rows])
+    with pytest.raises(SpecError, match="200 of class 0 are wanted"):
+        images.stratified(data.labels, 5, 200)
+
+
 def test_optdigits_test_rows_are_the_bundled_digits(data_folder: Path):
     data = files.from_files({"optdigits.csv": (data_folder / "optdigits.csv").read_bytes()})
     assert len(data.y) == 3823 and len(data.y_test) == 1797 and data.top == 16

@@ -16,9 +16,9 @@ from app.kit.player.scene import decode
 from datasets import remote, tables
 from datasets.images import digit_components
 from engine.spec import SpecError
-from lessons.landing import analysis, boston, panels, questions, scenes
+from lessons.landing import analysis, boston, optdigits, panels, questions, scenes
 from lessons.landing.scenarios import SCENARIOS
-from lessons.landing.spec import COMPONENTS, DIGITS, JUMPS, THESIS, LandingSpec
+from lessons.landing.spec import DIGITS, JUMPS, THESIS, LandingSpec
 from tests.lessons.growing import Ticket, panel_of
 from tests.lessons.pages import MOST_BYTES, NEVER, page
 
@@ -222,9 +222,33 @@ def test_a_mistake_that_a_check_does_not_see_is_no_pass():
 def test_the_digits_are_as_the_thesis_took_them():
     for name in DIGITS:
         setting = THESIS[name]
-        x, y = digit_components(setting.classes, setting.rows, COMPONENTS)
-        assert x.shape == (setting.rows, COMPONENTS) and set(y) == set(range(setting.classes))
+        x, y = LandingSpec(part="thesis", setting=name).data_set()
+        assert x.shape == (setting.rows, optdigits.COMPONENTS) and np.bincount(y).tolist() == [50] * setting.classes
+        assert f"{setting.rows} images of {setting.classes} digits, 50 of each" in setting.told
         assert np.abs(x.mean(axis=0)).max() < 1e-10 and (np.diff(x.var(axis=0)) <= 1e-12).all()
+
+
+def test_a_readers_optdigits_are_learned_from_by_their_training_rows(data_folder):
+    content = (data_folder / "optdigits.csv").read_bytes()
+    spec = LandingSpec(part="thesis", setting="OD10b", digits=files.hold("optdigits.csv", content))
+    images = optdigits.own_images(spec.digits)
+    assert spec.is_ready and len(images.labels) == 3823
+    x, y = spec.data_set()
+    own, _ = digit_components(images, 10, 50, optdigits.COMPONENTS)
+    assert np.array_equal(x, own) and np.bincount(y).tolist() == [50] * 10
+    bundled = LandingSpec(part="thesis", setting="OD10b").data_set()[0]
+    assert not np.array_equal(x, bundled)
+    assert "3,823 training rows of OptDigits" in optdigits.told(spec.digits, 10, 500)
+    assert "1,347 bundled digits" in optdigits.told("", 10, 500)
+    fewer = b"".join(content.splitlines(keepends=True)[:200])
+    for wrong, words in ((fewer, "are not OptDigits"), (b"a,b\n1,2\n", "2 values")):
+        with pytest.raises(SpecError, match=words) as error:
+            optdigits.own_images(files.hold("mine.csv", wrong))
+        assert error.value.parameter == "digits"
+    elsewhere = spec.replace(digits="0123456789abcdef optdigits.csv")
+    assert not elsewhere.is_ready and panels.diagnostics(elsewhere, NEVER) == []
+    with pytest.raises(SpecError, match=r"needs the file “optdigits\.csv”"):
+        panels.panels(elsewhere, NEVER)
 
 
 def test_the_printed_numbers_are_told_setting_by_setting():
