@@ -24,10 +24,10 @@ MANY = 30  # networks of the figure over R
 BINS = 20
 RULES = {
     "0.5": {"inclusion_prior": "own", "inclusion": 0.5},
-    "AIC": {"inclusion_prior": "aic"},
+    "odds e⁻²": {"inclusion_prior": "aic"},
     "0.01": {"inclusion_prior": "own", "inclusion": 0.01},
     "0.001": {"inclusion_prior": "own", "inclusion": 0.001},
-    "BIC": {"inclusion_prior": "bic"},
+    "odds n⁻²": {"inclusion_prior": "bic"},
 }
 METHODS = {
     "spike_and_slab": "spike and slab",

@@ -139,7 +139,7 @@ def _families(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
         columns["weights in a draw (%)"].append(f"{100 * predicted(fit, 'SM').density:.1f}")
     caption = (
         f"The same digits, seed and {spec.epochs} epochs, each family at the engine's standard settings (spike and "
-        "slab: AIC) and not tuned. "
+        "slab: prior odds e⁻² a weight) and not tuned. "
         f"Standard error of a share near 93 %: {100 * noise(0.93):.1f} %."
     )
     return Table("The same data by other families", columns, caption)

@@ -15,7 +15,7 @@ from lessons.spike_and_slab.scenes import live, scene
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 PARTS = {"regression": "Regression", "network": "Network"}
-WEIGHT_PRIORS = {"aic": "e⁻² (AIC)", "bic": "n⁻² (BIC)", "own": "own"}
+WEIGHT_PRIORS = {"aic": "odds e⁻²", "bic": "odds n⁻²", "own": "own"}
 VIEWS = {"training": "training", "cut": "a rising cut", "draws": "networks drawn"}
 LIKELIHOODS = {"linear": "a number (linear)", "logistic": "yes or no (logistic)"}
 

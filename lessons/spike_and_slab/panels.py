@@ -10,7 +10,7 @@ from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from engine import diagnostics as measures
-from lessons.spike_and_slab import analysis, network_panels
+from lessons.spike_and_slab import analysis, criteria, network_panels
 from lessons.spike_and_slab.analysis import CORRELATIONS
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
@@ -22,7 +22,7 @@ def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure | Table]:
     """The figures of the part that is shown."""
     if spec.part == "network":
         return network_panels.panels(spec, cancel)
-    return [_models(spec), _climb(spec), _bias(spec, cancel)]
+    return [_models(spec), criteria_table(spec), _climb(spec), _bias(spec, cancel)]
 
 
 def _models(spec: SpikeAndSlabSpec) -> Figure:
@@ -53,6 +53,53 @@ def _models(spec: SpikeAndSlabSpec) -> Figure:
 
 def _name(labels: list[str], inside: np.ndarray) -> str:
     return " ".join(label for label, taken in zip(labels, inside, strict=True) if taken) or "none"
+
+
+def criteria_table(spec: SpikeAndSlabSpec) -> Table:
+    """AIC and BIC of the most probable models, beside what each approximates, and by how much it is off."""
+    here = analysis.setup(spec)
+    found, exact = criteria.criteria(here), here.truth.probability
+    best = np.argsort(exact)[::-1][:SHOWN]
+    linear = spec.likelihood == "linear"
+
+    def percent(values: np.ndarray) -> list[str]:
+        return [f"{100 * value:.1f}" for value in values[best]]
+
+    def deviance(values: np.ndarray) -> list[str]:
+        return [f"{value:.1f}" for value in values[best]]
+
+    columns = {
+        "predictors in": [_name(here.labels, here.truth.models[m]) for m in best],
+        "exact probability (%)": percent(exact),
+        "from BIC (%)": percent(found.from_bic),
+        "from AIC (%)": percent(found.from_aic),
+        "−2 log p(y | model)": deviance(found.evidence),
+        "the same, unit information": deviance(found.unit_information),
+        "BIC": deviance(found.bic),
+        "AIC": deviance(found.aic),
+        "deviance of new y, mean": deviance(found.expected),
+    }
+    if not linear:
+        columns.pop("the same, unit information")
+    top = best[0]
+    wide = (
+        f"It is {_off(found.bic[top] - found.unit_information[top])} the value under that slab, and" if linear else ""
+    )
+    caption = (
+        f"The {len(best)} most probable of {number(len(exact))} models; the numbers that follow are the first one's. "
+        "**BIC** stands for −2 log p(y | model) with a slab worth as much as one row (unit information). "
+        f"{wide or 'It is'} {_off(found.bic[top] - found.evidence[top])} the value under the slab of this page. "
+        "**AIC** estimates the deviance that *new* y at the same x would have, known here because the data are made. It "
+        f"is {_off(found.aic[top] - found.expected[top])} it for these data; on average over data sets, for a model named "
+        f"beforehand, it is {'exactly' if linear else 'about'} right. Neither is a probability. Take exp(−BIC/2) for the "
+        f"odds of a model, and {100 * criteria.distance(found.from_bic, exact):.0f} % of the probability lands on the "
+        f"wrong models; with exp(−AIC/2) {100 * criteria.distance(found.from_aic, exact):.0f} %."
+    )
+    return Table("AIC and BIC beside what they approximate", columns, caption)
+
+
+def _off(difference: float) -> str:
+    return f"{abs(difference):.1f} {'above' if difference > 0 else 'below'}"
 
 
 def _climb(spec: SpikeAndSlabSpec) -> Figure:

@@ -105,7 +105,7 @@ QUESTIONS = [
     ),
     Question(
         "median",
-        "At the BIC's price, which predicts better: ten drawn networks averaged, or the median model?",
+        "At odds of n⁻² a weight, which predicts better: ten drawn networks averaged, or the median model?",
         ["The median model", "About the same", "The average"],
         _median,
         _explain_median,

@@ -49,7 +49,7 @@ class SpikeAndSlabSpec(Spec):
     )
     units: int = integer(50, 5, 80, "hidden units of the network: 64 pixels, these, 10 digits", log=True)
     weight_prior: str = choice(
-        "aic", WEIGHT_PRIORS, "prior odds of a weight being in: e⁻² (AIC), n⁻² (BIC), or a probability of your own"
+        "aic", WEIGHT_PRIORS, "prior odds of a weight being in: e⁻² (aic), n⁻² (bic), or a probability of your own"
     )
     weight_inclusion: float = number(0.1, 1e-6, 0.9, "your own prior probability of a weight being in", log=True)
     epochs: int = integer(60, 5, 200, "passes through the 1,347 training digits", log=True)

@@ -8,12 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.linear_model import LogisticRegression
 
 from app.kit.badge import overall
 from app.kit.player.scene import decode
 from engine.spec import SpecError
 from lessons.spike_and_slab import (
     analysis,
+    criteria,
     estimators,
     learning,
     network_panels,
@@ -75,6 +77,66 @@ def test_the_data_are_correlated_as_asked_and_do_not_follow_the_sampler():
     x, _ = analysis.data(SMALL.replace(rows=300))
     assert abs(np.corrcoef(x[:, 0], x[:, 1])[0, 1] - 0.7) < 0.1
     assert analysis.setup(SMALL) is analysis.setup(SMALL.replace(seed=9, draws=200, variant="no_normaliser"))
+
+
+def test_aic_is_right_on_average_and_bic_by_what_the_formula_says():
+    """AIC's mean error over data sets is 0 in every model, right or wrong; the evidence under unit information is that
+    of normal densities of y."""
+    errors = []
+    for seed in range(400):
+        here = analysis.setup(SMALL.replace(data_seed=seed))
+        found = criteria.criteria(here)
+        errors.append(found.aic - found.expected)
+        if seed == 0:
+            x, y, n = here.model.design, here.model.y, here.model.y.size
+            for m, inside in enumerate(here.truth.models):
+                columns = x[:, inside]
+                covariance = np.eye(n) + n * columns @ np.linalg.pinv(columns)
+                exact = -2.0 * multivariate_normal(np.zeros(n), SMALL.noise_sd**2 * covariance).logpdf(y)
+                assert found.unit_information[m] == pytest.approx(exact, rel=1e-9)
+            assert found.evidence == pytest.approx(-2.0 * here.truth.log_evidence)
+    mean, error = np.mean(errors, axis=0), np.std(errors, axis=0) / 20.0
+    assert np.abs(mean / error).max() < 4.5
+
+
+def test_bic_stands_for_a_slab_of_one_row_however_many_rows_there_are():
+    """The error stays bounded as n grows with the slab that BIC stands for; with a wide one the odds are wrong."""
+    gaps = []
+    for rows in (30, 300):
+        found = criteria.criteria(analysis.setup(SMALL.replace(rows=rows)))
+        gaps.append(np.abs(found.unit_information - found.bic).max())
+    assert max(gaps) < 2.0
+    near, far = (
+        criteria.distance(criteria.criteria(here).from_bic, here.truth.probability)
+        for here in (analysis.setup(BY_ID["eight"]), analysis.setup(BY_ID["vague"]))
+    )
+    assert near < 0.05 and far > 0.8
+
+
+@pytest.mark.parametrize("rows", [6, 60])
+def test_a_logistic_fit_is_the_most_likely_one(rows):
+    """Against scikit-learn's; with few rows the classes can be divided and nothing but the deviance's limit is left."""
+    here = analysis.setup(SpikeAndSlabSpec(likelihood="logistic", effects="3, 0, -1", rows=rows, data_seed=1))
+    x, y = here.model.design, here.model.y
+    eta = criteria.most_likely(x, y)
+    theirs = LogisticRegression(C=1e8, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(x, y)
+    limit = criteria.yes_and_no(x @ theirs.coef_[0], y)
+    assert criteria.yes_and_no(eta, y) <= limit + 1e-6
+    if rows == 60:
+        assert eta == pytest.approx(x @ theirs.coef_[0], abs=1e-4)
+    found = criteria.criteria(here)
+    assert np.isfinite(found.from_aic).all() and np.isnan(found.unit_information).all()
+
+
+@pytest.mark.parametrize("name", ["eight", "logistic"])
+def test_the_table_of_criteria_says_what_was_computed(name):
+    here, table = analysis.setup(BY_ID[name]), panels.criteria_table(BY_ID[name])
+    found, best = criteria.criteria(here), np.argsort(here.truth.probability)[::-1][: panels.SHOWN]
+    assert table.columns["BIC"] == [f"{v:.1f}" for v in found.bic[best]]
+    assert table.columns["exact probability (%)"] == [f"{100 * v:.1f}" for v in here.truth.probability[best]]
+    assert ("the same, unit information" in table.columns) == (name == "eight")
+    wrong = 100 * criteria.distance(found.from_aic, here.truth.probability)
+    assert f"exp(−AIC/2) {wrong:.0f} %." in table.caption
 
 
 def test_a_product_of_coins_adds_up():
