@@ -89,11 +89,11 @@ def criteria_table(spec: SpikeAndSlabSpec) -> Table:
         f"The {len(best)} most probable of {number(len(exact))} models; the numbers that follow are the first one's. "
         "**BIC** stands for −2 log p(y | model) with a slab worth as much as one row (unit information). "
         f"{wide or 'It is'} {_off(found.bic[top] - found.evidence[top])} the value under the slab of this page. "
-        "**AIC** estimates the deviance that *new* y at the same x would have, known here because the data are made. It "
-        f"is {_off(found.aic[top] - found.expected[top])} it for these data; on average over data sets, for a model named "
-        f"beforehand, it is {'exactly' if linear else 'about'} right. Neither is a probability. Take exp(−BIC/2) for the "
-        f"odds of a model, and {100 * criteria.distance(found.from_bic, exact):.0f} % of the probability lands on the "
-        f"wrong models; with exp(−AIC/2) {100 * criteria.distance(found.from_aic, exact):.0f} %."
+        "**AIC** estimates the deviance that *new* y at the same x would have, known here because the data are made. "
+        f"It is {_off(found.aic[top] - found.expected[top])} it for these data. On average over data sets, for a model "
+        f"named beforehand, it is {'exactly' if linear else 'about'} right. Neither is a probability. Take exp(−BIC/2) "
+        f"for the odds of a model, and {100 * criteria.distance(found.from_bic, exact):.0f} % of the probability lands "
+        f"on the wrong models; with exp(−AIC/2) {100 * criteria.distance(found.from_aic, exact):.0f} %."
     )
     return Table("AIC and BIC beside what they approximate", columns, caption)
 

@@ -83,8 +83,7 @@ SCENARIOS = [
         "pruned too far",
         SpikeAndSlabSpec(part="network", weight_prior="bic"),
         "Odds of n⁻² for every weight to be in, the dearer of the two prices in Hubin and Storvik (2019). **Press Run "
-        "live** and compare the median model with "
-        "the average of ten networks.",
+        "live** and compare the median model with the average of ten networks.",
         failure=True,
         why="Each weight must now win 14 nats to be in, and many digits need several weights at once. The median model "
         "judges every weight alone and keeps too few; averages over drawn networks still use the rest.",
