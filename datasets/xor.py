@@ -17,7 +17,8 @@ VARIANCE, NOISY_VARIANCE = 0.015, 0.1
 def xor(corner: int = 50, variance: float = VARIANCE, seed: int = 0) -> Classes:
     """`corner` points around each of the four corners (±0.5, ±0.5), Gaussian with `variance` in each coordinate.
 
-    Source: Berezowski 2021, section 6.1 (200 points, variance 0.015; its code uses 0.1 for noisy XOR).
+    Source: Berezowski 2021, sections 5.5 and 5.6, and appendix A, which says 200 points. The corners and the variances,
+    0.015 and for noisy XOR 0.1, are those of its public code.
     Raises SpecError naming the parameter.
     """
     if corner < 0:
@@ -26,7 +27,7 @@ def xor(corner: int = 50, variance: float = VARIANCE, seed: int = 0) -> Classes:
         raise SpecError("variance", f"{variance} is not a finite number from 0")
     rng = np.random.Generator(np.random.SFC64(seed))
     noise = np.sqrt(variance) * rng.standard_normal((4, corner, 2))
-    source = f"generated after Berezowski 2021, section 6.1, with variance {variance:g} and seed {seed}"
+    source = f"generated after Berezowski 2021, sections 5.5 and 5.6, with variance {variance:g} and seed {seed}"
     card = Card("XOR clouds", source, "none needed: random numbers", "none", ("same sign", "different signs"))
     return Classes((CORNERS[:, None] + noise).reshape(-1, 2), np.repeat(LABELS, corner), card)
 

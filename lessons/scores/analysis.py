@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 NETWORKS = 100  # trained; the settings may ask fewer of them
-SHARE = 0.9  # of the wrong predictions that S2's cutoff keeps below itself
-ALPHA = 0.1  # S2's strictness
+SHARE = 0.9  # of the wrong predictions that Steyn's cutoff keeps below itself
+ALPHA = 0.1  # Steyn's strictness
 RESAMPLES = 200
 FORECASTERS = 200  # calibrated ones, simulated
 MOST_BINS = 30
@@ -116,7 +116,7 @@ def values(reading: Reading, name: str, known: Flags | None = None) -> Array:
 
 
 def cutoff(reading: Reading, known: Flags | None = None) -> float:
-    """S2's cutoff ε of the votes, found on the labels of the images in `known`; half of the votes where all of those
+    """Steyn's cutoff ε of the votes, found on the labels of the images in `known`; half of the votes where all of those
     are read right, which ranks the images in the same way.
     """
     some = np.ones(len(reading.y), bool) if known is None else known

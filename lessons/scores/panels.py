@@ -61,28 +61,29 @@ def _all_scores(spec: ScoresSpec, reading: Reading) -> Table:
         "AUROC ± SE": area,
         f"against {NAMES[spec.score]}": apart,
         f"γ({ALPHA:g}), 90 %": gamma,
-        "S2: γ, BNN": ["–" if pair is None else pair[0] for pair in printed],
-        "S2: γ, BCNN": ["–" if pair is None else pair[1] for pair in printed],
+        "Steyn: γ, BNN": ["–" if pair is None else pair[0] for pair in printed],
+        "Steyn: γ, BCNN": ["–" if pair is None else pair[1] for pair in printed],
     }
     caption = (
         f"{int(wrong.sum())} errors among {len(wrong)} test digits. Standard errors by DeLong; differences on the same "
         "images, so their errors are smaller than those of two areas. γ with 90 % of resampled test sets. GA's cutoff "
-        f"(ε = {analysis.cutoff(reading):.0f}) is found on the labels of the images it is judged on, as in S2. The two "
-        "last columns are printed in S2, for MNIST: 10,000 images and other networks, so compare scores, not numbers."
+        f"(ε = {analysis.cutoff(reading):.0f}) is found on the labels of the images it is judged on, as in Steyn "
+        "(2018). The two last columns are printed there, for MNIST: 10,000 images and other networks, so compare "
+        "scores, not numbers."
     )
     return Table("Six scores, the same images", columns, caption)
 
 
 def _printed(reading: Reading) -> Table:
     p, y = reading.mean, reading.y
-    columns: dict[str, list[str]] = {"": [], "ours ± SE": [], **{f"S0, {run}": [] for run in TOPS}}
+    columns: dict[str, list[str]] = {"": [], "ours ± SE": [], **{f"Berezowski, {run}": [] for run in TOPS}}
 
     def row(name: str, share: float, of: int, printed: list[float]) -> None:
         error = float(analysis.share_error(share, of)) if of else np.nan
         columns[""].append(name)
         columns["ours ± SE"].append(f"{100 * share:.1f} ± {100 * error:.1f} %" if of else "nothing answered")
         for run, value in zip(TOPS, printed, strict=True):
-            columns[f"S0, {run}"].append(f"{value:.2f} %")
+            columns[f"Berezowski, {run}"].append(f"{value:.2f} %")
 
     for k in (1, 2, 3):
         row(f"top {k}", scores.top_accuracy(p, y, k), len(y), [TOPS[run][k - 1] for run in TOPS])
@@ -93,12 +94,12 @@ def _printed(reading: Reading) -> Table:
         row(f"precision at {at:g}", found.precision, answers, [PRECISION_RECALL[run][place][0] for run in TOPS])
         row(f"recall at {at:g}", found.recall, right, [PRECISION_RECALL[run][place][1] for run in TOPS])
     caption = (
-        f"Ours: {len(y)} bundled digits, {len(reading.draws)} networks averaged. S0 table 7.2, ten classes: "
-        "500 OptDigits images learnt from, 2,000 tested, networks of changing width, two runs. Precision: of the "
-        "answers, those that are right. Recall: of all right predictions, those that are answered. Other images and "
-        "other networks, so the table shows what kind of numbers these are, not who wins."
+        f"Ours: {len(y)} bundled digits, {len(reading.draws)} networks averaged. Berezowski 2021, table 7.2, ten "
+        "classes: 500 OptDigits images learnt from, 2,000 tested, networks of changing width, two runs. Precision: of "
+        "the answers, those that are right. Recall: of all right predictions, those that are answered. Other images "
+        "and other networks, so the table shows what kind of numbers these are, not who wins."
     )
-    return Table("Beside S0's table 7.2", columns, caption)
+    return Table("Beside table 7.2 of Berezowski (2021)", columns, caption)
 
 
 def _posteriors(spec: ScoresSpec, cancel: Any) -> Table:

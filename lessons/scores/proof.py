@@ -58,8 +58,9 @@ def rank_check(reading: Reading) -> Check:
     cutoff, most = analysis.cutoff(reading), len(reading.draws) - 1
     if not 0.0 < cutoff < most:
         sentence = (
-            f"S2's cutoff is ε = {cutoff:.0f}, which {most} other votes cannot exceed: too many errors are unanimous. "
-            "There GA calls images that all agree on the most uncertain ones, so it is no ranking to compare."
+            f"Steyn's cutoff is ε = {cutoff:.0f}, which {most} other votes cannot exceed: too many errors are "
+            "unanimous. There GA calls images that all agree on the most uncertain ones, so it is no ranking to "
+            "compare."
         )
         return Check(name, "unknown", float("nan"), 0.0, sentence)
     by_votes, by_ga = analysis.values(reading, "inconsistency"), analysis.values(reading, "ga")

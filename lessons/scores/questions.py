@@ -37,8 +37,8 @@ def _explain_ga(spec: ScoresSpec) -> str:
     return (
         f"Here γ({ALPHA:g}) is {_gamma(reading, 'ga'):.4f} for GA and {_gamma(reading, 'inconsistency'):.4f} for "
         "inconsistency. GA is a falling function of the votes with one cutoff for all images, so it puts them in the "
-        "same order, and γ looks at nothing but the order. S2 prints 0.978 and 0.865 on MNIST: that difference must "
-        "have come from something else than the formula."
+        "same order, and γ looks at nothing but the order. Steyn (2018) prints 0.978 and 0.865 on MNIST: that "
+        "difference must have come from something else than the formula."
     )
 
 
@@ -103,8 +103,8 @@ def _explain_honest(spec: ScoresSpec) -> str:
 QUESTIONS = (
     Question(
         "ga",
-        "S2 prints γ(0.1) = 0.978 for the Gaussian approximation and 0.865 for inconsistency, on the same images. On "
-        "our digits, how does GA's γ(0.1) compare with that of inconsistency?",
+        "Steyn (2018) prints γ(0.1) = 0.978 for the Gaussian approximation and 0.865 for inconsistency, on the same "
+        "images. On our digits, how does GA's γ(0.1) compare with that of inconsistency?",
         ("GA's is higher", "They are equal, to the last digit", "GA's is lower"),
         _ga,
         _explain_ga,

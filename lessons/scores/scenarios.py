@@ -18,8 +18,8 @@ SCENARIOS = (
         "ga",
         "two scores, one order",
         ScoresSpec(score="ga", against="inconsistency"),
-        "S2's third score, the Gaussian approximation, against its second. Diamonds: what S2 printed. Look at the two "
-        "curves of the same images.",
+        "The third score of Steyn (2018), the Gaussian approximation, against the second. Diamonds: as printed there. "
+        "Look at the two curves of the same images.",
     ),
     Scenario(
         "unanimous",
@@ -46,8 +46,8 @@ SCENARIOS = (
         "thresholds",
         "precision and recall",
         ScoresSpec(view="thresholds"),
-        "S0 answers only where the probability of the answer reaches a threshold. **Drag the cursor**: it is the "
-        "threshold. Fewer answers, fewer mistakes; the confusion matrix empties.",
+        "Berezowski (2021) answers only where the probability of the answer reaches a threshold. **Drag the cursor**: "
+        "it is the threshold. Fewer answers, fewer mistakes; the confusion matrix empties.",
     ),
     Scenario(
         "calibration",

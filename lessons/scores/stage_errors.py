@@ -13,7 +13,7 @@ from lessons.scores.analysis import ALPHA, NAMES, Array, Flags, Reading
 from lessons.scores.scenes import HEIGHT, MOST, begun, digit, said, strip
 from lessons.scores.spec import ScoresSpec
 
-# S2 table of γ at α = 0.1: two networks of its own on MNIST
+# Steyn 2018, table of γ at α = 0.1: two networks of its own on MNIST
 PRINTED = {"sd": (0.866, 0.934), "inconsistency": (0.865, 0.931), "ga": (0.978, 0.99)}
 FINE = np.linspace(0.0, 1.0, 41)
 
@@ -86,7 +86,7 @@ def _curves(
             _both(gamma, roc, found, role=role, dash=dash, width=2.6 if dash else 2.0, label=NAMES[name])
     if spec.score in PRINTED:
         marks = np.array([[ALPHA, value] for value in PRINTED[spec.score]])
-        gamma.points(marks, role="ink", shape="diamond", size=4.0, label="printed in S2: MNIST")
+        gamma.points(marks, role="ink", shape="diamond", size=4.0, label="printed, Steyn 2018: MNIST")
     gamma.points(np.column_stack(here), show="at", role="highlight", shape="ring", size=7.0, label="at 𝒦")
     roc.points(1.0 - np.column_stack(here[::-1]), show="at", role="highlight", shape="ring", size=7.0)
 
@@ -158,6 +158,6 @@ def _summary(scene: Scene, spec: ScoresSpec, reading: Reading, score: Array) -> 
     if "ga" in (spec.score, spec.against):
         cutoff = analysis.cutoff(reading)
         scene.readout(
-            "cutoff", f"GA's cutoff ε = {cutoff:.0f} of {len(reading.draws) - 1} votes was found, as in S2, on the "
-            "labels of these very test images",
+            "cutoff", f"GA's cutoff ε = {cutoff:.0f} of {len(reading.draws) - 1} votes was found, as in Steyn "
+            "(2018), on the labels of these very test images",
         )  # fmt: skip

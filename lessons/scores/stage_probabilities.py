@@ -1,5 +1,5 @@
-"""Are the probabilities right? S0's precision and recall as the threshold on the confidence rises; the reliability
-diagram as its bins grow finer.
+"""Are the probabilities right? Precision and recall as the threshold on the confidence rises (Berezowski 2021); the
+reliability diagram as its bins grow finer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lessons.scores.analysis import MOST_BINS, Array, Reading
 from lessons.scores.scenes import CLASSES, GRAIN, HEIGHT, begun, digit, said
 from lessons.scores.spec import ScoresSpec
 
-# S0 table 7.2, ten classes, two runs on its own OptDigits data: per cent
+# Berezowski 2021, table 7.2, ten classes, two runs on its own OptDigits data: per cent
 TOPS = {"10a": (90.65, 96.50, 98.25), "10b": (92.60, 97.30, 98.40)}
 PRECISION_RECALL = {"10a": ((92.16, 98.73), (100.0, 50.47)), "10b": ((92.5, 100.0), (97.73, 91.07))}
 PRINTED_AT = (0.2, 0.4)
@@ -23,7 +23,7 @@ NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)  # of networks averaged
 START = 9  # ten bins
 
 
-# S0's thresholds ------------------------------------------------------------------------------------------------------
+# Thresholds -----------------------------------------------------------------------------------------------------------
 
 
 def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
@@ -51,7 +51,7 @@ def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     panel.line(THRESHOLDS, answers / len(y), role="muted", width=1.2, label="answered")
     for column, shape, name in ((0, "diamond", "precision"), (1, "square", "recall")):
         printed = [[at, rows[k][column] / 100] for rows in PRECISION_RECALL.values() for k, at in enumerate(PRINTED_AT)]
-        panel.points(np.array(printed), role="ink", shape=shape, size=3.6, label=f"{name}, printed in S0")
+        panel.points(np.array(printed), role="ink", shape=shape, size=3.6, label=f"{name}, printed, Berezowski 2021")
     panel.rule(x=THRESHOLDS, role="highlight")
 
     pairs, least = _confusion(scene, reading, given)
@@ -119,7 +119,7 @@ def _tops(scene: Scene, reading: Reading) -> None:
     panel.points(np.column_stack([k - 0.1, share]), role="posterior", size=4.5, label="ours, ± 2 SE")
     for name, shape, aside in (("10a", "diamond", 0.1), ("10b", "square", 0.2)):
         printed = np.column_stack([k + aside, np.array(TOPS[name]) / 100])
-        panel.points(printed, role="ink", shape=shape, size=4.0, label=f"printed in S0, {name}")
+        panel.points(printed, role="ink", shape=shape, size=4.0, label=f"printed, Berezowski 2021, {name}")
 
 
 def _ticks(count: int) -> list[tuple[float, str]]:

@@ -183,7 +183,7 @@ def test_binning_by_the_true_class_is_red(reading: Reading, voters: Reading):
 
 
 def test_a_cutoff_for_every_image_would_be_red(reading: Reading, monkeypatch):
-    """What may have happened in S2: GA with another cutoff for every image ranks otherwise."""
+    """What may have happened in Steyn (2018): GA with another cutoff for every image ranks otherwise."""
     rng = np.random.default_rng(0)
     shift = rng.normal(scale=10.0, size=450)
     proper = scores.gaussian_approximation
@@ -193,7 +193,7 @@ def test_a_cutoff_for_every_image_would_be_red(reading: Reading, monkeypatch):
 
 
 def test_a_cutoff_beyond_the_votes_is_open():
-    """Unanimous errors push S2's cutoff past all votes; there GA does not rank as inconsistency."""
+    """Unanimous errors push Steyn's cutoff past all votes; there GA does not rank as inconsistency."""
     draws = np.full((10, 6, 2), 0.1)
     draws[..., 0] = 0.9
     draws[:4, 1:3] = draws[:4, 1:3, ::-1]
@@ -269,7 +269,7 @@ def test_the_panels_are_made(view, reading: Reading):
 
 def test_all_scores_stand_beside_what_s2_printed(reading: Reading):
     table = panels.panels(FIRST, NEVER)[0]
-    assert table.columns["S2: γ, BNN"] == [0.866, 0.865, 0.978, "–", "–", "–"]
+    assert table.columns["Steyn: γ, BNN"] == [0.866, 0.865, 0.978, "–", "–", "–"]
     row = list(NAMES).index("total")
     area = roc_auc_score(reading.wrong, reading.parts.total)
     assert table.columns["AUROC ± SE"][row].startswith(f"{area:.3f}")
