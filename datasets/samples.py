@@ -53,7 +53,7 @@ def waiting_times(n: int = 30, rate: float = 0.5, seed: int = 1) -> Sample:
 
 
 def measurements(n: int = 100, mean: float = 5.0, sd: float = 1.0, seed: int = 1) -> Sample:
-    """`n` draws of N(mean, sd**2). The default is the example of Berezowski 2021, section 3.2.2: 100 draws of N(5, 1)."""
+    """`n` draws of N(mean, sd**2). By default 100 of N(5, 1), the example of Berezowski 2021, section 3.2.2."""
     _size(n)
     _above("sd", sd)
     x = mean + sd * _rng(seed).standard_normal(n)
