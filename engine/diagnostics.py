@@ -1,6 +1,6 @@
 """Diagnostics of draws, through arviz-stats: rank-normalised split R-hat, bulk and tail ESS, MCSE, E-BFMI.
 
-Source: Vehtari, Gelman, Simpson, Carpenter, Buerkner 2021. arviz-stats is imported on first use: it takes a second.
+Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021. arviz-stats is imported on first use: it takes a second.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def decompose(draws: ArrayLike) -> Decomposition:
 
 
 def predictive_sd(draws: ArrayLike) -> Array:
-    """(m, classes) standard deviation over the draws of each class's probability (S2 equation 7.1, with the square and
-    the root that the print leaves out). Raises SpecError for a single draw.
+    """(m, classes) standard deviation over the draws of each class's probability (Steyn 2018, eq. 7.1, with the square
+    and the root that the print leaves out). Raises SpecError for a single draw.
     """
     p = _draws(draws)
     if len(p) < 2:
@@ -77,13 +77,16 @@ def votes(draws: ArrayLike) -> NDArray[np.int64]:
 
 
 def inconsistency(draws: ArrayLike) -> Array:
-    """(m,) 1 - C/K: share of the K networks that vote otherwise than the largest group, of C (S2 section 7.2.1)."""
+    """(m,) 1 - C/K: share of the K networks that vote otherwise than the largest group, of C (Steyn 2018, section
+    7.2.1).
+    """
     counted = votes(draws)
     return 1.0 - counted.max(axis=1) / counted.sum(axis=1)
 
 
 def gaussian_approximation(draws: ArrayLike, cutoff: float) -> Array:
-    """(m,) P(G < cutoff) for G ~ N((K-1) p, (K-1) p (1-p)), p = (C-1)/(K-1) (S2 section 7.2.1, "GA uncertainty").
+    """(m,) P(G < cutoff) for G ~ N((K-1) p, (K-1) p (1-p)), p = (C-1)/(K-1) (Steyn 2018, section 7.2.1, "GA
+    uncertainty").
 
     C of the K networks vote for the most voted class; where p is 0 or 1, G is a point. It falls strictly as p grows for
     every cutoff in (0, K-1), so that it ranks images as `inconsistency` does. Raises SpecError for one draw.
@@ -103,8 +106,8 @@ def gaussian_approximation(draws: ArrayLike, cutoff: float) -> Array:
 
 def agreement_cutoff(draws: ArrayLike, y: ArrayLike, share: float = 0.9) -> float:
     """The smallest whole cutoff that at least `share` of the wrongly predicted images stay below with their C - 1. It
-    is S2's choice for `gaussian_approximation`, and it looks at the labels of the test images. Raises SpecError where
-    no prediction is wrong.
+    is Steyn's choice for `gaussian_approximation`, and it looks at the labels of the test images. Raises SpecError
+    where no prediction is wrong.
     """
     p = _draws(draws)
     wrong = _wrong(p.mean(axis=0), y)
@@ -118,7 +121,7 @@ def agreement_cutoff(draws: ArrayLike, y: ArrayLike, share: float = 0.9) -> floa
 
 
 class Curve(NamedTuple):
-    """S2's γ(α), or an ROC curve: points in rising order from (0, 0) to (1, 1), joined by straight lines."""
+    """Steyn's γ(α), or an ROC curve: points in rising order from (0, 0) to (1, 1), joined by straight lines."""
 
     x: Array
     y: Array
@@ -135,8 +138,8 @@ class Curve(NamedTuple):
 
 
 def gamma_curve(scores: ArrayLike, wrong: ArrayLike) -> Curve:
-    """γ(α) (S2 section 7.2.1): for each cut 𝒦, α = share of the wrong predictions with a score below 𝒦, and γ = share
-    of the correct ones with a score below 𝒦.
+    """γ(α) (Steyn 2018, section 7.2.1): for each cut 𝒦, α = share of the wrong predictions with a score below 𝒦, and
+    γ = share of the correct ones with a score below 𝒦.
 
     It is the ROC curve of "this prediction is wrong" turned about: α = 1 - true positive rate, γ = 1 - false positive
     rate. So its area is the AUROC, and a useless score gives the diagonal. Tied scores make a slanted piece.
@@ -173,8 +176,8 @@ def auroc(scores: ArrayLike, positive: ArrayLike) -> float:
 
 
 def top_accuracy(p: ArrayLike, y: ArrayLike, k: int = 1) -> float:
-    """Share of labels y (m,) among the k most probable classes of p (m, classes) (S0 table 7.2). Among equal
-    probabilities the lower class goes first.
+    """Share of labels y (m,) among the k most probable classes of p (m, classes) (Berezowski 2021, table 7.2). Among
+    equal probabilities the lower class goes first.
     """
     p, y = _predicted(p, y)
     if not 1 <= k <= p.shape[1]:
@@ -192,8 +195,9 @@ class PrecisionRecall(NamedTuple):
 
 
 def precision_recall(p: ArrayLike, y: ArrayLike, threshold: float) -> PrecisionRecall:
-    """With only those predictions given whose highest probability is at least `threshold` (S0 section 7.2): precision
-    is the share of them that are right, recall the share of all right predictions that are among them.
+    """With only those predictions given whose highest probability is at least `threshold` (Berezowski 2021,
+    section 7.1.1): precision is the share of them that are right, recall the share of all right predictions that are
+    among them.
     """
     p, y = _predicted(p, y)
     right, given = p.argmax(axis=1) == y, p.max(axis=1) >= threshold

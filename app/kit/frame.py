@@ -203,6 +203,10 @@ def _settings(lesson: Lesson, here: Visit) -> None:
     if lesson.has_formula and tabs["Formula"].open:
         with tabs["Formula"]:
             st.markdown(lesson.formula())
+            works = lesson.works()
+            if works:
+                with st.expander("Works named on this page and in its code"):
+                    st.markdown("\n".join(f"- {work.line}" for work in works))
     if lesson.code and tabs["Code"].open:
         with tabs["Code"]:
             st.caption("The code that made this.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.kit import badge, jobs, story
+from app.kit import badge, jobs, references, story
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.predict import Question
@@ -103,5 +103,12 @@ class Lesson:
         """The formulas, Markdown."""
         return self._beside("formula.md").read_text(encoding="utf-8")
 
+    def works(self) -> list[references.Reference]:
+        """The works that its texts and its code name."""
+        texts = list(references.texts_beside(self._beside("")))
+        for function in self.code:
+            texts += references.texts_behind(function)
+        return references.named(texts)
+
     def _beside(self, name: str) -> Path:
-        return Path(self.scene.__code__.co_filename).with_name(name)
+        return Path(self.scene.__code__.co_filename).parent / name

@@ -26,8 +26,7 @@ Tempered, 2 T + 1 rows: T down, the state after the moves at `bridge_level`; the
 being theta*.
 
 Wrong on purpose: "old_level" moves at gamma_t in place of gamma_{t+1} (t in place of t - 1 at a death);
-"no_kernel_densities" decides a tempered jump by the ratio of its ends, as if the moves needed no weights. METHODS
-section 7.
+"no_kernel_densities" decides a tempered jump by the ratio of its ends, as if the moves needed no weights.
 """
 
 from __future__ import annotations

@@ -21,7 +21,9 @@ and -P the curvature of the log posterior of these weights alone.
 Wrong on purpose: "no_rejection_terms" leaves the factor of the 1 - min(...) out; "no_auxiliary" draws no u1 at a death
 and takes its factor 1 - min(1, R1(x, y1)) for 1.
 
-Source: Tierney and Mira 1999; Green and Mira 2001; METHODS section 7.
+Source: Tierney and Mira 1999; Green and Mira 2001. Not the move that Berezowski 2021, section 5.3.2, gives this name:
+there moves of the new network's weights follow the jump before it is first judged, and nothing is tried after a
+rejection. With such moves on both sides that is `jump="palindromic"`, see `engine.jumps.run`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ its prior, normal with the precisions of its layer.
 `scaled`, weights that lead out of hidden units have their precision multiplied by the width: Neal's prior variance
 sigma^2 / fan-in.
 
-Source: Berezowski 2021, section 5.2.2; METHODS section 6.
+Source: Berezowski 2021, section 5.2.2.
 """
 
 from __future__ import annotations

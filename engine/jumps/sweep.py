@@ -18,7 +18,7 @@ Here is the bare jump; `engine.jumps.bridges` and `engine.jumps.delayed` build o
 
 Wrong on purpose: see `VARIANTS`.
 
-Source: Green 1995; Berezowski 2021, chapter 5; METHODS section 6.
+Source: Green 1995; Berezowski 2021, chapter 5.
 """
 
 from __future__ import annotations

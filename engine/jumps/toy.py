@@ -10,7 +10,7 @@ A birth from k is chosen with probability b_k (1 at the bottom, 0 at the top), a
     r = [lik(theta') / lik(theta)] [p(k+1) / p(k)] [p(theta') / p(theta)] [1 / q(u)] [d_{k+1} / b_k] |det A_k|
 
 A death computes `(theta', u) = A_{k-1}^{-1} theta` and has the reciprocal of the ratio of the birth that undoes it.
-Source: Green 1995; METHODS section 6; the split of a mean as in Richardson and Green 1997.
+Source: Green 1995; the split of a mean as in Richardson and Green 1997.
 
 Wrong on purpose (`variant`): each leaves a factor out, see `counted`.
 """

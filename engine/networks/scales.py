@@ -9,7 +9,7 @@ A parameter in a group of its own has, tau integrated out, a Student t prior wit
 sqrt(b / (a f)). The noise is the same with the residuals of all observations in place of the weights.
 
 With a mean of its own, theta ~ N(mu, sigma^2), mu ~ Cauchy(0, 1), sigma ~ half normal(1), separately for every
-parameter, as in Andersen and Roed-Sorensen 2021 (chapter 5, "hierarchical"). There mu ~ N(0, 1 / lambda), lambda ~
+parameter, as in Andersen and Roed-Sørensen 2021 (chapter 5, "hierarchical"). There mu ~ N(0, 1 / lambda), lambda ~
 Gamma(1/2, rate 1/2) is the Cauchy. The parameter itself moves with mu integrated out, theta ~ N(0, sigma^2 + 1 /
 lambda); then, in this order and with r = |theta - mu|,
 
@@ -17,7 +17,7 @@ lambda); then, in this order and with r = |theta - mu|,
     lambda | mu ~ Exponential(rate (1 + mu^2) / 2)
     sigma^2 = r e^t,  p(t | r) proportional to exp(-r cosh t)
 
-Sources: METHODS sections 1 and 2; Neal 1996, section 3.2; Devroye 1986, section VII.2, for the last draw.
+Sources: Neal 1996, section 3.2; Devroye 1986, section VII.2, for the last draw.
 
 Wrong on purpose (`VARIANTS`), in the draw of tau: "no_half_count" leaves the shape at a; "no_square" adds the sum of
 |theta| to the rate; "rate_as_scale" multiplies by the rate, as a gamma generator does that wants a scale.

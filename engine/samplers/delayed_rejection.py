@@ -11,7 +11,10 @@ shrink^(i-1))^2)`: with pull 0 a timid step around x; else one that uses where t
                              / pi(x)  q1(x, y1)  q2(x, y1, y2)  q3(x, y1, y2, y3) [1 - a1(x, y1)]  [1 - a2(x, y1, y2)])
 
 The numerators belong to the way back, on which the same points fail in reverse order; each stage has a uniform of its
-own. Source: Tierney and Mira 1999; Mira 2001; Green and Mira 2001; METHODS section 7.
+own. Source: Tierney and Mira 1999; Mira 2001; across dimensions Green and Mira 2001, see `engine.jumps.delayed`.
+
+Another move has this name in Berezowski 2021, section 5.3.2: a jump to another dimension that is followed by ordinary
+moves before it is first judged. There nothing is tried after a rejection.
 
 Wrong on purpose (`variant`): "no_rejection_terms" leaves out the factors 1 - a.
 """

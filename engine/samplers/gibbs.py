@@ -5,7 +5,7 @@ Gibbs draws each coordinate from its full conditional: a Metropolis-Hastings ste
 target whose conditionals are known (`Target.conditionals`). Variable-at-a-time Metropolis proposes `x_j + scale_j z`, z
 ~ N(0, 1), accepts with min(1, pi(y) / pi(x)), and runs on any target.
 
-Sources: Geman & Geman 1984; Gelfand & Smith 1990; METHODS section 3.
+Sources: Geman & Geman 1984; Gelfand & Smith 1990.
 
 Wrong on purpose (`variant`): "window" draws each coordinate from its conditional density on a grid of 11 points within
 5 scales of where it is, and always accepts (the "Gibbs" of a published app). The window moves with the state, so the

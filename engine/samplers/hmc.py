@@ -2,14 +2,13 @@
 
 `H(q, p) = -log pi(q) + p' M^-1 p / 2`, `dq/dt = M^-1 p`, `dp/dt = +grad log pi(q)`. Leapfrog: half kick, drift, half
 kick.
-Accept with `min(1, exp(H0 - H1))`. Source: Duane et al. 1987; Neal 2011; METHODS section 4 (S0 eq. 4.17 and S1 section
-4.5.3 print the wrong sign of the force).
+Accept with `min(1, exp(H0 - H1))`. Source: Duane et al. 1987; Neal 2011. (Berezowski 2021, eq. 4.17, and Andersen and
+Roed-Sørensen 2021, section 4.5.3, print the wrong sign of the force.)
 
 Integrators:
 - "leapfrog", reversible and volume preserving;
-- "swapped_kicks", S0's algorithm 5 as printed, full momentum steps at the ends and half steps between: still reversible
-and volume
-  preserving, hence exact, but its energy error does not vanish with the step size;
+- "swapped_kicks", algorithm 5 of Berezowski 2021 as printed, full momentum steps at the ends and half steps between:
+  still reversible and volume preserving, hence exact, but its energy error does not vanish with the step size;
 - "euler", explicit Euler: neither reversible nor volume preserving, hence wrong on purpose.
 
 Wrong on purpose (`variant`): "always_accept" leaves the Metropolis step out, so the draws follow a density distorted by

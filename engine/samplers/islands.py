@@ -5,7 +5,7 @@ moves with
 `min(1, w_j q(i|j) / (w_i q(j|i)))`, w the islands' weights (people). Being finite, the chain's transition matrix is
 known exactly.
 
-Source: METHODS section 3; the same wrong variants as `Metropolis`.
+Wrong on purpose: the same variants as `Metropolis`.
 """
 
 from __future__ import annotations

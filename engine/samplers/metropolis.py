@@ -3,8 +3,8 @@
 Proposal: `y = x + drift + scale * z`, `z ~ N(0, I)`. Without drift it is symmetric. With drift the Hastings ratio is
 `log q(x|y) - log q(y|x) = -2 sum_j drift_j (y_j - x_j) / scale_j**2`.
 
-Source: Metropolis et al. 1953; Hastings 1970; METHODS section 3: `accept_prob = min(1, pi(y) q(x|y) / (pi(x) q(y|x)))`,
-a rejection counts as another visit.
+Source: Metropolis et al. 1953; Hastings 1970: `accept_prob = min(1, pi(y) q(x|y) / (pi(x) q(y|x)))`, a rejection
+counts as another visit.
 
 Wrong on purpose (`variant`):
 - "no_hastings" leaves the ratio of the q's out: the chain then samples `pi(x) exp(2 drift . x / scale**2)` instead of

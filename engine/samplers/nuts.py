@@ -10,7 +10,7 @@ extension that turns or diverges inside is thrown away; when the whole trajector
 trajectory ends.
 
 Sources: Hoffman & Gelman 2014 (slice, algorithms 3 and 6); Betancourt 2017, A conceptual introduction to HMC, appendix
-A; METHODS section 5.
+A.
 
 The tree is built without recursion. Leaf number i of an extension completes one subtree for each trailing 1 in the
 binary form of i, so at most one finished subtree of each size waits for its other half, in a slot numbered by its

@@ -7,7 +7,7 @@ exact for the linear model and a bound for the logistic one: in both it lies bel
 Factors that do not see each other's uncertainty make the inclusion probabilities too sure: of two predictors that carry
 the same information, q takes one and drops the other, where the posterior shares the probability.
 
-Sources: Carbonetto and Stephens 2012; Jaakkola and Jordan 2000; METHODS section 9 (the divergence per weight).
+Sources: Carbonetto and Stephens 2012; Jaakkola and Jordan 2000.
 """
 
 from __future__ import annotations

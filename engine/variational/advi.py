@@ -11,7 +11,7 @@ log of the integral of p; the gap is KL(q‖p). One step draws `samples` points 
 
 A target whose density is a sum over rows of data (`RowTarget`) may be given minibatches.
 
-Sources: Kucukelbir et al. 2017; Steyn 2018, section 5.3, eqs. 5.11-5.14; Ranganath et al. 2014 (score function).
+Sources: Kucukelbir et al. 2017; Steyn 2018, section 5.2.5, eqs. 5.10-5.14; Ranganath et al. 2014 (score function).
 
 Wrong on purpose (`variant`): "no_jacobian" leaves log |J| out; "entropy_sign" climbs energy - entropy; "no_scaling"
 forgets that a minibatch stands for all rows.

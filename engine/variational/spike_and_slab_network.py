@@ -56,8 +56,9 @@ CERTAIN = 120.0  # omega of a weight that is fixed in or out: in single precisio
 
 
 def prior_inclusion(name: str, samples: int) -> float:
-    """Inclusion probability of the complexity penalties: "aic" e^-2 / (1 + e^-2), "bic" with -2 log(samples) in place
-    of -2 (Hubin and Storvik 2019, eq. 3).
+    """Inclusion probability of the two prices of a weight in Hubin and Storvik 2019, eq. 3: log odds of -2 ("aic") or
+    -2 log(samples) ("bic"). They are the penalties of AIC and BIC on a deviance, taken as log odds; exp(-AIC / 2) and
+    exp(-BIC / 2) would have -1 and -log(samples) / 2.
     """
     if name not in ("aic", "bic"):
         raise SpecError("inclusion_prior", f"{name!r} is not one of aic, bic")

@@ -417,7 +417,7 @@ def explained(ledger, t):
 
 @pytest.mark.parametrize("jump", ["tempered", "palindromic"])
 def test_ledger_of_jumps_between_moves(jump):
-    """The formula of METHODS section 7.1: [pi / rho](theta*) [rho(theta') / rho(theta~)] [rho / pi](theta)."""
+    """After Al-Awadhi, Hurn and Jennison 2004: [pi / rho](theta*) [rho(theta') / rho(theta~)] [rho / pi](theta)."""
     recording = engine.sample_architecture(
         THREE, X, Y, jump, chains=1, draws=100, seed=55, within="hmc", step_size=0.1, detail="jumps", bridges=1,
         tempering=0.4,
