@@ -1,9 +1,8 @@
 """The numerics of Posterior Lab: targets, samplers, networks, diagnostics. No user interface, no network, no files but
 the kernel cache.
 
-The cache directory of the compiled kernels is set here, before any kernel is imported: numba does not notice that a
-function called from
-another file has changed, so the directory is keyed by a hash of all engine sources, the versions and the CPU.
+Where compiled kernels are kept is set here, before any kernel is imported: numba does not notice that a function called
+from another file has changed, so each is kept by all that it is made of (`engine._cache`).
 """
 
 import os as _os
@@ -11,13 +10,13 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from engine._cache import prepare as _prepare
+from engine._cache import install as _install
 
 # Before scipy loads its BLAS: on small matrices more threads only wait for each other (a climb to a mode took 1.5 s
 # instead of 0.02 s on a busy machine). Chains run in threads of their own.
 _os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-CACHE_DIR = _prepare()
+CACHE_DIR = _install()
 
 if _TYPE_CHECKING:
     from engine.jumps import sample_architecture

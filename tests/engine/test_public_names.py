@@ -29,4 +29,4 @@ def test_the_engine_is_loaded_when_it_is_asked_for():
         "print([name for name in sys.modules if name.startswith('engine.')])"
     )
     said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "['engine._cache']"
+    assert said.strip() == "['engine._sources', 'engine._cache']"
