@@ -29,6 +29,7 @@ class Warmup:
     gradient_evaluations: NDArray[np.int32]
     energy: Array | None
     tree_depth: NDArray[np.int16] | None
+    tree_ending: NDArray[np.int8] | None
     step_size: Array | None
     adaptation: AdaptationTrace | None
 
@@ -54,6 +55,8 @@ class Recording:
     run : the `Run` (or `ArchitectureRun`) that produced the recording, for `engine.replay`
     energy : (chains, draws), H of the draw with the momentum it came with; None for samplers without energy
     tree_depth : (chains, draws) int16, doublings that joined the trajectory; None for samplers without a tree
+    tree_ending : (chains, draws) int8, why the trajectory ended, index into `engine.samplers.nuts.ENDINGS`; None
+        likewise. One that reached the depth allowed was cut short only if it ended TOO_DEEP
     step_size : (chains, draws), used in each transition; None for samplers without it
     warmup : what happened in warm-up, where the run was asked to keep it; else None
     """
@@ -72,6 +75,7 @@ class Recording:
     run: Any
     energy: Array | None = None
     tree_depth: NDArray[np.int16] | None = None
+    tree_ending: NDArray[np.int8] | None = None
     step_size: Array | None = None
     warmup: Warmup | None = None
 

@@ -132,6 +132,7 @@ class SweepTrace(NamedTuple):
     gradient_evaluations: NDArray[np.int32]
     energy: Array
     tree_depth: NDArray[np.int16]
+    tree_ending: NDArray[np.int8]
     step_size: Array
 
     @classmethod
@@ -258,7 +259,7 @@ def _sweeps(
         trace.divergent[i] = one.divergent[0]
         trace.gradient_evaluations[i] = 1 + one.gradient_evaluations[0]
         trace.energy[i], trace.tree_depth[i] = one.energy[0], one.tree_depth[0]
-        trace.step_size[i] = one.step_size[0]
+        trace.tree_ending[i], trace.step_size[i] = one.tree_ending[0], one.step_size[0]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -266,8 +267,8 @@ class NetworkRecording(Recording):
     """What `sample_network` did; a draw is the state after a sweep.
 
     The fields of `Recording` hold, with log_density : (chains, draws), log likelihood + log prior of the parameters
-    given their precisions and means, normalised; accept_prob, accepted, divergent, energy, tree_depth, step_size : of
-    the NUTS transition; gradient_evaluations : of the whole sweep.
+    given their precisions and means, normalised; accept_prob, accepted, divergent, energy, tree_depth, tree_ending,
+    step_size : of the NUTS transition; gradient_evaluations : of the whole sweep.
 
     precisions : (chains, draws, groups), in the order of `groups.names`
     means : (chains, draws, dim), prior means of their own with "own_mean"; else (chains, draws, 0)

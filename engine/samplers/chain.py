@@ -51,7 +51,7 @@ class Chain:
 
 
 class Trace(NamedTuple):
-    """What every sampler writes per transition; see `engine.Recording` for the meaning. Of the last three, a sampler
+    """What every sampler writes per transition; see `engine.Recording` for the meaning. Of the last four, a sampler
     writes those it `records`; the others have no rows, which keeps a short transition cheap."""
 
     draws: Array
@@ -62,6 +62,7 @@ class Trace(NamedTuple):
     gradient_evaluations: NDArray[np.int32]
     energy: Array
     tree_depth: NDArray[np.int16]
+    tree_ending: NDArray[np.int8]
     step_size: Array
 
     @classmethod
@@ -80,6 +81,7 @@ class Trace(NamedTuple):
             np.empty(shape, dtype=np.int32),
             optional("energy", np.float64),
             optional("tree_depth", np.int16),
+            optional("tree_ending", np.int8),
             optional("step_size", np.float64),
         )
 

@@ -142,7 +142,7 @@ class Nuts:
     """
 
     name: ClassVar[str] = "nuts"
-    records: ClassVar[tuple[str, ...]] = ("energy", "tree_depth", "step_size")
+    records: ClassVar[tuple[str, ...]] = ("energy", "tree_depth", "tree_ending", "step_size")
     step_size: float | None = None
     mass: ArrayLike | str = "diagonal"
     target_accept: float = 0.8
@@ -728,4 +728,5 @@ def nuts_chunk(
         trace.gradient_evaluations[i] = evaluations
         trace.energy[i] = chosen_energy if moved or variant != 3 else start_energy
         trace.tree_depth[i] = depth
+        trace.tree_ending[i] = ending
         trace.step_size[i] = step_size

@@ -27,7 +27,7 @@ METHODS: dict[str, Any] = {
     "gibbs": Gibbs,
 }
 DETAILS = ("draws", "transitions")
-OPTIONAL = ("energy", "tree_depth", "step_size")  # arrays of `Trace` that only some methods write
+OPTIONAL = ("energy", "tree_depth", "tree_ending", "step_size")  # arrays of `Trace` that only some methods write
 MAX_BYTES = 4 * 2**30  # of one recording
 
 _WARMUP_CHUNK = 1_000

@@ -38,6 +38,11 @@ def _normal_gamma_conditional(q, out, coordinate, data, ints, scratch):
     return GAMMA
 
 
+_HEAVY = (
+    5.0  # with a smaller shape the mean is a Student t of less than 10 degrees of freedom: squares hang on few draws
+)
+
+
 def normal_gamma(*, mean: float = 0.0, kappa: float = 1.0, shape: float = 3.0, rate: float = 3.0) -> Target:
     """tau ~ Gamma(shape, rate), mu given tau ~ N(mean, 1 / (kappa tau)): the posterior of a normal model's mean and
     precision. Coordinates mu, tau.
@@ -79,6 +84,7 @@ def normal_gamma(*, mean: float = 0.0, kappa: float = 1.0, shape: float = 3.0, r
             (student, _gamma_density(shape, rate)),
             log_normaliser=0.0,
             draw=draw,
+            heavy_tails=shape < _HEAVY,
         ),
         conditionals=Conditionals(_normal_gamma_conditional),
     )

@@ -25,11 +25,12 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.targets import machine as m
-from engine.targets.quadrature import quadrature_truth
+from engine.targets.quadrature import EVALUATIONS, quadrature_truth
 from engine.targets.target import Target, TargetError
 
 MAX_LENGTH = 500  # characters
 MAX_NESTING = 40  # of parentheses, signs and powers
+SECONDS = 0.9  # that its quadrature may take, by the program's own estimate: the same on every machine
 
 FUNCTIONS: dict[str, tuple[int, int, str]] = {
     # name: (opcode, arguments (-2: two or more), description)
@@ -342,7 +343,9 @@ def unchecked_target(formula: str) -> Target:
 def formula_target(*, formula: str = "-x^2/2 - (y - x^2)^2") -> Target:
     """The target whose log density in x and y is `formula`; truth and view come from quadrature.
 
-    Raises FormulaError where the formula cannot be read, and TargetError where its density does not integrate. A
-    density that integrates but is too rough for the quadrature has truth None.
+    Raises FormulaError where the formula cannot be read, and TargetError where its density does not integrate, or takes
+    too long to tell. A density that is too rough or too slow for the quadrature has truth None.
     """
-    return quadrature_truth(unchecked_target(formula)).attach()
+    program = parse(formula)
+    evaluations = min(EVALUATIONS, int(1e9 * SECONDS / program.nanoseconds))
+    return quadrature_truth(_as_target(program), evaluations=evaluations).attach()

@@ -30,6 +30,8 @@ LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(
 )  # two operands, no result: the program ends with -inf unless it holds
 
 LARGEST_INT_POWER = 32
+_NANOSECONDS = dict.fromkeys((EXP, LOG, LOG1P, SIN, COS, SIGMOID), 11.0)
+_NANOSECONDS |= dict.fromkeys((TAN, TANH, SOFTPLUS, LOGADDEXP), 18.0) | {LGAMMA: 25.0, POWER: 30.0}
 
 
 class Program(NamedTuple):
@@ -46,6 +48,11 @@ class Program(NamedTuple):
     @property
     def data(self) -> np.ndarray:
         return np.array(self.constants, dtype=np.float64)
+
+    @property
+    def nanoseconds(self) -> float:
+        """What one evaluation takes on a core of 2024, from the operations; within a third of it."""
+        return 15.0 + sum(_NANOSECONDS.get(opcode, 1.7) for opcode in self.opcodes)
 
     @property
     def scratch_size(self) -> int:

@@ -9,6 +9,10 @@
    so that jumps at the border of a constraint, kinks and thin ridges are found by bisection.
 3. *Error.* Everything is computed twice, once with rows along x and once along y, from different initial panels. The
    difference is the error.
+4. *Draws.* Cells of a grid that is dense where the mass is are drawn by their bounds, and points in them are kept by
+   the density itself: exact but for what exceeds the bounds or slips between the nodes, which is measured.
+
+Each step pays from one allowance of evaluations, the same on every machine, and looks at its job's ticket.
 
 Source of the rule: Kronrod 1965; Piessens et al. 1983 (QUADPACK).
 """
@@ -22,20 +26,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.kernels import kernel, log_density_at
 from engine.targets.densities import Density
-from engine.targets.target import Target, TargetError, Truth
+from engine.targets.target import Draw, Target, TargetError, Truth
 
 Array = NDArray[np.float64]
 View = tuple[tuple[float, float], tuple[float, float]]
 
 WANTED = 1e-6  # largest relative error of a truth; Truth.source promises it
-BUDGET = 6_000_000  # evaluations for one integral, a fraction of a second
+EVALUATIONS = 20_000_000  # for the whole truth, less than a second of a simple density
+BUDGET = 6_000_000  # for one integral
+BLOCK = 20_000  # evaluations between looks at the ticket
 ROW_BUDGET = 6_000  # evaluations for one row of it
 LARGEST_SCALE = 1e12  # a density spread wider than this counts as not integrable
 SMALLEST_SCALE = 1e-13  # and so does one that is more concentrated than numbers can tell
 CLIMBS = 16  # local maxima to climb from
+MOST_MAXIMA = 1_000  # that are ranked for it
 REACH = 80.0  # the search goes to scale * sinh(REACH), about 1e34 scales
+HEAVY = 300.0  # E t^8 / (E t^4)^2 above which tails are heavy: 12 of a Gaussian, 70 of a Laplace, 136 of a Student t9
 
 # Gauss-Kronrod on [-1, 1]: the nodes above 0 and their weights; a Gauss weight of 0 marks a node that only Kronrod
 # uses.
@@ -78,6 +87,7 @@ ROW_MARGIN = 30.0  # how far above it the log density may rise before the row's 
 TRAIL = 16  # rows remembered, to guess where the next one has its mass
 SCAN, RIDGES = 4, 8  # points per first panel of a row where thin ridges are looked for, and how many are followed
 DEEPEST = 48  # bisections of one panel
+ROWS_AT_ONCE = 64  # between looks at the ticket
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +97,8 @@ class Quadrature:
     target : the target it looked at
     truth : moments and marginals with a relative error below 1e-6, or None
     reason : why there is no truth, as a sentence for people; empty if there is one
-    integrates : False when the density does not fall off: it is not a probability density and sampling it means nothing
+    integrates : False when the density does not fall off: it is not a probability density and sampling it means
+        nothing; or when the allowance was spent before that could be told
     error : estimated relative error of the integral and of the moments
     view : where the mass is
     """
@@ -113,6 +124,7 @@ class _Frame:
     low, high : (2,), its borders in u
     modes : (n, 2), points in u where panels must meet, so that no narrow mode slips between nodes
     order : highest moment that the tails allow, 0 to 2
+    heavy : whether averages of squares hang on a few extreme draws
     """
 
     centre: Array
@@ -122,6 +134,7 @@ class _Frame:
     modes: Array
     top: float
     order: int
+    heavy: bool
 
     def edges(self, axis: int, panels: int) -> Array:
         """Borders of the first panels along `axis`."""
@@ -134,39 +147,72 @@ class _Improper(Exception):
     """The density does not integrate."""
 
 
-def quadrature_truth(target: Target, view: View | None = None) -> Quadrature:
-    """Normaliser, mean, covariance and marginals of a target in two dimensions, and a view that shows its mass.
+class _TooSlow(Exception):
+    """The allowance is spent."""
 
-    view : where to begin to look, default around 0. Moments that the tails do not allow are NaN.
 
-    Raises TargetError when the target has not two coordinates.
+class _Allowance:
+    """The evaluations that a truth may still cost."""
+
+    def __init__(self, evaluations: int):
+        self.total, self.spent = evaluations, 0
+
+    def spend(self, evaluations: int) -> None:
+        """Raises _TooSlow when there are no more, InterruptedError when nobody waits any more."""
+        self.spent += int(evaluations)
+        ticket.report(min(self.spent, self.total), self.total)
+        if self.spent > self.total:
+            raise _TooSlow
+
+
+def quadrature_truth(target: Target, view: View | None = None, *, evaluations: int = EVALUATIONS) -> Quadrature:
+    """Normaliser, mean, covariance, marginals and draws of a target in two dimensions, and a view that shows its mass.
+
+    view : where to begin to look, default around 0; evaluations : of the target, at most. Moments that the tails do not
+        allow are NaN.
+
+    Raises TargetError when the target has not two coordinates, and InterruptedError when its job's ticket is set.
     """
     if target.dim != 2:
         raise TargetError(f"quadrature works in 2 dimensions, {target.name} has {target.dim}")
+    allowance = _Allowance(evaluations)
     try:
-        frame = _search(target, view)
+        frame = _search(target, view, allowance)
     except _Improper as refusal:
         return Quadrature(target, None, str(refusal), False, math.inf, target.view)
-    first, unresolved = _integrate(target, frame, axis=0, panels=16)
-    second, also_unresolved = _integrate(target, frame, axis=1, panels=25)
+    except _TooSlow:
+        reason = "whether this is a probability density takes too long to find out: it needs fewer operations"
+        return Quadrature(target, None, reason, False, math.inf, target.view)
+    try:
+        first, unresolved = _integrate(target, frame, allowance, axis=0, panels=16)
+        second, also_unresolved = _integrate(target, frame, allowance, axis=1, panels=25)
+    except _TooSlow:
+        reason = "the exact answer is not known: integrating this density takes too long"
+        return Quadrature(target, None, reason, True, math.inf, _rough_view(frame))
     spread = first[3:5] + 1.0
     scale = np.array([1.0, *np.sqrt(spread), *spread, math.sqrt(spread[0] * spread[1])])
     difference = (np.abs(first - second) / scale)[: (1, 3, 6)[frame.order]]
     error = float(np.max(difference)) + max(unresolved, also_unresolved)
-    shown = _view(target, frame)
+    shown = _view(target, frame, allowance)
     if not error < WANTED:  # also when it is NaN
         rough = f"the density is too rough for the quadrature (relative error about {error:.0e})"
         reason = f"the exact answer is not known: {rough}"
         return Quadrature(target, None, reason, True, error, shown)
     log_z, mean, covariance = _moments(frame, first)
     truth = Truth(
-        mean, covariance, (_marginal(target, frame, 0, log_z), _marginal(target, frame, 1, log_z)), "quadrature", log_z
+        mean,
+        covariance,
+        (_marginal(target, frame, 0, log_z), _marginal(target, frame, 1, log_z)),
+        "quadrature",
+        log_z,
+        draw=_draws(target, frame, float(first[0]), _Allowance(max(evaluations // 4, 1))),
+        heavy_tails=frame.heavy,
     )
     return Quadrature(target, truth, "", True, error, shown)
 
 
-def _search(target: Target, view: View | None) -> _Frame:
-    """Where the mass is. Raises _Improper."""
+def _search(target: Target, view: View | None, allowance: _Allowance) -> _Frame:
+    """Where the mass is. Raises _Improper and _TooSlow."""
     centre, scale = np.zeros(2), np.ones(2)
     if view is not None:
         centre = np.array([0.5 * (low + high) for low, high in view])
@@ -174,7 +220,7 @@ def _search(target: Target, view: View | None) -> _Frame:
     u = np.linspace(-12.0, 12.0, 321)
     modes: Array | None = None
     for attempt in range(60):
-        log_density = _grid(target, centre, scale, u)
+        log_density = _grid(target, centre, scale, u, allowance)
         if not np.isfinite(log_density).any():
             if attempt >= 12:
                 raise _Improper("the density is 0, or has no value, at every point tried")
@@ -182,7 +228,7 @@ def _search(target: Target, view: View | None) -> _Frame:
             scale = np.full(2, 10.0 ** ((attempt + 1) // 2 * (-1) ** attempt) * 1.0437)
             continue
         if modes is None:
-            modes = _climb(target, centre, scale, u, log_density)
+            modes = _climb(target, centre, scale, u, log_density, allowance)
         weights = _weights(log_density, u, 0)
         settled = True
         for j in (0, 1):
@@ -203,15 +249,19 @@ def _search(target: Target, view: View | None) -> _Frame:
                 raise _Improper(f"this is no probability density: it grows too fast near {place} to integrate")
         if settled:
             break
-    return _extent(target, centre, scale, np.empty((0, 2)) if modes is None else modes)
+    return _extent(target, centre, scale, np.empty((0, 2)) if modes is None else modes, allowance)
 
 
-def _climb(target: Target, centre: Array, scale: Array, u: Array, log_density: Array) -> Array:
+def _climb(target: Target, centre: Array, scale: Array, u: Array, log_density: Array, allowance: _Allowance) -> Array:
     """The points (n, 2) that a pattern search reaches from the highest local maxima of the grid, those that matter."""
     padded = np.pad(np.where(np.isfinite(log_density), log_density, -np.inf), 1, constant_values=-np.inf)
     n = len(u)
     around = np.max([padded[i : i + n, j : j + n] for i in range(3) for j in range(3) if (i, j) != (1, 1)], axis=0)
     rows, columns = np.nonzero(np.isfinite(log_density) & (log_density > around))
+    if len(rows) > MOST_MAXIMA:
+        highest_first = np.argsort(log_density[rows, columns])[::-1][:MOST_MAXIMA]
+        rows, columns = rows[highest_first], columns[highest_first]
+    allowance.spend(len(rows))
     steps = np.abs(np.cosh(u)) * (u[1] - u[0])
     # a narrow mode may lie half a cell away, far above the node: rank by a quadratic guess of its height
     optimistic = []
@@ -230,6 +280,7 @@ def _climb(target: Target, centre: Array, scale: Array, u: Array, log_density: A
         step = 0.5 * scale * [steps[i], steps[j]]
         for _ in range(120):
             heights = target.log_density_many(point + directions * step)
+            allowance.spend(len(directions))
             best = int(np.argmax(np.where(np.isfinite(heights), heights, -np.inf)))
             if heights[best] > height:
                 point, height = point + directions[best] * step, float(heights[best])
@@ -242,14 +293,14 @@ def _climb(target: Target, centre: Array, scale: Array, u: Array, log_density: A
     return np.array([point for height, point in found if height > highest - 40.0]).reshape(-1, 2)
 
 
-def _extent(target: Target, centre: Array, scale: Array, modes: Array) -> _Frame:
+def _extent(target: Target, centre: Array, scale: Array, modes: Array, allowance: _Allowance) -> _Frame:
     """The box, in u, outside which less than 1e-12 of the mass and of the highest existing moment lies. Raises
     _Improper.
     """
     half = np.linspace(0.0, 1.0, 161)[1:]
     half = 2.0 * half + (REACH - 2.0) * half**3  # dense in the middle, coarse far out
     u = np.concatenate([-half[::-1], [0.0], half])
-    log_density = _grid(target, centre, scale, u)
+    log_density = _grid(target, centre, scale, u, allowance)
     if not np.isfinite(log_density).any():
         raise _Improper("the density is 0, or has no value, at every point tried")
     places = np.arcsinh((modes - centre) / scale)
@@ -269,8 +320,20 @@ def _extent(target: Target, centre: Array, scale: Array, modes: Array) -> _Frame
             low[j] = min(edges[max(first - 3, 0)], -1.0, *(places[:, j] - 1.0))
             high[j] = max(edges[min(last + 3, len(u) - 1)], 1.0, *(places[:, j] + 1.0))
         else:
-            return _Frame(centre, scale, low, high, places, top, order)
+            heavy = order < 2 or _hangs_on_few(_weights(log_density, u, 0), u)
+            return _Frame(centre, scale, low, high, places, top, order, heavy)
     raise AssertionError("unreachable")
+
+
+def _hangs_on_few(weights: Array, u: Array) -> bool:
+    """Whether few draws make up the averages of squares: the error bar of their average is a fourth moment, and the
+    eighth says how well that is known."""
+    t = np.sinh(u)
+    for axis in (0, 1):
+        share = weights.sum(axis=1 - axis)
+        if not float(share @ t**8) <= HEAVY * float(share @ t**4) ** 2:
+            return True
+    return False
 
 
 def _does_not_fall(target: Target, axis: int, sign: float) -> str:
@@ -278,10 +341,21 @@ def _does_not_fall(target: Target, axis: int, sign: float) -> str:
     return f"this is no probability density: it does not fall off fast enough towards {where} to integrate"
 
 
-def _grid(target: Target, centre: Array, scale: Array, u: Array) -> Array:
+def _grid(target: Target, centre: Array, scale: Array, u: Array, allowance: _Allowance) -> Array:
     """Log density (nx, ny) at centre + scale * sinh(u)."""
     t = np.sinh(u)
-    return target.density_grid(centre[0] + scale[0] * t, centre[1] + scale[1] * t).T
+    return _grid_at(target, centre[0] + scale[0] * t, centre[1] + scale[1] * t, allowance)
+
+
+def _grid_at(target: Target, x: Array, y: Array, allowance: _Allowance) -> Array:
+    """Log density (nx, ny), block by block."""
+    log_density = np.empty((len(x), len(y)))
+    rows = max(1, BLOCK // len(y))
+    for begin in range(0, len(x), rows):
+        block = slice(begin, begin + rows)
+        allowance.spend(len(x[block]) * len(y))
+        log_density[block] = target.density_grid(x[block], y).T
+    return log_density
 
 
 def _weights(log_density: Array, u: Array, order: int) -> Array:
@@ -301,23 +375,11 @@ def _cumulative(weights: Array, axis: int, u: Array) -> tuple[Array, Array]:
     return np.cumsum(weights.sum(axis=1 - axis)), edges
 
 
-def _integrate(target: Target, frame: _Frame, *, axis: int, panels: int) -> tuple[Array, float]:
+def _integrate(target: Target, frame: _Frame, allowance: _Allowance, *, axis: int, panels: int) -> tuple[Array, float]:
     """(log integral, mean x, mean y, var x, var y, covariance) in the frame's units, columns along `axis`; and the
-    share not resolved.
+    share not resolved. Raises _TooSlow.
     """
-    total, unresolved = _plane(
-        target.address,
-        target.data,
-        *target.buffers(),
-        frame.centre,
-        frame.scale,
-        frame.top,
-        axis,
-        frame.edges(axis, panels),
-        frame.edges(1 - axis, panels),
-        frame.order,
-        BUDGET,
-    )
+    total, unresolved = _plane(target, frame, axis, frame.edges(axis, panels), frame.edges(1 - axis, panels), allowance)
     mass = float(total[0])
     if not (0.0 < mass < math.inf):
         return np.full(6, math.nan), math.inf
@@ -348,32 +410,35 @@ def _marginal(target: Target, frame: _Frame, axis: int, log_z: float) -> Density
     return density
 
 
-def _rows_at(target: Target, frame: _Frame, axis: int, at: Array) -> Array:
+def _rows_at(target: Target, frame: _Frame, axis: int, at: Array, allowance: _Allowance | None = None) -> Array:
     """Integral over the other coordinate at each of `at` (n,), in the frame's units."""
-    out = np.empty(at.size)
-    _rows(
-        target.address,
-        target.data,
-        *target.buffers(),
-        frame.centre,
-        frame.scale,
-        frame.top,
-        axis,
-        frame.edges(1 - axis, 24),
-        0,
-        np.ascontiguousarray(at),
-        out,
-    )
+    at, out = np.ascontiguousarray(at), np.empty(at.size)
+    edges = frame.edges(1 - axis, 24)
+    field, work = _field(target, frame), _work(edges)
+    for begin in range(0, at.size, ROWS_AT_ONCE):
+        ticket.look()
+        block = slice(begin, begin + ROWS_AT_ONCE)
+        spent = _rows(field, frame.top, axis, edges, work, at[block], out[block])
+        if allowance is not None:
+            allowance.spend(spent)
     return out
 
 
-def _view(target: Target, frame: _Frame) -> View:
+def _field(target: Target, frame: _Frame) -> tuple:
+    """The target, where it is evaluated, the frame: what the kernels take first."""
+    return (target.address, target.data, *target.buffers(), np.zeros(2), np.zeros(2), frame.centre, frame.scale)
+
+
+def _view(target: Target, frame: _Frame, allowance: _Allowance) -> View:
     """The middle 96 percent of each marginal, widened to 3.5 sd of a Gaussian, but not beyond the support."""
     sides = []
     for j in (0, 1):
         u = np.linspace(frame.low[j], frame.high[j], 201)
         x = frame.centre[j] + frame.scale[j] * np.sinh(u)
-        mass = _rows_at(target, frame, j, x) * np.cosh(u)
+        try:
+            mass = _rows_at(target, frame, j, x, allowance) * np.cosh(u)
+        except _TooSlow:
+            return _rough_view(frame)
         mass = np.where(np.isfinite(mass), mass, 0.0)
         if not mass.sum() > 0.0:
             return target.view
@@ -383,6 +448,112 @@ def _view(target: Target, frame: _Frame) -> View:
         margin = 0.05 * (min(middle + half, inside[-1]) - max(middle - half, inside[0]))
         sides.append((float(max(middle - half, inside[0] - margin)), float(min(middle + half, inside[-1] + margin))))
     return sides[0], sides[1]
+
+
+def _rough_view(frame: _Frame) -> View:
+    """What the search knows: its scale is the spread of the middle half."""
+    low, high = frame.centre - 3.5 * frame.scale, frame.centre + 3.5 * frame.scale
+    return (float(low[0]), float(high[0])), (float(low[1]), float(high[1]))
+
+
+# Draws. Cells are halved both ways until each one's bound lies close above the density in it. A bound is the highest of
+# nine points that reach beyond the cell, and of the modes in it or beside it. What it cuts off all the same shows in a
+# trial.
+
+COARSEST = (192, 96)  # cells along each axis to begin with: the first that half of the allowance pays for
+CLOSE = 2e-5  # share of the whole that a bound may lie above the density, summed over its cell
+MOST_CELLS = 60_000
+MARGIN = 1.05
+TRIAL = 20_000  # points
+LOST = 1e-3  # largest share of the mass that may lie above the bounds
+_REACHES = np.array([(a, b) for a in (-0.25, 0.5, 1.25) for b in (-0.25, 0.5, 1.25)])  # in a cell's width
+
+
+def _draws(target: Target, frame: _Frame, log_mass: float, allowance: _Allowance) -> Draw | None:
+    """Independent draws; None where cells do not hold the density well enough, or the allowance is spent.
+
+    log_mass : of the integral in u, relative to the frame's top
+    """
+    affordable = [cells for cells in COARSEST if 2 * len(_REACHES) * cells**2 <= allowance.total]
+    if not affordable:
+        return None
+    sides = (frame.high - frame.low) / affordable[0]
+    steps = [low + side * np.arange(affordable[0]) for low, side in zip(frame.low, sides, strict=True)]
+    waiting, kept = np.stack(np.meshgrid(*steps)).reshape(2, -1).T, []
+    mass, whole = math.exp(log_mass), 0
+    heights = _in_u(target, frame, frame.modes)
+    try:
+        while len(waiting):
+            allowance.spend(len(_REACHES) * len(waiting))
+            around = (waiting[:, None] + sides * _REACHES).reshape(-1, 2)
+            values = _in_u(target, frame, around).reshape(-1, len(_REACHES))
+            bound = values.max(axis=1)
+            for mode, height in zip(frame.modes, heights, strict=True):
+                inside = np.all((mode >= waiting - sides) & (mode <= waiting + 2.0 * sides), axis=1)
+                bound = np.where(inside, np.maximum(bound, height), bound)
+            size = float(sides.prod())
+            split = (bound - values.mean(axis=1)) * size > CLOSE * mass
+            if whole + 4 * int(split.sum()) > MOST_CELLS:
+                split[:] = False
+            done = ~split & (bound > 0.0)
+            whole += int(done.sum())
+            kept.append((waiting[done], np.broadcast_to(sides, (int(done.sum()), 2)), MARGIN * bound[done]))
+            sides = 0.5 * sides
+            waiting = (waiting[split][:, None] + sides * np.array([(0, 0), (0, 1), (1, 0), (1, 1)])).reshape(-1, 2)
+        allowance.spend(TRIAL)
+    except _TooSlow:
+        return None
+    corner, widths, bounds = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    under = np.cumsum(bounds * widths.prod(axis=1))
+    if not 0.0 < under[-1] < math.inf:
+        return None
+    cells = _Cells(target, frame, corner, widths, bounds, under)
+    ratio = cells.propose(np.random.Generator(np.random.SFC64(0)), TRIAL)[1]
+    share, error = float(ratio.mean()), float(ratio.std()) / math.sqrt(TRIAL)
+    above = float(np.maximum(ratio - 1.0, 0.0).mean())
+    missed = abs(share * float(under[-1]) / mass - 1.0)
+    good = share > 0.2 and above < LOST * share and missed < LOST + 4.0 * error / share
+    return cells if good else None
+
+
+def _in_u(target: Target, frame: _Frame, at: Array) -> Array:
+    """Density (n,) in u at the points (n, 2), relative to the frame's top."""
+    log_density = target.log_density_many(frame.centre + frame.scale * np.sinh(at))
+    with np.errstate(over="ignore"):
+        density = np.where(log_density < math.inf, np.exp(log_density - frame.top), 0.0)
+    return np.asarray(density * np.cosh(at).prod(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Draws by rejection from bounds that are constant on cells.
+
+    corner, widths : (cells, 2), in u; bounds : (cells,); under : their integral up to the end of each cell
+    """
+
+    target: Target
+    frame: _Frame
+    corner: Array
+    widths: Array
+    bounds: Array
+    under: Array
+
+    def propose(self, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        """Points (n, 2) in u, and the density there in units of the bound."""
+        cell = np.searchsorted(self.under, rng.random(n) * self.under[-1], side="right")
+        cell = np.minimum(cell, len(self.under) - 1)
+        at = self.corner[cell] + self.widths[cell] * rng.random((n, 2))
+        return at, _in_u(self.target, self.frame, at) / self.bounds[cell]
+
+    def __call__(self, rng: np.random.Generator, n: int) -> Array:
+        """n draws (n, 2)."""
+        found, missing = [np.empty((0, 2))], n
+        while missing > 0:
+            ticket.look()
+            at, ratio = self.propose(rng, 2 * missing + 16)
+            found.append(at[rng.random(len(at)) < ratio][:missing])
+            missing -= len(found[-1])
+        return self.frame.centre + self.frame.scale * np.sinh(np.concatenate(found))
 
 
 # A panel of a row or of columns leaves behind its integrals, then (mass, size of the moments, error of the mass, error
@@ -671,58 +842,60 @@ def _column_panel(field, axis, top, order, edges, work, row, start, length, sums
     return spent
 
 
-@kernel
-def _plane(address, data, ints, scratch, centre, scale, top, axis, columns, edges, order, budget):
+def _plane(
+    target: Target, frame: _Frame, axis: int, columns: Array, edges: Array, allowance: _Allowance
+) -> tuple[Array, float]:
     """Integrate over the plane.
 
     columns, edges : borders of the first panels along `axis` and across
 
     Returns the integrals of (1, s, s**2, t, t**2, s*t), t along `axis` and s across, and the relative error left over.
+    Raises _TooSlow.
     """
-    field = (address, data, ints, scratch, np.zeros(2), np.zeros(2), centre, scale)
-    row = np.zeros(3)
-    work = _work(edges)
-    open_columns = np.empty((DEEPEST + 2, 2))
-    panels = columns.size - 1
-    parts, part, total = np.empty((panels, 10)), np.empty(10), np.zeros(6)
-    spent, mass, moments, left = 0, 0.0, 0.0, 0.0
-    for panel in range(panels):
-        length = columns[panel + 1] - columns[panel]
-        spent += _column_panel(field, axis, top, order, edges, work, row, columns[panel], length, parts[panel])
-        mass += parts[panel, 6]
-        moments += parts[panel, 7]
-    for panel in range(panels):
-        if parts[panel, 8] <= TOLERANCE * mass and parts[panel, 9] <= TOLERANCE * moments:
-            for k in range(6):
-                total[k] += parts[panel, k]
+    field, work, row = _field(target, frame), _work(edges), np.zeros(3)
+    spent = 0
+
+    def integrated(start: float, length: float) -> Array:
+        nonlocal spent
+        sums = np.empty(10)
+        cost = _column_panel(field, axis, frame.top, frame.order, edges, work, row, start, length, sums)
+        spent += cost
+        allowance.spend(cost)
+        return sums
+
+    lengths = np.diff(columns)
+    parts = [integrated(start, length) for start, length in zip(columns[:-1], lengths, strict=True)]
+    mass, moments = sum(part[6] for part in parts), sum(part[7] for part in parts)
+
+    def good(part: Array) -> bool:
+        return bool(part[8] <= TOLERANCE * mass and part[9] <= TOLERANCE * moments)
+
+    total, left = np.zeros(6), 0.0
+    for first, start_of_panel, whole in zip(parts, columns[:-1], lengths, strict=True):
+        if good(first):
+            total += first[:6]
             continue
-        open_columns[0, 0], open_columns[0, 1] = columns[panel], columns[panel + 1] - columns[panel]
-        depth = 1
-        while depth > 0:
-            depth -= 1
-            start, length = open_columns[depth, 0], open_columns[depth, 1]
+        waiting = [(start_of_panel, whole)]
+        while waiting:
+            start, length = waiting.pop()
             half = 0.5 * length
-            spent += _column_panel(field, axis, top, order, edges, work, row, start, length, part)
+            part = integrated(start, length)
             mass, moments = max(mass, part[6]), max(moments, part[7])
-            good = part[8] <= TOLERANCE * mass and part[9] <= TOLERANCE * moments
-            if good or depth + 2 > open_columns.shape[0] or half < 1e-12 * (1.0 + abs(start)) or spent >= budget:
-                for k in range(6):
-                    total[k] += part[k]
-                if not good:
+            if good(part) or len(waiting) > DEEPEST or half < 1e-12 * (1.0 + abs(start)) or spent >= BUDGET:
+                total += part[:6]
+                if not good(part):
                     left += part[8] / mass + part[9] / max(moments, 1e-300)
             else:
-                open_columns[depth, 0], open_columns[depth, 1] = start + half, half
-                open_columns[depth + 1, 0], open_columns[depth + 1, 1] = start, half
-                depth += 2
+                waiting += [(start + half, half), (start, half)]
     return total, left
 
 
 @kernel
-def _rows(address, data, ints, scratch, centre, scale, top, axis, edges, order, at, out):
-    """out[i] = integral over the other coordinate at at[i]."""
-    field = (address, data, ints, scratch, np.zeros(2), np.zeros(2), centre, scale)
-    row = np.zeros(3)
-    work = _work(edges)
+def _rows(field, top, axis, edges, work, at, out):
+    """out[i] = integral over the other coordinate at at[i]. Returns the evaluations spent."""
+    centre, scale = field[6], field[7]
+    row, spent = np.zeros(3), 0
     for i in range(at.size):
-        _row(field, axis, (at[i] - centre[axis]) / scale[axis], top, order, edges, work, row)
+        spent += _row(field, axis, (at[i] - centre[axis]) / scale[axis], top, 0, edges, work, row)
         out[i] = row[0]
+    return spent

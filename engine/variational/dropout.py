@@ -101,7 +101,8 @@ class Point(WeightBlocks):
 class Dropout(Point):
     """Weights, and the probability of every layer's inputs to be kept.
 
-    logits : (layers,) log odds of keeping an input of each layer; infinite where inputs are never dropped
+    logits : (layers,) log odds of keeping an input of each layer; infinite where inputs are never dropped. There the
+        slope of the ELBO is 0: what is never dropped stays so, also where keep is learned
     """
 
     noisy = True
@@ -141,7 +142,7 @@ class Dropout(Point):
         for factors, keep, logit, factor in zip(
             work.by_layer(work.factors), self.keep, self.logits, self._factors(), strict=True
         ):
-            if self.learn:
+            if self.learn and np.isfinite(logit):
                 _drop_softly(factors, np.float32(logit), np.float32(1.0 / self.temperature), np.float32(factor))
             else:
                 _drop(factors, np.float32(keep), np.float32(factor))
@@ -159,6 +160,8 @@ class Dropout(Point):
         keep, factor = self.keep, self._factors()
         slopes, factors = work.by_layer(work.slopes), work.by_layer(work.factors)
         for l, weights in enumerate(self.shape.split(self.weights)):
+            if not np.isfinite(self.logits[l]):
+                continue
             pull = (1.0 - keep[l]) if self.scaling == "inverse" else 0.0
             gradient[l] = _mask_slope(
                 slopes[l], factors[l], np.float32(1.0 / factor[l]), np.float32(1.0 / self.temperature), np.float32(pull)

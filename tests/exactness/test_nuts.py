@@ -284,6 +284,17 @@ def test_maximum_depth_saturates():
     assert np.all(recording.gradient_evaluations[saturated] == 15) and np.all(recording.tree_depth[saturated] == 4)
 
 
+def test_a_tree_that_turned_at_the_depth_allowed_was_not_cut_short():
+    whole, draws = (
+        nuts("gaussian", 500, step_size=0.4, mass=1.0, max_depth=3, detail=detail)
+        for detail in ("transitions", "draws")
+    )
+    assert draws.tree_ending.tobytes() == whole.transitions.ending.tobytes()
+    deepest = draws.tree_ending[draws.tree_depth == 3]
+    assert (deepest == TOO_DEEP).any() and (deepest == TURNED).any()
+    assert not (draws.tree_ending[draws.tree_depth < 3] == TOO_DEEP).any()
+
+
 def test_divergence_in_the_funnel_is_flagged():
     target = targets.TargetSpec(target="funnel").build_target()
     recording = engine.sample(

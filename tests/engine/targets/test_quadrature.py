@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy import integrate
 
+from engine import ticket
 from engine.targets import TargetError, formula_target, gaussian, student
-from engine.targets.formula import unchecked_target
+from engine.targets.formula import SECONDS, unchecked_target
 from engine.targets.quadrature import WANTED, quadrature_truth
 
 LOG_PI = math.log(math.pi)
@@ -146,3 +149,104 @@ def test_the_view_given_is_where_the_search_begins() -> None:
 def test_three_dimensions_are_refused() -> None:
     with pytest.raises(TargetError, match="2 dimensions"):
         quadrature_truth(gaussian(dimension=3))
+
+
+@pytest.mark.parametrize(
+    ("formula", "heavy"),
+    [
+        ("-x^2/2 - y^2/2", False),
+        ("-abs(x) - abs(y)", False),
+        ("-x - y where x > 0, y > 0", False),
+        ("logsumexp(-1e4*((x-3)^2 + y^2), -1e4*((x+3)^2 + (y-2)^2))", False),
+        ("-7*log(1 + (x^2 + y^2)/12)", False),  # Student, 12 degrees of freedom
+        ("-5*log(1 + (x^2 + y^2)/8)", True),  # 8: the eighth moment is infinite
+        ("-3.1*log(1 + x^2 + y^2)", True),  # the fourth moment barely exists
+        ("-2.3*log(1 + x^2 + y^2)", True),  # the second barely
+        ("-1.2*log(1 + x^2 + y^2)", True),
+        ("-x^2/18 - y^2*exp(-x)/2 - x/2", True),  # all moments exist: a funnel
+    ],
+)
+def test_heavy_tails_are_told(formula: str, heavy: bool) -> None:
+    found = quadrature_truth(unchecked_target(formula))
+    assert found.truth is not None and found.truth.heavy_tails == heavy
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "-x^2/2 - y^2/2",
+        "0 where x^2 + y^2 < 1",
+        "-x - y where x > 0, y > 0",
+        "-(1 - x)^2 - 100*(y - x^2)^2",
+        "-1e4*(x^2 + y^2 - 1)^2",
+        "logsumexp(-1e4*((x-3)^2 + y^2), -1e4*((x+3)^2 + (y-2)^2))",
+        "-(x^2 + y - 11)^2/20 - (x + y^2 - 7)^2/20",
+    ],
+)
+def test_draws_have_the_moments_of_the_density(formula: str) -> None:
+    truth = quadrature_truth(unchecked_target(formula)).truth
+    assert truth is not None and truth.draw is not None
+    draws = truth.draw(np.random.default_rng(1), 40_000)
+    off = draws - truth.mean
+    for values, true in ((draws, truth.mean), (off**2, np.diag(truth.covariance)), (off.prod(axis=1), None)):
+        true = truth.covariance[0, 1] if true is None else true
+        assert np.all(np.abs(values.mean(axis=0) - true) < 4.5 * values.std(axis=0) / math.sqrt(len(draws)))
+    again = truth.draw(np.random.default_rng(1), 40_000)
+    assert draws.tobytes() == again.tobytes() and truth.draw(np.random.default_rng(1), 1).shape == (1, 2)
+
+
+def test_draws_that_cannot_be_made_well_are_not_offered() -> None:
+    truth = quadrature_truth(unchecked_target("-0.5*log(x) - x - y^2 where x > 0")).truth  # a pole along x = 0
+    assert truth is not None and truth.draw is None
+
+
+HEAVY_SUM = "+".join(f"lgamma(2 + sin({k}*x)*sin({k}*y))" for k in range(20, 34))
+SLOW = {
+    f"-x^2 - y^2 + {HEAVY_SUM}": "no truth",
+    f"log(abs(sin(99*x)*sin(99*y))) - x^2 - y^2 + {'+'.join(['lgamma(2 + sin(x*99)^2)'] * 16)}": "no truth",
+    f"{'+'.join(['lgamma(2 + x^2)*0'] * 24)}": "refused",
+    f"-x^2 - y^2 + 0.1*({'+'.join(f'sin({k}*x)*sin({k}*y)' for k in range(1, 23))})": "no truth",
+}
+
+
+@pytest.mark.parametrize("formula", SLOW)
+def test_a_slow_formula_is_given_up_within_a_second(formula: str) -> None:
+    formula_target(formula="-x^2 - y^2")  # compiled
+    begin = time.thread_time()
+    if SLOW[formula] == "refused":
+        with pytest.raises(TargetError, match=r"too long to find out|no probability density"):
+            formula_target(formula=formula)
+    else:
+        assert formula_target(formula=formula).truth is None
+    assert time.thread_time() - begin < 1.5 * SECONDS
+
+
+def test_it_is_given_up_after_the_same_evaluations_on_every_machine() -> None:
+    target = unchecked_target("-x^2/2 - y^2/2")
+    assert quadrature_truth(target, evaluations=5_000_000).truth is not None
+    for evaluations, reason in ((200_000, "too long to find out"), (600_000, "not known: integrating")):
+        found = quadrature_truth(target, evaluations=evaluations)
+        assert found.truth is None and reason in found.reason
+        assert found.integrates == (evaluations == 600_000)
+
+
+class Stopped:
+    """A ticket that is set at its fifth look."""
+
+    looks = 0
+    reports: ClassVar[list[tuple[int, int]]] = []
+
+    def is_set(self) -> bool:
+        self.looks += 1
+        return self.looks >= 5
+
+    def report(self, done: int, total: int) -> None:
+        self.reports.append((done, total))
+
+
+def test_a_ticket_stops_it() -> None:
+    job = Stopped()
+    with ticket.holding(job), pytest.raises(InterruptedError):
+        formula_target(formula="-x^2/2 - y^2/2 - 0.1*x")
+    assert job.looks == 5 and len(job.reports) == 4 and 0 < job.reports[0][0] < job.reports[0][1]
+    assert formula_target(formula="-x^2/2 - y^2/2 - 0.1*x").truth is not None

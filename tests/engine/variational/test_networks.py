@@ -402,3 +402,17 @@ def test_fresh_and_cached_kernels_agree_to_the_bit(tmp_path):
         subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)
     ]
     assert runs[0] == runs[1] != ""
+
+
+@pytest.mark.parametrize("method", ["mc_dropout", "concrete_dropout"])
+def test_units_that_are_never_dropped_stay_so(method):
+    """With keep = 1 dropout is plain training; where keep is learned, its slope there is 0."""
+    run = start_network(X, Y, hidden=(5, 4), method=method, keep=1.0, keep_inputs=1.0, epochs=6, batch=50, seed=7)
+    run.advance(run.total)
+    fit = run.fit()
+    assert np.all(fit.posterior.keep == 1.0)
+    assert all(np.isfinite(weights).all() for weights in [*fit.expected_weights(), *fit.draw_weights(3)])
+    plain = start_network(X, Y, hidden=(5, 4), method="map", epochs=6, batch=50, seed=7)
+    plain.advance(plain.total)
+    for one, other in zip(fit.expected_weights(), plain.fit().expected_weights(), strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
