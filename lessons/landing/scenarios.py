@@ -65,7 +65,7 @@ SCENARIOS = [
         "thesis",
         "The thesis beside ours",
         LandingSpec(part="thesis"),
-        "The acceptance that the thesis printed for its eight experiments. **Run the comparison** adds ours for the "
+        "The acceptance that Berezowski (2021) printed for eight experiments. **Run the comparison** adds ours for the "
         "chosen one, method by method, at a reduced size: on digits 2 chains instead of 16. "
         "The digits are 50 of each class, from those that this app learns from.",
     ),

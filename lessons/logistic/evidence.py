@@ -166,8 +166,8 @@ def steps(spec: LogisticSpec) -> Table:
             if plain.converged
             else f"{number(float(plain.path[-1, 1]))} after {len(plain.path) - 1} steps, no end in sight."
         )
-        + " The log posterior leaves out the prior's constant. The thesis this example is from needed 500 iterations "
-        "to the same tolerance; with full Newton steps a handful is enough."
+        + " The log posterior leaves out the prior's constant. Steyn (2018), where this example is from, needed "
+        "500 iterations to the same tolerance; with full Newton steps a handful is enough."
     )
     return Table("Newton's steps", columns, caption)
 

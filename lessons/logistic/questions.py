@@ -21,8 +21,8 @@ def newton_explain(spec: LogisticSpec) -> str:
     w0, w1 = climb.path[-1]
     return (
         f"{len(climb.path) - 1} steps, to ŵ = ({w0:.2f}, {w1:.2f}). Near the top each step about squares the "
-        "error. The "
-        "thesis reports 500 iterations to the same tolerance, which looks like damped steps or plain gradient ascent."
+        "error. Steyn (2018) reports 500 iterations to the same tolerance, which looks like damped steps or plain "
+        "gradient ascent."
     )
 
 

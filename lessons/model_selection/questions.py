@@ -29,7 +29,8 @@ def winner_explain(spec: ModelSelectionLesson) -> str:
     lowest = analysis.lowest(cross.neighbours)
     at_four = f" against {cross.neighbours[3]:.4f} at 4" if len(cross.neighbours) > 3 else ""
     return (
-        f"Degree {here.best}, with probability {here.probability.max():.2f}. The figure in the thesis compares 1, 4 "
+        f"Degree {here.best}, with probability {here.probability.max():.2f}. Figure 2.1 of Andersen and "
+        "Roed-Sørensen (2021) compares 1, 4 "
         f"and 15 and finds 4 the best of these by cross-validation; over all degrees its own cross-validation is "
         f"lowest at {lowest} ({cross.neighbours[lowest - 1]:.4f}{at_four})."
     )

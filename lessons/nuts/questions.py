@@ -40,9 +40,9 @@ def _explain_candidates(spec: NutsLesson) -> str:
     made, left, ending = candidates(spec)
     return (
         f"{made} states were computed, {left} of them are candidates; the transition ended because it "
-        f"{ending}. The thesis prints neither its data, its ε nor its random numbers: ours are a posterior "
-        "with standard deviations 1 and correlation 0.6, ε = 0.25, and a seed found so that the iteration ends as its "
-        "caption says."
+        f"{ending}. Berezowski (2021) prints neither data, ε nor random numbers: ours are a posterior "
+        "with standard deviations 1 and correlation 0.6, ε = 0.25, and a seed found so that the iteration ends as the "
+        "caption there says."
     )
 
 

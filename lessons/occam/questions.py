@@ -105,8 +105,8 @@ def _best_why(spec: OccamSpec) -> str:
     return (
         f"On 200 new points the networks of the most probable k score {gap:+.4f} ± {2 * error:.4f} nats a point (two "
         "standard errors) against the average over all k. p(k | D) asks which k made these data least surprising "
-        "*before they were seen*; it is not a contest of predictions. In the thesis's table 7.4, on layers, the modal "
-        "depth beats the best chain in two of four experiments and loses in two."
+        "*before they were seen*; it is not a contest of predictions. In table 7.4 of Berezowski (2021), on layers, "
+        "the modal depth beats the best chain in two of four experiments and loses in two."
     )
 
 

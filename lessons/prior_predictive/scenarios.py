@@ -67,7 +67,7 @@ SCENARIOS = [
         "six-points",
         "All six points",
         THESIS.replace(used=6, bound="observed"),
-        "The figure of the thesis this lesson comes from: six points, σ = 0.1, 100,000 networks. Count the survivors.",
+        "Figure 4.1 of Andersen and Roed-Sørensen (2021): six points, σ = 0.1, 100,000 networks. Count the survivors.",
         failure=True,
         why="Each new point and each smaller σ multiplies the share of survivors by a factor below one: the prior does "
         "not know where the data are, and proposes blindly. A Markov chain tests as many networks, but proposes near "

@@ -23,7 +23,7 @@ SCENARIOS = [
         "The same rows, but the noise is not learned: it is said to be a third of what it is. Watch how many test "
         "values the intervals hold.",
         failure=True,
-        why="The thesis whose tables are run below fixed the noise sd at 1 while its errors were about 3. A noise that "
+        why="Andersen and Roed-Sørensen (2021) fixed the noise sd at 1 while its errors were about 3. A noise that "
         "is too small forces the networks through every accident of the data, and the intervals hold too few. A "
         "posterior as sharp as that also falls apart into modes that no chain crosses: see R-hat below.",
     ),
@@ -42,15 +42,16 @@ SCENARIOS = [
         "The same tumours, but the columns as they are: areas in the thousands beside ratios of a thousandth.",
         failure=True,
         why="A tanh unit fed with thousands is stuck at −1 or 1, where its slope is zero, so training by gradients "
-        "hardly moves it. The thesis scaled nothing: its linear network came to 67.6 nats on credit default, where "
-        "a constant gets about a half.",
+        "hardly moves it. Andersen and Roed-Sørensen (2021) scaled nothing: their linear network came to 67.6 nats on "
+        "credit default, where a constant gets about a half.",
     ),
     Scenario(
         "boston-table",
         "A published table: house prices",
         RealDataSpec(show="protocol", data="boston", scaled="no", split="published", **BUDGET),
-        "Tables 5.2 and 5.3 of a thesis, model by model: marks are the printed errors. Press **Sample the posterior** "
-        "to run all seven here, on the same 404 and 102 rows. The table is downloaded if it is not here.",
+        "Tables 5.2 and 5.3 of Andersen and Roed-Sørensen (2021), model by model: marks are the printed errors. Press "
+        "**Sample the posterior** to run all seven here, on the same 404 and 102 rows. The table is downloaded if it "
+        "is not here.",
     ),
     Scenario(
         "credit-table",

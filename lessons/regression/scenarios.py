@@ -41,8 +41,8 @@ SCENARIOS = [
         "wrong-noise",
         "σ three times too small",
         NOISY,
-        "The measurements scatter by 0.6, the model is told σ = 0.2. A thesis on house prices fixed σ = 1 in the same "
-        "way, while its predictions were off by 3.",
+        "The measurements scatter by 0.6, the model is told σ = 0.2. Andersen and Roed-Sørensen (2021) fixed "
+        "σ = 1 for house prices in the same way, while their predictions were off by 3.",
         failure=True,
         why="The sampler is right, and its badge says so; the *model* is wrong. Told that noise is small, it takes "
         "scatter for shape, bends after it, and draws a band far too narrow. No R-hat notices. Counting does: of fresh "

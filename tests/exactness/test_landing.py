@@ -170,7 +170,7 @@ def test_mutants_are_caught(name):
 
 
 def test_a_palindrome_without_its_kernel_densities_lets_through_what_its_moves_improve():
-    """The published code's third mistake alone: the likelihood of what is accepted has been raised by the moves around the jump."""
+    """One mistake of the published code alone: the moves around the jump raise the likelihood of what is accepted."""
     right, wrong = (
         tiny_run("width", 4_000, 2, {"jump": "palindromic", "variant": variant, "within": "hmc"})
         for variant in ("exact", "no_kernel_densities")
