@@ -19,6 +19,8 @@ _os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 CACHE_DIR = _install()
 
 if _TYPE_CHECKING:
+    from engine import judge
+    from engine.judge.calibrate import calibrate
     from engine.jumps import sample_architecture
     from engine.networks import Network, network, sample_network
     from engine.recording import Recording
@@ -34,6 +36,8 @@ __all__ = [
     "SpecError",
     "Target",
     "TargetError",
+    "calibrate",
+    "judge",
     "network",
     "record",
     "replay",
@@ -51,6 +55,7 @@ _HOMES = {
     "SpecError": "spec",
     "Target": "targets.target",
     "TargetError": "targets.target",
+    "calibrate": "judge.calibrate",
     "network": "networks",
     "record": "samplers",
     "replay": "samplers",
@@ -62,6 +67,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "judge":  # a room that can be called
+        return _import_module(f"{__name__}.judge")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -9,6 +9,7 @@ all targets.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -39,13 +40,32 @@ def fast_kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)(function)
 
 
-def target_kernel(function: Callable[..., float]) -> Any:
+class TargetKernel:
+    """A target kernel that is compiled, or taken from the cache, when its address is first asked for: a page that shows
+    one target does not wait for the others, which stand in modules that it imports."""
+
+    def __init__(self, function: Callable[..., float]) -> None:
+        self._function = function
+        self._lock = threading.Lock()
+        self._compiled: Any = None
+
+    @property
+    def address(self) -> int:
+        """Where it is in this process; it stays there as long as this object."""
+        with self._lock:
+            if self._compiled is None:
+                compiler = numba.cfunc(TARGET_SIGNATURE, cache=True, error_model="numpy", fastmath=FASTMATH)
+                self._compiled = compiler(self._function)
+        return int(self._compiled.address)
+
+
+def target_kernel(function: Callable[..., float]) -> TargetKernel:
     """Compile a module-level function of six pointers `(q, grad, dim, data, ints, scratch)` to a cached target kernel.
 
     Pointers are indexed like arrays. Report an impossible point by returning NaN or -inf: an exception would be
     swallowed.
     """
-    return numba.cfunc(TARGET_SIGNATURE, cache=True, error_model="numpy", fastmath=FASTMATH)(function)
+    return TargetKernel(function)
 
 
 def native_call(function: Callable[..., Any]) -> Any:

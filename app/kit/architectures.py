@@ -19,7 +19,7 @@ from app.kit import charts, theme
 from app.kit.charts import Figure
 from app.kit.pictures import Place
 from app.kit.player.scene import Axis, Panel, Scene, Show
-from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, Verdict
+from engine.judge import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, Verdict
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import (
     ArchitectureEvidence,

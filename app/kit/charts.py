@@ -16,14 +16,17 @@ import numpy as np
 
 from app.kit import theme
 from app.kit.text import number, plain
+from engine.judge import Bars
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from engine.diagnostics import Summary
+    from engine.judge import Check
 
 MAX_POINTS = 4000  # of one line: a chart is 800 px wide
 HEIGHT = 260
+MOST_BARS = 12  # of a check's figure
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,38 @@ def bars(
         figure.add_scatter(x=list(labels), y=np.asarray(truth), mode="markers", marker=marker, name="exact")
     figure.layout.showlegend = truth is not None
     return Figure(title, figure, alt, caption)
+
+
+def of_check(check: Check) -> Figure | None:
+    """How a check can be seen: a curve in the band that a right sampler keeps to, or a number a quantity."""
+    drawn = check.figure
+    if drawn is None:
+        return None
+    if isinstance(drawn, Bars):
+        many = len(drawn.names) > MOST_BARS
+        order = np.argsort(-np.abs(drawn.values))[:MOST_BARS]
+        names = [drawn.names[i] for i in order][::-1]
+        figure = blank(drawn.value_label, "", height=90 + 24 * len(names))
+        figure.add_bar(x=drawn.values[order][::-1], y=names, orientation="h", marker={"color": theme.colour("posterior")})
+        figure.layout.yaxis.automargin = True
+        caption = drawn.title + (f", the {MOST_BARS} largest of {len(drawn.names)}" if many else "")
+        if np.isfinite(drawn.limit):
+            line = {"color": theme.colour("ink"), "width": 1.5, "dash": "dash"}
+            place = {"xref": "x", "yref": "y domain", "x0": drawn.limit, "x1": drawn.limit, "y0": 0, "y1": 1}
+            figure.layout.shapes = [{"type": "line", "line": line, **place}]
+            caption += f"; dashed: the limit {number(drawn.limit)}"
+        return Figure(drawn.title, figure, f"{drawn.title}: {check.sentence}", caption + ".")
+    figure = blank(drawn.x_label, drawn.y_label)
+    edge = {"color": theme.colour("muted", 0.0), "width": 0}
+    figure.add_scatter(x=drawn.x, y=drawn.high, mode="lines", line=edge, showlegend=False, hoverinfo="skip")
+    figure.add_scatter(
+        x=drawn.x, y=drawn.low, mode="lines", line=edge, fill="tonexty", fillcolor=theme.colour("muted", 0.25),
+        name="where a right kernel stays (19 times of 20)",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=drawn.x, y=drawn.y, mode="lines", line={"color": theme.colour("posterior"), "width": 2}, name="this kernel"
+    )
+    return Figure(drawn.title, figure, f"{drawn.title}: {check.sentence}", drawn.title + ".")
 
 
 def estimates(

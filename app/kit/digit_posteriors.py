@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.checks import Check
+from engine.judge import Check
 from engine.diagnostics import rhat
 from engine.networks import Network, network
 from engine.samplers.run import start

@@ -1,4 +1,4 @@
-"""What follows the picture: the badge's checks, panels and diagnostics.
+"""What follows the picture: the checks of the three signs, panels and diagnostics.
 
 They are jobs, drawn by the full run that finds them ended. While any is under way a fragment without content looks at
 them and asks for that run. A job is submitted on the second sight of its key, a quarter of a second after the picture,
@@ -13,18 +13,24 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import badge, jobs, messages, startup
+from app.kit import badge, charts, jobs, messages, startup
 from app.kit.charts import Figure, Table
 from app.kit.lesson import Lesson
 from app.kit.stage import POLL
+from app.kit.text import plain
+from app.kit.verdicts import KernelProofs, Planted, plantable
 from app.kit.visit import Visit, arriving, in_fragment, session
-from engine.checks import Check
+from engine.judge import KINDS, Check, Kind
+from engine.judge.check import SILENT, headline
 from engine.spec import MAX_SEED, Spec
 
 ARRIVAL = 2.0  # s before the first jobs of a session: its browser still loads the page, and charts are heavy
+FOLD = "@media (max-width: 640px)"  # a screen that has room for one sign
 OTHER_SEEDS = 3  # that one press of the badge's button adds
 NAMES = {
+    "kernel": "the check of the kernel",
     "checks": "the check",
+    "planted": "the check with a mistake in it",
     "panels": "the panels",
     "diagnostics": "the diagnostics",
     "seeds": "the check on other seeds",
@@ -36,8 +42,14 @@ class Follow:
 
     def __init__(self, lesson: Lesson, here: Visit):
         self.lesson, self.here = lesson, here
-        wanted = {"checks": lesson.checks, "panels": lesson.panels, "diagnostics": lesson.diagnostics}
+        proofs = KernelProofs(lesson.kernels, lesson.audit) if lesson.kernels or lesson.audit else None
+        wanted = {
+            "kernel": proofs, "checks": lesson.checks, "panels": lesson.panels, "diagnostics": lesson.diagnostics,
+        }  # fmt: skip
         self.functions: dict[str, Callable[..., Any]] = {slot: f for slot, f in wanted.items() if f is not None}
+        if here.planted:
+            parts = lesson.kernels, lesson.audit, lesson.checks, lesson.faults
+            self.functions["planted"] = Planted(*parts, here.planted)
         if here.seeds and lesson.checks is not None:
             self.functions["seeds"] = _CheckEach(lesson.checks)
         self.arriving = arriving()
@@ -57,7 +69,8 @@ class Follow:
 
     def _key(self, slot: str) -> tuple:
         spec = self.here.spec
-        return (self.lesson.slug, slot, spec, self.lesson.ready(spec), self.here.seeds if slot == "seeds" else ())
+        also = {"seeds": self.here.seeds, "planted": self.here.planted}.get(slot, ())
+        return (self.lesson.slug, slot, spec, self.lesson.ready(spec), also)
 
     def _first_sight(self) -> set[str]:
         """The slots whose key no run of this session has asked for before."""
@@ -82,36 +95,91 @@ class Follow:
         found = {slot: self._job(slot) for slot in self.functions}
         return {slot for slot, job in found.items() if job is not None and not job.active}
 
-    # the badge
+    # the three signs
 
     def badge(self) -> None:
-        """The badge and what it stands on."""
-        if "checks" not in self.functions:
+        """The three signs and what each stands on."""
+        if not {"kernel", "checks"} & set(self.functions):
             return
-        job = self._job("checks")
-        label, spoken = ":gray[⋯ checking]", ""
-        if job is not None and job.state == jobs.DONE:
-            _, label, spoken = badge.face(job.result, self.lesson.claim)
-        elif job is not None and not job.active:
-            label = ":gray[? no check]"
-        with st.popover(label, key="badge", type="tertiary", help=spoken or None):
-            if job is None:
-                st.markdown("The check of this very run is about to start.")
-            elif job.active:
-                st.markdown(messages.progress(job))
-            elif job.state == jobs.DONE:
-                self._checks(job.result)
-            else:
-                messages.complain(NAMES["checks"], job.error)
+        found = {kind: self._found(kind) for kind in KINDS}
+        faces = [badge.face(kind, checks) for kind, checks in found.items() if checks is not None]
+        shown = badge.worst(faces) if len(faces) == len(KINDS) else KINDS[0]
+        hidden = ", ".join(f".st-key-sign-{kind}" for kind in KINDS if kind != shown)
+        st.markdown(f"<style>{FOLD} {{ {hidden} {{ display: none; }} }}</style>", unsafe_allow_html=True)
+        with st.container(key="signs", horizontal=True, width="content", gap="small"):
+            for kind in KINDS:
+                self._sign(kind, found)
 
-    def _checks(self, checks: Sequence[Check]) -> None:
-        with messages.guard("the kernel's name"):
-            kernel = self.lesson.kernel
-            st.caption(kernel(self.here.spec) if callable(kernel) else kernel)
-        for check in checks:
-            st.markdown(badge.line(check))
-        if "seed" in self.lesson.spec.declarations():
-            self._other_seeds()
+    def _found(self, kind: Kind) -> list[Check] | None:
+        """The finished checks of one kind; None while they are under way."""
+        slot = "kernel" if kind == "kernel" else "checks"
+        if slot not in self.functions:
+            return []
+        job = self._job(slot)
+        if job is None or job.active:
+            return None
+        return [check for check in job.result if check.kind == kind] if job.state == jobs.DONE else []
+
+    def _sign(self, kind: Kind, found: dict[Kind, list[Check] | None]) -> None:
+        checks = found[kind]
+        sign = badge.face(kind, checks) if checks is not None else None
+        label = sign.label if sign else f":gray[{badge.NAMES[kind]} ⋯]"
+        spoken = sign.spoken if sign else f"{badge.NAMES[kind].capitalize()}: being checked."
+        fold = st.popover(label, key=f"sign-{kind}", type="tertiary", help=spoken, on_change="rerun")
+        if not fold.open:
+            return
+        with fold:
+            st.markdown(f"**{badge.QUESTIONS[kind]}**")
+            if kind == "kernel":
+                with messages.guard("the kernel's name"):
+                    runs = self.lesson.runs
+                    st.caption(runs(self.here.spec) if callable(runs) else runs)
+            self._checks(kind, checks)
+            self._plant(kind)
+            for other in KINDS:
+                if other != kind and found[other] is not None:
+                    each = badge.face(other, found[other] or [])
+                    st.caption(f"{each.label} {plain(each.spoken)}")
+            if kind == "numbers" and "seed" in self.lesson.spec.declarations():
+                self._other_seeds()
+
+    def _checks(self, kind: Kind, checks: Sequence[Check] | None) -> None:
+        slot = "kernel" if kind == "kernel" else "checks"
+        job = self._job(slot) if slot in self.functions else None
+        if checks is None:
+            st.markdown(messages.progress(job) if job is not None else "The check is about to start.")
+        elif job is not None and job.state != jobs.DONE:
+            messages.complain(NAMES[slot], job.error)
+        else:
+            _lines(kind, checks)
+
+    def _plant(self, kind: Kind) -> None:
+        """How would this be caught? A fault planted there and then, and the sign that it turns red."""
+        with messages.guard("the faults that can be planted"):
+            choices = plantable(self.lesson, self.here.spec, kind)
+        if not choices:
+            return
+        st.markdown("**How would a mistake be caught?**")
+        key = f"{self.lesson.slug}/plant-{kind}"
+        name = st.selectbox("A mistake to plant", list(choices), key=key) if len(choices) > 1 else next(iter(choices))
+        words = "Run the same checks with this mistake in it. The picture stays as it is."
+        plant = (lambda: self._set_planted(choices[name]))
+        st.button("Plant it" if len(choices) > 1 else f"Plant it: {name}", key=f"plant-it-{kind}", help=words,
+                  on_click=self.here.moved, args=(plant,))  # fmt: skip
+        if self.here.planted not in choices.values() or "planted" not in self.functions:
+            return
+        job = self._job("planted")
+        if job is None or job.active:
+            st.caption("Checking with the mistake in it …")
+        elif job.state == jobs.DONE:
+            told = [check for check in job.result if check.kind == kind] or list(job.result)
+            st.markdown(badge.face(kind, told).label)
+            _lines(kind, told)
+        else:
+            messages.complain(NAMES["planted"], job.error)
+
+    def _set_planted(self, fault: Any) -> None:
+        self.here.planted = fault
 
     def _other_seeds(self) -> None:
         if "seeds" in self.functions:
@@ -120,7 +188,8 @@ class Follow:
                 st.caption("Checking other seeds …")
             elif job.state == jobs.DONE:
                 for seed, checks in zip(self.here.seeds, job.result, strict=False):
-                    st.markdown(f"Seed {seed}: {badge.face(checks, self.lesson.claim).label}")
+                    told = [badge.face(kind, [c for c in checks if c.kind == kind]).label for kind in KINDS[1:]]
+                    st.markdown(f"Seed {seed}: {' · '.join(told)}")
             else:
                 messages.complain(NAMES["seeds"], job.error)
         words = f"The same checks on {OTHER_SEEDS} more seeds"
@@ -156,6 +225,21 @@ class Follow:
         elif waiting:
             st.skeleton(height=260 if slot == "panels" else 80)
         return waiting and name in kept
+
+
+def _lines(kind: Kind, checks: Sequence[Check]) -> None:
+    """Each check with its sentence, then the picture of the one that the sign tells of."""
+    for check in checks:
+        st.markdown(badge.line(check))
+    if not checks:
+        st.markdown(SILENT[kind])
+        return
+    figure = charts.of_check(headline(kind, checks))
+    if figure is not None:
+        with messages.guard("the picture of the check"):
+            dark = st.context.theme.type == "dark"
+            st.plotly_chart(figure.dark if dark else figure.figure, alt=figure.alt, config={"displayModeBar": False})
+            st.caption(figure.caption)
 
 
 class _CheckEach:

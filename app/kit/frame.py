@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app.kit import messages, predict, share, stage, story
 from app.kit.charts import Figure, Table
@@ -30,7 +31,7 @@ from app.kit.lesson import Lesson, Scenario
 from app.kit.predict import Question
 from app.kit.text import plain
 from app.kit.visit import SANDBOX, Visit, arriving, fill, visit
-from engine.checks import Check
+from engine.judge import Check
 
 __all__ = ["Check", "Controls", "Figure", "Lesson", "Question", "Scenario", "Table", "show"]
 
@@ -41,7 +42,9 @@ _LARGE = "html { font-size: 20px; }"  # the projector view
 
 
 def show(lesson: Lesson) -> None:
-    """Draw the page of `lesson`."""
+    """Draw the page of `lesson`; nothing where the page is imported and not opened."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
     work = stage.prepare(lesson, here)
     here.write_address()  # after the picture: for each message that comes before it the browser draws the page anew

@@ -18,7 +18,7 @@ from app.kit.architectures import EVIDENCE, HELD, evidence, exact_shares, finish
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
-from engine.checks import Check, Verdict
+from engine.judge import Check, Verdict
 from engine.diagnostics import summarise
 from engine.evidence import EvidenceSpec, ModelProbabilities
 from engine.jumps import (

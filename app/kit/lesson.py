@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.predict import Question
 from app.kit.visit import SANDBOX
-from engine.checks import Check
+from engine.judge import Check, Kernel
 from engine.spec import Spec
 
 
@@ -46,13 +46,15 @@ class Lesson:
     scenarios : three to five; the first is shown when the page is opened bare
     controls : lays out the widgets
     scene : (spec, window) → scene blob; `window` is a transition whose inside is wanted, or None
-    checks : (spec, cancel) → checks of this very run, for the badge
+    kernels : spec → the kernels that run (`engine.judge.Kernel`); the judge tries each, and can plant faults in them
+    audit : (spec, cancel) → what else proves the code itself, checks of kind "kernel": books, gradients, estimators
+    checks : (spec, cancel) → checks of this run and of its numbers
+    faults : spec → specs that plant a mistake which `audit` or `checks` must see, by name
     panels : (spec, cancel) → figures and tables below the stage
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
     code : functions whose source is shown
-    claim : the badge's word when all checks pass, where "exact" would say too much
-    kernel : which kernel runs, a sentence for the badge, or a function of the spec
+    runs : which kernel runs, a sentence, or a function of the spec
     on_event : (spec, event of the player or the pad) → changed spec, or None to leave it
     pad : spec → strokes on a drawing pad beside the player, points (x, y, stroke) from 0 to 1 with y down; None: no
         pad for these settings. A drawing comes to `on_event` as {"kind": "drawing", "points", "final"}
@@ -71,13 +73,15 @@ class Lesson:
     scenarios: Sequence[Scenario]
     controls: Callable[[Controls], None]
     scene: Callable[[Any, int | None], bytes]
+    kernels: Callable[[Any], Sequence[Kernel]] | None = None
+    audit: Callable[[Any, Any], Sequence[Check]] | None = None
     checks: Callable[[Any, Any], Sequence[Check]] | None = None
+    faults: Callable[[Any], Mapping[str, Spec]] | None = None
     panels: Callable[[Any, Any], Sequence[Figure | Table]] | None = None
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
     code: Sequence[Callable[..., Any]] = ()
-    claim: str = badge.CLAIM
-    kernel: str | Callable[[Any], str] = ""
+    runs: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
     pad: Callable[[Any], Sequence[tuple[float, float, int]] | None] | None = None
     grow: Callable[[Any, jobs.Job], bytes | None] | None = None

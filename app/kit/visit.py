@@ -40,7 +40,8 @@ class Visit:
     problems: tuple[share.Problem, ...] = ()
     refused: dict[str, tuple[Any, str]] = field(default_factory=dict)  # control → (what was typed, why not)
     answers: dict[str, Answer] = field(default_factory=dict)
-    seeds: tuple[int, ...] = ()  # other seeds that the badge checks
+    seeds: tuple[int, ...] = ()  # other seeds that are checked too
+    planted: Any = None  # a mistake that the checks shall be seen to find
     run: jobs.Job | None = None  # the long run of this very spec, if one was started
     shown: bytes | None = None  # the last scene that was ready
     channel: Channel = field(default_factory=Channel)  # to the player
@@ -101,7 +102,7 @@ class Visit:
         """Show `spec`, which belongs to `scenario` (None: the sandbox)."""
         self.spec, self.scenario = spec, scenario
         self.window = self.draft = None
-        self.seeds = ()
+        self.seeds, self.planted = (), None
         if self.run is not None:
             self.run.stop()
             self.run = None

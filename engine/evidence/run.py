@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.checks import Z_LIMIT
+from engine.judge import Z_LIMIT
 from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.evidence.probabilities import ModelProbabilities, model_probabilities

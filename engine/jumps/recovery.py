@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.checks import Check, mean_check, worst
+from engine.judge import Check, mean_check, worst
 from engine.jumps.run import sample_architecture
 from engine.jumps.settings import BRIDGED, JumpSettings, log_size_prior, size_range
 from engine.networks import Network

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ class ArchitectureRun(Resumable):
     def __init__(
         self, network: Network, x: ArrayLike, y: ArrayLike, settings: JumpSettings, first_chain: int = 0, skip: int = 0
     ):
-        self.network, self.x, self.y, self.settings, self.first_chain = network, x, y, settings, first_chain
+        self.network, self.x, self.y, self.settings, self.first_chain = network, np.asarray(x), y, settings, first_chain
         self.chains, self.draws, self.warmup = settings.chains, settings.draws, settings.warmup + skip
         self._rules = settings.rules(network)
         (_, widest), (shallowest, deepest) = size_range("width", network.width), size_range("depth", network.depth)
@@ -132,6 +133,38 @@ class ArchitectureRun(Resumable):
         again = ArchitectureRun(self.network, self.x, self.y, settings, self.first_chain + chain, skip)
         again.advance(again.total)
         return again.recording()
+
+    def on_other_data(
+        self, x: ArrayLike, y: ArrayLike, draws: int, jumps: int, *, bare: bool = False
+    ) -> ArchitectureRun:
+        """A run of one chain on data (x, y), with the step sizes that this run's first chain has come to. It wants a
+        `restart` before it moves. bare : jumps alone, with their ledger: no move within, no draw of precisions
+        """
+        other = copy.copy(self)
+        other.x, other.y, other.chains, other.draws = np.asarray(x), y, 1, draws
+        other.warmup = other.warmed_up = other.completed = 0
+        changes: dict[str, Any] = {"within": "none"} if bare else {}
+        changes |= {"chains": 1, "draws": draws, "warmup": 0, "jumps": jumps, "detail": "jumps" if bare else "draws"}
+        other.settings = dataclasses.replace(self.settings, **changes)
+        if bare:
+            other._rules = self._rules._replace(weight_rate=0.0, noise_rate=0.0)
+        other.target = network_target(self._largest, "architecture", x, y, 0.0, 0.0, own=self._precisions)
+        other._moves = [self._moves[0].on(other.target)]
+        other._warmup_evaluations = np.zeros(1, dtype=np.int64)
+        other._trace = SweepTrace.empty(1, draws, self._largest.dim, self._precisions)
+        other._ledger = other._empty_ledger(1, draws if bare else 0)
+        other._start, other._start_log_density = np.full((1, self._largest.dim), np.nan), np.empty(1)
+        other._start_sizes = np.empty((2, 1), dtype=np.int16)
+        return other
+
+    def restart(self, theta: Array, width: int, depth: int, precisions: Array, rng: np.random.Generator) -> None:
+        """Put the one chain of `on_other_data` at a state, with its step sizes frozen."""
+        tuning = Tuning(*(array.copy() for array in self._chains[0].tuning))
+        if not tuning.frozen[0]:
+            self._moves[0].freeze(tuning)
+        chain = self._chain(theta, width, depth, precisions.copy(), rng)
+        chain.tuning = tuning
+        self._chains, self.completed = [chain], 0
 
     def _begin(self) -> list[JumpChain]:
         """The chains at their starts."""

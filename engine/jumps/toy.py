@@ -108,7 +108,10 @@ def data_of(spec: ToySpec) -> ToyData:
 @lru_cache(maxsize=64)
 def models_of(spec: ToySpec) -> Nested:
     """The models, solved. Read only: shared between runs."""
-    data = data_of(spec)
+    return _solved(spec, data_of(spec))
+
+
+def _solved(spec: ToySpec, data: ToyData) -> Nested:
     known = spec.observations if spec.likelihood == "on" else 0
     maps = split_maps if spec.family == "means" else append_maps
     ratio = 0.0 if spec.model_prior == "uniform" else -math.log(2.0)
@@ -263,6 +266,15 @@ class ToyChain:
     theta: Array
     model: NDArray[np.int64]
     rng: np.random.Generator
+
+
+def from_state(spec: ToySpec, y: Array, model: int, theta: Array, rng: np.random.Generator) -> ToyRecording:
+    """The run of one chain on other measurements y (n,), from a state: model k and theta (K,), 0 beyond k."""
+    run = ToyRun(spec.replace(chains=1))  # type: ignore[arg-type]
+    run._models = _solved(spec, data_of(spec)._replace(y=y))
+    run._chains = [ToyChain(theta.copy(), np.array([model]), rng)]
+    run.advance(run.total)
+    return run.recording()
 
 
 class ToyRun:

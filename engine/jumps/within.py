@@ -11,6 +11,7 @@ its stationary distribution: wrong on purpose.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,6 +91,12 @@ class WithinMove:
         self._hmc = Hmc(steps=self.steps)
         self._nuts_inside, self._hmc_inside = _no_inside(nuts, target.dim), _no_inside(self._hmc, target.dim)
         self._trace = Trace.empty(1, SHORT_STEPS, target.dim, Nuts.records).at(0)
+
+    def on(self, target: Target) -> WithinMove:
+        """The same move on another target of the same shape."""
+        other = copy.copy(self)
+        other.target = target
+        return other
 
     def begin(self, state: State, rng: np.random.Generator, tuning: Tuning, here: int) -> int:
         """Settle the first step size, for a chain that starts in architecture `here`. Returns evaluations spent."""

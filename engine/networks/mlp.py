@@ -10,7 +10,7 @@ and its prior N(0, prior_sd^2) on every weight and every bias.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -264,7 +264,10 @@ class Network:
         Raises TargetError when x or y does not fit.
         """
         constant = -0.5 * self.dim * math.log(2 * math.pi * self.prior_sd**2)
-        return network_target(self, "posterior", x, y, 1.0 / self.prior_sd**2, constant)
+        from engine.judge.models import OfNetwork  # which is made of networks
+
+        target = network_target(self, "posterior", x, y, 1.0 / self.prior_sd**2, constant)
+        return replace(target, model=OfNetwork(self, checked_inputs(self, x)))
 
     def log_likelihood(self, x: ArrayLike, y: ArrayLike) -> Target:
         """The log likelihood alone, normalised over y, as a target: to evaluate and to temper, not to sample."""

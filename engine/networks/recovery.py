@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.checks import Z_LIMIT, Check, Verdict, mean_check, worst
+from engine.judge import Z_LIMIT, Check, Verdict, mean_check, worst
 from engine.networks.mlp import Network
 from engine.networks.scales import VARIANTS, draw_precisions
 from engine.networks.sweep import NetworkRecording, NetworkRun, SweepSpec

@@ -10,6 +10,7 @@ size that the prior expects. The step size, in units of that, is learned over th
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ from engine.networks.scales import (
 )
 from engine.recording import Recording
 from engine.resumable import Resumable
-from engine.samplers.adaptation import mass_of
+from engine.samplers import nuts
+from engine.samplers.adaptation import LOG_BAR, mass_of
 from engine.samplers.chain import Chain, Trace
 from engine.samplers.nuts import Nuts, nuts_chunk
 from engine.samplers.run import MAX_BYTES
@@ -375,6 +377,8 @@ class NetworkRun(Resumable):
     sweeps of every chain, warm-up first; `recording()` returns what is there. Pickles.
     """
 
+    nuts_variant = "exact"
+
     def __init__(self, network: Network, x: ArrayLike, y: ArrayLike, spec: SweepSpec):
         if spec.noise == "learned" and network.likelihood != "gaussian":
             raise SpecError("noise", f"the {network.likelihood} likelihood has none to learn")
@@ -408,11 +412,34 @@ class NetworkRun(Resumable):
             groups=self.groups,
         )
 
+    def one_chain(self, draws: int, fault: str = "") -> NetworkRun:
+        """A run of one chain with the step size that this run's first chain has come to. It wants a `restart` before
+        it moves. fault : a wrong variant of NUTS or of the Gibbs draws to run instead, for the judge
+        """
+        other = copy.copy(self)
+        adaptation = self._chains[0].adaptation
+        step_size = float(np.clip(math.exp(adaptation[LOG_BAR]), 1e-3, 2.0))
+        changes = {"chains": 1, "draws": draws, "warmup": 0, "tuning": "fixed", "step_size": step_size}
+        if fault in VARIANTS:
+            changes["variant"] = fault
+        other.spec = self.spec.replace(**changes)  # type: ignore[assignment]
+        other.chains, other.draws, other.warmup, other.warmed_up = 1, draws, 0, 0
+        other.nuts_variant = fault if fault in nuts.VARIANTS else self.nuts_variant
+        other._trace = other._empty(1, draws)
+        return other
+
+    def restart(self, x: Array, y: Array, theta: Array, scales: Scales, rng: np.random.Generator) -> None:
+        """Put the one chain of `one_chain` at a state, on data (x, y)."""
+        self.x, self.y, self.completed = x, y, 0
+        self._prepare()
+        self._chains, self._scales = [], []
+        self._place(theta.copy(), Scales(*(array.copy() for array in scales)), rng)
+
     def _prepare(self) -> None:
         """What does not change, and does not pickle."""
         spec, network = self.spec, self.network
         self.target = network_target(network, "hierarchy", self.x, self.y, 0.0, 0.0, own=network.dim + 1, single=True)
-        self._settings = spec.nuts().prepare(self.target)
+        self._settings = self.nuts().prepare(self.target)
         learned = spec.weights not in ("fixed", "own_mean")
         self._rules = Rules(
             self.groups.group,
@@ -427,8 +454,12 @@ class NetworkRun(Resumable):
             np.mean(self.x**2, axis=0) if len(self.x) else np.zeros(network.inputs),
             0.25 * network.temper**2 if network.classes else 0.0,
         )
-        nothing = spec.nuts().transitions(1, 0, network.dim)
+        nothing = self.nuts().transitions(1, 0, network.dim)
         self._inside = type(nothing)(*(array[0] for array in nothing))
+
+    def nuts(self) -> Nuts:
+        """The sampler of the weights."""
+        return dataclasses.replace(self.spec.nuts(), variant=self.nuts_variant)
 
     def _begin(self, seed: np.random.SeedSequence) -> None:
         """One more chain, at its start."""
@@ -437,17 +468,20 @@ class NetworkRun(Resumable):
         scales = self._first_scales(rng)
         sd = 1.0 / np.sqrt(scales.precisions[self.groups.group] * self.groups.factor)
         position = scales.means + sd * rng.standard_normal(self.network.dim)
+        self._place(position, scales, np.random.Generator(np.random.SFC64(stream_seed)))
+
+    def _place(self, position: Array, scales: Scales, stream: np.random.Generator) -> None:
+        """One more chain, at this state."""
         ints, scratch = self.target.buffers()
         put_in_force(scratch, scales, self._rules)
-        stream = np.random.Generator(np.random.SFC64(stream_seed))
         chain = Chain(position, np.zeros_like(position), np.zeros(1), ints, scratch, stream)
         chain.running[0] = evaluate(*chain.arguments(self.target))
         if not np.isfinite(chain.running[0]):
             raise TargetError("the log density at the start is not finite: scale the inputs, or lower prior_sd")
         inverse_mass, root = np.ones((1, chain.position.size)), np.ones((1, chain.position.size))
         set_mass(inverse_mass, root, scratch, ints, scales, self._rules)
-        nuts = dataclasses.replace(self.spec.nuts(), mass=1.0 / inverse_mass[0])
-        spent = 1 + nuts.begin(self.target, chain, self.warmup)
+        method = dataclasses.replace(self.nuts(), mass=1.0 / inverse_mass[0])
+        spent = 1 + method.begin(self.target, chain, self.warmup)
         self._warmup_evaluations[len(self._chains)] = spent
         self._chains.append(chain)
         self._scales.append(scales)

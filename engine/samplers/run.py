@@ -111,6 +111,13 @@ class Run(Resumable):
         self._start_log_density = np.array([chain.running[0] for chain in self._chains])
         self._load_kernel()
 
+    @property
+    def adaptation(self) -> Array:
+        """What the first chain has learnt in its warm-up, as its kernel reads it; empty for methods that learn
+        nothing. A copy.
+        """
+        return self._chains[0].adaptation.copy()
+
     def _load_kernel(self) -> None:
         """Compile the kernel, or load it from the cache, before the clock runs: no transition is made."""
         rows = Trace.empty(1, 0, self.target.dim, self.method.records).at(0)

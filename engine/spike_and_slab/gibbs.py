@@ -79,6 +79,11 @@ class SelectionRun(Resumable):
         gram = np.ascontiguousarray(model.design.T @ model.design) / model.noise_sd**2
         return SelectionChain(included, np.zeros(model.design.shape[1]), gram, rng)
 
+    def restart(self, included: NDArray[np.bool_], coefficients: Array, rng: np.random.Generator) -> None:
+        """Put the first chain at a state."""
+        chain = self._chains[0]
+        chain.included, chain.coefficients, chain.rng = included.copy(), coefficients.copy(), rng
+
     def _advance_chain(self, c: int, warm: int, kept: int) -> None:
         chain, model = self._chains[c], self.model
         rows = slice(self.completed, self.completed + kept)

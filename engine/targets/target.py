@@ -79,6 +79,8 @@ class Target:
     truth : what is known exactly, or None
     conditionals : the full conditionals, where they are known
     plane : the marginal of the first two coordinates as a target, where that is known and there are more; else None
+    model : of a posterior, the joint distribution of unknowns and data that it comes from (`engine.judge.models.Model`),
+        by which kernels on it are judged; else None
     """
 
     name: str
@@ -92,6 +94,7 @@ class Target:
     truth: Truth | None = field(default=None, repr=False)
     plane: Target | None = field(default=None, repr=False)
     conditionals: Conditionals | None = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data, dtype=np.float64).ravel()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine import conjugate, diagnostics
-from engine.checks import Check, dispersed_starts, truth_checks
+from engine.judge import Check, dispersed_starts, truth_check
 from engine.conjugate import Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
 from engine.recording import Recording
 from engine.targets.target import Target
@@ -308,7 +308,7 @@ def checks(spec: ConjugateLesson, cancel: object = None) -> Sequence[Check]:
         target, "metropolis", chains=CHAINS, draws=CHECK_DRAWS, warmup=2000, seed=spec.seed,
         init=dispersed_starts(right.truth, CHAINS, spec.seed), scale=spec.step * smallest_sd(here.exact[-1]),
     ).draws  # fmt: skip
-    return [*found, *truth_checks(draws, target.truth, target.labels)]  # type: ignore[arg-type]
+    return [*found, *truth_check(draws, target.truth, target.labels)]  # type: ignore[arg-type]
 
 
 def _verdict(name: str, error: float, sentence: str, unit: str = "relative") -> Check:

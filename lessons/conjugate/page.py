@@ -85,7 +85,7 @@ LESSON = Lesson(
         beliefs.Belief.log_evidence,
         quadrature.integrate,
     ],
-    kernel=kernel,
+    runs=kernel,
     on_event=drawing.on_event,
 )
 show(LESSON)

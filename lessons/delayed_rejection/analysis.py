@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine import diagnostics
-from engine.checks import Check, dispersed_starts, invariance_check, truth_checks
+from engine.judge import Check, dispersed_starts, invariance_check, truth_check
 from engine.recording import Recording
 from engine.samplers import DelayedRejection, DelayedRejectionTransitions
 from engine.spec import SpecError
@@ -230,7 +230,7 @@ def _moments(spec: DelayedRejectionLesson) -> list[Check]:
     words = f"The same kernel run longer ({draws.shape[0]} chains of {draws.shape[1]:,} draws). "
     return [
         dataclasses.replace(check, sentence=words + check.sentence)
-        for check in truth_checks(draws, target.truth, target.labels)
+        for check in truth_check(draws, target.truth, target.labels)
     ]
 
 

@@ -56,6 +56,6 @@ LESSON = Lesson(
         delayed_rejection._first,
         delayed_rejection._log_proposal,
     ],
-    kernel=analysis.kernel,
+    runs=analysis.kernel,
 )
 show(LESSON)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, sample
-from engine.checks import Check, acceptance_check, dispersed_starts, invariance_check, truth_checks
+from engine.judge import Check, acceptance_check, dispersed_starts, invariance_check, truth_check
 from engine.recording import Recording
 from engine.samplers.run import METHODS
 from engine.spec import SpecError
@@ -349,7 +349,7 @@ def _against_truth(target: Target, draws: Array) -> list[Check]:
                 f"{CHECK_ESS:,}: this setting mixes too slowly.",
             )
         ]
-    return truth_checks(draws, target.truth, target.labels)
+    return truth_check(draws, target.truth, target.labels)
 
 
 def _open_question(name: str, reason: str) -> Check:

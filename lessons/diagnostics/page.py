@@ -2,7 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
-from engine import checks, diagnostics
+from engine import judge, diagnostics
 from engine.targets import parameters_of
 from lessons.diagnostics import analysis, doctor, panels
 from lessons.diagnostics.patients import GALLERY
@@ -89,7 +89,7 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, checks.mean_check, doctor.diagnose],
-    kernel=kernel,
+    code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, judge.mean_check, doctor.diagnose],
+    runs=kernel,
 )
 show(LESSON)

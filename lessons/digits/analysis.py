@@ -15,7 +15,7 @@ from app.kit.digit_posteriors import LARGE, Networks, PosteriorSpec, Shared
 from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
-from engine.checks import Z_LIMIT, Check
+from engine.judge import Z_LIMIT, Check
 from engine.spec import SpecError
 from lessons.digits.spec import DigitsSpec
 

@@ -81,7 +81,6 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[scores.decompose, Networks.sensitivity, Networks.predict, pad.normalise],
-    claim="checked",
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

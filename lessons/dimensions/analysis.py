@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.kit.architectures import Shares, shares
 from engine import diagnostics
-from engine.checks import Z_LIMIT, Check, Verdict, mean_check, worst
+from engine.judge import Z_LIMIT, Check, Verdict, mean_check, worst
 from engine.jumps import toy
 from engine.jumps.nested import Nested, append_maps, group_designs, legendre_designs, nested, split_maps
 from engine.jumps.toy import Ledger, ToyRecording, ToySpec

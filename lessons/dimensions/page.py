@@ -81,7 +81,7 @@ LESSON = Lesson(
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
     code=[toy.toy_chunk, nested.split_maps, nested.append_maps, nested.nested, toy.limit],
-    kernel=kernel,
+    runs=kernel,
     on_event=on_event,
 )
 show(LESSON)

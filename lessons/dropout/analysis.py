@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.xor import xor
-from engine.checks import MAX_RHAT, Z_LIMIT, Check, mean_check
+from engine.judge import MAX_RHAT, Z_LIMIT, Check, mean_check
 from engine.diagnostics import Summary, summarise
 from engine.networks import Network, network
 from engine.networks.predictive import outputs

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, sample
-from engine.checks import Check, acceptance_check, dispersed_starts, invariance_check, mean_check, truth_checks
+from engine.judge import Check, acceptance_check, dispersed_starts, invariance_check, mean_check, truth_check
 from engine.recording import Recording
 from engine.samplers.gibbs import REACH, Gibbs
 from engine.spec import SpecError
@@ -401,7 +401,7 @@ def _against_truth(spec: GibbsLesson, target: Target) -> list[Check]:
                 "this setting mixes too slowly."
             )
         ]
-    found = truth_checks(draws, _tabulated(target) if spec.target == "hierarchical" else truth, target.labels)
+    found = truth_check(draws, _tabulated(target) if spec.target == "hierarchical" else truth, target.labels)
     words = f"{LONG_CHAINS} chains of {sweeps:,} sweeps, every {every}th judged. "
     found = [dataclasses.replace(check, sentence=words + check.sentence) for check in found]
     exact = exact_autocorrelation(spec, 1)

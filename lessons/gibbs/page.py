@@ -100,6 +100,6 @@ LESSON = Lesson(
         conjugate._normal_gamma_conditional,
         conjugate._hierarchical_conditional,
     ],
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

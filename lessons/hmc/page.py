@@ -48,7 +48,7 @@ def take_best(spec: HmcLesson) -> dict[str, float]:
     return {"step_size": float(f"{step_size:.3g}"), "steps": steps}
 
 
-def kernel(spec: HmcLesson) -> str:
+def runs(spec: HmcLesson) -> str:
     """Which kernel runs."""
     if spec.variant == "always_accept":
         return "Hamiltonian Monte Carlo without its accept step: wrong on purpose."
@@ -69,11 +69,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[hmc._integrate, hmc.draw_momentum, hmc.kinetic_energy, hmc.hmc_chunk],
-    kernel=kernel,
+    runs=runs,
 )
 show(LESSON)

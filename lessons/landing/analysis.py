@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.kit import architectures, growing
 from app.kit.architectures import Jumps, exact_shares, jumps_of
-from engine.checks import Z_LIMIT, Check, Verdict
+from engine.judge import Z_LIMIT, Check, Verdict
 from engine.diagnostics import ess_mean, least_ess
 from engine.evidence import ModelProbabilities
 from engine.jumps import ArchitectureRecording, ArchitectureRun, prior_recovery, sample_architecture, start_architecture

@@ -112,7 +112,7 @@ LESSON = Lesson(
         prior_recovery,
         architecture_evidence,
     ],
-    kernel=kernel,
+    runs=kernel,
     live=scenes.live,
     live_label="Run the comparison",
     ready=lambda spec: spec.is_ready,

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.kit.architectures import HELD, UNSURE, side
 from app.kit.frame import Question
-from engine.checks import Z_LIMIT
+from engine.judge import Z_LIMIT
 from lessons.layers import panels
 from lessons.layers.spec import LayersSpec
 

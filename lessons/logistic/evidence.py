@@ -8,9 +8,9 @@ import numpy as np
 
 from app.kit.charts import Figure, Table
 from app.kit.text import number
-from engine import checks as proofs
+from engine import judge
 from engine import logistic
-from engine.checks import Check
+from engine.judge import Check
 from engine.diagnostics import summarise
 from engine.targets.quadrature import quadrature_truth
 from lessons.logistic import analysis
@@ -41,7 +41,7 @@ def chain_check(spec: LogisticSpec) -> Check:
         (f"the mean of p at x′ = {spec.at:g}", p, float(mean[0])),
         (f"the variance of p at x′ = {spec.at:g}", (p - mean[0]) ** 2, float(sd[0] ** 2)),
     ]
-    return proofs.worst([proofs.mean_check("Metropolis against the grid", *quantity) for quantity in quantities])
+    return judge.worst([judge.mean_check("Metropolis against the grid", *quantity) for quantity in quantities])
 
 
 def grid_check(spec: LogisticSpec) -> Check:
@@ -81,7 +81,7 @@ def gradient(spec: LogisticSpec) -> Check:
     rng = np.random.Generator(np.random.SFC64(spec.seed))
     normal = analysis.laplace(spec)
     points = rng.multivariate_normal(normal.mean, normal.covariance, 6)[:, ::-1]
-    return proofs.gradient_check(target, points)
+    return judge.gradient_check(target, points)
 
 
 def panels(spec: LogisticSpec, cancel: Any) -> list[Figure | Table]:

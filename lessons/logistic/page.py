@@ -65,7 +65,7 @@ LESSON = Lesson(
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
     code=[logistic.exact, logistic.newton, logistic.laplace, metropolis.metropolis_chunk],
-    kernel=kernel,
+    runs=kernel,
     on_event=on_event,
 )
 show(LESSON)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine import diagnostics
-from engine.checks import dispersed_starts
+from engine.judge import dispersed_starts
 from engine.recording import Recording
 from engine.samplers import Metropolis
 from engine.samplers.islands import Islands, stationary, transition_matrix, walk_islands

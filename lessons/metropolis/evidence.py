@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from engine import diagnostics
-from engine.checks import Z_LIMIT, Check, invariance_check, mean_check, truth_checks, worst
+from engine.judge import Z_LIMIT, Check, invariance_check, mean_check, truth_check, worst
 from lessons.metropolis import analysis
 from lessons.metropolis.spec import MetropolisLesson
 
@@ -97,7 +97,7 @@ def _moments(spec: MetropolisLesson) -> list[Check]:
         marginals=truth.marginals[:number],
     )
     words = f"The same kernel run longer ({draws.shape[0]} chains of {draws.shape[1]:,} draws). "
-    return [_preface(check, words) for check in truth_checks(draws[:, :, :number], part, target.labels[:number])]
+    return [_preface(check, words) for check in truth_check(draws[:, :, :number], part, target.labels[:number])]
 
 
 def _books(spec: MetropolisLesson) -> list[Check]:

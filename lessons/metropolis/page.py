@@ -78,6 +78,6 @@ LESSON = Lesson(
     diagnostics=evidence.diagnose,
     predict=QUESTIONS,
     code=[metropolis.metropolis_chunk, islands._walk, islands.transition_matrix, islands.stationary],
-    kernel=analysis.kernel,
+    runs=analysis.kernel,
 )
 show(LESSON)

@@ -17,7 +17,7 @@ import engine
 from app.kit import architectures as kit
 from app.kit.architectures import Jumps
 from datasets.xor import NOISY_VARIANCE, VARIANCE
-from engine.checks import Check
+from engine.judge import Check
 from engine.evidence import EvidenceSpec, ModelProbabilities, model_probabilities
 from engine.jumps import FACTORS, ArchitectureRecording, ArchitectureRun, prior_recovery, start_architecture
 from engine.jumps.sweep import CHOICE, JACOBIAN, SLOT_BIRTH, SLOT_DEATH

@@ -49,7 +49,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[sweep.propose, ArchitectureRun._surrounded_jumps, log_weights, kept_births, survivors, put_right],
-    kernel=kernel,
+    runs=kernel,
     live=live,
     live_label="Run both schemes",
 )

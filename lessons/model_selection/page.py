@@ -74,7 +74,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[linear.solve, linear.arrive, linear.left_out_scores, linear.left_out_errors, analysis.razor],
-    kernel=kernel,
+    runs=kernel,
     on_event=on_event,
 )
 show(LESSON)

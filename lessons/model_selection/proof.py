@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import linear
-from engine.checks import Z_LIMIT, Check, mean_check
+from engine.judge import Z_LIMIT, Check, mean_check
 from engine.linear import Posterior
 from lessons.model_selection import analysis
 from lessons.model_selection.spec import ModelSelectionLesson

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.checks import Z_LIMIT, Check
+from engine.judge import Z_LIMIT, Check
 from engine.montecarlo import Integral, Replications, power, rare, replicate, square
 from lessons.monte_carlo.spec import MonteCarloLesson
 

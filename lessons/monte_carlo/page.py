@@ -66,6 +66,6 @@ LESSON = Lesson(
         montecarlo.square,
         montecarlo.midpoint,
     ],
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, replay, sample
-from engine.checks import Check, dispersed_starts, gradient_check, invariance_check, truth_checks
+from engine.judge import Check, dispersed_starts, gradient_check, invariance_check, truth_check
 from engine.recording import Recording
 from engine.samplers.hmc import factor_mass
 from engine.samplers.nuts import Nuts, NutsTransitions
@@ -156,7 +156,7 @@ def _against_truth(spec: NutsLesson, target: Target, draws: Array) -> list[Check
     effective = diagnostics.least_ess(np.arctan(draws) if heavy else draws)
     agreement = max(diagnostics.rhat(draws[:, :, j]) for j in range(draws.shape[2]))
     if effective >= CHECK_ESS and agreement <= CHECK_RHAT:
-        found = truth_checks(draws, target.truth, target.labels)
+        found = truth_check(draws, target.truth, target.labels)
         if spec.target == "non_centred":
             found += _in_the_funnel(spec, draws)
     else:
@@ -177,7 +177,7 @@ def _in_the_funnel(spec: NutsLesson, draws: Array) -> list[Check]:
     assert centred.truth is not None
     return [
         Check(f"{c.name} in the funnel", c.verdict, c.statistic, c.limit, c.sentence, c.unit)
-        for c in truth_checks(to_funnel(draws), centred.truth, centred.labels)
+        for c in truth_check(to_funnel(draws), centred.truth, centred.labels)
     ]
 
 

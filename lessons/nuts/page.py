@@ -77,6 +77,6 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[nuts.nuts_chunk, nuts._goes_on, nuts._half_dots, nuts._span_dots, trees.expected_dots],
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

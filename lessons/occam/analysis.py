@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import architectures as kit
 from app.kit.growing import CELLS, grouped, mixture, plane, quantised
-from engine.checks import Z_LIMIT, Check
+from engine.judge import Z_LIMIT, Check
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence, EvidenceSpec, ModelProbabilities
 from engine.jumps import ArchitectureRecording, ArchitectureRun, prior_recovery, start_architecture

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import engine
 from datasets.xor import xor
-from engine.checks import Check
+from engine.judge import Check
 from engine.networks import Network, predictive
 from engine.targets.target import Target
 from engine.training import (

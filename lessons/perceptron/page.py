@@ -119,8 +119,7 @@ LESSON = Lesson(
         optimisers.ascend,
         descent._descend,
     ],
-    claim="right",  # nothing is sampled: what is checked are gradients and theorems
-    kernel=kernel,
+    runs=kernel,
     on_event=on_event,
 )
 show(LESSON)

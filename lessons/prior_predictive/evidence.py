@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import number
-from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, worst
+from engine.judge import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, worst
 from engine.networks.prior import ACTIVATIONS, Prior
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.analysis import COMPARED, WATCHED

@@ -86,7 +86,7 @@ LESSON = Lesson(
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
     code=[prior.function_values, prior.activation_moment, rejection.reject, rejection._walk],
-    kernel=kernel,
+    runs=kernel,
     on_event=on_event,
 )
 show(LESSON)

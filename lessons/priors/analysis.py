@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics
-from engine.checks import Check, gradient_check, mean_check, worst
+from engine.judge import Check, gradient_check, mean_check, worst
 from engine.networks import NetworkRecording, conditional_check, network, prior_recovery, sample_network, start_network
 from engine.networks.scales import Groups, groups_of
 from lessons.priors.spec import REACH, PriorsLesson

@@ -77,6 +77,6 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[scales.draw_precisions, scales.gamma_parameters, sweep._sweeps, sweep.set_mass, scales.draw_means],
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, sample
-from engine.checks import Check, dispersed_starts, invariance_check, truth_checks
+from engine.judge import Check, dispersed_starts, invariance_check, truth_check
 from engine.recording import Recording
 from engine.samplers import Gibbs, Hmc, Metropolis, Nuts
 from engine.samplers.run import start
@@ -401,7 +401,7 @@ def _long_run(spec: RaceLesson, target: Target, racer: str) -> list[Check]:
             f"{agreement:.3f}; at least {CHECK_ESS} and at most {CHECK_RHAT} are asked. Too slow here to judge."
         )
         return [Check("moments", "unknown", math.nan, math.nan, reason)]
-    found = truth_checks(draws, _tabulated(target), target.labels)
+    found = truth_check(draws, _tabulated(target), target.labels)
     if spec.cheat == "on" and racer == "hmc":
         return found
     return [_excused(check, int(long.divergent.sum()), long.divergent.size) for check in found]

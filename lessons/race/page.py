@@ -60,6 +60,6 @@ LESSON = Lesson(
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
     code=[metropolis.metropolis_chunk, gibbs.gibbs_chunk, hmc.hmc_chunk, nuts.nuts_chunk],
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

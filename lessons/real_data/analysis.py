@@ -17,7 +17,7 @@ from app.kit import files
 from datasets import remote, tables
 from datasets.tables import Standard, Table, Task
 from engine import linear, network
-from engine.checks import MAX_RHAT, MIN_ESS, Check, mean_check, worst
+from engine.judge import MAX_RHAT, MIN_ESS, Check, mean_check, worst
 from engine.diagnostics import Summary, summarise
 from engine.networks import Network, NetworkRecording, conditional_check, start_network
 from engine.networks.predictive import outputs

@@ -10,7 +10,7 @@ import numpy as np
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number, plain
-from engine.checks import MAX_RHAT
+from engine.judge import MAX_RHAT
 from engine.diagnostics import cost
 from engine.scores import reliability
 from lessons.real_data import analysis, scenes

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.architectures import never_a_pass
-from engine import checks
-from engine.checks import MAX_RHAT, Z_LIMIT, Check, Verdict, mean_check
+from engine import judge
+from engine.judge import MAX_RHAT, Z_LIMIT, Check, Verdict, mean_check
 from engine.diagnostics import ess_mean, summarise
 from engine.networks.predictive import outputs
 from engine.samplers import run as runs
@@ -46,7 +46,7 @@ def prove(spec: RegressionLesson, cancel: Any) -> list[Check]:
     x, y = analysis.data_of(spec)
     model = analysis.network_of(spec)
     gentle = model.prior_draws(NODES, spec.seed) * min(1.0, 1.0 / spec.prior_sd)
-    found += [agreement(spec, chains), checks.gradient_check(model.posterior(x, y), gentle)]
+    found += [agreement(spec, chains), judge.gradient_check(model.posterior(x, y), gentle)]
     wrong = "The sampler is broken on purpose."
     return found if spec.variant == "exact" else [never_a_pass(check, wrong) for check in found]
 
@@ -68,7 +68,7 @@ def against_exact(spec: RegressionLesson, chains: Chains) -> Check:
     if spec.noise == "learned":
         mean = float(true.weight @ np.log(true.sigma))
         found.append(mean_check(name, "the mean of log σ", np.log(chains.noise), mean))
-    return checks.worst(found)
+    return judge.worst(found)
 
 
 def agreement(spec: RegressionLesson, chains: Chains) -> Check:
@@ -135,7 +135,7 @@ def noise_conditional(spec: RegressionLesson, chains: Chains) -> Check:
     shape, rate = analysis.NOISE_SHAPE + 0.5 * len(y), analysis.NOISE_SHAPE * spec.noise_sd**2 + 0.5 * squares
     u = gamma.cdf(rate / chains.noise.ravel() ** 2, shape).reshape(chains.noise.shape)
     name = "noise given the curve"
-    return checks.worst(
+    return judge.worst(
         [
             mean_check(name, "the mean quantile of 1/σ² in its gamma distribution", u, 0.5),
             mean_check(name, "the mean squared quantile of 1/σ² in its gamma distribution", u**2, 1.0 / 3.0),

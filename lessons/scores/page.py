@@ -78,7 +78,6 @@ LESSON = Lesson(
         scores.abstain_costs,
         analysis.ranked,
     ],
-    claim="as defined",
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

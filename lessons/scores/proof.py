@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.checks import Z_LIMIT, Check
+from engine.judge import Z_LIMIT, Check
 from lessons.scores import analysis
 from lessons.scores.analysis import Reading
 from lessons.scores.spec import ScoresSpec

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.checks import Z_LIMIT, Check, mean_check, worst
+from engine.judge import Z_LIMIT, Check, mean_check, worst
 from engine.diagnostics import ess_mean
 from engine.spike_and_slab import (
     Enumeration,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.images import DIGITS_TRAIN, digits
-from engine.checks import Z_LIMIT, Check
+from engine.judge import Z_LIMIT, Check
 from engine.variational import NetworkFit, NetworkRun, NetworkSpec, Prediction, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec

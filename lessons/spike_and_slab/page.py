@@ -80,7 +80,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model, estimators.elbo],
-    kernel=kernel,
+    runs=kernel,
     live=live,
     live_label="Run live",
 )

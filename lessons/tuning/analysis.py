@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics
-from engine.checks import (
+from engine.judge import (
     Z_LIMIT,
     Check,
     dispersed_starts,
     gradient_check,
     invariance_check,
-    truth_checks,
+    truth_check,
 )
 from engine.recording import Recording
 from engine.samplers.adaptation import GAMMA, KAPPA, T0, windows
@@ -503,7 +503,7 @@ def _moments(spec: TuningLesson, tuned: Tuned) -> list[Check]:
             f"judge their averages at least {CHECK_ESS:,} and at most {CHECK_RHAT} are asked: this setting mixes too "
             f"slowly."
         )
-    return truth_checks(long.draws, truth, tuned.target.labels)
+    return truth_check(long.draws, truth, tuned.target.labels)
 
 
 def _frozen(spec: TuningLesson, tuned: Tuned) -> list[Check]:

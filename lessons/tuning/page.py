@@ -70,6 +70,6 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[adaptation.learn, adaptation.restart, adaptation._estimate_mass, adaptation.windows],
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

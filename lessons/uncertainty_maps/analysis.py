@@ -14,7 +14,7 @@ from app.kit.digit_posteriors import Networks, PosteriorSpec, Shared
 from datasets import transforms
 from datasets.images import digits
 from engine import scores
-from engine.checks import Check
+from engine.judge import Check
 from engine.scores import Decomposition
 from lessons.uncertainty_maps.spec import REACH, MapsSpec
 

@@ -13,7 +13,7 @@ from app.kit.digit_posteriors import Networks
 from datasets import remote, transforms
 from datasets.images import digits, overlap
 from engine import scores
-from engine.checks import Check
+from engine.judge import Check
 from engine.scores import Decomposition
 from engine.spec import SpecError
 from lessons.uncertainty_maps import analysis, letters

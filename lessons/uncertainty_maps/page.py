@@ -8,7 +8,7 @@ from app.kit.digit_posteriors import KERNELS, NAMES, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import transforms
 from engine import scores
-from engine.checks import Check
+from engine.judge import Check
 from engine.spec import Spec
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
@@ -107,7 +107,6 @@ LESSON = Lesson(
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
     code=[scores.decompose, transforms.rotate, transforms.morph, domain.wins, domain.area, Networks.predict],
-    claim="checked",
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit.text import number
 from engine import diagnostics, sample
-from engine.checks import Z_LIMIT, Check
+from engine.judge import Z_LIMIT, Check
 from engine.spec import SpecError
 from engine.targets import gaussian
 from engine.targets.target import Target, TargetError

@@ -131,7 +131,6 @@ LESSON = Lesson(
         cavi.ascend_normal_gamma,
         divergence.descend,
     ],
-    claim="as claimed",  # q is an approximation: what is checked is how it is fitted
-    kernel=kernel,
+    runs=kernel,
 )
 show(LESSON)

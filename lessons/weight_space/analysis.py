@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from datasets.xor import xor
 from engine import network
-from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, mean_check, worst
+from engine.judge import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, mean_check, worst
 from engine.diagnostics import Summary, summarise
 from engine.networks import Network
 from engine.networks.predictive import outputs, probabilities

@@ -73,8 +73,7 @@ LESSON = Lesson(
         symmetry.act, symmetry.ordered, symmetry.shadows, analysis.split_rhat, diagnostics.summarise, mlp._network,
         nuts.nuts_chunk,
     ],
-    claim="consistent",
-    kernel=kernel,
+    runs=kernel,
     on_event=on_event,
 )  # fmt: skip
 show(LESSON)

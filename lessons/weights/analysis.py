@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import jobs
-from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check
+from engine.judge import MAX_RHAT, MIN_ESS, Z_LIMIT, Check
 from engine.diagnostics import Summary, summarise
 from engine.evidence import Evidence, EvidenceSpec, log_evidence
 from engine.recording import Recording

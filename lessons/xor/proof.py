@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import checks, sample
-from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, acceptance_check
+from engine import judge, sample
+from engine.judge import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, acceptance_check
 from engine.diagnostics import ess_mean, rhat
 from engine.networks.predictive import log_likelihood, probabilities
 from engine.samplers import run as runs
@@ -46,8 +46,8 @@ def prove(spec: XorSpec, cancel: Any) -> list[Check]:
     posterior = model_of(spec).posterior(x, y)
     return [
         *found,
-        checks.gradient_check(posterior, gentle),
-        checks.reversibility_check(
+        judge.gradient_check(posterior, gentle),
+        judge.reversibility_check(
             posterior, points, momenta, step_size=spec.step_size, steps=min(spec.leapfrog, MOST_STEPS)
         ),
     ]

@@ -75,8 +75,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[analysis.epistemic, analysis.fitted, analysis.sampler, proof.against],
-    claim="as claimed",  # three methods are approximations: the samplers are exact, the others do what they say
-    kernel=kernel,
+    runs=kernel,
     on_event=on_event,
     grow=grow,
 )

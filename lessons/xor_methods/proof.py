@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.checks import MAX_RHAT, MIN_ESS, Z_LIMIT, Check
+from engine.judge import MAX_RHAT, MIN_ESS, Z_LIMIT, Check
 from engine.networks.predictive import probabilities
 from engine.variational.advi import elbo
 from lessons.xor_methods.analysis import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine import checks, targets
+from engine import judge, targets
 from engine.samplers import Hmc, Metropolis
 
 
@@ -32,7 +32,7 @@ def test_chains_that_start_apart_expose_two_modes():
     together = engine.sample(target, "hmc", init=[5.0, 0.0], **settings)
     apart = engine.sample(target, "hmc", init=checks.dispersed_starts(target.truth, 4, 1), **settings)
     verdicts = [
-        {c.verdict for c in checks.truth_checks(r.draws, target.truth, target.labels)} for r in (together, apart)
+        {c.verdict for c in judge.truth_check(r.draws, target.truth, target.labels)} for r in (together, apart)
     ]
     assert "fail" in verdicts[0]
     assert "fail" not in verdicts[1] and "unknown" in verdicts[1]
@@ -44,19 +44,19 @@ def test_leaving_out_the_accept_step_is_never_a_pass(step_size, verdict):
         targets.build("gaussian", correlation=0.0), "hmc", draws=5000, seed=1, step_size=step_size, steps=8,
         variant="always_accept",
     )  # fmt: skip
-    assert checks.acceptance_check(recording.accept_prob, recording.accepted, exact=False).verdict == verdict
+    assert judge.acceptance_check(recording.accept_prob, recording.accepted, exact=False).verdict == verdict
 
 
 def test_one_rare_rejection_is_no_surprise():
     accept_prob = np.full(10_000, 1.0 - 1e-6)
     accepted = np.ones(10_000, dtype=bool)
     accepted[17] = False
-    assert checks.acceptance_check(accept_prob, accepted).verdict == "pass"
+    assert judge.acceptance_check(accept_prob, accepted).verdict == "pass"
 
 
 def test_acceptance_of_a_right_sampler_passes():
     recording = engine.sample(targets.build("banana"), "hmc", draws=20_000, seed=1, step_size=0.5, steps=8)
-    assert checks.acceptance_check(recording.accept_prob, recording.accepted).verdict == "pass"
+    assert judge.acceptance_check(recording.accept_prob, recording.accepted).verdict == "pass"
 
 
 def test_a_wrong_gradient_and_an_irreversible_map_are_caught():
@@ -65,8 +65,8 @@ def test_a_wrong_gradient_and_an_irreversible_map_are_caught():
         return -0.5 * q[0] ** 2
 
     target = engine.target(wrong, 1)
-    assert checks.gradient_check(target, np.array([[0.7], [-1.3]])).verdict == "fail"
-    assert checks.gradient_check(targets.build("banana"), np.array([[0.7, 0.1], [-1.3, 2.0]])).verdict == "pass"
+    assert judge.gradient_check(target, np.array([[0.7], [-1.3]])).verdict == "fail"
+    assert judge.gradient_check(targets.build("banana"), np.array([[0.7, 0.1], [-1.3, 2.0]])).verdict == "pass"
 
 
 def test_marginals_catch_a_truth_that_is_off_by_a_little():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.checks import truth_checks
+from engine.judge import truth_check
 from engine.conjugate import PAIRS, BetaBernoulli, NormalGamma, posterior
 from tests.engine.test_conjugate import PRIORS, some_data
 
@@ -20,7 +20,7 @@ def long_run(pair: str, truth=None):
         target, "metropolis", chains=4, draws=40_000, warmup=2000, seed=3, init=np.tile(after.mean(), (4, 1)),
         scale=scale,
     ).draws  # fmt: skip
-    return truth_checks(draws, target.truth, target.labels)
+    return truth_check(draws, target.truth, target.labels)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

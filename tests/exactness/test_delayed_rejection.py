@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 import engine
-from engine import checks, targets
+from engine import judge, targets
 from engine.samplers import DelayedRejection
 from engine.samplers.delayed_rejection import FACTORS
 from tests.exactness.test_samplers import FAMILIES, balance_z, flows, moments, report, verdicts

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 import engine
-from engine import checks, targets
+from engine import judge, targets
 from engine.diagnostics import ess_mean
 from engine.samplers import Gibbs, start
 from engine.targets.conjugate import EIGHT_SCHOOLS
@@ -62,7 +62,7 @@ def test_new_targets(name):
     """Gradient, normaliser and truth: marginals integrate to 1, and exact draws have the stated moments."""
     target = TARGETS[name]
     points = target.truth.draw(np.random.default_rng(1), 20)
-    check = checks.gradient_check(target, points)
+    check = judge.gradient_check(target, points)
     assert check.verdict == "pass", check.sentence
     draws = target.truth.draw(np.random.default_rng(2), 200_000)
     z = (draws.mean(axis=0) - target.truth.mean) / np.sqrt(np.diag(target.truth.covariance) / len(draws))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine import checks, targets
+from engine import judge, targets
 from engine.samplers import Nuts, trajectory
 from engine.samplers.nuts import DIVERGED, ENDINGS, JOINED, TOO_DEEP, TURNED, TURNED_INSIDE
 
@@ -65,7 +65,7 @@ def test_moments_with_any_mass_matrix(mass):
 
 def test_a_bias_of_two_per_cent_is_caught():
     recording = nuts("gaussian", 50_000)
-    checked = checks.mean_check("variance", "x", recording.draws[:, :, 0] ** 2, 1.02**2)
+    checked = judge.mean_check("variance", "x", recording.draws[:, :, 0] ** 2, 1.02**2)
     assert checked.verdict == "fail"
 
 
@@ -316,7 +316,7 @@ def test_a_cliff_of_any_height_is_climbed():
     recording = engine.sample(target, "nuts", chains=4, draws=20_000, seed=1, step_size=0.4, mass=1.0, init=[-1.0])
     late = recording.draws[:, 50:]
     assert np.all(late > 0)
-    half_normal = checks.mean_check("mean", "x", late[:, :, 0], np.sqrt(2 / np.pi))
+    half_normal = judge.mean_check("mean", "x", late[:, :, 0], np.sqrt(2 / np.pi))
     assert half_normal.verdict == "pass", half_normal.sentence
 
 

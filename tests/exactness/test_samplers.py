@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine import checks, targets
+from engine import judge, targets
 from engine.samplers import Hmc, Metropolis, trajectory
 
 CHAINS = 4
@@ -211,13 +211,13 @@ def test_reversible(name, integrator):
     rng = np.random.default_rng(4)
     target = FAMILIES[name].build_target()
     q, p = rng.uniform(-1, 1, (10, target.dim)), rng.normal(size=(10, target.dim))
-    assert checks.reversibility_check(target, q, p, step_size=0.1, steps=25, integrator=integrator).verdict == "pass"
+    assert judge.reversibility_check(target, q, p, step_size=0.1, steps=25, integrator=integrator).verdict == "pass"
 
 
 def test_euler_is_not_reversible():
     rng = np.random.default_rng(4)
     target = FAMILIES["gaussian"].build_target()
-    check = checks.reversibility_check(
+    check = judge.reversibility_check(
         target, rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), step_size=0.1, steps=25, integrator="euler"
     )
     assert check.verdict == "fail"

@@ -1,0 +1,198 @@
+"""The kernels of `engine.samplers`, as the trial wants them: any method on any model."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.judge import audit
+from engine.judge.check import Check
+from engine.judge.models import Model
+from engine.judge.trial import Worlds
+from engine.samplers.chain import Chain, Trace
+from engine.samplers.run import Method
+from engine.samplers.adaptation import mass_of, rows_of
+from engine.samplers.hmc import factor_mass
+from engine.spec import SpecError
+
+Array = NDArray[np.float64]
+
+# What can be planted in a transition: a variant of the method, or a mistake around it.
+VARIANTS = {
+    "metropolis": ("no_hastings", "drop_rejections"),
+    "delayed_rejection": ("no_rejection_terms",),
+    "hmc": ("always_accept", "euler"),
+    "nuts": ("aliased_momentum", "final_accept"),
+    "gibbs": ("window",),
+}
+AROUND = ("stale_log_density",)
+AUDITS = {"metropolis": audit.metropolis, "delayed_rejection": audit.delayed_rejection, "gibbs": audit.gibbs}
+AUDITED, TRANSITIONS_AUDITED = 30, 3  # starts, and transitions of each, that are worked out again
+OPERATIONS = 6.0  # of one gradient, a number of the data and a parameter; 200 more for the call
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionKernel:
+    """A method of `engine.samplers` on the posterior of a model's data.
+
+    adaptation : of the run, frozen: its step size and mass; empty for methods that do not tune themselves
+    mistake : what is wrong on purpose already
+    fault : what has been planted
+    """
+
+    model: Model
+    method: Method
+    adaptation: Array = dataclasses.field(default_factory=lambda: np.zeros(0))
+    mistake: str = ""
+    fault: str = ""
+
+    @property
+    def name(self) -> str:
+        """The method and the model."""
+        return f"{LABELS[self.method.name]} on {self.model.name}"
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The model's."""
+        return self.model.quantities
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Those of the method, then those of the density."""
+        around = AROUND if self.method.name in ("metropolis", "hmc") else ()
+        return (*(f for f in VARIANTS[self.method.name] if self._changes(f)), *around, *self.model.faults)
+
+    def _changes(self, fault: str) -> bool:
+        """Whether a variant differs from the method with these settings."""
+        if fault == "no_hastings":
+            return bool(np.any(np.asarray(self.method.drift) != 0.0))  # type: ignore[union-attr]
+        if fault == "no_rejection_terms":
+            return self.method.stages > 1  # type: ignore[union-attr]
+        return True
+
+    def planted(self, fault: str) -> TransitionKernel:
+        """The kernel with one of its `faults`."""
+        if fault not in self.faults:
+            raise SpecError("fault", f"{fault!r} is not one of {', '.join(self.faults)}")
+        if fault == "euler":
+            return dataclasses.replace(self, method=dataclasses.replace(self.method, integrator=fault))
+        if fault in VARIANTS[self.method.name]:
+            return dataclasses.replace(self, method=dataclasses.replace(self.method, variant=fault))
+        return dataclasses.replace(self, fault=fault)
+
+    def reference(self, n: int, rng: np.random.Generator) -> Array:
+        """What is watched at n exact draws, (n, q)."""
+        return self.model.values(*self.model.draw(n, rng))
+
+    def worlds(self, n: int, rng: np.random.Generator) -> Worlds:
+        """n exact joint draws."""
+        states = self.model.draw(n, rng)
+        return Worlds(states, self.model.values(*states))
+
+    def move(
+        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
+    ) -> tuple[Array, float]:
+        """What is watched after each transition, (n, transitions, q), and the operations spent."""
+        theta, data = worlds.states
+        n, dim = theta.shape
+        method, around = self.method, self.fault in AROUND
+        density = "" if around else self.fault
+        trace = Trace.empty(1, transitions, dim, method.records).at(0)
+        nothing = method.transitions(1, 0, dim)
+        inside = type(nothing)(*(array[0] for array in nothing))
+        moved, operations, settings = np.empty((n, transitions, dim)), 0.0, None
+        for i in range(n):
+            if cancel is not None and cancel.is_set():
+                raise InterruptedError
+            target = self.model.target(data[i], density)
+            settings = method.prepare(target) if settings is None else settings
+            chain = self._chain(target, theta[i], seeds[i])
+            if around:
+                evaluations = self._stale(target, settings, chain, trace, inside, transitions)
+            else:
+                method.advance(target, settings, chain, transitions, trace, inside)
+                evaluations = int(trace.gradient_evaluations.sum())
+            moved[i] = trace.draws
+            operations += evaluations * (200.0 + OPERATIONS * target.data.size * max(1.0, dim / 8.0))
+        return self.model.values(moved, data), operations
+
+    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+        """The decisions of AUDITED transitions from exact draws, worked out again; None where nothing is decided."""
+        worlds_seed, *seeds = np.random.SeedSequence((seed, 3)).spawn(AUDITED + 1)
+        theta, data = self.model.draw(AUDITED, np.random.Generator(np.random.SFC64(worlds_seed)))
+        method, density = self.method, "" if self.fault in AROUND else self.fault
+        errors: list[float] = []
+        criteria: list[tuple[float, float]] = []
+        decisions = 0
+        for start, seen, stream in zip(theta, data, seeds, strict=True):
+            if cancel is not None and cancel.is_set():
+                raise InterruptedError
+            target, right = self.model.target(seen, density), self.model.target(seen)
+            settings, chain = method.prepare(target), self._chain(target, start, stream)
+            row = Trace.empty(1, 1, len(start), method.records).at(0)
+            old = float(chain.running[0])
+            for _ in range(TRANSITIONS_AUDITED):
+                rows = method.transitions(1, 1, len(start))
+                inside = type(rows)(*(array[0] for array in rows))
+                before, now = chain.position.copy(), float(chain.running[0])
+                if self.fault in AROUND:
+                    chain.running[0] = old
+                method.advance(target, settings, chain, 1, row, inside)
+                if self.fault in AROUND:
+                    chain.running[0], old = target.log_density(chain.position), now
+                inside = type(rows)(*(array[0] for array in inside))
+                if method.name == "nuts":
+                    found, products = audit.nuts(right, method, before, row.draws[0], inside, self._inverse_mass(chain))
+                    criteria += products
+                elif method.name == "hmc":
+                    found = audit.hmc(right, method, before, row.draws[0], inside, self._inverse_mass(chain))
+                else:
+                    found = AUDITS[method.name](right, method, before, row.draws[0], inside)
+                errors += found
+                decisions += len(found)
+        if criteria:  # one criterion for all subtrees, or it is none
+            errors.append(min(max(each) for each in zip(*criteria, strict=True)))
+            decisions += len(criteria)
+        return audit.check(errors, decisions, self.name)
+
+    def _inverse_mass(self, chain: Chain) -> Array:
+        dim = len(chain.position)
+        if self.method.name == "nuts":
+            inverse = mass_of(chain.adaptation, rows_of(chain.adaptation, dim), dim)[0]
+        else:
+            inverse = factor_mass(self.method.mass, dim)[0]  # type: ignore[union-attr]
+        return np.diag(inverse[0]) if len(inverse) == 1 else inverse
+
+    def _chain(self, target: Any, start: Array, seed: np.random.SeedSequence) -> Chain:
+        log_density, gradient = target.log_density_and_gradient(start)
+        ints, scratch = target.buffers()
+        rng = np.random.Generator(np.random.SFC64(seed))
+        return Chain(start.copy(), gradient, np.array([log_density]), ints, scratch, rng, self.adaptation.copy())
+
+    def _stale(self, target: Any, settings: Any, chain: Chain, trace: Trace, inside: Any, transitions: int) -> int:
+        """Transitions that decide by the log density of the state before the last one: it was not brought up to
+        date.
+        """
+        evaluations, old = 0, float(chain.running[0])
+        row = Trace.empty(1, 1, len(chain.position), self.method.records).at(0)
+        for t in range(transitions):
+            now = float(chain.running[0])
+            chain.running[0] = old
+            self.method.advance(target, settings, chain, 1, row, inside)
+            trace.draws[t] = row.draws[0]
+            evaluations += int(row.gradient_evaluations[0])
+            chain.running[0], old = target.log_density(chain.position), now
+        return evaluations
+
+
+LABELS = {
+    "metropolis": "Metropolis",
+    "delayed_rejection": "Delayed rejection",
+    "hmc": "HMC",
+    "nuts": "NUTS",
+    "gibbs": "Gibbs",
+}
