@@ -105,7 +105,8 @@ class Follow:
         faces = [badge.face(kind, checks) for kind, checks in found.items() if checks is not None]
         shown = badge.worst(faces) if len(faces) == len(KINDS) else KINDS[0]
         hidden = ", ".join(f".st-key-sign-{kind}" for kind in KINDS if kind != shown)
-        st.markdown(f"<style>{FOLD} {{ {hidden} {{ display: none; }} }}</style>", unsafe_allow_html=True)
+        with st.container(key="style-signs"):
+            st.markdown(f"<style>{FOLD} {{ {hidden} {{ display: none; }} }}</style>", unsafe_allow_html=True)
         with st.container(key="signs", horizontal=True, width="content", gap="small"):
             for kind in KINDS:
                 self._sign(kind, found)

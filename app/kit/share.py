@@ -181,12 +181,21 @@ def _points(name: str, declaration: Declaration, text: str) -> tuple[tuple[float
 
 
 def _assemble(base: Spec, values: dict[str, Any], problems: list[Problem]) -> Spec:
-    """`base` with `values`; a value that breaks a rule between fields is dropped, with a Problem."""
-    values = dict(values)
+    """`base` with `values`; a value that breaks a rule between fields is dropped, with a Problem. In a link typed by
+    hand a plus sign arrives as a space: a text that makes no sense is read once more with plus signs.
+    """
+    values, typed = dict(values), set[str]()
     while True:
         try:
             return base.replace(**values)
         except SpecError as error:
+            text = values.get(error.parameter)
+            if isinstance(text, str) and " " in text and error.parameter not in typed:
+                typed.add(error.parameter)
+                values[error.parameter] = text.replace(" ", "+")
+                continue
+            if error.parameter in typed:
+                values[error.parameter] = values[error.parameter].replace("+", " ")
             if error.parameter not in values:
                 problems.append(
                     Problem(error.parameter, f"{error.reason}; the other values of the link were not used either")
