@@ -69,10 +69,8 @@ def two_looks(look: Callable[[int, int], Check]) -> Check:
     """The verdict of `look(number, work)`, a check with a p-value made from random numbers that differ by `number`.
 
     A first look with a p of at least FIRST passes; else a second with MORE times the work decides: a p below SECOND
-    fails. A look that cannot tell (p is NaN) stands as it is.
+    fails. A look that cannot tell (p is NaN) stands as it is, the second one too: a first surprise alone decides
+    nothing.
     """
     first = look(1, 1)
-    if math.isnan(first.p) or first.p >= FIRST:
-        return first
-    second = look(2, MORE)
-    return first if math.isnan(second.p) else second
+    return first if math.isnan(first.p) or first.p >= FIRST else look(2, MORE)

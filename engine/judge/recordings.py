@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -117,10 +119,18 @@ def functions(recording: Recording, x: Array) -> Array:
 
 
 def numbers_check(recording: Recording, truth: Truth | None = None, level: float = ALONE) -> Check:
-    """The draws against the exact answer, the target's unless `truth` is given (of the first coordinates)."""
+    """The draws against the exact answer, the target's unless `truth` is given (of the first coordinates).
+
+    Where transitions diverged, averages that are off prove nothing against the numbers: the chains shun a region.
+    """
     target: Target | None = getattr(recording.run, "target", None)
     truth = truth or (target.truth if target is not None and target.dim == recording.dim else None)
     if truth is None or target is None:
         return unknown("exact answer", "No exact answer is known for this target.", kind="numbers")
     known = len(truth.mean)
-    return truth_check(recording.draws[:, :, :known], truth, target.labels[:known], level=level)
+    found = truth_check(recording.draws[:, :, :known], truth, target.labels[:known], level=level)
+    broken = int(recording.divergent.sum())
+    if found.verdict != "fail" or not broken:
+        return found
+    words = f"{broken:,} of {recording.divergent.size:,} transitions diverged, so these chains may miss a region."
+    return dataclasses.replace(found, verdict="unknown", sentence=f"{found.sentence} {words}", p=math.nan)

@@ -10,6 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from app import catalogue
 from app.kit.verdicts import KernelProofs
+from engine.judge import KINDS, Verdict, overall
+from engine.spec import Spec
+from app.kit.verdicts import KernelProofs
 from engine.judge import KINDS, overall
 from engine.spec import Spec
 
@@ -56,3 +59,11 @@ def verdicts(slug: str, spec: Spec) -> tuple[str, ...]:
     checks = KernelProofs(lesson.kernels, lesson.audit)(spec, NEVER)
     checks += lesson.checks(spec, NEVER) if lesson.checks else []
     return tuple(overall([check for check in checks if check.kind == kind]) for kind in KINDS)
+
+
+def verdicts(slug: str, spec: Spec) -> tuple[Verdict, ...]:
+    """What the three signs of a page say with these settings: kernel, this run, numbers."""
+    lesson = module(slug, "page").LESSON
+    kernel = KernelProofs(lesson.kernels, lesson.audit)(spec, NEVER)
+    found = lesson.checks(spec, NEVER) if lesson.checks else []
+    return tuple(overall([c for c in (kernel if kind == KINDS[0] else found) if c.kind == kind]) for kind in KINDS)
