@@ -12,9 +12,6 @@ from app import catalogue
 from app.kit.verdicts import KernelProofs
 from engine.judge import KINDS, Verdict, overall
 from engine.spec import Spec
-from app.kit.verdicts import KernelProofs
-from engine.judge import KINDS, overall
-from engine.spec import Spec
 
 NEVER = threading.Event()  # the cancel event of a job that nobody cancels
 MOST_BYTES = 500_000  # a message to the browser
@@ -51,14 +48,6 @@ def page(slug: str, **query: str) -> AppTest:
 def module(slug: str, name: str) -> ModuleType:
     """A module of a lesson: `module("nuts", "scenarios")`."""
     return importlib.import_module(f"lessons.{ENTRIES[slug].path.parent.name}.{name}")
-
-
-def verdicts(slug: str, spec: Spec) -> tuple[str, ...]:
-    """What the three signs say of a lesson with these settings: kernel, this run, numbers."""
-    lesson = module(slug, "page").LESSON
-    checks = KernelProofs(lesson.kernels, lesson.audit)(spec, NEVER)
-    checks += lesson.checks(spec, NEVER) if lesson.checks else []
-    return tuple(overall([check for check in checks if check.kind == kind]) for kind in KINDS)
 
 
 def verdicts(slug: str, spec: Spec) -> tuple[Verdict, ...]:
