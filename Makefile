@@ -1,4 +1,5 @@
-# make run       install, fill the kernel cache, open the app
+# make run       install, open the app; kernels are compiled when they are needed, and the rest meanwhile
+# make warm      install, fill the kernel cache
 # make test      install development needs and a browser, run everything
 # make test BROWSER=no   the same without the browser tests; ends with exit status 3
 # make test-long the slow proofs        make bench   speed, beside peers        make clean
@@ -12,7 +13,7 @@ SHELL := /bin/sh
 .PHONY: run test test-long bench warm clean tools
 .DEFAULT_GOAL := run
 
-run: $(VENV)/.installed warm
+run: $(VENV)/.installed
 	$(PY) -m streamlit run app/main.py --server.port $(PORT)
 
 test: $(VENV)/.installed-dev

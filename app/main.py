@@ -44,13 +44,16 @@ def note(warm_up: startup.WarmUp, drawn: bool) -> None:
     """Says that the kernels are being prepared, if it takes long. `drawn`: the page is there already."""
     if warm_up.ready.is_set() or (warm_up.loaded.is_set() and not drawn):
         st.rerun()
-    if warm_up.seconds() < NOTE_AFTER:
+    compiling = warm_up.compiling[:1]
+    if warm_up.seconds() < NOTE_AFTER and not compiling:
         return
     fraction = warm_up.done / warm_up.total if warm_up.total else 0.0
-    if drawn:
+    if compiling:
+        text = f"Compiling {compiling[0]} for this page: once on a new machine, it takes some seconds."
+    elif drawn:
         text = f"Preparing the kernels ({warm_up.name or 'starting'}). Until then pictures may take a few seconds."
     else:
-        text = "Loading the kernels. On a new machine they are compiled first, once, which takes two to three minutes."
+        text = "Loading the engine."
     st.progress(fraction, text=text)
 
 

@@ -73,11 +73,11 @@ class Snapshot:
         if module in self.modules:
             if not self.holds(path):
                 return uuid4().hex
-            return self._known.get(f"{module}:{name}") or Sources(self.modules).stamp((module, ""))
+            return self.known.get(f"{module}:{name}") or Sources(self.modules).stamp((module, ""))
         return Sources({**self.modules, "": path.read_bytes()}).stamp(("", ""))
 
     @cached_property
-    def _known(self) -> dict[str, str]:
+    def known(self) -> dict[str, str]:
         """The stamps of this state of the sources. To search for them takes most of a second, so they are kept."""
         digest = hashlib.sha256(versions().encode())
         for name, text in self.modules.items():
@@ -89,6 +89,23 @@ class Snapshot:
         stamps = Sources(self.modules).stamps()
         write(path, json.dumps(stamps).encode())
         return stamps
+
+
+def is_full() -> bool:
+    """Whether all kernels, as they are made now, have been compiled here."""
+    return read(_note()) is not None
+
+
+def note_full() -> None:
+    """Note that all kernels have been compiled."""
+    if SNAPSHOT.holds():
+        write(_note(), b"full")
+
+
+def _note() -> Path:
+    made_of = {**SNAPSHOT.known, "all": SNAPSHOT.modules["engine.warm"].decode()}
+    digest = hashlib.sha256(f"{versions()} {sorted(made_of.items())}".encode())
+    return DIRECTORY / f"full-{digest.hexdigest()[:32]}"
 
 
 def _state(path: Path) -> tuple[int, int]:

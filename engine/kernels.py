@@ -16,7 +16,8 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
+from numba.np import arrayobj
 
 # error_model="numpy": the default model puts a zero-division branch into every loop with a `/`, and such loops do not
 # vectorise.
@@ -28,6 +29,24 @@ _int_pointer = types.CPointer(types.int64)
 TARGET_SIGNATURE = types.float64(
     _double_pointer, _double_pointer, types.int64, _double_pointer, _int_pointer, _double_pointer
 )
+
+
+def _other_shape(source, place):
+    """Called by compiled code that would write an array over one of another shape."""
+    raise NotImplementedError
+
+
+@overload(_other_shape)
+def _raise_other_shape(source, place):
+    def other_shape(source, place):
+        raise ValueError("cannot assign an array to a slice of another shape")
+
+    return other_shape
+
+
+# numba's own puts the shapes into its message. To compile that (strings, joined and counted) took two seconds of every
+# first picture, and it went into every kernel. Read while compiling only, and no result hangs on it.
+arrayobj.raise_with_shape_context = _other_shape
 
 
 def kernel(function: Callable[..., Any]) -> Any:

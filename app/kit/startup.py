@@ -1,5 +1,9 @@
 """What a process does once: import the frame and what the first page needs, then warm up (import the rest of the engine
-and the slow libraries, load every kernel)."""
+and the slow libraries, load every kernel).
+
+On a new machine the kernels must be compiled first. No page waits for all of them: it compiles those that it needs when
+it needs them, in this process, while another one, which gives way to this, fills the cache with the rest.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,17 @@ import importlib.util
 import inspect
 import logging
 import pkgutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 log = logging.getLogger(__name__)
 
+ROOT = Path(__file__).resolve().parents[2]
 WAIT_FOR_PICTURE = 5.0  # s
+FILL = (sys.executable, "-m", "engine.warm", "--gently")
 GRACE = 4.0  # s in which the first reader's browser loads the page's own parts, from the same process
 
 _lock = threading.Lock()
@@ -82,6 +90,8 @@ class WarmUp:
     `loaded` is set once a lesson can run. The rest waits for `picture_drawn` and a while longer, since both would slow
     each other down.
     `ready` is set at the end, also after a failure: the kernels then compile when they are first needed.
+    `name` is the kernel that is being prepared, `compiling` the one that this process compiles because a page waits,
+    and behind it what that one calls.
     """
 
     def __init__(self) -> None:
@@ -91,6 +101,7 @@ class WarmUp:
         self.done = 0
         self.total = 0
         self.name = ""
+        self.compiling: list[str] = []
         self._started: float | None = time.monotonic()  # None while it waits
         threading.Thread(target=self._run, daemon=True, name="warm-up").start()
 
@@ -113,8 +124,22 @@ class WarmUp:
     def _load(self) -> None:
         try:
             load()
+            self._listen()
         finally:
             self.loaded.set()
+
+    def _listen(self) -> None:
+        event = importlib.import_module("numba.core.event")
+        compiling = self.compiling
+
+        class Listener(event.Listener):
+            def on_start(self, event) -> None:
+                compiling.append(event.data["dispatcher"].py_func.__name__)
+
+            def on_end(self, event) -> None:
+                compiling.pop()
+
+        event.register("numba:compile", Listener())
 
     def _warm(self) -> None:
         self._started = None
@@ -126,8 +151,24 @@ class WarmUp:
         load_rest()
         load_charts()
         self._started = time.monotonic()
-        importlib.import_module("engine.warm").warm(self._report)
+        cache = importlib.import_module("engine._cache")
+        if not cache.is_full():
+            self._fill()
+        if cache.is_full():  # else nothing can be kept, and what no page asks for is not compiled
+            importlib.import_module("engine.warm").warm(self._report)
         importlib.import_module("arviz_stats.base")
+
+    def _fill(self) -> None:
+        """Compile what is missing. In a process of its own, for that holds the interpreter's lock; it ends with this
+        one, when nobody reads what it says."""
+        # A session of its own: Ctrl-C is for the server.
+        with subprocess.Popen(FILL, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                done, total, name = line.rstrip("\n").split(" ", 2)
+                self._report(int(done), int(total), name)
+        if process.returncode:
+            raise RuntimeError(f"filling the kernel cache ended with status {process.returncode}")
 
     def _report(self, done: int, total: int, name: str) -> None:
         self.done, self.total, self.name = done, total, name

@@ -65,6 +65,8 @@ whole = ccallback.CFunc._compile_uncached
 ccallback.CFunc._compile_uncached = lambda self: compiled.append(self._pyfunc.__name__) or whole(self)
 import engine
 from engine import alone, caller
+assert not compiled, 'before they are called'
+caller.density.address
 print(caller.twice(1.0), alone.left(alone.State(1.0, 2.0)), *sorted(set(compiled)))
 """
 ALL = {"step", "twice", "density", "left"}

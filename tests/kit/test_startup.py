@@ -7,9 +7,13 @@ import json
 import subprocess
 import sys
 
+import numba
 import pytest
+from numba.core import event
+from streamlit.testing.v1 import AppTest
 
 from app.kit import startup
+from engine import _cache
 from tests.server import ROOT
 
 STAGES = """
@@ -61,3 +65,86 @@ def test_the_collector_rests_while_the_engine_loads_and_works_again_after_a_fail
         assert gc.isenabled()
     finally:
         gc.unfreeze()
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> startup.WarmUp:
+    """A warm-up whose thread does nothing."""
+    monkeypatch.setattr(startup.WarmUp, "_run", lambda self: None)
+    return startup.WarmUp()
+
+
+def test_what_fills_the_cache_says_how_far_it_is(idle: startup.WarmUp, monkeypatch: pytest.MonkeyPatch):
+    said: list[tuple[int, int, str]] = []
+    monkeypatch.setattr(idle, "_report", lambda *progress: said.append(progress))
+    script = "import os; print(0, 2, 'metropolis'); print(1, 2, f'jumps, {os.getsid(0) == os.getpid()}')"
+    monkeypatch.setattr(startup, "FILL", (sys.executable, "-c", script))
+    idle._fill()
+    assert said == [(0, 2, "metropolis"), (1, 2, "jumps, True")]
+    monkeypatch.setattr(startup, "FILL", (sys.executable, "-c", "raise SystemExit(3)"))
+    with pytest.raises(RuntimeError, match="status 3"):
+        idle._fill()
+
+
+@pytest.mark.parametrize(
+    ("states", "done"),
+    [((True, True), ["warm"]), ((False, True), ["fill", "warm"]), ((False, False), ["fill"])],
+    ids=["full", "empty", "nothing can be kept"],
+)
+def test_another_process_compiles_what_no_page_waits_for(
+    idle: startup.WarmUp, monkeypatch: pytest.MonkeyPatch, states: tuple[bool, bool], done: list[str]
+):
+    from engine import warm
+
+    did: list[str] = []
+    answers = iter(states)
+    monkeypatch.setattr(startup, "WAIT_FOR_PICTURE", 0.0)
+    monkeypatch.setattr(_cache, "is_full", lambda: next(answers))
+    monkeypatch.setattr(idle, "_fill", lambda: did.append("fill"))
+    monkeypatch.setattr(warm, "warm", lambda report: did.append("warm"))
+    try:
+        idle._warm()
+    finally:
+        gc.unfreeze()
+    assert did == done
+
+
+def test_a_kernel_that_a_page_waits_for_is_named(idle: startup.WarmUp):
+    seen: list[list[str]] = []
+
+    class Look(event.Listener):
+        def on_start(self, event):
+            seen.append([*idle.compiling])
+
+        def on_end(self, event):
+            pass
+
+    @numba.njit
+    def called(x):
+        return x + 1.0
+
+    @numba.njit
+    def caller(x):
+        return called(x)
+
+    idle._listen()
+    with event.install_listener("numba:compile", Look()):
+        caller(1.0)
+    assert seen == [["caller"], ["caller", "called"]]
+    assert idle.compiling == []
+
+
+def test_the_note_names_it():
+    def script() -> None:
+        import threading
+        from types import SimpleNamespace
+
+        from app.main import note
+
+        warm_up = SimpleNamespace(ready=threading.Event(), loaded=threading.Event(), done=0, total=0, name="")
+        warm_up.seconds, warm_up.compiling = (lambda: 0.0), ["hmc_chunk", "velocity"]
+        note(warm_up, drawn=False)
+
+    at = AppTest.from_function(script).run()
+    assert not at.exception
+    assert "Compiling hmc_chunk for this page" in at.get("progress")[0].proto.text
