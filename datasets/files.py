@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 from datasets.card import Card
 from datasets.images import DIGIT_NAMES, Images
 from engine.spec import SpecError
+from engine.ticket import report
 
-MOST_BYTES = 120_000_000  # of all files together, unpacked: MNIST takes 55 million
+MOST_BYTES = 80_000_000  # of all files together, unpacked: MNIST takes 55 million
+MOST_FILES = 4
+MOST_MEMBERS = 100  # arrays of an NPZ
 MOST_IMAGES = 100_000
+MOST_LINES = 20_000  # of a CSV: OptDigits has 5,620
 SIDES = (8, 32)  # pixels along an edge
 FEWEST = 20  # images to learn from
 HELD_BACK = 6  # where no test images are given, one image in so many is kept for testing
@@ -48,6 +52,8 @@ def from_files(files: Mapping[str, bytes], card: Card = OWN_CARD) -> Images:
     """
     if not files:
         raise SpecError("files", "none given: an NPZ file, the CSV of OptDigits, or IDX files of images and of labels")
+    if len(files) > MOST_FILES:
+        raise SpecError("files", f"{len(files)} are more than the {MOST_FILES} of a data set")
     if sum(map(len, files.values())) > MOST_BYTES:
         raise SpecError("files", f"larger than {MOST_BYTES / 1e6:.0f} MB together")
     for name, content in files.items():
@@ -67,10 +73,10 @@ def optdigits(content: bytes) -> Images:
     5,620 rows are the whole set: its own 3,823 to learn from and 1,797 to test on, which are scikit-learn's digits (see
     `datasets.images.overlap`). Of any other number every sixth is kept for testing. Raises SpecError naming the row.
     """
-    if len(content) > MOST_BYTES:
-        raise SpecError("files", f"the CSV is larger than {MOST_BYTES / 1e6:.0f} MB")
-    if content.count(b"\n") > 2 * MOST_IMAGES:
-        raise SpecError("files", f"the CSV has more than the {MOST_IMAGES:,} rows allowed")
+    if content.count(b"\n") > MOST_LINES:
+        raise SpecError("files", f"the CSV has more than the {MOST_LINES:,} lines allowed")
+    if len(content) > 65 * 8 * MOST_LINES:
+        raise SpecError("files", "the CSV is larger than rows of 64 pixels and a digit can be")
     try:
         lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
@@ -80,10 +86,10 @@ def optdigits(content: bytes) -> Images:
         rows = rows[1:]
     if not rows:
         raise SpecError("files", "the CSV has no rows of numbers")
-    if len(rows) > MOST_IMAGES:
-        raise SpecError("files", f"{len(rows):,} rows are more than the {MOST_IMAGES:,} allowed")
     table = np.empty((len(rows), 65), dtype=np.uint8)
     for index, (number, line) in enumerate(rows):
+        if index % 1000 == 0:
+            report(index, len(rows))
         count = line.count(",") + 1
         if count != 65:
             raise SpecError("labels", f"line {number} has {count} values, not 64 pixels and the digit")
@@ -111,12 +117,13 @@ def optdigits(content: bytes) -> Images:
     return _split(images, labels, 16, card)
 
 
-def read_idx(name: str, content: bytes) -> NDArray[np.uint8]:
-    """The array of unsigned bytes that an IDX file holds, with or without gzip. Raises SpecError naming the file.
+def read_idx(name: str, content: bytes, most: int = MOST_BYTES) -> NDArray[np.uint8]:
+    """The array of unsigned bytes that an IDX file holds, with or without gzip, at most `most` bytes of it. Raises
+    SpecError naming the file.
 
     Source of the format: LeCun, Cortes and Burges, The MNIST database, "File formats".
     """
-    raw = unpack(name, content) if content.startswith(_GZIP) else content
+    raw = unpack(name, content, most) if content.startswith(_GZIP) else content
     if len(raw) < 4 or raw[:2] != b"\0\0":
         raise SpecError(name, "is not an IDX file: it does not begin with two zero bytes")
     kind, dims = raw[2], raw[3]
@@ -138,7 +145,7 @@ def unpack(name: str, content: bytes, most: int = MOST_BYTES) -> bytes:
     """What a gzip file holds, at most `most` bytes of it. Raises SpecError naming the file."""
     reader = zlib.decompressobj(wbits=31)
     try:
-        raw = reader.decompress(content, most + 1)
+        raw = reader.decompress(content, max(most, 0) + 1)
     except zlib.error:
         raise SpecError(name, "is not a whole gzip file: broken or cut off") from None
     if len(raw) > most:
@@ -153,7 +160,8 @@ def _from_idx(files: Mapping[str, bytes], card: Card) -> Images:
     found: dict[tuple[bool, bool], tuple[str, NDArray[np.uint8]]] = {}
     held = 0
     for name, content in files.items():
-        array = read_idx(name, content)
+        report(len(found), len(files))
+        array = read_idx(name, content, MOST_BYTES - held)
         held += array.nbytes
         if held > MOST_BYTES:
             raise SpecError("files", f"larger than {MOST_BYTES / 1e6:.0f} MB together once unpacked")
@@ -177,14 +185,22 @@ def _from_idx(files: Mapping[str, bytes], card: Card) -> Images:
 
 def _from_npz(name: str, content: bytes, card: Card) -> Images:
     """Arrays of an NPZ under the names that Keras, or common sense, gives them."""
+    if content.count(b"PK\x01\x02") > MOST_MEMBERS:  # each entry of the archive's directory begins so
+        raise SpecError(name, f"holds more than {MOST_MEMBERS} arrays")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            held = sum(member.file_size for member in archive.infolist())
+            members = archive.infolist()
+        held = sum(member.file_size for member in members)
         if held > MOST_BYTES:
             raise SpecError(name, f"holds {held / 1e6:,.0f} MB once unpacked, more than {MOST_BYTES / 1e6:.0f} MB")
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+            raise SpecError(name, "is packed in a way that NumPy does not use")
+        arrays = {}
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-    except SpecError:
+            for done, key in enumerate(archive.files):
+                report(done, len(members))
+                arrays[key] = archive[key]
+    except (SpecError, InterruptedError):
         raise
     except Exception:  # a forged archive fails in many ways
         raise SpecError(name, "is not an NPZ file of plain numeric arrays that can be read") from None

@@ -23,11 +23,11 @@ def keep(files: Mapping[str, bytes], card: Card = OWN_CARD) -> str:
     """Read the files (see `datasets.files.from_files`) and keep their images; returns the name to ask for them by, 16
     hexadecimal digits. Raises SpecError.
     """
+    images = from_files(files, card)
     digest = hashlib.sha256()
     for name in sorted(files):
         digest.update(name.encode() + b"\0" + files[name])
     key = digest.hexdigest()[:16]
-    images = from_files(files, card)
     with _lock:
         _kept[key] = images
         _kept.move_to_end(key)

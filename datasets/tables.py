@@ -10,8 +10,11 @@ import csv
 import gzip
 import hashlib
 import io
+import itertools
 import math
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -21,12 +24,19 @@ from numpy.typing import NDArray
 from datasets.bundled import bundled_file
 from datasets.card import Card
 from engine.spec import SpecError
+from engine.ticket import report
 
 Array = NDArray[np.float64]
 
-MOST_BYTES = 40_000_000
+MOST_BYTES = 12_000_000
 MOST_ROWS = 250_000
+MOST_LINES = 300_000  # blank ones counted
 MOST_COLUMNS = 60
+MOST_CELLS = 1_200_000
+MOST_WORDS = 250_000  # of those cells
+SECONDS = 2.5  # of one core: what these limits let through takes 0.8 at most on a quiet one
+HEAD = 100_000  # bytes in which the first line is looked for
+BATCH = 4_000  # rows between looks at the clock and at the job's ticket
 FEWEST_ROWS = 30
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})  # how a missing value is written, in any case
 SHOWN = 24  # characters of a bad cell that a message repeats
@@ -81,57 +91,82 @@ def read_csv(content: bytes) -> Table:
     """The table of a CSV file: commas, semicolons or tabs; with or without a line of names.
 
     Numbers need a decimal point. A column without any number holds words; one with both raises SpecError naming the
-    line, as does a row of another length. At most `MOST_BYTES`, `MOST_ROWS` and `MOST_COLUMNS`.
+    line, as does a row of another length. At most `MOST_BYTES`, `MOST_ROWS`, `MOST_COLUMNS` and `MOST_CELLS`, counted
+    before anything is read, and `SECONDS`.
     """
     if len(content) > MOST_BYTES:
         raise SpecError("file", f"it is larger than {MOST_BYTES / 1e6:.0f} MB")
+    if content.count(b"\n") > MOST_LINES:
+        raise SpecError("file", f"it has more than {MOST_LINES:,} lines, blank ones counted: give a sample of it")
+    delimiter = max(b",;\t", key=content[:HEAD].split(b"\n", 1)[0].count)
+    if content.count(delimiter) > MOST_CELLS:
+        raise SpecError("file", f"it has more than the {MOST_CELLS:,} cells allowed: give a sample of it")
     try:
-        text = content.decode("utf-8-sig")
+        content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SpecError("file", "it is not text in UTF-8: save the sheet as “CSV UTF-8”") from None
-    if "\0" in text[:1000]:
+    if b"\0" in content[:1000]:
         raise SpecError("file", "it is no CSV file: it holds zero bytes, as spreadsheets do. Save it as CSV")
-    first, rows, lines = _cells(text)
-    names = _names(first)
-    if len(rows) < FEWEST_ROWS:
-        raise SpecError("file", f"it has {len(rows)} rows of data: at least {FEWEST_ROWS} are needed")
-    values = np.empty((len(rows), len(names)))
-    words: dict[str, tuple[str, ...]] = {}
-    for index, name in enumerate(names):
-        values[:, index], found = _column(name, [row[index] for row in rows], lines)
-        if found:
-            words[name] = found
-    return _known(Table(names, values, np.array(lines, dtype=np.int64), words))
-
-
-def _cells(text: str) -> tuple[list[str], list[list[str]], list[int]]:
-    """The names (or what stands for them), the rows, and the line that each stands on."""
-    head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    rows: list[list[str]] = []
+    columns: list[_Column] = []
     lines: list[int] = []
-    try:
-        for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            if not rows and not 2 <= len(row) <= MOST_COLUMNS:
-                raise SpecError("file", f"it has {len(row)} columns, allowed are 2 to {MOST_COLUMNS}")
-            if rows and len(row) != len(rows[0]):
-                raise SpecError(
-                    "file", f"line {reader.line_num} has {len(row)} values, the first line has {len(rows[0])}"
-                )
-            if len(rows) > MOST_ROWS:
-                raise SpecError("file", f"it has more than the {MOST_ROWS:,} rows allowed: give a sample of it")
-            rows.append(row)
-            lines.append(reader.line_num)
-    except csv.Error as problem:
-        raise SpecError("file", f"line {reader.line_num} cannot be read as CSV ({problem})") from None
-    if not rows:
+    for rows, at in _batches(content, chr(delimiter)):
+        if not columns:
+            named = all(_number(cell) is None for cell in rows[0])  # else there is no line of names
+            names = _names(rows[0]) if named else tuple(f"column {i}" for i in range(1, len(rows[0]) + 1))
+            columns = [_Column(name) for name in names]
+            rows, at = rows[named:], at[named:]
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+            column.add(cells, at)
+        if sum(len(column.words) for column in columns) > MOST_WORDS:
+            raise SpecError("file", f"more than {MOST_WORDS:,} cells hold words, not numbers: leave those columns out")
+        lines += at
+    if len(lines) < FEWEST_ROWS:
+        raise SpecError("file", f"it has {len(lines)} rows of data: at least {FEWEST_ROWS} are needed")
+    values = np.empty((len(lines), len(columns)))
+    words: dict[str, tuple[str, ...]] = {}
+    for index, column in enumerate(columns):
+        values[:, index], found = column.whole()
+        if found:
+            words[column.name] = found
+    return _known(Table(tuple(column.name for column in columns), values, np.array(lines, dtype=np.int64), words))
+
+
+def _batches(content: bytes, delimiter: str) -> Iterator[tuple[list[list[str]], list[int]]]:
+    """Rows of one length, the names among them, and the line that each stands on; never an empty batch first."""
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="\n")  # line by line: memory
+    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True)
+    begin, lines, width, rows = time.thread_time(), content.count(b"\n") + 1, 0, 0
+    while True:
+        report(reader.line_num, lines)
+        if time.thread_time() - begin > SECONDS:
+            raise SpecError("file", f"reading it takes more than {SECONDS:g} s: give a sample of it")
+        batch: list[list[str]] = []
+        at: list[int] = []
+        try:
+            for row in itertools.islice(reader, BATCH):
+                if len(row) != width or not row[0]:
+                    if not "".join(row).strip():
+                        continue
+                    if not width and not 2 <= len(row) <= MOST_COLUMNS:
+                        raise SpecError("file", f"it has {len(row)} columns, allowed are 2 to {MOST_COLUMNS}")
+                    width = width or len(row)
+                    if len(row) != width:
+                        raise SpecError(
+                            "file", f"line {reader.line_num} has {len(row)} values, the first line has {width}"
+                        )
+                batch.append(row)
+                at.append(reader.line_num)
+        except csv.Error as problem:
+            raise SpecError("file", f"line {reader.line_num} cannot be read as CSV ({problem})") from None
+        rows += len(batch)
+        if rows > MOST_ROWS + 1:
+            raise SpecError("file", f"it has more than the {MOST_ROWS:,} rows allowed: give a sample of it")
+        if batch:
+            yield batch, at
+        elif reader.line_num >= lines - 1:
+            break
+    if not width:
         raise SpecError("file", "it is empty")
-    if any(_number(cell) is not None for cell in rows[0]):  # no line of names
-        return [f"column {i}" for i in range(1, len(rows[0]) + 1)], rows, lines
-    return rows[0], rows[1:], lines[1:]
 
 
 def _names(cells: Sequence[str]) -> tuple[str, ...]:
@@ -144,38 +179,66 @@ def _names(cells: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _column(name: str, cells: Sequence[str], lines: Sequence[int]) -> tuple[Array, tuple[str, ...]]:
-    """Numbers of a column, NaN where missing, or the numbers of its words and the words."""
-    values, odd = np.full(len(cells), np.nan), []
-    for row, cell in enumerate(cells):
-        if cell.strip().lower() in MISSING:
-            continue
-        value = _number(cell)
-        if value is None:
-            odd.append(row)
-        elif not math.isfinite(value):
-            raise SpecError("file", f"line {lines[row]}, column {_shown(name)}: {_shown(cell)} is not finite")
-        else:
-            values[row] = value
-    if not odd:
-        return values, ()
-    if np.isfinite(values).any():
-        advice = " (write numbers with a point)" if _number(cells[odd[0]].replace(",", ".")) is not None else ""
-        raise SpecError(
-            "file", f"line {lines[odd[0]]}, column {_shown(name)}: {_shown(cells[odd[0]])} is not a number{advice}"
-        )
-    found = tuple(sorted({cells[row].strip() for row in odd}))
-    place = {word: number for number, word in enumerate(found)}
-    for row in odd:
-        values[row] = place[cells[row].strip()]
-    return values, found
+class _Column:
+    """A column while it is read: of numbers, NaN where one is missing, or of words."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.parts: list[Array] = []
+        self.words: list[tuple[int, str]] = []  # row and word
+        self.rows, self.first_word, self.numbers = 0, 0, False
+
+    def add(self, cells: Sequence[str], lines: Sequence[int]) -> None:
+        """Some more cells. Raises SpecError naming the line of a word among numbers."""
+        try:
+            values = np.array(list(map(float, cells)))
+            plain = "_" not in "".join(cells) and bool(np.isfinite(values).all())  # Python would read 1_000
+        except ValueError:
+            plain = False
+        if not plain:
+            values = self._one_by_one(cells, lines)
+        self.numbers = self.numbers or bool(np.isfinite(values).any())
+        if self.words and self.numbers:
+            word = self.words[0][1]
+            advice = " (write numbers with a point)" if _number(word.replace(",", ".")) is not None else ""
+            where = f"line {self.first_word}, column {_shown(self.name)}"
+            raise SpecError("file", f"{where}: {_shown(word)} is not a number{advice}")
+        self.parts.append(values)
+        self.rows += len(cells)
+
+    def _one_by_one(self, cells: Sequence[str], lines: Sequence[int]) -> Array:
+        values = np.full(len(cells), np.nan)
+        known: dict[str, float | None] = {}
+        for row, cell in enumerate(cells):
+            if cell not in known:
+                known[cell] = math.nan if cell.strip().lower() in MISSING else _number(cell)
+            value = known[cell]
+            if value is None:
+                self.first_word = self.first_word or lines[row]
+                self.words.append((self.rows + row, cell.strip()))
+            elif math.isinf(value):
+                where = f"line {lines[row]}, column {_shown(self.name)}"
+                raise SpecError("file", f"{where}: {_shown(cell)} is not finite")
+            else:
+                values[row] = value
+        return values
+
+    def whole(self) -> tuple[Array, tuple[str, ...]]:
+        """Numbers, or the numbers of words and the words."""
+        values = np.concatenate([*self.parts, np.empty(0)])
+        found = tuple(sorted({word for _, word in self.words}))
+        place = {word: float(number) for number, word in enumerate(found)}
+        for row, word in self.words:
+            values[row] = place[word]
+        return values, found
+
+
+# as Python reads it, but without underscores: it would take 1_000
+_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)\s*", re.IGNORECASE)
 
 
 def _number(cell: str) -> float | None:
-    try:
-        return float(cell) if "_" not in cell else None  # Python would read 1_000
-    except ValueError:
-        return None
+    return float(cell) if _NUMBER.fullmatch(cell) else None
 
 
 def _shown(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import streamlit as st
 
 from app.kit.text import number, plain
-from app.kit.visit import Visit, fill
+from app.kit.visit import POLL, Visit, fill, in_fragment
 from engine.spec import Declaration, Spec, SpecError
 
 _STEPS = 100  # of a slider whose declaration names no step
@@ -148,6 +148,7 @@ class Controls:
             on_change=self._changed,
             args=(name, key),
         )
+        self._trial(name, "Integrating the density …")
         self._refusal(name)
 
     def points(self, name: str, classes: Sequence[str] = (), label: str | None = None) -> None:
@@ -176,27 +177,33 @@ class Controls:
         label: str,
         take: Callable[[dict[str, bytes]], dict[str, Any]],
         *,
+        most_bytes: int,
         types: Sequence[str] | None = None,
-        most_bytes: int | None = None,
-        several: bool = True,
+        most_files: int = 1,
     ) -> None:
-        """A place to drop files. `take` reads them, by name, and says which fields change; a SpecError is shown.
+        """A place to drop files. `take` reads them, by name, as a job, and says which fields change; a SpecError is
+        shown.
 
-        types : endings of their names, "csv"; most_bytes : how large each may be; several : or one file alone
+        most_bytes : of all together; types : endings of their names, "csv"
         """
         key = f"{self._slug}/{label}/files"
+        several = most_files > 1
 
         def taken() -> None:
-            found = st.session_state.get(key) or []
-            given = {file.name: file.getvalue() for file in (found if several else [found])} if found else {}
-            if not given:
+            found = st.session_state.get(key)
+            chosen = [] if not found else list(found) if several else [found]
+            if not chosen:
                 return
-            try:
-                changes = take(given)
-            except SpecError as error:
-                self._visit.refused[label] = (None, f"{error.parameter}: {error.reason}")
+            size = sum(file.size for file in chosen)
+            if len(chosen) > most_files:
+                reason = f"{len(chosen)} files are more than the {most_files} that belong together"
+            elif size > most_bytes:
+                reason = f"{size / 1e6:,.1f} MB are more than the {most_bytes / 1e6:.0f} MB allowed"
+            else:
+                given = {file.name: file.getvalue() for file in chosen}
+                self._visit.try_out(label, lambda: take(given))
                 return
-            self._visit.change(label, **changes)
+            self._visit.refused[label] = (None, reason)
 
         st.file_uploader(
             label,
@@ -205,8 +212,9 @@ class Controls:
             key=key,
             on_change=self._visit.given,
             args=(taken,),
-            max_upload_size=max(1, most_bytes // 1_000_000) if most_bytes else None,
+            max_upload_size=max(1, most_bytes // 1_000_000),
         )
+        self._trial(label, "Reading …")
         self._refusal(label)
 
     def seed(self) -> None:
@@ -252,6 +260,24 @@ class Controls:
         if declarations[name].kind not in kinds:
             raise ValueError(f"{name} is a {declarations[name].kind}; this control takes {' or '.join(kinds)}")
         return declarations[name]
+
+    def _trial(self, name: str, words: str) -> None:
+        """How far the trial of what was given to a control is."""
+        if name in self._visit.trials:
+            with st.container():
+                st.fragment(self._watch, run_every=POLL)(name, words)
+
+    def _watch(self, name: str, words: str) -> None:
+        trial = self._visit.trials.get(name)
+        if trial is None or not trial.job.active:
+            if in_fragment():  # the run of the page takes over what came of it
+                self._visit.touched = True
+                st.rerun()
+            return
+        trial.job.heartbeat()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.progress(trial.job.fraction() or 0.0, text=words)
+            st.button("Stop", key=f"{self._slug}/{name}/stop", on_click=trial.job.stop)
 
     def _hidden(self, name: str) -> bool:
         return name in self._visit.hide

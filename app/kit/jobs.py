@@ -3,8 +3,8 @@ finished results.
 
 A job is a function and its arguments; it is called as `function(*arguments, ticket)`. The ticket is the job's only
 way back: `ticket.is_set()` is true once the result is no longer wanted, `ticket.report(done, total)` moves the
-progress bar and `ticket.publish(value)` hands over an intermediate result. A job never touches Streamlit; the page
-reads the job.
+progress bar and `ticket.publish(value)` hands over an intermediate result. What lies deep inside finds it in
+`engine.ticket`. A job never touches Streamlit; the page reads the job.
 
 A job stops when its owner asks for something else in the same slot, presses Stop, or goes away: every look of the
 page at its job is a heartbeat, and a job not looked at for `ORPHAN_SECONDS` gives up. So a closed tab costs 15
@@ -31,6 +31,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 from engine.spec import SpecError
+from engine.ticket import holding
 
 log = logging.getLogger(__name__)
 
@@ -310,7 +311,9 @@ class Pool:
             return
         job._begin()
         try:
-            self._take(job, function(*arguments, job), keep)
+            with holding(job):
+                result = function(*arguments, job)
+            self._take(job, result, keep)
         except Exception as error:  # a lesson's mistake must not take the pool down; the page says what happened
             self._fail(job, error)
 
@@ -385,7 +388,8 @@ class _ClusterTicket:
 
 
 def _on_cluster(function: Callable[..., Any], arguments: tuple, ticket: _ClusterTicket) -> Any:
-    return function(*arguments, ticket)
+    with holding(ticket):
+        return function(*arguments, ticket)
 
 
 def cluster_from_environment() -> Executor | None:

@@ -21,6 +21,8 @@ from app.kit.push import Channel
 from engine.spec import Spec, SpecError
 
 SANDBOX = "sandbox"
+PATIENCE = 0.5  # s that a run waits for what takes long to try
+POLL = 0.25  # s between looks at it
 _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
 _REMEMBERED = 64  # values that a widget may have shown in that time
 CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
@@ -50,6 +52,7 @@ class Visit:
     touched: bool = False  # changed since the address was last written
     left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
     moves: list = field(default_factory=list)  # what the reader did, to be carried out by the next run
+    trials: dict[str, Trial] = field(default_factory=dict)  # control → what was given to it, while it is tried
 
     def moved(self, act: Callable[[], object], key: str | None = None) -> None:
         """Note what the reader did: for the callbacks of widgets outside fragments. `key` is the widget's, if `fill`
@@ -81,17 +84,59 @@ class Visit:
         for key, _, act in real:
             _filled().pop(key, None)
             act()
+        self._take_over()
+
+    def try_out(self, control: str, make: Callable[[], dict[str, Any]], given: Any = None) -> None:
+        """Change the fields that `make` returns, from `control`: for what takes long to read or to check.
+
+        It runs as a job; a later run takes over what comes of it. A SpecError of `make` is kept as the reason why not,
+        with `given`, what the reader typed.
+        """
+        job = _trials.submit((session(), "trial", control), time.monotonic(), _made, make, keep=False, local=True)
+        self.trials[control] = Trial(job, given)
+        job.wait(PATIENCE)
+        self._take_over()
+
+    def _take_over(self) -> None:
+        """Change what the trials that have ended return, or keep why it cannot be."""
+        ended = {control: trial for control, trial in self.trials.items() if not trial.job.active}
+        for control, trial in ended.items():
+            del self.trials[control]
+            job = trial.job
+            if job.state == jobs.DONE:
+                self._change(control, job.result)
+            elif isinstance(job.error, SpecError):
+                self._refuse(control, job.error, trial.given)
+            else:
+                reason = {jobs.STOPPED: "stopped", jobs.TURNED_AWAY: "the lab is busy: try again in a moment"}
+                words = reason.get(job.state, "this could not be used; the server's log has the reason")
+                self.refused[control] = (trial.given, words)
+
+    def _refuse(self, control: str, error: SpecError, given: Any) -> None:
+        name = "" if error.parameter == control else f"{error.parameter}: "
+        self.refused[control] = (given, name + error.reason)
 
     def change(self, control: str, **values: Any) -> bool:
-        """Change fields of the spec, from `control`.
+        """Change fields of the spec, from `control`; whether that was done at once.
 
-        What does not fit is kept with its reason; the spec stays as it was.
+        What does not fit is kept with its reason; the spec stays as it was. What takes long to check is tried out.
         """
+        if self.spec.slow & values.keys():
+            spec = self.spec
+
+            def checked() -> dict[str, Any]:
+                spec.replace(**values)
+                return values
+
+            self.try_out(control, checked, values.get(control))
+            return control not in self.refused and control not in self.trials
+        return self._change(control, values)
+
+    def _change(self, control: str, values: dict[str, Any]) -> bool:
         try:
             spec = self.spec.replace(**values)
         except SpecError as error:
-            field_name = "" if error.parameter == control else f"{error.parameter}: "
-            self.refused[control] = (values.get(control), field_name + error.reason)
+            self._refuse(control, error, values.get(control))
             return False
         self.refused.clear()
         if spec != self.spec:
@@ -125,6 +170,22 @@ class Visit:
             self.left.append(self.address)
             self.address = address
         self.touched = False
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was given to a control, and the job that tries it."""
+
+    job: jobs.Job
+    given: Any = None
+
+
+# apart from the long jobs, so that a reader never waits for those to hear that a file or a formula will not do
+_trials = jobs.Pool(workers=4, shelf=jobs.Shelf(0))
+
+
+def _made(make: Callable[[], Any], ticket: jobs.Job) -> Any:
+    return make()
 
 
 @dataclass
@@ -217,10 +278,28 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
         stale = raw in known.left and not _went_back()
         if known.touched or raw == known.address or stale:
             return known
-    link = share.read(cls, raw, scenarios, controls)
+    link = _read(cls, raw, scenarios, controls)
     fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
     if known is not None:
         fresh.step, fresh.answers, fresh.left = known.step, known.answers, known.left
         fresh.shown, fresh.channel = known.shown, known.channel
     st.session_state[key] = fresh
     return fresh
+
+
+def _read(cls: type[Spec], raw: share.Query, scenarios: Mapping[str, Spec], controls: Sequence[str]) -> share.Link:
+    """What a link asks for: read in a job where that takes long, with a line that says how far it is."""
+
+    def read() -> share.Link:
+        return share.read(cls, raw, scenarios, controls)
+
+    if not cls.slow & raw.keys():
+        return read()
+    job = _trials.submit((session(), "trial", "link"), time.monotonic(), _made, read, keep=False, local=True)
+    if not job.wait(PATIENCE):
+        line = st.empty()
+        while not job.wait(POLL):
+            job.heartbeat()
+            line.progress(job.fraction() or 0.0, text="Integrating the density of this link …")
+        line.empty()
+    return job.result if job.state == jobs.DONE else read()

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from engine.spec import Spec, SpecError, choice, integer, number, text, validate
 from engine.targets.banana import banana
@@ -67,6 +67,8 @@ class TargetSpec(Spec):
     """Which target, and the parameters of all families side by side; those of other families are ignored (see
     `parameters_of`).
     """
+
+    slow: ClassVar[frozenset[str]] = frozenset({"target", "formula"})  # a formula is integrated
 
     target: str = choice("gaussian", tuple(FAMILIES), "shape of the density")
     dimension: int = integer(2, 2, 200, "number of coordinates", log=True)

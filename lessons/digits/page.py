@@ -3,7 +3,7 @@
 from app.kit import pad as drawing_pad
 from app.kit.digit_posteriors import KERNELS, NAMES, Networks
 from app.kit.frame import Controls, Lesson, show
-from datasets import own, pad
+from datasets import files, own, pad
 from engine import scores
 from engine.spec import Spec
 from lessons.digits import analysis
@@ -36,7 +36,12 @@ def controls(panel: Controls) -> None:
             "The bundled digits come with scikit-learn: 1,347 to learn from, 450 to test. MNIST is downloaded once "
             "when you choose it (about 12 MB) and checked; training on it takes minutes."
         )
-        panel.files("Your files: IDX (images and labels), NPZ, or the CSV of OptDigits", own_files)
+        panel.files(
+            "Your files: IDX (images and labels), NPZ, or the CSV of OptDigits",
+            own_files,
+            most_bytes=files.MOST_BYTES,
+            most_files=files.MOST_FILES,
+        )
         panel.note(
             "They stay in this server's memory for a while and are sent nowhere. Digits 0 to 9, square, 8 to 32 pixels."
         )
@@ -44,9 +49,9 @@ def controls(panel: Controls) -> None:
         panel.select("variant", "Wrong on purpose", MISTAKES)
 
 
-def own_files(files: dict[str, bytes]) -> dict[str, str | int]:
+def own_files(given: dict[str, bytes]) -> dict[str, str | int]:
     """The fields that change when files are given."""
-    return {"data": "own", "files": own.keep(files), "number": 0}
+    return {"data": "own", "files": own.keep(given), "number": 0}
 
 
 def strokes(spec: DigitsSpec) -> tuple[tuple[float, float, int], ...] | None:

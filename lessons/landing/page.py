@@ -49,7 +49,6 @@ def controls(panel: Controls) -> None:
                 own_table,
                 types=["csv", "txt", "tsv"],
                 most_bytes=tables.MOST_BYTES,
-                several=False,
             )
             if panel.spec.file:
                 panel.button("Take the download instead", {"file": ""})

@@ -41,15 +41,13 @@ def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.select("data", "Table", DATA)
-    panel.files(
-        "Your own table (CSV)", own_table, types=["csv", "txt", "tsv"], most_bytes=tables.MOST_BYTES, several=False
-    )
+    panel.files("Your own table (CSV)", own_table, types=["csv", "txt", "tsv"], most_bytes=tables.MOST_BYTES)
     if spec.data == "own":
         panel.text("target", "Column to predict", "the last one")
         panel.note(
-            f"Up to {tables.MOST_ROWS:,} rows and {tables.MOST_COLUMNS} columns are read; of these, rows are drawn "
-            f"with "
-            "the seed. It stays in this server's memory and is not written anywhere."
+            f"Up to {tables.MOST_BYTES / 1e6:.0f} MB, {tables.MOST_ROWS:,} rows, {tables.MOST_COLUMNS} columns and "
+            f"{tables.MOST_CELLS:,} cells are read; of these, rows are drawn with the seed. It stays in this server's "
+            "memory and is not written anywhere."
         )
     panel.toggle("scaled", "Scale the columns", on="yes")
     if spec.data in ("boston", "credit", "own"):

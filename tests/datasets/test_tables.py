@@ -90,7 +90,7 @@ def test_a_wrong_file_is_refused_with_the_place(content, words):
 
 
 def test_too_large_is_refused_before_it_is_read():
-    assert "larger than 40 MB" in refused(bytes(tables.MOST_BYTES + 1)).reason
+    assert "larger than 12 MB" in refused(bytes(tables.MOST_BYTES + 1)).reason
 
 
 def test_two_hundred_thousand_rows_are_all_there_and_more_than_the_cap_are_refused():

@@ -4,6 +4,8 @@ fit.
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -26,12 +28,14 @@ def test_the_same_content_is_the_same_file_under_any_name(monkeypatch: pytest.Mo
 
 
 def page() -> None:
+    import time
     from dataclasses import dataclass
 
     import streamlit as st
 
     from app.kit.controls import Controls
     from app.kit.visit import Visit
+    from engine import ticket
     from engine.spec import Spec, SpecError, text
 
     @dataclass(frozen=True, kw_only=True)
@@ -41,12 +45,16 @@ def page() -> None:
     def take(files: dict[str, bytes]) -> dict[str, str]:
         if any(not content for content in files.values()):
             raise SpecError("files", "one is empty")
+        if "slow" in files:
+            for i in range(10_000):
+                ticket.report(i, 20_000)
+                time.sleep(0.001)
         return {"files": ",".join(sorted(files))}
 
     here = st.session_state.setdefault("here", Visit(Named()))
     here.carry_out()
-    Controls(here, "demo").files("Your files", take)
-    Controls(here, "demo").files("One file", take, types=["idx"], most_bytes=2_000_000, several=False)
+    Controls(here, "demo").files("Your files", take, most_bytes=2_000_000, most_files=3)
+    Controls(here, "demo").files("One file", take, types=["idx"], most_bytes=2_000_000)
 
 
 def test_files_change_the_spec_or_are_refused_by_name():
@@ -60,3 +68,28 @@ def test_files_change_the_spec_or_are_refused_by_name():
     at.file_uploader[0].set_value([]).run()
     at.file_uploader[1].set_value(("one.idx", b"1", "x/y")).run()
     assert not at.exception and at.session_state["here"].spec.files == "one.idx"
+
+
+def test_what_is_too_much_is_refused_before_it_is_read():
+    at = AppTest.from_function(page).run()
+    at.file_uploader[0].set_value([(f"{i}.idx", b"1", "x/y") for i in range(4)])
+    at.run()
+    assert "4 files are more than the 3" in at.error[0].value and not at.session_state["here"].trials
+    at.file_uploader[0].set_value([(f"{i}.idx", bytes(700_000), "x/y") for i in range(3)])
+    at.run()
+    assert "1 MB are more than the 2 MB" in at.error[0].value and not at.session_state["here"].spec.files
+
+
+def test_a_long_reading_shows_how_far_it_is_and_can_be_stopped():
+    at = AppTest.from_function(page).run()
+    at.file_uploader[0].set_value([("slow", b"1", "x/y")])
+    begin = time.monotonic()
+    at.run()
+    assert time.monotonic() - begin < 3.0  # the page does not wait for it
+    job = at.session_state["here"].trials["Your files"].job
+    assert job.active and 0 < job.fraction() < 1 and not at.error
+    (stop,) = (button for button in at.button if button.label == "Stop")
+    stop.click().run()
+    assert job.wait(5.0)
+    at.run()
+    assert not at.session_state["here"].trials and at.error[0].value == "stopped"
