@@ -4,6 +4,7 @@ many short runs, checks and diagnostics.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +16,20 @@ from numpy.typing import NDArray
 
 from engine import diagnostics
 from engine.judge import (
+    ALONE,
     Z_LIMIT,
     Check,
+    Kernel,
+    Kind,
+    Known,
+    TransitionKernel,
+    Verdict,
+    chains_checks,
     dispersed_starts,
     gradient_check,
-    invariance_check,
-    truth_check,
+    unknown,
 )
+from engine.judge.looks import surprise
 from engine.recording import Recording
 from engine.samplers.adaptation import GAMMA, KAPPA, T0, windows
 from engine.samplers.nuts import ADAPTED_MASSES, Nuts, NutsTransitions
@@ -432,94 +440,93 @@ def _short_runs(spec: TuningLesson, way: str) -> Short | None:
 
 # Checks and diagnostics -----------------------------------------------------------------------------------------------
 
-CHECK_CHAINS, CHECK_GRADIENTS = 4, 3_000_000
-CHECK_ESS, CHECK_RHAT = 1000, 1.01
-CHECK_DIVERGENT = 1e-4  # share of divergent transitions above which no error bar is believed
+CHECK_CHAINS, CHECK_GRADIENTS, CHECK_DRAWS = 4, 2_000_000, 20_000  # gradients of all chains on the stage together
+NEVER_STOPS = "It never stops tuning itself: wrong on purpose."
 
 
-def checks(spec: TuningLesson, cancel: object = None) -> Sequence[Check]:
-    """The tuned sampler against the exact answer, and what a wrong use of the warm-up does to averages."""
-    tuned = simulate(spec)
-    target = tuned.target
-    found: list[Check] = []
-    if spec.after == "adapting":
-        found.append(_wrong_use(spec, "adapting", "the sampler never stops tuning itself"))
-    if spec.count == "all":
-        found.append(_wrong_use(spec, "counted", "the warm-up counts as draws"))
-    found += [*_moments(spec, tuned), *_frozen(spec, tuned)]
-    found.append(gradient_check(target, tuned.draws[0, np.linspace(0, tuned.steps - 1, 12).astype(int)]))
+def kernels(spec: TuningLesson) -> list[Kernel]:
+    """Each sampler on the stage as its chain 1 left its warm-up: ε̄ and the mass are numbers now."""
+    target = spec.build_target()
+    if target.truth is None or target.truth.draw is None:
+        return []
+    mistake = NEVER_STOPS if spec.after == "adapting" else ""
+    each = [spec.beside(delta) for delta in spec.deltas()]
+    return [TransitionKernel(Known(target), Nuts(**one.settings()), _learnt(one), mistake) for one in each]
+
+
+@lru_cache(maxsize=24)
+def _learnt(spec: TuningLesson) -> Array:
+    """What chain 1 knows after the transitions that tune it."""
+    return _run(spec, chains=1, warmup=spec.adapted, draws=1).adaptation
+
+
+def audit(spec: TuningLesson, cancel: object = None) -> Sequence[Check]:
+    """The gradient at points of the run, the arithmetic of dual averaging, and what tuning for ever does."""
+    tuned = simulate(spec.beside(spec.deltas()[0]))
+    found = [gradient_check(tuned.target, tuned.draws[0, np.linspace(0, tuned.steps - 1, 12).astype(int)])]
     if tuned.ledger is not None:
         found.append(ledger_check(tuned))
+    if spec.after == "adapting":
+        found.append(wrong_use(spec, "adapting", "the sampler never stops tuning itself", kind="kernel"))
     return found
 
 
-def _wrong_use(spec: TuningLesson, way: str, what: str) -> Check:
+def checks(spec: TuningLesson, cancel: object = None) -> Sequence[Check]:
+    """Each sampler on the stage run longer, from starts far apart: do its chains agree, and with the truth? And what
+    counting the warm-up does to averages.
+    """
+    found: list[Check] = []
+    if spec.count == "all":
+        found.append(wrong_use(spec, "counted", "the warm-up counts as draws", kind="numbers"))
+    for delta in spec.deltas():
+        if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
+            return found
+        one = spec.beside(delta)
+        named = f"δ = {delta:g}, " if len(spec.deltas()) > 1 else ""
+        share = CHECK_GRADIENTS // len(spec.deltas())
+        for check in chains_checks(lambda seed, work, one=one, share=share: longer(one, seed, work, share), spec.seed):
+            found.append(dataclasses.replace(check, name=f"{named}{check.name}"))
+    return found
+
+
+def longer(spec: TuningLesson, seed: int, work: int, gradients: int) -> Recording:
+    """Chains from starts far apart, `work` times as long as about `gradients` allow, tuned and used as those on the
+    stage.
+    """
+    tuned = simulate(spec)
+    per_draw = float(tuned.gradients[:, tuned.kept].mean())
+    draws = work * int(np.clip(gradients / CHECK_CHAINS / per_draw, 500, CHECK_DRAWS))
+    starts = dispersed_starts(tuned.target.truth, CHECK_CHAINS, seed)
+    return _run(
+        spec,
+        chains=CHECK_CHAINS,
+        draws=draws,
+        warmup=spec.warmup,
+        seed=seed,
+        init=spec.init() if starts is None else starts,
+        adapt=spec.warmup + (draws if spec.after == "adapting" else 0),
+    ).recording()
+
+
+def wrong_use(spec: TuningLesson, way: str, what: str, *, kind: Kind) -> Check:
     """A use of the warm-up that is wrong on purpose: fails if its bias is seen, is never called a pass."""
-    name, short = "what is counted", short_runs(spec, way)
+    name, short = "what tuning does to averages", short_runs(spec, way)
     if short is None:
-        return Check(
-            name, "unknown", math.nan, Z_LIMIT, f"Wrong on purpose, {what}; no exact answer to see it by.", "SE"
-        )
-    seen = abs(short.z) >= Z_LIMIT
+        return unknown(name, f"Wrong on purpose, {what}; no exact answer to see it by.", kind=kind, unit="SE")
+    p = surprise(np.array([short.z])).p
     sentence = (
         f"Wrong on purpose: {what}. {short.runs} such runs {_from(spec)} put the mean of "
         f"{quantity(spec.build_target()).name} at {short.mean:.3f} where {short.exact:g} is true, "
         f"{abs(short.z):.1f} standard errors off."
     )
-    if not seen:
+    if p >= ALONE:
         sentence += " With these settings too little to be sure of."
-    return Check(name, "fail" if seen else "unknown", short.z, Z_LIMIT, sentence, "SE")
+    return Check(name, "fail" if p < ALONE else "unknown", short.z, Z_LIMIT, sentence, "SE", kind=kind, p=p)
 
 
 def _from(spec: TuningLesson) -> str:
     """Where the short runs start, in words."""
     return "from exact draws" if spec.start == "random" else "from the start chosen"
-
-
-def _moments(spec: TuningLesson, tuned: Tuned) -> list[Check]:
-    """Long frozen chains against the exact answer, if they can tell."""
-
-    def unknown(reason: str) -> list[Check]:
-        return [Check("moments", "unknown", math.nan, math.nan, reason)]
-
-    truth = tuned.target.truth
-    if truth is None:
-        return unknown("Nothing is known about this density without sampling.")
-    per_draw = float(tuned.gradients[:, tuned.kept].mean())
-    draws = int(np.clip(CHECK_GRADIENTS / CHECK_CHAINS / per_draw, 500, 20_000))
-    starts = dispersed_starts(truth, CHECK_CHAINS, spec.seed)
-    long = _long(spec, chains=CHECK_CHAINS, draws=draws, init=spec.init() if starts is None else starts)
-    broken = float(long.divergent.mean())
-    if broken > CHECK_DIVERGENT:
-        return unknown(
-            f"{100 * broken:.2g} % of {long.divergent.size:,} transitions diverged: the chains shun a region that "
-            f"their step size does not fit, so their error bars cannot be believed. A higher δ may help."
-        )
-    effective = least_ess(np.arctan(long.draws) if truth.heavy_tails else long.draws)
-    agreement = max(diagnostics.rhat(long.draws[:, :, j]) for j in range(long.draws.shape[2]))
-    if effective < CHECK_ESS or agreement > CHECK_RHAT:
-        return unknown(
-            f"{CHECK_CHAINS} chains of {draws:,} draws made {effective:,.0f} effective ones, R-hat {agreement:.3f}. To "
-            f"judge their averages at least {CHECK_ESS:,} and at most {CHECK_RHAT} are asked: this setting mixes too "
-            f"slowly."
-        )
-    return truth_check(long.draws, truth, tuned.target.labels)
-
-
-def _frozen(spec: TuningLesson, tuned: Tuned) -> list[Check]:
-    """Exact draws moved by the sampler as chain 1 left its warm-up: ε̄ and the mass are numbers now, and the kernel is
-    exact whatever they are.
-    """
-    truth = tuned.target.truth
-    if truth is None or truth.draw is None:
-        return []
-    settings = {
-        **spec.settings(),
-        "step_size": float(tuned.average[max(spec.warmup - 1, 0)]),
-        "mass": np.linalg.inv(tuned.inverse_mass[int(tuned.mass_number[max(spec.warmup - 1, 0)])]),
-    }
-    check = invariance_check(tuned.target, Nuts(**settings), points=2000, transitions=10, seed=spec.seed)
-    return [check]
 
 
 def ledger_check(tuned: Tuned) -> Check:
@@ -536,7 +543,8 @@ def ledger_check(tuned: Tuned) -> Check:
         f"Recomputed from the acceptance statistics alone, every ε and ε̄ of chain 1 agrees with the kernel's to "
         f"{worst:.1e}."
     )
-    return Check("dual averaging", "pass" if worst < 1e-9 else "fail", worst, 1e-9, sentence, "relative error")
+    verdict: Verdict = "pass" if worst < 1e-9 else "fail"
+    return Check("dual averaging", verdict, worst, 1e-9, sentence, "relative error", kind="kernel")
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ def controls(panel: Controls) -> None:
         panel.toggle("count", "Count the warm-up as draws")
 
 
-def kernel(spec: TuningLesson) -> str:
+def runs(spec: TuningLesson) -> str:
     """Which kernel runs."""
     words = "No-U-Turn Sampler, multinomial, dual averaging of ε, mass in windows that double."
     if spec.after == "adapting":
@@ -65,11 +65,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[adaptation.learn, adaptation.restart, adaptation._estimate_mass, adaptation.windows],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)
