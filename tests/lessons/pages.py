@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections.abc import Sequence
 from types import ModuleType
 
 from streamlit.testing.v1 import AppTest
@@ -56,3 +57,12 @@ def verdicts(slug: str, spec: Spec) -> tuple[Verdict, ...]:
     kernel = KernelProofs(lesson.kernels, lesson.audit)(spec, NEVER)
     found = lesson.checks(spec, NEVER) if lesson.checks else []
     return tuple(overall([c for c in (kernel if kind == KINDS[0] else found) if c.kind == kind]) for kind in KINDS)
+
+
+def says(found: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether three signs say what is wanted: a verdict each, or "not pass" or "not fail" where chance decides between
+    the other two.
+    """
+    return all(
+        seen != want[4:] if want.startswith("not ") else seen == want for seen, want in zip(found, wanted, strict=True)
+    )
