@@ -2,6 +2,7 @@
 # make warm      install, fill the kernel cache
 # make test      install development needs and a browser, run everything
 # make test BROWSER=no   the same without the browser tests; ends with exit status 3
+# make test-cpus the same on two other kinds of CPU, and with ten shifts of all seeds (hours)
 # make test-long the slow proofs        make bench   speed, beside peers        make clean
 
 VENV := .venv
@@ -10,7 +11,7 @@ PORT ?= 8501
 BROWSER ?= yes
 SHELL := /bin/sh
 
-.PHONY: run test test-long bench warm clean tools
+.PHONY: run test test-long test-cpus bench warm clean tools
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -21,6 +22,9 @@ test: $(VENV)/.installed-dev
 
 test-long: $(VENV)/.installed-dev warm
 	$(PY) -m pytest -m long
+
+test-cpus: $(VENV)/.installed-dev
+	$(PY) -m tests.cpus
 
 bench: $(VENV)/.installed-bench warm
 	@for file in benchmarks/[a-z]*.py; do \

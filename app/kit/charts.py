@@ -171,7 +171,8 @@ def of_check(check: Check) -> Figure | None:
         order = np.argsort(-np.abs(drawn.values))[:MOST_BARS]
         names = [drawn.names[i] for i in order][::-1]
         figure = blank(drawn.value_label, "", height=90 + 24 * len(names))
-        figure.add_bar(x=drawn.values[order][::-1], y=names, orientation="h", marker={"color": theme.colour("posterior")})
+        marker = {"color": theme.colour("posterior")}
+        figure.add_bar(x=drawn.values[order][::-1], y=names, orientation="h", marker=marker)
         figure.layout.yaxis.automargin = True
         caption = drawn.title + (f", the {MOST_BARS} largest of {len(drawn.names)}" if many else "")
         if np.isfinite(drawn.limit):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -164,9 +165,9 @@ class Follow:
         key = f"{self.lesson.slug}/plant-{kind}"
         name = st.selectbox("A mistake to plant", list(choices), key=key) if len(choices) > 1 else next(iter(choices))
         words = "Run the same checks with this mistake in it. The picture stays as it is."
-        plant = (lambda: self._set_planted(choices[name]))
-        st.button("Plant it" if len(choices) > 1 else f"Plant it: {name}", key=f"plant-it-{kind}", help=words,
-                  on_click=self.here.moved, args=(plant,))  # fmt: skip
+        label = "Plant it" if len(choices) > 1 else f"Plant it: {name}"
+        plant = partial(self._set_planted, choices[name])
+        st.button(label, key=f"plant-it-{kind}", help=words, on_click=self.here.moved, args=(plant,))
         if self.here.planted not in choices.values() or "planted" not in self.functions:
             return
         job = self._job("planted")

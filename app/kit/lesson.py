@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.kit import badge, jobs, references, story
+from app.kit import jobs, references, story
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.predict import Question

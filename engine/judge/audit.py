@@ -103,9 +103,9 @@ def _decided(
     return [apart(log_ratio, used), 0.0 if np.array_equal(after, stands) else math.inf]
 
 
-def nuts(target: Target, method: Any, before: Array, after: Array, inside: NutsTransitions, inverse_mass: Array) -> tuple[
-    list[float], list[tuple[float, float]]
-]:
+def nuts(
+    target: Target, method: Any, before: Array, after: Array, inside: NutsTransitions, inverse_mass: Array
+) -> tuple[list[float], list[tuple[float, float]]]:
     """One transition: energies of the states, products of the U-turn tests, and whether the draw is the state that the
     tree chose; then, for each subtree, whether it was stopped by the right criterion, and whether by the misprinted
     one (0, else infinity).

@@ -85,7 +85,7 @@ def calibrate(
     drawn, *streams = np.random.SeedSequence(seed).spawn(replications + 1)
     theta, data = joint.draw(replications, np.random.Generator(np.random.SFC64(drawn)))
 
-    def rank(i: int) -> Array:
+    def rank(i: int) -> NDArray[np.int64]:
         target = joint.target(data[i])
         first = int(streams[i].generate_state(1)[0])
         run = start(target, method, chains=1, draws=draws * thin, warmup=warmup, seed=first, **settings)
@@ -95,7 +95,7 @@ def calibrate(
         values = np.column_stack([np.vstack([theta[i], kept]), logs])
         ties = np.random.Generator(np.random.SFC64(first)).random(len(values) - 1) < 0.5
         below = (values[1:] < values[0]) | ((values[1:] == values[0]) & ties[:, None])
-        return below.sum(axis=0)
+        return np.asarray(below.sum(axis=0), dtype=np.int64)
 
     with ThreadPoolExecutor(WORKERS) as pool:
         ranks = np.stack(list(pool.map(rank, range(replications))))

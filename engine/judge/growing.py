@@ -54,7 +54,7 @@ class JumpKernel:
         """The sizes, the fit, the sizes of weights, and what is drawn of the prior."""
         settings, found = self.run.settings, []
         for name in self.sizes:
-            found += [WORDS[name], f"the share of the smallest {WORDS[name]}", f"the share of the largest {WORDS[name]}"]
+            found += [WORDS[name], *(f"the share of the {end} {WORDS[name]}" for end in ("smallest", "largest"))]
         found += ["the log likelihood", "the mean square of all weights in prior variances"]
         found += ["the mean square of the output weights in prior variances"]
         found += ["the log of the output weights' precision"] * (settings.weight_precision is not None)

@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,13 +36,19 @@ def misused(fault: str, x: Array, y: Array) -> tuple[Array, Array]:
 class Model(Protocol):
     """The joint distribution of unknowns theta (dim,) and data.
 
+    name : for people
     quantities : (q,), names of what is watched, the log likelihood (or density) among them
     faults : mistakes that can be planted in the density
     """
 
-    name: str
-    quantities: tuple[str, ...]
-    faults: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def quantities(self) -> tuple[str, ...]: ...
+
+    @property
+    def faults(self) -> tuple[str, ...]: ...
 
     def draw(self, n: int, rng: Rng) -> tuple[Array, Sequence[Any]]:
         """n exact joint draws: theta (n, dim) from the prior, and for each its data."""
@@ -69,7 +76,7 @@ class Known:
     def quantities(self) -> tuple[str, ...]:
         """Coordinates, log density, products of neighbours."""
         labels = self.aim.labels
-        pairs = [f"{a} times {b}" for a, b in zip(labels[:PAIRS], labels[1:], strict=False)]
+        pairs = [f"{a} times {b}" for a, b in pairwise(labels[: PAIRS + 1])]
         return (*labels, "the log density", *pairs)
 
     def draw(self, n: int, rng: Rng) -> tuple[Array, Sequence[Any]]:
@@ -171,7 +178,7 @@ class OfNetwork:
     def draw(self, n: int, rng: Rng) -> tuple[Array, Sequence[Any]]:
         """See `Model`."""
         theta = self.network.prior_sd * rng.standard_normal((n, self.network.dim))
-        return theta, simulate(self.network, theta, self.x, rng)
+        return theta, list(simulate(self.network, theta, self.x, rng))
 
     def target(self, data: Any, fault: str = "") -> Target:
         """See `Model`."""

@@ -30,7 +30,8 @@ class NestedKernel:
     @property
     def name(self) -> str:
         """The family and the data."""
-        return f"The jump between {self.spec.models} models ({self.spec.family}) on {self.spec.observations} simulated measurements"
+        spec = self.spec
+        return f"The jump between {spec.models} models ({spec.family}), {spec.observations} simulated measurements"
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -45,7 +46,8 @@ class NestedKernel:
 
     def planted(self, fault: str) -> NestedKernel:
         """The kernel with one of its `faults`."""
-        return dataclasses.replace(self, spec=self.spec.replace(variant=fault))
+        spec: Any = self.spec.replace(variant=fault)
+        return dataclasses.replace(self, spec=spec)
 
     def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
         """Nothing: the trial sees the mistakes that can be made here."""
@@ -65,20 +67,22 @@ class NestedKernel:
         noise = spec.noise_sd * rng.standard_normal((n, spec.observations))
         y = np.stack([designs[k - 1] @ row[:k] for k, row in zip(models, theta, strict=True)]) + noise
         theta[np.arange(spec.models) >= models[:, None]] = np.nan
-        values = np.stack([self._values(k, row, seen, designs, known) for k, row, seen in zip(models, theta, y, strict=True)])
-        return Worlds(list(zip(models, theta, y, strict=True)), values)
+        states = list(zip(models, theta, y, strict=True))
+        return Worlds(states, np.stack([self._values(*state, designs, known) for state in states]))
 
     def move(
         self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
     ) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
-        spec, designs = self.spec.replace(chains=1, draws=transitions), toy.data_of(self.spec).designs
+        spec: Any = self.spec.replace(chains=1, draws=transitions)
+        designs = toy.data_of(self.spec).designs
         known = spec.observations if spec.likelihood == "on" else 0
         moved = np.empty((len(worlds.states), transitions, len(self.quantities)))
         for i, (k, theta, y) in enumerate(worlds.states):
             if cancel is not None and cancel.is_set():
                 raise InterruptedError
-            found = toy.from_state(spec, y, int(k), np.nan_to_num(theta), np.random.Generator(np.random.SFC64(seeds[i])))
+            rng = np.random.Generator(np.random.SFC64(seeds[i]))
+            found = toy.from_state(spec, y, int(k), np.nan_to_num(theta), rng)
             for t in range(transitions):
                 moved[i, t] = self._values(int(found.model[0, t]), found.theta[0, t], y, designs, known)
         return moved, 2e5 * len(moved)

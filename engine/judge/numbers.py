@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,8 +64,8 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
         disagreement = rhat(values)
         if not disagreement <= MAX_RHAT:
             return unknown(
-                f"{_capital(what)} cannot be judged: the chains disagree (R-hat {disagreement:.2f}), so their error bar "
-                "means nothing. The settings mix too slowly."
+                f"{_capital(what)} cannot be judged: the chains disagree (R-hat {disagreement:.2f}), so their error "
+                "bar means nothing. The settings mix too slowly."
             )
         effective = min(ess_mean(values), at_most)
         if not effective >= MIN_ESS:
@@ -168,12 +169,14 @@ def _moments(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Averag
 
 def _quantile_shares(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Average]:
     places = [quantiles_of(density, draws[:, :, j]) for j, density in enumerate(truth.marginals)]
+    known = [j for j, at in enumerate(places) if np.all(np.isfinite(at))]
     # A tail seldom visited seems to mix better than it does: no share counts more effective draws than the slowest of
     # the middle ones.
-    slowest = min(ess_mean((draws[:, :, j] < at[len(at) // 2]).astype(np.float64)) for j, at in enumerate(places))
+    halves = [(draws[:, :, j] < places[j][len(QUANTILES) // 2]).astype(np.float64) for j in known]
+    slowest = min((ess_mean(half) for half in halves if np.ptp(half) > 0.0), default=math.inf)
     found = []
-    for j, at in enumerate(places):
-        for share, place in zip(QUANTILES, at, strict=True):
+    for j in known:
+        for share, place in zip(QUANTILES, places[j], strict=True):
             below = (draws[:, :, j] < place).astype(np.float64)
             what = f"the share of {labels[j]} below {place:.3g}"
             found.append(Average(what, below, share, math.sqrt(share * (1.0 - share)), slowest))
@@ -181,20 +184,62 @@ def _quantile_shares(draws: Array, truth: Truth, labels: tuple[str, ...]) -> lis
 
 
 def quantiles_of(density: Callable[[Array], Array], seen: Array) -> Array:
-    """The `QUANTILES` of a density, by the trapezoidal rule on a grid that is widened until it holds all but 1e-6 of
-    the mass. seen : draws, by which the grid is placed.
+    """The `QUANTILES` of a density, NaN where it cannot be integrated here; the same array for the same density.
+
+    By Simpson's rule on a grid that is widened until its ends hold nothing, then refined where that changes anything.
+    seen : draws, by which the grid is placed at first.
     """
+    found = _quantiles.get(density)
+    if found is None:
+        found = _quantiles[density] = _integrated(density, seen)
+    return found
+
+
+_quantiles: WeakKeyDictionary[Callable[[Array], Array], Array] = WeakKeyDictionary()
+COARSE = 401  # points of the first grid
+MOST_MASS, MOST_ERROR = 2e-3, 1e-7  # of one cell of the last grid
+ROUNDS, CELLS = 110, 200_000  # of refining
+WHOLE = 1e-4  # a mass further from 1 is no integral
+
+
+def _integrated(density: Callable[[Array], Array], seen: Array) -> Array:
+    def f(x: Array) -> Array:
+        values = density(x)
+        return np.where(np.isfinite(values), values, 0.0)
+
     centre, scale = float(np.median(seen)), max(float(np.subtract(*np.quantile(seen, [0.75, 0.25]))), 1e-6)
     reach = 4.0  # in units of `scale`
-    for _ in range(40):
+    for _ in range(60):
         edge = np.arcsinh(reach)
-        x = centre + scale * np.sinh(np.linspace(-edge, edge, 8001))  # dense in the middle, wide in the tails
-        values = density(x)
-        mass = np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(x))])
-        if mass[-1] > 1.0 - 1e-6:
+        x = centre + scale * np.sinh(np.linspace(-edge, edge, COARSE))  # dense in the middle, wide in the tails
+        values = f(x)
+        if max(values[0], values[-1]) * reach * scale < 1e-6:
             break
         reach *= 2.0
-    return np.asarray(np.interp(np.asarray(QUANTILES) * mass[-1], mass, x))
+    low, high, at_low, at_high = x[:-1], x[1:], values[:-1], values[1:]
+    ends: list[Array] = []
+    masses: list[Array] = []
+    for _ in range(ROUNDS):
+        middle, width = 0.5 * (low + high), high - low
+        at_middle = f(middle)
+        mass = width * (at_low + 4.0 * at_middle + at_high) / 6.0
+        fine = (np.abs(mass - 0.5 * width * (at_low + at_high)) < MOST_ERROR) & (mass < MOST_MASS)
+        fine |= (middle <= low) | (middle >= high)
+        half = width * (5.0 * at_low + 8.0 * at_middle - at_high) / 24.0
+        ends += [middle[fine], high[fine]]
+        masses += [half[fine], (mass - half)[fine]]
+        rest = ~fine
+        if not rest.any() or rest.sum() > CELLS:
+            break
+        low, middle, high = low[rest], middle[rest], high[rest]
+        at_low, at_middle, at_high = at_low[rest], at_middle[rest], at_high[rest]
+        low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+        at_low, at_high = np.concatenate([at_low, at_middle]), np.concatenate([at_middle, at_high])
+    order = np.argsort(places := np.concatenate(ends))
+    mass = np.cumsum(np.concatenate(masses)[order])
+    if not abs(mass[-1] - 1.0) < WHOLE:
+        return np.full(len(QUANTILES), np.nan)
+    return np.asarray(np.interp(np.asarray(QUANTILES) * mass[-1], mass, places[order]))
 
 
 GRADIENT_LIMIT = 1e-6

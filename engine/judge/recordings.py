@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from engine.judge.check import Check, Judgement, unknown
 from engine.judge.growing import JumpKernel
-from engine.judge.models import Known, OfNetwork
 from engine.judge.looks import FIRST, SECOND, two_looks
+from engine.judge.models import Known, OfNetwork
 from engine.judge.numbers import ALONE, truth_check
 from engine.judge.run import agreement_check, depth_check, divergence_check, energy_check, trips_check
 from engine.judge.sweeps import SweepKernel
@@ -102,7 +102,7 @@ def watched(recording: Recording) -> tuple[Array, list[str]]:
     model = recording.run.target.model if isinstance(recording.run, Run) else None
     if isinstance(recording, NetworkRecording) or isinstance(model, OfNetwork):
         x = recording.run.x if isinstance(recording, NetworkRecording) else model.x  # type: ignore[union-attr]
-        rows = np.unique(np.linspace(0, len(x) - 1, SHOWN).astype(int)) if len(x) else []
+        rows: list[int] = np.unique(np.linspace(0, len(x) - 1, SHOWN).astype(int)).tolist() if len(x) else []
         said = functions(recording, x[rows]) if len(x) else np.zeros((*logs.shape[:2], 0))
         return np.concatenate([said, logs], axis=2), [*(f"output at input {r + 1}" for r in rows), "log density"]
     return np.concatenate([recording.draws, logs], axis=2), [*recording.run.target.labels, "log density"]

@@ -57,7 +57,8 @@ class SelectionKernel:
         """The model as the sampler takes it."""
         model = dataclasses.replace(self.sampled or self.model, y=y)
         if self.fault == "slab_constant":  # the slab's normaliser, 1 / sd, left out of the odds
-            return dataclasses.replace(model, log_odds=model.log_odds - 0.5 * np.log(model.precision[model.always :]) + 0.7)
+            constant = 0.7 - 0.5 * np.log(model.precision[model.always :])
+            return dataclasses.replace(model, log_odds=model.log_odds + constant)
         if self.fault == "prior_odds_forgotten":
             return dataclasses.replace(model, log_odds=model.log_odds + 1.0)
         if self.fault == "data_ignored":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,8 @@ from engine.judge import audit
 from engine.judge.check import Check
 from engine.judge.models import Model
 from engine.judge.trial import Worlds
+from engine.samplers.adaptation import LOG_BAR, mass_of, rows_of
 from engine.samplers.chain import Chain, Trace
-from engine.samplers.run import Method
-from engine.samplers.adaptation import mass_of, rows_of
 from engine.samplers.hmc import factor_mass
 from engine.spec import SpecError
 
@@ -31,7 +31,8 @@ VARIANTS = {
 }
 AROUND = ("stale_log_density",)
 AUDITS = {"metropolis": audit.metropolis, "delayed_rejection": audit.delayed_rejection, "gibbs": audit.gibbs}
-AUDITED, TRANSITIONS_AUDITED = 30, 3  # starts, and transitions of each, that are worked out again
+AUDITED, TRANSITIONS_AUDITED = 40, 3  # starts, and transitions of each, that are worked out again
+STEPS = (1.0, 2.5, 0.1)  # factors of the step size, in turn
 OPERATIONS = 6.0  # of one gradient, a number of the data and a parameter; 200 more for the call
 
 
@@ -45,7 +46,7 @@ class TransitionKernel:
     """
 
     model: Model
-    method: Method
+    method: Any  # an `engine.samplers.run.Method`, which are frozen dataclasses
     adaptation: Array = dataclasses.field(default_factory=lambda: np.zeros(0))
     mistake: str = ""
     fault: str = ""
@@ -69,9 +70,9 @@ class TransitionKernel:
     def _changes(self, fault: str) -> bool:
         """Whether a variant differs from the method with these settings."""
         if fault == "no_hastings":
-            return bool(np.any(np.asarray(self.method.drift) != 0.0))  # type: ignore[union-attr]
+            return bool(np.any(np.asarray(self.method.drift) != 0.0))
         if fault == "no_rejection_terms":
-            return self.method.stages > 1  # type: ignore[union-attr]
+            return self.method.stages > 1
         return True
 
     def planted(self, fault: str) -> TransitionKernel:
@@ -121,18 +122,24 @@ class TransitionKernel:
         return self.model.values(moved, data), operations
 
     def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
-        """The decisions of AUDITED transitions from exact draws, worked out again; None where nothing is decided."""
+        """Decisions from AUDITED exact draws, worked out again. Some starts take longer steps, some shorter ones: where
+        hardly a proposal is rejected, or hardly one accepted, a mistake would go unseen.
+        """
         worlds_seed, *seeds = np.random.SeedSequence((seed, 3)).spawn(AUDITED + 1)
         theta, data = self.model.draw(AUDITED, np.random.Generator(np.random.SFC64(worlds_seed)))
-        method, density = self.method, "" if self.fault in AROUND else self.fault
+        density = "" if self.fault in AROUND else self.fault
         errors: list[float] = []
         criteria: list[tuple[float, float]] = []
         decisions = 0
-        for start, seen, stream in zip(theta, data, seeds, strict=True):
+        for i, (start, seen, stream) in enumerate(zip(theta, data, seeds, strict=True)):
             if cancel is not None and cancel.is_set():
                 raise InterruptedError
             target, right = self.model.target(seen, density), self.model.target(seen)
+            factor = STEPS[i % len(STEPS)]
+            method = self._with_steps(factor)
             settings, chain = method.prepare(target), self._chain(target, start, stream)
+            if chain.adaptation.size:
+                chain.adaptation[LOG_BAR] += math.log(factor)
             row = Trace.empty(1, 1, len(start), method.records).at(0)
             old = float(chain.running[0])
             for _ in range(TRANSITIONS_AUDITED):
@@ -159,12 +166,17 @@ class TransitionKernel:
             decisions += len(criteria)
         return audit.check(errors, decisions, self.name)
 
+    def _with_steps(self, factor: float) -> Any:
+        """The method with steps `factor` times as long, where it has a step size of its own."""
+        step_size = getattr(self.method, "step_size", None)
+        return self.method if step_size is None else dataclasses.replace(self.method, step_size=factor * step_size)
+
     def _inverse_mass(self, chain: Chain) -> Array:
         dim = len(chain.position)
         if self.method.name == "nuts":
             inverse = mass_of(chain.adaptation, rows_of(chain.adaptation, dim), dim)[0]
         else:
-            inverse = factor_mass(self.method.mass, dim)[0]  # type: ignore[union-attr]
+            inverse = factor_mass(self.method.mass, dim)[0]
         return np.diag(inverse[0]) if len(inverse) == 1 else inverse
 
     def _chain(self, target: Any, start: Array, seed: np.random.SeedSequence) -> Chain:

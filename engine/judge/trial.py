@@ -55,10 +55,17 @@ class Kernel(Protocol):
     mistake : what is wrong on purpose already; "" for a right kernel
     """
 
-    name: str
-    quantities: tuple[str, ...]
-    faults: tuple[str, ...]
-    mistake: str
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def quantities(self) -> tuple[str, ...]: ...
+
+    @property
+    def faults(self) -> tuple[str, ...]: ...
+
+    @property
+    def mistake(self) -> str: ...
 
     def reference(self, n: int, rng: np.random.Generator) -> Array:
         """(n, q), what is watched at exact draws."""

@@ -159,7 +159,7 @@ class ArchitectureRun(Resumable):
 
     def restart(self, theta: Array, width: int, depth: int, precisions: Array, rng: np.random.Generator) -> None:
         """Put the one chain of `on_other_data` at a state, with its step sizes frozen."""
-        tuning = Tuning(*(array.copy() for array in self._chains[0].tuning))
+        tuning = copy.deepcopy(self._chains[0].tuning)
         if not tuning.frozen[0]:
             self._moves[0].freeze(tuning)
         chain = self._chain(theta, width, depth, precisions.copy(), rng)
