@@ -37,6 +37,7 @@ class Average(NamedTuple):
     true : the exact mean of a value
     sd : exact standard deviation of one value where it is known, else None
     at_most : effective draws that may count
+    error : standard error of `true`, where that is an estimate itself
     """
 
     what: str
@@ -44,6 +45,7 @@ class Average(NamedTuple):
     true: float
     sd: float | None = None
     at_most: float = math.inf
+    error: float = 0.0
 
 
 def averages_check(name: str, averages: Sequence[Average], *, level: float = ALONE) -> Check:
@@ -60,7 +62,7 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
     if not judged:
         return unknown("Nothing can be judged: every draw gives the same value, or the exact value is not finite.")
     z, told = np.empty(len(judged)), []
-    for j, (what, values, true, sd, at_most) in enumerate(judged):
+    for j, (what, values, true, sd, at_most, error) in enumerate(judged):
         disagreement = rhat(values)
         if not disagreement <= MAX_RHAT:
             return unknown(
@@ -73,10 +75,12 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
                 f"{_capital(what)} cannot be judged: only {effective:.0f} effective draws, at least {MIN_ESS:.0f} are "
                 "needed."
             )
-        z[j] = (float(values.mean()) - true) / ((float(values.std()) if sd is None else sd) / math.sqrt(effective))
+        spread = (float(values.std()) if sd is None else sd) / math.sqrt(effective)
+        z[j] = (float(values.mean()) - true) / math.hypot(spread, error)
         z[j] += OFF if is_planted(SHIFTED) else 0.0
         told.append(effective)
-    found = surprise(z, _correlation([a.values for a in judged]))
+    exact = not any(a.error for a in judged)  # the errors of estimates have correlations of their own, not known here
+    found = surprise(z, _correlation([a.values for a in judged]) if exact else None)
     what, values, true = judged[found.place][:3]
     verdict: Verdict = "pass" if found.p >= level else "fail"
     sentence = (
