@@ -31,11 +31,13 @@ class JumpKernel:
     run : the run, whose data are replaced by simulated ones
     mistake : what is wrong on purpose already
     fault : what has been planted in the density
+    aside : in what it differs from the run that it stands for, to be said
     """
 
     run: ArchitectureRun
     mistake: str = ""
     fault: str = ""
+    aside: str = ""
 
     @property
     def name(self) -> str:

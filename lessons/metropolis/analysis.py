@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 import engine
 from engine import diagnostics
-from engine.judge import dispersed_starts
+from engine.judge import Kernel, Known, TransitionKernel, dispersed_starts
 from engine.recording import Recording
 from engine.samplers import Metropolis
 from engine.samplers.islands import Islands, stationary, transition_matrix, walk_islands
 from engine.spec import SpecError
 from engine.targets import Target, TargetError, gaussian
+from lessons.metropolis.ring import RingKernel
 from lessons.metropolis.spec import MetropolisLesson
 
 Array = NDArray[np.float64]
@@ -134,9 +135,9 @@ def island_walk(spec: MetropolisLesson) -> Islands:
     return _walk_islands(spec, spec.draws, spec.seed)
 
 
-def more_walkers(spec: MetropolisLesson, walkers: int, draws: int) -> NDArray[np.int64]:
-    """(walkers, draws) islands of further walkers with random numbers of their own."""
-    seeds = np.random.SeedSequence([spec.seed, 1]).generate_state(walkers)
+def more_walkers(spec: MetropolisLesson, walkers: int, draws: int, *, again: bool = False) -> NDArray[np.int64]:
+    """(walkers, draws) islands of further walkers with random numbers of their own; `again`: and of others."""
+    seeds = np.random.SeedSequence([spec.seed, 2 if again else 1]).generate_state(walkers)
     return np.array([_walk_islands(spec, draws, int(seed)).draws for seed in seeds])
 
 
@@ -316,18 +317,42 @@ def _efficiency(target: Target, scale: float, seed: int, drift: float = 0.0) -> 
     return Efficiency(float(recording.accept_prob.mean()), least / (SWEEP_CHAINS * SWEEP_DRAWS) * 1000)
 
 
-def method(spec: MetropolisLesson) -> Metropolis:
-    """The sampler with the present settings."""
-    return Metropolis(**spec.settings())
+CHECK_CHAINS, CHECK_DRAWS, WIDE = 4, 20_000, 20  # of longer runs; shorter above WIDE coordinates
 
 
-def long_draws(spec: MetropolisLesson, draws: int) -> Array:
-    """(4, draws, dim) of the same kernel run longer, from starts far apart, a tenth as many dropped beforehand."""
+def kernels(spec: MetropolisLesson) -> list[Kernel]:
+    """The kernels that run: the ring's, one in the plane, or three that differ in their step size."""
+    lost = {
+        "no_hastings": "The Hastings ratio is left out on purpose.",
+        "drop_rejections": "Rejections are not counted, on purpose.",
+    }
+    mistake = lost.get(spec.variant, "") if spec.variant != "no_hastings" or not symmetric(spec) else ""
+    if spec.part == "islands":
+        return [RingKernel(tuple(spec.people()), spec.p_right, spec.variant, mistake)]
     target = target_of(spec)
-    return engine.sample(
-        target, "metropolis", chains=4, draws=draws, warmup=draws // 10, seed=spec.seed,
-        init=dispersed_starts(target.truth, 4, spec.seed), **spec.settings(),
-    ).draws  # fmt: skip
+    if target.truth is None or target.truth.draw is None:
+        return []
+    runs = three(spec) if spec.part == "triptych" else [spec]
+    return [TransitionKernel(Known(target), Metropolis(**run.settings()), mistake=mistake) for run in runs]
+
+
+def symmetric(spec: MetropolisLesson) -> bool:
+    """Is the proposal as likely there as back? Then the Hastings ratio is 1."""
+    return spec.p_right == 0.5 if spec.part == "islands" else spec.drift == 0.0
+
+
+def longer(spec: MetropolisLesson, seed: int, work: int) -> Recording:
+    """Chains of the same kernel from starts far apart, `work` times as long as a first look needs."""
+    target = target_of(spec)
+    draws = CHECK_DRAWS if target.dim <= WIDE else CHECK_DRAWS // 4
+    starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
+    try:
+        return engine.sample(
+            target, "metropolis", chains=CHECK_CHAINS, draws=work * draws, warmup=draws // 10, seed=seed,
+            init=spec.init() if starts is None else starts, **spec.settings(),
+        )  # fmt: skip
+    except TargetError as error:
+        raise SpecError("start", str(error)) from error
 
 
 def shown(target: Target, view: View) -> Target:
@@ -346,8 +371,8 @@ def autocorrelation(values: Array, lags: int) -> Array:
 # Words ----------------------------------------------------------------------------------------------------------------
 
 
-def kernel(spec: MetropolisLesson) -> str:
-    """Which kernel runs, for the badge."""
+def runs(spec: MetropolisLesson) -> str:
+    """Which kernel runs."""
     name = (
         "engine.samplers.islands, the ring"
         if spec.part == "islands"
@@ -363,9 +388,8 @@ def kernel(spec: MetropolisLesson) -> str:
 def remarks(spec: MetropolisLesson) -> list[str]:
     """What a reader of these settings should know."""
     islands = spec.part == "islands"
-    symmetric = spec.p_right == 0.5 if islands else spec.drift == 0.0
     found = []
-    if spec.variant == "no_hastings" and symmetric:
+    if spec.variant == "no_hastings" and symmetric(spec):
         found.append(
             "The proposal is symmetric, so the factor that is left out is 1: nothing is wrong yet. "
             + ("Move the coin away from 0.5." if islands else "Give the proposal a drift.")
@@ -373,7 +397,7 @@ def remarks(spec: MetropolisLesson) -> list[str]:
     if (
         spec.part == "plane"
         and spec.variant != "exact"
-        and not (spec.variant == "no_hastings" and symmetric)
+        and not (spec.variant == "no_hastings" and symmetric(spec))
         and predicted(spec) is None
     ):
         found.append(

@@ -11,131 +11,89 @@ from numpy.typing import NDArray
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from engine import diagnostics
-from engine.judge import Z_LIMIT, Check, invariance_check, mean_check, truth_check, worst
+from engine import diagnostics, judge
+from engine.judge import Check, Verdict
 from lessons.metropolis import analysis
 from lessons.metropolis.spec import MetropolisLesson
 
 Array = NDArray[np.float64]
 
-SAME = 1e-9  # log ratios and probabilities that agree to this are the same
-LONG_WALK = 20_000  # transitions of each of the four walkers that the badge sends round the ring
+WALK = 20_000  # transitions of each of the walkers that are compared
 RARE = 100  # expected visits below which a share is not judged
-CHECKED = 4  # coordinates whose moments are checked
+CHECKED = 4  # coordinates whose averages are checked
 WALKERS = 4
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
+def audit(spec: MetropolisLesson, cancel: Any) -> list[Check]:
+    """What the trial of the kernel does not see: whether each proposal of the run on the stage left a draw."""
+    if spec.part == "islands":
+        return []
+    run = analysis.three(spec)[1] if spec.part == "triptych" else spec
+    found = [counting_check(analysis.walk(run))]
+    if not analysis.kernels(spec):
+        found.append(judge.unknown("exact draws stay exact", NO_DRAWS, kind="kernel"))
+    return found
+
+
+NO_DRAWS = "No exact draws of this density can be made, so there is nothing to try the kernel on."
+
+
+def counting_check(walk: analysis.Walk) -> Check:
+    """Has every proposal left a draw, a rejected one another visit?"""
+    lost, made = int(walk.tries.sum() - len(walk.tries)), int(walk.tries.sum())
+    sentence = f"{lost:,} of {made:,} proposals of chain 1 left no draw."
+    if lost:
+        sentence += " A rejection must count as another visit."
+    verdict: Verdict = "fail" if lost else "pass"
+    return Check("counting", verdict, float(lost), 0.0, sentence, "lost visits", kind="kernel")
+
+
 def checks(spec: MetropolisLesson, cancel: Any) -> list[Check]:
-    """The checks of the part that is shown."""
+    """Longer runs of the present kernels: do their chains agree, and with the exact answer?"""
     if spec.part == "islands":
         return _island_checks(spec)
     if spec.part == "plane":
-        return _plane_checks(spec, cancel)
-    return _triptych_checks(spec, cancel)
+        return _chains(spec)
+    found = []
+    for run in analysis.three(spec):
+        if not cancel.is_set():
+            words = f"scale {run.scale:.3g}"
+            found += [dataclasses.replace(check, name=f"{check.name}, {words}") for check in _chains(run)]
+    return found
+
+
+def _chains(spec: MetropolisLesson) -> list[Check]:
+    truth = analysis.target_of(spec).truth
+    if truth is not None and len(truth.mean) > CHECKED:
+        part = slice(CHECKED)
+        truth = dataclasses.replace(
+            truth, mean=truth.mean[part], covariance=truth.covariance[part, part], marginals=truth.marginals[part]
+        )
+    return judge.chains_checks(lambda seed, work: analysis.longer(spec, seed, work), spec.seed, truth)
 
 
 def _island_checks(spec: MetropolisLesson) -> list[Check]:
-    walks = analysis.more_walkers(spec, WALKERS, LONG_WALK)
-    truth = analysis.shares(spec)
-    each = [_visits(k, float(share), walks) for k, share in enumerate(truth)]
-    visits = _preface(worst(each), f"{WALKERS} more walkers of {LONG_WALK:,} transitions, same settings. ")
-    off = float(analysis.distance(truth @ analysis.island_matrix(spec), truth))
-    matrix = Check(
-        "long run",
-        "pass" if off < SAME else "fail",
-        off,
-        SAME,
-        f"One transition of a crowd spread like the people moves it {off:.1e} away from the people's shares.",
-        "total variation",
-    )
-    return [visits, matrix]
+    """More walkers with the same settings: do they agree, and visit each island as often as it has people?"""
+    walks, truth = analysis.more_walkers(spec, WALKERS, WALK), analysis.shares(spec)
+    logs = np.log(spec.people())[walks]
+    values = np.stack([walks.astype(np.float64), logs], axis=2)
+    agreement = judge.agreement_check(values, ["island", "log of its people"], "walkers agree")
+
+    def look(number: int, work: int) -> Check:
+        seen = walks if number == 1 else analysis.more_walkers(spec, WALKERS, work * WALK, again=True)
+        shares = [_visits(k, float(share), seen) for k, share in enumerate(truth) if share * seen.size >= RARE]
+        return judge.averages_check("visits", shares, level=judge.FIRST if number == 1 else judge.SECOND)
+
+    return [agreement, judge.two_looks(look)]
 
 
-def _visits(k: int, share: float, walks: NDArray[np.int64]) -> Check:
-    """Visits to island k against its people, with the true sd: a rare island may be visited too seldom to tell."""
+def _visits(k: int, share: float, walks: NDArray[np.int64]) -> judge.Average:
+    """Visits to island k against its people, with the true sd."""
     what = f"the share of visits to island {k + 1}"
-    if share * walks.size < RARE:
-        sentence = f"Island {k + 1} is too rare for so few transitions to judge {what}."
-        return Check("visits", "unknown", float("nan"), Z_LIMIT, sentence, "MCSE")
-    return mean_check("visits", what, (walks == k).astype(float), share, sd=math.sqrt(share * (1.0 - share)))
-
-
-def _plane_checks(spec: MetropolisLesson, cancel: Any) -> list[Check]:
-    found = _moments(spec)
-    if not cancel.is_set():
-        found.append(invariance_check(analysis.target_of(spec), analysis.method(spec), seed=spec.seed))
-    return [*found, *_books(spec)]
-
-
-def _triptych_checks(spec: MetropolisLesson, cancel: Any) -> list[Check]:
-    found = _moments(spec)
-    for run in analysis.three(spec):
-        if cancel.is_set():
-            break
-        check = invariance_check(analysis.target_of(run), analysis.method(run), seed=run.seed)
-        found.append(dataclasses.replace(check, name=f"invariance, scale {run.scale:.3g}"))
-    return [*found, *_books(analysis.three(spec)[1])]
-
-
-def _moments(spec: MetropolisLesson) -> list[Check]:
-    """Moments of the same kernel run longer: the run on screen is too short to judge a sampler by."""
-    target = analysis.target_of(spec)
-    truth = target.truth
-    if truth is None:
-        return [
-            Check("moments", "unknown", float("nan"), float("nan"), "The exact moments of this density are not known.")
-        ]
-    number = min(target.dim, CHECKED)
-    draws = analysis.long_draws(spec, 60_000 if target.dim <= 20 else 15_000)
-    part = dataclasses.replace(
-        truth,
-        mean=truth.mean[:number],
-        covariance=truth.covariance[:number, :number],
-        marginals=truth.marginals[:number],
-    )
-    words = f"The same kernel run longer ({draws.shape[0]} chains of {draws.shape[1]:,} draws). "
-    return [_preface(check, words) for check in truth_check(draws[:, :, :number], part, target.labels[:number])]
-
-
-def _books(spec: MetropolisLesson) -> list[Check]:
-    """Is the run on screen bookkept as the theory asks: each decision by the right ratio, each proposal one draw?"""
-    walk = analysis.walk(spec)
-    step, scale, drift = (
-        walk.proposal - walk.before,
-        spec.scale,
-        np.eye(walk.draws.shape[1])[0] * spec.drift * spec.scale,
-    )
-    log_forth = -0.5 * (((step - drift) / scale) ** 2).sum(axis=1)
-    log_back = -0.5 * (((-step - drift) / scale) ** 2).sum(axis=1)
-    right = walk.log_proposal - walk.log_before + log_back - log_forth
-    known = np.isfinite(right)
-    error = float(np.max(np.abs(walk.log_ratio - right)[known] / np.maximum(1.0, np.abs(right[known])), initial=0.0))
-    ratio = Check(
-        "ratio",
-        "pass" if error < SAME else "fail",
-        error,
-        SAME,
-        f"The log ratio of each of the {len(right):,} decisions of chain 1 was computed again from both densities "
-        f"and both proposals; largest relative difference {error:.1e}.",
-    )
-    lost = int(walk.tries.sum() - len(walk.tries))
-    counting = Check(
-        "counting",
-        "fail" if lost else "pass",
-        float(lost),
-        0.0,
-        f"{lost:,} of {int(walk.tries.sum()):,} proposals of chain 1 left no draw."
-        + (" A rejection must count as another visit." if lost else ""),
-        "lost visits",
-    )
-    return [ratio, counting]
-
-
-def _preface(check: Check, words: str) -> Check:
-    return dataclasses.replace(check, sentence=words + check.sentence)
+    return judge.Average(what, (walks == k).astype(float), share, math.sqrt(share * (1.0 - share)))
 
 
 # Still panels ---------------------------------------------------------------------------------------------------------

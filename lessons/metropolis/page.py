@@ -73,11 +73,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scenes.scene,
+    kernels=analysis.kernels,
+    audit=evidence.audit,
     checks=evidence.checks,
     panels=evidence.panels,
     diagnostics=evidence.diagnose,
     predict=QUESTIONS,
     code=[metropolis.metropolis_chunk, islands._walk, islands.transition_matrix, islands.stationary],
-    runs=analysis.kernel,
+    runs=analysis.runs,
 )
 show(LESSON)
