@@ -13,7 +13,7 @@ from engine import diagnostics, record, replay, sample
 from engine.judge import Check, dispersed_starts, gradient_check, invariance_check, truth_check
 from engine.recording import Recording
 from engine.samplers.hmc import factor_mass
-from engine.samplers.nuts import Nuts, NutsTransitions
+from engine.samplers.nuts import TOO_DEEP, Nuts, NutsTransitions
 from engine.spec import SpecError
 from engine.targets import funnel
 from engine.targets.target import Target, TargetError
@@ -74,9 +74,11 @@ class Walk:
         with np.errstate(invalid="ignore", over="ignore"):  # a state that diverged
             return np.asarray(momentum @ self.inverse_mass)
 
-    def saturated(self, max_depth: int) -> Flags:
-        """Transitions of chain 1 whose trajectory reached the depth allowed."""
-        return np.asarray(self.depth >= max_depth)
+    @property
+    def saturated(self) -> Flags:
+        """Transitions of chain 1 whose trajectory was cut short at the depth allowed: it had not turned by then."""
+        assert self.recording.tree_ending is not None
+        return np.asarray(self.recording.tree_ending[0] == TOO_DEEP)
 
     def inside(self, first: int, count: int) -> NutsTransitions:
         """The inside of some transitions of chain 1, arrays (count, ...)."""
@@ -234,18 +236,18 @@ class Diagnostics:
 def _diagnose(spec: NutsLesson) -> Diagnostics:
     recording = simulate(spec).recording
     summary = diagnostics.summarise(recording.draws)
-    assert recording.tree_depth is not None
+    assert recording.tree_ending is not None
     return Diagnostics(
         summary,
         diagnostics.cost(record(spec), summary),  # timed once more: the first run may have waited for a compiler
         float(recording.accept_prob.mean()),
         int(recording.divergent.sum()),
-        int((recording.tree_depth >= spec.max_depth).sum()),
+        int((recording.tree_ending == TOO_DEEP).sum()),
     )
 
 
 def diagnose(spec: NutsLesson) -> Diagnostics:
-    """R-hat, ESS, cost, divergences and transitions at the maximum depth of the run."""
+    """R-hat, ESS, cost, divergences and transitions cut short at the maximum depth of the run."""
     return _diagnose(spec.simulation())
 
 

@@ -33,8 +33,9 @@ def diagnostics(spec: NutsLesson, cancel: object = None) -> Table:
         f"{chains(spec.chains)}, ε = {number(walk.step_size)}{' (found in warm-up)' if spec.tuning == 'adapt' else ''}."
         f" {number(cost.gradient_evaluations)} gradient evaluations, {number(1000 * cost.seconds)} ms, warm-up "
         f"included. Leapfrog steps thrown away: {100 * walk.waste:.0f} % (chain 1). Divergent transitions: "
-        f"{found.divergences} of {total}. At the maximum depth of {spec.max_depth}: {found.saturated} of {total}. "
-        f"Mean acceptance statistic {number(found.acceptance)}. MCSE is the Monte Carlo standard error of the mean."
+        f"{found.divergences} of {total}. Cut short at the maximum depth of {spec.max_depth}: {found.saturated} of "
+        f"{total}. Mean acceptance statistic {number(found.acceptance)}. MCSE is the Monte Carlo standard error of the "
+        "mean."
     )
     return Table("Diagnostics of this run", columns, caption)
 
@@ -83,10 +84,10 @@ def _depths(spec: NutsLesson) -> Figure:
             name=name,
             marker={"color": charts.theme.colour(role, 0.8), "pattern": {"shape": pattern}},
         )
-    saturated = int(walk.saturated(spec.max_depth).sum())
+    saturated = int(walk.saturated.sum())
     caption = f"{100 * walk.waste:.0f} % of the {number(total)} leapfrog steps of chain 1 were thrown away."
     if saturated:
-        caption += f" {saturated} of {walk.steps} transitions reached the maximum depth of {spec.max_depth}."
+        caption += f" {saturated} of {walk.steps} transitions were cut short at the maximum depth of {spec.max_depth}."
     alt = f"Leapfrog steps by the number of doublings that joined, used and thrown away. {caption}"
     return Figure("What the leapfrog steps were spent on", figure, alt, caption)
 

@@ -80,7 +80,7 @@ def _explain_depth(spec: NutsLesson) -> str:
     return (
         f"{shallow.ess_per_1000:.2g} effective draws per 1 000 gradients with at most {spec.max_depth} doublings, "
         f"{deep.ess_per_1000:.2g} with {DEEP}: {depth_gain(spec):.0f} times as many. "
-        f"{100 * walk.saturated(spec.max_depth).mean():.0f} % of the transitions on screen reached the maximum."
+        f"{100 * walk.saturated.mean():.0f} % of the transitions on screen were cut short there."
     )
 
 

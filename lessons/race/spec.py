@@ -88,10 +88,13 @@ class RaceLesson(TargetSpec):
 
 
 def true_sd(target: Target) -> np.ndarray:
-    """(dim,) true standard deviations; 1 where they are not finite, or as good as meaningless (heavy tails)."""
+    """(dim,) true standard deviations; 1 where they are not finite, or as good as meaningless (heavy tails). Those of
+    the models tell the units of their coordinates.
+    """
     with np.errstate(invalid="ignore"):
         sd = np.sqrt(np.diag(target.truth.covariance))
-    return np.where(np.isfinite(sd) & (not target.truth.heavy_tails), sd, 1.0)
+    told = target.name in ("normal_gamma", "hierarchical_normal") or not target.truth.heavy_tails
+    return np.where(np.isfinite(sd) & told, sd, 1.0)
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from engine.networks.predictive import probabilities
+from engine.spec import SpecError
 from lessons.xor.learning import CELLS, Learning, Maps, entropy, first_look, first_states, modes, plane
 from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, XorSpec
 
@@ -24,6 +25,7 @@ LN2 = float(np.log(2.0))
 SHAPES = ["circle", "square"]
 ROLES = ["class-0", "class-1"]
 VIEW = (-REACH, REACH)
+FARTHEST = 1e30  # nats: a log posterior farther from 0 is on no axis
 LOWEST = 120.0  # nats below its settled level, at most, that the trace of the log posterior reaches down
 
 
@@ -209,6 +211,9 @@ def _range(learning: Learning, posterior: Array) -> tuple[float, float]:
     """
     first = posterior[: int((learning.times <= first_states(learning.spec)).sum())]
     settled = first[len(first) // 2 :]
+    first, settled = (part[np.abs(part) < FARTHEST] for part in (first, settled))
+    if not len(settled):
+        raise SpecError("step_size", "the chain left at once for where no number is left to draw: take smaller steps")
     margin = 4.0 * float(settled.std()) + 2.0
     return float(max(first.min(), settled.min() - LOWEST) - margin / 4), float(settled.max() + margin)
 

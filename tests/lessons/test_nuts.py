@@ -7,7 +7,7 @@ import pytest
 
 from app.kit.player.scene import decode
 from engine import sample
-from engine.checks import mean_check
+from engine.judge import mean_check
 from engine.samplers.nuts import DIVERGED, TOO_DEEP, TURNED_INSIDE
 from engine.spec import SpecError
 from engine.targets import funnel
@@ -169,10 +169,18 @@ def test_both_forms_begin_alike():
     assert np.isnan(first[0].slice_uniform[0]) and np.isfinite(first[1].slice_uniform[0])
 
 
+def test_a_tree_that_turned_at_the_depth_allowed_does_not_count_as_cut_off():
+    spec = NutsLesson(target="gaussian", tuning="fixed", step_size=0.4, max_depth=3, warmup=0)
+    walk = analysis.simulate(spec)
+    deepest = walk.depth == spec.max_depth
+    assert 0 < walk.saturated.sum() < deepest.sum() and not walk.saturated[~deepest].any()
+    assert analysis.diagnose(spec).saturated == walk.saturated.sum()
+
+
 def test_the_shallow_tree_is_cut_off():
     walk = analysis.simulate(SHALLOW)
     inside = walk.inside(0, 200)
-    assert walk.saturated(SHALLOW.max_depth).mean() > 0.9 and np.mean(inside.ending == TOO_DEEP) > 0.8
+    assert walk.saturated.mean() > 0.8 and np.array_equal(walk.saturated[:200], inside.ending == TOO_DEEP)
     assert questions.depth_gain(SHALLOW) > 2
     widths = np.sqrt(np.linalg.eigvalsh(SHALLOW.build_target().truth.covariance))
     assert widths[1] == pytest.approx(1.0, abs=0.1) and (2**SHALLOW.max_depth - 1) * SHALLOW.step_size < 0.15
