@@ -21,6 +21,7 @@ from engine.networks import Network, network, start_network
 from engine.networks.predictive import outputs
 from engine.resumable import Resumable
 from engine.samplers import run as runs
+from engine.spec import SpecError
 from engine.training import dropout_draws, ensemble, jacobian, laplace, map_decay, train
 from lessons.regression.spec import REACH, RegressionLesson
 
@@ -209,6 +210,8 @@ def answer(spec: RegressionLesson, method: str | None = None) -> Answer:
 def _fitted(spec: RegressionLesson, method: str) -> Answer:
     begin_at = time.perf_counter()
     x, y = data_of(spec)
+    if not len(y):
+        raise SpecError("points", "there are none to train on: place some, or sample the posterior")
     model = _with_fitted_noise(spec)
     theta = {"map": _map, "ensemble": _ensemble, "laplace": _laplace, "dropout": _dropout}[method](spec, model, x, y)
     noise = np.full(len(theta), model.noise_sd)
