@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -62,15 +62,23 @@ class Model(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A target whose exact draws are known: its own distribution is the joint one, and there are no data."""
+    """A target whose exact draws are known: its own distribution is the joint one, and there are no data.
+
+    wrong : faults by name, each the target with a mistake
+    """
 
     aim: Target
-    faults: tuple[str, ...] = ()
+    wrong: Mapping[str, Target] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The target's."""
         return self.aim.name
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Mistakes that can be planted in the density."""
+        return tuple(self.wrong)
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -86,7 +94,7 @@ class Known:
 
     def target(self, data: Any, fault: str = "") -> Target:
         """See `Model`."""
-        return self.aim
+        return self.wrong[fault] if fault else self.aim
 
     def values(self, theta: Array, data: Sequence[Any]) -> Array:
         """See `Model`."""

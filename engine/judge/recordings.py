@@ -22,6 +22,7 @@ from engine.judge.trial import Kernel, proofs
 from engine.jumps.recording import ArchitectureRecording
 from engine.networks.sweep import NetworkRecording
 from engine.recording import Recording
+from engine.samplers.nuts import TOO_DEEP
 from engine.samplers.run import Run
 from engine.spec import MAX_SEED, SpecError
 from engine.targets.target import Target, Truth
@@ -68,9 +69,8 @@ def run_checks(recording: Recording) -> list[Check]:
         found += [divergence_check(recording.divergent), energy_check(recording.energy)]
     elif recording.divergent.any():
         found.append(divergence_check(recording.divergent))
-    deepest = getattr(getattr(recording.run, "method", None), "max_depth", None)
-    if recording.tree_depth is not None and deepest is not None:
-        found.append(depth_check(recording.tree_depth >= deepest))
+    if recording.tree_ending is not None:
+        found.append(depth_check(recording.tree_ending == TOO_DEEP))
     return found
 
 

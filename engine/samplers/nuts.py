@@ -20,10 +20,11 @@ Wrong on purpose (`variant`):
 - "aliased_momentum": inside an extension both ends share one momentum, the last one written, as in a well-known demo
   whose integrator changed its caller's array; the U-turn test is then no longer the same in both directions of time,
   and draws come out too wide;
-- "reversed_dot": the second dot product has the wrong sign (a misprint in print). The test still depends on the set of
-  states alone, so the draws are right, but the trajectory stops after one step: a slow random walk;
 - "final_accept": another accept step at the end, with the acceptance statistic as probability (the same source): the
   chain stays too long wherever the steps fit badly, in the narrow parts of a target or in the middle of a round one.
+
+Right but slow: "reversed_dot" gives the second dot product the wrong sign (a misprint in print). The test still depends
+on the set of states alone, so the draws are right, but the trajectory stops after one step: a slow random walk.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class NutsSpec(SamplerSpec):
     mass: str = choice("diagonal", NUTS_MASSES, "mass matrix: learnt in warm-up, or fixed as in HMC")
     max_depth: int = integer(10, 1, 12, "doublings of the trajectory at most")
     sampling: str = choice("multinomial", nuts.SAMPLINGS, "how a draw is taken from the trajectory")
-    variant: str = choice("exact", nuts.VARIANTS, "the sampler, or one that is wrong on purpose")
+    variant: str = choice("exact", nuts.VARIANTS, "the sampler, or one with a mistake on purpose")
 
     def settings(self) -> dict[str, Any]:
         return {
