@@ -2,7 +2,8 @@
 
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
-from engine import judge, diagnostics
+from engine import diagnostics
+from engine.judge.numbers import averages_check
 from engine.targets import parameters_of
 from lessons.diagnostics import analysis, doctor, panels
 from lessons.diagnostics.patients import GALLERY
@@ -68,7 +69,7 @@ def to_sandbox(spec: DiagnosticsLesson) -> dict[str, object]:
     return {name: getattr(run, name) for name in spec.declarations() if name not in own}
 
 
-def kernel(spec: DiagnosticsLesson) -> str:
+def runs(spec: DiagnosticsLesson) -> str:
     """Which kernel runs."""
     if spec.sealed:
         return "The file of this patient is sealed."
@@ -85,11 +86,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, judge.mean_check, doctor.diagnose],
-    runs=kernel,
+    code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, averages_check, doctor.diagnose],
+    runs=runs,
 )
 show(LESSON)

@@ -83,7 +83,7 @@ _LAST = [
         why="Diagnostics compare a run with itself. A sampler with a mistake has a stationary density too, only "
         "another one, and it may mix over it very well. R-hat, ESS and MCSE then describe, correctly, an average "
         "over the wrong density. Only a comparison with something known from elsewhere (an exact answer, simulated "
-        "data, another sampler) can find that. The badge at the top does it, and is red.",
+        "data, another sampler) can find that. The signs *kernel* and *numbers* at the top do it, and are red.",
     ),
 ]
 SCENARIOS = [*_NAMED, *_GALLERY, *_LAST]

@@ -39,11 +39,11 @@ def controls(panel: Controls) -> None:
         panel.toggle("cheat", "HMC leaves out its accept step")
 
 
-def kernel(spec: RaceLesson) -> str:
+def runs(spec: RaceLesson) -> str:
     """Which kernels run."""
     second = "Gibbs from full conditionals" if spec.has_conditionals else "Metropolis one variable at a time"
     third = "HMC without its accept step (wrong on purpose)" if spec.cheat == "on" else "HMC"
-    return f"Metropolis, {second}, {third}, and NUTS. The verdict is that of the worst; each is judged on this target."
+    return f"Metropolis, {second}, {third}, and NUTS. Each is judged on this target, and a sign is that of the worst."
 
 
 LESSON = Lesson(
@@ -55,11 +55,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
     code=[metropolis.metropolis_chunk, gibbs.gibbs_chunk, hmc.hmc_chunk, nuts.nuts_chunk],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)

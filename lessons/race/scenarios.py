@@ -101,6 +101,6 @@ SCENARIOS = [
         "falls, and then it stops falling.",
         failure=True,
         why="Without the accept step the draws come from another density, here with variance 1/(1 − ε²/4) in place of "
-        "1. The others' errors shrink like 1/√n for ever, the cheat's ends at its bias. The badge is red.",
+        "1. The others' errors shrink like 1/√n for ever, the cheat's ends at its bias. The sign *kernel* is red.",
     ),
 ]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.kit import badge, share
+from app.kit import share
+from app.kit.verdicts import plantable
 from app.kit.player.scene import decode
 from engine import diagnostics
+from engine.judge import KINDS, overall, proofs
+from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.diagnostics import analysis, doctor, panels, questions, scenes
 from lessons.diagnostics.patients import BIASED, GALLERY, ILLNESSES, case
 from lessons.diagnostics.scenarios import FAR_TOGETHER, HEALTHY, ONE_MODE, SCENARIOS
 from lessons.diagnostics.spec import PATIENTS, SAMPLERS, VIEWS, DiagnosticsLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, module, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -171,17 +174,45 @@ def test_patient_4_recovers_as_its_file_says():
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def verdict(spec: DiagnosticsLesson) -> str:
-    return badge.overall(analysis.checks(spec, NEVER))
+SEALED = ("unknown", "unknown", "unknown")
+VERDICTS = {
+    "healthy": ("pass", "pass", "pass"),
+    "two-modes": ("pass", "fail", "unknown"),
+    "one-mode": ("pass", "fail", "unknown"),  # from starts far apart
+    "far": ("pass", "not pass", "unknown"),  # the journey counts as draws
+    "thinning": ("pass", "not fail", "not fail"),  # about 400 effective draws, just as many as are asked for
+    "biased": ("fail", "pass", "fail"),
+} | {f"patient-{n}": SEALED for n in PATIENTS}
+OPENED = {
+    "1": ("pass", "fail", "unknown"),
+    "2": ("pass", "fail", "unknown"),
+    "3": ("pass", "pass", "pass"),
+    "4": ("pass", "not pass", "unknown"),
+    "5": ("unknown", "fail", "unknown"),  # it hardly ever moves, so nothing shows what its moves do
+    "6": ("pass", "fail", "not fail"),
+    "7": ("pass", "not pass", "unknown"),
+    "8": ("fail", "pass", "fail"),
+}
 
 
-@pytest.mark.parametrize("name", ["healthy", "far", "thinning"])
-def test_right_kernels_pass(name):
-    assert verdict(BY_ID[name]) == "pass"
+@pytest.mark.parametrize("name", BY_ID)
+def test_the_three_signs(name):
+    assert says(verdicts("diagnostics", BY_ID[name]), VERDICTS[name])
 
 
-def test_a_kernel_that_never_meets_the_other_mode_is_not_judged():
-    assert verdict(ONE_MODE) == "unknown"
+@pytest.mark.parametrize("number", PATIENTS)
+def test_the_three_signs_of_an_opened_file(number):
+    assert says(verdicts("diagnostics", DiagnosticsLesson(patient=number, file="open")), OPENED[number])
+
+
+def test_a_sealed_file_says_nothing_of_its_kernel():
+    """All three signs wait with the same words, no kernel is named, and none can be planted with faults."""
+    lesson = module("diagnostics", "page").LESSON
+    for number in PATIENTS:
+        spec = BY_ID[f"patient-{number}"]
+        found = [*analysis.audit(spec, NEVER), *analysis.checks(spec, NEVER)]
+        assert [(check.kind, check.sentence) for check in found] == [(kind, analysis.WAITS) for kind in KINDS]
+        assert plantable(lesson, spec, "kernel") == {} and lesson.runs(spec) == lesson.runs(BY_ID["patient-1"])
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -190,12 +221,28 @@ def test_kernels_that_are_wrong_on_purpose_fail(sampler):
     wrong = HEALTHY.replace(sampler=sampler, broken="yes", correlation=0.0, scale=2.0, **settings)
     if sampler == "gibbs":
         wrong = wrong.replace(scale=0.3)
-    assert verdict(wrong) == "fail"
+    assert verdicts("diagnostics", wrong)[0] == "fail"
+
+
+@pytest.mark.parametrize("sampler,fault", [
+    ("metropolis", "drop_rejections"), ("metropolis", "stale_log_density"), ("hmc", "always_accept"), ("hmc", "euler"),
+    ("nuts", "aliased_momentum"), ("nuts", "final_accept"), ("gibbs", "window"),
+])  # fmt: skip
+def test_planted_faults_turn_the_kernel_red(sampler, fault):
+    (kernel,) = analysis.kernels(HEALTHY.replace(sampler=sampler))
+    assert overall(proofs(kernel.planted(fault), 1)) == "fail"
+
+
+@pytest.mark.parametrize("fault,kind", [(STUCK, "run"), (SHIFTED, "numbers")])
+def test_planted_faults_turn_run_and_numbers_red(fault, kind):
+    with planted(fault):
+        found = analysis.checks(HEALTHY, NEVER)
+    assert overall([check for check in found if check.kind == kind]) == "fail"
 
 
 def test_a_sealed_patient_has_no_verdict_and_shows_no_truth():
     sealed = BY_ID["patient-8"]
-    assert verdict(sealed) == "unknown" and verdict(sealed.replace(file="open")) == "fail"
+    assert verdicts("diagnostics", sealed) == ("unknown",) * 3
     assert "exact" not in panels.diagnostics(sealed, NEVER).columns
     assert all("bias" not in figure.alt for figure in panels.panels(sealed, NEVER))
     for view in VIEWS:
