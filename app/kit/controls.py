@@ -131,12 +131,13 @@ class Controls:
         self._refusal(name)
 
     def text(self, name: str, label: str | None = None, placeholder: str | None = None) -> None:
-        """A line of text (a formula). A text that the spec refuses stays in its box, with the reason under it."""
+        """A line of text (a formula). A text that is tried out, or that the spec refuses, stays in its box."""
         declaration = self._declaration(name, "text")
         if self._hidden(name):
             return
-        refused = self._visit.refused.get(name)
-        value = refused[0] if refused and isinstance(refused[0], str) else getattr(self.spec, name)
+        refused, trial = self._visit.refused.get(name), self._visit.trials.get(name)
+        typed = trial.given if trial else refused[0] if refused else None
+        value = typed if isinstance(typed, str) else getattr(self.spec, name)
         key = self._fill(name, "text", value)
         st.text_input(
             _label(name, label, declaration),

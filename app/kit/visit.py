@@ -94,6 +94,7 @@ class Visit:
         """
         job = _trials.submit((session(), "trial", control), time.monotonic(), _made, make, keep=False, local=True)
         self.trials[control] = Trial(job, given)
+        self.refused.pop(control, None)
         job.wait(PATIENCE)
         self._take_over()
 

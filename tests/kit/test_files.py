@@ -93,3 +93,41 @@ def test_a_long_reading_shows_how_far_it_is_and_can_be_stopped():
     assert job.wait(5.0)
     at.run()
     assert not at.session_state["here"].trials and at.error[0].value == "stopped"
+
+
+def test_what_is_typed_stays_in_its_box_while_it_is_tried():
+    def formulas() -> None:
+        from dataclasses import dataclass
+
+        import streamlit as st
+
+        from app.kit.controls import Controls
+        from app.kit.visit import Visit
+        from engine.spec import SpecError
+        from engine.targets import TargetError, TargetSpec
+
+        @dataclass(frozen=True, kw_only=True)
+        class Checked(TargetSpec):
+            def check(self) -> None:
+                super().check()
+                try:
+                    self.build_target()
+                except TargetError as error:
+                    raise SpecError("formula", str(error)) from error
+
+        here = st.session_state.setdefault("here", Visit(Checked(target="formula")))
+        here.carry_out()
+        Controls(here, "demo").text("formula")
+
+    at = AppTest.from_function(formulas, default_timeout=60).run()
+    for typed, reason in (("x + y", "no probability density"), ("-x^2 -", "ends too early")):
+        at.text_input[0].set_value(typed).run()
+        visit = at.session_state["here"]
+        while visit.trials:  # a slow machine
+            at.run()
+        assert at.text_input[0].value == typed and reason in at.error[0].value
+        assert visit.spec.formula == visit.spec.default("formula")
+    at.text_input[0].set_value("-x^2 - y^2").run()
+    while visit.trials:
+        at.run()
+    assert visit.spec.formula == "-x^2 - y^2" and not at.error
