@@ -16,8 +16,9 @@ if _TYPE_CHECKING:
     from engine.judge.check import KINDS, Bars, Check, Curve, Judgement, Kind, Verdict, overall, unknown, worst
     from engine.judge.growing import JumpKernel
     from engine.judge.looks import FIRST, MORE, SECOND, two_looks
-    from engine.judge.models import Known, OfNetwork, Simulated
+    from engine.judge.models import Known, Simulated
     from engine.judge.nested import NestedKernel
+    from engine.judge.network_models import OfNetwork
     from engine.judge.numbers import (
         ALONE,
         MAX_RHAT,
@@ -108,11 +109,12 @@ _HOMES = {
     "check": ("KINDS", "Bars", "Check", "Curve", "Judgement", "Kind", "Verdict", "overall", "unknown", "worst"),
     "growing": ("JumpKernel",),
     "looks": ("FIRST", "MORE", "SECOND", "two_looks"),
-    "models": ("Known", "OfNetwork", "Simulated"),
+    "models": ("Known", "Simulated"),
     "nested": ("NestedKernel",),
+    "network_models": ("OfNetwork",),
     "numbers": (
-        "ALONE", "MAX_RHAT", "MIN_ESS", "Z_LIMIT", "Average", "acceptance_check", "averages_check", "family", "gradient_check",
-        "mean_check", "reversibility_check", "truth_check",
+        "ALONE", "MAX_RHAT", "MIN_ESS", "Z_LIMIT", "Average", "acceptance_check", "averages_check", "family",
+        "gradient_check", "mean_check", "reversibility_check", "truth_check",
     ),
     "recordings": ("chains_checks", "judge", "kernel_of", "numbers_check", "run_checks"),
     "run": (

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.judge.check import Check, Curve, Verdict
-from engine.judge.models import Known, Model, OfNetwork, Simulated
+from engine.judge.models import Known, Model, Simulated
+from engine.judge.network_models import OfNetwork
 from engine.networks.mlp import Network
 from engine.samplers.run import start
 from engine.spec import SpecError

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.judge import ledger
 from engine.judge.check import Check
-from engine.judge.models import MISUSED, misused, simulate, watched_fit
+from engine.judge.network_models import MISUSED, misused, simulate, watched_fit
 from engine.judge.trial import Worlds
 from engine.jumps.recording import architecture_of
 from engine.jumps.run import ArchitectureRun
@@ -128,7 +128,7 @@ class JumpKernel:
                 network = found.network(k, L)
                 row, fit = found.draws[0, t : t + 1, : network.dim], found.log_likelihood[0, t : t + 1]
                 if self.fault:
-                    fit = watched_fit(network, row, np.asarray(run.x), y[None], found.precisions[0, t : t + 1, -1])
+                    fit = watched_fit(network, row, self.run.x, y[None], found.precisions[0, t : t + 1, -1])
                 moved[i, t] = self._values(k, L, fit, row, found.precisions[0, t : t + 1])
             operations += float(found.gradient_evaluations.sum()) * (200.0 + 6.0 * run.target.data.size)
             operations += 1e5 + transitions * run.settings.jumps * run.target.data.size * 4.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.judge import audit as books
 from engine.judge.check import Check
-from engine.judge.models import misused, watched_fit
+from engine.judge.network_models import misused, watched_fit
 from engine.jumps.recording import architecture_of
 
 if TYPE_CHECKING:

@@ -43,7 +43,8 @@ class NestedKernel:
     def faults(self) -> tuple[str, ...]:
         """Forgotten factors."""
         stretch = self.spec.spread * (2.0 if self.spec.family == "means" else 1.0)
-        return tuple(name for name in toy.VARIANTS if name != "exact" and not (name == "no_jacobian" and stretch == 1.0))
+        same = ("exact", "no_jacobian") if stretch == 1.0 else ("exact",)
+        return tuple(name for name in toy.VARIANTS if name not in same)
 
     def planted(self, fault: str) -> NestedKernel:
         """The kernel with one of its `faults`."""

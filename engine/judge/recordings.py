@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from engine.judge.check import Check, Judgement, unknown
 from engine.judge.growing import JumpKernel
 from engine.judge.looks import FIRST, SECOND, two_looks
-from engine.judge.models import Known, OfNetwork
+from engine.judge.models import Known
+from engine.judge.network_models import OfNetwork
 from engine.judge.numbers import ALONE, truth_check
 from engine.judge.run import agreement_check, depth_check, divergence_check, energy_check, trips_check
 from engine.judge.sweeps import SweepKernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.judge.check import Check
-from engine.judge.models import MISUSED, ROWS, OfNetwork, misused, simulate, watched_fit
+from engine.judge.network_models import MISUSED, ROWS, OfNetwork, misused, simulate, watched_fit
 from engine.judge.transitions import TransitionKernel
 from engine.judge.trial import Worlds
 from engine.networks import predictive
@@ -67,8 +67,7 @@ class SweepKernel:
     @property
     def faults(self) -> tuple[str, ...]:
         """Mistakes of the Gibbs draws where there are any, of NUTS, and of the density."""
-        learned = self.run.spec.weights not in ("fixed", "own_mean")
-        draws = VARIANTS[1:] if learned else VARIANTS[3:] if self.run.spec.noise == "learned" else ()
+        draws = VARIANTS[1:] if self.run.spec.weights not in ("fixed", "own_mean") else ()
         return (*draws, *TRANSITION, *MISUSED)
 
     def planted(self, fault: str) -> SweepKernel:

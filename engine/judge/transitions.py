@@ -32,6 +32,7 @@ VARIANTS = {
 AROUND = ("stale_log_density",)
 AUDITS = {"metropolis": audit.metropolis, "delayed_rejection": audit.delayed_rejection, "gibbs": audit.gibbs}
 AUDITED, TRANSITIONS_AUDITED = 40, 3  # starts, and transitions of each, that are worked out again
+WINDOW = 0.1  # spacing of the planted window's grid, of the distance between quartiles
 STEPS = (1.0, 2.5, 0.1)  # factors of the step size, in turn
 MISPRINT = (
     "with one sign of its U-turn test reversed, which still asks the same of every state of a trajectory: nothing is "
@@ -85,6 +86,11 @@ class TransitionKernel:
             raise SpecError("fault", f"{fault!r} is not one of {', '.join(self.faults)}")
         if fault == "euler":
             return dataclasses.replace(self, method=dataclasses.replace(self.method, integrator=fault))
+        if fault == "window":  # narrow enough to show: a window over the whole target is nearly right
+            theta, _ = self.model.draw(200, np.random.Generator(np.random.SFC64(0)))
+            narrow = WINDOW * np.subtract(*np.quantile(theta, [0.75, 0.25], axis=0))
+            method = dataclasses.replace(self.method, variant=fault, scale=narrow, block=False)
+            return dataclasses.replace(self, method=method)
         if fault in VARIANTS[self.method.name]:
             return dataclasses.replace(self, method=dataclasses.replace(self.method, variant=fault))
         return dataclasses.replace(self, fault=fault)

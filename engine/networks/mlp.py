@@ -264,7 +264,7 @@ class Network:
         Raises TargetError when x or y does not fit.
         """
         constant = -0.5 * self.dim * math.log(2 * math.pi * self.prior_sd**2)
-        from engine.judge.models import OfNetwork  # which is made of networks
+        from engine.judge.network_models import OfNetwork  # which is made of networks
 
         target = network_target(self, "posterior", x, y, 1.0 / self.prior_sd**2, constant)
         return replace(target, model=OfNetwork(self, checked_inputs(self, x)))

@@ -79,8 +79,8 @@ class Target:
     truth : what is known exactly, or None
     conditionals : the full conditionals, where they are known
     plane : the marginal of the first two coordinates as a target, where that is known and there are more; else None
-    model : of a posterior, the joint distribution of unknowns and data that it comes from (`engine.judge.models.Model`),
-        by which kernels on it are judged; else None
+    model : of a posterior, the joint distribution of unknowns and data that it comes from, an
+        `engine.judge.models.Model`, by which kernels on it are judged; else None
     """
 
     name: str
