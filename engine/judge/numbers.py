@@ -66,7 +66,7 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
         disagreement = rhat(values)
         if not disagreement <= MAX_RHAT:
             return unknown(
-                f"{_capital(what)} cannot be judged: the chains disagree (R-hat {disagreement:.2f}), so their error "
+                f"{_capital(what)} cannot be judged: the chains disagree (R-hat {disagreement:.3g}), so their error "
                 "bar means nothing. The settings mix too slowly."
             )
         effective = min(ess_mean(values), at_most)

@@ -70,7 +70,7 @@ def controls(panel: Controls) -> None:
         panel.toggle("variant", "A windowed “Gibbs”: grid around the present value, always accept")
 
 
-def kernel(spec: GibbsLesson) -> str:
+def runs(spec: GibbsLesson) -> str:
     """Which kernel runs."""
     if spec.variant == "window":
         return "Grid of 11 points around the present value, always accepted: wrong on purpose."
@@ -90,6 +90,8 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
@@ -100,6 +102,6 @@ LESSON = Lesson(
         conjugate._normal_gamma_conditional,
         conjugate._hierarchical_conditional,
     ],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)

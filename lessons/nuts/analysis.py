@@ -1,20 +1,33 @@
-"""What the lesson computes from a run: waste, endings, the U-turn test recomputed, checks and diagnostics."""
+"""What the lesson computes from a run: waste, endings, checks and diagnostics."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, replay, sample
-from engine.judge import Check, dispersed_starts, gradient_check, invariance_check, truth_check
+from engine.judge import (
+    FIRST,
+    SECOND,
+    Check,
+    Kernel,
+    chains_checks,
+    dispersed_starts,
+    gradient_check,
+    kernel_of,
+    truth_check,
+    two_looks,
+    unknown,
+)
+from engine.judge.recordings import LATER
 from engine.recording import Recording
 from engine.samplers.hmc import factor_mass
-from engine.samplers.nuts import TOO_DEEP, Nuts, NutsTransitions
-from engine.spec import SpecError
+from engine.samplers.nuts import TOO_DEEP, NutsTransitions
+from engine.spec import MAX_SEED, SpecError
 from engine.targets import funnel
 from engine.targets.target import Target, TargetError
 from lessons.nuts import trees
@@ -123,99 +136,61 @@ def to_funnel(draws: Array) -> Array:
 CHECK_CHAINS, CHECK_WARMUP = 4, 200
 CHECK_GRADIENTS = 3_000_000
 CHECK_DRAWS = 20_000
-CHECK_ESS, CHECK_RHAT = 1000, 1.01  # chains that mix worse have error bars that cannot be trusted to four of them
-CHECK_TREES = 150
+NO_DRAWS = "No exact draws of this density can be made, so there is nothing to try the kernel on."
+MISTAKES = {
+    "aliased_momentum": "Both ends of a subtree share one momentum, on purpose.",
+    "final_accept": "The draw is accepted once more, on purpose.",
+}
 
 
-def longer(spec: NutsLesson, draws: int, chains: int = CHECK_CHAINS, *, apart: bool = False) -> Recording:
-    """Chains with the kernel of the run on screen, its step size frozen; `apart`: started at exact draws far apart."""
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, chains, spec.seed) if apart else None
+def longer(spec: NutsLesson, draws: int, chains: int = CHECK_CHAINS) -> Recording:
+    """Chains with the kernel of the run on screen, its step size frozen."""
     arguments = {"chains": chains, "draws": draws, "warmup": CHECK_WARMUP, "seed": spec.seed, **frozen(spec)}
+    return sample(spec.build_target(), "nuts", init=spec.init(), **arguments)
+
+
+@lru_cache(maxsize=4)
+def apart(spec: NutsLesson, seed: int, work: int) -> Recording:
+    """Chains with the same kernel from starts far apart, `work` times as long as a first look needs."""
+    target, leapfrogs = spec.build_target(), float(simulate(spec).leapfrogs.mean())
+    draws = work * int(np.clip(CHECK_GRADIENTS / (CHECK_CHAINS * leapfrogs), 500, CHECK_DRAWS))
+    starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
+    arguments = {"chains": CHECK_CHAINS, "draws": draws, "warmup": CHECK_WARMUP, "seed": seed, **frozen(spec)}
     return sample(target, "nuts", init=spec.init() if starts is None else starts, **arguments)
 
 
+def kernels(spec: NutsLesson) -> list[Kernel]:
+    """The kernel of the run on screen, with the step size and mass that it used."""
+    kernel = kernel_of(simulate(spec).recording, MISTAKES.get(spec.variant, ""))
+    return [] if kernel is None else [kernel]
+
+
+def audit(spec: NutsLesson, cancel: object = None) -> Sequence[Check]:
+    """The gradient, at points of the run."""
+    walk = simulate(spec)
+    found = [gradient_check(walk.target, walk.previous[np.linspace(0, walk.steps - 1, 12).astype(int)])]
+    if not kernels(spec):
+        found.append(unknown("exact draws stay exact", NO_DRAWS, kind="kernel"))
+    return found
+
+
 def checks(spec: NutsLesson, cancel: object = None) -> Sequence[Check]:
-    """The kernel on screen, run longer than the picture: moments, exact draws kept exact, its trees recomputed."""
-    target, walk = spec.build_target(), simulate(spec)
-    draws = int(np.clip(CHECK_GRADIENTS / (CHECK_CHAINS * walk.leapfrogs.mean()), 500, CHECK_DRAWS))
-    found = _against_truth(spec, target, longer(spec, draws, apart=True).draws)
-    found.append(tree_check(spec))
-    some = np.linspace(0, walk.steps - 1, 12).astype(int)
-    found.append(gradient_check(target, walk.previous[some]))
+    """The kernel run longer than the picture, from starts far apart: do its chains agree, and with the truth?"""
+    spec = spec.simulation()
+    found = chains_checks(lambda seed, work: apart(spec, seed, work), spec.seed)
+    if spec.target == "non_centred":
+        found.append(two_looks(lambda number, work: _in_the_funnel(spec, number, work)))
     return found
 
 
-def _against_truth(spec: NutsLesson, target: Target, draws: Array) -> list[Check]:
-    """Long chains against the exact answer if they mix well enough to tell, and exact draws moved by the kernel."""
-
-    def unknown(reason: str) -> Check:
-        return Check("moments", "unknown", float("nan"), float("nan"), reason)
-
-    if target.truth is None:
-        return [unknown("Nothing is known about this density without sampling.")]
-    heavy = target.truth.heavy_tails
-    effective = diagnostics.least_ess(np.arctan(draws) if heavy else draws)
-    agreement = max(diagnostics.rhat(draws[:, :, j]) for j in range(draws.shape[2]))
-    if effective >= CHECK_ESS and agreement <= CHECK_RHAT:
-        found = truth_check(draws, target.truth, target.labels)
-        if spec.target == "non_centred":
-            found += _in_the_funnel(spec, draws)
-    else:
-        reason = (
-            f"{draws.shape[0]} chains of {draws.shape[1]:,} draws made {effective:,.0f} effective ones, R-hat "
-            f"{agreement:.3f}. To judge their averages at least {CHECK_ESS:,} and at most {CHECK_RHAT} are asked: this "
-            "setting mixes too slowly."
-        )
-        found = [unknown(reason)]
-    if target.truth.draw is not None:
-        found.append(invariance_check(target, Nuts(**frozen(spec)), points=2000, transitions=10, seed=spec.seed))
-    return found
-
-
-def _in_the_funnel(spec: NutsLesson, draws: Array) -> list[Check]:
+def _in_the_funnel(spec: NutsLesson, number: int, work: int) -> Check:
     """The draws carried back to the funnel, against the funnel's own truth."""
     centred = funnel(neck=spec.neck)
     assert centred.truth is not None
-    return [
-        Check(f"{c.name} in the funnel", c.verdict, c.statistic, c.limit, c.sentence, c.unit)
-        for c in truth_check(to_funnel(draws), centred.truth, centred.labels)
-    ]
-
-
-def tree_check(spec: NutsLesson) -> Check:
-    """Every subtree of some transitions recomputed from its states: the dot products, the verdict, and the draw."""
-    walk = simulate(spec)
-    inside = walk.inside(0, min(walk.steps, CHECK_TREES))
-    wrong, judged, stayed = 0, 0, 0
-    for t in range(len(inside.leaves)):
-        x = trees.one(inside, t)
-        row_of = {int(time): row for row, time in enumerate(x["leaf_time"])}
-        for k in range(len(x["node_low"])):
-            span = range(int(x["node_low"][k]), int(x["node_high"][k]) + 1)
-            if not (span[0] in row_of and span[-1] in row_of):
-                continue  # beyond what is recorded
-            rows = [row_of[time] for time in span]
-            q, p = x["leaf_position"][rows], x["leaf_momentum"][rows]
-            dots = trees.expected_dots(q, p, walk.inverse_mass, spec.sampling)
-            near = np.allclose(dots, x["node_dots"][k], rtol=1e-6, atol=1e-8, equal_nan=True)
-            judged += 1
-            wrong += not near or trees.turns(dots, spec.sampling) != bool(x["node_turning"][k])
-        drawn = x["leaf_position"][row_of[int(x["proposal"])]] if int(x["proposal"]) in row_of else None
-        stayed += drawn is not None and not np.array_equal(drawn, walk.recording.draws[0, t])
-    sentence = (
-        f"In {len(inside.leaves)} transitions the U-turn test of {judged:,} subtrees was recomputed from their states: "
-        f"{wrong or 'no'} wrong number or verdict."
-    )
-    if stayed:
-        sentence += f" In {stayed} of the transitions the draw is not the state that the tree chose."
-    if spec.variant == "reversed_dot" and wrong:
-        sentence += (
-            " The draws are right all the same, since the wrong test still asks the same of every state of a "
-            f"trajectory. What it costs: the trees have {walk.depth.mean():.1f} doublings, a slow random walk."
-        )
-    bad = wrong + stayed
-    return Check("trees", "fail" if bad else "pass", float(bad), 0.0, sentence)
+    draws = apart(spec, spec.seed if number == 1 else (spec.seed + LATER) % (MAX_SEED + 1), work).draws
+    level = FIRST if number == 1 else SECOND
+    found = truth_check(to_funnel(draws), centred.truth, centred.labels, level=level)
+    return replace(found, name="exact answer in the funnel")
 
 
 # Diagnostics ----------------------------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
+from engine.judge.audit import turn_products
 from engine.samplers import nuts
-from lessons.nuts import analysis, trees
+from lessons.nuts import analysis
 from lessons.nuts.panels import diagnostics, panels
 from lessons.nuts.questions import QUESTIONS
 from lessons.nuts.scenarios import SCENARIOS
@@ -17,7 +18,7 @@ TUNINGS = {"adapt": "found in warm-up", "fixed": "set here"}
 VARIANTS = {
     "exact": "no, the right sampler",
     "aliased_momentum": "aliased momentum (a real bug)",
-    "reversed_dot": "second dot product reversed (a misprint)",
+    "reversed_dot": "second dot product reversed (a misprint: slow, not wrong)",
     "final_accept": "a final accept step (a misprint)",
 }
 
@@ -45,10 +46,10 @@ def controls(panel: Controls) -> None:
             panel.number("start_x")
             panel.number("start_y")
     with panel.more("Break it"):
-        panel.select("variant", "Wrong on purpose", VARIANTS)
+        panel.select("variant", "A mistake on purpose", VARIANTS)
 
 
-def kernel(spec: NutsLesson) -> str:
+def runs(spec: NutsLesson) -> str:
     """Which kernel runs."""
     form = {
         "multinomial": "NUTS, multinomial weights, generalised U-turn test, biased progressive sampling.",
@@ -57,8 +58,8 @@ def kernel(spec: NutsLesson) -> str:
     return {
         "exact": form,
         "aliased_momentum": f"{form} Wrong on purpose: both ends of a subtree share one momentum.",
-        "reversed_dot": f"{form} Wrong on purpose: the second dot product has its sign reversed. It biases nothing, "
-        "but the trees stop after one doubling.",
+        "reversed_dot": f"{form} A misprint on purpose: the second dot product has its sign reversed. It biases "
+        "nothing, but the trees stop after one doubling.",
         "final_accept": f"{form} Wrong on purpose: the draw is accepted once more, with the acceptance statistic.",
     }[spec.variant]
 
@@ -72,11 +73,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[nuts.nuts_chunk, nuts._goes_on, nuts._half_dots, nuts._span_dots, trees.expected_dots],
-    runs=kernel,
+    code=[nuts.nuts_chunk, nuts._goes_on, nuts._half_dots, nuts._span_dots, turn_products],
+    runs=runs,
 )
 show(LESSON)

@@ -210,27 +210,3 @@ def _chances(x: dict[str, np.ndarray], doubling: NDArray[np.int_], failed: bool,
             chance[new] = taken * weight[new] / extension
         total += extension
     return chance
-
-
-def expected_dots(position: Array, momentum: Array, inverse_mass: Array, sampling: str) -> Array:
-    """The numbers of the U-turn test of a subtree whose states in order of time are `position` and `momentum` (n, dim),
-    from the definition. (6,), NaN where there is none: see `NutsTransitions.node_dots`.
-    """
-    found = np.full(6, np.nan)
-    if sampling == "slice":
-        span = position[-1] - position[0]
-        found[:2] = span @ momentum[0], span @ momentum[-1]
-        return found
-    velocity = momentum @ inverse_mass
-    total, half = momentum.sum(axis=0), len(momentum) // 2
-    found[:2] = velocity[0] @ total, velocity[-1] @ total
-    if len(momentum) > 2:
-        left, right = momentum[: half + 1].sum(axis=0), momentum[half - 1 :].sum(axis=0)
-        found[2:] = velocity[0] @ left, velocity[half] @ left, velocity[half - 1] @ right, velocity[-1] @ right
-    return found
-
-
-def turns(dots: Array, sampling: str) -> bool:
-    """Does the U-turn test stop here?"""
-    seen = dots[np.isfinite(dots)]
-    return bool(np.any(seen < 0.0)) if sampling == "slice" else not bool(np.all(seen > 0.0))
