@@ -39,10 +39,18 @@ def controls(panel: Controls) -> None:
         panel.note("These draws need no weight: nothing is wrong yet. Choose another density for them.")
 
 
-def kernel(spec: MonteCarloLesson) -> str:
+def runs(spec: MonteCarloLesson) -> str:
     """Which estimator runs."""
     wrong = {"no_weight": " Broken on purpose: no weight.", "band": " Broken on purpose: its band is s/n."}
     return f"engine.montecarlo.{spec.integral}: averages of independent draws." + wrong.get(spec.mistake, "")
+
+
+def faults(spec: MonteCarloLesson) -> dict[str, MonteCarloLesson]:
+    """The mistakes that these settings can show."""
+    found = {"a band of s/n": spec.replace(mistake="band")}
+    if spec.build().weighted:
+        found["the weight forgotten"] = spec.replace(mistake="no_weight")
+    return found
 
 
 LESSON = Lesson(
@@ -53,7 +61,9 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    audit=analysis.audit,
     checks=analysis.checks,
+    faults=faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
@@ -66,6 +76,6 @@ LESSON = Lesson(
         montecarlo.square,
         montecarlo.midpoint,
     ],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)
