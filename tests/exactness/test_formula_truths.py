@@ -33,7 +33,7 @@ def test_a_right_sampler_passes_on_a_formula_with_heavy_tails(formula, seed):
     starts = dispersed_starts(target.truth, 4, seed)
     draws = engine.sample(target, "metropolis", chains=4, draws=60_000, seed=seed, scale=3.0, init=starts).draws
     found = judge.truth_check(draws, target.truth, target.labels)
-    assert all(check.verdict != "fail" for check in found), found
+    assert found.verdict != "fail", found.sentence  # a funnel mixes slowly: it may be unknown
 
 
 def test_few_measurements_leave_a_mean_with_heavy_tails():
