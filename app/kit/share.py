@@ -194,7 +194,7 @@ def _assemble(base: Spec, values: dict[str, Any], problems: list[Problem]) -> Sp
                 typed.add(error.parameter)
                 values[error.parameter] = text.replace(" ", "+")
                 continue
-            if error.parameter in typed:
+            if error.parameter in typed & values.keys():
                 values[error.parameter] = values[error.parameter].replace("+", " ")
             if error.parameter not in values:
                 problems.append(
