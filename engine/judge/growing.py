@@ -44,7 +44,8 @@ class JumpKernel:
         """The jump, what moves within a model, the data."""
         settings = self.run.settings
         within = {"none": "", "hmc": ", HMC within", "nuts": ", NUTS within"}[settings.within]
-        return f"The {settings.jump.replace('_', ' ')} jump{within}, {len(self.run.x):,} simulated observations"
+        jump, n = settings.jump.replace("_", " "), len(self.run.x)
+        return f"The {jump} jump{within}, {n:,} simulated observations{self.aside}"
 
     @property
     def sizes(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 FIRST, SECOND = 0.01, 0.001  # p-values below which the first and the second look see a fault
 MORE = 4  # how many times the work of the first look the second one does
 SIMULATED = 20_000  # draws of the joint law
+PLAIN = 1e-9  # a p-value of the first look that makes a larger second one needless
 RESOLVED = 20  # of them beyond the worst error, below which their count is too rough and Bonferroni's bound stands
 
 
@@ -68,9 +69,11 @@ def two_sided(z: float) -> float:
 def two_looks(look: Callable[[int, int], Check]) -> Check:
     """The verdict of `look(number, work)`, a check with a p-value made from random numbers that differ by `number`.
 
-    A first look with a p of at least FIRST passes; else a second with MORE times the work decides: a p below SECOND
-    fails. A look that cannot tell (p is NaN) stands as it is, the second one too: a first surprise alone decides
-    nothing.
+    A first look with a p of at least FIRST passes; else a second with MORE times the work, or as much where the first
+    was `PLAIN`, decides: a p below SECOND fails. A look that cannot tell (p is NaN) stands as it is, the second one
+    too: a first surprise alone decides nothing.
     """
     first = look(1, 1)
-    return first if math.isnan(first.p) or first.p >= FIRST else look(2, MORE)
+    if math.isnan(first.p) or first.p >= FIRST:
+        return first
+    return look(2, 1 if first.p < PLAIN else MORE)

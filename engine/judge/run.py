@@ -122,8 +122,9 @@ def modes_check(draws: Array, truth: Truth, modes: Array) -> Check:
 def trips_check(sizes: NDArray[Any], name: str) -> Check:
     """Round trips of all chains between the lower and the upper half of the sizes that they drew, (chains, draws)."""
     low, high = np.quantile(sizes, [0.25, 0.75])
-    if low == high:
-        low, high = float(sizes.min()), float(sizes.max())
+    if low == high:  # one size has more than half of the draws: ways between it and the side that has more of the rest
+        below, above = np.sum(sizes < low), np.sum(sizes > low)
+        low, high = (low - 1, low) if below >= above and below else (low, low + 1) if above else (low, high)
     if low == high:
         words = f"Only one {name} was ever drawn, so there is no way to go."
         return Check("round trips", "unknown", math.nan, FEW_TRIPS, words, "trips", kind="run")

@@ -130,9 +130,9 @@ def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int, cancel: A
     found = surprise(errors.z, errors.correlation)
     if found.place < 0:
         return unknown("nothing that is watched moved.")
-    which, level = found.place % len(kernel.quantities), FIRST if work == 1 else SECOND
+    which, level = found.place % len(kernel.quantities), SECOND if seed[1] > 1 else FIRST
     what, about = kernel.quantities[which], ("level", "spread")[found.place // len(kernel.quantities)]
-    verdict: Verdict = "fail" if work > 1 and found.p < level else "pass"
+    verdict: Verdict = "fail" if seed[1] > 1 and found.p < level else "pass"
     sentence = (
         f"{kernel.name}: {n:,} exact draws, each moved {TRANSITIONS} times by this kernel, must stay what they are. "
         f"Of {len(kernel.quantities)} quantities the worst is {what}: its {about} is {abs(found.z):.1f} standard "
