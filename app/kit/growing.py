@@ -18,14 +18,12 @@ from app.kit.architectures import EVIDENCE, HELD, evidence, exact_shares, finish
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
-from engine.judge import Check, Verdict
 from engine.diagnostics import summarise
-from engine.evidence import EvidenceSpec, ModelProbabilities
+from engine.evidence import ModelProbabilities
+from engine.judge import Check, JumpKernel, Kernel, Verdict, run_checks
 from engine.jumps import (
     ArchitectureRecording,
     ArchitectureRun,
-    prior_recovery,
-    sample_architecture,
     start_architecture,
 )
 from engine.jumps.settings import Prior, log_size_prior
@@ -184,7 +182,7 @@ def plane() -> Array:
     return np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
 
 
-def begin(spec: GrowingSpec, sweeps: int) -> ArchitectureRun:
+def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps") -> ArchitectureRun:
     """The chains of `spec`, not moved yet."""
     x, y = spec.data_set()
     return start_architecture(
@@ -198,7 +196,7 @@ def begin(spec: GrowingSpec, sweeps: int) -> ArchitectureRun:
         within=spec.within,
         step_size=spec.step_size,
         jumps=spec.jumps,
-        detail="jumps",
+        detail=detail,
         **{f"start_{spec.grows}": spec.start_sizes()},
     )
 
@@ -498,7 +496,7 @@ def _words(
     made.readout("sizes", text, **values)
     if exact is not None and growth.done:
         kept = growth.sizes[:, growth.burn :]
-        check = architectures.agreement(kept, spec.low, exact, spec.symbol, spec.mistake)
+        check = architectures.shares_check(kept, spec.low, lambda: exact, spec.symbol)
         made.readout("agreement", f"after the whole run: {check.sentence}")
     made.say(
         f"Sweep {{n:d}}. {{birth?Birth:Death}} of a {spec.thing} proposed, {spec.symbol} {{before:d}} to {{after:d}}: "
@@ -534,47 +532,30 @@ def _label(spec: GrowingSpec) -> str:
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-FEW = 2  # points of each cloud in the small problem
-FEW_SPEC = EvidenceSpec(particles=128, islands=8)
-FEW_SWEEPS = 1500
-FEW_JUMPS = 100  # in each sweep
+CHECKED = 1000  # sweeps of the long run that are judged
 
 
-def checks(spec: GrowingSpec, cancel: Any) -> list[Check]:
-    """The badge: the prior must come back without data, a few points must give the probabilities that annealing
-    gives, and the ledger must add up.
-    """
-    network = spec.network()
-    found = list(prior_recovery(network, seed=spec.seed, **spec.settings()))
-    if spec.mistake:
-        found = [architectures.never_a_pass(check, spec.mistake) for check in found]
-    if cancel is not None and cancel.is_set():
-        return found
-    if spec.variant not in COSTLY:  # type: ignore[attr-defined]
-        found.append(few_points(spec, cancel))
-    return [*found, ledger_check(first_look(spec))]
+def kernels(spec: GrowingSpec) -> list[Kernel]:
+    """The sweep of the chains on the stage."""
+    return [JumpKernel(first_look(spec).run, spec.mistake)]
 
 
-def few_points(spec: GrowingSpec, cancel: Any = None) -> Check:
-    """p(size | a few of the points): jumps against annealing."""
-    x, y = few(*spec.data_set())
-    exact = exact_shares(
-        evidence(spec.network(), x, y, spec=FEW_SPEC.replace(seed=spec.seed), cancel=cancel),
-        spec.log_prior(),  # type: ignore[arg-type]
-    )
-    recording = sample_architecture(
-        spec.network(), x, y, **spec.settings(), chains=4, draws=FEW_SWEEPS, warmup=100, jumps=FEW_JUMPS,
-        seed=spec.seed, within="hmc", step_size=0.3 * spec.prior_sd, steps=4,
-    )  # fmt: skip
-    check = architectures.agreement(getattr(recording, spec.grows), spec.low, exact, spec.symbol, spec.mistake)
-    name = f"p({spec.symbol} | {len(x)} points)"
-    return Check(name, check.verdict, check.statistic, check.limit, f"On {len(x)} points: {check.sentence}", check.unit)
+def audit(spec: GrowingSpec, cancel: Any = None) -> list[Check]:
+    """The books of the jumps on the stage."""
+    return [ledger_check(first_look(spec))]
 
 
-def few(x: Array, y: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
-    """A few points spread over the data set: of clouds, FEW of each."""
-    at = np.linspace(0, len(x) - 1, 4 * FEW).astype(int) if len(x) > 4 * FEW else np.arange(len(x))
-    return x[at], y[at]
+def checks(spec: GrowingSpec, cancel: Any = None) -> list[Check]:
+    """The chains of the long run: do they agree, and are their shares of the size those that annealing finds?"""
+    sweeps = min(spec.sweeps, STUDY_COSTLY if spec.variant in COSTLY else CHECKED)  # type: ignore[attr-defined]
+    recording = architectures.advanced(begin(spec, sweeps, detail="draws"), cancel)
+    late = architectures.after(recording, min(spec.burn, sweeps // 2))
+
+    def exact() -> ModelProbabilities:
+        return exact_shares(evidence(spec.network(), *spec.data_set(), cancel=cancel), spec.log_prior())
+
+    shares = architectures.shares_check(getattr(late, spec.grows), spec.low, exact, spec.symbol)
+    return [*run_checks(late), shares]
 
 
 LEDGER_LIMIT = 1e-8
@@ -597,7 +578,7 @@ def ledger_check(growth: Growth) -> Check:
         f"In {len(sweeps)} jumps of chain {spec.shown} the factors add up to log r, and after the "
         f"{int(jumps.accepted.sum())} accepted ones the likelihood is that computed from scratch, to {worst:.1e}."
     )
-    return Check("ledger", verdict, worst, LEDGER_LIMIT, sentence, "nats")
+    return Check("ledger", verdict, worst, LEDGER_LIMIT, sentence, "nats", kind="kernel")
 
 
 # Below the stage ------------------------------------------------------------------------------------------------------
@@ -803,7 +784,7 @@ def sampler_controls(panel: Controls) -> None:
         panel.segmented("start", "Chains start at", START_NAMES)
 
 
-def kernel(spec: GrowingSpec) -> str:
+def runs(spec: GrowingSpec) -> str:
     """Which kernel runs."""
     between = "NUTS moves the weights, then " if spec.within == "nuts" else ""
     wrong = f" Wrong on purpose: {spec.mistake}" if spec.mistake else ""

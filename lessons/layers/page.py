@@ -3,7 +3,7 @@
 from app.kit import growing
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
-from engine.jumps import growth, prior_recovery, sweep
+from engine.jumps import growth, sweep
 from lessons.layers.panels import panels
 from lessons.layers.questions import QUESTIONS
 from lessons.layers.scenarios import SCENARIOS
@@ -38,12 +38,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=growing.kernels,
+    audit=growing.audit,
     checks=growing.checks,
     panels=panels,
     diagnostics=growing.diagnostics,
     predict=QUESTIONS,
-    code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, prior_recovery, architecture_evidence],
-    runs=growing.kernel,
+    code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, architecture_evidence],
+    runs=growing.runs,
     on_event=growing.on_event,
     live=growing.live,
     live_label="Run the experiment",

@@ -3,7 +3,7 @@
 from app.kit import growing
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
-from engine.jumps import growth, prior_recovery, sweep
+from engine.jumps import growth, sweep
 from lessons.neurons.questions import QUESTIONS
 from lessons.neurons.scenarios import SCENARIOS
 from lessons.neurons.scenes import scene
@@ -39,12 +39,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=growing.kernels,
+    audit=growing.audit,
     checks=growing.checks,
     panels=growing.panels,
     diagnostics=growing.diagnostics,
     predict=QUESTIONS,
-    code=[sweep.jump_sweeps, sweep.propose, growth.add_unit, growth.drop_unit, prior_recovery, architecture_evidence],
-    runs=growing.kernel,
+    code=[sweep.jump_sweeps, sweep.propose, growth.add_unit, growth.drop_unit, architecture_evidence],
+    runs=growing.runs,
     on_event=growing.on_event,
     live=growing.live,
     live_label="Run the experiment",
