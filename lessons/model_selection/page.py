@@ -50,7 +50,7 @@ def controls(panel: Controls) -> None:
     panel.select("mistake", "Break it", MISTAKES)
 
 
-def kernel(spec: ModelSelectionLesson) -> str:
+def runs(spec: ModelSelectionLesson) -> str:
     """Which formula runs."""
     law = "normal" if spec.noise == "known" else "Normal-Gamma"
     wrong = "" if spec.mistake == "none" else f" Broken on purpose: {MISTAKES[spec.mistake]}."
@@ -58,6 +58,11 @@ def kernel(spec: ModelSelectionLesson) -> str:
         f"engine.linear: {law} linear regression in closed form, against the sum of predictive scores, quadrature, "
         f"weighted draws and simulated data.{wrong}"
     )
+
+
+def faults(spec: ModelSelectionLesson) -> dict[str, ModelSelectionLesson]:
+    """The mistakes by their words."""
+    return {words: spec.replace(mistake=name) for name, words in MISTAKES.items() if name != "none"}
 
 
 LESSON = Lesson(
@@ -69,12 +74,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    audit=proof.audit,
     checks=proof.checks,
+    faults=faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[linear.solve, linear.arrive, linear.left_out_scores, linear.left_out_errors, analysis.razor],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
 )
 show(LESSON)

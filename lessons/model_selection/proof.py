@@ -1,4 +1,4 @@
-"""The checks of the badge: the evidence in closed form against four other ways to it, the draws against the formula."""
+"""The checks: the evidence in closed form against four other ways to it, the draws against the formula."""
 
 from __future__ import annotations
 
@@ -8,9 +8,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from engine import linear
-from engine.judge import Z_LIMIT, Check, mean_check
+from engine.judge import (
+    FIRST,
+    SECOND,
+    Z_LIMIT,
+    Average,
+    Check,
+    Kind,
+    Verdict,
+    averages_check,
+    two_looks,
+    unknown,
+)
+from engine.judge.looks import Surprise, surprise
+from engine.judge.numbers import OFF
+from engine.judge.plant import SHIFTED, is_planted
 from engine.linear import Posterior
 from lessons.model_selection import analysis
 from lessons.model_selection.spec import ModelSelectionLesson
@@ -22,14 +38,27 @@ NODES = 401  # of the quadrature, along each coefficient
 WEIGHTED = 4000  # importance draws of each degree
 SETS = 1500  # simulated data sets
 CHAINS, DRAWN = 4, 5000
+HEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])  # in units of the curves' scale about their mean
+LEAST = 0.005  # share below which a height tells little
 HEAVY = 10.0  # degrees of freedom of the importance proposal
 FEW = 200.0  # effective importance draws, below which nothing is judged
 
 
+def audit(spec: ModelSelectionLesson, cancel: Any = None) -> Sequence[Check]:
+    """The formulas: the evidence as it is shown, by two other ways, and what it gives to data whose degree is known."""
+    return _asked((sum_check, quadrature_check, simulation_check), spec, cancel)
+
+
 def checks(spec: ModelSelectionLesson, cancel: Any = None) -> Sequence[Check]:
-    """The evidence as it is shown, and the draws, for the present settings."""
+    """The numbers for these data: every evidence against weighted draws, the drawn curves against their exact law."""
+    return _asked((weighted_check, draw_check), spec, cancel)
+
+
+def _asked(
+    wanted: tuple[Callable[[ModelSelectionLesson], Check], ...], spec: ModelSelectionLesson, cancel: Any
+) -> Sequence[Check]:
     found = []
-    for check in (sum_check, quadrature_check, weighted_check, simulation_check, draw_check):
+    for check in wanted:
         if cancel is not None and cancel.is_set():
             break
         found.append(check(spec))
@@ -74,42 +103,50 @@ def quadrature_check(spec: ModelSelectionLesson) -> Check:
 
 def weighted_check(spec: ModelSelectionLesson) -> Check:
     """Every degree by Monte Carlo: the mean of prior × likelihood over proposal density, under wide random draws."""
+    return two_looks(lambda number, work: _weighted_look(spec, number, work))
+
+
+def _weighted_look(spec: ModelSelectionLesson, number: int, work: int) -> Check:
     here = analysis.fits(spec)
-    rng = np.random.Generator(np.random.SFC64([spec.seed, 4]))
-    worst: tuple[float, int, float, float] | None = None
+    rng = np.random.Generator(np.random.SFC64([spec.seed, 4, number]))
+    found, z = [], np.empty(len(here.posteriors))
     for d, posterior in enumerate(here.posteriors):
         value, error, effective = weighted(
-            posterior, lambda theta, k=d + 2: log_joint(spec, here.design[:, :k], here.data.y, theta), rng
+            posterior, lambda theta, k=d + 2: log_joint(spec, here.design[:, :k], here.data.y, theta), rng, work * WEIGHTED
         )
         if effective < FEW:
-            reason = f"Degree {d + 1}: only {effective:.0f} effective draws of {WEIGHTED:,}; too few to judge by."
-            return Check("Monte Carlo", "unknown", math.nan, Z_LIMIT, reason, "SE")
-        z = (here.shown[d] - value) / error
-        if worst is None or abs(z) > abs(worst[0]):
-            worst = (z, d, value, error)
-    assert worst is not None
-    z, d, value, error = worst
+            reason = f"Degree {d + 1}: only {effective:.0f} effective draws of {work * WEIGHTED:,}; too few to judge by."
+            return unknown("Monte Carlo", reason, kind="numbers", unit="SE")
+        found.append((value, error))
+        z[d] = (here.shown[d] - value) / error + (OFF if is_planted(SHIFTED) else 0.0)
+    seen = surprise(z)
+    value, error = found[seen.place]
     sentence = (
-        f"Log evidence of degree {d + 1}, the worst of {spec.degrees}: {here.shown[d]:.6g} as shown, {value:.6g} ± "
-        f"{error:.2g} from {WEIGHTED:,} weighted draws: {abs(z):.1f} standard errors apart."
+        f"Log evidence of degree {seen.place + 1}, the worst of {spec.degrees}: {here.shown[seen.place]:.6g} as shown, "
+        f"{value:.6g} ± {error:.2g} from {work * WEIGHTED:,} weighted draws: {abs(seen.z):.1f} standard errors apart."
     )
-    return Check("Monte Carlo", "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "SE")
+    return _told("Monte Carlo", seen, number, sentence, "numbers")
+
+
+def _told(name: str, seen: Surprise, number: int, sentence: str, kind: Kind) -> Check:
+    verdict: Verdict = "pass" if seen.p >= (FIRST if number == 1 else SECOND) else "fail"
+    return Check(name, verdict, seen.z, Z_LIMIT, f"{sentence} (p = {seen.p:.2g})", "SE", kind=kind, p=seen.p)
 
 
 def weighted(
-    posterior: Posterior, log_target: Callable[[Array], Array], rng: np.random.Generator
+    posterior: Posterior, log_target: Callable[[Array], Array], rng: np.random.Generator, draws: int
 ) -> tuple[float, float, float]:
     """Log of the integral of exp(log_target) by importance sampling from a Student about the posterior, its relative
     standard error, and the effective number of draws.
     """
     k = len(posterior.mean)
     dof = min(HEAVY, 0.8 * posterior.dof)
-    z = rng.standard_normal((WEIGHTED, k)) / np.sqrt(rng.chisquare(dof, (WEIGHTED, 1)) / dof)
+    z = rng.standard_normal((draws, k)) / np.sqrt(rng.chisquare(dof, (draws, 1)) / dof)
     log_proposal = linear.log_density((z**2).sum(axis=1), k, 2.0 * np.linalg.slogdet(posterior.root)[1], dof)
     log = log_target(posterior.mean + z @ posterior.root.T) - log_proposal
     weight = np.exp(log - log.max())
     mean = float(weight.mean())
-    error = float(weight.std(ddof=1)) / math.sqrt(WEIGHTED) / mean
+    error = float(weight.std(ddof=1)) / math.sqrt(draws) / mean
     return float(log.max()) + math.log(mean), error, float(weight.sum() ** 2 / (weight**2).sum())
 
 
@@ -125,32 +162,33 @@ def simulation_check(spec: ModelSelectionLesson) -> Check:
     """Degree and data drawn from the prior: if the probabilities are right, the degree that made the data is a draw
     from them, which fixes the average of its probability and of the degree itself.
     """
+    return two_looks(lambda number, work: _simulation_look(spec, number, work * SETS))
+
+
+def _simulation_look(spec: ModelSelectionLesson, number: int, sets: int) -> Check:
     here = analysis.fits(spec)
-    rng = np.random.Generator(np.random.SFC64([spec.seed, 5]))
+    rng = np.random.Generator(np.random.SFC64([spec.seed, 5, number]))
     n = len(here.data.y)
-    degree = rng.choice(spec.degrees, SETS, p=np.exp(spec.log_prior()))
-    theta = spec.prior_sd * rng.standard_normal((SETS, spec.degrees + 1))
+    degree = rng.choice(spec.degrees, sets, p=np.exp(spec.log_prior()))
+    theta = spec.prior_sd * rng.standard_normal((sets, spec.degrees + 1))
     theta *= np.arange(spec.degrees + 1) <= degree[:, None] + 1
-    y = theta @ here.design.T + spec.noise_sd * rng.standard_normal((SETS, n))
+    y = theta @ here.design.T + spec.noise_sd * rng.standard_normal((sets, n))
     if spec.noise == "unknown":
-        y *= np.sqrt(spec.dof / rng.chisquare(spec.dof, (SETS, 1)))
+        y *= np.sqrt(spec.dof / rng.chisquare(spec.dof, (sets, 1)))
     probability = analysis.softmax(spec.log_prior() + analysis.mistaken(spec, log_evidences(spec, here.design, y), y))
     each = np.arange(1.0, spec.degrees + 1.0)
-    given, due = probability[np.arange(SETS), degree], (probability**2).sum(axis=1)
+    given, due = probability[np.arange(sets), degree], (probability**2).sum(axis=1)
     expected = probability @ each
     spreads = ((probability**3).sum(axis=1) - due**2, probability @ each**2 - expected**2)
     # the 1 keeps a single rare surprise from counting as a failure where hardly any is expected
-    z = [
-        float(gap.sum()) / math.sqrt(float(spread.sum()) + 1.0)
-        for gap, spread in zip((given - due, degree + 1.0 - expected), spreads, strict=True)
-    ]
+    gaps = (given - due, degree + 1.0 - expected)
+    z = np.array([gap.sum() / math.sqrt(spread.sum() + 1.0) for gap, spread in zip(gaps, spreads, strict=True)])
     sentence = (
-        f"{SETS:,} data sets made by degrees drawn from the prior: the true degree was given probability "
+        f"{sets:,} data sets made by degrees drawn from the prior: the true degree was given probability "
         f"{given.mean():.4f} on average, {due.mean():.4f} is due ({abs(z[0]):.1f} standard errors); the true degrees "
         f"average {degree.mean() + 1.0:.3f}, expected were {expected.mean():.3f} ({abs(z[1]):.1f})."
     )
-    worst = max(z, key=abs)
-    return Check("simulated data", "pass" if abs(worst) < Z_LIMIT else "fail", worst, Z_LIMIT, sentence, "SE")
+    return _told("simulated data", surprise(z), number, sentence, "kernel")
 
 
 def log_evidences(spec: ModelSelectionLesson, design: Array, y: Array) -> Array:
@@ -167,14 +205,26 @@ def log_evidences(spec: ModelSelectionLesson, design: Array, y: Array) -> Array:
 
 
 def draw_check(spec: ModelSelectionLesson) -> Check:
-    """Posterior draws of the curve at x′ against the exact mean, averaged over the degrees by the right evidence."""
-    means, _, _ = analysis.value_laws(spec)
+    """Posterior draws of the curve at x′: how many lie below heights whose exact probabilities are known, averaged over
+    the degrees by the right evidence.
+    """
+    means, scales, dof = analysis.value_laws(spec)
     right = analysis.fits(spec.replace(mistake="none")).probability
-    drawn = analysis.draw(spec, CHAINS * DRAWN, spec.seed + 1).value.reshape(CHAINS, DRAWN)
-    return mean_check(
-        "draws", f"the average height of the drawn curves at x′ = {spec.at:g}", drawn, float(right @ means)
-    )
+    law = norm() if math.isinf(dof) else student(dof)
+    heights = float(right @ means) + float(right @ scales) * HEIGHTS
+    true = law.cdf((heights[:, None] - means) / scales) @ right
+
+    def look(number: int, work: int) -> Check:
+        drawn = analysis.draw(spec, work * CHAINS * DRAWN, spec.seed + number).value.reshape(CHAINS, -1)
+        averages = [
+            Average(f"the share of drawn curves below {height:.3g} at x′ = {spec.at:g}", (drawn < height).astype(float), p)
+            for height, p in zip(heights, true, strict=True)
+            if LEAST < p < 1.0 - LEAST
+        ]
+        return averages_check("draws", averages, level=FIRST if number == 1 else SECOND)
+
+    return two_looks(look)
 
 
 def _agree(name: str, error: float, sentence: str) -> Check:
-    return Check(name, "pass" if error < AGREE else "fail", error, AGREE, sentence, "relative")
+    return Check(name, "pass" if error < AGREE else "fail", error, AGREE, sentence, "relative", kind="kernel")

@@ -65,8 +65,8 @@ def fitted_explain(spec: ModelSelectionLesson) -> str:
     cross, best = analysis.validation(spec), analysis.fits(spec.replace(mistake="best_fit")).best
     return (
         f"Degree {best}. Its mean squared error on the data it was fitted to is {cross.training[best - 1]:.4f}, below "
-        f"σ² = {spec.noise_sd**2:.4g}; on points left out one by one it is {cross.one_out[best - 1]:.3g}. The badge is "
-        "red: a best fit is not an evidence."
+        f"σ² = {spec.noise_sd**2:.4g}; on points left out one by one it is {cross.one_out[best - 1]:.3g}. The sign "
+        "*kernel* is red: a best fit is not an evidence."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 
 import engine
 from datasets.xor import xor
-from engine.judge import Check
+from engine.judge import Check, Kind, Verdict, unknown
+from engine.judge.numbers import OFF
+from engine.judge.plant import SHIFTED, STUCK, is_planted
 from engine.networks import Network, predictive
 from engine.targets.target import Target
 from engine.training import (
@@ -337,52 +340,82 @@ def ladder(spec: PerceptronLesson, name: str) -> tuple[Array, list[int | None]]:
 GRADIENT_LIMIT = 1e-6
 
 
-def checks(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
-    """The present part against what is known of it."""
+def audit(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
+    """The code of the present part: updates, gradients, passes, worked out another way."""
     if spec.part == "perceptron":
-        return [_perceptron_check(spec)]
+        return [_updates_check(spec)]
     if spec.part == "race":
-        return [*_race_checks(spec)]
+        return [_slope_check(spec)]
+    return [_kernel_check(spec), _loss_check(spec)] if spec.part == "nodes" else [_training_check(spec)]
+
+
+def checks(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
+    """Whether what is iterated has come to its end, and the numbers against what is known of them."""
+    if spec.part == "perceptron":
+        return [_ended_check(spec), _bound_check(spec)]
+    if spec.part == "race":
+        return [_arrival_check(spec), _closed_form_check(spec)]
     if spec.part == "nodes":
-        return [_pass_check(spec), _kernel_check(spec)]
-    return [_training_check(spec)]
+        return [_pass_check(spec)]
+    words = "No exact answer is known for this network: nobody knows its best weights."
+    return [_settled_check(spec), unknown("exact answer", words, kind="numbers")]
 
 
-def _perceptron_check(spec: PerceptronLesson) -> Check:
+def _updates_check(spec: PerceptronLesson) -> Check:
+    """Every visit again, in fractions: was it a mistake, and where did it move the weights?"""
     shown, (x, y) = visits(spec), data(spec)
-    found, best = shown.run, shown.margin
-    if best.gamma > 0.0:
-        ends_right = bool(np.all((np.hstack([x, np.ones((len(x), 1))]) @ found.weights[-1] > 0.0) == (y == 1)))
-        words = (
-            f"With a 1 appended the best plane leaves a margin γ = {best.gamma:.4g}, and the longest point has "
-            f"R = {best.radius:.4g}. "
-            f"Novikoff promises at most (R/γ)² = {best.bound:,.1f} mistakes; it made {found.mistakes}"
-        )
-        fits = found.mistakes <= best.bound * (1.0 + 1e-9)  # a single point makes its one mistake exactly
-        if found.converged:
-            verdict = "pass" if fits and ends_right else "fail"
-            words += " and stopped with all points right."
-        else:
-            verdict = "unknown" if fits else "fail"
-            words += f" before it was cut off after {spec.epochs} epochs."
-        return Check("Novikoff's bound", verdict, float(found.mistakes), best.bound, words)
-    name = "never stops"
+    points = [[Fraction(value) for value in (*row, 1.0)] for row in x.tolist()]
+    weights, errors = [Fraction(0)] * 3, 0
+    for visit, (i, mistake) in enumerate(zip(shown.visited.tolist(), shown.mistake.tolist(), strict=True)):
+        sign = 1 if y[i] == 1 else -1
+        wrong = sign * sum(w * v for w, v in zip(weights, points[i], strict=True)) <= 0
+        if wrong:
+            weights = [w + sign * v for w, v in zip(weights, points[i], strict=True)]
+        moved = np.abs(shown.weights[visit + 1] - np.array([float(w) for w in weights])).max()
+        errors += bool(wrong != mistake or moved > 1e-9)
+    words = (
+        f"{len(shown.visited):,} visits were made again in fractions, without rounding: in {errors} of them the "
+        "mistake or the weights after it are others."
+    )
+    verdict: Verdict = "pass" if errors == 0 else "fail"
+    return Check("updates", verdict, float(errors), 0.0, words, "visits", kind="kernel")
+
+
+def _ended_check(spec: PerceptronLesson) -> Check:
+    """Has it stopped with all points right, or is it known that it never will?"""
+    name, shown, (x, y) = "has it ended?", visits(spec), data(spec)
+    found = shown.run
+    wrong = int(np.sum((np.hstack([x, np.ones((len(x), 1))]) @ found.weights[-1] > 0.0) != (y == 1)))
+    wrong = len(x) if is_planted(STUCK) else wrong
+    if found.converged:
+        words = f"It stopped after an epoch without mistakes, and {wrong} of {len(x)} points are on the wrong side."
+        return Check(name, "fail" if wrong else "pass", float(wrong), 0.0, words, "points", kind="run")
     if found.cycle is None:
-        words = (
-            "No line separates these points, so no epoch can be without a mistake. Within "
-            f"{spec.epochs} epochs the weights did not come back exactly."
-        )
-        return Check(name, "unknown", math.nan, math.inf, words)
+        words = f"It was cut off after {spec.epochs} epochs, with {wrong} of {len(x)} points on the wrong side."
+        return Check(name, "unknown", float(wrong), 0.0, words, "points", kind="run")
     first, length = found.cycle
-    n = len(x)
-    apart = float(np.abs(found.weights[first * n] - found.weights[(first + length) * n]).max())
-    busy = all(found.mistake[n * e : n * (e + 1)].any() for e in range(first + length))
     words = (
         f"The weights at the start of epoch {first + length + 1} are those of epoch {first + 1}, compared as whole "
-        f"numbers, with no rounding: from there everything repeats, {int(found.mistake[first * n :].sum())} mistakes a "
-        "round, for ever."
+        f"numbers, with no rounding: from there everything repeats, {int(found.mistake[first * len(x) :].sum())} "
+        "mistakes a round, for ever."
     )
-    return Check(name, "pass" if apart == 0.0 and busy else "fail", apart, 0.0, words)
+    return Check(name, "fail", float(max(wrong, 1)), 0.0, words, "points", kind="run")
+
+
+def _bound_check(spec: PerceptronLesson) -> Check:
+    name, shown = "Novikoff's bound", visits(spec)
+    found, best = shown.run, shown.margin
+    if not best.gamma > 0.0:
+        return unknown(name, "No line separates these points, so no number of mistakes is promised.", kind="numbers")
+    mistakes = found.mistakes + (math.ceil(best.bound) if is_planted(SHIFTED) else 0)
+    fits = mistakes <= best.bound * (1.0 + 1e-9)  # a single point makes its one mistake exactly
+    words = (
+        f"With a 1 appended the best plane leaves a margin γ = {best.gamma:.4g}, and the longest point has "
+        f"R = {best.radius:.4g}. Novikoff promises at most (R/γ)² = {best.bound:,.1f} mistakes; it made {mistakes}"
+    )
+    words += "." if found.converged else f" before it was cut off after {spec.epochs} epochs."
+    verdict: Verdict = "fail" if not fits else "pass" if found.converged else "unknown"
+    return Check(name, verdict, float(mistakes), best.bound, words, "mistakes")
 
 
 def relative_error(found: Array, true: Array) -> float:
@@ -391,22 +424,22 @@ def relative_error(found: Array, true: Array) -> float:
     return error if math.isfinite(error) else math.inf
 
 
-def _gradient_check(name: str, error: float, words: str) -> Check:
-    verdict = "pass" if error < GRADIENT_LIMIT else "fail"
-    return Check(name, verdict, error, GRADIENT_LIMIT, words)
+def _agree(name: str, error: float, words: str, kind: Kind = "kernel") -> Check:
+    verdict: Verdict = "pass" if error < GRADIENT_LIMIT else "fail"
+    return Check(name, verdict, error, GRADIENT_LIMIT, words, "relative", kind=kind)
 
 
 def _pass_check(spec: PerceptronLesson) -> Check:
     found = one_pass(spec)
     if spec.activation == "relu" and _kinked(found):
         words = "A hidden unit's sum z is at the kink of relu, where there is no slope to compare with."
-        return Check("backward pass", "unknown", math.nan, GRADIENT_LIMIT, words)
-    error = relative_error(found.nodes.gradient, found.differences)
+        return unknown("derivatives", words, kind="numbers", limit=GRADIENT_LIMIT)
+    error = relative_error(found.nodes.gradient, found.differences) + (OFF if is_planted(SHIFTED) else 0.0)
     words = (
         f"All {found.network.dim} derivatives of the backward pass against differences of the loss alone: the worst is "
         f"{error:.1e} of the largest derivative off."
     )
-    return _gradient_check("backward pass", error, words)
+    return _agree("derivatives", error, words, "numbers")
 
 
 def _kinked(found: Pass) -> bool:
@@ -419,7 +452,7 @@ def _kernel_check(spec: PerceptronLesson) -> Check:
     target = _point_target(found.network, x, y, (spec.row - 1) % len(x))
     error = relative_error(-target.log_density_and_gradient(found.theta)[1], found.nodes.gradient)
     words = f"The compiled kernel that trains networks gives the same derivatives, to {error:.1e} of the largest."
-    return _gradient_check("the compiled kernel", error, words)
+    return _agree("the compiled kernel", error, words)
 
 
 def _training_check(spec: PerceptronLesson) -> Check:
@@ -436,15 +469,50 @@ def _training_check(spec: PerceptronLesson) -> Check:
         worst = max(worst, relative_error(used, true))
     if spec.activation == "relu" and worst >= GRADIENT_LIMIT and spec.variant == "exact":
         words = "Some point lies so near a kink of relu that differences of the loss straddle it."
-        return Check("gradient", "unknown", worst, GRADIENT_LIMIT, words)
+        return unknown("gradient", words, kind="kernel", limit=GRADIENT_LIMIT)
     words = (
         f"At three looks of this training the gradient that it follows was compared with differences of the loss "
         f"alone: the worst derivative is {worst:.1e} of the largest off."
     )
-    return _gradient_check("gradient", worst, words)
+    return _agree("gradient", worst, words)
 
 
-def _race_checks(spec: PerceptronLesson) -> list[Check]:
+def _loss_check(spec: PerceptronLesson) -> Check:
+    """The loss of this point by the formula −ln p, from sums made one by one."""
+    found = one_pass(spec)
+    value = found.x
+    for layer, (weights, biases) in enumerate(found.network.unpack(found.theta)):
+        total = [math.fsum([b, *(w * v for w, v in zip(row, value, strict=True))]) for row, b in zip(weights, biases, strict=True)]
+        value = np.array(total) if layer == len(found.network.sizes) - 2 else _activate(spec.activation, np.array(total))
+    due = math.log1p(math.exp(-(2 * found.y - 1) * float(value[0])))
+    error = abs(found.nodes.loss - due) / max(due, 1e-3)
+    words = f"The loss of this point is {found.nodes.loss:.8g}; summed up one by one, −ln p gives {due:.8g}."
+    return _agree("loss", error, words)
+
+
+def _activate(name: str, z: Array) -> Array:
+    return {"tanh": np.tanh(z), "sigmoid": 1.0 / (1.0 + np.exp(-z)), "relu": np.maximum(z, 0.0)}[name]
+
+
+SETTLED = 0.01  # nats a point that the last tenth of a training may still gain
+
+
+def _settled_check(spec: PerceptronLesson) -> Check:
+    """Has the loss come to rest? In a good place or a bad one, that is another question."""
+    name, loss = "has it settled?", training(spec).loss
+    if training(spec).diverged or not np.all(np.isfinite(loss)) or is_planted(STUCK):
+        words = "The weights have left all bounds: this training has not converged."
+        return Check(name, "fail", math.inf, SETTLED, words, "nats a point", kind="run")
+    last = loss[-max(2, len(loss) // 10) :]
+    change = float(np.ptp(last))
+    verdict: Verdict = "pass" if change <= SETTLED else "fail" if loss[-1] > loss[0] else "unknown"
+    words = f"In its last tenth the loss moved by {change:.2g} nats a point, from {loss[0]:.3g} at first to {loss[-1]:.3g}."
+    if verdict != "pass":
+        words += " It is still on its way." if verdict == "unknown" else " It is higher than where it began."
+    return Check(name, verdict, change, SETTLED, words, "nats a point", kind="run")
+
+
+def _slope_check(spec: PerceptronLesson) -> Check:
     found = race(spec)
     places = np.concatenate([d.path[:: max(1, spec.racing // 8)] for d in found.descents.values()])
     places = places[np.all(np.isfinite(places), axis=1) & (np.abs(places).max(axis=1) < 100.0)]
@@ -456,17 +524,30 @@ def _race_checks(spec: PerceptronLesson) -> list[Check]:
                 worst, float(np.abs(slope - difference_gradient(found.target, q)).max() / (1 + np.abs(slope).max()))
             )
     words = f"The gradient against differences of the height, at {len(places)} places of the race: {worst:.1e} off."
-    made = [_gradient_check("gradient", worst, words)]
-    if spec.target == "gaussian":
-        made.append(_closed_form_check(spec, found))
-    return made
+    return _agree("gradient", worst, words)
 
 
-def _closed_form_check(spec: PerceptronLesson, found: Race) -> Check:
+def _arrival_check(spec: PerceptronLesson) -> Check:
+    """Has every runner come to rest at the lowest point, or has one left it?"""
+    found = race(spec)
+    away = [name for name in RUNNERS if found.arrival(name) is None]
+    away = list(RUNNERS) if is_planted(STUCK) else away
+    lost = [name for name in away if is_planted(STUCK) or not found.above(name)[-1] <= found.above(name)[0]]
+    words = f"{len(RUNNERS) - len(away)} of {len(RUNNERS)} runners rest within {GOAL:g} nats of the lowest point."
+    if lost:
+        words += f" Higher than at the start: {', '.join(lost)}."
+    elif away:
+        words += f" Not there yet: {', '.join(away)}."
+    verdict: Verdict = "fail" if lost else "unknown" if away else "pass"
+    return Check("have they arrived?", verdict, float(len(away)), 0.0, words, "runners", kind="run")
+
+
+def _closed_form_check(spec: PerceptronLesson) -> Check:
     """Plain descent and momentum on a quadratic are matrix powers."""
-    if spec.noise > 0.0:
-        words = "With noise on the gradient no path is known in closed form."
-        return Check("closed form", "unknown", math.nan, GRADIENT_LIMIT, words)
+    found = race(spec)
+    if spec.target != "gaussian" or spec.noise > 0.0:
+        what = "With noise on the gradient" if spec.target == "gaussian" else "On this surface"
+        return unknown("closed form", f"{what} no path is known in closed form.", kind="numbers")
     precision = np.linalg.inv(found.target.truth.covariance)
     start = np.array([spec.start_x, spec.start_y]) - found.target.truth.mean
     one = np.eye(2) - found.step * precision
@@ -482,4 +563,4 @@ def _closed_form_check(spec: PerceptronLesson, found: Race) -> Check:
         "On a quadratic surface every step of plain descent is the same matrix, I − ηH, and momentum's a larger one: "
         f"their powers give both paths to {worst:.1e}."
     )
-    return _gradient_check("closed form", worst, words)
+    return _agree("closed form", worst + (OFF if is_planted(SHIFTED) else 0.0), words, "numbers")

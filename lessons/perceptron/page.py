@@ -81,7 +81,7 @@ def on_event(spec: PerceptronLesson, event: dict) -> PerceptronLesson | None:
     return spec.replace(data="points", points=points)
 
 
-def kernel(spec: PerceptronLesson) -> str:
+def runs(spec: PerceptronLesson) -> str:
     """Which kernel runs."""
     wrong = {
         "exact": "",
@@ -89,11 +89,18 @@ def kernel(spec: PerceptronLesson) -> str:
         "no_bias": " Wrong on purpose: the biases get no derivative.",
     }[spec.variant]
     return {
-        "perceptron": "Rosenblatt's rule, in exact arithmetic.",
+        "perceptron": "Rosenblatt's rule, in whole numbers.",
         "network": f"{spec.optimiser} on the mean loss of all points, gradients by backpropagation.{wrong}",
         "nodes": f"Forward and backward pass of one point.{wrong}",
         "race": "Five step rules on one surface, from one start.",
     }[spec.part]
+
+
+def faults(spec: PerceptronLesson) -> dict[str, PerceptronLesson]:
+    """The mistakes in the backward pass, where there is one."""
+    if spec.part not in ("network", "nodes"):
+        return {}
+    return {words: spec.replace(variant=name) for name, words in VARIANTS.items() if name != "exact"}
 
 
 LESSON = Lesson(
@@ -105,7 +112,9 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    audit=analysis.audit,
     checks=analysis.checks,
+    faults=faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
@@ -119,7 +128,7 @@ LESSON = Lesson(
         optimisers.ascend,
         descent._descend,
     ],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
 )
 show(LESSON)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -12,12 +13,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_predict, cross_val_score
 
 from app.kit.player.scene import decode
+from engine.judge.plant import SHIFTED, planted
 from engine.linear import polynomial_design
 from engine.spec import SpecError
 from lessons.model_selection import analysis, panels, proof, questions, scenes
 from lessons.model_selection.scenarios import SCENARIOS
 from lessons.model_selection.spec import MAX_POINTS, ModelSelectionLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 STANDARD = BY_ID["evidence"]
@@ -194,13 +196,18 @@ def test_mistakes_are_what_they_say():
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def verdicts(spec: ModelSelectionLesson) -> dict[str, str]:
-    return {check.name: check.verdict for check in proof.checks(spec, NEVER)}
+def each(spec: ModelSelectionLesson) -> dict[str, str]:
+    return {check.name: check.verdict for check in (*proof.audit(spec, NEVER), *proof.checks(spec, NEVER))}
 
 
-@pytest.mark.parametrize("name", [name for name, spec in BY_ID.items() if spec.mistake == "none" and name != "razor"])
-def test_right_evidence_passes(name):
-    assert set(verdicts(BY_ID[name]).values()) == {"pass"}
+RIGHT = ("pass", "unknown", "pass")  # nothing runs here that could stop too early
+VERDICTS = {name: RIGHT for name in BY_ID} | {"best-fit": ("fail", "unknown", "fail")}
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_the_three_signs(name):
+    for seed in (BY_ID[name].seed, 11):
+        assert verdicts("model-selection", BY_ID[name].replace(seed=seed)) == VERDICTS[name]
 
 
 @pytest.mark.parametrize(
@@ -213,14 +220,27 @@ def test_right_evidence_passes(name):
     ],
 )
 def test_extreme_settings_are_never_called_wrong(changes):
-    found = verdicts(STANDARD.replace(**changes))
+    found = each(STANDARD.replace(**changes))
     assert "fail" not in found.values() and found["sum of predictive scores"] == "pass"
+
+
+def test_shifted_numbers_are_seen_and_so_are_wrong_draws(monkeypatch):
+    with planted(SHIFTED):
+        assert {check.verdict for check in proof.checks(SMALL, NEVER)} == {"fail"}
+    right = analysis.draw
+
+    def off(spec, number, seed):
+        drawn = right(spec, number, seed)
+        return dataclasses.replace(drawn, value=1.05 * drawn.value)
+
+    monkeypatch.setattr(analysis, "draw", off)
+    assert proof.draw_check(SMALL).verdict == "fail"
 
 
 @pytest.mark.parametrize("noise", ["known", "unknown"])
 @pytest.mark.parametrize("mistake", ["best_fit", "constant"])
 def test_mistakes_fail(mistake, noise):
-    found = verdicts(STANDARD.replace(mistake=mistake, noise=noise, prior_sd=3.0))
+    found = each(STANDARD.replace(mistake=mistake, noise=noise, prior_sd=3.0))
     assert {found[name] for name in ("sum of predictive scores", "quadrature", "Monte Carlo", "simulated data")} == {
         "fail"
     }
@@ -244,7 +264,7 @@ def test_a_cancelled_check_stops():
         def is_set(self) -> bool:
             return True
 
-    assert proof.checks(STANDARD, Stopped()) == [] and panels.panels(STANDARD, Stopped()) == []
+    assert proof.checks(STANDARD, Stopped()) == proof.audit(STANDARD, Stopped()) == [] and panels.panels(STANDARD, Stopped()) == []
 
 
 # Scenes ---------------------------------------------------------------------------------------------------------------
