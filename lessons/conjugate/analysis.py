@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import engine
 from engine import conjugate, diagnostics
-from engine.judge import Check, dispersed_starts, truth_check
 from engine.conjugate import Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
+from engine.judge import Check, Kind, Verdict, chains_checks, dispersed_starts
 from engine.recording import Recording
 from engine.targets.target import Target
 from lessons.conjugate.spec import ConjugateLesson
@@ -293,26 +293,34 @@ AGREE = 1e-6  # relative; quadrature is better than 1e-8
 CHECK_DRAWS = 20_000
 
 
-def checks(spec: ConjugateLesson, cancel: object = None) -> Sequence[Check]:
-    """The formulas for the present prior and data: against quadrature, one by one against all at once, against
-    Metropolis.
-    """
+def audit(spec: ConjugateLesson, cancel: object = None) -> Sequence[Check]:
+    """The formulas for the present prior and data, against quadrature and against themselves one by one."""
     here = course(spec)
-    after = here.shown[-1]
     quadrature = conjugate.integrate(here.prior, here.x)
-    found = [_posterior_check(after, quadrature), _sequence_check(spec, here), _evidence_check(here, quadrature)]
-    found.append(_predictive_check(here, after, quadrature))
-    target = target_of(spec)
+    found = [_sequence_check(spec, here), _evidence_check(here, quadrature)]
+    return [*found, _predictive_check(here, here.shown[-1], quadrature)]
+
+
+def checks(spec: ConjugateLesson, cancel: object = None) -> Sequence[Check]:
+    """The numbers of the formula against quadrature; longer Metropolis chains against the right formula."""
+    here = course(spec)
+    found = _posterior_check(here.shown[-1], conjugate.integrate(here.prior, here.x))
+    return [found, *chains_checks(lambda seed, work: longer(spec, seed, work), spec.seed)]
+
+
+def longer(spec: ConjugateLesson, seed: int, work: int) -> Recording:
+    """Metropolis chains on the exact posterior, from starts far apart, `work` times as long as a first look needs."""
+    here = course(spec)
     right = conjugate.posterior(here.prior, here.x)
-    draws = engine.sample(
-        target, "metropolis", chains=CHAINS, draws=CHECK_DRAWS, warmup=2000, seed=spec.seed,
-        init=dispersed_starts(right.truth, CHAINS, spec.seed), scale=spec.step * smallest_sd(here.exact[-1]),
-    ).draws  # fmt: skip
-    return [*found, *truth_check(draws, target.truth, target.labels)]  # type: ignore[arg-type]
+    return engine.sample(
+        right, "metropolis", chains=CHAINS, draws=work * CHECK_DRAWS, warmup=2000, seed=seed,
+        init=dispersed_starts(right.truth, CHAINS, seed), scale=spec.step * smallest_sd(here.exact[-1]),
+    )  # fmt: skip
 
 
-def _verdict(name: str, error: float, sentence: str, unit: str = "relative") -> Check:
-    return Check(name, "pass" if error < AGREE else "fail", error, AGREE, sentence, unit)
+def _verdict(name: str, error: float, sentence: str, unit: str = "relative", *, kind: Kind = "kernel") -> Check:
+    verdict: Verdict = "pass" if error < AGREE else "fail"
+    return Check(name, verdict, error, AGREE, sentence, unit, kind=kind)
 
 
 def _posterior_check(after: Belief, quadrature: conjugate.Quadrature) -> Check:
@@ -331,7 +339,7 @@ def _posterior_check(after: Belief, quadrature: conjugate.Quadrature) -> Check:
                 f"{name} has mean {mean:.5g} and sd {sd:.5g}; prior × likelihood, integrated, {exact_mean:.5g} and "
                 f"{spread:.5g}."
             )
-    return _verdict("posterior", worst, f"The formula says {told}", "sd")
+    return _verdict("posterior", worst, f"The formula says {told}", "sd", kind="numbers")
 
 
 def _sequence_check(spec: ConjugateLesson, here: Course) -> Check:

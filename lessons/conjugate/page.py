@@ -2,7 +2,10 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine.conjugate import beliefs, quadrature
+from engine.judge import Kernel, TransitionKernel
+from engine.samplers import Metropolis
 from lessons.conjugate import analysis, drawing
+from lessons.conjugate.kernel import UpdateKernel, model_of
 from lessons.conjugate.pairs import WORDS
 from lessons.conjugate.panels import diagnostics, panels
 from lessons.conjugate.questions import QUESTIONS
@@ -58,7 +61,16 @@ def controls(panel: Controls) -> None:
         panel.note("With this pair that mistake cannot be made: nothing is wrong.")
 
 
-def kernel(spec: ConjugateLesson) -> str:
+def kernels(spec: ConjugateLesson) -> list[Kernel]:
+    """The update that the page shows, and Metropolis on prior times likelihood, for as many observations."""
+    here = analysis.course(spec)
+    n, wrong = len(here.x), f"Broken on purpose: {MISTAKES[spec.mistake]}." if here.wrong else ""
+    method = Metropolis(scale=spec.step * analysis.smallest_sd(here.exact[-1]))
+    update = UpdateKernel(here.prior, n, spec.mistake if here.wrong else "none", wrong)
+    return [update, TransitionKernel(model_of(here.prior, n), method)]
+
+
+def runs(spec: ConjugateLesson) -> str:
     """Which formula runs."""
     wrong = "" if spec.mistake == "none" else f" Broken on purpose: {MISTAKES[spec.mistake]}."
     return (
@@ -76,6 +88,8 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
@@ -85,7 +99,7 @@ LESSON = Lesson(
         beliefs.Belief.log_evidence,
         quadrature.integrate,
     ],
-    runs=kernel,
+    runs=runs,
     on_event=drawing.on_event,
 )
 show(LESSON)

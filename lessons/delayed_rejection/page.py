@@ -45,6 +45,8 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
@@ -56,6 +58,6 @@ LESSON = Lesson(
         delayed_rejection._first,
         delayed_rejection._log_proposal,
     ],
-    runs=analysis.kernel,
+    runs=analysis.runs,
 )
 show(LESSON)

@@ -1,0 +1,117 @@
+"""The update of a conjugate pair as a kernel: a draw from what is believed after data must leave the joint distribution of
+unknowns and data as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import conjugate
+from engine.conjugate import Belief
+from engine.judge import Check, Simulated
+from engine.judge.trial import Worlds
+from engine.spec import SpecError
+from engine.targets.target import Target
+from lessons.conjugate.analysis import mistaken
+
+Array = NDArray[np.float64]
+
+FAULTS = ("twice", "scale", "miscount")
+FARTHEST = 1e15  # observations beyond are kept there: no belief takes them
+
+
+def simulate(prior: Belief, theta: Array, n: int, rng: np.random.Generator) -> Array:
+    """n observations given the unknowns theta (dim,)."""
+    return np.clip(prior.observe(rng, np.tile(theta, (n, 1))), -FARTHEST, FARTHEST)
+
+
+def model_of(prior: Belief, n: int) -> Simulated:
+    """The pair with n simulated observations, and as a target prior times likelihood."""
+
+    def posterior(x: Array) -> Target:
+        return conjugate.posterior(prior, x)
+
+    return Simulated(
+        f"{n} simulated observations of a {type(prior).__name__}",
+        tuple(prior.unknowns),
+        lambda count, rng: prior.draw(rng, count),
+        lambda theta, rng: simulate(prior, theta, n, rng),
+        posterior,
+        {
+            "data_twice": lambda x: posterior(np.concatenate([x, x])),
+            "data_ignored": lambda x: posterior(x[:0]),
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateKernel:
+    """A draw from the belief after n observations, in place of the unknowns that made them.
+
+    error : the mistake that is made in the update, "none" or one of `FAULTS`
+    mistake : the same in a sentence
+    """
+
+    prior: Belief
+    n: int
+    error: str = "none"
+    mistake: str = ""
+
+    @property
+    def name(self) -> str:
+        """What is updated."""
+        return f"The update of {type(self.prior).__name__} by {self.n} simulated observations"
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The unknowns, and the log likelihood."""
+        return (*self.prior.unknowns, "the log likelihood")
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The mistakes that change something in this pair."""
+        rng = np.random.Generator(np.random.SFC64(0))
+        x = simulate(self.prior, self.prior.draw(rng, 1)[0], max(self.n, 2), rng)
+        return tuple(f for f in FAULTS if mistaken(self.prior, x, f) != self.prior.update(x))
+
+    def planted(self, fault: str) -> UpdateKernel:
+        """The kernel with one of its `faults`."""
+        if fault not in self.faults:
+            raise SpecError("fault", f"{fault!r} is not one of {', '.join(self.faults)}")
+        return dataclasses.replace(self, error=fault)
+
+    def reference(self, n: int, rng: np.random.Generator) -> Array:
+        """(n, q) at exact draws."""
+        return self.worlds(n, rng).values
+
+    def worlds(self, n: int, rng: np.random.Generator) -> Worlds:
+        """n exact joint draws of unknowns and data."""
+        theta = self.prior.draw(rng, n)
+        data = [simulate(self.prior, row, self.n, rng) for row in theta]
+        return Worlds(data, np.stack([self._values(row[None], x)[0] for row, x in zip(theta, data, strict=True)]))
+
+    def move(
+        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
+    ) -> tuple[Array, float]:
+        """(n, transitions, q): draws from the belief after each world's data, and the operations spent."""
+        moved = np.empty((len(worlds.states), transitions, len(self.quantities)))
+        for i, x in enumerate(worlds.states):
+            if cancel is not None and cancel.is_set():
+                raise InterruptedError
+            after = mistaken(self.prior, x, self.error)
+            moved[i] = self._values(after.draw(np.random.Generator(np.random.SFC64(seeds[i])), transitions), x)
+        return moved, moved.size * 2e4
+
+    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+        """Nothing is decided."""
+        return None
+
+    def _values(self, theta: Array, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            logs = self.prior.log_likelihoods(theta, x).sum(axis=1)
+        return np.column_stack([theta, np.nan_to_num(logs, nan=-np.inf)])
