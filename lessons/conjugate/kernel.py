@@ -1,5 +1,5 @@
-"""The update of a conjugate pair as a kernel: a draw from what is believed after data must leave the joint distribution of
-unknowns and data as it is.
+"""The update of a conjugate pair as a kernel: a draw from what is believed after data must leave the joint distribution
+of unknowns and data unchanged.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 import engine
 from datasets.logistic import PAIRS, TRAIN, Pairs, logistic_pairs, own_pairs
 from engine import logistic
+from engine.judge import Kernel, TransitionKernel
 from engine.logistic import Grid, Laplace, Newton
 from engine.networks import network
 from engine.recording import Recording
+from engine.samplers import Metropolis
 from engine.targets.target import Target
 from lessons.logistic.spec import REACH, LogisticSpec
 
@@ -22,7 +25,7 @@ Array = NDArray[np.float64]
 TOLERANCE = 5e-4  # of Newton's steps, the thesis' criterion
 RUNAWAY = 12  # steps without a prior that are shown when there is no maximum
 FINE = 61  # inputs of the exact curve
-CHAINS, CHECKED = 4, 8000  # of the badge
+CHAINS, CHECKED = 4, 8000  # of longer runs
 
 
 def data_of(spec: LogisticSpec) -> Pairs:
@@ -104,29 +107,44 @@ def target_of(spec: LogisticSpec) -> Target:
 @lru_cache(maxsize=16)
 def record(spec: LogisticSpec) -> Recording:
     """The chain on the stage, from (0, 0), with its inside."""
-    return _sample(spec, 1, spec.draws, 0, "transitions")
-
-
-@lru_cache(maxsize=8)
-def long_run(spec: LogisticSpec) -> Array:
-    """Draws (CHAINS, CHECKED, 2) of (w0, w1) by the same sampler, after a warm-up."""
-    return _sample(spec, CHAINS, CHECKED, CHECKED // 4, "draws").draws[:, :, ::-1]
-
-
-def _sample(spec: LogisticSpec, chains: int, draws: int, warmup: int, detail: str) -> Recording:
-    variant = "drop_rejections" if spec.variant == "drop_rejections" else "exact"
     return engine.sample(
-        target_of(spec),
-        "metropolis",
-        chains=chains,
-        draws=draws,
-        warmup=warmup,
-        seed=spec.seed,
-        init=np.zeros(2),
-        detail=detail,
-        scale=spec.scale,
-        variant=variant,
-    )
+        target_of(spec), "metropolis", chains=1, draws=spec.draws, warmup=0, seed=spec.seed, init=np.zeros(2),
+        detail="transitions", **settings(spec),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def longer(spec: LogisticSpec, seed: int, work: int) -> Recording:
+    """Chains of the same sampler from starts far apart, after a warm-up; `work` times CHECKED draws of each."""
+    normal = laplace(spec)
+    corners = np.array([(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)])
+    starts = normal.mean + 2.0 * corners * np.sqrt(np.diag(normal.covariance))
+    return engine.sample(
+        target_of(spec), "metropolis", chains=CHAINS, draws=work * CHECKED, warmup=CHECKED // 4, seed=seed,
+        init=starts[:, ::-1], **settings(spec),
+    )  # fmt: skip
+
+
+def long_run(spec: LogisticSpec) -> Array:
+    """Draws (CHAINS, CHECKED, 2) of (w0, w1) by the same sampler, from starts far apart."""
+    return longer(spec, spec.seed, 1).draws[:, :, ::-1]
+
+
+def settings(spec: LogisticSpec) -> dict[str, Any]:
+    """Of the sampler."""
+    return {"scale": spec.scale, "variant": "drop_rejections" if spec.variant == "drop_rejections" else "exact"}
+
+
+def kernels(spec: LogisticSpec) -> list[Kernel]:
+    """Metropolis on labels simulated at the same inputs."""
+    data = data_of(spec)
+    model = logistic.posterior(data.x, data.y, spec.prior_sd).model
+    mistake = {
+        "exact": "", "no_prior": "The prior is forgotten on purpose.",
+        "drop_rejections": "Rejections are not counted, on purpose.",
+    }[spec.variant]  # fmt: skip
+    fault = "prior_forgotten" if spec.variant == "no_prior" else ""
+    return [TransitionKernel(model, Metropolis(**settings(spec)), mistake=mistake, fault=fault)]
 
 
 def weights(recording: Recording) -> Array:

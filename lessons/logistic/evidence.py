@@ -8,10 +8,11 @@ import numpy as np
 
 from app.kit.charts import Figure, Table
 from app.kit.text import number
-from engine import judge
-from engine import logistic
-from engine.judge import Check
+from engine import judge, logistic
 from engine.diagnostics import summarise
+from engine.judge import Check, Verdict
+from engine.judge.recordings import LATER
+from engine.spec import MAX_SEED
 from engine.targets.quadrature import quadrature_truth
 from lessons.logistic import analysis
 from lessons.logistic.analysis import CHAINS, CHECKED, TOLERANCE
@@ -22,26 +23,43 @@ FLAT = 1e-6  # gradient at the mode
 SCORED = 1e-12  # least probability that a log score takes
 
 
+def audit(spec: LogisticSpec, cancel: Any) -> list[Check]:
+    """The grid against another quadrature, Newton's mode, the gradient against differences."""
+    return [grid_check(spec), mode_check(spec), gradient(spec)]
+
+
 def checks(spec: LogisticSpec, cancel: Any) -> list[Check]:
-    """The chain against the grid, the grid against another quadrature, the gradient against differences."""
-    return [chain_check(spec), grid_check(spec), mode_check(spec), gradient(spec)]
+    """Longer chains of this sampler: do they agree, and with the grid?"""
+
+    def look(number: int, work: int) -> Check:
+        seed = spec.seed if number == 1 else (spec.seed + LATER) % (MAX_SEED + 1)
+        return chain_check(spec, seed, work, level=judge.FIRST if number == 1 else judge.SECOND)
+
+    return [*run_checks(spec), judge.two_looks(look)]
 
 
-def chain_check(spec: LogisticSpec) -> Check:
+def run_checks(spec: LogisticSpec) -> list[Check]:
+    """What the chains say of themselves: weights, prediction, log density."""
+    run = analysis.longer(spec, spec.seed, 1)
+    p = analysis.chances(run.draws[:, :, ::-1], spec.at)
+    values = np.concatenate([run.draws[:, :, ::-1], p[:, :, None], run.log_density[:, :, None]], axis=2)
+    return [judge.agreement_check(values, ["w₀", "w₁", "p at x′", "log density"])]
+
+
+def chain_check(spec: LogisticSpec, seed: int, work: int, *, level: float) -> Check:
     """Means, squares and the prediction of a longer run of this sampler against the grid."""
-    grid, draws = analysis.grid(spec), analysis.long_run(spec)
+    grid, draws = analysis.grid(spec), analysis.longer(spec, seed, work).draws[:, :, ::-1]
     p = analysis.chances(draws, spec.at)
     mean, sd = grid.predictive(spec.at)
-    quantities = [(f"the mean of {name}", draws[:, :, j], grid.mean[j]) for j, name in enumerate(("w₀", "w₁"))]
-    quantities += [
-        (f"the variance of {name}", (draws[:, :, j] - grid.mean[j]) ** 2, grid.covariance[j, j])
-        for j, name in enumerate(("w₀", "w₁"))
+    names = ("w₀", "w₁")
+    averages = [judge.Average(f"the mean of {w}", draws[:, :, j], float(grid.mean[j])) for j, w in enumerate(names)]
+    averages += [
+        judge.Average(f"the variance of {w}", (draws[:, :, j] - grid.mean[j]) ** 2, float(grid.covariance[j, j]))
+        for j, w in enumerate(names)
     ]
-    quantities += [
-        (f"the mean of p at x′ = {spec.at:g}", p, float(mean[0])),
-        (f"the variance of p at x′ = {spec.at:g}", (p - mean[0]) ** 2, float(sd[0] ** 2)),
-    ]
-    return judge.worst([judge.mean_check("Metropolis against the grid", *quantity) for quantity in quantities])
+    averages.append(judge.Average(f"the mean of p at x′ = {spec.at:g}", p, float(mean[0])))
+    averages.append(judge.Average(f"the variance of p at x′ = {spec.at:g}", (p - mean[0]) ** 2, float(sd[0] ** 2)))
+    return judge.averages_check("Metropolis against the grid", averages, level=level)
 
 
 def grid_check(spec: LogisticSpec) -> Check:
@@ -49,7 +67,7 @@ def grid_check(spec: LogisticSpec) -> Check:
     name, grid, data = "grid against quadrature", analysis.grid(spec), analysis.data_of(spec)
     found = quadrature_truth(logistic.posterior(data.x, data.y, spec.prior_sd))
     if found.truth is None:
-        return Check(name, "unknown", float("nan"), LIMIT, f"No second answer: {found.reason}.", "relative")
+        return judge.unknown(name, f"No second answer: {found.reason}.", kind="kernel", limit=LIMIT, unit="relative")
     sd = np.sqrt(np.diag(grid.covariance))
     errors = {
         "evidence": abs(found.truth.log_normaliser - grid.log_evidence),
@@ -61,7 +79,8 @@ def grid_check(spec: LogisticSpec) -> Check:
         f"Evidence, means and covariances on the grid against adaptive quadrature: the worst is the {which}, off by "
         f"{errors[which]:.1e}. log evidence {grid.log_evidence:.4f}."
     )
-    return Check(name, "pass" if errors[which] < LIMIT else "fail", errors[which], LIMIT, sentence, "relative")
+    verdict: Verdict = "pass" if errors[which] < LIMIT else "fail"
+    return Check(name, verdict, errors[which], LIMIT, sentence, "relative", kind="kernel")
 
 
 def mode_check(spec: LogisticSpec) -> Check:
@@ -71,7 +90,8 @@ def mode_check(spec: LogisticSpec) -> Check:
     slope = logistic.posterior(data.x, data.y, spec.prior_sd).log_density_and_gradient(end[::-1])[1]
     size = float(np.max(np.abs(slope)))
     sentence = f"At the mode ({end[0]:.4f}, {end[1]:.4f}) the gradient is {size:.1e}."
-    return Check("mode", "pass" if size < FLAT else "fail", size, FLAT, sentence, "nats per unit")
+    verdict: Verdict = "pass" if size < FLAT else "fail"
+    return Check("mode", verdict, size, FLAT, sentence, "nats per unit", kind="kernel")
 
 
 def gradient(spec: LogisticSpec) -> Check:
@@ -191,8 +211,8 @@ def diagnostics(spec: LogisticSpec, cancel: Any) -> Table:
     }
     accepted = float(analysis.record(spec).accepted.mean())
     caption = (
-        f"{CHAINS} chains of {number(CHECKED)} draws after a warm-up of {number(CHECKED // 4)}, all from (0, 0), "
-        "as the "
-        f"chain on the stage, which accepted {accepted:.0%} of its proposals. A Metropolis step needs no gradient."
+        f"{CHAINS} chains of {number(CHECKED)} draws after a warm-up of {number(CHECKED // 4)}, from places far "
+        f"apart. The chain on the stage, from (0, 0), accepted {accepted:.0%} of its proposals. "
+        "A Metropolis step needs no gradient."
     )
     return Table("Diagnostics of this sampler", columns, caption)

@@ -3,7 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine import logistic
 from engine.samplers import metropolis
-from lessons.logistic import evidence
+from lessons.logistic import analysis, evidence
 from lessons.logistic.questions import QUESTIONS
 from lessons.logistic.scenarios import SCENARIOS
 from lessons.logistic.scenes import scene
@@ -42,7 +42,7 @@ def on_event(spec: LogisticSpec, event: dict) -> LogisticSpec | None:
     return None
 
 
-def kernel(spec: LogisticSpec) -> str:
+def runs(spec: LogisticSpec) -> str:
     """Which kernel runs."""
     return {
         "exact": "Random-walk Metropolis on both weights; the exact answer is a sum over a grid.",
@@ -60,12 +60,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=evidence.audit,
     checks=evidence.checks,
     panels=evidence.panels,
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
     code=[logistic.exact, logistic.newton, logistic.laplace, metropolis.metropolis_chunk],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
 )
 show(LESSON)
