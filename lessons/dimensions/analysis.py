@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Sequence
@@ -14,10 +15,24 @@ from numpy.typing import NDArray
 
 from app.kit.architectures import Shares, shares
 from engine import diagnostics
-from engine.judge import Z_LIMIT, Check, Verdict, mean_check, worst
+from engine.judge import (
+    FIRST,
+    SECOND,
+    Average,
+    Check,
+    Kernel,
+    NestedKernel,
+    Verdict,
+    agreement_check,
+    averages_check,
+    trips_check,
+    two_looks,
+    unknown,
+)
 from engine.jumps import toy
 from engine.jumps.nested import Nested, append_maps, group_designs, legendre_designs, nested, split_maps
 from engine.jumps.toy import Ledger, ToyRecording, ToySpec
+from engine.spec import MAX_SEED
 from lessons.dimensions.spec import DimensionsLesson
 
 Array = NDArray[np.float64]
@@ -290,32 +305,53 @@ def right_factors(walk: Walk) -> Array:
 
 LEDGER_LIMIT = 1e-8
 RARE = 0.002  # a model with less probability is visited too seldom to be judged
+LATER = 1_000_003  # added to the seed for a second look
+
+
+def kernels(spec: DimensionsLesson) -> list[Kernel]:
+    """The sweep, on as many measurements as there are."""
+    stretch = 2 * spec.spread if spec.family == "means" else spec.spread
+    missing = spec.variant != "exact" and not (spec.variant == "no_jacobian" and stretch == 1.0)
+    mistake = "A factor is forgotten on purpose." if missing else ""
+    return [NestedKernel(spec.toy(observations=len(data_of(spec).y)), mistake)]
+
+
+def audit(spec: DimensionsLesson, cancel: Any = None) -> list[Check]:
+    """The books of the jumps on the stage."""
+    return [ledger_check(spec)]
 
 
 def checks(spec: DimensionsLesson, cancel: Any = None) -> list[Check]:
-    """The sampler with the present settings, run longer than the picture; its books; and the same without data."""
-    found = [_shares_check(spec, "model probabilities", "p(k | y)", spec.likelihood)]
-    if spec.likelihood == "on" and not (cancel is not None and cancel.is_set()):
-        found.append(_shares_check(spec, "prior recovery", "p(k), the data left out,", "off"))
-    found.append(ledger_check(spec))
-    return found
+    """The sampler with the present settings, run longer than the picture."""
+    first = long_run(spec, spec.likelihood)
+
+    def look(number: int, work: int) -> Check:
+        return shares_check(spec, first.model if number == 1 else again(spec, work), FIRST if number == 1 else SECOND)
+
+    k = first.model.astype(np.float64)
+    return [agreement_check(k[:, :, None], ["k"]), trips_check(first.model, "k"), two_looks(look)]
 
 
-def _shares_check(spec: DimensionsLesson, name: str, what: str, likelihood: str) -> Check:
-    true = exact(spec.replace(likelihood=likelihood))
-    model = long_run(spec, likelihood).model
-    judged = [k for k, p in enumerate(true, 1) if RARE < p < 1.0 - RARE]
+def again(spec: DimensionsLesson, work: int) -> Whole:
+    """Models of another long run, `work` times as long as the first."""
+    seed = (spec.seed + LATER) % (MAX_SEED + 1)
+    return _run(spec, chains=LONG_CHAINS, draws=work * LONG, likelihood=spec.likelihood, seed=seed).model
+
+
+def shares_check(spec: DimensionsLesson, model: Whole, level: float) -> Check:
+    """Shares of the models among draws (chains, sweeps) against the exact ones."""
+    name, what = "model probabilities", "p(k | y)" if spec.likelihood == "on" else "p(k), the data left out,"
+    judged = [(k, float(p)) for k, p in enumerate(exact(spec), 1) if RARE < p < 1.0 - RARE]
     if not judged:
         sentence = "One model has nearly all of the probability: hardly a jump to another is ever seen."
-        return Check(name, "unknown", math.nan, Z_LIMIT, sentence, "MCSE")
-    each = []
-    for k in judged:
-        p = float(true[k - 1])
-        of = f"the share of model {k}, {what}"
-        each.append(mean_check(name, of, (model == k).astype(float), p, sd=math.sqrt(p * (1.0 - p))))
-    found = worst(each)
-    words = f"{LONG_CHAINS} chains of {LONG:,} sweeps. {found.sentence}"
-    return Check(found.name, found.verdict, found.statistic, found.limit, words, found.unit)
+        return unknown(name, sentence, kind="numbers", unit="MCSE")
+    averages = [
+        Average(f"the share of model {k}, {what}", (model == k).astype(float), p, math.sqrt(p * (1.0 - p)))
+        for k, p in judged
+    ]
+    found = averages_check(name, averages, level=level)
+    sentence = f"{model.shape[0]} chains of {model.shape[1]:,} sweeps. {found.sentence}"
+    return dataclasses.replace(found, sentence=sentence)
 
 
 def ledger_check(spec: DimensionsLesson) -> Check:
@@ -328,4 +364,4 @@ def ledger_check(spec: DimensionsLesson) -> Check:
         f"The log ratio of each of the {here.steps} jumps on the stage was worked out again from the densities "
         f"themselves: largest relative difference {off:.1e}."
     )
-    return Check("ledger", verdict, off, LEDGER_LIMIT, sentence, "relative error")
+    return Check("ledger", verdict, off, LEDGER_LIMIT, sentence, "relative error", kind="kernel")

@@ -54,7 +54,7 @@ def controls(panel: Controls) -> None:
         panel.slider("chains")
 
 
-def kernel(spec: DimensionsLesson) -> str:
+def runs(spec: DimensionsLesson) -> str:
     """Which kernel runs."""
     moves = "split and merge of a mean" if spec.family == "means" else "one coefficient more or less"
     wrong = "" if spec.variant == "exact" else f" Wrong on purpose: {VARIANTS[spec.variant]}."
@@ -76,12 +76,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
     code=[toy.toy_chunk, nested.split_maps, nested.append_maps, nested.nested, toy.limit],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
 )
 show(LESSON)

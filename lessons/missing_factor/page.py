@@ -3,7 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.jumps import sweep
 from engine.jumps.run import ArchitectureRun
-from lessons.missing_factor.analysis import checks, kept_births, kernel, log_weights, put_right, survivors
+from lessons.missing_factor.analysis import checks, kept_births, kernels, log_weights, put_right, runs, survivors
 from lessons.missing_factor.panels import diagnostics, panels
 from lessons.missing_factor.questions import QUESTIONS
 from lessons.missing_factor.scenarios import SCENARIOS
@@ -44,12 +44,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=kernels,
     checks=checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[sweep.propose, ArchitectureRun._surrounded_jumps, log_weights, kept_births, survivors, put_right],
-    runs=kernel,
+    runs=runs,
     live=live,
     live_label="Run both schemes",
 )

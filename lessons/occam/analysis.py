@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from app.kit import architectures as kit
 from app.kit.growing import CELLS, grouped, mixture, plane, quantised
-from engine.judge import Z_LIMIT, Check
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence, EvidenceSpec, ModelProbabilities
-from engine.jumps import ArchitectureRecording, ArchitectureRun, prior_recovery, start_architecture
+from engine.judge import Check, JumpKernel, Kernel, run_checks
+from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
 from engine.networks.predictive import Ensemble, probabilities
 from lessons.occam.spec import OccamSpec
 
@@ -25,12 +25,12 @@ CHAINS = 16
 JUMPS = 100  # in a sweep: they cost little beside the NUTS move
 MAX_DEPTH = 6
 FIRST = 16  # sweeps of the first picture
-STUDIED = 200  # sweeps that questions, checks and diagnostics look at
+STUDIED = 200  # sweeps that questions and diagnostics look at
+CHECKED = 600  # sweeps that are judged
 EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in seconds
 EACH, WARM, KEPT = 2, 80, 120  # chains at every k, their warm-up and their draws, for fit and predictions
 FRAMES = 200
 TEST_SEED, TEST_CORNER = 2, 50
-MOST_ERROR = 0.06  # of a share of k, above which nothing is said
 KNOWN = 12  # results that are remembered
 
 
@@ -101,14 +101,6 @@ def _once(key: tuple, make: Any) -> Any:
     return _kept[key]
 
 
-def _to_the_end(run: ArchitectureRun, cancel: Any) -> ArchitectureRecording:
-    while not run.done:
-        if cancel.is_set():
-            raise InterruptedError
-        run.advance(5)
-    return run.recording()
-
-
 class Study(NamedTuple):
     """The first part of the long run, and the sweeps at its start to leave out."""
 
@@ -123,7 +115,7 @@ class Study(NamedTuple):
 def study(spec: OccamSpec, cancel: Any) -> Study:
     """Raises InterruptedError when stopped."""
     last = min(spec.sweeps, STUDIED)
-    recording = _once(("study", spec), lambda: _to_the_end(begin(spec, last), cancel))
+    recording = _once(("study", spec), lambda: kit.advanced(begin(spec, last), cancel))
     return Study(recording, min(spec.burn, last // 3))
 
 
@@ -172,7 +164,7 @@ def split(spec: OccamSpec, cancel: Any) -> Split:
     log p(D | k) = E log p(D | θ, k) − E log [p(θ | D, k) / p(θ | k)], means over the posterior of the weights θ.
     """
     plain = spec.replace(prior="uniform", sweeps=600, burn=0)
-    recording = _once(("fixed", plain), lambda: _to_the_end(fixed(plain), cancel))
+    recording = _once(("fixed", plain), lambda: kit.advanced(fixed(plain), cancel))
     found = evidence(spec, cancel)
     values = recording.log_likelihood.reshape(spec.highest, EACH, KEPT)
     fit = values.mean(axis=(1, 2))
@@ -266,33 +258,13 @@ def gap_of(spec: OccamSpec, runs: Study, k: int) -> tuple[float, float]:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def checks(spec: OccamSpec, cancel: Any) -> list[Check]:
-    """Do the jumps return the prior without data, and with them the p(k | D) that annealing finds?"""
-    found = prior_recovery(
-        spec.network(), width_prior=spec.size_prior(), scale_by_width=spec.scaled, draws=2000, seed=spec.seed
-    )
-    runs = study(spec, cancel)
-    return [*found, agreement(runs.widths, exact(spec, evidence(spec, cancel)))]
+def kernels(spec: OccamSpec) -> list[Kernel]:
+    """The sweep of the chains over k."""
+    return [JumpKernel(first_look(spec))]
 
 
-def agreement(widths: NDArray[np.int16], known: ModelProbabilities) -> Check:
-    """Do the shares of k among the draws (chains, draws) agree with annealing? The chains are independent, so the
-    spread of their shares gives the error, however slowly each of them moves.
-    """
-    from scipy import stats
-
-    chains, name = len(widths), "p(k | data)"
-    each = np.stack([(widths == k + 1).mean(axis=1) for k in range(len(known.probability))], axis=1)
-    mean, error = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(chains)
-    judged = np.flatnonzero(known.probability >= kit.LEAST_MASS)
-    if error[judged].max() > MOST_ERROR:
-        reason = f"The shares of k are known to ± {error[judged].max():.2f} only: the chains change k too rarely."
-        return Check(name, "unknown", float("nan"), Z_LIMIT, reason, "SE")
-    t = (mean - known.probability) / np.hypot(error, known.error)
-    z = stats.norm.isf(stats.t.sf(t, chains - 1))
-    k = int(judged[np.argmax(np.abs(z[judged]))])
-    sentence = (
-        f"p(k = {k + 1} | data) is {mean[k]:.3g} by jumps ({chains} chains) and {known.probability[k]:.3g} by "
-        f"annealing: {abs(z[k]):.1f} standard errors apart, the worst of {len(judged)} sizes."
-    )
-    return Check(name, "pass" if abs(z[k]) < Z_LIMIT else "fail", float(z[k]), Z_LIMIT, sentence, "SE")
+def checks(spec: OccamSpec, cancel: Any = None) -> list[Check]:
+    """The chains of the long run: do they agree, and is p(k | D) that which annealing finds?"""
+    sweeps = min(spec.sweeps, CHECKED)
+    late = kit.after(kit.advanced(begin(spec, sweeps), cancel), min(spec.burn, sweeps // 2))
+    return [*run_checks(late), kit.shares_check(late.width, 1, lambda: exact(spec, evidence(spec, cancel)))]

@@ -4,7 +4,7 @@ from app.kit.frame import Controls, Lesson, show
 from app.kit.growing import CLASSES
 from engine.evidence import run as evidence_run
 from engine.jumps import sweep
-from lessons.occam.analysis import checks, fixed, split
+from lessons.occam.analysis import checks, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
 from lessons.occam.questions import QUESTIONS
 from lessons.occam.scenarios import FIRST_POINTS, SCENARIOS
@@ -49,6 +49,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=kernels,
     checks=checks,
     panels=panels,
     diagnostics=diagnostics,
