@@ -16,7 +16,7 @@ def test_a_first_visit(lab: Lab):
     expect(stage).to_have_attribute("data-t", "20", timeout=PATIENT)
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile(r"Beta\(6 \+ 13, 6 \+ 7\) = Beta\(19, 13\)"))).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     # the prior is dragged to more imagined heads
     box = stage.locator(".stage canvas").first.bounding_box()
@@ -48,4 +48,4 @@ def test_a_first_visit(lab: Lab):
 
 def test_the_broken_update_is_red(lab: Lab):
     page = lab.open("/conjugate?scenario=twice")
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

@@ -41,4 +41,4 @@ def test_a_first_visit(lab: Lab):
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
     page.get_by_text("Forgot 1 − α").first.click()
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

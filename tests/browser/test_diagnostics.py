@@ -18,7 +18,7 @@ def stage(page: Page):
 def test_a_first_visit_and_a_diagnosis(lab: Lab):
     page = lab.open("/diagnostics")
     player = stage(page)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     # one press makes something happen, and sub-steps fill the card: W, B/n, R-hat
     one_press_moves(player)
@@ -44,4 +44,4 @@ def test_perfect_diagnostics_and_a_red_badge(lab: Lab):
     page = lab.open("/diagnostics?scenario=biased")
     stage(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

@@ -13,7 +13,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/dimensions")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     one_press_moves(stage)
 
@@ -34,7 +34,7 @@ def test_a_first_visit(lab: Lab):
 
     # the Jacobian forgotten: predict, lock, red badge
     page.get_by_text("Jacobian forgotten").first.click()
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
     page.get_by_text("One mean", exact=True).click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

@@ -15,7 +15,7 @@ def test_a_first_visit(lab: Lab):
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile("switched off: .* 1.67 times the average over the masks"))).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("not as claimed"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
 
     page.get_by_text("1.67 times", exact=True).click()
     page.get_by_role("button", name="Lock my prediction and run").click()

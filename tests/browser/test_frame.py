@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -33,7 +34,7 @@ def set_box(page: Page, key: str, value: str) -> None:
 def test_the_first_picture_needs_no_press(demo: Lab):
     page = demo.open("/demo")
     expect(player(page).locator("canvas").first).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=10_000)
     assert slider_value(page, "step_size") == "1"
     assert demo.query() == {}, "a bare address stays bare until something changes"
 
@@ -84,7 +85,7 @@ def test_scenarios_steps_and_prediction(demo: Lab):
     expect(page.get_by_text("You were right")).to_be_visible()
     page.get_by_test_id("stPills").or_(page.locator(".st-key-demo-scenario")).get_by_text("drift twice").click()
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=10_000)
 
 
 def test_a_refused_formula_stays_with_its_reason(demo: Lab):
@@ -100,12 +101,34 @@ def test_a_refused_formula_stays_with_its_reason(demo: Lab):
     assert demo.query()["formula"] == "x*x"
 
 
-def test_badge_lists_checks_and_tries_other_seeds(demo: Lab):
+def test_signs_list_their_checks_and_try_other_seeds(demo: Lab):
     page = demo.open("/demo")
-    page.get_by_role("button", name=re.compile("exact")).click()
+    page.get_by_role("button", name=re.compile("numbers ✓")).click()
     expect(page.get_by_text("✓ mean step. the mean step was compared with the drift")).to_be_visible()
     page.get_by_role("button", name="Check other seeds").click()
     expect(page.get_by_text(re.compile(r"^Seed \d+"))).to_have_count(3, timeout=10_000)
+
+
+def test_a_mistake_planted_there_and_then_turns_the_sign_red(demo: Lab):
+    page = demo.open("/demo")
+    page.get_by_role("button", name=re.compile("kernel ✓")).click()
+    expect(page.get_by_text("✓ sum of steps.")).to_be_visible()
+    page.get_by_role("button", name="Plant it").click()
+    expect(page.get_by_text(re.compile("✗ sum of steps."))).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible()  # of the page itself
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_the_worst_of_the_three_signs(demo: Lab, scheme: Literal["light", "dark"]):
+    page = demo.page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 360, "height": 740})
+    demo.open("/demo?drift=0.5&broken=on&steps=2000")
+    signs = page.locator(".st-key-signs").get_by_role("button")
+    expect(signs.and_(page.get_by_role("button", name=re.compile("kernel ✗")))).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("button", name=re.compile("this run"))).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    expect(page.get_by_role("button", name=re.compile("this run"))).to_be_visible()
 
 
 def test_share_gives_the_link(demo: Lab):

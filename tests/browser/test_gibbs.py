@@ -13,7 +13,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/gibbs")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     one_press_moves(stage)
 
@@ -53,7 +53,7 @@ def test_a_window_without_a_phase_of_its_own_is_missed_outside(lab: Lab):
 def test_predict_lock_run_explain_and_the_windowed_one(lab: Lab):
     page = lab.open("/gibbs?scenario=window")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
     page.get_by_text("Too small", exact=True).click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

@@ -17,7 +17,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/hmc")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     one_press_moves(stage)
 
@@ -49,7 +49,7 @@ def test_a_first_visit(lab: Lab):
 def test_predict_lock_run_explain_and_the_broken_sampler(lab: Lab):
     page = lab.open("/hmc?scenario=no-accept")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text("Leave out the last step")).to_be_visible()  # the story opens where the scenario is told
     page.get_by_text("Too large", exact=True).click()
     page.get_by_role("button", name="Lock my prediction and run").click()

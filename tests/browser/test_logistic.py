@@ -13,7 +13,7 @@ def test_walk_in_and_ask_elsewhere(lab: Lab):
     page = lab.open("/logistic")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
     stage.get_by_role("button", name="Play").click()
     expect(stage).not_to_have_attribute("data-t", "0")
     stage.get_by_role("button", name="Pause").click()
@@ -34,4 +34,4 @@ def test_forgotten_prior_on_a_phone(lab: Lab):
     page = lab.open("/logistic?scenario=no-prior")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

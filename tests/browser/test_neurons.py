@@ -32,7 +32,7 @@ def test_a_first_visit(lab: Lab):
     assert len(factors) == 8 and abs(sum(factors) - total) < 0.05
     stage.press("Shift+ArrowRight")
     expect(card.get_by_text(re.compile(r"(accepted, u < α|rejected, u ≥ α)$"))).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     # the experiment streams into the same picture and ends beside the exact answer
     run = str(stage.get_attribute("data-run"))

@@ -13,7 +13,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/nuts")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     one_press_moves(stage)
 
@@ -48,7 +48,7 @@ def test_a_first_visit(lab: Lab):
 def test_predict_lock_run_explain_and_the_bug_that_looks_right(lab: Lab):
     page = lab.open("/nuts?scenario=aliased")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
     page.get_by_text("Too large", exact=True).click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

@@ -20,7 +20,7 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("button", name="Run on", exact=True).click()
     expect(page.get_by_text(re.compile("^Finished: "))).to_be_visible(timeout=PATIENT)
     expect(card.get_by_text(re.compile(r"log evidence −?\d.* = fit .* − price"))).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text("What a unit buys, what it costs", exact=True).last).to_be_visible(timeout=PATIENT)
 
     # another prior, the same data

@@ -32,5 +32,5 @@ def test_a_first_visit(lab: Lab):
     # a wrong backward pass is told so; its arithmetic is there node by node
     page.get_by_text("forgot φ′", exact=False).first.click()
     lab.settled()
-    expect(page.get_by_role("button", name=re.compile("not right"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
     expect(card.get_by_text(re.compile(r"^forward: z₁ = "))).to_be_visible()

@@ -13,7 +13,7 @@ def test_draw_then_reject(lab: Lab):
     page = lab.open("/prior-predictive")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     # one press makes something happen, and the card does the sum
     one_press_moves(stage)
@@ -37,4 +37,4 @@ def test_forgotten_scaling_on_a_phone(lab: Lab):
     page = lab.open("/prior-predictive?scenario=unscaled")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

@@ -13,7 +13,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/priors?scenario=forgot-count")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
 
     # sub-steps fill the card: the weights, the sum, the draw
     card = stage.get_by_role("list", name="Arithmetic of this step")

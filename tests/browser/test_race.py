@@ -26,7 +26,7 @@ def test_predict_lock_run_explain(lab: Lab):
     expect(card.get_by_text(re.compile(r"^NUTS: \d+ draws, mean of x₁ = −?\d"))).to_be_visible()
     expect(card.get_by_text(re.compile(r"^in the lead over all 16 pairs.*HMC"))).to_be_visible()
     expect(page.get_by_text("Error by the clock")).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
 
 def test_the_cheat_is_red_and_a_phone_does_not_scroll_sideways(lab: Lab):
@@ -34,4 +34,4 @@ def test_the_cheat_is_red_and_a_phone_does_not_scroll_sideways(lab: Lab):
     page = lab.open("/race?scenario=cheat")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

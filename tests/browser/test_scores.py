@@ -15,7 +15,7 @@ def test_a_first_visit(lab: Lab):
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile("AUROC"))).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("as defined"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     one_press_moves(stage)
     expect(page.get_by_text("Misclassified", exact=True)).to_be_visible(timeout=PATIENT)

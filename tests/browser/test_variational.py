@@ -13,7 +13,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/variational")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("as claimed"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     one_press_moves(stage)
 

@@ -29,4 +29,4 @@ def test_a_first_visit(lab: Lab):
 def test_the_light_kl_is_red(lab: Lab):
     page = lab.open("/weights?variant=light_kl&steps=200&draws=200&rows=8&units=2")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("not as claimed"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

@@ -31,7 +31,7 @@ def test_watch_it_learn_with_the_proof_beside_it(lab: Lab):
     line = card.get_by_text(re.compile("total H")).inner_text()
     total, aleatoric, epistemic = (float(number) for number in re.findall(r"\d\.\d{3}", line))
     assert abs(total - aleatoric - epistemic) < 0.002 and epistemic > 0.02
-    expect(page.get_by_role("button", name=re.compile("exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     # sampled on live, the same picture grows
     before = int(stage.get_attribute("data-steps") or 0)
@@ -55,7 +55,7 @@ def test_own_points_by_click(lab: Lab):
 def test_predict_and_the_broken_sampler(lab: Lab):
     page = lab.open("/xor?scenario=never-reject")
     shown(page)
-    expect(page.get_by_role("button", name=re.compile("not exact"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
     page = lab.open("/xor")
     for _ in range(2):
         page.get_by_role("button", name=re.compile("Next")).click()

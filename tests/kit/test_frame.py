@@ -15,7 +15,7 @@ from app.kit.badge import face, overall
 from app.kit.charts import Figure, Table
 from app.kit.frame import Scenario, _follow_scenario, source
 from app.kit.visit import Visit
-from engine.checks import Check
+from engine.judge import Check
 from tests.kit.demo.lesson import DEMO, WalkSpec, walk
 
 PAGE = Path(__file__).with_name("demo") / "page.py"
@@ -267,23 +267,26 @@ def test_predict_lock_run_explain():
 def test_badge_panels_and_diagnostics_follow():
     at = opened()
     assert "Updating" not in texts(at) and at.get("skeleton"), "nothing is there yet that would be updated"
-    until(at, "exact")
     until(at, "R\\-hat")
-    assert any("exact" in label and "green" in label for label in _popovers(at))
-    assert "the mean step was compared with the drift" in texts(at) and "numpy\\'s normal" not in texts(at)
+    signs = {"kernel ✓": "green", "this run": "gray", "numbers ✓": "green"}
+    until_sign(at, "numbers ✓")
+    assert all(any(sign in each and colour in each for each in _popovers(at)) for sign, colour in signs.items())
     assert len(at.get("plotly_chart")) == 2
     set_box(at, "drift", 0.3721)
     assert "Updating for the new settings" in texts(at) and len(at.get("plotly_chart")) == 2, "the last ones stay"
     at.button_group[0].set_value("broken").run()
-    until(at, "not exact")
+    until_sign(at, "kernel ✗")
     assert any("red" in label for label in _popovers(at))
 
 
-def test_other_seeds_are_checked_on_request():
-    at = until(opened(), "exact")
-    at.button(key="other-seeds").click().run()
-    until(at, "Seed ")
-    assert texts(at).count("Seed ") == 3
+def until_sign(at: AppTest, sign: str) -> None:
+    """Run until one of the three signs says this."""
+    for _ in range(100):
+        if any(sign in label for label in _popovers(at)):
+            return
+        time.sleep(0.1)
+        at.run()
+    raise AssertionError(f"no sign says {sign}: {_popovers(at)}")
 
 
 def test_a_long_run_grows_stops_and_ends():
@@ -325,19 +328,18 @@ def test_a_lesson_s_mistakes_cost_only_their_part(monkeypatch: pytest.MonkeyPatc
     def breaks(*arguments: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    for part in ("scene", "checks", "panels", "controls", "kernel"):
+    for part in ("scene", "checks", "panels", "controls", "runs"):
         object.__setattr__(DEMO, f"_{part}", getattr(DEMO, part))
     try:
         for part in ("scene", "checks", "panels", "controls"):
             object.__setattr__(DEMO, part, breaks)
         at = opened(seed="4321")
         at.run()
-        until(at, "the check could not be made")
         until(at, "the panels could not be made")
         assert not at.exception and "secret detail" not in texts(at)
         assert "the picture could not be made" in texts(at) and "the settings could not be made" in texts(at)
     finally:
-        for part in ("scene", "checks", "panels", "controls", "kernel"):
+        for part in ("scene", "checks", "panels", "controls", "runs"):
             object.__setattr__(DEMO, part, getattr(DEMO, f"_{part}"))
 
 
@@ -359,19 +361,19 @@ def _check(verdict, statistic: float = 0.5) -> Check:
 )
 def test_the_worst_verdict_counts(verdicts: list, result: str):
     checks = [_check(verdict) for verdict in verdicts]
+    shown = face("numbers", checks)
     assert overall(checks) == result
-    assert badge.SIGNS[result] in face(checks).label and badge.COLOURS[result] in face(checks).label
+    assert badge.SIGNS[result] in shown.label and badge.COLOURS[result] in shown.label
 
 
 def test_unknown_is_grey_with_a_question_mark():
-    shown = face([_check("unknown", float("nan"))])
+    shown = face("numbers", [_check("unknown", float("nan"))])
     assert "gray" in shown.label and "?" in shown.label and "green" not in shown.label and "nan" not in shown.label
 
 
-def test_a_page_may_claim_less_than_exact():
-    assert "as claimed" in face([_check("pass", 1.0)], "as claimed").label
-    assert "not as claimed" in face([_check("fail", 9.0)], "as claimed").label
-    assert DEMO.claim == "exact" in face([_check("pass", 1.0)]).label
+def test_a_run_that_has_not_converged_is_not_called_wrong():
+    apart = Check("agree", "fail", 4.87, 1.01, "They disagree.", "R-hat", kind="run")
+    assert "not converged" in face("run", [apart]).spoken and "wrong" not in face("run", [apart]).spoken
 
 
 def test_story_headings_say_what_a_step_does():

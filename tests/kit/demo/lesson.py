@@ -83,6 +83,20 @@ def checks(spec: WalkSpec, cancel) -> list[Check]:
     return [Check("mean step", verdict, float(error), 4.0, "the mean step was compared with the drift", "MCSE")]
 
 
+def audit(spec: WalkSpec, cancel) -> list[Check]:
+    """The walk's end against the sum of its steps, drawn again."""
+    noise = np.random.default_rng(spec.seed).normal(spec.drift, spec.step_size, spec.steps)
+    plain = spec.kind == "plain" and spec.formula == "x"
+    off = abs(float(walk(spec)[-1] - noise.sum())) if plain else 0.0
+    words = "the steps were added up again"
+    return [Check("sum of steps", "pass" if off < 1e-9 else "fail", off, 1e-9, words, "", kind="kernel")]
+
+
+def faults(spec: WalkSpec) -> dict[str, WalkSpec]:
+    """The drift counted twice."""
+    return {"drift twice": spec.replace(drift=spec.drift or 0.5, broken="on")}
+
+
 def panels(spec: WalkSpec, cancel) -> list:
     """Two still figures."""
     x = walk(spec)
@@ -177,7 +191,9 @@ DEMO = Lesson(
     ],
     controls=controls,
     scene=scene,
+    audit=audit,
     checks=checks,
+    faults=faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=[
@@ -194,7 +210,7 @@ DEMO = Lesson(
         ),
     ],
     code=[walk],
-    kernel="numpy's normal generator",
+    runs="numpy's normal generator",
     live=live,
     live_label="Run slowly",
     pad=strokes,
