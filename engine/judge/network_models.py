@@ -89,11 +89,12 @@ def watched(network: Network, theta: Array, x: Array, y: Array, rows: list[int])
     each = y.reshape(len(y), *(1,) * (len(shape) - 1), *y.shape[1:])
     with np.errstate(all="ignore"):
         if network.likelihood == "gaussian":
-            said = predictive.outputs(network, flat, x).reshape(*shape, len(x), -1)
+            said = predictive.outputs(network, flat, x).reshape(*shape, len(x), network.outputs)
             fit = -0.5 * ((said - each) ** 2).sum(axis=(-1, -2)) / network.noise_sd**2
             shown = said[..., rows, 0]
         else:
-            p = predictive.probabilities(network, flat, x).reshape(*shape, len(x), -1)
+            p = predictive.probabilities(network, flat, x)
+            p = p.reshape(*shape, *p.shape[1:])  # not by -1: there may be no inputs
             labels = np.broadcast_to(each, (*shape, len(x)))[..., None].astype(np.int64)
             fit = np.log(np.maximum(np.take_along_axis(p, labels, -1)[..., 0], 1e-300)).sum(axis=-1)
             shown = p[..., rows, -1]
