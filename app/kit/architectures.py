@@ -44,7 +44,8 @@ EVIDENCE = EvidenceSpec(particles=128, islands=8)  # errors of 0.05 to 0.1 nats 
 QUICK = EVIDENCE.replace(particles=48, islands=6)  # of 0.3, a quarter of the work: for an answer at once
 DEEP_MOVES = 20  # with more than one hidden layer particles move less in a level: fewer would miss what is hard to find
 KEPT = 24  # evidence runs that are remembered
-LEAST_MASS = 0.005  # sizes with less exact probability are not judged
+LEAST_MASS = 0.005  # sizes with less probability are not judged …
+LEAST_VISITS = 25.0  # … nor those of fewer effective draws: their number is not normal
 SURE = 0.05  # an exact probability with a larger error judges nothing
 # An error known from 8 islands is Student's, with 7 degrees of freedom: where a normal error is surpassed with the
 # probability of `engine.judge.ALONE`, it is surpassed as seldom by so much more.
@@ -261,7 +262,7 @@ def advanced(run: ArchitectureRun, cancel: Any = None, at_once: int = 10) -> Arc
 
 def shares_check(sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilities], name: str = "k") -> Check:
     """Do the sizes of the draws (chains, draws) have their exact probabilities, within both errors? Judged for each
-    size of at least `LEAST_MASS`.
+    size of at least `LEAST_MASS` and `LEAST_VISITS`.
 
     exact : gives them; not asked where the chains disagree, for it may take long. name : of the size
     """
@@ -272,7 +273,9 @@ def shares_check(sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilit
         return unknown(title, words, kind="numbers", unit="MCSE")
     known = exact()
     p, found = known.probability, shares(drawn, low, len(known.probability))
-    judged = np.flatnonzero((p >= LEAST_MASS) | (found.mean >= LEAST_MASS))
+    likely = np.maximum(p, found.mean)
+    slowest = ess_mean(drawn.astype(np.float64))  # a size seldom visited seems to mix better than it does
+    judged = np.flatnonzero((likely >= LEAST_MASS) & (likely * slowest >= LEAST_VISITS))
     vague = [low + k for k in judged if not known.error[k] <= SURE]
     if vague:
         words = f"Annealing does not know the probability of {name} = {vague[0]} well enough itself."
@@ -282,6 +285,8 @@ def shares_check(sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilit
             f"the share of {name} = {low + k}",
             (drawn == low + k).astype(np.float64),
             float(p[k]),
+            float(np.sqrt(likely[k] * (1.0 - likely[k]))),
+            slowest,
             error=ISLANDS * float(known.error[k]),
         )
         for k in judged

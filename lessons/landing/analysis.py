@@ -1,21 +1,22 @@
-"""The numbers behind the pictures: one chain jump by jump, methods beside each other, and the badge."""
+"""The numbers behind the pictures: one chain jump by jump, methods beside each other, and what is checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import architectures, growing
+from app.kit import architectures
 from app.kit.architectures import Jumps, exact_shares, jumps_of
-from engine.judge import Z_LIMIT, Check, Verdict
 from engine.diagnostics import ess_mean, least_ess
 from engine.evidence import ModelProbabilities
-from engine.jumps import ArchitectureRecording, ArchitectureRun, prior_recovery, sample_architecture, start_architecture
+from engine.judge import Z_LIMIT, Check, JumpKernel, Kernel, Verdict, run_checks, unknown
+from engine.jumps import ArchitectureRecording, ArchitectureRun, sample_architecture, start_architecture
 from engine.networks import Network
+from lessons.landing import boston
 from lessons.landing.spec import LandingSpec, crossing, sandwich
 
 Array = NDArray[np.float64]
@@ -428,82 +429,95 @@ def small(spec: LandingSpec, cancel: Any = None) -> Race:
     return known
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# Checks ---------------------------------------------------------------------------------------------------------------
 
-FEW_JUMPS = {"plain": 50, "delayed": 50, "tempered": 20, "sandwich": 3}
-FEW_BRIDGES = 240  # of the annealed jumps in a sweep, all together
-FEW_SWEEPS = 1000
-CHEAP_BRIDGES = (
-    16  # up to which the prior is checked with all units of the page; with more, where k soon forgets its start
-)
-AFFORDED = 6  # units at most there
-FEW_WIDEST = 5  # units at most on a few points: k soon forgets where it began
+BETWEEN = 3  # jumps of a sweep between NUTS moves in the trial: they are dear
+AFFORDED, ROWS = 6, 50  # sizes and observations at most at which the jumps of the thesis are tried
+CHECKED = {"landing": 300, "sandwich": 100}  # sweeps that are judged
+CHECKED_AS_CODED = 40
 LEDGER_LIMIT = 1e-7
 
 
-def checks(spec: LandingSpec, cancel: Any) -> list[Check]:
-    """Without data the prior must come back, and a few points must give the probabilities that annealing gives."""
-    return list(_checks(spec, cancel))
+def kernels(spec: LandingSpec) -> list[Kernel]:
+    """The sweep of the chain on the stage; of the thesis, the jumps that the short run compares, at a size that can be
+    afforded.
+    """
+    if spec.part == "thesis":
+        return [thesis_kernel(spec, how) for name, how in methods(spec).items() if name in short_methods(spec)]
+    run = stage(spec).recording.run if spec.part == "landing" else chains(spec, 1, 1, jumps=BETWEEN)
+    return [JumpKernel(run, spec.mistake)]
 
 
-def _checks(spec: LandingSpec, cancel: Any) -> Iterator[Check]:
-    settings = spec.settings()
-    most, draws, where = spec.high, 6000 if spec.part == "landing" else 3000, ""
-    if spec.part == "thesis":  # its jump, at a size that a check can afford
-        most = min(most, AFFORDED)
-    elif spec.part == "landing" and spec.jump == "annealed" and spec.bridges > CHEAP_BRIDGES:
-        most, draws = min(most, AFFORDED), 1500
-    if most < spec.high:
-        where = f"With at most {most} {spec.thing}s: "
-    for check in prior_recovery(spec.network(most), seed=spec.seed, draws=draws, **settings):
-        told = Check(check.name, check.verdict, check.statistic, check.limit, where + check.sentence, check.unit)
-        yield unseen(told, spec.mistake)
-    if spec.part == "thesis" or (cancel is not None and cancel.is_set()):
-        return
-    if spec.part == "sandwich":
-        yield cancelled(between(spec), spec)
-    if settings["jump"] != "as_coded":
-        yield few_points(spec, cancel)
+@lru_cache(maxsize=16)
+def small_inputs(spec: LandingSpec) -> tuple[Array, NDArray[Any]]:
+    """Some rows of the thesis' data; where they are not on this machine, as many normal inputs."""
+    if spec.is_ready:
+        x, y = spec.data_set()
+        return np.ascontiguousarray(x[:: max(1, len(x) // ROWS)][:ROWS]), y[:: max(1, len(y) // ROWS)][:ROWS]
+    x = np.random.Generator(np.random.SFC64(spec.seed)).standard_normal((ROWS, boston.INPUTS))
+    return x, np.zeros(ROWS)
 
 
-def unseen(check: Check, mistake: str) -> Check:
-    """A check that a known mistake passes is no pass."""
-    if not mistake or check.verdict != "pass":
-        return check
-    sentence = f"{check.sentence} {mistake} This check does not see it."
-    return Check(check.name, "unknown", check.statistic, check.limit, sentence, check.unit)
-
-
-def few_points(spec: LandingSpec, cancel: Any = None) -> Check:
-    """p(k | a few of the points): jumps against annealing of each k alone."""
-    spec = spec.replace(widest=min(spec.widest, FEW_WIDEST))  # type: ignore[assignment]
-    x, y = growing.few(*spec.data_set())
-    found = architectures.evidence(
-        spec.network(),
-        x,
-        y,
-        spec=growing.FEW_SPEC.replace(seed=spec.seed),
-        cancel=cancel,  # type: ignore[arg-type]
+def thesis_kernel(spec: LandingSpec, how: dict[str, Any]) -> JumpKernel:
+    """One jump of the thesis' networks, with few units or layers and few observations."""
+    most = min(spec.high, AFFORDED)
+    x, y = small_inputs(spec.replace(sweeps=20, burn=0))  # type: ignore[arg-type]
+    run = start_architecture(
+        spec.network(most), x, y, **how, chains=1, draws=1, seed=spec.seed, step_size=spec.step_size, max_depth=6
     )
-    jumps = FEW_JUMPS.get(spec.jump if spec.part == "landing" else "sandwich", max(4, FEW_BRIDGES // spec.bridges))
-    recording = sample_architecture(
+    aside = f", at most {most} {spec.thing}s: smaller than on the page, where a trial would take too long"
+    return JumpKernel(run, aside=aside)
+
+
+def audit(spec: LandingSpec, cancel: Any = None) -> list[Check]:
+    """The books of the jumps between two NUTS moves."""
+    return [cancelled(between(spec), spec)] if spec.part == "sandwich" else []
+
+
+def checks(spec: LandingSpec, cancel: Any = None) -> list[Check]:
+    """Chains of the jump on the stage: do they agree, and are their shares of k those that annealing finds? Of the
+    thesis, the chains of the short run.
+    """
+    if spec.part == "thesis":
+        return thesis_checks(spec, cancel)
+    sweeps = CHECKED_AS_CODED if spec.settings()["jump"] == "as_coded" else min(CHECKED[spec.part], spec.sweeps)
+    recording = architectures.advanced(chains(spec, CHAINS, sweeps), cancel)
+    late = architectures.after(recording, min(spec.burn, sweeps // 2))
+
+    def exact() -> ModelProbabilities:
+        return exact_shares(architectures.evidence(spec.network(), *spec.data_set(), cancel=cancel), spec.log_prior())
+
+    return [*run_checks(late), architectures.shares_check(late.width, spec.low, exact)]
+
+
+def thesis_checks(spec: LandingSpec, cancel: Any) -> list[Check]:
+    """What the chains of each method say of themselves."""
+    words = "No exact answer is known: annealing each size of these networks takes longer than a page can wait."
+    found = [unknown("exact answer", words, kind="numbers")]
+    if not spec.is_ready:
+        return found
+    race = small(spec, cancel)
+    for name, run in race.runs.items():
+        for check in run_checks(architectures.after(run.recording(), race.burn)):
+            found.append(dataclasses.replace(check, name=f"{check.name}: {name}", sentence=f"{name}: {check.sentence}"))
+    return found
+
+
+def chains(spec: LandingSpec, count: int, sweeps: int, jumps: int = 1) -> ArchitectureRun:
+    """Chains of the jump on the stage, from sizes far apart."""
+    return start_architecture(
         spec.network(),
-        x,
-        y,
+        *spec.data_set(),
         **spec.settings(),
-        chains=4,
-        draws=FEW_SWEEPS,
-        warmup=50,
-        within="hmc",
-        steps=4,
+        chains=count,
+        draws=sweeps,
         jumps=jumps,
         seed=spec.seed,
-        step_size=0.3 * spec.prior_sd,
+        within="nuts" if spec.part == "sandwich" else spec.within,
+        step_size=spec.step_size,
+        max_depth=6,
+        start_width=starts(spec, count),
     )
-    exact = exact_shares(found, spec.log_prior())
-    check = architectures.agreement(recording.width, spec.low, exact, "k", spec.mistake)
-    sentence = f"On {len(x)} points, k up to {spec.high}: {check.sentence}"
-    return Check(f"p(k | {len(x)} points)", check.verdict, check.statistic, check.limit, sentence, check.unit)
 
 
 def cancelled(found: Sandwich, spec: LandingSpec) -> Check:
@@ -516,7 +530,7 @@ def cancelled(found: Sandwich, spec: LandingSpec) -> Check:
     )
     if verdict == "fail":
         sentence += f" {spec.mistake}"
-    return Check("bare ratio", verdict, worst, LEDGER_LIMIT, sentence, "nats")
+    return Check("bare ratio", verdict, worst, LEDGER_LIMIT, sentence, "nats", kind="kernel")
 
 
 def apart(one: Outcome, other: Outcome) -> float:

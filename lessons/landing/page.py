@@ -6,7 +6,7 @@ from app.kit.growing import prior_controls
 from datasets import tables
 from datasets.files import MOST_BYTES
 from engine.evidence import architecture_evidence
-from engine.jumps import bridges, delayed, prior_recovery, run, sweep
+from engine.jumps import bridges, delayed, run, sweep
 from lessons.landing import analysis, boston, optdigits, panels, scenes
 from lessons.landing.questions import QUESTIONS
 from lessons.landing.scenarios import SCENARIOS
@@ -75,7 +75,7 @@ def controls(panel: Controls) -> None:
         panel.slider("burn", "Sweeps left out")
 
 
-def kernel(spec: LandingSpec) -> str:
+def runs(spec: LandingSpec) -> str:
     """Which kernel runs."""
     if spec.part == "sandwich":
         name = "NUTS, a jump, and NUTS again, decided at once"
@@ -99,6 +99,8 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scenes.scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels.panels,
     diagnostics=panels.diagnostics,
@@ -108,10 +110,9 @@ LESSON = Lesson(
         delayed.delayed_sweeps,
         sweep.jump_sweeps,
         run.ArchitectureRun._surrounded_jumps,
-        prior_recovery,
         architecture_evidence,
     ],
-    runs=kernel,
+    runs=runs,
     live=scenes.live,
     live_label="Run the comparison",
     ready=lambda spec: spec.is_ready,

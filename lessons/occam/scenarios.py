@@ -47,7 +47,7 @@ SCENARIOS = [
     Scenario(
         "wide",
         "A wide prior",
-        THESIS.replace(prior_sd=10.0, step_size=0.15),
+        THESIS.replace(prior_sd=10.0),
         "σ = 10 for every weight: outputs are large at any k. From four units on the price of fitting depends little "
         "on k, and p(k | D) rises only slowly.",
     ),
