@@ -196,18 +196,20 @@ class Walk:
 
 
 @kernel
-def _walk(rng, sds, width, depth, kind, squash, x, y, sd, beta, warmup, steps, thin, weights, logs):
-    """One chain from a prior draw; fills weights (kept, dim) and logs (kept,). Returns acceptance and beta."""
+def _walk(rng, z, sds, width, depth, kind, squash, x, y, sd, beta, unshrunk, warmup, steps, thin, weights, logs):
+    """One chain from z (dim,), a prior draw in prior sds, overwritten; fills weights (kept, dim) and logs (kept,).
+    Returns acceptance and beta. unshrunk : propose z + beta * (a fresh prior draw), wrong on purpose.
+    """
     dim = sds.size
     h, g = np.empty((width, x.size)), np.empty((width if depth > 1 else 1, x.size))
-    z, theta, f = rng.standard_normal(dim), np.empty(dim), np.empty(x.size)
+    theta, f = np.empty(dim), np.empty(x.size)
     for i in range(dim):
         theta[i] = sds[i] * z[i]
     old = _log_likelihood(theta, width, depth, kind, squash, x, y, sd, f, h, g)
     new = np.empty(dim)
     accepted, due = 0.0, 0.0
     for step in range(warmup + steps):
-        stay = math.sqrt(1.0 - beta * beta)
+        stay = 1.0 if unshrunk else math.sqrt(1.0 - beta * beta)
         for i in range(dim):
             new[i] = stay * z[i] + beta * rng.standard_normal()
             theta[i] = sds[i] * new[i]
@@ -259,11 +261,27 @@ def walk(
     def chain(number: int) -> tuple[float, float]:
         # chunks of prior draws count from 0: chains take the numbers from the far end
         rng = stream(seed, 2**31 + number)
-        settings = prior.width, prior.depth, *prior.codes, x, y, sd, 0.5, warmup, steps, thin
-        return _walk(rng, prior.sds(), *settings, weights[number], logs[number])
+        settings = prior.width, prior.depth, *prior.codes, x, y, sd, 0.5, False, warmup, steps, thin
+        start = rng.standard_normal(prior.dim)
+        return _walk(rng, start, prior.sds(), *settings, weights[number], logs[number])
 
     ends = np.array(in_threads(chain, chains))
     return Walk(weights, logs, ends[:, 0], ends[:, 1], chains * (warmup + steps))
+
+
+def walk_on(
+    prior: Prior, theta: Array, x: Array, y: Array, sd: float, beta: float, steps: int, rng: np.random.Generator,
+    unshrunk: bool = False,
+) -> tuple[Array, Array]:  # fmt: skip
+    """`steps` steps of the walk from theta (dim,) with a fixed beta: weights (steps, dim) and log likelihoods (steps,)
+    after each. unshrunk : forget the factor sqrt(1 - beta^2), wrong on purpose.
+    """
+    weights, logs = np.empty((steps, prior.dim)), np.empty(steps)
+    settings = prior.width, prior.depth, *prior.codes, x, y, sd, beta, unshrunk, 0, steps, 1
+    sds = prior.sds()
+    start = np.divide(theta, sds, out=np.zeros_like(theta), where=sds > 0.0)
+    _walk(rng, start, sds, *settings, weights, logs)
+    return weights, logs
 
 
 def _checked(x: ArrayLike, y: ArrayLike, sd: float, n: int) -> tuple[Array, Array]:

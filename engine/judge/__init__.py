@@ -47,6 +47,7 @@ if _TYPE_CHECKING:
     from engine.judge.sweeps import SweepKernel
     from engine.judge.transitions import TransitionKernel
     from engine.judge.trial import Kernel, kernel_check, proofs
+    from engine.judge.walk import WalkKernel
 
 __all__ = [
     "ALONE",
@@ -125,6 +126,7 @@ _HOMES = {
     "sweeps": ("SweepKernel",),
     "transitions": ("TransitionKernel",),
     "trial": ("Kernel", "kernel_check", "proofs"),
+    "walk": ("WalkKernel",),
 }  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_WHERE)

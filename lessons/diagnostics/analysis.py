@@ -337,7 +337,7 @@ def checks(spec: DiagnosticsLesson, cancel: object = None) -> Sequence[Check]:
     shown = on_screen(spec)
     found = [shown]
     if shown.verdict != "pass":
-        words = "The chains on screen are not to be believed yet, so their averages are not held against the exact answer."
+        words = "The chains on screen are not to be believed yet, so their averages are not held against the truth."
         found.append(unknown("chains on screen", words, kind="numbers"))
     for check in chains_checks(partial(longer, spec), spec.seed):
         found.append(dataclasses.replace(check, name=f"{check.name}, from starts far apart"))

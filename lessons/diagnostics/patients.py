@@ -80,8 +80,8 @@ GALLERY: dict[str, Patient] = {
         BIASED,
         "none",
         "NUTS with the bug of a well-known demonstration, on a standard normal. No diagnostic of the draws can find "
-        "it: all chains agree, on a density that is too wide. The signs *kernel* and *numbers* at the top know the exact "
-        "answer, and are red.",
+        "it: all chains agree, on a density that is too wide. The signs *kernel* and *numbers* at the top know the "
+        "exact answer, and are red.",
     ),
 }
 

@@ -101,8 +101,8 @@ def _explain_biased(spec: DiagnosticsLesson) -> str:
         f"R-hat {found.rhat[-1]:.3f}, ESS {found.ess_bulk[-1]:,.0f}, {int(analysis.simulate(spec).divergent.sum())} "
         f"divergences. The average of $x_1^2$ is {found.mean[-1]:.3f} ± {2 * found.mcse[-1]:.3f}, the truth "
         f"{true.mean:.0f}: {abs(error_in_mcse(spec)):.1f} standard errors off. More draws make it worse, not better: "
-        "the error bar shrinks, the error stays. Press the sign *numbers*: it runs the kernel longer, compares with the "
-        "exact answer, and fails it."
+        "the error bar shrinks, the error stays. Press the sign *numbers*: it runs the kernel longer, compares "
+        "with the exact answer, and fails it."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,11 +112,10 @@ def _weighted_look(spec: ModelSelectionLesson, number: int, work: int) -> Check:
     rng = np.random.Generator(np.random.SFC64([spec.seed, 4, number]))
     found, z = [], np.empty(len(here.posteriors))
     for d, posterior in enumerate(here.posteriors):
-        value, error, effective = weighted(
-            posterior, lambda theta, k=d + 2: log_joint(spec, here.design[:, :k], here.data.y, theta), rng, work * WEIGHTED
-        )
+        part = partial(log_joint, spec, here.design[:, : d + 2], here.data.y)
+        value, error, effective = weighted(posterior, part, rng, work * WEIGHTED)
         if effective < FEW:
-            reason = f"Degree {d + 1}: only {effective:.0f} effective draws of {work * WEIGHTED:,}; too few to judge by."
+            reason = f"Degree {d + 1}: only {effective:.0f} effective draws of {work * WEIGHTED:,} are too few to judge by."
             return unknown("Monte Carlo", reason, kind="numbers", unit="SE")
         found.append((value, error))
         z[d] = (here.shown[d] - value) / error + (OFF if is_planted(SHIFTED) else 0.0)
@@ -216,8 +216,9 @@ def draw_check(spec: ModelSelectionLesson) -> Check:
 
     def look(number: int, work: int) -> Check:
         drawn = analysis.draw(spec, work * CHAINS * DRAWN, spec.seed + number).value.reshape(CHAINS, -1)
+        what = f"the share of drawn curves at x′ = {spec.at:g} below "
         averages = [
-            Average(f"the share of drawn curves below {height:.3g} at x′ = {spec.at:g}", (drawn < height).astype(float), p)
+            Average(f"{what}{height:.3g}", (drawn < height).astype(np.float64), p)
             for height, p in zip(heights, true, strict=True)
             if LEAST < p < 1.0 - LEAST
         ]

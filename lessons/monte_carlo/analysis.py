@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,9 +153,9 @@ def audit(spec: MonteCarloLesson, cancel: object = None) -> Sequence[Check]:
 
 
 def checks(spec: MonteCarloLesson, cancel: object = None) -> Sequence[Check]:
-    """Has the central limit theorem set in after so many draws? And the average of many repetitions against the truth."""
+    """Has the central limit theorem set in after so many draws? And the average of many repetitions."""
     runs = _repeated(spec, 1, 1)
-    numbers = two_looks(lambda number, work: mean_check(runs if number == 1 else _repeated(spec, number, work)))
+    numbers = two_looks(lambda number, work: mean_check(runs if number == 1 else _repeated(spec, number, work), number))
     return [band_check(runs), *([reported_check(runs)] if spec.mistake == "band" else []), numbers]
 
 
@@ -281,9 +282,10 @@ def numerical(spec: MonteCarloLesson) -> tuple[float, float]:
 
     edge = 25.0 if finite else 10.0  # beyond, nothing is left of the mean, and a weight would overflow
     breaks = [spec.threshold, edge] if spec.integral == "rare" else [-edge, 0.0, edge]
+    settings = {"limit": 400, "epsabs": 0.0, "epsrel": 1e-9}
     pieces = [
-        [quad(part_of, low, high, args=(power,), limit=400, epsabs=0.0, epsrel=1e-9)[0] for power in (1, 2)[: 1 + finite]]
-        for low, high in zip(breaks, breaks[1:], strict=False)
+        [quad(part_of, low, high, args=(power,), **settings)[0] for power in (1, 2)[: 1 + finite]]
+        for low, high in pairwise(breaks)
     ]
     sums = np.sum(pieces, axis=0)
     return float(sums[0]), float(sums[1]) if finite else math.inf
@@ -309,11 +311,12 @@ def _told(name: str, z: float, p: float, number: int, sentence: str, kind: Kind)
     return Check(name, verdict, z, Z_LIMIT, sentence, "SE", kind=kind, p=p)
 
 
-def mean_check(many: Estimates) -> Check:
+def mean_check(many: Estimates, number: int) -> Check:
     """The average of all values of all repetitions against the truth, in exact standard errors."""
     integral, values = many.integral, many.runs.values
     if math.isnan(integral.mean):
-        return unknown("mean", "This mean does not exist: averages of n draws are as spread as single draws.", kind="numbers")
+        reason = "This mean does not exist: averages of n draws are as spread as single draws."
+        return unknown("mean", reason, kind="numbers")
     if not many.finite and many.spec.mistake != "no_weight":
         reason = "The variance of one value is infinite: no standard error exists to judge the average by."
         return unknown("mean", reason, kind="numbers", unit="SE")
@@ -334,7 +337,7 @@ def mean_check(many: Estimates) -> Check:
         f"The average of {size:,} values ({len(values):,} repetitions) is {average:.6g}, exact {integral.mean:.6g}: "
         f"{abs(z):.1f} standard errors apart (p = {p:.2g})."
     )
-    return _told("mean", z, p, 1 if len(values) == CHECK_RUNS else 2, sentence, "numbers")
+    return _told("mean", z, p, number, sentence, "numbers")
 
 
 def band_check(many: Estimates) -> Check:
@@ -346,8 +349,8 @@ def band_check(many: Estimates) -> Check:
     if math.isnan(many.integral.mean):
         share = float(np.mean(np.abs(ends) > 1.0))
         sentence = (
-            f"{100 * share:.1f} % of {repetitions:,} averages of {draws:,} draws lie beyond ±1, as 50 % of single draws "
-            "do: more draws bring no average nearer to anything."
+            f"{100 * share:.1f} % of {repetitions:,} averages of {draws:,} draws lie beyond ±1, as 50 % of single "
+            "draws do: more draws bring no average nearer to anything."
         )
         return Check("averages come nearer", "fail", share, 0.25, sentence, "of averages", kind="run")
     wrong = many.spec.mistake == "no_weight" and many.integral.weighted

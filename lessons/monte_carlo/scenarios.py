@@ -82,7 +82,8 @@ SCENARIOS = [
         "ten dimensions",
         PI.replace(dimension=10, draws=2000),
         "The ball in ten dimensions fills 0.25 % of its cube. The rate 1/√n is the same as in the plane, and σ is what "
-        "grows: some five darts in 2 000 hit, too few for a band to be believed. A regular grid (squares) fares worse: see the panel below.",
+        "grows: some five darts in 2 000 hit, too few for a band to be believed. A regular grid (squares) fares worse: "
+        "see the panel below.",
     ),
     Scenario(
         "forgotten",

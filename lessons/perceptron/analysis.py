@@ -482,8 +482,10 @@ def _loss_check(spec: PerceptronLesson) -> Check:
     found = one_pass(spec)
     value = found.x
     for layer, (weights, biases) in enumerate(found.network.unpack(found.theta)):
-        total = [math.fsum([b, *(w * v for w, v in zip(row, value, strict=True))]) for row, b in zip(weights, biases, strict=True)]
-        value = np.array(total) if layer == len(found.network.sizes) - 2 else _activate(spec.activation, np.array(total))
+        rows = [np.append(row * value, b) for row, b in zip(weights, biases, strict=True)]
+        value = np.array([math.fsum(row) for row in rows])
+        if layer < len(found.network.sizes) - 2:
+            value = _activate(spec.activation, value)
     due = math.log1p(math.exp(-(2 * found.y - 1) * float(value[0])))
     error = abs(found.nodes.loss - due) / max(due, 1e-3)
     words = f"The loss of this point is {found.nodes.loss:.8g}; summed up one by one, −ln p gives {due:.8g}."
@@ -491,7 +493,8 @@ def _loss_check(spec: PerceptronLesson) -> Check:
 
 
 def _activate(name: str, z: Array) -> Array:
-    return {"tanh": np.tanh(z), "sigmoid": 1.0 / (1.0 + np.exp(-z)), "relu": np.maximum(z, 0.0)}[name]
+    found = {"tanh": np.tanh(z), "sigmoid": 1.0 / (1.0 + np.exp(-z)), "relu": np.maximum(z, 0.0), "linear": z}
+    return found[name]
 
 
 SETTLED = 0.01  # nats a point that the last tenth of a training may still gain
@@ -505,8 +508,8 @@ def _settled_check(spec: PerceptronLesson) -> Check:
         return Check(name, "fail", math.inf, SETTLED, words, "nats a point", kind="run")
     last = loss[-max(2, len(loss) // 10) :]
     change = float(np.ptp(last))
-    verdict: Verdict = "pass" if change <= SETTLED else "fail" if loss[-1] > loss[0] else "unknown"
-    words = f"In its last tenth the loss moved by {change:.2g} nats a point, from {loss[0]:.3g} at first to {loss[-1]:.3g}."
+    verdict: Verdict = "fail" if loss[-1] > loss[0] else "pass" if change <= SETTLED else "unknown"
+    words = f"The loss went from {loss[0]:.3g} to {loss[-1]:.3g} nats a point, and moved by {change:.2g} in its last tenth."
     if verdict != "pass":
         words += " It is still on its way." if verdict == "unknown" else " It is higher than where it began."
     return Check(name, verdict, change, SETTLED, words, "nats a point", kind="run")

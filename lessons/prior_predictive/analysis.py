@@ -25,7 +25,7 @@ BATCHES = 90  # and so many steps for all others
 CHAINS = 4
 WARM = 0.2  # of a walk
 KEPT = 500  # states of each chain
-LONGER = 5  # times, the chains of the badge
+LONGER = 5  # times, the chains that are judged
 WATCHED = (0.15, 0.5, 0.9)  # inputs where posteriors are compared
 WEIGHTED = 400_000  # networks of the importance-sampling estimate
 

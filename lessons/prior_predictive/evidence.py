@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,26 @@ from numpy.typing import NDArray
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import number
-from engine.judge import MAX_RHAT, MIN_ESS, Z_LIMIT, Check, worst
+from engine.judge import (
+    ALONE,
+    FIRST,
+    MAX_RHAT,
+    MIN_ESS,
+    SECOND,
+    Z_LIMIT,
+    Check,
+    Kernel,
+    Kind,
+    Verdict,
+    WalkKernel,
+    agreement_check,
+    two_looks,
+    unknown,
+    worst,
+)
+from engine.judge.looks import surprise
+from engine.judge.numbers import OFF
+from engine.judge.plant import SHIFTED, is_planted
 from engine.networks.prior import ACTIVATIONS, Prior
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.analysis import COMPARED, WATCHED
@@ -27,15 +48,37 @@ DEEP_CHECKED = 500  # and so many networks
 LEAST_ACCEPTED = 100  # networks, below which their average is not judged
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 OTHER_SEED = 0xA5A5
+WEIGHED = 500_000  # weights whose law is checked, of all networks together
+WITHIN = tuple((sd, math.erf(sd / math.sqrt(2.0))) for sd in (0.3, 1.0, 2.0))  # in sds, and the share that lies within
+AGREE = 1e-9  # relative error of two computations of one number
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
+def kernels(spec: PriorSpec) -> list[Kernel]:
+    """The walk with the step that its first chain has come to."""
+    if spec.view != "rejection":
+        return []
+    beta = float(analysis.chains(spec).run.step[0])
+    return [WalkKernel(spec.prior(), np.ascontiguousarray(analysis.data_of(spec).x), spec.noise_sd, beta)]
+
+
+def audit(spec: PriorSpec, cancel: Any) -> list[Check]:
+    """The parts of the code: the law of the weights, the network that they make, the decisions of the rejection."""
+    if spec.view == "compare":
+        priors = [spec.prior().replace(width=width, depth=depth) for width, depth in COMPARED]
+        weights = [right_weights(prior, prior, spec.seed) for prior in priors]
+        return [worst(weights), worst([plain_forward(prior, spec.seed) for prior in priors])]
+    meant = analysis.meant(spec) if spec.view == "functions" else spec.prior()
+    found = [right_weights(meant, spec.prior(), spec.seed), plain_forward(spec.prior(), spec.seed)]
+    return [*found, right_decisions(spec)] if spec.view == "rejection" else found
+
+
 def checks(spec: PriorSpec, cancel: Any) -> list[Check]:
-    """Every check of the view on the stage."""
+    """Does the chain agree with itself? And the functions against what is known of them."""
     if spec.view == "rejection":
-        return [right_rate(spec), right_posterior(spec), chain_agrees(spec), plain_forward(spec.prior(), spec.seed)]
+        return [chains_agree(spec), right_rate(spec), right_posterior(spec), chain_mean(spec)]
     if spec.view == "functions":
         return function_checks(analysis.meant(spec), spec.prior(), spec.seed)
     found: list[Check] = []
@@ -50,54 +93,96 @@ def checks(spec: PriorSpec, cancel: Any) -> list[Check]:
 
 def function_checks(meant: Prior, prior: Prior, seed: int) -> list[Check]:
     """Functions of `prior` against the exact moments of the prior that was `meant`."""
-    n = int(np.clip(WORK / prior.dim, 500, CHECKED))
-    theta = prior.draw(n, seed ^ OTHER_SEED)
-    values = prior.values(theta, PLACES)
-    found = [second_moments(meant, prior, theta, values)]
+    found = [two_looks(lambda number, work: second_moments(meant, prior, seed, number, work))]
     if prior.depth == 1:
-        found.append(fourth_moment(meant, values))
-    return [*found, plain_forward(prior, seed)]
+        found.append(two_looks(lambda number, work: fourth_moment(meant, prior, seed, number, work)))
+    return found
 
 
-def second_moments(meant: Prior, prior: Prior, theta: Array, values: Array) -> Check:
+def _fresh(prior: Prior, seed: int, number: int, work: int) -> Array:
+    """Networks of a look's own: theta (n, dim)."""
+    return prior.draw(work * int(np.clip(WORK / prior.dim, 500, CHECKED)), seed ^ (number * OTHER_SEED))
+
+
+def _told(name: str, z: Array, number: int, words: Callable[[int], str], kind: Kind = "numbers") -> Check:
+    """The check that errors z, in standard errors, make in a look; `words` of the number of the worst."""
+    z = z.ravel() + (OFF if is_planted(SHIFTED) and kind == "numbers" else 0.0)
+    seen = surprise(z)
+    if seen.place < 0:
+        return unknown(name, "Every function is 0, so nothing can be compared.", kind=kind)
+    verdict: Verdict = "pass" if seen.p >= (FIRST if number == 1 else SECOND) else "fail"
+    sentence = f"{words(seen.place)}: {abs(seen.z):.1f} standard errors apart"
+    sentence += f", the worst of {len(z)} (p = {seen.p:.2g})." if len(z) > 1 else f" (p = {seen.p:.2g})."
+    return Check(name, verdict, seen.z, Z_LIMIT, sentence, "MCSE", kind=kind, p=seen.p)
+
+
+def right_weights(meant: Prior, prior: Prior, seed: int) -> Check:
+    """Shares of the weights within given numbers of the sds that they were meant to have, layer by layer."""
+
+    def look(number: int, work: int) -> Check:
+        theta = prior.draw(work * int(np.clip(WEIGHED / prior.dim, 50, 4000)), (seed ^ OTHER_SEED) + number)
+        sds = meant.sds()
+        kinds = [np.flatnonzero(sds == sd) for sd in np.unique(sds[sds > 0.0])]
+        z, told = np.empty((len(kinds), len(WITHIN))), []
+        for i, of in enumerate(kinds):
+            size = np.abs(theta[:, of]).ravel() / sds[of[0]]
+            for j, (sd, share) in enumerate(WITHIN):
+                seen = float((size < sd).mean())
+                z[i, j] = (seen - share) / math.sqrt(share * (1.0 - share) / size.size)
+                told.append(
+                    f"Of {size.size:,} parameters meant to have sd {sds[of[0]]:.3g}, {100 * seen:.2f} % lie within {sd:g} "
+                    f"of them, {100 * share:.2f} % must"
+                )
+        return _told("weights", z, number, lambda place: told[place], "kernel")
+
+    return two_looks(look)
+
+
+def second_moments(meant: Prior, prior: Prior, seed: int, number: int, work: int) -> Check:
     """f(x) f(x') of independent networks against the exact kernel; in deep networks against the kernel given the layer
     before the last, which is exact at every width."""
+    theta = _fresh(prior, seed, number, work)
     places = PLACES if meant.depth == 1 else PLACES[DEEP_PLACES]
+    theta = theta if meant.depth == 1 else theta[: work * DEEP_CHECKED]
+    values = prior.values(theta, places)
     if meant.depth == 1:
         expected = meant.covariance(places, places)
         what = "the exact kernel"
     else:
-        theta, values = theta[:DEEP_CHECKED], values[:DEEP_CHECKED, DEEP_PLACES]
         expected = meant.given(hidden_before_last(prior, theta, places))
         what = "the exact kernel given the layer before the last"
     products = values[:, :, None] * values[:, None, :]
-    gap = products - expected
+    pairs = np.triu_indices(len(places))
+    gap = (products - expected)[:, pairs[0], pairs[1]]
     with np.errstate(all="ignore"):
         z = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / math.sqrt(len(gap)))
-    i, j = np.unravel_index(int(np.nanargmax(np.abs(z))), z.shape)
-    error = float(z[i, j])
-    sentence = (
-        f"{len(gap):,} fresh networks at {len(places)} inputs: the mean of f({places[i]:g})·f({places[j]:g}) is "
-        f"{products[:, i, j].mean():.4g}, {what} says {np.mean(expected[..., i, j]):.4g}: {abs(error):.1f} standard "
-        f"errors apart, the worst of {len(places) * (len(places) + 1) // 2} pairs."
-    )
-    return Check("second moments", "pass" if abs(error) < Z_LIMIT else "fail", error, Z_LIMIT, sentence, "MCSE")
+
+    def words(place: int) -> str:
+        i, j = pairs[0][place], pairs[1][place]
+        return (
+            f"{len(gap):,} fresh networks at {len(places)} inputs: the mean of f({places[i]:g})·f({places[j]:g}) is "
+            f"{products[:, i, j].mean():.4g}, {what} says {np.mean(expected[..., i, j]):.4g}"
+        )
+
+    return _told("second moments", z, number, words)
 
 
-def fourth_moment(meant: Prior, values: Array) -> Check:
+def fourth_moment(meant: Prior, prior: Prior, seed: int, number: int, work: int) -> Check:
     """The mean of f^4 against its exact value: not only the size of the functions, their shape too."""
-    errors = []
-    for i, x in enumerate(PLACES):
-        square = float(meant.variance(x)[0]) ** 2
-        true = (3.0 + meant.excess_kurtosis(float(x))) * square
-        fourth = values[:, i] ** 4
-        errors.append(((fourth.mean() - true) / (fourth.std(ddof=1) / math.sqrt(len(fourth))), x, fourth.mean(), true))
-    z, x, seen, true = max(errors, key=lambda entry: abs(entry[0]))
-    sentence = (
-        f"The mean of f({x:g})⁴ is {seen:.4g}, exactly {true:.4g}: {abs(z):.1f} standard errors apart, the worst of "
-        f"{len(PLACES)} inputs. A Gaussian of the same size would have {3 * float(meant.variance(x)[0]) ** 2:.4g}."
-    )
-    return Check("fourth moment", "pass" if abs(z) < Z_LIMIT else "fail", float(z), Z_LIMIT, sentence, "MCSE")
+    values = prior.values(_fresh(prior, seed, number, work), PLACES)
+    square = np.array([float(meant.variance(x)[0]) ** 2 for x in PLACES])
+    true = (3.0 + np.array([meant.excess_kurtosis(float(x)) for x in PLACES])) * square
+    fourth = values**4
+    with np.errstate(all="ignore"):
+        z = (fourth.mean(axis=0) - true) / (fourth.std(axis=0, ddof=1) / math.sqrt(len(fourth)))
+
+    def words(place: int) -> str:
+        return (
+            f"The mean of f({PLACES[place]:g})⁴ is {fourth[:, place].mean():.4g}, exactly {true[place]:.4g} (a "
+            f"Gaussian of the same size would have {3.0 * square[place]:.4g})"
+        )
+
+    return _told("fourth moment", z, number, words)
 
 
 def plain_forward(prior: Prior, seed: int) -> Check:
@@ -107,9 +192,9 @@ def plain_forward(prior: Prior, seed: int) -> Check:
     slow = forward(prior, theta, PLACES)[-1][:, 0]
     slow = np.tanh(slow) if prior.squash == "tanh" else slow
     error = float(np.max(np.abs(fast - slow)) / max(1.0, float(np.max(np.abs(slow)))))
-    verdict = "pass" if error < 1e-9 else "fail"
+    verdict: Verdict = "pass" if error < 1e-9 else "fail"
     sentence = f"Five networks computed by the kernel and by plain numpy differ by at most {error:.1e}."
-    return Check("same function", verdict, error, 1e-9, sentence, "relative")
+    return Check("same function", verdict, error, 1e-9, sentence, "relative", kind="kernel")
 
 
 def forward(prior: Prior, theta: Array, x: Array) -> list[Array]:
@@ -139,6 +224,32 @@ def hidden_before_last(prior: Prior, theta: Array, x: Array) -> Array:
     return forward(prior, theta, x)[prior.depth - 2]
 
 
+def right_decisions(spec: PriorSpec) -> Check:
+    """Every network tested again: its squared residuals for some, its verdict for all, and whether the bound is one."""
+    run, data = analysis.tested(spec).run, analysis.data_of(spec)
+    name, unit = "decisions worked out again", "relative"
+    said = forward(spec.prior(), run.shown, data.x)[-1][:, 0]
+    said = np.tanh(said) if spec.squash == "tanh" else said
+    squares = ((said - data.y) ** 2).sum(axis=1)
+    seen = run.squares[-1, analysis.times(spec.tries) - 1]
+    error = float(np.max(np.abs(seen - squares) / np.maximum(squares, 1.0), initial=0.0))
+    ratio = -run.squares[-1] / (2.0 * spec.noise_sd**2) + run.log_scale
+    with np.errstate(divide="ignore"):
+        error = error if np.array_equal(np.log(run.uniform) < ratio, run.accepted) else math.inf
+    above = int((ratio > 1e-9).sum())
+    sentence = (
+        f"{len(squares):,} of {run.tried:,} networks were computed again by plain numpy, all verdicts were taken again: "
+        f"they agree to {error:.1e}."
+    )
+    if error >= AGREE or above:
+        sentence += f" {above:,} networks lie above the bound: they were accepted no more often than those at it."
+        return Check(name, "fail", error, AGREE, sentence, unit, kind="kernel")
+    if spec.bound == "observed":
+        sentence += " But the bound is only the largest likelihood seen, which is right in the limit of many networks."
+        return Check(name, "unknown", error, AGREE, sentence, unit, kind="kernel")
+    return Check(name, "pass", error, AGREE, sentence, unit, kind="kernel")
+
+
 def right_rate(spec: PriorSpec) -> Check:
     """The share accepted, times the bound, estimates the evidence; importance sampling estimates it with others."""
     run, other = analysis.tested(spec).run, analysis.weighted(spec)
@@ -150,13 +261,17 @@ def right_rate(spec: PriorSpec) -> Check:
     # one more and one less than seen: an error bar of no survivors at all must not be zero
     error = scale * math.sqrt(max(share * (1 - share), 1.0 / run.tried) / run.tried)
     z = (share * scale - other.rate) / math.hypot(error, other.rate_error)
-    sentence = (
+    words = (
         f"{int(run.accepted.sum()):,} of {run.tried:,} networks accepted; that share times the bound is an evidence of "
-        f"{share * scale:.3g} L_max. Importance sampling with other networks gives {other.rate:.3g} L_max: "
-        f"{abs(z):.1f} "
-        "standard errors apart."
+        f"{share * scale:.3g} L_max, importance sampling with other networks gives {other.rate:.3g} L_max"
     )
-    return Check(name, "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "SE")
+    return _alone(name, np.array([z]), lambda place: words)
+
+
+def _alone(name: str, z: Array, words: Callable[[int], str]) -> Check:
+    """One look, with no second one after it."""
+    found = _told(name, z, 1, words)
+    return dataclasses.replace(found, verdict="pass" if found.p >= ALONE else "fail")
 
 
 def right_posterior(spec: PriorSpec) -> Check:
@@ -168,27 +283,31 @@ def right_posterior(spec: PriorSpec) -> Check:
             f"{len(kept):,} accepted networks and {other.effective:,.0f} effective ones of the importance sampler are "
             f"too few to judge an average by; {LEAST_ACCEPTED} and {MIN_ESS:.0f} are needed."
         )
-        return Check(name, "unknown", float("nan"), Z_LIMIT, reason, "MCSE")
+        return unknown(name, reason, kind="numbers", limit=Z_LIMIT, unit="MCSE")
     values = spec.prior().values(kept, WATCHED)
-    found = []
+    z, told = [], []
     for what, power, true, error in (
         ("f", 1, other.mean, other.mean_error),
         ("f²", 2, other.square, other.square_error),
     ):
         seen = values**power
-        z = (seen.mean(axis=0) - true) / np.hypot(seen.std(axis=0, ddof=1) / math.sqrt(len(kept)), error)
-        i = int(np.argmax(np.abs(z)))
-        found.append((float(z[i]), what, WATCHED[i], float(seen[:, i].mean()), float(true[i])))
-    z, what, x, seen, true = max(found, key=lambda entry: abs(entry[0]))
-    sentence = (
-        f"Over {len(kept):,} accepted networks the mean of {what} at x = {x:g} is {seen:.4g}, importance weighting of "
-        f"{number(other.effective)} effective other networks gives {true:.4g}: {abs(z):.1f} standard errors apart, the "
-        "worst of 6 averages."
-    )
-    return Check(name, "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "MCSE")
+        z.append((seen.mean(axis=0) - true) / np.hypot(seen.std(axis=0, ddof=1) / math.sqrt(len(kept)), error))
+        told += [
+            f"Over {len(kept):,} accepted networks the mean of {what} at x = {x:g} is {mean:.4g}, importance weighting "
+            f"of {number(other.effective)} effective other networks gives {exact:.4g}"
+            for x, mean, exact in zip(WATCHED, seen.mean(axis=0), true, strict=True)
+        ]
+    return _alone(name, np.stack(z), lambda place: told[place])
 
 
-def chain_agrees(spec: PriorSpec) -> Check:
+def chains_agree(spec: PriorSpec) -> Check:
+    """R-hat and effective draws of longer chains, on what the network says and the log likelihood."""
+    walked, _ = analysis.long_chains(spec)
+    values = np.concatenate([walked.watched, walked.run.log_likelihood[:, :, None]], axis=2)
+    return agreement_check(values, [*(f"f({x:g})" for x in WATCHED), "log likelihood"])
+
+
+def chain_mean(spec: PriorSpec) -> Check:
     """The Markov chain's mean of f against importance sampling."""
     name, other = "Markov chain", analysis.weighted(spec)
     walked, found = analysis.long_chains(spec)
@@ -198,16 +317,16 @@ def chain_agrees(spec: PriorSpec) -> Check:
             f"{other.effective:,.0f} of the importance sampler: not enough to compare (1.01, {MIN_ESS:.0f} and "
             f"{MIN_ESS:.0f} are needed)."
         )
-        return Check(name, "unknown", float("nan"), Z_LIMIT, reason, "MCSE")
+        return unknown(name, reason, kind="numbers", limit=Z_LIMIT, unit="MCSE")
     z = (found.mean - other.mean) / np.hypot(found.mcse_mean, other.mean_error)
-    i = int(np.argmax(np.abs(z)))
-    sentence = (
-        f"The chain's mean of f at x = {WATCHED[i]:g} is {found.mean[i]:.4g} over "
-        f"{walked.run.log_likelihood.size:,} kept "
-        f"states, importance weighting gives {other.mean[i]:.4g}: {abs(z[i]):.1f} standard errors apart, the worst of "
-        f"{len(WATCHED)} inputs."
-    )
-    return Check(name, "pass" if abs(z[i]) < Z_LIMIT else "fail", float(z[i]), Z_LIMIT, sentence, "MCSE")
+
+    def words(place: int) -> str:
+        return (
+            f"The chain's mean of f at x = {WATCHED[place]:g} is {found.mean[place]:.4g} over "
+            f"{walked.run.log_likelihood.size:,} kept states, importance weighting gives {other.mean[place]:.4g}"
+        )
+
+    return _alone(name, z, words)
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------
@@ -399,8 +518,8 @@ def _prior_table(spec: PriorSpec) -> Table:
     caption = f"{n:,} independent draws: no chain, so no R-hat is needed and every draw counts as one. " + (
         "With one hidden layer the limit's covariance holds at every width."
         if spec.depth == 1
-        else "With several layers a narrow network's covariance differs from the limit's; the badge uses a truth "
-        "that holds at this width."
+        else "With several layers a narrow network's covariance differs from the limit's; the sign *numbers* uses a "
+        "truth that holds at this width."
     )
     return Table("Diagnostics of these draws", columns, caption)
 

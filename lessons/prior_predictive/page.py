@@ -57,7 +57,7 @@ def on_event(spec: PriorSpec, event: dict) -> PriorSpec | None:
     return spec.replace(data="points", points=points)
 
 
-def kernel(spec: PriorSpec) -> str:
+def runs(spec: PriorSpec) -> str:
     """Which kernel runs."""
     if spec.view != "rejection":
         wrong = {"none": " The weights are not divided by √k: wrong on purpose.", "full": " The weights are divided by "
@@ -73,6 +73,15 @@ def kernel(spec: PriorSpec) -> str:
     }[spec.bound]
 
 
+def faults(spec: PriorSpec) -> dict[str, PriorSpec]:
+    """The mistakes that these settings can show."""
+    if spec.view == "rejection":
+        return {"the likelihood undivided": spec.replace(bound="undivided")}
+    if spec.view == "compare":
+        return {}
+    return {"not divided by √k": spec.replace(scaling="none"), "divided by k": spec.replace(scaling="full")}
+
+
 LESSON = Lesson(
     slug="prior-predictive",
     title="Functions before data",
@@ -81,12 +90,15 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=evidence.kernels,
+    audit=evidence.audit,
     checks=evidence.checks,
+    faults=faults,
     panels=evidence.panels,
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
     code=[prior.function_values, prior.activation_moment, rejection.reject, rejection._walk],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
 )
 show(LESSON)

@@ -47,7 +47,7 @@ SCENARIOS = [
         failure=True,
         why="The variance of a sum of k independent terms is k times that of one. Without dividing by √k the prior on "
         "*functions* gets wider with every unit that is added, although the prior on each *weight* stays the same. "
-        "The badge compares the functions' second moments with the kernel that was meant.",
+        "The sign *numbers* compares the functions' second moments with the kernel that was meant.",
     ),
     Scenario(
         "same-weights",
@@ -71,7 +71,7 @@ SCENARIOS = [
         failure=True,
         why="Each new point and each smaller σ multiplies the share of survivors by a factor below one: the prior does "
         "not know where the data are, and proposes blindly. A Markov chain tests as many networks, but proposes near "
-        "the ones that already fit. The curves of this picture are too few to trust, and the badge says so.",
+        "the ones that already fit. The curves of this picture are too few to trust, and the signs say so.",
     ),
     Scenario(
         "undivided",

@@ -17,7 +17,7 @@ from engine.recording import Recording
 from engine.samplers.run import start
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError, Truth
-from lessons.race.spec import RACERS, RaceLesson, true_sd
+from lessons.race.spec import RACERS, RaceLesson
 
 Array = NDArray[np.float64]
 

@@ -57,30 +57,23 @@ def walk(name, draws, **settings):
     )
 
 
-def moments(recording, truth, thin=1):
+def against_truth(recording, truth=None, thin=1):
+    """Means, variances, covariances and shares below quantiles, the worst of all."""
     target = recording.run.target
-    return checks.moment_checks(recording.draws[:, ::thin], truth or target.truth, target.labels)
-
-
-def verdicts(found):
-    return {check.name: check.verdict for check in found}
-
-
-def report(found):
-    return "; ".join(f"{check.name} {check.verdict} {check.statistic:+.2f}: {check.sentence}" for check in found)
+    return judge.truth_check(recording.draws[:, ::thin], truth or target.truth, target.labels)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_hmc_moments(name):
-    found = moments(hmc(name, 100_000), None)
-    assert set(verdicts(found).values()) == {"pass"}, report(found)
+    found = against_truth(hmc(name, 100_000))
+    assert found.verdict == "pass", found.sentence
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("drift", [0.0, 0.5])
 def test_metropolis_moments(name, drift):
-    found = moments(walk(name, 1_000_000, drift=drift * WALK[name]), None, thin=20)
-    assert set(verdicts(found).values()) == {"pass"}, report(found)
+    found = against_truth(walk(name, 1_000_000, drift=drift * WALK[name]), thin=20)
+    assert found.verdict == "pass", found.sentence
 
 
 @pytest.mark.parametrize("run", [hmc, walk])
@@ -89,15 +82,15 @@ def test_a_bias_of_one_per_cent_is_caught(run):
     recording = run("gaussian", 400_000) if run is hmc else run("gaussian", 2_000_000)
     truth = recording.run.target.truth
     off = dataclasses.replace(truth, covariance=truth.covariance * 1.01**2)
-    assert verdicts(moments(recording, off, thin=1 if run is hmc else 20))["variances"] == "fail"
+    assert against_truth(recording, off, thin=1 if run is hmc else 20).verdict == "fail"
     shifted = dataclasses.replace(truth, mean=truth.mean + 0.01 * np.sqrt(np.diag(truth.covariance)))
-    assert verdicts(moments(recording, shifted, thin=1 if run is hmc else 20))["means"] == "fail"
+    assert against_truth(recording, shifted, thin=1 if run is hmc else 20).verdict == "fail"
 
 
 @pytest.mark.parametrize("mass", [[4.0, 0.25], [[2.0, 0.6], [0.6, 0.5]]])
 def test_hmc_with_any_mass_matrix(mass):
-    found = moments(hmc("gaussian", 100_000, mass=mass, step_size=0.4, steps=6), None)
-    assert set(verdicts(found).values()) == {"pass"}, report(found)
+    found = against_truth(hmc("gaussian", 100_000, mass=mass, step_size=0.4, steps=6))
+    assert found.verdict == "pass", found.sentence
 
 
 def test_swapped_kicks_are_exact_but_wasteful():
@@ -105,8 +98,8 @@ def test_swapped_kicks_are_exact_but_wasteful():
         hmc("gaussian", 100_000, step_size=0.3),
         hmc("gaussian", 100_000, step_size=0.3, integrator="swapped_kicks"),
     )
-    found = moments(swapped, None)
-    assert set(verdicts(found).values()) == {"pass"}, report(found)
+    found = against_truth(swapped)
+    assert found.verdict == "pass", found.sentence
     assert swapped.accept_prob.mean() < exact.accept_prob.mean() - 0.05
 
 
@@ -114,14 +107,13 @@ def test_swapped_kicks_are_exact_but_wasteful():
     "settings", [{"variant": "always_accept", "step_size": 0.9}, {"integrator": "euler", "step_size": 0.2}]
 )
 def test_wrong_hmc_fails_the_moment_test(settings):
-    assert "fail" in verdicts(moments(hmc("gaussian", 100_000, **settings), None)).values()
+    assert against_truth(hmc("gaussian", 100_000, **settings)).verdict == "fail"
 
 
 def test_wrong_metropolis_fails_the_moment_test():
-    no_hastings = moments(walk("gaussian", 200_000, drift=0.2, variant="no_hastings"), None, thin=10)
-    assert verdicts(no_hastings)["means"] == "fail"
-    dropped = moments(walk("gaussian", 200_000, variant="drop_rejections"), None, thin=10)
-    assert verdicts(dropped)["variances"] == "fail"
+    no_hastings = against_truth(walk("gaussian", 200_000, drift=0.2, variant="no_hastings"), thin=10)
+    dropped = against_truth(walk("gaussian", 200_000, variant="drop_rejections"), thin=10)
+    assert no_hastings.verdict == dropped.verdict == "fail"
 
 
 def test_without_the_hastings_ratio_the_tilted_density_is_sampled():
@@ -130,10 +122,11 @@ def test_without_the_hastings_ratio_the_tilted_density_is_sampled():
     """
     recording = walk("gaussian", 400_000, drift=0.2, variant="no_hastings")
     truth = recording.run.target.truth
-    tilted = dataclasses.replace(
-        truth, mean=truth.mean + truth.covariance @ np.array([2 * 0.2 / WALK["gaussian"] ** 2, 0.0])
-    )
-    assert verdicts(moments(recording, tilted, thin=10))["means"] == "pass"
+    moved = truth.covariance @ np.array([2 * 0.2 / WALK["gaussian"] ** 2, 0.0])
+    averages = [
+        judge.Average("a mean", recording.draws[:, ::10, j], truth.mean[j] + moved[j]) for j in range(len(truth.mean))
+    ]
+    assert judge.averages_check("means", averages).verdict == "pass"
 
 
 def flows(recording, edges):
@@ -201,8 +194,9 @@ METHODS = {
 @pytest.mark.parametrize("family", ["gaussian", "banana"])
 def test_invariance_from_exact_draws(name, family):
     method, expected = METHODS[name]
-    check = checks.invariance_check(FAMILIES[family].build_target(), method, points=4000, transitions=20, seed=7)
-    assert check.verdict == expected, check.sentence
+    kernel = judge.TransitionKernel(judge.Known(FAMILIES[family].build_target()), method)
+    found = judge.proofs(kernel, 7)
+    assert judge.overall(found) == expected, [check.sentence for check in found]
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -10,8 +10,8 @@ from types import ModuleType
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
-from app.kit.verdicts import KernelProofs
-from engine.judge import KINDS, Verdict, overall
+from app.kit.verdicts import KernelProofs, Planted, plantable
+from engine.judge import KINDS, Check, Verdict, overall
 from engine.spec import Spec
 
 NEVER = threading.Event()  # the cancel event of a job that nobody cancels
@@ -66,3 +66,14 @@ def says(found: Sequence[str], wanted: Sequence[str]) -> bool:
     return all(
         seen != want[4:] if want.startswith("not ") else seen == want for seen, want in zip(found, wanted, strict=True)
     )
+
+
+def planted(slug: str, spec: Spec) -> dict[tuple[str, str], list[Check]]:
+    """What the checks say of each fault that a reader can plant here, by the sign and the name of the fault."""
+    lesson = module(slug, "page").LESSON
+    parts = lesson.kernels, lesson.audit, lesson.checks, lesson.faults
+    return {
+        (kind, words): Planted(*parts, fault)(spec, NEVER)
+        for kind in KINDS
+        for words, fault in plantable(lesson, spec, kind).items()
+    }

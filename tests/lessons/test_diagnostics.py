@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from app.kit import share
-from app.kit.verdicts import plantable
 from app.kit.player.scene import decode
+from app.kit.verdicts import plantable
 from engine import diagnostics
 from engine.judge import KINDS, overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted

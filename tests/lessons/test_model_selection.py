@@ -264,7 +264,8 @@ def test_a_cancelled_check_stops():
         def is_set(self) -> bool:
             return True
 
-    assert proof.checks(STANDARD, Stopped()) == proof.audit(STANDARD, Stopped()) == [] and panels.panels(STANDARD, Stopped()) == []
+    assert proof.checks(STANDARD, Stopped()) == proof.audit(STANDARD, Stopped()) == []
+    assert panels.panels(STANDARD, Stopped()) == []
 
 
 # Scenes ---------------------------------------------------------------------------------------------------------------

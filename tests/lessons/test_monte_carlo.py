@@ -106,7 +106,8 @@ def test_planted_faults_turn_run_and_numbers_red(fault, kind):
     [
         {"integral": "power", "a": 0.95, "b": 0.95}, {"integral": "power", "a": 0.0, "b": 0.95},
         {"integral": "power", "a": 0.95, "b": 0.0}, {"integral": "power", "a": 0.45},
-        {"integral": "square", "scale": 0.75}, {"integral": "square", "scale": 4.0}, {"integral": "square", "scale": 0.3},
+        {"integral": "square", "scale": 0.75}, {"integral": "square", "scale": 4.0},
+        {"integral": "square", "scale": 0.3},
         {"integral": "rare", "threshold": 6.0, "shift": 8.0}, {"integral": "rare", "threshold": 6.0},
         {"integral": "rare", "threshold": 0.0, "shift": 8.0}, {"dimension": 20},
     ],
