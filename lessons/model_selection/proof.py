@@ -115,7 +115,7 @@ def _weighted_look(spec: ModelSelectionLesson, number: int, work: int) -> Check:
         part = partial(log_joint, spec, here.design[:, : d + 2], here.data.y)
         value, error, effective = weighted(posterior, part, rng, work * WEIGHTED)
         if effective < FEW:
-            reason = f"Degree {d + 1}: only {effective:.0f} effective draws of {work * WEIGHTED:,} are too few to judge by."
+            reason = f"Degree {d + 1}: {effective:.0f} effective draws of {work * WEIGHTED:,} are too few to judge by."
             return unknown("Monte Carlo", reason, kind="numbers", unit="SE")
         found.append((value, error))
         z[d] = (here.shown[d] - value) / error + (OFF if is_planted(SHIFTED) else 0.0)

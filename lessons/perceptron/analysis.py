@@ -509,7 +509,7 @@ def _settled_check(spec: PerceptronLesson) -> Check:
     last = loss[-max(2, len(loss) // 10) :]
     change = float(np.ptp(last))
     verdict: Verdict = "fail" if loss[-1] > loss[0] else "pass" if change <= SETTLED else "unknown"
-    words = f"The loss went from {loss[0]:.3g} to {loss[-1]:.3g} nats a point, and moved by {change:.2g} in its last tenth."
+    words = f"The loss went from {loss[0]:.3g} to {loss[-1]:.3g} nats a point, by {change:.2g} in the last tenth."
     if verdict != "pass":
         words += " It is still on its way." if verdict == "unknown" else " It is higher than where it began."
     return Check(name, verdict, change, SETTLED, words, "nats a point", kind="run")

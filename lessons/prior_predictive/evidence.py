@@ -130,8 +130,8 @@ def right_weights(meant: Prior, prior: Prior, seed: int) -> Check:
                 seen = float((size < sd).mean())
                 z[i, j] = (seen - share) / math.sqrt(share * (1.0 - share) / size.size)
                 told.append(
-                    f"Of {size.size:,} parameters meant to have sd {sds[of[0]]:.3g}, {100 * seen:.2f} % lie within {sd:g} "
-                    f"of them, {100 * share:.2f} % must"
+                    f"Of {size.size:,} parameters meant to have sd {sds[of[0]]:.3g}, {100 * seen:.2f} % lie within "
+                    f"{sd:g} of them, {100 * share:.2f} % must"
                 )
         return _told("weights", z, number, lambda place: told[place], "kernel")
 
@@ -238,7 +238,7 @@ def right_decisions(spec: PriorSpec) -> Check:
         error = error if np.array_equal(np.log(run.uniform) < ratio, run.accepted) else math.inf
     above = int((ratio > 1e-9).sum())
     sentence = (
-        f"{len(squares):,} of {run.tried:,} networks were computed again by plain numpy, all verdicts were taken again: "
+        f"{len(squares):,} of {run.tried:,} networks were computed again by plain numpy, all verdicts taken again: "
         f"they agree to {error:.1e}."
     )
     if error >= AGREE or above:
