@@ -39,7 +39,7 @@ def test_a_first_visit_and_a_diagnosis(lab: Lab):
     page.wait_for_url(re.compile("file=open"))
 
 
-def test_perfect_diagnostics_and_a_red_badge(lab: Lab):
+def test_perfect_diagnostics_and_a_red_sign(lab: Lab):
     lab.page.set_viewport_size({"width": 360, "height": 740})
     page = lab.open("/diagnostics?scenario=biased")
     stage(page)

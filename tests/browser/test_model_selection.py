@@ -17,7 +17,7 @@ def test_a_first_visit(lab: Lab):
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile("add: log evidence of degree 4"))).to_be_visible()
 
-    # to the end: the contest is decided, and the badge agrees
+    # to the end: the contest is decided, and the kernel is proven
     stage.press("End")
     expect(card.get_by_text(re.compile("most probable: degree 3"))).to_be_visible(timeout=PATIENT)
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
@@ -30,7 +30,7 @@ def test_a_first_visit(lab: Lab):
     page.wait_for_url(re.compile("data=points"))
     lab.settled()
 
-    # Occam's razor, and back to a mistake that the badge sees
+    # Occam's razor, and back to a mistake that the signs show
     page.get_by_role("radio", name="Occam's razor").first.click()
     expect(stage).to_have_attribute("data-t", "59", timeout=PATIENT)
     page.get_by_role("radio", name=re.compile("Judged by best fit")).click()

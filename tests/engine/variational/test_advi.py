@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import targets
-from engine.checks import gradient_check
+from engine.judge import gradient_check
 from engine.spec import SpecError
 from engine.targets import TargetError
 from engine.variational import (
