@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.judge.check import Check
+from engine.judge.check import Check, Kind
 
 Array = NDArray[np.float64]
 
@@ -77,3 +77,34 @@ def two_looks(look: Callable[[int, int], Check]) -> Check:
     if math.isnan(first.p) or first.p >= FIRST:
         return first
     return look(2, 1 if first.p < PLAIN else MORE)
+
+
+def looked(
+    number: int, name: str, z: Array, correlation: Array | None, words: str, *, kind: Kind, unit: str = "SE"
+) -> Check:
+    """What look `number` of `two_looks` says of the errors z (q,) of a right page, each standard normal, with their
+    correlation (q, q). An error that is no number is a wrong one. words : how z came about, up to "the worst is".
+    """
+    found = surprise(np.nan_to_num(z, nan=math.inf), correlation)
+    failed = number > 1 and found.p < SECOND
+    sentence = f"{words} the worst is {abs(found.z):.1f} standard errors off (p = {found.p:.2g})."
+    if failed:
+        sentence += " A first look with other random numbers saw it too."
+    bound = two_sided_limit((FIRST if number == 1 else SECOND) / max(len(z), 1))
+    return Check(name, "fail" if failed else "pass", found.z, bound, sentence, unit, kind=kind, p=found.p)
+
+
+def two_sided_limit(p: float) -> float:
+    """The z beyond which a standard normal lies with probability p."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(0.5 * p))
+
+
+def correlation_of(covariance: Array) -> Array:
+    """(q, q) from a covariance; what has no variance goes with nothing."""
+    sd = np.sqrt(np.diag(covariance))
+    with np.errstate(all="ignore"):
+        found = np.where(np.outer(sd, sd) > 0.0, covariance / np.outer(sd, sd), 0.0)
+    np.fill_diagonal(found, 1.0)
+    return np.asarray(found)

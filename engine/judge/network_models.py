@@ -30,16 +30,21 @@ def misused(fault: str, x: Array, y: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OfNetwork:
-    """A network with its prior, and data simulated at the inputs x (m, inputs)."""
+    """A network with its prior, and data simulated at the inputs x (m, inputs).
+
+    aside : what else its name must say: of how many on the page these are some
+    """
 
     network: Network
     x: Array
     faults: tuple[str, ...] = ("prior_forgotten", *MISUSED)
+    aside: str = ""
 
     @property
     def name(self) -> str:
         """Its layers, and how many data."""
-        return f"the network {'-'.join(map(str, self.network.sizes))} with {len(self.x):,} simulated observations"
+        layers = "-".join(map(str, self.network.sizes))
+        return f"the network {layers} with {len(self.x):,} simulated observations{self.aside}"
 
     @property
     def quantities(self) -> tuple[str, ...]:

@@ -405,8 +405,8 @@ class NetworkRun:
 
         Parameters are the posterior's `trained` rows, one after another, each (weights,). Adam's averages are lost.
         """
-        if self.spec.method not in ESTIMATORS:
-            raise SpecError("method", f"{self.spec.method} has no estimator to judge: use {', '.join(ESTIMATORS)}")
+        if self.spec.method not in (*ESTIMATORS, "map", "mc_dropout"):
+            raise SpecError("method", f"{self.spec.method} trains more than its posterior's rows")
         posterior, rows = self.posterior, np.arange(len(self._x))
         work, self._work = self._work, Workspace(self.shape, len(rows), self.posterior.local, self.posterior.noisy)
         still = Pace(np.float32(0), np.float32(0), np.float32(1))

@@ -300,7 +300,7 @@ def test_data_are_checked():
     with pytest.raises(SpecError, match="method"):
         start_network(X, Y, method="gaussian").post_train()
     with pytest.raises(SpecError, match="method"):
-        start_network(X, Y, method="map").gradient_estimates(2)
+        start_network(X, Y, method="horseshoe").gradient_estimates(2)
 
 
 def test_every_setting_of_the_methods_is_declared():
