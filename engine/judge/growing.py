@@ -76,6 +76,8 @@ class JumpKernel:
             found += [name] * (name not in ("exact", "as_coded") and allowed)
         if settings.jump != "rescaled" or "width" not in self.sizes:
             found.remove("no_jacobian")  # it is 1
+        if settings.jump == "annealed" and settings.bridges == 1:
+            found.remove("old_level")  # there is no bridge to move on
         if "width" not in self.sizes:
             found.remove("slot_once")  # layers have no slots
         return (*found, *MISUSED)
@@ -160,7 +162,7 @@ class JumpKernel:
         return np.stack(columns, axis=1)
 
     def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
-        """Every factor of some jumps, worked out again from the densities; None for jumps over bridges, whose factors
-        are their own moves.
+        """Every factor of some jumps, worked out again from the densities; None for jumps between moves that are not
+        reversible.
         """
         return ledger.audit(self, seed, cancel)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.judge import audit as books
+from engine.judge import crossings
 from engine.judge.check import Check
 from engine.judge.network_models import misused, watched_fit
 from engine.jumps.recording import architecture_of
@@ -18,41 +20,73 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Sizes = tuple[int, int]  # width and depth
+State = tuple[Array, Sizes]
 
 STARTS, JUMPS = 40, 4
-BARE = ("plain", "rescaled")  # jumps that densities alone decide
+
+
+class Move(NamedTuple):
+    """One recorded jump of a kernel, a row of its `Ledger`, and what it was made from.
+
+    here, after : parameters and sizes before the jump and after it; rng : the generator as it stood before the jump
+    step_sizes : of moves on bridges, for every architecture
+    """
+
+    kernel: JumpKernel
+    jump: Any
+    here: State
+    after: State
+    precisions: Array
+    y: Array
+    rng: np.random.Generator
+    step_sizes: Array
 
 
 def audit(kernel: JumpKernel, seed: int, cancel: Any) -> Check | None:
-    """JUMPS in a row from each of STARTS exact draws, with nothing between them. None for jumps over bridges or between
-    other moves, whose factors are their own.
+    """JUMPS in a row from each of STARTS exact draws. None for jumps between moves that are not reversible, and for
+    those whose densities are left out: there is no right ratio.
     """
     run = kernel.run
-    if run.settings.jump not in BARE or run.settings.surrounded:
+    if run.settings.surrounded and run.settings.jump != "palindromic":
         return None
+    books_of = {"annealed": crossings.annealed, "tempered": crossings.tempered, "delayed": crossings.delayed}
+    judge = books_of.get(run.settings.jump, crossings.palindromic if run.settings.surrounded else bare)
     drawn, *streams = np.random.SeedSequence((seed, 4)).spawn(STARTS + 1)
     errors: list[float] = []
     states = kernel.worlds(STARTS, np.random.Generator(np.random.SFC64(drawn))).states
     for (theta, width, depth, precisions, y), stream in zip(states, streams, strict=True):
         if cancel is not None and cancel.is_set():
             raise InterruptedError
+        rng = np.random.Generator(np.random.SFC64(stream))
         other = run.on_other_data(*misused(kernel.fault, run.x, y), JUMPS, 1, bare=True)
-        other.restart(theta, width, depth, precisions, np.random.Generator(np.random.SFC64(stream)))
-        other.advance(JUMPS)
-        found = other.recording()
-        state, sizes = theta, (width, depth)
+        other.restart(theta, width, depth, precisions, rng)
+        steps = other._moves[0].step_sizes(other._chains[0].tuning, run.settings.jump_step_size)
+        here = theta, (width, depth)
         for t in range(JUMPS):
+            before = copy.deepcopy(rng)
+            other.advance(1)
+            found = other.recording()
             jump = type(found.ledger)(*(array[0, t, 0] for array in found.ledger))
-            proposal, aim = proposed(kernel, state, sizes, jump)
-            right = log_ratio(kernel, (state, sizes), (proposal, aim), jump, precisions, y)
-            errors.append(books.apart(right, float(jump.log_ratio)))
-            probability = math.exp(min(right, 0.0))
-            stands = (proposal, aim) if jump.uniform < probability else (state, sizes)
-            sizes = int(found.width[0, t]), int(found.depth[0, t])
-            state = found.theta(0, t)
-            if abs(float(jump.uniform) - probability) > books.LIMIT:
-                errors.append(books.apart(stands[0], state) if stands[1] == sizes else math.inf)
+            after = found.theta(0, t), (int(found.width[0, t]), int(found.depth[0, t]))
+            errors += judge(Move(kernel, jump, here, after, precisions, y, before, steps))
+            here = after
     return books.check(errors, len(errors), kernel.name)
+
+
+def bare(move: Move) -> list[float]:
+    """Of a jump that densities alone decide."""
+    there = proposed(move.kernel, *move.here, move.jump)
+    right = log_ratio(move.kernel, move.here, there, move.jump, move.precisions, move.y)
+    return [books.apart(right, float(move.jump.log_ratio)), *decided(move, right, float(move.jump.uniform), there)]
+
+
+def decided(move: Move, right: float, uniform: float, there: State) -> list[float]:
+    """Whether the chain stands where the right ratio puts it."""
+    probability = math.exp(min(right, 0.0))
+    if abs(uniform - probability) <= books.LIMIT:
+        return []
+    theta, sizes = there if uniform < probability else move.here
+    return [books.apart(theta, move.after[0]) if sizes == move.after[1] else math.inf]
 
 
 def proposed(kernel: JumpKernel, theta: Array, sizes: Sizes, jump: Any) -> tuple[Array, Sizes]:
@@ -61,7 +95,7 @@ def proposed(kernel: JumpKernel, theta: Array, sizes: Sizes, jump: Any) -> tuple
     step = 1 if birth else -1
     aim = (width + step, depth) if jump.move < 2 else (width, depth + step)
     new, out = born(kernel, aim if birth else sizes, jump)
-    stretch = np.where(out[~new], _stretch(kernel, aim if birth else sizes, jump), 1.0)
+    stretch = np.where(out[~new], stretch_of(kernel, aim if birth else sizes, jump), 1.0)
     if not birth:
         return theta[~new] / stretch, aim
     grown = np.empty(len(new))
@@ -85,7 +119,7 @@ def born(kernel: JumpKernel, large: Sizes, jump: Any) -> tuple[NDArray[np.bool_]
     return new, out
 
 
-def _stretch(kernel: JumpKernel, large: Sizes, jump: Any) -> float:
+def stretch_of(kernel: JumpKernel, large: Sizes, jump: Any) -> float:
     """What a birth multiplies the kept weights out of hidden units by."""
     rescaled = kernel.run.settings.jump == "rescaled" and jump.move < 2
     return math.sqrt((large[0] - 1) / large[0]) if rescaled else 1.0
@@ -100,27 +134,32 @@ def log_ratio(
     birth = jump.move in (0, 2)
     (thin, small), (thick, large) = (here, there) if birth else (there, here)
     new, out = born(kernel, large, jump)
-    name, which = ("width", 0) if jump.move < 2 else ("depth", 1)
-    low, high = getattr(kernel.run.network, name)
-    birth_chance, death_chance = 1.0 if small[which] == low else 0.5, 1.0 if large[which] == high else 0.5
-    log_g = float(log_normal(thick, _precisions(kernel, large, precisions))[new].sum())
-    jacobian = float((out & ~new).sum()) * math.log(_stretch(kernel, large, jump))
+    log_g = float(log_normal(thick, precisions_of(kernel, large, precisions))[new].sum())
+    jacobian = float((out & ~new).sum()) * math.log(stretch_of(kernel, large, jump))
     gained = _joint(kernel, thick, large, precisions, y) - _joint(kernel, thin, small, precisions, y)
-    grown = gained - log_g + math.log(death_chance / birth_chance) + jacobian
+    grown = gained - log_g + log_choice(kernel, small, large) + jacobian
     return grown if birth else -grown
 
 
-def _joint(kernel: JumpKernel, theta: Array, sizes: Sizes, precisions: Array, y: Array) -> float:
-    """Log of likelihood, prior of the parameters and prior of the architecture."""
+def log_choice(kernel: JumpKernel, small: Sizes, large: Sizes) -> float:
+    """log of [prior of the larger size x chance of its death] / [prior of the smaller x chance of its birth]."""
     run = kernel.run
     rules = run.settings.rules(run.network)
-    fit = watched_fit(architecture_of(run.network, *sizes), theta[None], run.x, y[None], precisions[-1:])[0]
-    prior = log_normal(theta, _precisions(kernel, sizes, precisions)).sum()
-    width, depth = sizes[0] - rules.lowest_width, sizes[1] - rules.lowest_depth
-    return float(fit + prior + rules.log_width_prior[width] + rules.log_depth_prior[depth])
+    which = 0 if small[0] != large[0] else 1
+    low, high = getattr(run.network, ("width", "depth")[which])
+    birth, death = 1.0 if small[which] == low else 0.5, 1.0 if large[which] == high else 0.5
+    prior = (rules.log_width_prior, rules.log_depth_prior)[which]
+    return math.log(death / birth) + float(prior[large[which] - low] - prior[small[which] - low])
 
 
-def _precisions(kernel: JumpKernel, sizes: Sizes, precisions: Array) -> Array:
+def _joint(kernel: JumpKernel, theta: Array, sizes: Sizes, precisions: Array, y: Array) -> float:
+    """Log of likelihood and prior of the parameters."""
+    network = architecture_of(kernel.run.network, *sizes)
+    fit = watched_fit(network, theta[None], kernel.run.x, y[None], precisions[-1:])[0]
+    return float(fit + log_normal(theta, precisions_of(kernel, sizes, precisions)).sum())
+
+
+def precisions_of(kernel: JumpKernel, sizes: Sizes, precisions: Array) -> Array:
     """Prior precision of every parameter, (dim,)."""
     width, depth = sizes
     each = []

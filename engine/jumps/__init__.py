@@ -2,7 +2,6 @@
 
 from engine.jumps.predict import bands, uncertainty
 from engine.jumps.recording import ArchitectureRecording
-from engine.jumps.recovery import prior_recovery
 from engine.jumps.run import ArchitectureRun, sample_architecture, start_architecture
 from engine.jumps.settings import JUMPS, JumpSettings
 from engine.jumps.sweep import FACTORS, MOVES, VARIANTS, Ledger
@@ -17,7 +16,6 @@ __all__ = [
     "JumpSettings",
     "Ledger",
     "bands",
-    "prior_recovery",
     "sample_architecture",
     "start_architecture",
     "uncertainty",

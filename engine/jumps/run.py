@@ -138,12 +138,15 @@ class ArchitectureRun(Resumable):
         self, x: ArrayLike, y: ArrayLike, draws: int, jumps: int, *, bare: bool = False
     ) -> ArchitectureRun:
         """A run of one chain on data (x, y), with the step sizes that this run's first chain has come to. It wants a
-        `restart` before it moves. bare : jumps alone, with their ledger: no move within, no draw of precisions
+        `restart` before it moves. bare : jumps alone, with their ledger: no move within but those around a palindromic
+        jump, no draw of precisions
         """
         other = copy.copy(self)
         other.x, other.y, other.chains, other.draws = np.asarray(x), y, 1, draws
         other.warmup = other.warmed_up = other.completed = 0
-        changes: dict[str, Any] = {"within": "none"} if bare else {}
+        changes: dict[str, Any] = {}
+        if bare and self.settings.jump != "palindromic":
+            changes = {"within": "none", "step_size": self.settings.step_size or 1.0}
         changes |= {"chains": 1, "draws": draws, "warmup": 0, "jumps": jumps, "detail": "jumps" if bare else "draws"}
         other.settings = dataclasses.replace(self.settings, **changes)
         if bare:

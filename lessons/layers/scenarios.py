@@ -28,7 +28,7 @@ SCENARIOS = [
         failure=True,
         why="A new layer mixes all features at random, just before weights that were fitted to the old ones. With 200 "
         "points that costs far too much fit, so nearly every jump is rejected and the chains keep the depth they "
-        "started with. The kernel is right, which is what the badge judges, without data and on eight points. It is "
+        "started with. The kernel is right: exact draws stay exact. This run is not converged, and the kernel is "
         "useless all the same: see the R-hat of L below. These chains tell next to nothing about depth.",
     ),
     Scenario(

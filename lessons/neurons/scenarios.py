@@ -56,7 +56,7 @@ SCENARIOS = [
         failure=True,
         why="Every birth is punished by 1/(k + 1), and no death is rewarded for it. Without data the shares of k then "
         "fall like 1/k!; with data the pull to small k is weaker, but there. The result looks like Occam's razor, and "
-        "is a missing factor. Without data the prior on k does not come back: the badge is red.",
+        "is a missing factor. Exact draws do not stay exact under these jumps: the sign “kernel” is red.",
     ),
     Scenario(
         "end-points",
