@@ -282,13 +282,13 @@ def test_every_target_can_be_raced_on(target, begin):
 
 
 def test_the_card_adds_up():
-    header, arrays = decode(scenes.scene(BY_ID["home"]))
+    header, arrays = decode(scenes.scene(BY_ID["banana"]))
     line = next(line for line in header["readouts"] if line["id"] == "metropolis")
     values = {k: arrays[v["array"]] for k, v in line["values"].items()}
-    target = BY_ID["home"].build_target()
+    target = BY_ID["banana"].build_target()
     off = np.abs(values["m"] - target.truth.mean[0]) / np.sqrt(target.truth.covariance[0, 0])
     np.testing.assert_allclose(values["e"], off, atol=1e-5)
-    assert values["n"][-1] == BY_ID["home"].budget
+    assert values["n"][-1] == BY_ID["banana"].budget
 
 
 def test_panels_and_table_say_what_they_show():

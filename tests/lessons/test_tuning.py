@@ -278,7 +278,8 @@ def test_panels_and_diagnostics_say_what_they_show(monkeypatch):
     table = panels.diagnostics(SHORT, NEVER)
     assert table.columns["of"] == ["x₁", "x₂", "x₂² / Var x₂"]
     assert "Gradients" in table.caption
-    assert len(panels.panels(SHORT.replace(target="formula", tuning="fixed"), NEVER)) == 1, "the trace alone"
+    fixed = SHORT.replace(target="formula", tuning="fixed")
+    assert len(panels.panels(fixed, NEVER)) == 2, "short runs from exact draws of the formula, and the trace"
 
 
 def test_a_cancelled_sweep_is_not_kept():
