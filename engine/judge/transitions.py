@@ -128,7 +128,8 @@ class TransitionKernel:
                 method.advance(target, settings, chain, transitions, trace, inside)
                 evaluations = int(trace.gradient_evaluations.sum())
             moved[i] = trace.draws
-            operations += evaluations * (200.0 + OPERATIONS * target.data.size * max(1.0, dim / 8.0))
+            each = 200.0 + OPERATIONS * target.data.size * max(1.0, dim / 8.0)
+            operations += evaluations * min(each, getattr(self.model, "gradient", math.inf))
         return self.model.values(moved, data), operations
 
     def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
@@ -172,6 +173,8 @@ class TransitionKernel:
                     found = audit.hmc(right, method, before, row.draws[0], inside, self._inverse_mass(chain))
                 else:
                     found = AUDITS[method.name](right, method, before, row.draws[0], inside)
+                if method.name == "metropolis":  # each proposal leaves a draw: one that was refused, another visit
+                    found.append(0.0 if row.gradient_evaluations[0] == 1 else math.inf)
                 errors += found
                 decisions += len(found)
         what = self.name

@@ -5,6 +5,7 @@ of unknowns and data unchanged.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine import conjugate
 from engine.conjugate import Belief
-from engine.judge import Check, Simulated
+from engine.judge import Check
 from engine.judge.trial import Worlds
 from engine.spec import SpecError
 from engine.targets.target import Target
@@ -30,23 +31,50 @@ def simulate(prior: Belief, theta: Array, n: int, rng: np.random.Generator) -> A
     return np.clip(prior.observe(rng, np.tile(theta, (n, 1))), -FARTHEST, FARTHEST)
 
 
-def model_of(prior: Belief, n: int) -> Simulated:
-    """The pair with n simulated observations, and as a target prior times likelihood."""
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The joint distribution of a pair's unknowns and n observations; as a target, prior times likelihood."""
 
-    def posterior(x: Array) -> Target:
-        return conjugate.posterior(prior, x)
+    prior: Belief
+    n: int
+    faults: tuple[str, ...] = ("data_twice", "data_ignored")
 
-    return Simulated(
-        f"{n} simulated observations of a {type(prior).__name__}",
-        tuple(prior.unknowns),
-        lambda count, rng: prior.draw(rng, count),
-        lambda theta, rng: simulate(prior, theta, n, rng),
-        posterior,
-        {
-            "data_twice": lambda x: posterior(np.concatenate([x, x])),
-            "data_ignored": lambda x: posterior(x[:0]),
-        },
-    )
+    @property
+    def name(self) -> str:
+        """The pair."""
+        return f"{self.n} simulated observations of a {type(self.prior).__name__}"
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The unknowns by themselves and within what is believed after the data, and the log density there."""
+        names = self.prior.unknowns
+        return (*names, *(f"{name} given the data" for name in names), "the log density given the data")
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, list[Array]]:
+        """See `engine.judge.models.Model`."""
+        theta = self.prior.draw(rng, n)
+        return theta, [simulate(self.prior, row, self.n, rng) for row in theta]
+
+    def target(self, data: Array, fault: str = "") -> Target:
+        """See `engine.judge.models.Model`."""
+        x = {"": data, "data_twice": np.concatenate([data, data]), "data_ignored": data[:0]}[fault]
+        return conjugate.posterior(self.prior, x)
+
+    def values(self, theta: Array, data: Sequence[Array]) -> Array:
+        """See `engine.judge.models.Model`. Any function of unknowns and data may be watched; those that have nearly the
+        same law in all worlds show most.
+        """
+        rows = []
+        for states, x in zip(theta, data, strict=True):
+            after, flat = self.prior.update(x), states.reshape(-1, self.prior.dim)
+            middle = np.where(np.isfinite(after.mean()), after.mean(), 0.0)
+            spread = np.sqrt(np.diag(after.covariance()))
+            place = (flat - middle) / np.where(np.isfinite(spread) & (spread > 0.0), spread, 1.0)
+            with np.errstate(all="ignore"):
+                height = after.log_density(flat) - after.log_density(middle)
+            found = np.column_stack([flat, place, np.nan_to_num(height, nan=-np.inf)])
+            rows.append(found.reshape(*states.shape[:-1], -1))
+        return np.stack(rows)
 
 
 @dataclass(frozen=True, eq=False)

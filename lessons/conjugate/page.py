@@ -5,7 +5,7 @@ from engine.conjugate import beliefs, quadrature
 from engine.judge import Kernel, TransitionKernel
 from engine.samplers import Metropolis
 from lessons.conjugate import analysis, drawing
-from lessons.conjugate.kernel import UpdateKernel, model_of
+from lessons.conjugate.kernel import Pair, UpdateKernel
 from lessons.conjugate.pairs import WORDS
 from lessons.conjugate.panels import diagnostics, panels
 from lessons.conjugate.questions import QUESTIONS
@@ -67,7 +67,7 @@ def kernels(spec: ConjugateLesson) -> list[Kernel]:
     n, wrong = len(here.x), f"Broken on purpose: {MISTAKES[spec.mistake]}." if here.wrong else ""
     method = Metropolis(scale=spec.step * analysis.smallest_sd(here.exact[-1]))
     update = UpdateKernel(here.prior, n, spec.mistake if here.wrong else "none", wrong)
-    return [update, TransitionKernel(model_of(here.prior, n), method)]
+    return [update, TransitionKernel(Pair(here.prior, n), method)]
 
 
 def runs(spec: ConjugateLesson) -> str:

@@ -76,7 +76,7 @@ SCENARIOS = (
         failure=True,
         why="A bold try fails with nearly the same probability from $x$ and from a point near by, so the forgotten "
         "factors almost cancel. What is left is an error of the sd of one per cent or less: no trace, no R-hat and no "
-        "short run would tell. The ledger check of the badge does, because it works out each ratio again. The figure "
+        "short run would tell. The sign *kernel* does, because the judge works out each ratio again. The figure "
         "below the picture shows for which scales the error is larger.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What follows the picture: the checks behind the badge, the still panels, the table of diagnostics."""
+"""What follows the picture: the checks behind the signs, the still panels, the table of diagnostics."""
 
 from __future__ import annotations
 

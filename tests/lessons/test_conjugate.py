@@ -9,12 +9,13 @@ import pytest
 
 from app.kit.player.scene import decode
 from engine.conjugate import PAIRS, BetaBernoulli
+from engine.judge import overall
 from engine.spec import SpecError
 from lessons.conjugate import analysis, drawing, panels, questions, scenes
 from lessons.conjugate.pairs import WORDS, coin_formula
 from lessons.conjugate.scenarios import SCENARIOS
 from lessons.conjugate.spec import DATA, MAX_DATA, ConjugateLesson, at_plane, in_plane, read
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -123,13 +124,22 @@ def test_the_width_of_the_prior(pair):
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def verdicts(spec: ConjugateLesson) -> dict[str, str]:
-    return {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+VERDICTS = {  # kernel, this run, numbers
+    **{name: ("pass", "pass", "pass") for name, spec in BY_ID.items() if spec.mistake == "none"},
+    "twice": ("fail", "pass", "fail"),
+    "rate": ("fail", "pass", "fail"),
+}
 
 
-@pytest.mark.parametrize("name", [name for name, spec in BY_ID.items() if spec.mistake == "none"])
-def test_right_formulas_pass(name):
-    assert set(verdicts(BY_ID[name]).values()) == {"pass"}
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_three_signs(name):
+    assert says(verdicts("conjugate", BY_ID[name]), VERDICTS[name])
+
+
+@pytest.mark.parametrize("name", ["coin", "counts", "waits", "narrow", "spread", "both", "kinds"])
+def test_planted_faults_turn_their_sign_red(name):
+    found = planted("conjugate", BY_ID[name])
+    assert len(found) > 2 and {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
 
 
 @pytest.mark.parametrize(
@@ -140,11 +150,19 @@ def test_right_formulas_pass(name):
         *((pair, "scale") for pair in ("poisson", "exponential", "precision", "both")),
     ],
 )
-def test_mistakes_fail(pair, mistake):
+def test_mistakes_are_seen_by_quadrature_too(pair, mistake):
     spec = ConjugateLesson(pair=pair, mistake=mistake)
-    found = verdicts(spec)
-    assert found["posterior"] == "fail" and found["evidence"] == "pass"
-    assert "fail" in {found.get("means"), found.get("variances"), found["marginals"]}, "the sampler sees it too"
+    found = {check.name: check.verdict for check in [*analysis.audit(spec, NEVER), *analysis.checks(spec, NEVER)]}
+    assert found["posterior"] == found["predictive"] == "fail" and found["evidence"] == "pass"
+    if mistake != "twice":
+        assert found["sequence"] == ("fail" if mistake == "scale" else found["sequence"])
+    assert found["exact answer"] == "pass", "the chain knows nothing of the formula"
+
+
+def test_a_wrong_evidence_is_seen(monkeypatch):
+    monkeypatch.setattr(BetaBernoulli, "log_evidence", lambda self, x: 0.1 - 14.0)
+    found = {check.name: check.verdict for check in analysis.audit(BY_ID["coin"], NEVER)}
+    assert found["evidence"] == "fail"
 
 
 def test_a_mistake_that_cannot_be_made_changes_nothing():

@@ -7,11 +7,12 @@ import pytest
 
 from app.kit.player.scene import decode
 from engine import logistic
+from engine.judge import overall
 from engine.spec import SpecError
 from lessons.logistic import analysis, evidence, questions, scenes
 from lessons.logistic.scenarios import SCENARIOS, STANDARD
 from lessons.logistic.spec import LogisticSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -57,23 +58,39 @@ def test_the_arithmetic_adds_up():
     assert ratio["n"][5] == pytest.approx(log_density - np.log(2 * np.pi), rel=1e-4)
 
 
-def verdicts(spec) -> dict[str, str]:
-    return {check.name: check.verdict for check in evidence.checks(spec, NEVER)}
+SPECS = {
+    **BY_ID,
+    "crawls": STANDARD.replace(scale=0.01),
+    "no data": STANDARD.replace(used=0, scale=1.5),
+}
+VERDICTS = {  # kernel, this run, numbers
+    "exact": ("pass", "pass", "pass"),
+    "few": ("pass", "pass", "pass"),
+    "prediction": ("pass", "pass", "pass"),
+    "separated": ("pass", "pass", "pass"),
+    "no-prior": ("fail", "not fail", "not pass"),
+    "dropped": ("fail", "pass", "fail"),
+    "crawls": ("not fail", "not pass", "unknown"),
+    "no data": ("pass", "pass", "pass"),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_three_signs(name):
+    assert says(verdicts("logistic", SPECS[name]), VERDICTS[name])
 
 
 @pytest.mark.parametrize("name", ["exact", "few", "prediction", "separated"])
-def test_right_settings_pass(name):
-    assert set(verdicts(BY_ID[name]).values()) == {"pass"}
+def test_planted_faults_turn_their_sign_red(name):
+    found = planted("logistic", SPECS[name])
+    assert len(found) > 2 and {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
 
 
-@pytest.mark.parametrize("name", ["no-prior", "dropped"])
-def test_mistakes_fail(name):
-    found = verdicts(BY_ID[name])
-    assert found.pop("Metropolis against the grid") == "fail" and set(found.values()) == {"pass"}
-
-
-def test_a_chain_that_crawls_is_not_called_exact():
-    assert verdicts(STANDARD.replace(scale=0.01))["Metropolis against the grid"] == "unknown"
+def test_a_mode_that_is_none_fails(monkeypatch):
+    data = analysis.data_of(STANDARD)
+    other = logistic.newton(data.x, data.y, 1.1 * STANDARD.prior_sd)
+    monkeypatch.setattr(logistic, "newton", lambda *arguments, **settings: other)
+    assert evidence.mode_check(STANDARD).verdict == "fail"
 
 
 def test_a_wrong_grid_fails(monkeypatch):
