@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine.checks import gradient_check
 from engine.conjugate import (
     PAIRS,
     BetaBernoulli,
@@ -24,6 +23,7 @@ from engine.conjugate import (
     integrate,
     posterior,
 )
+from engine.judge import gradient_check
 from engine.spec import SpecError
 
 PRIORS = {

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 import engine
 from datasets.logistic import logistic_pairs
 from engine import logistic
-from engine.checks import mean_check
+from engine.judge import mean_check
 from engine.targets.quadrature import quadrature_truth
 
 DATA = logistic_pairs(200, seed=1)

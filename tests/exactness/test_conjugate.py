@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine.judge import truth_check
 from engine.conjugate import PAIRS, BetaBernoulli, NormalGamma, posterior
+from engine.judge import truth_check
 from tests.engine.test_conjugate import PRIORS, some_data
 
 
@@ -25,13 +25,13 @@ def long_run(pair: str, truth=None):
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_long_metropolis_runs_agree_with_the_formula(pair):
-    found = long_run(pair)
-    assert {check.verdict for check in found} == {"pass"}, [check.sentence for check in found]
+    check = long_run(pair)
+    assert check.verdict == "pass", check.sentence
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_they_do_not_agree_with_data_used_twice(pair):
-    assert "fail" in {check.verdict for check in long_run(pair, lambda prior, x: prior.update(x).update(x))}
+    assert long_run(pair, lambda prior, x: prior.update(x).update(x)).verdict == "fail"
 
 
 # Simulation-based calibration (Talts et al. 2018): the rank of the true value among posterior draws is uniform.

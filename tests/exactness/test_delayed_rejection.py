@@ -14,7 +14,7 @@ import engine
 from engine import judge, targets
 from engine.samplers import DelayedRejection
 from engine.samplers.delayed_rejection import FACTORS
-from tests.exactness.test_samplers import FAMILIES, balance_z, flows, moments, report, verdicts
+from tests.exactness.test_samplers import FAMILIES, balance_z, flows
 
 STAGES = {
     "two": {"stages": 2},
@@ -32,24 +32,29 @@ def run(name, draws, **settings):
     )
 
 
+def judged(recording, truth=None):
+    target = recording.run.target
+    return judge.truth_check(recording.draws[:, ::20], truth or target.truth, target.labels)
+
+
 @pytest.mark.parametrize("name,stages", [*((name, "two") for name in SCALE), *(("gaussian", s) for s in STAGES),
                                          *(("banana", s) for s in STAGES)])  # fmt: skip
 def test_moments(name, stages):
-    found = moments(run(name, 600_000, **STAGES[stages]), None, thin=20)
-    assert set(verdicts(found).values()) == {"pass"}, report(found)
+    check = judged(run(name, 600_000, **STAGES[stages]))
+    assert check.verdict == "pass", check.sentence
 
 
 @pytest.mark.parametrize("stages", STAGES)
 def test_forgotten_rejection_terms_are_caught(stages):
-    found = moments(run("gaussian", 600_000, variant="no_rejection_terms", **STAGES[stages]), None, thin=20)
-    assert "fail" in verdicts(found).values(), report(found)
+    check = judged(run("gaussian", 600_000, variant="no_rejection_terms", **STAGES[stages]))
+    assert check.verdict == "fail", check.sentence
 
 
 def test_a_bias_of_one_per_cent_is_caught():
     recording = run("gaussian", 1_500_000)
     truth = recording.run.target.truth
     off = dataclasses.replace(truth, covariance=truth.covariance * 1.01**2)
-    assert verdicts(moments(recording, off, thin=20))["variances"] == "fail"
+    assert judged(recording, off).verdict == "fail"
 
 
 @pytest.mark.parametrize("stages", STAGES)
@@ -64,8 +69,8 @@ def test_detailed_balance_on_a_grid(stages):
 )
 def test_invariance_from_exact_draws(family, variant, expected):
     method = DelayedRejection(3.0, 3, 0.5, 0.4, variant)
-    check = checks.invariance_check(FAMILIES[family].build_target(), method, points=4000, transitions=20, seed=7)
-    assert check.verdict == expected, check.sentence
+    found = judge.proofs(judge.TransitionKernel(judge.Known(FAMILIES[family].build_target()), method), seed=7)
+    assert judge.overall(found) == expected, [check.sentence for check in found]
 
 
 def test_one_stage_is_metropolis():
