@@ -12,7 +12,7 @@ From images they make class probabilities (R, m, classes), which `engine.scores`
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import threading
 import time
 from collections import OrderedDict
@@ -23,9 +23,21 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.judge import Check
 from engine.diagnostics import rhat
+from engine.judge import (
+    Check,
+    Kernel,
+    TransitionKernel,
+    agreement_check,
+    depth_check,
+    divergence_check,
+    energy_check,
+    unknown,
+    worst,
+)
+from engine.judge.training import rest_check, training_gradient_check
 from engine.networks import Network, network
+from engine.recording import Recording
 from engine.samplers.run import start
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational import NetworkFit, NetworkSpec, start_network
@@ -41,8 +53,9 @@ NAMES = {
     "ensemble": "ensemble",
 }
 METHODS = tuple(NAMES)
-KERNELS = {
-    "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits.",
+RUNS = {
+    "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits. It is tried on "
+    "data simulated at the first 60 of them: the same network, in seconds.",
     "lbbnn": "Mean-field spike and slab over every weight, Adam. An approximation.",
     "dense": "Mean-field Gaussian over every weight, Adam. An approximation.",
     "dropout": "One network trained and read with units dropped out. An approximation, if it is one.",
@@ -59,6 +72,9 @@ CHAINS = 2  # of NUTS
 THIN = 2  # transitions of NUTS from one network to the next
 SLICE = 0.1  # seconds of training between two looks
 CELLS = 8_000_000  # float32 that a prediction holds at once
+TRIED = 60  # images at whose inputs NUTS is tried
+STEPS, SEEN, FEW_SEEN = 6, 100, 40  # of a training, and images of few and of many pixels, where its gradient is checked
+GROSS = 1.3  # R-hat that so few draws do not reach by chance
 KEPT = 12  # posteriors that stay in the process at most,
 KEPT_BYTES = 400_000_000  # and what their networks may take: on MNIST one takes 80 MB
 
@@ -190,6 +206,13 @@ def _softmax(z: Single) -> Single:
 # Training -------------------------------------------------------------------------------------------------------------
 
 
+class Traces(NamedTuple):
+    """What a training leaves to be judged by: the ELBO that each run of an optimiser reported, or the chains."""
+
+    elbo: tuple[NDArray[np.float64], ...] = ()
+    chains: Recording | None = None
+
+
 class Training:
     """A posterior on its way, for one thread at a time: `advance` as far as you like, `networks` at any time.
 
@@ -198,6 +221,11 @@ class Training:
 
     total: int  # units of work
     completed: int
+
+    @property
+    def traces(self) -> Traces:
+        """What it leaves to be judged by."""
+        raise NotImplementedError
 
     @property
     def done(self) -> bool:
@@ -245,6 +273,10 @@ class _Variational(Training):
         self.spec, self._run = spec, start_network(x, y, _network_spec(spec, spec.seed, len(x)))
         self.total, self.completed = self._run.total, 0
 
+    @property
+    def traces(self) -> Traces:
+        return Traces((self._run.fit().history.elbo,))
+
     def _step(self, stop: Stop | None) -> None:
         self._run.advance(1)
         self.completed = self._run.completed
@@ -261,6 +293,10 @@ class _Ensemble(Training):
         self._members: list[NetworkFit] = []
         self._run = self._next()
         self.total, self.completed = self._run.total * spec.networks, 0
+
+    @property
+    def traces(self) -> Traces:
+        return Traces(tuple(member.history.elbo for member in self._members))
 
     def _next(self) -> Any:
         settings = _network_spec(self.spec, self._seeds[len(self._members)], len(self._x))
@@ -301,6 +337,10 @@ class _Nuts(Training):
     def _step(self, stop: Stop | None) -> None:
         self._chains.advance(1)
         self.completed += 1
+
+    @property
+    def traces(self) -> Traces:
+        return Traces(chains=self._chains.recording())
 
     @property
     def draws(self) -> NDArray[np.float64]:
@@ -346,6 +386,7 @@ class Shared:
     def __init__(self, data: Learnt, spec: PosteriorSpec):
         self.spec = spec
         self._training: Training | None = begin(data, spec)
+        self.traces = Traces()  # once done
         self._lock = threading.Lock()
         self._networks: Networks | None = None
         self._drawing = 0.0  # seconds that it took to draw them
@@ -379,6 +420,7 @@ class Shared:
             self._drawing = time.perf_counter() - begin
             self.fraction = self._training.completed / self._training.total
             if self._training.done:
+                self.traces = self._training.traces
                 self._training = None  # with it go the data
 
     def finish(self, stop: Stop | None = None, look: Callable[[Shared], None] | None = None) -> Networks | None:
@@ -392,25 +434,73 @@ class Shared:
         return self.networks()
 
 
+# What is told of it ---------------------------------------------------------------------------------------------------
+
+
+def kernels(shared: Shared, stop: Stop | None = None) -> list[Kernel]:
+    """The kernel of NUTS with the step size and mass of its first chain, on the first `TRIED` of its inputs; none for
+    the other methods. Trains to the end.
+    """
+    if shared.spec.method != "nuts" or shared.finish(stop) is None:
+        return []
+    assert shared.traces.chains is not None
+    run = shared.traces.chains.run
+    model = run.target.model
+    some = dataclasses.replace(model, x=model.x[:TRIED].copy(), aside=f" (of {len(model.x):,} on this page)")
+    return [TransitionKernel(some, run.method, run.adaptation)]
+
+
+def training_check(data: Learnt, spec: PosteriorSpec, cancel: Any) -> list[Check]:
+    """Is the gradient that trains these networks the right one? Of the same network after a few steps, on some of the
+    images; nothing for NUTS, whose kernel is tried.
+    """
+    if spec.method == "nuts":
+        return []
+    some = SEEN if data.x.shape[1] <= 256 else FEW_SEEN
+    run = start_network(data.x[:some], data.y[:some], _network_spec(spec, spec.seed, len(data.x)))
+    run.advance(STEPS)
+    return [training_gradient_check(run, spec.seed, cancel)]
+
+
 def chain_rhat(values: NDArray) -> float:
     """R-hat of a number of each network (R,); networks of the chains alternate."""
+    return float(rhat(np.ascontiguousarray(_by_chain(values))))
+
+
+def _by_chain(values: NDArray) -> NDArray:
     each = len(values) // CHAINS
-    return float(rhat(np.ascontiguousarray(values[: each * CHAINS].reshape(each, CHAINS).T)))
+    return values[: each * CHAINS].reshape(each, CHAINS).T
 
 
-def posterior_check(method: str, values: NDArray, what: str) -> Check:
-    """Are the networks draws of the posterior? For NUTS the agreement of its chains on `what`, a number `values` (R,)
-    of each network; else it stays open.
+def run_checks(shared: Shared, values: NDArray, what: str) -> list[Check]:
+    """Of a trained posterior: have its trainings come to rest; for NUTS, do its chains agree on `what`, a number
+    `values` (R,) of each network, and on the log density.
     """
-    if method != "nuts":
-        sentence = f"By {NAMES[method]}: no exact posterior, and how near it is cannot be told from itself. "
-        return Check("posterior", "unknown", math.nan, math.nan, sentence + "Compare with NUTS.")
-    r, each = chain_rhat(values), len(values) // CHAINS
-    sentence = (
-        f"R-hat of {what} is {r:.3f} over the {CHAINS} chains, {each} networks of each. So few show only gross "
-        "disagreement, and only of this number."
-    )
-    return Check("posterior", "pass" if r < 1.1 else "unknown", r, 1.1, sentence, "R-hat")
+    chains = shared.traces.chains
+    if chains is None:
+        return [worst([rest_check(elbo) for elbo in shared.traces.elbo])]
+    drawn = chains.log_density[:, THIN - 1 :: THIN, None]
+    both = np.concatenate([_by_chain(values)[:, :, None], drawn[:, : len(values) // CHAINS]], axis=2)
+    agreed = agreement_check(both, (what, "the log density"))
+    if agreed.verdict == "fail" and agreed.statistic < GROSS:
+        words = "So few draws can differ so much by chance: only gross disagreement would show, and these are too few."
+        sentence = agreed.sentence.partition(" The chains disagree")[0]
+        agreed = dataclasses.replace(agreed, verdict="unknown", sentence=f"{sentence} {words}")
+    assert chains.tree_depth is not None and chains.energy is not None
+    deepest = chains.tree_depth >= chains.run.method.max_depth
+    return [agreed, divergence_check(chains.divergent), energy_check(chains.energy), depth_check(deepest)]
+
+
+def numbers_check(method: str) -> Check:
+    """What is not known of the networks of a method."""
+    if method == "nuts":
+        words = "No exact answer is known for a network of this size: its chains can only be held against each other."
+    else:
+        words = (
+            f"By {NAMES[method]}: not draws of the posterior but a stand-in, and how near it comes cannot be told from "
+            "itself. Compare with NUTS."
+        )
+    return unknown("posterior", words, kind="numbers")
 
 
 _shared: OrderedDict[Hashable, Shared] = OrderedDict()

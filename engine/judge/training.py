@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,18 @@ def rest_check(elbo: Array, what: str = "training") -> Check:
     half, quarter = len(elbo) // 2, 3 * len(elbo) // 4
     before, last = elbo[half:quarter], elbo[quarter:]
     risen = float(last.mean() - elbo[: max(1, len(elbo) // 100)].mean())
-    if risen <= 0.0:
-        words = f"The ELBO is {abs(risen):.4g} nats lower than at the start: the {what} has gained nothing."
+    if risen <= 1e-9 * abs(float(last.mean())):
+        words = f"The ELBO ends {abs(risen):.4g} nats below its start: the {what} has gained nothing."
         return Check(name, "fail", math.inf, MOVING, words, unit, kind="run")
-    rise, error = float(last.mean() - before.mean()), math.hypot(before.std() / len(before) ** 0.5, last.std() / len(last) ** 0.5)
+    rise = float(last.mean() - before.mean())
+    error = math.hypot(*(float(part.std()) / math.sqrt(len(part)) for part in (before, last)))
     share, sure = rise / risen, (rise - 2.0 * error) / risen
     sentence = (
-        f"In the last quarter of the {what} the ELBO rose by {rise:.3g} ± {error:.2g} nats, {share:.1%} of its whole rise"
+        f"In the last quarter of the {what} the ELBO rose by {rise:.3g} ± {error:.2g} nats, {share:.1%} of its whole "
+        "rise: it "
     )
     verdict: Verdict = "pass" if sure <= MOVING else "unknown"
-    sentence += ": it has come to rest." if verdict == "pass" else ": it stopped on the way. More steps would take it further."
+    sentence += "has come to rest." if verdict == "pass" else "stopped on the way. More steps would take it further."
     return Check(name, verdict, share, MOVING, sentence, unit, kind="run")
 
 
@@ -67,24 +70,24 @@ def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) 
     with random signs. For the methods gaussian and spike_and_slab (local reparameterisation), mc_dropout and map.
     """
     name, n = "training gradient", len(run._x)
-    where = f"after {run.completed:,} steps, on {n:,} data" if run.completed else f"at the start, on {n:,} data"
+    where = f"after {run.completed:,} steps, on {n:,} data"
     blocks = _blocks(run)
     if run.spec.method == "map":
         mine, theirs = run.gradient_estimates(1)[0].astype(np.float64), _estimate(run, np.random.default_rng(seed))
         off = max(float(np.linalg.norm(mine[b] - theirs[b]) / max(np.linalg.norm(theirs[b]), 1e-9)) for b in blocks)
-        sentence = f"The gradient of log posterior {where}, agrees with one worked out by other code to {off:.1e}."
+        sentence = f"The gradient of the training {where}, agrees with one worked out by other code to {off:.1e}."
         return Check(name, "pass" if off < EXACT else "fail", off, EXACT, sentence, "relative error", kind="kernel")
 
     def look(number: int, work: int) -> Check:
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, 21, number])))
         aim = _directions(np.mean([_estimate(run, rng) for _ in range(AIMED)], axis=0), blocks, rng)
         count = ESTIMATES * work
-        mine = run.gradient_estimates(count, 1_000_000 * (1 + number)).astype(np.float64) @ aim
-        theirs = np.empty((count, aim.shape[1]))
-        for row in theirs:
+        mine, theirs = np.empty((count, aim.shape[1])), np.empty((count, aim.shape[1]))
+        for i in range(count):  # one by one: a large network has a million components
             if cancel is not None and cancel.is_set():
                 raise InterruptedError
-            row[:] = _estimate(run, rng) @ aim
+            mine[i] = run.gradient_estimates(1, 1_000_000 * (1 + number) + i)[0].astype(np.float64) @ aim
+            theirs[i] = _estimate(run, rng) @ aim
         covariance = (np.cov(mine.T) + np.cov(theirs.T)) / count
         z = (mine.mean(axis=0) - theirs.mean(axis=0)) / np.sqrt(np.diag(covariance))
         words = (
@@ -103,7 +106,7 @@ def _blocks(run: NetworkRun) -> list[slice]:
     return [
         slice(row * run.shape.weights + a, row * run.shape.weights + b)
         for row in range(rows)
-        for a, b in zip(starts, starts[1:], strict=False)
+        for a, b in pairwise(starts)
     ]
 
 
@@ -120,7 +123,7 @@ def _directions(along: Array, blocks: list[slice], rng: np.random.Generator) -> 
 def _estimate(run: NetworkRun, rng: np.random.Generator) -> Array:
     """One estimate of the ELBO's gradient over all data, in the order of `NetworkRun.gradient_estimates`."""
     posterior = run.posterior
-    mean, precision = np.asarray(posterior.mean, dtype=np.float64), posterior_precision(posterior)
+    mean, precision = np.asarray(posterior.mean, dtype=np.float64), _precision(posterior)
     if run.spec.method in ("map", "mc_dropout"):
         factors = posterior._second_moments()
         slope, _ = _backwards(run, mean, None, rng)
@@ -144,7 +147,7 @@ def _estimate(run: NetworkRun, rng: np.random.Generator) -> Array:
     return np.concatenate(found)
 
 
-def posterior_precision(posterior: Any) -> float:
+def _precision(posterior: Any) -> float:
     """Of the prior of a weight that is in."""
     sd = posterior.prior[1] if hasattr(posterior, "prior") else posterior.prior_sd
     return float(1.0 / sd**2)
@@ -163,7 +166,8 @@ def _backwards(run: NetworkRun, means: Array, variances: Array | None, rng: np.r
         a = np.column_stack([h, np.ones(len(h))])
         scale = np.ones_like(a)
         if kept[layer] < 1.0:
-            scale[:, :-1] = (rng.random(h.shape) < kept[layer]) * (1.0 / kept[layer] if spec.scaling == "inverse" else 1.0)
+            factor = 1.0 / kept[layer] if spec.scaling == "inverse" else 1.0
+            scale[:, :-1] = factor * (rng.random(h.shape) < kept[layer])
         a, z, noise = a * scale, (a * scale) @ centre, None
         if spread is not None:
             root, normal = np.sqrt(a**2 @ spread + 1e-12), rng.standard_normal(z.shape)

@@ -15,7 +15,7 @@ from app.kit.digit_posteriors import LARGE, Networks, PosteriorSpec, Shared
 from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
-from engine.judge import Z_LIMIT, Check
+from engine.judge import Check, Kernel, Verdict
 from engine.spec import SpecError
 from lessons.digits.spec import DigitsSpec
 
@@ -165,23 +165,48 @@ def maps(spec: DigitsSpec, networks: Networks, image: NDArray[np.float32]) -> Ma
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
+FAR = 4.5  # standard deviations of where ink stands, beyond which a drawing stands elsewhere
+
 
 def predicted(reading: Reading) -> Array:
     """(R,) the probability that each network gives to the class that their average predicts."""
     return reading.draws[:, reading.predicted]
 
 
-def checks(spec: DigitsSpec, cancel: Any) -> list[Check]:
-    """Of this very digit: parts, gradient, centring; of NUTS whether its chains agree on it."""
+def kernels(spec: DigitsSpec) -> list[Kernel]:
+    """NUTS, where the networks are its draws."""
+    return digit_posteriors.kernels(shared(spec))
+
+
+def audit(spec: DigitsSpec, cancel: Any) -> list[Check]:
+    """The gradient that trains the networks; and of this very digit: parts, map, centring."""
     networks = trained(spec, stop=cancel.is_set)
     if networks is None:
         return []
     reading = read(spec, networks)
-    agreed = digit_posteriors.posterior_check(
-        spec.method, predicted(reading), f"the probability of {reading.predicted}"
-    )
-    found = [agreed, _parts_check(reading), _gradient_check(networks, reading.image)]
-    return [*found, _centring_check(spec, reading.image)] if spec.source == "pad" else found
+    found = digit_posteriors.training_check(data_of(spec), recipe(spec), cancel)
+    found += [_parts_check(reading), _gradient_check(networks, reading.image)]
+    return [*found, _centring_check(spec, reading.image)] if spec.source == "pad" and reading.image.any() else found
+
+
+def checks(spec: DigitsSpec, cancel: Any) -> list[Check]:
+    """Has the training come to rest, or do the chains agree on this digit? How near the posterior, nobody knows."""
+    networks = trained(spec, stop=cancel.is_set)
+    if networks is None:
+        return []
+    reading = read(spec, networks)
+    what = f"the probability of {reading.predicted}"
+    found = digit_posteriors.run_checks(shared(spec), predicted(reading), what)
+    return [*found, digit_posteriors.numbers_check(spec.method)]
+
+
+def faults(spec: DigitsSpec) -> dict[str, DigitsSpec]:
+    """The mistakes that can be made with this digit; for centring to matter it is drawn small, in a corner."""
+    found = {"average of the logarithms": spec.replace(variant="log_average")}
+    if spec.source == "pad" and spec.drawing:
+        corner = tuple((round(0.4 * x, 3), round(0.4 * y, 3), stroke) for x, y, stroke in spec.drawing)
+        found["a drawing in the corner is not centred"] = spec.replace(variant="no_centring", drawing=corner)
+    return {name: planted for name, planted in found.items() if planted.variant != spec.variant}
 
 
 def _parts_check(reading: Reading) -> Check:
@@ -194,7 +219,7 @@ def _parts_check(reading: Reading) -> Check:
         f"Total − aleatoric is {epistemic:.4f} nats; the mean divergence of the {len(p)} networks from their average, "
         f"which it should be, is {divergence:.4f}."
     )
-    return Check("parts", "pass" if off < 1e-6 else "fail", off, 1e-6, sentence, "nats")
+    return Check("parts", "pass" if off < 1e-6 else "fail", off, 1e-6, sentence, "nats", kind="kernel")
 
 
 def _gradient_check(networks: Networks, image: NDArray[np.float32]) -> Check:
@@ -209,13 +234,12 @@ def _gradient_check(networks: Networks, image: NDArray[np.float32]) -> Check:
     slope, found = (up - down) / (2.0 * STEP), precise.sensitivity(flat).epistemic[pixels]
     off = float(np.abs(slope - found).max() / max(1.0, np.abs(slope).max()))
     sentence = f"At {len(pixels)} pixels the slope of the epistemic part agrees with finite differences to {off:.0e}."
-    return Check("gradient", "pass" if off < 1e-4 else "fail", off, 1e-4, sentence, "relative error")
+    verdict: Verdict = "pass" if off < 1e-4 else "fail"
+    return Check("map of slopes", verdict, off, 1e-4, sentence, "relative error", kind="kernel")
 
 
 def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
     """Does the drawing stand where the images stand that were learnt from?"""
-    if not image.any():
-        return Check("centring", "unknown", float("nan"), Z_LIMIT, "There is nothing on the pad.")
     mean, sd = _centres(spec.data, spec.files)
     here = np.array(pad.centre_of_mass(image))
     z = float(np.abs((here - mean) / sd).max())
@@ -223,7 +247,7 @@ def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
         f"The ink's centre is at ({here[0]:.1f}, {here[1]:.1f}) pixels; that of the images learnt from is at "
         f"({mean[0]:.1f} ± {sd[0]:.1f}, {mean[1]:.1f} ± {sd[1]:.1f}): {z:.1f} standard deviations away."
     )
-    return Check("centring", "pass" if z < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "sd")
+    return Check("centring", "pass" if z < FAR else "fail", z, FAR, sentence, "sd", kind="kernel")
 
 
 @lru_cache(maxsize=2)

@@ -1,7 +1,7 @@
 """The page of the lesson: controls, and what the frame needs."""
 
 from app.kit import pad as drawing_pad
-from app.kit.digit_posteriors import KERNELS, NAMES, Networks
+from app.kit.digit_posteriors import NAMES, RUNS, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import files, own, pad
 from engine import scores
@@ -64,9 +64,9 @@ def on_event(spec: DigitsSpec, event: dict) -> Spec | None:
     return spec.replace(drawing=drawing_pad.strokes(event)) if event.get("kind") == "drawing" else None
 
 
-def kernel(spec: DigitsSpec) -> str:
+def runs(spec: DigitsSpec) -> str:
     """How the networks were found."""
-    return KERNELS[spec.method]
+    return RUNS[spec.method]
 
 
 LESSON = Lesson(
@@ -81,11 +81,14 @@ LESSON = Lesson(
     grow=grow,
     pad=strokes,
     on_event=on_event,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
+    faults=analysis.faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[scores.decompose, Networks.sensitivity, Networks.predict, pad.normalise],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)

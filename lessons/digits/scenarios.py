@@ -66,6 +66,7 @@ SCENARIOS = (
         failure=True,
         why="All images that were learnt from were cropped, scaled and centred first. These networks read pixels: to "
         "them a digit elsewhere is another picture, and nothing in the training said what it is. Most demonstrations "
-        "of digit readers that “do not work” have forgotten this step. The badge compares where the ink stands.",
+        "of digit readers that “do not work” have forgotten this step. The sign *kernel* is red: it compares where "
+        "the ink stands.",
     ),
 )

@@ -1,11 +1,11 @@
 """The page of the lesson: controls, and what the frame needs."""
 
 from app.kit.digit_posteriors import NAMES as POSTERIORS
+from app.kit.digit_posteriors import RUNS
 from app.kit.frame import Controls, Lesson, show
 from engine import scores
-from lessons.scores import analysis
+from lessons.scores import analysis, proof
 from lessons.scores.panels import diagnostics, panels
-from lessons.scores.proof import checks
 from lessons.scores.questions import QUESTIONS
 from lessons.scores.scenarios import SCENARIOS
 from lessons.scores.scenes import grow, scene
@@ -47,12 +47,9 @@ def controls(panel: Controls) -> None:
         panel.select("variant", "Wrong on purpose", MISTAKES)
 
 
-def kernel(spec: ScoresSpec) -> str:
-    """What the badge is about."""
-    return (
-        f"Scores of networks by {POSTERIORS[spec.method]}. Checked is that the scores are computed as defined, not how "
-        "near the networks are to the posterior."
-    )
+def runs(spec: ScoresSpec) -> str:
+    """How the networks were found, and what else is checked."""
+    return f"{RUNS[spec.method]} The scores are computed a second time by other code."
 
 
 LESSON = Lesson(
@@ -65,7 +62,10 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     grow=grow,
-    checks=checks,
+    kernels=proof.kernels,
+    audit=proof.audit,
+    checks=proof.checks,
+    faults=proof.faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
@@ -78,6 +78,6 @@ LESSON = Lesson(
         scores.abstain_costs,
         analysis.ranked,
     ],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)

@@ -36,7 +36,7 @@ SCENARIOS = (
         "lucky ties",
         ScoresSpec(method="ensemble", score="inconsistency", variant="ties"),
         "The same votes, but the curve is drawn image by image, and where scores are equal the right ones happen to "
-        "come first. The area grows. Read the badge.",
+        "come first. The area grows. Read the sign *kernel*.",
         failure=True,
         why="Equal scores say nothing about the order. A sort has to put one first, and if it is the right ones, "
         "because the list was sorted by that before, the curve climbs along a staircase that no threshold can reach. "
@@ -64,7 +64,7 @@ SCENARIOS = (
         failure=True,
         why="The forecaster does not know the true digit, so no forecast was made with that probability. Above one "
         "half it is the highest one and its digit is read, so all are right; far below, none is. Even a perfect "
-        "forecaster fails this diagram: the badge draws labels from the forecast itself and shows it.",
+        "forecaster fails this diagram: the check behind the sign *kernel* draws labels from the forecast itself.",
     ),
     Scenario(
         "abstain",

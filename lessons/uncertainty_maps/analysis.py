@@ -14,7 +14,7 @@ from app.kit.digit_posteriors import Networks, PosteriorSpec, Shared
 from datasets import transforms
 from datasets.images import digits
 from engine import scores
-from engine.judge import Check
+from engine.judge import Check, Kernel
 from engine.scores import Decomposition
 from lessons.uncertainty_maps.spec import REACH, MapsSpec
 
@@ -221,19 +221,36 @@ def _many(across: str, second: str, level: float, other: int, seed: int) -> tupl
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
-    """Of these very steps: the parts, the changes of the image; of NUTS whether its chains agree."""
+def kernels(spec: MapsSpec) -> list[Kernel]:
+    """NUTS, where the networks are its draws."""
+    return digit_posteriors.kernels(shared(spec))
+
+
+def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """The gradient that trains the networks; and of these very steps: the parts, the changes of the image."""
     networks = trained(spec, stop=cancel.is_set)
     if networks is None:
         return []
-    found = sweep(spec, networks)
-    kinds = (spec.across, spec.second)
+    found, kinds = sweep(spec, networks), (spec.across, spec.second)
     return [
+        *digit_posteriors.training_check(digits(), recipe(spec), cancel),
         parts_check(found.draws, found.parts),
         zero_check(spec),
         *(change_check(kind, spec) for kind in kinds),
-        posterior_check(spec, found.draws),
     ]
+
+
+def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """Has the training come to rest, or do the chains agree over the steps? How near the posterior, nobody knows."""
+    networks = trained(spec, stop=cancel.is_set)
+    return [] if networks is None else run_checks(spec, sweep(spec, networks).draws)
+
+
+def run_checks(spec: MapsSpec, draws: Array) -> list[Check]:
+    """Of the posterior that made these draws (R, m, classes)."""
+    what = "the entropy of a network, averaged over the images"
+    found = digit_posteriors.run_checks(shared(spec), entropies(draws), what)
+    return [*found, digit_posteriors.numbers_check(spec.method)]
 
 
 def parts_check(draws: Array, shown: Decomposition) -> Check:
@@ -249,7 +266,7 @@ def parts_check(draws: Array, shown: Decomposition) -> Check:
         f"{gap:.1g}."
     )
     worst = max(off, gap)
-    return Check("parts", "pass" if worst < IDENTITY else "fail", worst, IDENTITY, sentence, "nats")
+    return Check("parts", "pass" if worst < IDENTITY else "fail", worst, IDENTITY, sentence, "nats", kind="kernel")
 
 
 def zero_check(spec: MapsSpec) -> Check:
@@ -259,7 +276,7 @@ def zero_check(spec: MapsSpec) -> Check:
     still = grid(image, images[spec.other], spec.across, spec.second, 0.0, 0.0, spec.seed)[0, 0]
     off = float(np.abs(still - image).max())
     sentence = f"With both amounts at 0 no pixel differs from the test image by more than {off:.1g} of full ink."
-    return Check("nothing changed", "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink")
+    return Check("nothing changed", "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink", kind="kernel")
 
 
 def change_check(name: str, spec: MapsSpec) -> Check:
@@ -269,7 +286,7 @@ def change_check(name: str, spec: MapsSpec) -> Check:
     what, found, due = _known(name, image, other, spec.seed)
     off = float(np.abs(found - due).max())
     sentence = f"{what}: the largest difference is {off:.1g} of a full pixel's ink."
-    return Check(name, "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink")
+    return Check(name, "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink", kind="kernel")
 
 
 def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, Stack, Stack]:
@@ -292,12 +309,6 @@ def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, Stack
         little, more = (change(name, grey, sd, seed)[0] for sd in (0.05, 0.1))
         return "Twice the sd doubles every departure from grey, where nothing is cut", more - grey, 2 * (little - grey)
     return "All the way, the image is the other one", transforms.morph(image, other, 1.0), other
-
-
-def posterior_check(spec: MapsSpec, draws: Array) -> Check:
-    """Are the networks draws of the posterior? For NUTS the agreement of its chains over the steps, else open."""
-    what = "the entropy of a network, averaged over the images,"
-    return digit_posteriors.posterior_check(spec.method, entropies(draws), what)
 
 
 def entropies(draws: Array) -> Array:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit import digit_posteriors
 from app.kit.digit_posteriors import Networks
 from datasets import remote, transforms
 from datasets.images import digits, overlap
 from engine import scores
-from engine.judge import Check
+from engine.judge import Check, Verdict
 from engine.scores import Decomposition
 from engine.spec import SpecError
 from lessons.uncertainty_maps import analysis, letters
@@ -145,20 +146,30 @@ def area(both: Both, part: str) -> Area:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
-    """Of these very images: the parts, the AUROC, what was learnt from; of NUTS whether its chains agree."""
-    networks = analysis.trained(spec, stop=cancel.is_set)
-    both = None if networks is None else read(spec, networks, cancel.is_set)
+def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """The gradient that trains the networks; and of these very images: the parts, the AUROC, what was learnt from."""
+    both = _both(spec, cancel)
     if both is None:
         return []
     draws = np.concatenate([both.inside_draws, both.outside_draws], axis=1)
     shown = Decomposition(*(np.concatenate(pair) for pair in zip(both.inside, both.outside, strict=True)))
     return [
+        *digit_posteriors.training_check(digits(), analysis.recipe(spec), cancel),
         analysis.parts_check(draws, shown),
         auroc_check(both),
         unseen_check(),
-        analysis.posterior_check(spec, both.inside_draws),
     ]
+
+
+def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """Has the training come to rest, or do the chains agree on the test images?"""
+    both = _both(spec, cancel)
+    return [] if both is None else analysis.run_checks(spec, both.inside_draws)
+
+
+def _both(spec: MapsSpec, cancel: Any) -> Both | None:
+    networks = analysis.trained(spec, stop=cancel.is_set)
+    return None if networks is None else read(spec, networks, cancel.is_set)
 
 
 def auroc_check(both: Both) -> Check:
@@ -178,13 +189,13 @@ def auroc_check(both: Both) -> Check:
         "The AUROC of the three parts by counting pairs differs from scikit-learn's, from the Mann-Whitney statistic "
         f"and from the area under the curve by at most {off:.1g}."
     )
-    return Check("AUROC", "pass" if off < SAME else "fail", off, SAME, sentence)
+    return Check("AUROC", "pass" if off < SAME else "fail", off, SAME, sentence, kind="kernel")
 
 
-@lru_cache(maxsize=1)
 def unseen_check() -> Check:
     """In domain means test images: none of them may be among those learnt from."""
     data = digits()
     common = overlap(data.images, data.images_test).common
     sentence = f"Of {len(data.images_test)} test images {common} are also among the {len(data.images)} learnt from."
-    return Check("test images", "pass" if common == 0 else "fail", float(common), 0.5, sentence, "images")
+    verdict: Verdict = "pass" if common == 0 else "fail"
+    return Check("test images", verdict, float(common), 0.5, sentence, "images", kind="kernel")

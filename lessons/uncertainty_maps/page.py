@@ -4,7 +4,7 @@ from typing import Any
 
 from app.kit import pad as drawing_pad
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import KERNELS, NAMES, Networks
+from app.kit.digit_posteriors import NAMES, RUNS, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import transforms
 from engine import scores
@@ -73,6 +73,11 @@ def strokes(spec: MapsSpec) -> tuple[tuple[float, float, int], ...] | None:
     return spec.drawing if spec.part == "domain" and spec.outside == "letters" else None
 
 
+def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
+    """Of the part that is shown."""
+    return (domain if spec.part == "domain" else analysis).audit(spec, cancel)
+
+
 def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
     """Of the part that is shown."""
     return (domain if spec.part == "domain" else analysis).checks(spec, cancel)
@@ -83,9 +88,14 @@ def figures(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
     return (domain_panels if spec.part == "domain" else panels).panels(spec, cancel)
 
 
-def kernel(spec: MapsSpec) -> str:
+def faults(spec: MapsSpec) -> dict[str, MapsSpec]:
+    """Mistakes in the parts of the uncertainty."""
+    return {WRONG[name]: spec.replace(variant=name) for name in MISTAKES if name != spec.variant}
+
+
+def runs(spec: MapsSpec) -> str:
     """How the networks were found, and what is wrong on purpose."""
-    found = KERNELS[spec.method]
+    found = RUNS[spec.method]
     wrong = MISTAKES.get(spec.variant)
     return f"{found} Wrong on purpose: {wrong}" if wrong else found
 
@@ -102,11 +112,14 @@ LESSON = Lesson(
     grow=grow,
     on_event=on_event,
     pad=strokes,
+    kernels=analysis.kernels,
+    audit=audit,
     checks=checks,
+    faults=faults,
     panels=figures,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
     code=[scores.decompose, transforms.rotate, transforms.morph, domain.wins, domain.area, Networks.predict],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)

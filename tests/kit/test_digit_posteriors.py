@@ -6,13 +6,18 @@ import threading
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
 from app.kit import digit_posteriors
 from app.kit.digit_posteriors import METHODS, Networks, PosteriorSpec, Shared, begin, posterior
 from datasets.images import digits
 from engine import scores
+from engine.judge import overall, proofs, training
+from engine.judge.plant import STUCK, planted
 from engine.networks.predictive import probabilities
 from engine.spec import SpecError
+from engine.variational import NetworkRun, start_network
+from tests.lessons.pages import NEVER
 
 DATA = digits()
 QUICK = {
@@ -138,3 +143,66 @@ def test_settings_that_do_not_fit_are_named():
         PosteriorSpec(method="laplace")
     with pytest.raises(SpecError, match="components"):
         begin(DATA, PosteriorSpec(method="nuts", images=20, components=40))
+
+
+# What is told of them -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "nuts"])
+def test_a_training_is_judged_by_its_gradient_and_its_rest(method: str, monkeypatch: pytest.MonkeyPatch):
+    spec = PosteriorSpec(method=method, networks=3)
+    shared = Shared(DATA, spec)
+    shared.finish()
+    (rest,) = digit_posteriors.run_checks(shared, np.zeros(3), "nothing")
+    assert rest.verdict == "pass" and digit_posteriors.kernels(shared) == []
+    with planted(STUCK):
+        assert digit_posteriors.run_checks(shared, np.zeros(3), "nothing")[0].verdict == "fail"
+    early = Shared(DATA, PosteriorSpec(method=method, networks=3, epochs=max(2, digit_posteriors.EPOCHS[method] // 20)))
+    early.finish()
+    assert digit_posteriors.run_checks(early, np.zeros(3), "nothing")[0].verdict == "unknown"
+    (gradient,) = digit_posteriors.training_check(DATA, spec, NEVER)
+    assert gradient.verdict == "pass" and gradient.kind == "kernel"
+    real = NetworkRun.gradient_estimates  # the prior counted a little too much
+    monkeypatch.setattr(NetworkRun, "gradient_estimates", lambda self, *given: 1.05 * real(self, *given))
+    assert digit_posteriors.training_check(DATA, spec, NEVER)[0].verdict == "fail"
+
+
+def test_the_p_values_of_the_gradient_are_uniform(monkeypatch: pytest.MonkeyPatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(training, "two_looks", lambda look: look(1, 1))
+    spec = {"hidden": (4,), "method": "gaussian", "batch": 60}
+    run = start_network(DATA.x[:60, 10:20], DATA.y[:60], **spec)
+    run.advance(4)
+    p = []
+    for seed in range(150):
+        run.spec = run.spec.replace(seed=seed)
+        p.append(training.training_gradient_check(run, seed).p)
+    assert kstest(p, "uniform").pvalue > 1e-4
+
+
+@pytest.fixture(scope="module")
+def chains() -> Shared:
+    found = Shared(DATA, PosteriorSpec(method="nuts"))
+    found.finish()
+    return found
+
+
+def test_nuts_is_tried_on_its_own_network(chains: Shared):
+    (kernel,) = digit_posteriors.kernels(chains)
+    assert "20-16-10" in kernel.name and "60 simulated observations (of 500" in kernel.name
+    assert overall(proofs(kernel, 1)) == "pass"
+    for fault in ("aliased_momentum", "prior_forgotten", "data_ignored"):
+        assert overall(proofs(kernel.planted(fault), 1)) == "fail", fault
+
+
+def test_few_draws_are_no_agreement_and_gross_disagreement_is_seen(chains: Shared):
+    values = np.random.default_rng(1).standard_normal(100)
+    found = {c.name: c.verdict for c in digit_posteriors.run_checks(chains, values, "x")}
+    assert found == {"chains agree": "unknown", "divergences": "pass", "energy": "pass", "depth": "unknown"}
+    values[::2] += 5.0
+    assert digit_posteriors.run_checks(chains, values, "x")[0].verdict == "fail"
+    values = np.random.default_rng(1).standard_normal(100)
+    values[::2] += 0.8
+    assert digit_posteriors.run_checks(chains, values, "x")[0].verdict == "unknown"
+    with planted(STUCK):
+        assert digit_posteriors.run_checks(chains, values, "x")[0].verdict == "fail"

@@ -1,21 +1,22 @@
-"""The lesson about scores: its numbers against direct formulas, its badge against mistakes, its pictures."""
+"""The lesson about scores: its numbers against direct formulas, its signs against mistakes, its pictures."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 from sklearn.metrics import roc_auc_score
 
-from app.kit import badge
 from app.kit.player.scene import decode
 from engine import scores
+from engine.judge import overall
 from engine.spec import SpecError
 from lessons.scores import analysis, panels, proof, scenes, stage_errors
 from lessons.scores.analysis import NAMES, Reading
 from lessons.scores.questions import QUESTIONS
 from lessons.scores.scenarios import SCENARIOS
 from lessons.scores.spec import VIEWS, ScoresSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
 
 SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}
 FIRST = ScoresSpec(method="dropout")  # trained fastest
@@ -160,13 +161,45 @@ def test_the_least_cost_flatters(voters: Reading):
     assert panels.flattery(ScoresSpec(view="abstain", score="confidence"), voters, NEVER).mean() > 0.0
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The signs ------------------------------------------------------------------------------------------------------------
+
+NUTS = ("pass", "unknown", "unknown")  # too few draws, and trees cut off
+VERDICTS = {
+    "find": ("pass", "pass", "unknown"),
+    "ga": ("pass", "pass", "unknown"),
+    "unanimous": ("pass", "pass", "unknown"),
+    "lucky-ties": ("fail", "pass", "unknown"),
+    "thresholds": ("pass", "pass", "unknown"),
+    "calibration": NUTS,
+    "true-class": ("fail", *NUTS[1:]),
+    "abstain": ("pass", "pass", "unknown"),
+}
 
 
-def test_the_badge_is_green(reading: Reading):
+@pytest.mark.parametrize("name", SPECS)
+def test_the_signs(name):
+    assert verdicts("scores", SPECS[name]) == VERDICTS[name]
+
+
+def test_every_score_passes(reading: Reading):
     for name in NAMES:
-        found = proof.checks(FIRST.replace(score=name), NEVER)
-        assert badge.overall(found) == "pass", [check.sentence for check in found]
+        found = proof.audit(FIRST.replace(score=name), NEVER)
+        assert overall(found) == "pass", [check.sentence for check in found]
+
+
+def test_both_mistakes_can_be_planted(reading: Reading):
+    spec = FIRST.replace(score="total")
+    for name, check in (("ties put in a lucky order", "ROC"), ("binned by the true class", "calibration")):
+        found = {found.name: found.verdict for found in proof.audit(proof.faults(spec)[name], NEVER)}
+        assert found[check] == "fail" and list(found.values()).count("fail") == 1
+
+
+def test_the_p_values_of_the_calibration_are_uniform(reading: Reading, monkeypatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(proof, "two_looks", lambda look: look(1, 1))
+    monkeypatch.setattr(proof, "COPIES", 50)
+    p = [proof.calibrated_check(FIRST.replace(seed=seed), reading).p for seed in range(200)]
+    assert kstest(p, "uniform").pvalue > 1e-4
 
 
 def test_lucky_ties_are_red_where_there_are_ties(voters: Reading, reading: Reading):
@@ -189,17 +222,17 @@ def test_a_cutoff_for_every_image_would_be_red(reading: Reading, monkeypatch):
     proper = scores.gaussian_approximation
     each = np.array([proper(reading.draws[:, k : k + 1], 50.0 + shift[k])[0] for k in range(450)])
     monkeypatch.setattr(scores, "gaussian_approximation", lambda draws, cutoff: each)
-    assert proof.rank_check(reading).verdict == "fail"
+    (found,) = proof.rank_checks(reading)
+    assert found.verdict == "fail"
 
 
-def test_a_cutoff_beyond_the_votes_is_open():
+def test_of_a_cutoff_beyond_the_votes_nothing_is_claimed():
     """Unanimous errors push Steyn's cutoff past all votes; there GA does not rank as inconsistency."""
     draws = np.full((10, 6, 2), 0.1)
     draws[..., 0] = 0.9
     draws[:4, 1:3] = draws[:4, 1:3, ::-1]
     reading = Reading(draws, scores.decompose(draws), np.array([1, 0, 0, 0, 0, 0]))
-    found = proof.rank_check(reading)
-    assert found.verdict == "unknown" and "unanimous" in found.sentence
+    assert proof.rank_checks(reading) == []
     ga = analysis.values(reading, "ga")
     assert ga[0] > ga[1], "the unanimous error ranks above the doubtful image"
 
@@ -254,7 +287,7 @@ def test_stopped_work_gives_nothing():
 
     spec = FIRST.replace(seed=40_077)  # trained by no other test of this process
     assert scenes.grow(spec, Stopped()) is None
-    assert proof.checks(spec, Stopped()) == [] and panels.panels(spec, Stopped()) == []
+    assert proof.checks(spec, Stopped()) == proof.audit(spec, Stopped()) == [] and panels.panels(spec, Stopped()) == []
 
 
 # Panels and questions -------------------------------------------------------------------------------------------------

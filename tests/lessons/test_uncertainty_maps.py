@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,8 @@ from engine.spec import SpecError
 from lessons.uncertainty_maps import analysis, domain, domain_panels, letters, panels, questions, scenes
 from lessons.uncertainty_maps.scenarios import SCENARIOS
 from lessons.uncertainty_maps.spec import CHANGES, REACH, MapsSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
+from tests.lessons.pages import module as page_of
 
 SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}
 TURNING = SPECS["turning"]
@@ -127,18 +130,29 @@ def test_the_picture_grows_while_the_networks_learn(monkeypatch: pytest.MonkeyPa
     assert scenes.grow(spec.replace(seed=4245), stopped) is None
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The signs ------------------------------------------------------------------------------------------------------------
+
+VERDICTS = dict.fromkeys(SPECS, ("pass", "pass", "unknown"))
 
 
-def verdicts(spec: MapsSpec) -> dict[str, str]:
-    return {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+@pytest.mark.parametrize("name", SPECS)
+def test_the_signs(name: str):
+    assert verdicts("uncertainty-maps", SPECS[name]) == VERDICTS[name]
+
+
+def audited(spec: MapsSpec) -> dict[str, str]:
+    return {check.name: check.verdict for check in page_of("uncertainty-maps", "page").audit(spec, NEVER)}
+
+
+RIGHT = {"training gradient": "pass", "parts": "pass", "nothing changed": "pass", "rotate": "pass", "blur": "pass"}
 
 
 def test_the_right_way_passes_and_each_mistake_is_found():
-    right = {"parts": "pass", "nothing changed": "pass", "rotate": "pass", "blur": "pass", "posterior": "unknown"}
-    assert verdicts(TURNING) == right
-    for variant in ("one_network", "total_as_epistemic"):
-        assert verdicts(TURNING.replace(variant=variant)) == right | {"parts": "fail"}
+    assert audited(TURNING) == RIGHT
+    planted = page_of("uncertainty-maps", "page").faults(TURNING)
+    assert len(planted) == 2
+    for spec in planted.values():
+        assert audited(spec) == RIGHT | {"parts": "fail"}
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -149,13 +163,9 @@ def test_a_broken_change_is_found(name: str, monkeypatch: pytest.MonkeyPatch):
     assert analysis.change_check(name, TURNING).verdict == "fail"
 
 
-def test_chains_are_judged():
-    rng = np.random.default_rng(1)
-    draws = rng.dirichlet(np.ones(10), size=(100, 5))
-    nuts = TURNING.replace(method="nuts")
-    assert analysis.posterior_check(nuts, draws).verdict == "pass"
-    draws[::2] = np.eye(10)[0]
-    assert analysis.posterior_check(nuts, draws).verdict == "unknown"
+def test_a_change_by_nothing_that_changes_is_found(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(transforms, "rotate", lambda images, amount: np.roll(images, 1, axis=-1))
+    assert analysis.zero_check(TURNING).verdict == "fail"
 
 
 # Out of domain --------------------------------------------------------------------------------------------------------
@@ -252,18 +262,19 @@ def test_the_scene_of_the_domain_holds_the_reading():
     assert table["AUROC by total"][-1] == pytest.approx(scores.auroc(both_totals, strange), abs=1e-6)
 
 
-def test_the_badge_out_of_domain(monkeypatch: pytest.MonkeyPatch):
-    def found(spec: MapsSpec) -> dict[str, str]:
-        return {check.name: check.verdict for check in domain.checks(spec, NEVER)}
-
+def test_the_audit_out_of_domain(monkeypatch: pytest.MonkeyPatch):
     letters_ = SPECS["letters"]
-    right = {"parts": "pass", "AUROC": "pass", "test images": "pass", "posterior": "unknown"}
-    assert found(letters_) == right
+    right = {"training gradient": "pass", "parts": "pass", "AUROC": "pass", "test images": "pass"}
+    assert audited(letters_) == right
     for variant in ("one_network", "total_as_epistemic"):
-        assert found(letters_.replace(variant=variant)) == right | {"parts": "fail"}
+        assert audited(letters_.replace(variant=variant)) == right | {"parts": "fail"}
     real = domain.wins
     monkeypatch.setattr(domain, "wins", lambda inside, beyond: np.floor(real(inside, beyond)))  # ties lost
     assert domain.auroc_check(read(letters_.replace(variant="one_network"))).verdict == "fail"
+    data = digits()
+    leaked = dataclasses.replace(data, images_test=data.images[:450])
+    monkeypatch.setattr(domain, "digits", lambda: leaked)
+    assert domain.unseen_check().verdict == "fail"
 
 
 def test_what_is_claimed_out_of_domain(monkeypatch: pytest.MonkeyPatch):
