@@ -12,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics
-from engine.judge import Check, gradient_check, mean_check, worst
-from engine.networks import NetworkRecording, conditional_check, network, prior_recovery, sample_network, start_network
+from engine.judge import (
+    Check,
+    Kernel,
+    agreement_check,
+    divergence_check,
+    energy_check,
+    gradient_check,
+    kernel_of,
+    unknown,
+)
+from engine.networks import NetworkRecording, start_network
 from engine.networks.scales import Groups, groups_of
 from lessons.priors.spec import REACH, PriorsLesson
 
@@ -241,73 +250,42 @@ def _scores(spec: PriorsLesson, weights: str) -> Score:
 # Checks and diagnostics -----------------------------------------------------------------------------------------------
 
 
-RECOVERED = 12_000  # draws of each chain without data
+JUDGED = {"chains": 4, "draws": 4000, "warmup": 500}
+PIECE = 100  # sweeps between two looks at the ticket
+MISTAKES = {
+    "no_half_count": "The shape forgets half the number of weights on purpose.",
+    "no_square": "The rate forgets the square on purpose.",
+    "rate_as_scale": "A rate is taken for a scale on purpose.",
+}
 
 
-def checks(spec: PriorsLesson, cancel: Any = None) -> Sequence[Check]:
-    """The Gibbs draw of this run, the whole sweep without data, and a linear network whose answer is known."""
-    found = []
-    if spec.weights != "fixed":
-        found.append(conditional_check(simulate(spec).recording, seed=spec.seed))
-    for part in (_recovery, linear_checks, _gradient):
-        if cancel is not None and cancel.is_set():
-            break
-        found += part(spec)
-    return found
+def kernels(spec: PriorsLesson) -> list[Kernel]:
+    """The sweep of the chain on the stage, NUTS and Gibbs in turns."""
+    found = kernel_of(simulate(spec).recording, MISTAKES.get(spec.variant, ""))
+    return [found] if found is not None else []
 
 
-def _recovery(spec: PriorsLesson) -> list[Check]:
-    # The more weights share a τ, the slower the two of them move; without data a sweep is cheap.
-    slow = spec.weights == "per_layer"
-    return prior_recovery(spec.network(), spec.sweep(), draws=3 * RECOVERED if slow else RECOVERED, seed=spec.seed)
-
-
-def _gradient(spec: PriorsLesson) -> list[Check]:
+def audit(spec: PriorsLesson, cancel: Any = None) -> Sequence[Check]:
+    """The gradient against differences."""
     data, net = spec.values(), spec.network()
     return [gradient_check(net.posterior(data.x, data.y), net.prior_draws(5, spec.seed))]
 
 
-def linear_checks(spec: PriorsLesson, draws: int = 3000) -> list[Check]:
-    """The same data under a network without hidden layer, prior sd fixed: mean and variance of f at the last point, and
-    the noise variance, against Bayesian linear regression, summed over a grid of noise precisions."""
-    data, prior = spec.values(), spec.prior_sd**-2
-    net = network(spec.network().inputs, 1, depth=0, likelihood="gaussian", prior_sd=spec.prior_sd,
-                  noise_sd=spec.true_noise)  # fmt: skip
-    settings = _fields(spec.sweep(weights="fixed", variant="exact"))
-    if spec.variant == "rate_as_scale":
-        settings |= {"weights": "per_layer", "variant": spec.variant}
-    found = sample_network(net, data.x, data.y, **{**settings, "chains": 4, "draws": draws, "warmup": 300})
-    at = data.x[-1:]
-    f = found.outputs(at)[:, :, 0, 0]
-    mean, variance, noise = linear_answer(data.x, data.y, at[0], prior, spec)
-    shown = [mean_check("linear network", "the mean of f at the last point", f, mean)]
-    shown.append(mean_check("linear network", "the variance of f there", (f - mean) ** 2, variance))
-    if spec.noise == "learned":
-        shown.append(mean_check("linear network", "the noise variance", 1.0 / found.noise_precision, noise))
-    return [worst(shown)]
-
-
-def linear_answer(x: Array, y: Array, at: Array, prior: float, spec: PriorsLesson) -> tuple[float, float, float]:
-    """Mean and variance of f at `at` (inputs,), and mean noise variance, of Bayesian linear regression whose weights
-    have this prior precision."""
-    design, row = np.column_stack([x, np.ones(len(x))]), np.append(at, 1.0)
-    taus = np.array([spec.true_noise**-2.0])
-    log_prior = np.zeros(1)
-    if spec.noise == "learned":
-        log_tau = np.linspace(-14.0, 14.0, 1401) - math.log(float(np.var(y)) + 1e-12) / 2.0
-        taus = np.exp(log_tau)
-        log_prior = spec.noise_shape * log_tau - spec.noise_rate * taus
-    values, axes = np.linalg.eigh(design.T @ design)
-    pull, turned = axes.T @ (design.T @ y), axes.T @ row
-    precision = prior + taus[:, None] * values
-    centre = taus[:, None] * pull / precision
-    log_evidence = 0.5 * (len(y) * np.log(taus) - np.log(precision).sum(axis=1))
-    log_evidence += 0.5 * ((centre**2 * precision).sum(axis=1) - taus * float(y @ y)) + log_prior
-    share = np.exp(log_evidence - log_evidence.max())
-    share /= share.sum()
-    means, variances = centre @ turned, (turned**2 / precision).sum(axis=1)
-    mean = float(share @ means)
-    return mean, float(share @ (variances + means**2) - mean**2), float(share @ (1.0 / taus))
+def checks(spec: PriorsLesson, cancel: Any = None) -> Sequence[Check]:
+    """Longer chains with the settings of the stage: do they agree on the function and on the prior's unknowns?"""
+    data = spec.values()
+    run = start_network(spec.network(), data.x, data.y, **_fields(spec.sweep(**JUDGED)))
+    while not run.done:
+        if cancel is not None and cancel.is_set():
+            raise InterruptedError
+        run.advance(PIECE)
+    found = run.recording()
+    assert found.energy is not None
+    names, values = diagnosed(spec, found)
+    values = np.concatenate([values, found.log_density[:, :, None]], axis=2)
+    told = [agreement_check(values, [*names, "the log density"]), divergence_check(found.divergent)]
+    words = "No exact answer is known for a network's posterior, whether its prior is learned or fixed."
+    return [*told, energy_check(found.energy), unknown("exact answer", words, kind="numbers")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +303,16 @@ class Diagnosed:
 @lru_cache(maxsize=8)
 def _diagnose(spec: PriorsLesson) -> Diagnosed:
     found = sampled(spec, draws=500)
+    names, values = diagnosed(spec, found)
+    gradients = int(found.gradient_evaluations.sum() + found.warmup_gradient_evaluations.sum())
+    return Diagnosed(
+        tuple(names), diagnostics.summarise(values), gradients, found.seconds, float(found.divergent.mean()),
+        found.divergent.size,
+    )  # fmt: skip
+
+
+def diagnosed(spec: PriorsLesson, found: NetworkRecording) -> tuple[list[str], Array]:
+    """What chains are compared by: names, and values (chains, draws, q)."""
     x, inputs = grid(spec)
     at = [NODES // 6, NODES // 2, NODES - 1 - NODES // 6]
     names, parts = [f"f at {x[i]:.1f}" for i in at], [found.outputs(inputs[at])[..., 0]]
@@ -335,11 +323,7 @@ def _diagnose(spec: PriorsLesson) -> Diagnosed:
     if spec.noise == "learned":
         names.append("noise sd, log10")
         parts.append(np.log10(found.noise_sd)[..., None])
-    gradients = int(found.gradient_evaluations.sum() + found.warmup_gradient_evaluations.sum())
-    summary = diagnostics.summarise(np.concatenate(parts, axis=2))
-    return Diagnosed(
-        tuple(names), summary, gradients, found.seconds, float(found.divergent.mean()), found.divergent.size
-    )
+    return names, np.concatenate(parts, axis=2)
 
 
 def diagnose(spec: PriorsLesson) -> Diagnosed:

@@ -53,7 +53,7 @@ def controls(panel: Controls) -> None:
             panel.select("variant", "The draw of τ", VARIANTS)
 
 
-def kernel(spec: PriorsLesson) -> str:
+def runs(spec: PriorsLesson) -> str:
     """Which kernel runs."""
     if spec.view == "compare":
         return "NUTS for the weights, exact Gibbs draws for their scales; the checks are of the prior chosen before."
@@ -72,11 +72,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[scales.draw_precisions, scales.gamma_parameters, sweep._sweeps, sweep.set_mass, scales.draw_means],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)

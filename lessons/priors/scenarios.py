@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.kit.frame import Scenario
 from lessons.priors.spec import PriorsLesson
 
-LAYERS = PriorsLesson(seed=3)
+LAYERS = PriorsLesson(seed=6)
 SIX = PriorsLesson(
     data="inputs", points=60, true_noise=0.2, weights="per_input", input=1, weight_shape=0.5, weight_rate=0.05, seed=4
 )
@@ -47,7 +47,7 @@ SCENARIOS = [
         "squares still pulls τ down, and nothing pulls it up: the prior widens, the weights follow.",
         failure=True,
         why="The conditional is Gamma(a + n/2, b + ½Σw²). Without n/2 every draw of τ is too small, so the weights are "
-        "drawn from too wide a prior, so Σw² grows. The function still goes through the points; only the badge and the "
-        "gap tell.",
+        "drawn from too wide a prior, so Σw² grows. The function still goes through the points; only the sign "
+        "*kernel* and the gap tell.",
     ),
 ]

@@ -38,6 +38,7 @@ class PriorsLesson(SweepSpec):
     draws: int = integer(150, 20, 400, "sweeps on the stage", log=True)
     warmup: int = integer(150, 50, 2000, "sweeps before them, in which NUTS tunes itself")
     chains: int = integer(4, 2, 8, "chains of the diagnostics; the stage shows the first")
+    target_accept: float = number(0.95, 0.5, 0.99, "mean acceptance that NUTS tunes its step size for")
     max_depth: int = integer(8, 1, 10, "doublings of a trajectory at most")
 
     def check(self) -> None:

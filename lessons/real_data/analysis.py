@@ -17,9 +17,20 @@ from app.kit import files
 from datasets import remote, tables
 from datasets.tables import Standard, Table, Task
 from engine import linear, network
-from engine.judge import MAX_RHAT, MIN_ESS, Check, mean_check, worst
 from engine.diagnostics import Summary, summarise
-from engine.networks import Network, NetworkRecording, conditional_check, start_network
+from engine.judge import (
+    Average,
+    Check,
+    Kernel,
+    SweepKernel,
+    agreement_check,
+    averages_check,
+    divergence_check,
+    energy_check,
+    gradient_check,
+    unknown,
+)
+from engine.networks import Network, NetworkRecording, NetworkRun, start_network
 from engine.networks.predictive import outputs
 from engine.spec import SpecError
 from engine.training import Trained, TrainingRun, TrainingSpec, map_decay
@@ -37,6 +48,7 @@ LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 THRESHOLDS = np.linspace(0.0, 1.0, 101)
 TINY = 1e-12  # the least probability whose logarithm is taken
 KEEP = 4  # runs
+GRADIENTS = 3  # weights at which the gradient is tried
 
 
 # The table and its rows -----------------------------------------------------------------------------------------------
@@ -261,17 +273,22 @@ def _fit(spec: RealDataSpec) -> Fit:
 # The chains -----------------------------------------------------------------------------------------------------------
 
 
+def begin(spec: RealDataSpec, draws: int) -> NetworkRun:
+    """The chains of a spec, not moved yet."""
+    rows, classes = problem(spec), problem(spec).classes
+    return start_network(
+        network_of(spec), rows.x, rows.y, weights=spec.weights, noise="fixed" if classes else spec.noise,
+        chains=spec.chains, draws=draws, warmup=spec.warmup, max_depth=spec.max_depth, variant=spec.variant,
+        seed=spec.seed,
+    )  # fmt: skip
+
+
 class _Chains:
     """One run, advanced as far as anybody asked."""
 
     def __init__(self, spec: RealDataSpec):
         self.lock = threading.Lock()
-        rows, classes = problem(spec), problem(spec).classes
-        self.run = start_network(
-            network_of(spec), rows.x, rows.y, weights=spec.weights, noise="fixed" if classes else spec.noise,
-            chains=spec.chains, draws=RealDataSpec.declarations()["draws"].high, warmup=spec.warmup,
-            max_depth=spec.max_depth, variant=spec.variant, seed=spec.seed,
-        )  # fmt: skip
+        self.run = begin(spec, RealDataSpec.declarations()["draws"].high)
 
     def upto(self, draws: int, cancel: Any) -> NetworkRecording:
         """The recording of at least so many draws. Raises InterruptedError when cancelled."""
@@ -417,22 +434,58 @@ def case_summary(spec: RealDataSpec, found: Study) -> Summary:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
-    """The draws of the prior's precisions against their distribution; the predictions against exact Bayes where that
-    is known; and whether the chains agree about the function."""
+MISTAKES = {
+    "no_half_count": "The shape of the precisions' draw forgets half the number of weights on purpose.",
+    "rate_as_scale": "A rate is taken for a scale in the precisions' draw on purpose.",
+}
+ABSENT = "The table is not on this machine: press the button to download it."
+PUBLISHED = (
+    "Seven models are run by the button, one after the other, and the table below tells the R-hat of each. Nothing is "
+    "judged before."
+)
+
+
+def kernels(spec: RealDataSpec) -> list[Kernel]:
+    """The sweep at the rows of the page, with the step size that the first chain has come to."""
     if spec.show == "protocol" or not is_here(spec):
         return []
-    try:
-        recording = chains(spec).upto(spec.draws, cancel)
-    except InterruptedError:
-        return []
+    return [SweepKernel(_tuned(spec.of_chains().replace(chains=1)), MISTAKES.get(spec.variant, ""))]
+
+
+@lru_cache(maxsize=4)
+def _tuned(spec: RealDataSpec) -> NetworkRun:
+    run = begin(spec, 1)  # chain 1 is the same whatever the number of chains
+    run.advance(run.total)
+    return run
+
+
+def audit(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
+    """The gradient on the rows of the page, against differences."""
+    if spec.show == "protocol" or not is_here(spec):
+        return [unknown("rows", PUBLISHED if is_here(spec) else ABSENT, kind="kernel")]
+    rows, model = problem(spec), network_of(spec)
+    gentle = min(1.0, 1.0 / model.prior_sd) * model.prior_draws(GRADIENTS, spec.seed)
+    return [gradient_check(model.posterior(rows.x, rows.y), gentle)]
+
+
+def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
+    """Do the chains agree about the function, and does it equal exact Bayes where that is known?"""
+    if spec.show == "protocol" or not is_here(spec):
+        words = PUBLISHED if is_here(spec) else ABSENT
+        return [unknown("rows", words, kind="run"), unknown("rows", words, kind="numbers")]
+    recording = chains(spec).upto(spec.draws, cancel)
     watched = problem(spec).x_test[:WATCHED]
-    found = [_agreement(recording.function_diagnostics(watched))]
-    if spec.weights == "per_layer":
-        found.insert(0, conditional_check(recording))
+    values = np.concatenate([recording.outputs(watched)[..., 0], recording.log_density[:, :, None]], axis=2)
+    names = [*(f"the output at test row {i + 1}" for i in range(len(watched))), "the log density"]
+    assert recording.energy is not None
+    found = [agreement_check(values, names), divergence_check(recording.divergent), energy_check(recording.energy)]
     if exact_is_known(spec):
-        found.insert(0, linear_check(spec, recording, watched))
-    return found
+        return [*found, linear_check(spec, recording, watched)]
+    words = (
+        "No exact answer is known for this network's posterior. A linear model of values, its prior and noise fixed, "
+        "has one."
+    )
+    return [*found, unknown("exact answer", words, kind="numbers")]
 
 
 def exact_is_known(spec: RealDataSpec) -> bool:
@@ -447,21 +500,7 @@ def linear_check(spec: RealDataSpec, recording: NetworkRecording, x: Array) -> C
     exact = linear.solve(design, rows.y, noise_sd=model.noise_sd, prior_sd=model.prior_sd)
     mean, sd = exact.curve(at)
     values = recording.outputs(x)[..., 0]
-    return worst(
-        [
-            mean_check("exact regression", f"the mean at test row {i + 1}", values[..., i], mean[i], sd=sd[i])
-            for i in range(len(x))
-        ]
-    )
-
-
-def _agreement(summary: Summary) -> Check:
-    largest, least = float(np.max(summary.rhat)), float(np.min(summary.ess_bulk))
-    enough = largest <= MAX_RHAT and least >= MIN_ESS
-    words = (
-        f"R-hat of the function at {len(summary.rhat)} test rows is {largest:.3f} at most, with {least:.0f} effective "
-        "draws at least"
-    )
-    if not enough:
-        words += f"; {MAX_RHAT} and {MIN_ESS:.0f} are asked for. More draws would tell"
-    return Check("chains agree", "pass" if enough else "unknown", largest, MAX_RHAT, words + ".", "R-hat")
+    averages = [
+        Average(f"the mean at test row {i + 1}", values[..., i], float(mean[i]), sd=float(sd[i])) for i in range(len(x))
+    ]
+    return averages_check("exact regression", averages)

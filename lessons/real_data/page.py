@@ -89,7 +89,7 @@ def _budget(panel: Controls) -> None:
     panel.slider("max_depth", "Most doublings")
 
 
-def kernel(spec: RealDataSpec) -> str:
+def runs(spec: RealDataSpec) -> str:
     """Which kernel runs."""
     wrong = "" if spec.variant == "exact" else " Wrong on purpose: the draw of the precisions."
     return f"NUTS on all weights, and Gibbs on the precisions of their prior and of the noise, in turns.{wrong}"
@@ -104,12 +104,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales],
-    runs=kernel,
+    runs=runs,
     live=live,
     live_label="Sample the posterior",
     ready=analysis.is_here,

@@ -10,8 +10,8 @@ import numpy as np
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number, plain
-from engine.judge import MAX_RHAT
 from engine.diagnostics import cost
+from engine.judge import MAX_RHAT
 from engine.scores import reliability
 from lessons.real_data import analysis, scenes
 from lessons.real_data.analysis import Study

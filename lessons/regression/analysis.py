@@ -19,6 +19,7 @@ from datasets.regression import INPUTS, gap_of, true_curve, true_line
 from engine import linear
 from engine.networks import Network, network, start_network
 from engine.networks.predictive import outputs
+from engine.recording import Recording
 from engine.resumable import Resumable
 from engine.samplers import run as runs
 from engine.spec import SpecError
@@ -31,7 +32,9 @@ FINE = 61
 GRID = np.linspace(-REACH, REACH, FINE)  # inputs of every curve on the page
 HELD = 0.9  # of the probability, in every band
 EDGES = (0.5 - HELD / 2, 0.5 + HELD / 2)
-CHAINS, KEPT, KEPT_LINE = 4, 600, 5000  # of the study behind panels and checks; a line costs little
+CHAINS, KEPT, KEPT_LINE = 4, 1000, 5000  # of the study behind panels and checks; a line costs little
+TARGET_ACCEPT = {"network": 0.95, "line": 0.8}  # of NUTS: with long steps paths break where a unit is steep
+STUDY_WARMUP = 400  # of the study at least: a step size learned in fewer transitions may fit one corner only
 POOLED = 2000  # draws of the study that are looked at
 PIECE = 20  # transitions between two looks at the ticket
 NOISE_SHAPE = 1.0  # of the gamma prior of 1 / σ²: the guess is worth two observations
@@ -84,7 +87,7 @@ def begin(spec: RegressionLesson, chains: int, draws: int, seed: int) -> Resumab
         )  # fmt: skip
     return runs.start(
         model.posterior(x, y), "nuts", chains=chains, draws=draws, warmup=spec.warmup, seed=seed,
-        init=model.prior_draws(chains, seed), variant=spec.variant,
+        init=model.prior_draws(chains, seed), variant=spec.variant, target_accept=TARGET_ACCEPT[spec.model],
     )  # fmt: skip
 
 
@@ -94,6 +97,7 @@ class Chains:
 
     theta : (chains, draws, dim); noise : (chains, draws), σ of each draw
     divergent, gradients, seconds : what they cost, warm-up included in the last two
+    recording : the run itself
     """
 
     theta: Array
@@ -102,6 +106,7 @@ class Chains:
     divergent: int
     gradients: int
     seconds: float
+    recording: Recording
 
 
 def chains_of(spec: RegressionLesson, run: Any) -> Chains:
@@ -111,16 +116,22 @@ def chains_of(spec: RegressionLesson, run: Any) -> Chains:
     noise = recording.noise_sd if learned else np.full(recording.log_density.shape, spec.noise_sd)
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     return Chains(
-        recording.draws, noise, recording.log_density, int(recording.divergent.sum()), gradients, recording.seconds
-    )
+        recording.draws, noise, recording.log_density, int(recording.divergent.sum()), gradients, recording.seconds,
+        recording,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=48)
+def staged(spec: RegressionLesson) -> Chains:
+    """One chain, as the stage shows it, of a spec that is `sampling` already."""
+    run = begin(spec, 1, spec.draws, spec.seed)
+    run.advance(run.total)
+    return chains_of(spec, run)
 
 
 @lru_cache(maxsize=48)
 def _sampled(spec: RegressionLesson) -> Answer:
-    """One chain, as the stage shows it."""
-    run = begin(spec, 1, spec.draws, spec.seed)
-    run.advance(run.total)
-    chains = chains_of(spec, run)
+    chains = staged(spec)
     return Answer(spec, "nuts", chains.theta[0], chains.noise[0], chains.seconds)
 
 
@@ -137,7 +148,17 @@ def study(spec: RegressionLesson, cancel: Any) -> Chains:
 
 
 def _study(spec: RegressionLesson, cancel: Any) -> Chains:
-    run = begin(spec, CHAINS, KEPT if spec.model == "network" else KEPT_LINE, spec.seed ^ 0x5EED)
+    return longer(spec, spec.seed ^ 0x5EED, KEPT if spec.model == "network" else KEPT_LINE, cancel)
+
+
+def study_warmup(spec: RegressionLesson) -> int:
+    """Transitions of each chain of the study in which NUTS tunes itself."""
+    return max(spec.warmup, STUDY_WARMUP)
+
+
+def longer(spec: RegressionLesson, seed: int, draws: int, cancel: Any) -> Chains:
+    """Four chains from starts of their own. Raises InterruptedError when stopped."""
+    run = begin(spec.replace(warmup=study_warmup(spec)), CHAINS, draws, seed)
     while not run.done:
         if cancel.is_set():
             raise InterruptedError
@@ -212,16 +233,16 @@ def _fitted(spec: RegressionLesson, method: str) -> Answer:
     x, y = data_of(spec)
     if not len(y):
         raise SpecError("points", "there are none to train on: place some, or sample the posterior")
-    model = _with_fitted_noise(spec)
+    model = fitted_network(spec)
     theta = {"map": _map, "ensemble": _ensemble, "laplace": _laplace, "dropout": _dropout}[method](spec, model, x, y)
     noise = np.full(len(theta), model.noise_sd)
     centre = _map(spec, model, x, y)[0] if method == "laplace" and spec.laplace == "linear" else None
     return Answer(spec, method, theta, noise, time.perf_counter() - begin_at, centre)
 
 
-def _with_fitted_noise(spec: RegressionLesson) -> Network:
-    """The network; where its noise is not known, with the value at the joint mode of weights and noise, climbed in
-    turns.
+def fitted_network(spec: RegressionLesson) -> Network:
+    """The network that is fitted; where its noise is not known, with the value at the joint mode of weights and noise,
+    climbed in turns.
     """
     model = network_of(spec)
     if spec.noise == "known":
@@ -242,16 +263,17 @@ def _map(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
 
 def _ensemble(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
     """Networks trained from starts of their own, with the prior as weight decay."""
-    return ensemble(model, x, y, members=spec.members, every=spec.epochs, **_training(spec, model, y))
+    return ensemble(model, x, y, members=spec.members, every=spec.epochs, **training(spec, model, y))
 
 
 def _dropout(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
     """One network trained with hidden units left out at random, and predictions with as many others left out."""
-    trained = train(model, x, y, every=spec.epochs, keep=spec.keep, **_training(spec, model, y))
+    trained = train(model, x, y, every=spec.epochs, keep=spec.keep, **training(spec, model, y))
     return dropout_draws(model, trained.theta, spec.keep, spec.draws, spec.seed)
 
 
-def _training(spec: RegressionLesson, model: Network, y: Array) -> dict[str, Any]:
+def training(spec: RegressionLesson, model: Network, y: Array) -> dict[str, Any]:
+    """The settings of training, with the prior as weight decay."""
     decay = map_decay(model, len(y)) if len(y) else 0.0
     return {"epochs": spec.epochs, "step_size": STEP_SIZE, "weight_decay": decay, "seed": spec.seed}
 
@@ -260,6 +282,11 @@ def _laplace(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Arra
     """Draws of the normal about the mode, with the curvature of the posterior there after Gauss and Newton."""
     mode = _map(spec, model, x, y)[0]
     return laplace(model, x, y, mode, hessian="gauss_newton").draw(spec.draws, spec.seed)
+
+
+def mode_of(spec: RegressionLesson) -> Array:
+    """(dim,) the most probable weights, that Laplace stands on."""
+    return _map(spec, fitted_network(spec), *data_of(spec))[0]
 
 
 def studied(spec: RegressionLesson, cancel: Any) -> Answer:

@@ -55,8 +55,13 @@ def controls(panel: Controls) -> None:
     panel.select("variant", "Break it", VARIANTS)
 
 
-def kernel(spec: RegressionLesson) -> str:
+def runs(spec: RegressionLesson) -> str:
     """Which sampler runs."""
+    if not proof.by_nuts(spec):
+        return (
+            f"{NAMES[spec.method]}: no sampler makes these curves. What is proven is that its parts do what their "
+            "formulas say, not that the curves are the posterior's."
+        )
     gibbs = "" if spec.noise == "known" else ", and Gibbs for the noise in turns"
     wrong = "" if spec.variant == "exact" else f" Broken on purpose: {VARIANTS[spec.variant]}."
     return f"NUTS over all weights, gradients by backpropagation{gibbs}.{wrong}"
@@ -70,12 +75,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    checks=proof.prove,
+    kernels=proof.kernels,
+    audit=proof.audit,
+    checks=proof.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[nuts.nuts_chunk, mlp._network, predictive.outputs, laplace, ensemble, analysis.exact, proof.simulated_data],
-    runs=kernel,
+    code=[nuts.nuts_chunk, mlp._network, predictive.outputs, laplace, ensemble, analysis.exact],
+    runs=runs,
     on_event=on_event,
     live=live,
     live_label="Repeat on new data",

@@ -136,9 +136,9 @@ def diagnostics(spec: RegressionLesson, cancel: Any) -> list[Table]:
     )  # fmt: skip
     weights = summarise(chains.theta).rhat
     caption = (
-        f"{chain_words(len(values))} of {values.shape[1]} draws after {spec.warmup} of warm-up: {chains.gradients:,} "
-        f"gradients in {chains.seconds:.2g} s, {chains.divergent} divergent. The curve is what counts. The weights "
-        f"themselves have R-hat up to {np.nanmax(weights):.2f}: hidden units can change places, or flip their sign, "
-        "without changing the curve."
+        f"{chain_words(len(values))} of {values.shape[1]} draws after {analysis.study_warmup(spec)} of warm-up: "
+        f"{chains.gradients:,} gradients in {chains.seconds:.2g} s, {chains.divergent} divergent. The curve is what "
+        f"counts. The weights themselves have R-hat up to {np.nanmax(weights):.2f}: hidden units can change places, or "
+        "flip their sign, without changing the curve."
     )
     return [Table("Do the chains agree on the curve?", table, caption)]

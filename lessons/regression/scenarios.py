@@ -44,9 +44,9 @@ SCENARIOS = [
         "The measurements scatter by 0.6, the model is told σ = 0.2. Andersen and Roed-Sørensen (2021) fixed "
         "σ = 1 for house prices in the same way, while their predictions were off by 3.",
         failure=True,
-        why="The sampler is right, and its badge says so; the *model* is wrong. Told that noise is small, it takes "
-        "scatter for shape, bends after it, and draws a band far too narrow. No R-hat notices. Counting does: of fresh "
-        "measurements the 90 % band holds far fewer.",
+        why="The sampler is right, and the sign *kernel* says so; the *model* is wrong. Told that noise is small, it "
+        "takes scatter for shape, bends after it, and draws a band far too narrow. No R-hat notices. Counting does: of "
+        "fresh measurements the 90 % band holds far fewer.",
     ),
     Scenario(
         "learned-noise",
@@ -76,7 +76,7 @@ SCENARIOS = [
         "The same line. NUTS with one accept step too many, as a published listing has it.",
         failure=True,
         why="The draws look as lively as before and R-hat is content. But the extra accept step keeps the chain too "
-        "long in the middle, so the band is too narrow. Only the exact answer tells.",
+        "long in the middle, so the band is too narrow. Only the exact answer, and the judge of the kernel, tell.",
     ),
     Scenario(
         "own",

@@ -49,7 +49,7 @@ def controls(panel: Controls) -> None:
         panel.slider("warmup", "Warm-up")
 
 
-def kernel(spec: WeightSpaceSpec) -> str:
+def runs(spec: WeightSpaceSpec) -> str:
     """Which kernel runs, and what is done to its draws."""
     wrong = "" if analysis.is_symmetry(spec) else " What is done to each draw is no symmetry, on purpose."
     depth = f"with at most {analysis.MAX_DEPTH} doublings"
@@ -65,6 +65,8 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
     panels=figures.panels,
     diagnostics=figures.diagnostics,
@@ -73,7 +75,7 @@ LESSON = Lesson(
         symmetry.act, symmetry.ordered, symmetry.shadows, analysis.split_rhat, diagnostics.summarise, mlp._network,
         nuts.nuts_chunk,
     ],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
 )  # fmt: skip
 show(LESSON)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.kit.frame import Scenario
 from lessons.weight_space.spec import WeightSpaceSpec
 
-SWITCH = WeightSpaceSpec(seed=8)  # its four chains settle in four corners
+SWITCH = WeightSpaceSpec(seed=2)  # its four chains settle in four corners
 TWO_HUMPS = WeightSpaceSpec(
     view="predictive", data="gap", units=1, prior_sd=4.0, noise_sd=0.15, second="b1", at=0.0, draws=400, warmup=500
 )
@@ -53,7 +53,7 @@ SCENARIOS = [
         "a bias forgotten",
         SWITCH.replace(symmetry="flip", mistake="forget_bias"),
         "Unit 1 flips the signs of $w$ and $v$, and keeps its bias $b$. Step slowly: the copy draws another curve, and "
-        "the badge is red.",
+        "the sign *kernel* is red.",
         failure=True,
         why="$-v \\tanh(-wx + b)$ is $v \\tanh(wx - b)$, not $v \\tanh(wx + b)$. The prior does not notice, since it "
         "does not mind signs; the data do.",

@@ -56,7 +56,7 @@ class Study:
 
     draws : (chains, draws, dim)
     log_density, accept_prob, accepted : (chains, draws)
-    divergent : (chains,), divergent transitions
+    divergent : (chains, draws); energy : (chains, draws), H of each draw
     watched : (chains, draws, 9), probability of class 1 at WATCHED
     summary : diagnostics of `watched`
     right : (chains,), share of the data points that a chain's average gets right; NaN without data
@@ -67,7 +67,8 @@ class Study:
     log_density: Array
     accept_prob: Array
     accepted: NDArray[np.bool_]
-    divergent: NDArray[np.int64]
+    divergent: NDArray[np.bool_]
+    energy: Array
     watched: Array
     summary: Summary
     right: Array
@@ -135,10 +136,12 @@ def examine(spec: XorSpec, recording: Recording, predictor: Network) -> Study:
         right = np.array(
             [((probabilities(predictor, chain, x)[:, :, 1].mean(axis=0) > 0.5) == y).mean() for chain in draws]
         )
+    assert recording.energy is not None
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     return Study(
         draws, recording.log_density[:, late], recording.accept_prob[:, late], recording.accepted[:, late],
-        recording.divergent[:, late].sum(axis=1), watched, summarise(watched), right, gradients, recording.seconds,
+        recording.divergent[:, late], recording.energy[:, late], watched, summarise(watched), right, gradients,
+        recording.seconds,
     )  # fmt: skip
 
 

@@ -178,7 +178,7 @@ def diagnostics(spec: XorSpec, cancel: Any) -> list[Table]:
         "chain": list(range(1, CHAINS + 1)),
         "points right, its average (%)": 100 * chains.right,
         "mean acceptance": chains.accept_prob.mean(axis=1),
-        "divergent": chains.divergent,
+        "divergent": chains.divergent.sum(axis=1),
         "mean log density (nats)": chains.log_density.mean(axis=1),
     }
     return [Table("Do the chains agree?", places, cost), Table("Each chain", own)]

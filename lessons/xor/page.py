@@ -7,7 +7,7 @@ from engine.networks import mlp, predictive
 from engine.samplers import hmc
 from lessons.xor.figures import diagnostics, panels
 from lessons.xor.learning import Learning, data_of
-from lessons.xor.proof import few_points, prove
+from lessons.xor.proof import audit, checks, kernels
 from lessons.xor.questions import QUESTIONS
 from lessons.xor.scenarios import SCENARIOS
 from lessons.xor.scenes import live, scene
@@ -70,11 +70,13 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    checks=prove,
+    kernels=kernels,
+    audit=audit,
+    checks=checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[hmc.hmc_chunk, mlp._network, predictive.Ensemble, Learning.advance, few_points],
+    code=[hmc.hmc_chunk, mlp._network, predictive.Ensemble, Learning.advance],
     runs="Hamiltonian Monte Carlo over all weights at once: leapfrog, Metropolis rule, gradients by backpropagation.",
     on_event=on_event,
     live=live,

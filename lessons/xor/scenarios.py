@@ -27,7 +27,7 @@ SCENARIOS = [
         why="One unit is one slanted step, so its network can draw one straight edge, and no straight line separates "
         "XOR: a quarter of the points stays wrong, however many draws are taken. The sampler is not to blame, the "
         "*model* is too small. (Any of the four clouds can be the one that is given up. Chains may stay with their "
-        "choice; then the badge says that it cannot tell.)",
+        "choice; then the sign *this run* says so.)",
     ),
     Scenario(
         "noisy",
@@ -65,7 +65,8 @@ SCENARIOS = [
         failure=True,
         why="The step exceeds what the narrowest direction of the posterior allows: the energy explodes along nearly "
         "every path and the Metropolis rule refuses its end. The chain stands still, so every map shows one network, "
-        "and all its uncertainty looks aleatoric. The badge cannot say *exact*: it says that it cannot tell.",
+        "and all its uncertainty looks aleatoric. The sign *kernel* is green, for a chain that "
+        "stands still leaves every posterior as it is; *this run* is red: not converged.",
     ),
     Scenario(
         "never-reject",
@@ -74,8 +75,8 @@ SCENARIOS = [
         "Break it: the accept step is left out, and the end of every path is taken, right or not.",
         failure=True,
         why="Without the Metropolis rule the error of the integrator goes into the maps: the clouds look less certain "
-        "than they are. R-hat sees nothing, for all chains make the same mistake. The badge compares with exact chains "
-        "and turns red.",
+        "than they are. R-hat sees little, for all chains make the same mistake. The sign *kernel* is red: exact draws "
+        "do not stay exact, and the decisions are not those of the formula.",
     ),
     Scenario(
         "own-points",

@@ -52,12 +52,12 @@ def on_event(spec: MethodsSpec, event: dict) -> MethodsSpec | None:
     return spec.replace(data="points", points=points)
 
 
-def kernel(spec: MethodsSpec) -> str:
+def runs(spec: MethodsSpec) -> str:
     """Which kernels run."""
     wrong = " Wrong on purpose: HMC takes the end of every path." if spec.variant == "always_accept" else ""
     return (
-        "NUTS, HMC and reversible jump over all weights (exact: compared with a longer NUTS run); mean-field ADVI, MC "
-        f"dropout and an ensemble (not meant to be exact: told is how far off they are).{wrong}"
+        "NUTS, HMC and reversible jump over all weights (each is tried on exact draws); mean-field ADVI, MC dropout "
+        f"and an ensemble (approximations: the sign numbers tells how far off they are).{wrong}"
     )
 
 
@@ -70,12 +70,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    checks=proof.prove,
+    kernels=proof.kernels,
+    audit=proof.audit,
+    checks=proof.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[analysis.epistemic, analysis.fitted, analysis.sampler, proof.against],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
     grow=grow,
 )

@@ -61,7 +61,7 @@ SCENARIOS = [
         failure=True,
         why="Each path gains energy that the Metropolis rule would have refused. The chains drift out to huge "
         "weights, where networks are cliffs that contradict one another, in the clouds as well. They agree with one "
-        "another about that, so R-hat sees nothing; the comparison with another exact method does, and the badge "
-        "turns red.",
+        "another about that, so R-hat sees nothing; the trial of the kernel does, and so does the comparison with "
+        "NUTS: the signs *kernel* and *numbers* are red.",
     ),
 ]

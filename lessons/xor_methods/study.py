@@ -37,7 +37,7 @@ from lessons.xor_methods.spec import FITTED, NAMES, SAMPLERS, MethodsSpec
 Array = NDArray[np.float64]
 
 CELLS = 12  # of the map, a side
-LONG = {"reference": 5000, "nuts": 2500, "hmc": 2500, "jumps": 2000}  # states of each chain, of a small data set
+LONG = {"reference": 5000, "nuts": 2500, "hmc": 2500, "jumps": 4000}  # states of each chain, of a small data set
 LEAST = 800
 AFFORDABLE = 600  # points × units of data and network up to which all are taken
 REFERENCE = "reference"

@@ -11,11 +11,13 @@ from scipy import integrate
 import engine
 from app.kit import badge
 from app.kit.player.scene import decode
+from engine.judge import proofs
+from engine.judge.plant import STUCK, planted
 from engine.spec import SpecError
 from lessons.weight_space import analysis, panels, quadrature, questions, scenes, symmetry
 from lessons.weight_space.scenarios import BY_ID, SWITCH, TWO_HUMPS, UNMIXED
 from lessons.weight_space.spec import WeightSpaceSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 SMALL = WeightSpaceSpec(draws=60, warmup=60, chains=2)
 XOR = SMALL.replace(data="xor", units=3)
@@ -51,7 +53,8 @@ def test_looking_otherwise_is_the_same_run():
 
 def test_the_chains_are_those_of_the_engine():
     posterior = analysis.network_of(SMALL).posterior(*analysis.data_of(SMALL))
-    run = engine.sample(posterior, "nuts", chains=2, draws=60, warmup=60, seed=1, max_depth=analysis.MAX_DEPTH)
+    settings = {"max_depth": analysis.MAX_DEPTH, "target_accept": analysis.TARGET_ACCEPT}
+    run = engine.sample(posterior, "nuts", chains=2, draws=60, warmup=60, seed=1, **settings)
     assert np.array_equal(run.draws, analysis.draws_of(SMALL))
 
 
@@ -112,7 +115,7 @@ def test_the_shadows_are_the_copies_seen_in_the_plane():
         assert {tuple(p) for p in found.round(10)} == {tuple(p) for p in made[:, columns].round(10)}
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The signs ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -144,17 +147,42 @@ def test_a_mistake_that_changes_nothing_is_never_a_pass():
     assert analysis.symmetry_check(spec, analysis.draws_of(spec)).verdict == "unknown"
 
 
-def test_a_hump_passes_and_unmixed_chains_are_not_judged():
-    assert badge.overall(analysis.checks(SWITCH, NEVER)) == "pass"
-    assert badge.overall(analysis.checks(TWO_HUMPS, NEVER)) == "pass"
-    found = analysis.checks(UNMIXED, NEVER)
-    assert [check.verdict for check in found] == ["unknown", "unknown", "pass"]
+# What the signs say: kernel, this run, numbers.
+VERDICTS = {
+    "switch": ("pass", "pass", "unknown"),
+    "four-units": ("pass", "pass", "unknown"),
+    "sorted": ("pass", "pass", "unknown"),
+    "sorted-badly": ("pass", "pass", "unknown"),  # the sampler and the function are right, the rule is not
+    "forgot-bias": ("fail", "pass", "unknown"),
+    "xor": ("pass", "fail", "unknown"),
+    "two-humps": ("pass", "pass", "pass"),
+    "unmixed": ("pass", "fail", "unknown"),
+}
+
+
+@pytest.mark.parametrize("scenario", BY_ID)
+def test_the_signs_say(scenario):
+    assert verdicts("weight-space", BY_ID[scenario]) == VERDICTS[scenario]
+
+
+# Each check, and a fault that turns it red.
+
+
+@pytest.mark.parametrize("fault", ["aliased_momentum", "prior_forgotten", "data_twice", "data_ignored"])
+def test_a_fault_in_the_kernel_is_seen(fault):
+    (kernel,) = analysis.kernels(SWITCH)
+    assert badge.overall(proofs(kernel.planted(fault), 0, NEVER)) == "fail"
+
+
+def test_a_chain_that_stands_still_has_not_converged():
+    with planted(STUCK):
+        assert analysis.checks(SWITCH, NEVER)[0].verdict == "fail"
 
 
 def test_a_biased_prediction_fails(monkeypatch):
     real = quadrature.Mixture.expectation.fget
     monkeypatch.setattr(quadrature.Mixture, "expectation", property(lambda self: real(self) + 0.1))
-    assert analysis.checks(TWO_HUMPS, NEVER)[0].verdict == "fail"
+    assert analysis.checks(TWO_HUMPS, NEVER)[-1].verdict == "fail"
 
 
 def test_a_cancelled_check_stops():

@@ -11,12 +11,14 @@ import pytest
 from app.kit import badge
 from app.kit.controls import point_lines, read_points
 from app.kit.player.scene import MAX_FRAMES, decode
+from engine.judge import proofs
+from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import probabilities
 from engine.spec import SpecError
 from lessons.xor import chains, figures, learning, proof, questions, scenes
 from lessons.xor.scenarios import FIRST_POINTS, SCENARIOS
 from lessons.xor.spec import MAX_POINTS, VARIANTS, XorSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SHORT = XorSpec(corner=10, leapfrog=10, burn=20, draws=300)
@@ -202,9 +204,38 @@ def test_a_long_run_of_the_widest_network_is_small_enough():
 # Proof ----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_default_is_proved_exact():
-    found = proof.prove(BY_ID["learn"], NEVER)
-    assert badge.overall(found) == "pass", [(check.name, check.verdict, check.sentence) for check in found]
+# What the signs say: kernel, this run, numbers.
+VERDICTS = {
+    "learn": ("pass", "pass", "unknown"),
+    "one-unit": ("pass", "pass", "unknown"),
+    "noisy": ("pass", "pass", "unknown"),
+    "map": ("pass", "pass", "unknown"),
+    "tiny-prior": ("pass", "pass", "unknown"),
+    "large-step": ("pass", "fail", "unknown"),
+    "never-reject": ("fail", "fail", "unknown"),
+    "own-points": ("pass", "pass", "unknown"),
+}
+
+
+@pytest.mark.parametrize("scenario", VERDICTS)
+def test_the_signs_say(scenario):
+    assert verdicts("xor", BY_ID[scenario]) == VERDICTS[scenario]
+
+
+def test_every_scenario_has_its_verdicts():
+    assert set(VERDICTS) == set(BY_ID) - {"huge-prior"}
+
+
+def test_a_huge_prior_is_hard_on_the_chains_only():
+    """About one in a thousand transitions diverges there: whether that is said depends on the seed."""
+    kernel, run, numbers = verdicts("xor", BY_ID["huge-prior"])
+    assert kernel == "pass" and run in ("pass", "unknown") and numbers == "unknown"
+
+
+def test_without_data_the_numbers_are_known():
+    assert verdicts("xor", XorSpec(data="none", leapfrog=25)) == ("pass", "pass", "pass")
+    with planted(SHIFTED):
+        assert proof.checks(XorSpec(data="none"), NEVER)[-1].verdict == "fail"
 
 
 @pytest.mark.parametrize(
@@ -216,19 +247,29 @@ def test_the_default_is_proved_exact():
         {"variant": "wrong_temper", "temper": 0.5},
     ],
 )
-def test_every_mistake_turns_the_badge_red(changes):
-    assert badge.overall(proof.prove(XorSpec(**changes), NEVER)) == "fail"
+def test_every_mistake_turns_the_kernel_red(changes):
+    assert verdicts("xor", XorSpec(**changes))[0] == "fail"
 
 
-def test_a_chain_that_stands_still_is_not_called_exact():
-    assert badge.overall(proof.prove(BY_ID["large-step"], NEVER)) == "unknown"
+@pytest.mark.parametrize("fault", proof.kernels(XorSpec())[0].faults)
+def test_a_fault_in_the_kernel_is_seen(fault):
+    (kernel,) = proof.kernels(XorSpec())
+    assert badge.overall(proofs(kernel.planted(fault), 0, NEVER)) == "fail"
+
+
+def test_maps_of_other_networks_are_seen():
+    assert proof.prediction_check(XorSpec(temper=0.5)).verdict == "pass"
+    assert proof.prediction_check(XorSpec(temper=0.5, variant="wrong_temper")).verdict == "fail"
+
+
+def test_a_chain_that_stands_still_has_not_converged():
+    with planted(STUCK):
+        assert proof.run_checks(chains.study(BY_ID["learn"], NEVER))[0].verdict == "fail"
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
 def test_exact_draws_stay_exact(activation):
-    spec = XorSpec(activation=activation, units=3)
-    for check in (proof.prior_recovery(spec), proof.few_points(spec)):
-        assert check.verdict == "pass", check.sentence
+    assert verdicts("xor", XorSpec(activation=activation, units=3))[0] == "pass"
 
 
 def test_all_variants_are_covered():
