@@ -263,7 +263,7 @@ def gradient_check(target: Target, points: Array) -> Check:
             continue
         size = max(1.0, float(np.max(np.abs(gradient))))
         slope = finite_difference(target, point)
-        smooth = np.abs(slope - finite_difference(target, point, SHORTER)) < GRADIENT_LIMIT * size
+        smooth = np.abs(slope - finite_difference(target, point, SHORTER)) < 0.5 * GRADIENT_LIMIT * size
         judged += int(smooth.sum())
         error = float(np.max(np.abs(slope - gradient)[smooth], initial=0.0)) / size
         if error > worst:
