@@ -4,7 +4,6 @@ import numpy as np
 
 from engine.networks import predictive
 from engine.networks.mlp import MapEstimate, Network, network
-from engine.networks.recovery import conditional_check, prior_recovery
 from engine.networks.sweep import NetworkRecording, NetworkRun, SweepSpec, sample_network, start_network
 
 __all__ = [
@@ -13,10 +12,8 @@ __all__ = [
     "NetworkRecording",
     "NetworkRun",
     "SweepSpec",
-    "conditional_check",
     "network",
     "predictive",
-    "prior_recovery",
     "sample_network",
     "start_network",
     "warm",

@@ -17,9 +17,8 @@ from engine.diagnostics import ess_mean, summarise
 from engine.networks import predictive
 from engine.networks.mlp import HEADER
 from engine.networks.passes import ROW
-from engine.networks.recovery import conditional_check, prior_recovery
-from engine.networks.scales import VARIANTS, WEIGHTS, draw_cosh, draw_means, draw_precisions, groups_of
-from engine.networks.sweep import SweepSpec, evaluate, put_in_force, sample_network, start_network
+from engine.networks.scales import VARIANTS, draw_cosh, draw_means, draw_precisions, groups_of
+from engine.networks.sweep import evaluate, put_in_force, sample_network, start_network
 from engine.spec import SpecError
 from engine.targets.target import TargetError
 from tests.engine.networks import reference
@@ -133,22 +132,6 @@ def test_means_of_their_own_keep_the_prior():
     assert stats.kstest(precisions**-0.5, stats.halfnorm.cdf).pvalue > 1e-4
     assert stats.kstest(mixing, stats.chi2(1).cdf).pvalue > 1e-4
     assert stats.kstest((theta - means) * np.sqrt(precisions), stats.norm.cdf).pvalue > 1e-4
-
-
-# The likelihood off: the prior comes back.
-
-
-@pytest.mark.parametrize("weights", WEIGHTS)
-def test_without_data_the_prior_comes_back(weights):
-    scaling = "no" if weights == "own_mean" else "yes"
-    checks = prior_recovery(SMALL, SweepSpec(weights=weights, width_scaling=scaling, weight_shape=2.0), draws=4000)
-    assert [check.verdict for check in checks] == ["pass"] * len(checks), checks
-
-
-@pytest.mark.parametrize("variant", WRONG)
-def test_wrong_draws_lose_the_prior(variant):
-    spec = SweepSpec(weights="per_layer", weight_shape=2.0, weight_rate=0.5, variant=variant)
-    assert "fail" in [check.verdict for check in prior_recovery(SMALL, spec, draws=4000)]
 
 
 # Geweke's joint test: draw the data given the parameters after every sweep; all unknowns then follow the prior.
@@ -409,15 +392,6 @@ def test_a_wrong_setting_is_named(setting, parameter):
 def test_data_that_do_not_fit_are_named():
     with pytest.raises(TargetError, match="y has shape"):
         sample_network(SMALL, X, Y[:3])
-
-
-@pytest.mark.parametrize("weights", LEARNED)
-def test_the_check_of_one_conditional(weights):
-    settings = {"weights": weights, "chains": 1, "draws": 5, "warmup": 20}
-    assert conditional_check(sample_network(SMALL, X, Y, **settings)).verdict == "pass"
-    for variant in WRONG:
-        assert conditional_check(sample_network(SMALL, X, Y, variant=variant, **settings)).verdict == "fail"
-    assert conditional_check(sample_network(SMALL, X, Y, **{**settings, "weights": "fixed"})).verdict == "unknown"
 
 
 def test_more_hidden_layers_and_every_activation_mix():
