@@ -77,7 +77,8 @@ SCENARIOS = [
         "a windowed “Gibbs”",
         GibbsLesson(target="banana", width=1.0, variant="window", scale=0.3, draws=1000, seed=6),
         "No conditional at hand? One app weighs a grid of points *around the present value* and always accepts. It "
-        "looks like Gibbs and moves like Gibbs. Compare the histograms with the dashed truth, and read the sign *kernel*.",
+        "looks like Gibbs and moves like Gibbs. Compare the histograms with the dashed truth, and read the sign "
+        "*kernel*.",
         failure=True,
         why="The grid moves with the walk. The way there and the way back are normalised over different windows, and "
         "nothing pays for the difference. A move out to the tail and its return no longer balance, so the draws come "
