@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.judge import Z_LIMIT
 from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.evidence.probabilities import ModelProbabilities, model_probabilities
 from engine.evidence.spec import EvidenceSpec
+from engine.judge import Z_LIMIT
 from engine.networks.mlp import Network
 from engine.samplers.chain import per_coordinate
 from engine.spec import SpecError

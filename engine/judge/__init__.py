@@ -75,6 +75,7 @@ __all__ = [
     "SweepKernel",
     "TransitionKernel",
     "Verdict",
+    "WalkKernel",
     "acceptance_check",
     "agreement_check",
     "averages_check",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.judge import audit as books
 from engine.jumps.bridges import JITTER
 from engine.jumps.recording import architecture_of
+from engine.jumps.settings import size_range
 
 if TYPE_CHECKING:
     from engine.judge.ledger import Move, Sizes
@@ -195,7 +196,7 @@ def _replayed_choice(move: Move, birth: bool, small: Sizes, large: Sizes) -> tup
     rng, network, layers = move.rng, move.kernel.run.network, move.jump.move >= 2
     if isinstance(network.width, tuple) and isinstance(network.depth, tuple):
         rng.random()
-    low, high = network.depth if layers else network.width
+    low, high = size_range("depth", network.depth) if layers else size_range("width", network.width)
     if low < move.here[1][1 if layers else 0] < high:
         rng.random()
     if not layers:

@@ -74,7 +74,8 @@ def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) 
     blocks = _blocks(run)
     if run.spec.method == "map":
         mine, theirs = run.gradient_estimates(1)[0].astype(np.float64), _estimate(run, np.random.default_rng(seed))
-        off = max(float(np.linalg.norm(mine[b] - theirs[b]) / max(np.linalg.norm(theirs[b]), 1e-9)) for b in blocks)
+        sizes = [(float(np.linalg.norm(mine[b] - theirs[b])), float(np.linalg.norm(theirs[b]))) for b in blocks]
+        off = max(error / max(size, 1e-9) for error, size in sizes)
         sentence = f"The gradient of the training {where}, agrees with one worked out by other code to {off:.1e}."
         return Check(name, "pass" if off < EXACT else "fail", off, EXACT, sentence, "relative error", kind="kernel")
 
@@ -115,7 +116,7 @@ def _directions(along: Array, blocks: list[slice], rng: np.random.Generator) -> 
     found = np.zeros((len(along), 2 * len(blocks)))
     for k, block in enumerate(blocks):
         size = block.stop - block.start
-        found[block, 2 * k] = along[block] / max(np.linalg.norm(along[block]), 1e-300)
+        found[block, 2 * k] = along[block] / max(float(np.linalg.norm(along[block])), 1e-300)
         found[block, 2 * k + 1] = rng.choice([-1.0, 1.0], size) / math.sqrt(size)
     return found
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.xor import xor
-from engine.judge import MAX_RHAT, Z_LIMIT, Check, mean_check
 from engine.diagnostics import Summary, summarise
+from engine.judge import MAX_RHAT, Z_LIMIT, Check, mean_check
 from engine.networks import Network, network
 from engine.networks.predictive import outputs
 from engine.recording import Recording

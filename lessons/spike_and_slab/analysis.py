@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.judge import Z_LIMIT, Check, mean_check, worst
 from engine.diagnostics import ess_mean
+from engine.judge import Z_LIMIT, Check, mean_check, worst
 from engine.spike_and_slab import (
     Enumeration,
     SelectionAscent,
