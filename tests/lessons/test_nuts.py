@@ -222,10 +222,10 @@ SPECS = {
     "two modes": NutsLesson(target="formula", formula="log(exp(-8*((x-4)^2+y^2))+exp(-8*((x+4)^2+y^2)))"),
 }
 VERDICTS = {  # kernel, this run, numbers
-    "doubling": ("pass", "pass", "pass"),
+    "doubling": ("pass", "not fail", "not fail"),  # about one in a thousand diverges
     "figure": ("pass", "pass", "pass"),
     "forms": ("pass", "pass", "pass"),
-    "waste": ("pass", "pass", "pass"),
+    "waste": ("pass", "not fail", "not fail"),  # about one in a thousand diverges
     "shallow": ("pass", "not pass", "not fail"),
     "funnel": ("pass", "fail", "unknown"),
     "cure": ("pass", "pass", "pass"),
