@@ -71,7 +71,7 @@ def on_event(spec: WeightsSpec, event: dict) -> WeightsSpec | None:
     return spec.replace(data="own", **{"pairs" if spec.problem == "curve" else "points": placed})
 
 
-def kernel(spec: WeightsSpec) -> str:
+def runs(spec: WeightsSpec) -> str:
     """Which kernel runs."""
     noise = "noise in every weight" if spec.estimator == "weights" else "noise in every unit's input"
     wrong = {
@@ -94,12 +94,15 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
+    faults=analysis.faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[dense._step, dense._step_local, fused.softplus, mlp._network, predictive.Ensemble, analysis.ratio],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
     live=live,
     live_label="Run live",

@@ -35,10 +35,10 @@ SCENARIOS = [
         "two ways to XOR",
         XOR.replace(units=2, prior_sd=3.0, draws=1000),
         "Two hidden units can separate XOR in two ways: one stripe along either diagonal. These are different "
-        "functions, both in the posterior. Watch the centre, and read the badge.",
+        "functions, both in the posterior. Watch the centre, and read the sign *this run*.",
         failure=True,
         why="A single normal sits in one mode and knows nothing of the other. And NUTS is no help here: its chains "
-        "stay in the mode they found, they disagree (R-hat), and the badge is grey, since they cannot stand as the "
+        "stay in the mode they found, they disagree (R-hat): *this run* has not converged, so they cannot stand as the "
         "truth either. Four units leave a way around.",
     ),
     Scenario(
@@ -50,7 +50,7 @@ SCENARIOS = [
         why="To fit XOR, several weights must be large at once *and* agree. Independent weights agree only if each is "
         "narrow, and being narrow and far from the prior costs KL for every one. Here that costs more than the "
         "fit brings: from each of the starts below training ends at the same q, next to the prior. It is no fault "
-        "of the gradient: the badge finds it right.",
+        "of the gradient: the sign *kernel* is green.",
     ),
     Scenario(
         "wide-start",
@@ -70,7 +70,7 @@ SCENARIOS = [
         "“The KL hurts the fit, so we multiply it by 0.1.” Often done, seldom told. Watch the band.",
         failure=True,
         why="Energy − KL/10 is no bound on the evidence of this model: it is what one would climb had every point been "
-        "seen ten times. q is then far too sure, everywhere. The badge is red: the gradient is not the ELBO's.",
+        "seen ten times. q is then far too sure, everywhere. The sign *kernel* is red: the gradient is not the ELBO's.",
     ),
     Scenario(
         "no-scaling",

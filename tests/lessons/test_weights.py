@@ -1,4 +1,4 @@
-"""The lesson on weights with a distribution: its settings, its arithmetic, its comparison, its badge, its words."""
+"""The lesson on weights with a distribution: its settings, its arithmetic, its comparison, its signs, its words."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from app.kit.badge import overall
 from app.kit.player.scene import decode
+from engine.judge import overall, proofs
+from engine.judge.plant import STUCK, planted
 from engine.spec import SpecError
 from engine.variational import divergence as closed
 from lessons.weights import analysis, panels, scenes, training
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.scenarios import SCENARIOS
 from lessons.weights.spec import WeightsSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = WeightsSpec(rows=8, units=2, steps=200, draws=200, noise_sd=0.5)
@@ -88,8 +90,8 @@ def test_the_card_is_an_unbiased_step_of_the_elbo(changes):
     right, error = analysis.exact_gradient(spec, mean, sd, 4000, 5)
     for field, place in (("mean_gradient", 0), ("rho_gradient", 7)):
         values = np.array([getattr(step, field) for step in steps])
-        z = (values.mean() - right[place]) / np.hypot(values.std() / math.sqrt(len(values)), error[place])
-        assert abs(z) < 4.0
+        variance = values.var() / len(values) + error[place, place]
+        assert abs(values.mean() - right[place]) < 4.0 * math.sqrt(variance)
     step = steps[0]
     assert step.weights[training.SHOWN] == pytest.approx(step.weight)
     assert step.mean_gradient == pytest.approx(step.factor * step.slope + step.prior)
@@ -161,34 +163,81 @@ def test_what_the_failures_say():
     assert analysis.elbo(wide)[0] < analysis.elbo(small)[0] - 5.0
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The signs ------------------------------------------------------------------------------------------------------------
+
+# NUTS agrees with itself, but how many transitions diverge, and whether training has quite come to rest, is chance in
+# part: where "not fail" is wanted, some seeds end between the limits.
+VERDICTS = {
+    "gap": ("pass", "not fail", "unknown"),
+    "xor": ("pass", "not fail", "unknown"),
+    "own": ("pass", "not fail", "unknown"),
+    "two-units": ("pass", "not told", "unknown"),  # see below
+    "gives-up": ("pass", "not fail", "unknown"),
+    "wide-start": ("pass", "not fail", "unknown"),
+    "light-kl": ("fail", "unknown", "unknown"),
+    "no-scaling": ("fail", "unknown", "unknown"),
+}
 
 
-def test_the_badge_is_green_for_the_default_and_other_seeds():
-    found = analysis.checks(BY_ID["gap"], NEVER)
-    assert overall(found) == "pass" and [check.name for check in found] == ["gradient", "settled", "NUTS", "bound"]
-    for seed, estimator in ((11, "weights"), (12, "local")):
-        assert analysis._gradient_check(SMALL.replace(seed=seed, estimator=estimator), NEVER).verdict == "pass"
+@pytest.mark.parametrize("name", BY_ID)
+def test_the_signs(name):
+    found = verdicts("weights", BY_ID[name])
+    assert says(found, VERDICTS[name]), found
 
 
-@pytest.mark.parametrize("name", ["light-kl", "no-scaling"])
-def test_the_badge_is_red_for_mistakes(name):
-    assert analysis._gradient_check(BY_ID[name], NEVER).verdict == "fail"
-    assert analysis._gradient_check(BY_ID[name].replace(variant="exact", steps=200), NEVER).verdict == "pass"
+def test_chains_in_two_modes_have_not_converged():
+    """Each of four chains ends in one of two mirrored modes: all in the same with a probability of 1/8. That this is so
+    for six or more of eight seeds has one of 8e-5."""
+    found = [analysis.chains_checks(BY_ID["two-units"].replace(seed=seed), NEVER)[0].verdict for seed in range(8)]
+    assert found.count("fail") >= 3
+
+
+@pytest.mark.parametrize("fault", ["KL counted a tenth", "n/B of a minibatch forgotten"])
+def test_mistakes_turn_the_gradient_red(fault):
+    spec = BY_ID["gap"].replace(steps=200)
+    assert analysis._gradient_check(spec, NEVER)[0].verdict == "pass"
+    assert analysis._gradient_check(analysis.faults(spec)[fault], NEVER)[0].verdict == "fail"
+
+
+@pytest.mark.parametrize("changes", [{"estimator": "local"}, {"prior": "mixture"}, {"batch": 4}])
+def test_the_right_gradient_passes_however_it_is_estimated(changes):
+    for seed in range(5):
+        assert analysis._gradient_check(SMALL.replace(seed=seed, **changes), NEVER)[0].verdict == "pass"
+
+
+def test_the_p_values_of_the_gradient_are_uniform(monkeypatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))
+    p = [analysis._gradient_check(SMALL.replace(seed=seed), NEVER)[0].p for seed in range(100)]
+    assert kstest(p, "uniform").pvalue > 1e-4
+
+
+def test_a_kernel_that_has_not_the_right_target_is_red():
+    (kernel,) = analysis.kernels(BY_ID["gap"])
+    assert overall(proofs(kernel, 3)) == "pass"
+    for fault in ("aliased_momentum", "prior_forgotten", "data_ignored"):
+        assert overall(proofs(kernel.planted(fault), 3)) == "fail", fault
 
 
 def test_an_elbo_above_the_evidence_would_be_red(monkeypatch):
-    assert analysis._bound_check(SMALL, NEVER).verdict == "pass"
+    assert analysis._bound_check(SMALL, NEVER)[0].verdict == "pass"
     high = analysis.evidence(SMALL, NEVER).log_evidence + 1.0
     monkeypatch.setattr(analysis, "elbo", lambda spec: (high, 0.01))
-    assert analysis._bound_check(SMALL, NEVER).verdict == "fail"
+    assert analysis._bound_check(SMALL, NEVER)[0].verdict == "fail"
 
 
-def test_chains_that_disagree_and_a_mixture_are_not_called_right():
-    assert analysis._chains_check(BY_ID["two-units"], NEVER).verdict == "unknown"
-    mixture = BY_ID["gap"].replace(prior="mixture")
-    assert analysis._chains_check(mixture, NEVER).verdict == "unknown"
-    assert analysis._gradient_check(mixture.replace(steps=200), NEVER).verdict == "pass"
+def test_of_a_mixture_no_evidence_and_no_ratio_is_claimed():
+    mixture = SMALL.replace(prior="mixture")
+    assert analysis._bound_check(mixture, NEVER) == []
+    assert "two posteriors" in analysis._distance_check(mixture, NEVER).sentence
+
+
+def test_training_that_stopped_on_the_way_is_not_called_at_rest():
+    assert analysis._settled_check(BY_ID["own"], NEVER).verdict == "pass"
+    assert analysis._settled_check(BY_ID["gap"].replace(steps=150), NEVER).verdict == "unknown"
+    with planted(STUCK):
+        found = {check.name: check.verdict for check in analysis.checks(BY_ID["gap"], NEVER)}
+    assert found["settled"] == found["chains of NUTS agree"] == "fail"
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
@@ -257,8 +306,3 @@ def test_the_panels_tell_the_comparison(spec):
 def test_a_hostile_link_is_told_by_name():
     app = page("weights", units="900")
     assert not app.exception and any("units" in warning.value for warning in app.warning)
-
-
-def test_training_that_stopped_on_the_way_is_not_called_at_rest():
-    assert analysis._settled_check(BY_ID["gap"], NEVER).verdict == "pass"
-    assert analysis._settled_check(BY_ID["gap"].replace(steps=150), NEVER).verdict == "unknown"
