@@ -235,7 +235,7 @@ def test_a_huge_prior_is_hard_on_the_chains_only():
 def test_without_data_the_numbers_are_known():
     assert verdicts("xor", XorSpec(data="none", leapfrog=25)) == ("pass", "pass", "pass")
     with planted(SHIFTED):
-        assert proof.checks(XorSpec(data="none"), NEVER)[-1].verdict == "fail"
+        assert proof.checks(XorSpec(data="none", leapfrog=25), NEVER)[-1].verdict == "fail"
 
 
 @pytest.mark.parametrize(
