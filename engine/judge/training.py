@@ -16,7 +16,8 @@ from engine.variational.network import NetworkRun
 
 Array = NDArray[np.float64]
 
-ESTIMATES = 60  # of either gradient, at a first look
+FEWEST, MOST = 60, 1_000  # estimates of either gradient, at a first look,
+WORK = 4e7  # as many as cost about so many products of a number and a weight
 AIMED = 12  # more of them give the directions that are compared
 EXACT = 1e-3  # relative error of a gradient without chance: single precision
 MOVING = 0.025  # share of its whole rise that the ELBO of a training at rest may still make in the last quarter
@@ -66,8 +67,9 @@ def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) 
     """The gradient by which `run` trains, where it stands now, against one worked out again in double precision, by
     other code and with other random numbers; by `two_looks`. Adam's averages are lost.
 
-    Of every layer's parameters two combinations are compared: along the gradient, where a wrong size shows best, and
-    with random signs. For the methods gaussian and spike_and_slab (local reparameterisation), mc_dropout and map.
+    Of every layer's parameters three combinations are compared: along the gradient, where a wrong size shows best;
+    along the means (or all alike), where a wrong prior does; and with random signs. For the methods gaussian and
+    spike_and_slab (local reparameterisation), mc_dropout and map.
     """
     name, n = "training gradient", len(run._x)
     where = f"after {run.completed:,} steps, on {n:,} data"
@@ -81,8 +83,8 @@ def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) 
 
     def look(number: int, work: int) -> Check:
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, 21, number])))
-        aim = _directions(np.mean([_estimate(run, rng) for _ in range(AIMED)], axis=0), blocks, rng)
-        count = ESTIMATES * work
+        aim = _directions(run, np.mean([_estimate(run, rng) for _ in range(AIMED)], axis=0), blocks, rng)
+        count = work * int(np.clip(WORK / (n * run.shape.weights), FEWEST, MOST))
         mine, theirs = np.empty((count, aim.shape[1])), np.empty((count, aim.shape[1]))
         for i in range(count):  # one by one: a large network has a million components
             if cancel is not None and cancel.is_set():
@@ -111,14 +113,16 @@ def _blocks(run: NetworkRun) -> list[slice]:
     ]
 
 
-def _directions(along: Array, blocks: list[slice], rng: np.random.Generator) -> Array:
-    """(parameters, 2 blocks) unit vectors."""
-    found = np.zeros((len(along), 2 * len(blocks)))
+def _directions(run: NetworkRun, along: Array, blocks: list[slice], rng: np.random.Generator) -> Array:
+    """(parameters, 3 blocks) unit vectors."""
+    found, means = np.ones((len(along), 3)), np.asarray(run.posterior.mean, dtype=np.float64)
+    found[:, 0] = along
+    found[: len(means), 1] = means
+    found[:, 2] = rng.choice([-1.0, 1.0], len(along))
+    apart = np.zeros((len(along), len(blocks), 3))
     for k, block in enumerate(blocks):
-        size = block.stop - block.start
-        found[block, 2 * k] = along[block] / max(float(np.linalg.norm(along[block])), 1e-300)
-        found[block, 2 * k + 1] = rng.choice([-1.0, 1.0], size) / math.sqrt(size)
-    return found
+        apart[block, k] = found[block] / np.maximum(np.linalg.norm(found[block], axis=0), 1e-300)
+    return apart.reshape(len(along), -1)
 
 
 def _estimate(run: NetworkRun, rng: np.random.Generator) -> Array:

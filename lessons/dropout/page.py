@@ -44,7 +44,7 @@ def on_event(spec: DropoutSpec, event: dict) -> DropoutSpec | None:
     return spec.replace(data="points", points=points)
 
 
-def kernel(spec: DropoutSpec) -> str:
+def runs(spec: DropoutSpec) -> str:
     """Which kernel runs."""
     what = "p fixed" if spec.method == "mc_dropout" else "p learned through relaxed masks"
     wrong = "" if spec.scaling == "inverse" else " Wrong on purpose: kept units are not multiplied by 1/p."
@@ -60,12 +60,15 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
+    faults=analysis.faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[dropout.Dropout, analysis.enumerated, analysis.floor],
-    runs=kernel,
+    runs=runs,
     on_event=on_event,
     live=live,
     live_label="Sample the posterior",

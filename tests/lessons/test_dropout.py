@@ -1,4 +1,4 @@
-"""The dropout lesson: its sums over masks against closed forms, its badge and its claims, its picture."""
+"""The dropout lesson: its sums over masks against closed forms, its signs and its claims, its picture."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from app.kit.badge import overall
 from app.kit.player.scene import decode
+from engine.judge import overall, proofs, training
+from engine.judge.plant import STUCK, planted
 from engine.networks.predictive import outputs
 from engine.spec import SpecError
 from engine.variational.dropout import Dropout
@@ -17,7 +19,7 @@ from lessons.dropout import analysis, panels, scenes
 from lessons.dropout.questions import QUESTIONS, ratios, shout
 from lessons.dropout.scenarios import SCENARIOS
 from lessons.dropout.spec import DropoutSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 GAP, XOR = BY_ID["passes"], BY_ID["xor"]
@@ -130,17 +132,58 @@ def test_the_heaps_are_told_where_they_are():
     assert ((drawn > low) & (drawn < high)).mean() > 0.3, "and the posterior does"
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The signs ------------------------------------------------------------------------------------------------------------
+
+# NUTS agrees with itself; whether its R-hat is below 1.01 with so few draws, and how much of the rise of a noisy ELBO
+# falls into the last quarter, is chance in part: "not fail" where a seed may end between the limits.
+VERDICTS = {name: ("fail" if name == "unscaled" else "pass", "not fail", "unknown") for name in BY_ID}
 
 
-@pytest.mark.parametrize("name", ["passes", "xor"])
-def test_right_dropout_is_green(name):
-    assert overall(analysis.checks(BY_ID[name], NEVER)) == "pass"
+@pytest.mark.parametrize("name", list(BY_ID))
+def test_the_signs(name):
+    found = verdicts("dropout", BY_ID[name])
+    assert says(found, VERDICTS[name]), found
+
+
+def audited(spec):
+    return {check.name: check.verdict for check in analysis.audit(spec, NEVER)}
 
 
 def test_forgetting_1_over_p_is_red():
-    found = {check.name: check.verdict for check in analysis.checks(BY_ID["unscaled"], NEVER)}
-    assert found["scaling"] == "fail" and found["masks: mean"] == "pass"
+    right = {"scaling": "pass", "masks": "pass", "training gradient": "pass"}
+    assert audited(GAP) == right and audited(analysis.faults(GAP)["1/p forgotten"]) == right | {"scaling": "fail"}
+    assert analysis.faults(BY_ID["unscaled"]) == {}
+
+
+@pytest.mark.parametrize("fault", ["aliased_momentum", "prior_forgotten", "data_twice"])
+def test_a_wrong_kernel_is_red(fault):
+    (kernel,) = analysis.kernels(BY_ID["few-masks"])
+    assert overall(proofs(kernel.planted(fault), 1)) == "fail"
+
+
+def test_a_gradient_that_differs_from_the_formula_is_red(monkeypatch):
+    monkeypatch.setattr(training, "_precision", lambda posterior: 1.5 / posterior.prior_sd**2)
+    assert audited(GAP)["training gradient"] == "fail"
+    monkeypatch.undo()
+    monkeypatch.setattr(training, "_slope", lambda kind, z: np.ones_like(z))
+    assert audited(GAP)["training gradient"] == "fail"
+
+
+def test_the_p_values_of_the_masks_are_uniform(monkeypatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))
+    trained = analysis.fit(GAP)
+    monkeypatch.setattr(analysis, "fit", lambda spec: trained)
+    monkeypatch.setattr(analysis, "CHECKED", 1000)
+    p = [analysis._mask_check(GAP.replace(seed=seed)).p for seed in range(150)]
+    assert kstest(p, "uniform").pvalue > 1e-4
+
+
+def test_a_training_that_stands_still_and_a_stuck_chain_have_not_converged():
+    assert analysis.checks(BY_ID["xor"].replace(steps=100), NEVER)[0].verdict == "unknown"
+    with planted(STUCK):
+        found = {check.name: check.verdict for check in analysis.checks(GAP, NEVER)}
+    assert found["training at rest"] == found["chains of NUTS agree"] == "fail"
 
 
 def test_forgetting_it_where_nothing_is_dropped_is_never_a_pass():
@@ -152,7 +195,7 @@ def test_forgetting_it_where_nothing_is_dropped_is_never_a_pass():
 def test_the_edges_of_the_settings_have_a_picture_and_no_failure(changes):
     spec = GAP.replace(steps=100, **changes)
     assert decode(scenes.scene(spec))[0]["steps"] == spec.passes
-    assert all(check.verdict == "pass" for check in [analysis._scaling_check(spec), *analysis._mask_checks(spec)])
+    assert analysis._scaling_check(spec).verdict == analysis._mask_check(spec).verdict == "pass"
 
 
 def test_masks_with_another_keep_probability_are_red(monkeypatch):
@@ -166,13 +209,13 @@ def test_masks_with_another_keep_probability_are_red(monkeypatch):
             self.logits = logits
 
     monkeypatch.setattr(Dropout, "sample", wrong)
-    assert overall(analysis._mask_checks(GAP)) == "fail"
+    assert analysis._mask_check(GAP).verdict == "fail"
 
 
 def test_a_stopped_check_claims_nothing():
     stopped = SimpleNamespace(is_set=lambda: True)
     spec = GAP.replace(seed=77, steps=100)
-    assert analysis._posterior_check(spec, stopped).verdict == "unknown"
+    assert [check.kind for check in analysis.checks(spec, stopped)] == ["run"]
     assert panels.panels(spec, stopped) == []
 
 
