@@ -13,7 +13,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/perceptron")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("✓ right"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     # one press makes something happen, and slow motion tells whether the point was wrong
     one_press_moves(stage)

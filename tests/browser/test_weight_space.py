@@ -12,7 +12,7 @@ from tests.browser.conftest import PATIENT, Lab, player
 def test_a_first_visit_and_a_broken_symmetry(lab: Lab):
     page = lab.open("/weight-space")
     stage = player(page)
-    expect(page.get_by_role("button", name=re.compile("✓ consistent"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     # one press makes something happen; the card compares the draw with its copy, digit by digit
     before = stage.get_attribute("data-t")

@@ -30,4 +30,4 @@ def test_six_answers_and_a_new_point(lab: Lab):
     page.wait_for_url(re.compile("points="))
     assert lab.query()["points"].count(";") == 4, "four points and the new one"
     expect(stage.get_by_text(re.compile("still sampling"))).to_have_count(0, timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("as claimed|cannot tell"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel [✓?]"))).to_be_visible(timeout=PATIENT)
