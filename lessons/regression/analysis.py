@@ -231,7 +231,7 @@ def answer(spec: RegressionLesson, method: str | None = None) -> Answer:
 def _fitted(spec: RegressionLesson, method: str) -> Answer:
     begin_at = time.perf_counter()
     x, y = data_of(spec)
-    if not len(y) and method in ("ensemble", "dropout"):
+    if not len(y) and method != "map":
         raise SpecError("points", "there are none to train on: place some, or sample the posterior")
     model = fitted_network(spec)
     theta = {"map": _map, "ensemble": _ensemble, "laplace": _laplace, "dropout": _dropout}[method](spec, model, x, y)
