@@ -59,7 +59,8 @@ SCENARIOS = [
         "The annealed jump with one mistake: on reaching a bridge, the network settles on the one it has just left.",
         failure=True,
         why="Each weight is then taken at a state that has moved under the wrong density, and the way back no longer "
-        "mirrors the way there. Without data all bridges are alike, so the prior comes back; only data show it, or the books of the moves.",
+        "mirrors the way there. Without data all bridges are alike, so the prior comes back; only data show it, "
+        "or the books of the moves.",
     ),
     Scenario(
         "thesis",

@@ -67,7 +67,8 @@ def _empty_why(spec: MissingSpec) -> str:
     return (
         f"It tends to p(k) ∝ 1/k!: {shares[0]:.0%} at k = 1, {shares[1]:.0%} at k = 2, {shares[2]:.0%} at k = 3. "
         "Without data every likelihood ratio is 1: but for the two ends of the range a death is always accepted and a "
-        f"birth with probability 1/(k + 1). The sign “numbers” compares with the true share of every k, 1/{spec.highest}."
+        "birth with probability 1/(k + 1). The sign “numbers” compares with the true share of every k, "
+        f"1/{spec.highest}."
     )
 
 

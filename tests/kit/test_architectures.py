@@ -12,7 +12,7 @@ import engine
 from app.kit import architectures as shared
 from app.kit.player.scene import Phase, Scene, decode
 from engine.evidence import EvidenceSpec, ModelProbabilities, architecture_evidence
-from engine.jumps import FACTORS
+from engine.jumps import FACTORS, start_architecture
 
 SMALL = EvidenceSpec(particles=32, islands=4)
 X, Y, _ = datasets.xor(2, seed=1)
@@ -95,22 +95,47 @@ def test_shares_tell_their_error():
     assert found.mean[3] == 0 and np.isnan(found.mcse[3])
 
 
-def test_agreement_passes_the_right_and_fails_the_wrong():
+def test_shares_are_held_against_the_exact_ones():
     rng, p = np.random.default_rng(2), np.array([0.2, 0.5, 0.3])
     drawn = rng.choice([1, 2, 3], p=p, size=(4, 5000))
-    right = ModelProbabilities(p, np.full(3, 0.002))
-    wrong = ModelProbabilities(np.array([0.25, 0.5, 0.25]), np.full(3, 0.002))
-    missing = ModelProbabilities(np.array([0.0, 0.2, 0.5, 0.2, 0.1]), np.full(5, 0.002))
-    assert shared.agreement(drawn, 1, right).verdict == "pass"
-    assert shared.agreement(drawn, 1, right, mistake="A factor is missing.").verdict == "unknown"
-    assert shared.agreement(drawn, 1, wrong).verdict == "fail"
-    assert shared.agreement(drawn, 0, missing).verdict == "fail", "a size that is never visited"
-    assert "1" in shared.agreement(drawn, 1, wrong).sentence
-    assert shared.agreement(drawn[:, :50], 1, right).verdict == "unknown", "too few draws"
-    vague = ModelProbabilities(p, np.array([0.01, 0.06, 0.06]))
-    assert shared.agreement(drawn, 1, vague).verdict == "unknown", "an exact answer that is not known"
+
+    def says(drawn, low, p, error=0.002):
+        return shared.shares_check(drawn, low, lambda: ModelProbabilities(np.array(p), np.full(len(p), error)))
+
+    assert says(drawn, 1, p).verdict == "pass" and says(drawn, 1, p).kind == "numbers"
+    assert "annealing" in says(drawn, 1, p).sentence and "annealing" not in says(drawn, 1, p, 0.0).sentence
+    wrong = says(drawn, 1, [0.25, 0.5, 0.25])
+    assert wrong.verdict == "fail" and "k = 1" in wrong.sentence
+    assert says(drawn, 0, [0.1, 0.2, 0.5, 0.2]).verdict == "fail", "a size that is never visited"
+    assert says(drawn[:, :50], 1, p).verdict == "unknown", "too few draws"
+    assert says(drawn, 1, p, 0.06).verdict == "unknown", "an exact answer that is not known"
+    assert says(drawn, 1, [0.25, 0.5, 0.25], 0.03).verdict == "pass", "an exact answer known too roughly to see that"
+
+
+def test_chains_that_disagree_ask_for_no_exact_answer():
     stuck = np.repeat([[1], [2], [3], [2]], 5000, axis=1)
-    assert shared.agreement(stuck, 1, right).verdict == "unknown", "chains that disagree"
+    assert shared.shares_check(stuck, 1, lambda: pytest.fail("asked")).verdict == "unknown"
+
+
+def test_rare_sizes_give_no_false_alarm():
+    """A size with few visits has no normal error: 300 right runs of sizes that are seldom visited."""
+    p = np.array([0.006, 0.03, 0.964])
+    for seed in range(300):
+        drawn = np.random.default_rng(seed).choice([1, 2, 3], p=p, size=(4, 400))
+        check = shared.shares_check(drawn, 1, lambda: ModelProbabilities(p, np.zeros(3)))
+        assert check.verdict != "fail", check.sentence
+
+
+def test_the_draws_after_the_burn_in():
+    run = start_architecture(NETWORK, X, Y, chains=2, draws=7, within="none", detail="jumps")
+    whole = shared.advanced(run)
+    late = shared.after(whole, 3)
+    assert np.array_equal(late.width, whole.width[:, 3:]) and late.precisions.shape[1] == 4
+    assert np.array_equal(late.start, whole.start, equal_nan=True) and late.transitions is None
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(InterruptedError):
+        shared.advanced(start_architecture(NETWORK, X, Y, chains=2, draws=7, within="none"), stop)
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def jumps_agree_with_annealing(spec: GrowingSpec) -> None:
     x, y = spec.data_set()
     exact = architectures.exact_shares(architectures.evidence(spec.network(), x, y), spec.log_prior())
     growth = growing.Growth(spec).advance(10**9)
-    check = architectures.agreement(growth.sizes[:, growth.burn :], spec.low, exact, spec.symbol)
+    check = architectures.shares_check(growth.sizes[:, growth.burn :], spec.low, lambda: exact, spec.symbol)
     assert check.verdict == "pass", check.sentence
 
 
@@ -161,3 +161,15 @@ def points_placed_in_the_stage_become_the_data(spec: GrowingSpec) -> None:
     copy = spec.replace(**growing.own_copy(spec))
     x, y = copy.data_set()  # type: ignore[attr-defined]
     assert x == pytest.approx(spec.data_set()[0], abs=6e-4) and np.array_equal(y, spec.data_set()[1])
+
+
+def the_ledger_is_checked_against_the_run(spec: GrowingSpec) -> None:
+    growth = growing.Growth(spec).advance(20)
+    assert growing.ledger_check(growth).verdict == "pass"
+    recording = growth.run.recording()
+    landed = np.flatnonzero(recording.ledger.accepted[spec.shown - 1, :20, -1])
+    recording.log_likelihood[spec.shown - 1, landed[-1]] += 1e-6  # a view: the run's own books
+    assert growing.ledger_check(growth).verdict == "fail", "a likelihood that is not that of the draw"
+    recording.log_likelihood[spec.shown - 1, landed[-1]] -= 1e-6
+    recording.ledger.factors[spec.shown - 1, 3, -1, 0] += 1e-6
+    assert growing.ledger_check(growth).verdict == "fail", "factors that do not add up"

@@ -7,13 +7,14 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from app.kit.player.scene import decode
+from engine.judge import overall
 from engine.jumps import toy
 from engine.jumps.toy import FACTORS, VARIANTS
 from engine.spec import SpecError
 from lessons.dimensions import analysis, panels, questions, scenes
 from lessons.dimensions.scenarios import SCENARIOS
 from lessons.dimensions.spec import DimensionsLesson, written
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 WRONG = [variant for variant in VARIANTS if variant != "exact"]
@@ -121,35 +122,54 @@ def test_the_map_matches_dimensions(name):
     np.testing.assert_allclose(walk.large, np.column_stack(wanted), atol=1e-12)
 
 
-# Checks ---------------------------------------------------------------------------------------------------------------
+# The three signs -----------------------------------------------------------------------------------------------------
+
+# kernel, this run, numbers
+VERDICTS = {
+    "split": ("pass", "pass", "pass"),
+    "polynomial": ("pass", "pass", "pass"),
+    "prior": ("pass", "pass", "pass"),
+    "no-jacobian": ("fail", "pass", "fail"),
+    "no-end-points": ("fail", "pass", "fail"),
+    "no-proposal": ("fail", "pass", "fail"),
+    "one-sided": ("fail", "pass", "fail"),
+}
 
 
-def verdicts(spec: DimensionsLesson) -> dict[str, str]:
-    return {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
+@pytest.mark.parametrize("scenario", VERDICTS)
+def test_the_three_signs(scenario):
+    assert says(verdicts("dimensions", BY_ID[scenario]), VERDICTS[scenario])
 
 
-@pytest.mark.parametrize("spec", [BY_ID["split"], BY_ID["polynomial"], BY_ID["prior"], OWN])
-def test_the_right_sampler_is_green(spec):
-    assert set(verdicts(spec).values()) == {"pass"}
+def test_each_planted_fault_turns_its_sign_red():
+    found = planted("dimensions", BY_ID["split"])
+    assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
+    faults = {"no jacobian", "no end points", "no proposal", "one sided"}
+    assert {name for kind, name in found if kind == "kernel"} == faults
 
 
 @pytest.mark.parametrize("variant", WRONG)
-def test_every_wrong_sampler_is_red_and_misses_the_prior(variant):
-    found = verdicts(BY_ID["split"].replace(variant=variant))
-    assert found == {"model probabilities": "fail", "prior recovery": "fail", "ledger": "fail"}
+def test_the_books_show_every_mistake(variant):
+    assert [check.verdict for check in analysis.audit(BY_ID["split"].replace(variant=variant))] == ["fail"]
+
+
+def test_own_measurements_are_judged_as_many_as_there_are():
+    assert verdicts("dimensions", OWN) == ("pass", "pass", "pass")
+    assert "9 simulated measurements" in analysis.kernels(OWN)[0].name
 
 
 def test_a_forgotten_jacobian_of_one_is_no_mistake():
     spec = BY_ID["no-jacobian"].replace(spread=0.5)
-    assert set(verdicts(spec).values()) == {"pass"}
+    assert verdicts("dimensions", spec) == ("pass", "pass", "pass")
+    assert "no_jacobian" not in analysis.kernels(spec)[0].faults
     np.testing.assert_allclose(analysis.limit(spec), analysis.exact(spec))
 
 
 def test_what_cannot_be_judged_is_grey():
     clear = BY_ID["split"].replace(effect=5.0, noise_sd=0.3, truth=3)
     assert analysis.exact(clear).max() > 0.999
-    found = verdicts(clear)
-    assert found["model probabilities"] == "unknown" and "fail" not in found.values()
+    kernel, _, numbers = verdicts("dimensions", clear)
+    assert (kernel, numbers) == ("pass", "unknown")
 
 
 # Scenes ---------------------------------------------------------------------------------------------------------------

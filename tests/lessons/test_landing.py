@@ -1,4 +1,4 @@
-"""The lesson on jumps that land: its pictures against the recording, its badge against known mistakes."""
+"""The lesson on jumps that land: its pictures against the recording, its signs against known mistakes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.kit import badge, files
+from app.kit import files
 from app.kit.player.scene import decode
 from datasets import remote, tables
 from datasets.images import digit_components
+from engine.judge import overall, proofs
 from engine.spec import SpecError
 from lessons.landing import analysis, boston, optdigits, panels, questions, scenes
 from lessons.landing.scenarios import SCENARIOS
 from lessons.landing.spec import DIGITS, JUMPS, THESIS, LandingSpec
 from tests.lessons.growing import Ticket, panel_of
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = LandingSpec(corner=3, widest=6, sweeps=20, burn=0, bridges=4)
 AROUND = SMALL.replace(part="sandwich")
 
@@ -180,40 +182,38 @@ def test_questions_are_answered_from_the_run():
     assert (questions._bridges(SMALL) == 0) == (many - one >= questions.FEWEST)
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The three signs -----------------------------------------------------------------------------------------------------
+
+# kernel, this run, numbers
+VERDICTS = {
+    "plain": ("pass", "not pass", "unknown"),
+    "annealed": ("pass", "not pass", "unknown"),
+    "noisy": ("pass", "not pass", "unknown"),
+    "delayed": ("pass", "not pass", "unknown"),
+    "sandwich": ("pass", "fail", "unknown"),
+    "as-coded": ("fail", "fail", "unknown"),
+    "old-level": ("fail", "not pass", "unknown"),
+    "thesis": ("pass", "fail", "unknown"),
+}
+
+
+@pytest.mark.parametrize("scenario", VERDICTS)
+def test_the_three_signs(scenario):
+    assert says(verdicts("landing", BY_ID[scenario]), VERDICTS[scenario])
+
+
+def test_each_planted_fault_turns_its_sign_red():
+    found = planted("landing", SMALL.replace(corner=1, widest=4, sweeps=300, burn=20))
+    assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
+    faults = {"no end points", "slot once", "old level", "data twice", "data ignored"}
+    assert {name for kind, name in found if kind == "kernel"} == faults
 
 
 @pytest.mark.parametrize("jump", JUMPS)
-def test_the_badge_is_never_red_for_the_right_jump(jump):
-    found = analysis.checks(SMALL.replace(jump=jump, widest=4), NEVER)
-    assert badge.overall(found) != "fail", [check.sentence for check in found]
-    assert all(check.verdict == "pass" for check in found if "prior" in check.name), [c.sentence for c in found]
-
-
-def test_the_badge_is_red_for_the_published_code():
-    found = analysis.checks(AROUND.replace(sandwich="as_coded", widest=4), NEVER)
-    assert badge.overall(found) == "fail"
-    assert all(check.verdict != "pass" for check in found)
-
-
-def test_with_many_bridges_the_prior_is_checked_where_it_is_affordable():
-    """And says so; on the page's sizes it took twice as long."""
-    found = analysis.checks(LandingSpec(corner=3, bridges=64, burn=0), NEVER)
-    assert badge.overall(found) != "fail"
-    assert [check.sentence.startswith("With at most 6 units: ") for check in found] == [True, True, False]
-
-
-@pytest.mark.parametrize("jump", ["plain", "annealed", "delayed"])
-def test_the_badge_sees_the_mistake_of_each_jump(jump):
-    wrong = SMALL.replace(jump=jump, variant="wrong", bridges=3, temper=2.0 if jump == "annealed" else 0.5)
-    check = analysis.few_points(wrong)
-    assert check.verdict == "fail" and analysis.unseen(check, wrong.mistake) == check, check.sentence
-
-
-def test_a_mistake_that_a_check_does_not_see_is_no_pass():
-    right = analysis.Check("prior", "pass", 0.5, 4.0, "Fine.", "MCSE")
-    assert analysis.unseen(right, "").verdict == "pass"
-    assert analysis.unseen(right, "Wrong.").verdict == "unknown"
+def test_right_jumps_pass_and_their_mistakes_do_not(jump):
+    for variant, verdict in (("exact", "pass"), ("wrong", "fail")):
+        (kernel,) = analysis.kernels(SMALL.replace(jump=jump, variant=variant))
+        assert overall(proofs(kernel)) == verdict
 
 
 # The thesis -----------------------------------------------------------------------------------------------------------
@@ -355,13 +355,14 @@ def test_the_long_run_on_houses_ends_with_the_published_code(houses):
     assert panel_of(header, "errors")["title"] == "Mean of L so far"
 
 
-@pytest.mark.parametrize(
-    "jump,variant,verdict", [(jump, "exact", "pass") for jump in JUMPS] + [("plain", "wrong", "fail")]
-)
-def test_without_data_layers_return_their_prior(jump, variant, verdict):
-    found = analysis.checks(LandingSpec(part="thesis", setting="BH4a", jump=jump, variant=variant), NEVER)
-    assert [check.name for check in found] == ["depth prior", "weight prior"]
-    assert found[0].verdict == verdict, found[0].sentence
+def test_the_jumps_of_layers_are_tried_without_the_table(nowhere):
+    spec = LandingSpec(part="thesis", setting="BH4a")
+    found = analysis.kernels(spec)
+    assert len(found) == 5 and all("at most 4 layers" in kernel.name for kernel in found)
+    for kernel in found:
+        assert overall(proofs(kernel)) == "pass", kernel.name
+        assert overall(proofs(kernel.planted("no_end_points"))) == "fail", kernel.name
+    assert [(check.kind, check.verdict) for check in analysis.checks(spec)] == [("numbers", "unknown")]
 
 
 def test_another_table_is_not_taken_for_boston(data_folder):

@@ -1,23 +1,25 @@
-"""The lesson on layers that are born and die: its pictures against the recording, its badge against known mistakes."""
+"""The lesson on layers that are born and die: its pictures against the recording, its signs against known mistakes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from app.kit import badge, growing
+from app.kit import growing
 from app.kit.architectures import UNSURE
 from app.kit.player.scene import decode
 from engine.evidence import ModelProbabilities
+from engine.judge import overall
 from engine.spec import SpecError
 from lessons.layers import panels, questions, scenes
 from lessons.layers.scenarios import SCENARIOS
 from lessons.layers.spec import LayersSpec
 from tests.lessons import growing as shared
-from tests.lessons.pages import NEVER
+from tests.lessons.pages import NEVER, planted, says, verdicts
 
 SMALL = LayersSpec(corner=3, deepest=3, sweeps=120, burn=20, shown=3, step_size=0.1)
-MANY = next(scenario.spec for scenario in SCENARIOS if scenario.id == "many")
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+MANY = BY_ID["many"]
 
 
 @pytest.mark.parametrize(
@@ -99,19 +101,40 @@ def test_points_placed_in_the_stage_become_the_data():
     shared.points_placed_in_the_stage_become_the_data(SMALL)
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The three signs -----------------------------------------------------------------------------------------------------
+
+# kernel, this run, numbers
+VERDICTS = {
+    "few": ("pass", "not pass", "unknown"),
+    "many": ("pass", "fail", "unknown"),
+    "noisy": ("pass", "not fail", "not fail"),
+    "shallow": ("pass", "not pass", "unknown"),
+    "own-points": ("pass", "not fail", "not fail"),
+    "end-points": ("fail", "not pass", "unknown"),
+    "as-coded": ("fail", "fail", "unknown"),
+}
 
 
-def test_the_badge_is_green_for_the_right_jump():
-    found = growing.checks(SMALL, NEVER)
-    assert badge.overall(found) == "pass", [check.sentence for check in found]
+@pytest.mark.parametrize("scenario", VERDICTS)
+def test_the_three_signs(scenario):
+    assert says(verdicts("layers", BY_ID[scenario]), VERDICTS[scenario])
 
 
-@pytest.mark.parametrize("variant", ["no_end_points", "as_coded"])
-def test_the_badge_is_red_for_each_mistake(variant):
-    found = growing.checks(SMALL.replace(variant=variant, width=2), NEVER)
-    assert badge.overall(found) == "fail"
-    assert all(check.verdict != "pass" for check in found if check.name != "ledger"), "a wrong jump passes nothing"
+def test_each_planted_fault_turns_its_sign_red():
+    found = planted("layers", SMALL.replace(jumps=10, sweeps=1000, burn=100))
+    assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
+    faults = {"no end points", "no kernel densities", "data twice", "data ignored"}
+    assert {name for kind, name in found if kind == "kernel"} == faults
+
+
+def test_chains_that_keep_the_depth_they_began_with_are_not_converged():
+    found = growing.checks(LayersSpec(corner=50, sweeps=1000), NEVER)
+    agreement = next(check for check in found if check.name == "chains agree")
+    assert agreement.kind == "run" and agreement.verdict == "fail" and agreement.statistic > 1.5
+
+
+def test_the_ledger_is_checked_against_the_run():
+    shared.the_ledger_is_checked_against_the_run(SMALL)
 
 
 # Why so few jumps land ------------------------------------------------------------------------------------------------

@@ -6,21 +6,22 @@ from __future__ import annotations
 
 import math
 import time
+from functools import lru_cache
 
 import numpy as np
 import pytest
 
+import datasets
 import engine
 from app.kit import architectures as kit
-from app.kit.badge import overall
 from app.kit.player.scene import decode
-from engine.checks import Check
 from engine.evidence import model_probabilities
+from engine.judge import overall
 from engine.spec import SpecError
 from lessons.missing_factor import analysis, panels, questions, scenes
 from lessons.missing_factor.scenarios import SCENARIOS
 from lessons.missing_factor.spec import SCHEMES, MissingSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = MissingSpec(data="none", highest=5)
@@ -40,6 +41,24 @@ def test_a_wrong_setting_is_named(parameter, changes):
     with pytest.raises(SpecError) as error:
         MissingSpec(**changes)
     assert error.value.parameter == parameter
+
+
+FEW, FEW_TEMPER, FEW_WIDTHS = 8, 2.0, 3  # a small posterior, of which prior draws give the exact answer
+PRIOR_DRAWS = 100_000
+
+
+@lru_cache(maxsize=1)
+def small_exact():
+    """p(k | 8 points) and its error, from the mean likelihood of prior draws."""
+    x, y, _ = datasets.xor(FEW // 4, seed=1)
+    logs, errors = [], []
+    for k in range(1, FEW_WIDTHS + 1):
+        network = engine.network(2, 2, width=k, temper=FEW_TEMPER)
+        draws = network.prior_draws(PRIOR_DRAWS, 1 + 1000 * k)
+        likelihood = np.exp(network.log_likelihood(x, y).log_density_many(draws))
+        logs.append(np.log(likelihood.mean()))
+        errors.append(likelihood.std() / likelihood.mean() / np.sqrt(PRIOR_DRAWS))
+    return model_probabilities(logs, errors)
 
 
 # What a wrong scheme tends to -----------------------------------------------------------------------------------------
@@ -79,11 +98,11 @@ def run(spec, draws, temper=analysis.TEMPER, data=None, jumps=9, **settings):
 @pytest.mark.parametrize("variant,jump", [("no_end_points", "plain"), ("no_jacobian", "rescaled")])
 def test_with_data_the_exact_answer_is_multiplied_by_the_known_factor(variant, jump):
     """On eight points, where prior draws give the exact p(k)."""
-    known = analysis.small_exact(1)
-    spec = MissingSpec(variant=variant, jump=jump, highest=analysis.FEW_WIDTHS)
+    known = small_exact()
+    spec = MissingSpec(variant=variant, jump=jump, highest=FEW_WIDTHS)
     tends = analysis.limit(spec, known, NEVER).shares
-    x, y, _ = analysis.datasets.xor(analysis.FEW // 4, seed=1)
-    drawn = kit.shares(run(spec, 2500, analysis.FEW_TEMPER, (x, y)).width, 1, analysis.FEW_WIDTHS)
+    x, y, _ = datasets.xor(FEW // 4, seed=1)
+    drawn = kit.shares(run(spec, 2500, FEW_TEMPER, (x, y)).width, 1, FEW_WIDTHS)
     assert np.all(np.abs(drawn.mean - tends) < 4 * np.hypot(drawn.mcse, 2 * known.error))
     assert np.any(np.abs(drawn.mean - known.probability) > 6 * drawn.mcse)
 
@@ -91,16 +110,16 @@ def test_with_data_the_exact_answer_is_multiplied_by_the_known_factor(variant, j
 def test_births_that_survive_a_factor_that_is_left_over():
     """c(k) from a ledger against its definition by prior and posterior draws, and its bounds."""
     spec = MissingSpec(highest=3)
-    x, y, _ = analysis.datasets.xor(analysis.FEW // 4, seed=1)
+    x, y, _ = datasets.xor(FEW // 4, seed=1)
     right = analysis.right(spec)
-    recording = run(right, 2000, analysis.FEW_TEMPER, (x, y), detail="jumps")
+    recording = run(right, 2000, FEW_TEMPER, (x, y), detail="jumps")
     kept = analysis.survivors(recording, 3)
     assert np.all((1 / np.arange(2, 4) <= kept + 1e-12) & (kept <= 1))
     weights = np.concatenate([[0.0], np.cumsum(np.log(kept))])
-    tends = analysis._normalised(weights, analysis.small_exact(1).probability)
-    drawn = kit.shares(run(spec, 2500, analysis.FEW_TEMPER, (x, y), jumps=1, steps=20).width, 1, 3)
+    tends = analysis._normalised(weights, small_exact().probability)
+    drawn = kit.shares(run(spec, 2500, FEW_TEMPER, (x, y), jumps=1, steps=20).width, 1, 3)
     np.testing.assert_allclose(drawn.mean, tends, atol=0.02)
-    assert abs(drawn.mean[0] - analysis.small_exact(1).probability[0]) > 0.1  # the right answer is far from it
+    assert abs(drawn.mean[0] - small_exact().probability[0]) > 0.1  # the right answer is far from it
 
 
 def test_only_a_run_can_tell_where_densities_are_dropped():
@@ -132,20 +151,44 @@ def test_a_jump_and_its_way_back_cancel_unless_the_slot_is_counted_once(variant)
     np.testing.assert_allclose(left, -np.log(large) if variant in ("slot_once", "as_coded") else 0.0, atol=1e-9)
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The three signs -----------------------------------------------------------------------------------------------------
+
+# kernel, this run, numbers
+VERDICTS = {
+    "slot": ("fail", "not pass", "unknown"),
+    "no-data": ("fail", "not fail", "not pass"),
+    "ends": ("fail", "not pass", "unknown"),
+    "jacobian": ("fail", "not fail", "not pass"),
+    "densities": ("fail", "fail", "unknown"),
+    "as-coded": ("fail", "fail", "unknown"),
+    "noisy": ("fail", "fail", "unknown"),
+    "right": ("pass", "not pass", "unknown"),
+}
 
 
-@pytest.mark.parametrize("scenario,verdict", [("slot", "fail"), ("ends", "fail"), ("jacobian", "fail"),
-                                              ("as-coded", "fail"), ("right", "pass")])  # fmt: skip
-def test_the_badge(scenario, verdict):
-    found = analysis.checks(BY_ID[scenario], NEVER)
-    assert overall(found) == verdict, found
+@pytest.mark.parametrize("scenario", VERDICTS)
+def test_the_three_signs(scenario):
+    assert says(verdicts("missing-factor", BY_ID[scenario]), VERDICTS[scenario])
+
+
+def test_each_planted_fault_turns_its_sign_red():
+    found = planted("missing-factor", SMALL.replace(variant="exact", data="noisy", corner=5))
+    assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
+    faults = {"no end points", "slot once", "no kernel densities", "data twice", "data ignored"}
+    assert {name for kind, name in found if kind == "kernel"} == faults
 
 
 def test_a_jacobian_of_one_cannot_be_forgotten():
     spec = MissingSpec(variant="no_jacobian")
-    assert "this scheme is right" in analysis.kernel(spec)
+    assert "this scheme is right" in analysis.runs(spec)
     assert np.ptp(analysis.log_weights(spec)) == 0.0
+    assert verdicts("missing-factor", spec.replace(corner=5, sweeps=50, burn=0))[0] == "pass"
+
+
+def test_no_scheme_that_misses_a_factor_has_a_kernel_that_can_pass():
+    for variant in SCHEMES[1:]:
+        (kernel,) = analysis.kernels(MissingSpec(variant=variant, jump="rescaled", sweeps=100, burn=10))
+        assert kernel.mistake == analysis.WRONG
 
 
 # The picture ----------------------------------------------------------------------------------------------------------
@@ -227,15 +270,3 @@ def test_panels_of_a_small_range():
     table = made[-1]
     assert table.columns["most probable k"][:2] == [1, 1]
     assert len(table.columns["scheme"]) == len(SCHEMES)
-
-
-def test_no_check_passes_what_misses_a_factor(monkeypatch):
-    seen = Check("prior", "pass", 1.0, 4.0, "All is well.", "MCSE")
-    monkeypatch.setattr(analysis, "prior_recovery", lambda *_, **__: [seen])
-    monkeypatch.setattr(analysis, "small_posterior", lambda _: seen)
-    assert {check.verdict for check in analysis.checks(MissingSpec(variant="exact"), NEVER)} == {"pass"}
-    plain = MissingSpec(variant="no_jacobian", jump="plain")  # its Jacobian is 1: nothing is missing
-    assert {check.verdict for check in analysis.checks(plain, NEVER)} == {"pass"}
-    for variant in SCHEMES[1:]:
-        spec = MissingSpec(variant=variant, jump="rescaled", sweeps=100, burn=10)
-        assert {check.verdict for check in analysis.checks(spec, NEVER)} == {"unknown"}, variant

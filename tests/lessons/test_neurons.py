@@ -1,18 +1,20 @@
-"""The lesson on neurons that are born and die: its pictures against the recording, its badge against known mistakes."""
+"""The lesson on neurons that are born and die: its pictures against the recording, its signs against known mistakes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from app.kit import architectures, badge, growing
+from app.kit import architectures, growing
+from engine.judge import overall, proofs
 from engine.spec import SpecError
 from lessons.neurons import questions, scenes
 from lessons.neurons.scenarios import SCENARIOS
 from lessons.neurons.spec import NeuronsSpec
 from tests.lessons import growing as shared
-from tests.lessons.pages import NEVER
+from tests.lessons.pages import planted, says, verdicts
 
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = NeuronsSpec(corner=5, widest=5, sweeps=120, burn=20, shown=3, temper=1.0, step_size=0.2)
 
 
@@ -88,23 +90,42 @@ def test_points_placed_in_the_stage_become_the_data():
     shared.points_placed_in_the_stage_become_the_data(SMALL)
 
 
-# The badge ------------------------------------------------------------------------------------------------------------
+# The three signs -----------------------------------------------------------------------------------------------------
+
+# kernel, this run, numbers
+VERDICTS = {
+    "xor": ("pass", "not pass", "unknown"),
+    "ten": ("pass", "pass", "pass"),
+    "noisy": ("pass", "not pass", "unknown"),
+    "few-units": ("pass", "not pass", "unknown"),
+    "own-points": ("pass", "fail", "unknown"),
+    "slot-once": ("fail", "not pass", "unknown"),
+    "end-points": ("fail", "not pass", "unknown"),
+    "no-jacobian": ("fail", "not fail", "not pass"),
+    "as-coded": ("fail", "fail", "unknown"),
+}
 
 
-@pytest.mark.parametrize("changes", [{}, {"jump": "rescaled", "prior": "geometric"}])
-def test_the_badge_is_green_for_the_right_jump(changes):
-    found = growing.checks(SMALL.replace(**changes), NEVER)
-    assert badge.overall(found) == "pass", [check.sentence for check in found]
+@pytest.mark.parametrize("scenario", VERDICTS)
+def test_the_three_signs(scenario):
+    assert says(verdicts("neurons", BY_ID[scenario]), VERDICTS[scenario])
 
 
-@pytest.mark.parametrize(
-    "variant,jump",
-    [("no_end_points", "plain"), ("slot_once", "plain"), ("no_jacobian", "rescaled"), ("as_coded", "plain")],
-)
-def test_the_badge_is_red_for_each_mistake(variant, jump):
-    found = growing.checks(SMALL.replace(variant=variant, jump=jump, widest=4), NEVER)
-    assert badge.overall(found) == "fail"
-    assert all(check.verdict != "pass" for check in found if check.name != "ledger"), "a wrong jump passes nothing"
+def test_each_planted_fault_turns_its_sign_red():
+    found = planted("neurons", SMALL.replace(jumps=10, sweeps=1000, burn=100))
+    assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
+    faults = {"no end points", "slot once", "no kernel densities", "data twice", "data ignored"}
+    assert {name for kind, name in found if kind == "kernel"} == faults
+
+
+def test_a_forgotten_jacobian_is_seen():
+    kernel, *_ = growing.kernels(SMALL.replace(jump="rescaled"))
+    assert "no_jacobian" in kernel.faults
+    assert {check.verdict for check in proofs(kernel.planted("no_jacobian"))} == {"fail"}
+
+
+def test_the_ledger_is_checked_against_the_run():
+    shared.the_ledger_is_checked_against_the_run(SMALL)
 
 
 # Questions ------------------------------------------------------------------------------------------------------------
