@@ -94,7 +94,7 @@ def _start(panel: Controls, both: bool = True) -> None:
     panel.slider("start_sd", "Start: sd")
 
 
-def kernel(spec: VariationalLesson) -> str:
+def runs(spec: VariationalLesson) -> str:
     """Which kernel runs."""
     if spec.method == "kl":
         return "Natural gradient steps down both divergences, by quadrature and in closed form."
@@ -118,7 +118,10 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
+    faults=analysis.faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
@@ -131,6 +134,6 @@ LESSON = Lesson(
         cavi.ascend_normal_gamma,
         divergence.descend,
     ],
-    runs=kernel,
+    runs=runs,
 )
 show(LESSON)

@@ -104,7 +104,8 @@ SCENARIOS = [
         "forgets the factor.",
         failure=True,
         why="Without the log-Jacobian log τ the energy is that of another density, p(μ, τ)/τ, which leans towards "
-        "small τ. The fit goes there, quietly; only the comparison with the truth shows it.",
+        "small τ. The fit goes there, quietly; only the comparison with the truth shows it. (*This run* is red for "
+        "another reason: NUTS beside it walks on τ itself, and its paths break at the edge, τ = 0.)",
     ),
     Scenario(
         "minibatch",

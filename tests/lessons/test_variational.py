@@ -1,19 +1,21 @@
-"""The variational lesson: its numbers against theory, its pictures, its badge, its page."""
+"""The variational lesson: its numbers against theory, its pictures, its signs, its page."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from app.kit import badge
 from app.kit.player.scene import decode
+from engine.judge import overall, proofs
+from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from engine.targets.quadrature import quadrature_truth
 from lessons.variational import analysis, panels, questions, scenes
 from lessons.variational.scenarios import SCENARIOS
 from lessons.variational.spec import TARGETS, VIEWS, VariationalLesson
 from lessons.variational.stage_advi import _votes
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 ADVI = [name for name, spec in BY_ID.items() if spec.method == "advi"]
@@ -166,18 +168,103 @@ def test_long_runs_and_runaway_ones_can_be_shown():
     assert analysis.simulate(away).fit.stopped is not None
     for view in VIEWS:
         scenes.scene(away.replace(view=view))
-    assert badge.overall(analysis.checks(away)) == "unknown"
+    assert at_rest(away).verdict == "fail"
     panels.diagnostics(away)
 
 
-# Badge, panels, questions ---------------------------------------------------------------------------------------------
+# Signs, panels, questions ---------------------------------------------------------------------------------------------
 
-VERDICTS = {"too-big": "unknown", "score": "unknown", "jacobian": "fail", "minibatch": "fail"}
+# "not fail": whether the R-hat of NUTS stays below 1.01, and where a fit by noisy steps is when it ends, is chance in
+# part. NUTS breaks at the edge of "jacobian", where τ = 0.
+VERDICTS = {
+    "fit": ("pass", "not fail", "unknown"),
+    "modes": ("pass", "pass", "unknown"),
+    "mean-field": ("pass", "not fail", "unknown"),
+    "full-rank": ("pass", "not fail", "not fail"),
+    "coordinates": ("pass", "pass", "unknown"),
+    "mean-precision": ("pass", "pass", "unknown"),
+    "score": ("pass", "not pass", "unknown"),
+    "too-big": ("pass", "not pass", "unknown"),
+    "three": ("pass", "not fail", "unknown"),
+    "jacobian": ("fail", "fail", "unknown"),
+    "minibatch": ("fail", "not pass", "unknown"),
+}
 
 
+@pytest.mark.parametrize("seed", [None, 11, 12])
 @pytest.mark.parametrize("name", BY_ID)
-def test_the_badge_tells_right_from_wrong(name):
-    assert badge.overall(analysis.checks(BY_ID[name], NEVER)) == VERDICTS.get(name, "pass")
+def test_the_signs_tell_right_from_wrong(name, seed):
+    spec = BY_ID[name] if seed is None else BY_ID[name].replace(seed=seed)
+    found = verdicts("variational", spec)
+    assert says(found, VERDICTS[name]), found
+
+
+@pytest.mark.parametrize("name", ["fit", "mean-field", "jacobian", "score", "three"])
+def test_every_mistake_turns_the_gradient_red(name):
+    spec = BY_ID[name].replace(variant="exact")
+    planted_ = analysis.faults(spec)
+    assert len(planted_) == 1 + (spec.target != "gaussian")
+    for wrong in planted_.values():
+        assert analysis._gradient_check(wrong).verdict == "fail"
+
+
+def test_the_p_values_of_the_gradient_are_uniform(monkeypatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))
+    monkeypatch.setattr(analysis, "WORK", 6000)
+    spec = BY_ID["full-rank"].replace(steps=20, view="elbo")
+    p = [analysis._gradient_check(spec.replace(seed=seed)).p for seed in range(150)]
+    assert kstest(p, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("target", ["logistic", "gaussian"])
+@pytest.mark.parametrize("fault", [0, -1])
+def test_a_wrong_kernel_is_red(target, fault):
+    (kernel,) = analysis.kernels(VariationalLesson(target=target))
+    assert overall(proofs(kernel, 1)) == "pass"
+    assert overall(proofs(kernel.planted(kernel.faults[fault]), 1)) == "fail"
+
+
+def test_an_elbo_above_the_evidence_is_red(monkeypatch):
+    (check,) = analysis._bound_checks(BY_ID["three"])
+    assert check.verdict == "pass"
+    monkeypatch.setattr(analysis, "log_evidence", lambda target: target.truth.log_normaliser - 1.0)
+    analysis._simulate.cache_clear()
+    (check,) = analysis._bound_checks(BY_ID["three"])
+    analysis._simulate.cache_clear()
+    assert check.verdict == "fail"
+
+
+@pytest.mark.parametrize("name", ["coordinates", "mean-precision"])
+@pytest.mark.parametrize("fault", ["ascent", "closed form"])
+def test_a_wrong_coordinate_ascent_is_red(name, fault, monkeypatch):
+    real = analysis.coordinate_ascent(BY_ID[name])
+    wrong = real.elbo[::-1].copy() if fault == "ascent" else real.elbo + 0.01
+    monkeypatch.setattr(type(real), "elbo", property(lambda self: wrong))
+    found = {check.name: check.verdict for check in analysis.audit(BY_ID[name], NEVER)}
+    assert found[fault] == "fail"
+
+
+def test_a_wrong_divergence_is_red(monkeypatch):
+    real = analysis.kl_from_p
+    monkeypatch.setattr(analysis, "kl_from_p", lambda *given: real(*given) + 1e-3)
+    assert analysis._divergence_check(BY_ID["modes"]).verdict == "fail"
+
+
+def test_only_a_family_that_holds_the_target_is_held_against_it():
+    spec = BY_ID["full-rank"].replace(steps=600, samples=40, optimiser="decaying", step_size=1.0)
+    (found,) = [check for check in analysis.checks(spec) if check.kind == "numbers"]
+    assert found.verdict == "pass" and analysis.holds_target(BY_ID["mean-field"].replace(correlation=0.0))
+    with planted(SHIFTED):
+        (found,) = [check for check in analysis.checks(spec) if check.kind == "numbers"]
+    assert found.verdict == "fail"
+    assert not analysis.holds_target(BY_ID["mean-field"]) and not analysis.holds_target(BY_ID["three"])
+
+
+@pytest.mark.parametrize("name", ["modes", "coordinates", "mean-precision", "fit"])
+def test_a_fit_that_stands_still_has_not_converged(name):
+    with planted(STUCK):
+        assert at_rest(BY_ID[name]).verdict == "fail"
 
 
 def at_rest(spec):
@@ -221,11 +308,6 @@ def test_what_a_newton_step_gains():
     saddle = bend * np.array([[1, 1, 1], [1, 1, 1], [1, 1, -1]])
     assert analysis.still_to_gain(lambda rows: quadratic(rows, saddle), np.zeros(3)) == np.inf
     assert analysis.still_to_gain(lambda rows: quadratic(rows) * np.nan, at) == np.inf
-
-
-def test_a_wrong_sign_of_the_entropy_is_red():
-    spec = BY_ID["fit"].replace(variant="entropy_sign", steps=50, step_size=0.02)
-    assert badge.overall(analysis.checks(spec)) == "fail"
 
 
 @pytest.mark.parametrize("name", ["fit", "modes", "mean-field", "coordinates", "mean-precision"])
