@@ -32,8 +32,10 @@ VARIANTS = {
 AROUND = ("stale_log_density",)
 AUDITS = {"metropolis": audit.metropolis, "delayed_rejection": audit.delayed_rejection, "gibbs": audit.gibbs}
 AUDITED, TRANSITIONS_AUDITED = 40, 3  # starts, and transitions of each, that are worked out again
+ENOUGH = 40_000  # decisions after which no further start is taken
 WINDOW = 0.1  # spacing of the planted window's grid, of the distance between quartiles
-STEPS = (1.0, 2.5, 0.1)  # factors of the step size, in turn
+STEPS = {"nuts": (1.0, 2.5, 5.0)}  # factors of the step size, in turn; shorter ones make trees that take long
+OTHER_STEPS = (1.0, 2.5, 0.1)  # shorter ones show an integrator whose long paths are all rejected
 MISPRINT = (
     "with one sign of its U-turn test reversed, which still asks the same of every state of a trajectory: nothing is "
     "biased, but the trees stop too soon"
@@ -148,8 +150,11 @@ class TransitionKernel:
         for i, (start, seen, stream) in enumerate(zip(theta, data, seeds, strict=True)):
             if cancel is not None and cancel.is_set():
                 raise InterruptedError
+            if decisions > ENOUGH:
+                break
             target, right = self.model.target(seen, density), self.model.target(seen)
-            factor = STEPS[i % len(STEPS)]
+            factors = STEPS.get(self.method.name, OTHER_STEPS)
+            factor = factors[i % len(factors)]
             method = self._with_steps(factor)
             settings, chain = method.prepare(target), self._chain(target, start, stream)
             if chain.adaptation.size:
@@ -188,8 +193,12 @@ class TransitionKernel:
 
     def _with_steps(self, factor: float) -> Any:
         """The method with steps `factor` times as long, where it has a step size of its own."""
-        step_size = getattr(self.method, "step_size", None)
-        return self.method if step_size is None else dataclasses.replace(self.method, step_size=factor * step_size)
+        changes: dict[str, Any] = {}
+        if getattr(self.method, "step_size", None) is not None:
+            changes["step_size"] = factor * self.method.step_size
+        if self.method.name == "nuts":  # all states are recorded: the draw may be any of them
+            changes["max_leaves"] = 2**self.method.max_depth - 1
+        return dataclasses.replace(self.method, **changes)
 
     def _inverse_mass(self, chain: Chain) -> Array:
         dim = len(chain.position)

@@ -14,7 +14,7 @@ from tests.server import ROOT
 def test_every_public_name_is_found():
     for name in engine.__all__:
         assert getattr(engine, name) is not None
-    assert set(engine.__all__) == {"CACHE_DIR", *engine._HOMES}
+    assert set(engine.__all__) == {"CACHE_DIR", "judge", *engine._HOMES}
 
 
 def test_an_unknown_name_is_an_attribute_error():
