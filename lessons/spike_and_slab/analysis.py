@@ -11,7 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.diagnostics import ess_mean
-from engine.judge import Z_LIMIT, Check, mean_check, worst
+from engine.judge import (
+    FIRST,
+    SECOND,
+    Z_LIMIT,
+    Average,
+    Check,
+    Kernel,
+    SelectionKernel,
+    agreement_check,
+    averages_check,
+    two_looks,
+    unknown,
+)
+from engine.spec import MAX_SEED
 from engine.spike_and_slab import (
     Enumeration,
     SelectionAscent,
@@ -31,6 +44,7 @@ Array = NDArray[np.float64]
 LONG_CHAINS = 4
 LONG_SWEEPS = {"linear": 10_000, "logistic": 4_000}
 LONG_WARMUP = 200
+LATER = 1_000_003  # from the seed of a first look to that of a second
 RARE = 100  # expected sweeps on the rarer side below which a share is not judged
 SAME = 1e-8  # conditional probabilities that agree to this are the same
 CORRELATIONS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
@@ -113,10 +127,10 @@ def record(spec: SpikeAndSlabSpec) -> SelectionRecording:
 
 
 @lru_cache(maxsize=8)
-def long_run(spec: SpikeAndSlabSpec) -> SelectionRecording:
-    """The same kernel run longer, to judge it by."""
-    sweeps = LONG_SWEEPS[spec.likelihood]
-    return sample_models(_sampled(spec), chains=LONG_CHAINS, draws=sweeps, warmup=LONG_WARMUP, seed=spec.seed)
+def long_run(spec: SpikeAndSlabSpec, number: int = 1, work: int = 1) -> SelectionRecording:
+    """The same kernel run longer, to judge it by; look `number` with so many times the work."""
+    sweeps, seed = work * LONG_SWEEPS[spec.likelihood], (spec.seed + LATER * (number - 1)) % (MAX_SEED + 1)
+    return sample_models(_sampled(spec), chains=LONG_CHAINS, draws=sweeps, warmup=LONG_WARMUP, seed=seed)
 
 
 def model_number(included: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -158,21 +172,51 @@ def correlation_sweep(spec: SpikeAndSlabSpec, cancel: Any) -> Sweep:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
+def kernels(spec: SpikeAndSlabSpec) -> list[Kernel]:
+    """The Gibbs sampler as it is told; none of a network."""
+    if spec.part == "network":
+        return []
+    model = setup(spec).model
+    if spec.variant == "exact":
+        return [SelectionKernel(model)]
+    return [SelectionKernel(model, _sampled(spec), "The slab's constant is left out on purpose.")]
+
+
+def audit(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
+    """Every coin of the picture worked out again, and the ELBO below the evidence; of a network its masks, its KL and
+    the gradient that trains it.
+    """
+    if spec.part == "network":
+        return learning.audit(spec, cancel)
+    return [*([_conditional_check(spec)] if spec.likelihood == "linear" else []), _bound_check(spec)]
+
+
 def checks(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
-    """The Gibbs sampler against every model weighed; the ELBO against the evidence. Of a network, what can be told."""
+    """The same sampler run longer: do its chains agree, with each other and with every model weighed?"""
     if spec.part == "network":
         return learning.checks(spec, cancel)
-    found = [_inclusion_check(spec)]
-    if not cancel.is_set() and spec.likelihood == "linear":
-        found.append(_conditional_check(spec))
-    if not cancel.is_set():
-        found.append(_bound_check(spec))
-    return found
+    return [_agreement_check(spec), two_looks(lambda number, work: _inclusion_check(spec, number, work))]
 
 
-def _inclusion_check(spec: SpikeAndSlabSpec) -> Check:
-    here, run = setup(spec), long_run(spec)
-    each = []
+def faults(spec: SpikeAndSlabSpec) -> dict[str, SpikeAndSlabSpec]:
+    """The page's switch."""
+    if spec.part == "network" or spec.variant != "exact":
+        return {}
+    return {"the slab's constant left out": spec.replace(variant="no_normaliser")}
+
+
+def _agreement_check(spec: SpikeAndSlabSpec) -> Check:
+    run = long_run(spec)
+    size = run.included.sum(axis=2)
+    square = (run.coefficients[:, :, setup(spec).model.always :] ** 2).mean(axis=2)
+    values = np.concatenate([size[:, :, None], square[:, :, None], run.included], axis=2, dtype=np.float64)
+    names = ["the number of predictors that are in", "the mean square coefficient"]
+    return agreement_check(values, [*names, *(f"whether {label} is in" for label in setup(spec).labels)])
+
+
+def _inclusion_check(spec: SpikeAndSlabSpec, number: int, work: int) -> Check:
+    here, run = setup(spec), long_run(spec, number, work)
+    averages = []
     for j, label in enumerate(here.labels):
         true, values = float(here.truth.inclusion[j]), run.included[:, :, j].astype(np.float64)
         if min(true, 1.0 - true) * values.size < RARE and not abs(values.mean() - true) > 0.01:
@@ -181,13 +225,13 @@ def _inclusion_check(spec: SpikeAndSlabSpec) -> Check:
         effective = ess_mean(values)
         blur = float(here.truth.inclusion_error[j]) ** 2 * (effective if np.isfinite(effective) else 0.0)
         sd = float(np.sqrt(max(true * (1.0 - true), 1.0 / values.size) + blur))
-        each.append(mean_check("inclusion", f"the share of sweeps with {label} in", values, true, sd=sd))
+        averages.append(Average(f"the share of sweeps with {label} in", values, true, sd))
     words = f"The same kernel run longer ({run.included.shape[0]} chains of {run.included.shape[1]:,} sweeps). "
-    if not each:
+    if not averages:
         sentence = words + "Every predictor is as good as certain, so no share can be judged."
-        return Check("inclusion", "unknown", float("nan"), Z_LIMIT, sentence, "MCSE")
-    found = worst(each)
-    return dataclasses.replace(found, sentence=words + found.sentence + f" Worst of {len(each)} judged.")
+        return unknown("inclusion", sentence, kind="numbers", unit="MCSE")
+    found = averages_check("inclusion", averages, level=FIRST if number == 1 else SECOND)
+    return dataclasses.replace(found, sentence=words + found.sentence)
 
 
 def _conditional_check(spec: SpikeAndSlabSpec) -> Check:
@@ -211,17 +255,17 @@ def _conditional_check(spec: SpikeAndSlabSpec) -> Check:
         f"Each of the {p * (len(included) - 1):,} probabilities that chain 1 drew with was computed again from the "
         f"two enumerated models it chooses between; largest difference {largest:.1e}."
     )
-    return Check("conditionals", "pass" if largest < SAME else "fail", largest, SAME, sentence)
+    return Check("conditionals", "pass" if largest < SAME else "fail", largest, SAME, sentence, kind="kernel")
 
 
 def _bound_check(spec: SpikeAndSlabSpec) -> Check:
     """The ELBO must stay below the log evidence. Mean-field's bias is told here; it is no fault of the sampler."""
     here = setup(spec)
-    slack = 1e-6 + Z_LIMIT * here.truth.log_total_error
     above = float(here.field.elbo.max() - here.truth.log_total)
+    slack = 1e-6 + Z_LIMIT * here.truth.log_total_error  # of importance sampling (logistic)
     off = np.abs(here.field.inclusion[-1] - here.truth.inclusion)
     sentence = (
         f"Mean-field's ELBO ends {-above:.3g} nats below the log evidence, as it must. Its inclusion probabilities are "
         f"off by up to {off.max():.2f} ({here.labels[int(off.argmax())]}): a known bias, not judged here."
     )
-    return Check("bound", "pass" if above < slack else "fail", above, slack, sentence, "nats")
+    return Check("bound", "pass" if above < slack else "fail", above, slack, sentence, "nats", kind="kernel")

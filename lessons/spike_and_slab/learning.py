@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.images import DIGITS_TRAIN, digits
-from engine.judge import Z_LIMIT, Check
+from engine.judge import Check, two_looks, unknown
+from engine.judge.looks import correlation_of, looked
+from engine.judge.training import rest_check, training_gradient_check
 from engine.variational import NetworkFit, NetworkRun, NetworkSpec, Prediction, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
@@ -175,36 +177,52 @@ def predicted(fit: NetworkFit, mode: str, samples: int = DRAWS, threshold: float
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
+STEPS, SEEN = 6, 100  # of training, and digits, where its gradient is checked
+
+
+def audit(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
+    """The masks, the KL, and the gradient that trains both."""
+    fit, data = fitted(spec), digits()
+    run = start_network(data.x[:SEEN], data.y[:SEEN], network_spec(spec))
+    run.advance(STEPS)
+    return [_masks_check(fit), _divergence_check(fit), training_gradient_check(run, spec.seed, cancel)]
+
 
 def checks(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
-    """What can be checked of a network: its masks and its divergence. Its posterior cannot be enumerated."""
+    """Has training come to rest? Its posterior cannot be enumerated."""
     fit = fitted(spec)
-    weights = fit.shape.weights
-    open_question = Check(
-        "posterior",
-        "unknown",
-        float("nan"),
-        float("nan"),
-        f"How near these probabilities are to the exact posterior cannot be told: there are 2^{weights:,} networks. "
-        "The regression part shows on which side mean-field errs.",
+    words = (
+        "How near these probabilities are to the exact posterior cannot be told: there are "
+        f"2^{fit.shape.weights:,} networks. The regression part shows on which side mean-field errs."
     )
-    if cancel.is_set():
-        return [open_question]
-    return [open_question, _masks_check(fit), _divergence_check(fit)]
+    return [rest_check(fit.history.elbo), unknown("posterior", words, kind="numbers")]
 
 
 def _masks_check(fit: NetworkFit) -> Check:
-    """Are weights in as often as their α says? The expected share and its sd are known exactly."""
+    """Are weights in as often as their α says? For each layer the expected share, and the share weighed by α - mean α,
+    which tells whether it is the right ones that are in; their covariance is known exactly.
+    """
     alpha = fit.posterior.alpha.astype(np.float64)
-    rng = np.random.Generator(np.random.SFC64(fit.spec.seed))
-    found = np.mean([np.mean(fit.posterior.sample(rng) != 0.0) for _ in range(MASKS)])
-    error = np.sqrt((alpha * (1.0 - alpha)).sum() / MASKS) / alpha.size
-    z = float((found - alpha.mean()) / error)
-    sentence = (
-        f"{MASKS} networks drawn use {100 * found:.3f} % of the weights, the inclusion probabilities say "
-        f"{100 * alpha.mean():.3f} %: {abs(z):.1f} standard errors."
-    )
-    return Check("masks", "pass" if abs(z) < Z_LIMIT else "fail", z, Z_LIMIT, sentence, "MCSE")
+    aims = np.zeros((2 * fit.shape.layers, alpha.size))
+    for layer, part in enumerate(fit.shape.split(np.arange(alpha.size))):
+        rows = part.ravel()
+        aims[2 * layer, rows] = 1.0
+        aims[2 * layer + 1, rows] = alpha[rows] - alpha[rows].mean()
+    covariance = (aims * (alpha * (1.0 - alpha))) @ aims.T
+
+    def look(number: int, work: int) -> Check:
+        rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([fit.spec.seed, number])))
+        count = MASKS * work
+        found = np.mean([fit.posterior.sample(rng) != 0.0 for _ in range(count)], axis=0)
+        error = np.maximum(np.sqrt(np.diag(covariance) / count), 1e-6 * alpha.size)  # of single precision
+        words = (
+            f"{count} networks drawn use {100 * found.mean():.3f} % of the weights, the inclusion probabilities say "
+            f"{100 * alpha.mean():.3f} %. Of {len(aims)} such shares"
+        )
+        z = aims @ (found - alpha) / error
+        return looked(number, "masks", z, correlation_of(covariance), words, kind="kernel")
+
+    return two_looks(look)
 
 
 def _divergence_check(fit: NetworkFit) -> Check:
@@ -224,4 +242,4 @@ def _divergence_check(fit: NetworkFit) -> Check:
         f"KL(q‖prior) is {fit.posterior.kl():,.1f} nats in training; the formula over {alpha.size:,} weights in double "
         f"precision gives {formula:,.1f}."
     )
-    return Check("KL", "pass" if off < 1e-3 else "fail", off, 1e-3, sentence, "of its size")
+    return Check("KL", "pass" if off < 1e-3 else "fail", off, 1e-3, sentence, "of its size", kind="kernel")

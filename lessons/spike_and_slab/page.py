@@ -56,7 +56,7 @@ def _regression_controls(panel: Controls) -> None:
         panel.toggle("variant", "Leave out the slab's constant 1/(s√2π)")
 
 
-def kernel(spec: SpikeAndSlabSpec) -> str:
+def runs(spec: SpikeAndSlabSpec) -> str:
     """Which kernel runs."""
     if spec.part == "network":
         return "Mean-field spike-and-slab network, local reparameterisation, Adam. An approximation: it is not exact."
@@ -75,12 +75,15 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
     checks=analysis.checks,
+    faults=analysis.faults,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model, estimators.elbo],
-    runs=kernel,
+    runs=runs,
     live=live,
     live_label="Run live",
 )

@@ -25,7 +25,7 @@ SCENARIOS = [
         failure=True,
         why="Mean-field gives every predictor a probability of its own and fits one predictor given the *average* of "
         "the others. Once one twin is mostly in, it explains the data and the other looks useless, and so on until q "
-        "is sure. The Gibbs sampler and the badge are right here: it is the approximation that is too sure.",
+        "is sure. The Gibbs sampler is right here, and its signs are green: it is the approximation that is too sure.",
     ),
     Scenario(
         "logistic",
@@ -49,7 +49,7 @@ SCENARIOS = [
         "a constant left out",
         SpikeAndSlabSpec(variant="no_normaliser", slab_sd=3.0),
         "“Constants cancel.” Here the slab's density is used without its 1/(s√2π) when a predictor comes in. Watch "
-        "the orange predictors, and read the badge.",
+        "the orange predictors, and read the sign *kernel*.",
         failure=True,
         why="Between models of different size that constant does not cancel: each predictor that is in brings one. "
         "Without it the odds of every predictor are s√2π times too high, so noise gets in. The chain mixes as well as "

@@ -1,17 +1,19 @@
-"""The spike-and-slab lesson: its numbers against sums over models made here, its badge, its picture."""
+"""The spike-and-slab lesson: its numbers against sums over models made here, its signs, its picture."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import kstest, multivariate_normal
 from sklearn.linear_model import LogisticRegression
 
-from app.kit.badge import overall
 from app.kit.player.scene import decode
+from engine.judge import overall, proofs, training
+from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from lessons.spike_and_slab import (
     analysis,
@@ -27,7 +29,7 @@ from lessons.spike_and_slab import (
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.scenarios import SCENARIOS
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page
+from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 REGRESSIONS = [name for name, spec in BY_ID.items() if spec.part == "regression"]
@@ -146,26 +148,67 @@ def test_a_product_of_coins_adds_up():
     assert np.allclose(product @ here.truth.models, here.truth.inclusion)
 
 
-@pytest.mark.parametrize("name", REGRESSIONS)
-def test_the_badge_says_what_is_right(name):
-    spec = BY_ID[name]
-    found = {check.name: check.verdict for check in analysis.checks(spec, NEVER)}
-    wrong = spec.variant != "exact"
-    assert overall(analysis.checks(spec, NEVER)) == ("fail" if wrong else "pass")
-    assert found["inclusion"] == ("fail" if wrong else "pass")
-    assert found.get("conditionals", "pass" if not wrong else "fail") == ("fail" if wrong else "pass")
-    assert found["bound"] == "pass"
+VERDICTS = {
+    "eight": ("pass", "pass", "pass"),
+    "twins": ("pass", "pass", "pass"),  # it is mean-field that is too sure
+    "logistic": ("pass", "pass", "pass"),
+    "vague": ("pass", "pass", "pass"),
+    "unnormalised": ("fail", "pass", "fail"),
+    "digits": ("pass", "pass", "unknown"),
+    "cut": ("pass", "pass", "unknown"),
+    "draws": ("pass", "pass", "unknown"),
+    "too-sparse": ("pass", "not fail", "unknown"),  # 2.4 % of the rise in the last quarter, 2.5 % are allowed
+}
 
 
-@pytest.mark.parametrize("seed", [11, 12])
-def test_the_badge_holds_for_other_seeds_and_catches_the_logistic_mutant(seed):
-    assert overall(analysis.checks(BY_ID["twins"].replace(seed=seed), NEVER)) == "pass"
-    assert overall(analysis.checks(BY_ID["logistic"].replace(seed=seed, variant="no_normaliser"), NEVER)) == "fail"
+@pytest.mark.parametrize("seed", [None, 11, 12])
+@pytest.mark.parametrize("name", BY_ID)
+def test_the_signs_say_what_is_right(name, seed):
+    spec = BY_ID[name] if seed is None else BY_ID[name].replace(seed=seed)
+    found = verdicts("spike-and-slab", spec)
+    assert says(found, VERDICTS[name]), found
 
 
-def test_a_chain_that_cannot_be_judged_is_not_called_exact():
+@pytest.mark.parametrize("name", ["eight", "logistic"])
+def test_the_pages_mistake_turns_what_it_touches_red(name):
+    right, wrong = BY_ID[name], analysis.faults(BY_ID[name])["the slab's constant left out"]
+    expected = {"eight": ("pass", "fail", "fail"), "logistic": ("pass", "pass", "fail")}[name]
+    found = {check.name: check.verdict for check in (*analysis.audit(wrong, NEVER), *analysis.checks(wrong, NEVER))}
+    assert (found["bound"], found.get("conditionals", "pass"), found["inclusion"]) == expected
+    assert analysis.faults(wrong) == {} and overall(analysis.audit(right, NEVER)) == "pass"
+
+
+@pytest.mark.parametrize("name", ["eight", "logistic"])
+def test_a_wrong_kernel_is_red_and_a_mistake_of_the_page_is_never_green(name):
+    (kernel,) = analysis.kernels(BY_ID[name])
+    for fault in kernel.faults:
+        assert overall(proofs(kernel.planted(fault), 1)) == "fail", fault
+    unseen = analysis.kernels(BY_ID[name].replace(variant="no_normaliser", slab_sd=0.4))[0]  # where the constant is 1
+    assert overall(proofs(unseen, 1)) == "unknown"
+
+
+def test_the_p_values_of_inclusion_are_uniform(monkeypatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(analysis, "LONG_SWEEPS", {"linear": 1500})
+    p = [analysis._inclusion_check(SMALL.replace(seed=seed), 1, 1).p for seed in range(150)]
+    assert kstest(p, "uniform").pvalue > 1e-4
+
+
+def test_an_elbo_above_the_evidence_and_a_stuck_chain_are_red(monkeypatch):
+    assert analysis._agreement_check(SMALL).verdict == "pass"
+    with planted(STUCK):
+        assert analysis._agreement_check(SMALL).verdict == "fail"
+    with planted(SHIFTED):
+        assert analysis.checks(SMALL, NEVER)[1].verdict == "fail"
+    here = analysis.setup(SMALL)
+    high = dataclasses.replace(here, field=dataclasses.replace(here.field, elbo=here.field.elbo + 5.0))
+    monkeypatch.setattr(analysis, "setup", lambda spec: high)
+    assert analysis._bound_check(SMALL).verdict == "fail"
+
+
+def test_where_all_is_certain_no_number_is_called_right():
     certain = SpikeAndSlabSpec(effects="20, 20", noise_sd=0.1)
-    assert analysis.checks(certain, NEVER)[0].verdict == "unknown"
+    assert analysis.checks(certain, NEVER)[1].verdict == "unknown"
 
 
 def test_the_variant_shifts_every_log_odds_by_the_constant():
@@ -333,16 +376,41 @@ def test_the_largest_network_travels_in_one_message():
     assert len(network_scenes.picture(spec, frames, None)) < MOST_BYTES
 
 
-def test_a_network_is_never_called_exact_and_its_mutants_fail(monkeypatch):
-    found = {check.name: check.verdict for check in learning.checks(TINY, NEVER)}
-    assert found == {"posterior": "unknown", "masks": "pass", "KL": "pass"}
+def test_the_numbers_of_a_network_are_never_called_right_and_its_mutants_fail(monkeypatch):
+    found = {check.name: check.verdict for check in (*learning.audit(TINY, NEVER), *learning.checks(TINY, NEVER))}
+    assert {**found, "training at rest": ""} == {
+        "masks": "pass", "KL": "pass", "training gradient": "pass", "training at rest": "", "posterior": "unknown",
+    }  # fmt: skip
     fit = learning.fitted(TINY)
     alpha = fit.posterior.alpha
-    monkeypatch.setattr(fit.posterior, "sample", lambda rng: (rng.random(alpha.size) < np.sqrt(alpha)).astype(float))
-    assert learning._masks_check(fit).verdict == "fail"
+    for wrong in (np.sqrt(alpha), np.roll(alpha, 1)):  # too many, and as many of the wrong ones
+        monkeypatch.setattr(fit.posterior, "sample", lambda rng, p=wrong: (rng.random(p.size) < p).astype(float))
+        assert learning._masks_check(fit).verdict == "fail"
     right = fit.posterior.kl()
     monkeypatch.setattr(fit.posterior, "kl", lambda: 1.01 * right)
     assert learning._divergence_check(fit).verdict == "fail"
+    monkeypatch.setattr(training, "_precision", lambda posterior: 1.2)
+    assert {c.name: c.verdict for c in learning.audit(TINY, NEVER)}["training gradient"] == "fail"
+
+
+def test_a_training_that_stopped_on_the_way_is_told():
+    def rest(spec):
+        return learning.checks(spec, NEVER)[0].verdict
+
+    assert rest(BY_ID["digits"].replace(epochs=200)) == "pass" and rest(BY_ID["digits"].replace(epochs=10)) == "unknown"
+    with planted(STUCK):
+        assert rest(BY_ID["digits"]) == "fail"
+
+
+def test_the_p_values_of_the_masks_are_uniform(monkeypatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(learning, "two_looks", lambda look: look(1, 1))
+    monkeypatch.setattr(learning, "MASKS", 50)
+    fit, p = learning.fitted(TINY), []
+    for seed in range(150):
+        fit.spec = fit.spec.replace(seed=seed)
+        p.append(learning._masks_check(fit).p)
+    assert kstest(p, "uniform").pvalue > 1e-4
 
 
 def test_a_stronger_prior_is_sparser():
