@@ -30,9 +30,22 @@ from engine.evidence import (
     model_probabilities,
 )
 from engine.evidence.run import CORES
-from engine.judge import MAX_RHAT, Z_LIMIT, Average, Check, averages_check, unknown
+from engine.judge import (
+    ALONE,
+    FIRST,
+    MAX_RHAT,
+    SECOND,
+    Z_LIMIT,
+    Average,
+    Check,
+    averages_check,
+    run_checks,
+    two_looks,
+    unknown,
+)
 from engine.jumps import FACTORS, MOVES, ArchitectureRecording, ArchitectureRun
 from engine.networks import Network
+from engine.spec import MAX_SEED
 
 Array = NDArray[np.float64]
 
@@ -47,9 +60,8 @@ KEPT = 24  # evidence runs that are remembered
 LEAST_MASS = 0.005  # sizes with less probability are not judged …
 LEAST_VISITS = 25.0  # … nor those of fewer effective draws: their number is not normal
 SURE = 0.05  # an exact probability with a larger error judges nothing
-# An error known from 8 islands is Student's, with 7 degrees of freedom: where a normal error is surpassed with the
-# probability of `engine.judge.ALONE`, it is surpassed as seldom by so much more.
-ISLANDS = 3.0
+RESOLVED = 0.25  # of a share: a check that would not see it off by so much passes nothing
+LATER = 1_000_003  # added to a seed for a second look
 HELD = 2.0  # standard errors that an error bar reaches each way
 
 SHORT = {
@@ -260,11 +272,38 @@ def advanced(run: ArchitectureRun, cancel: Any = None, at_once: int = 10) -> Arc
     return run.recording()
 
 
-def shares_check(sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilities], name: str = "k") -> Check:
+def shares_looks(
+    chains: Callable[[int, int, int], ArchitectureRecording],
+    seed: int,
+    low: int,
+    exact: Callable[[int], ModelProbabilities],
+    name: str = "k",
+) -> list[Check]:
+    """What chains say of themselves, and `two_looks` at the shares of their sizes, each with chains and exact answer of
+    its own.
+
+    chains : `f(seed, number, work)`, draws after the burn-in, for look `number`, `work` times as long as the first
+    exact : `f(number)`, the exact probabilities, by random numbers that differ by `number`
+    """
+    first = chains(seed, 1, 1)
+
+    def look(number: int, work: int) -> Check:
+        found = first if number == 1 else chains((seed + LATER) % (MAX_SEED + 1), number, work)
+        varied = found.width if isinstance(found.run.network.width, tuple) else found.depth
+        return shares_check(varied, low, lambda: exact(number), name, FIRST if number == 1 else SECOND)
+
+    return [*run_checks(first), two_looks(look)]
+
+
+def shares_check(
+    sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilities], name: str = "k", level: float = ALONE
+) -> Check:
     """Do the sizes of the draws (chains, draws) have their exact probabilities, within both errors? Judged for each
     size of at least `LEAST_MASS` and `LEAST_VISITS`.
 
-    exact : gives them; not asked where the chains disagree, for it may take long. name : of the size
+    exact : gives them; not asked where the chains disagree, for it may take long. name : of the size. level : p-value
+    below which it fails. The error of annealing is known from few islands, so its tails are Student's; it counts as
+    much more as they ask for at that level.
     """
     drawn = np.asarray(sizes)
     title, disagreement = f"p({name} | data)", rhat(drawn.astype(np.float64))
@@ -280,6 +319,7 @@ def shares_check(sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilit
     if vague:
         words = f"Annealing does not know the probability of {name} = {vague[0]} well enough itself."
         return unknown(title, words, kind="numbers", unit="MCSE")
+    heavier = _heavier(level / max(1, len(judged)), EVIDENCE.islands - 1)
     averages = [
         Average(
             f"the share of {name} = {low + k}",
@@ -287,14 +327,25 @@ def shares_check(sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilit
             float(p[k]),
             float(np.sqrt(likely[k] * (1.0 - likely[k]))),
             slowest,
-            error=ISLANDS * float(known.error[k]),
+            error=heavier * float(known.error[k]),
         )
         for k in judged
     ]
-    check = averages_check(title, averages)
+    check = averages_check(title, averages, level=level)
     if check.verdict == "unknown" or not known.error.any():
         return check
+    seen = [abs(check.limit) * np.hypot(a.sd / np.sqrt(slowest), a.error) for a in averages]  # type: ignore[operator]
+    if check.verdict == "pass" and max(seen) > RESOLVED:
+        words = f"Annealing and chains are too rough to see a share of {name} that is off by {RESOLVED:.0%}."
+        return unknown(title, words, kind="numbers", unit="MCSE")
     return dataclasses.replace(check, sentence=f"{check.sentence} The true share is by annealing; its error counts.")
+
+
+def _heavier(p: float, freedom: int) -> float:
+    """By how much more Student's errors are surpassed than normal ones with the probability p."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(stdtrit(freedom, 0.5 * p) / ndtri(0.5 * p))
 
 
 # Pictures of sizes ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from app.kit.controls import Controls
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
 from engine.diagnostics import summarise
 from engine.evidence import ModelProbabilities
-from engine.judge import Check, JumpKernel, Kernel, Verdict, run_checks
+from engine.judge import Check, JumpKernel, Kernel, Verdict
 from engine.jumps import (
     ArchitectureRecording,
     ArchitectureRun,
@@ -182,8 +182,8 @@ def plane() -> Array:
     return np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
 
 
-def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps") -> ArchitectureRun:
-    """The chains of `spec`, not moved yet."""
+def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps", seed: int | None = None) -> ArchitectureRun:
+    """The chains of `spec`, not moved yet; on the same data with another seed."""
     x, y = spec.data_set()
     return start_architecture(
         spec.network(),
@@ -192,7 +192,7 @@ def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps") -> Architecture
         **spec.settings(),
         chains=CHAINS,
         draws=sweeps,
-        seed=spec.seed,
+        seed=spec.seed if seed is None else seed,
         within=spec.within,
         step_size=spec.step_size,
         jumps=spec.jumps,
@@ -548,14 +548,17 @@ def audit(spec: GrowingSpec, cancel: Any = None) -> list[Check]:
 def checks(spec: GrowingSpec, cancel: Any = None) -> list[Check]:
     """The chains of the long run: do they agree, and are their shares of the size those that annealing finds?"""
     sweeps = min(spec.sweeps, STUDY_COSTLY if spec.variant in COSTLY else CHECKED)  # type: ignore[attr-defined]
-    recording = architectures.advanced(begin(spec, sweeps, detail="draws"), cancel)
-    late = architectures.after(recording, min(spec.burn, sweeps // 2))
 
-    def exact() -> ModelProbabilities:
-        return exact_shares(evidence(spec.network(), *spec.data_set(), cancel=cancel), spec.log_prior())
+    def chains(seed: int, number: int, work: int) -> ArchitectureRecording:
+        run = begin(spec, work * sweeps, detail="draws", seed=seed)
+        return architectures.after(architectures.advanced(run, cancel), min(spec.burn, sweeps // 2))
 
-    shares = architectures.shares_check(getattr(late, spec.grows), spec.low, exact, spec.symbol)
-    return [*run_checks(late), shares]
+    def exact(number: int) -> ModelProbabilities:
+        how = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
+        found = evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel)  # type: ignore[arg-type]
+        return exact_shares(found, spec.log_prior())
+
+    return architectures.shares_looks(chains, spec.seed, spec.low, exact, spec.symbol)
 
 
 LEDGER_LIMIT = 1e-8

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import architectures
-from app.kit.architectures import Jumps, exact_shares, jumps_of
+from app.kit.architectures import EVIDENCE, Jumps, evidence, exact_shares, jumps_of
 from engine.diagnostics import ess_mean, least_ess
 from engine.evidence import ModelProbabilities
 from engine.judge import Z_LIMIT, Check, JumpKernel, Kernel, Verdict, run_checks, unknown
@@ -433,7 +433,7 @@ def small(spec: LandingSpec, cancel: Any = None) -> Race:
 
 BETWEEN = 3  # jumps of a sweep between NUTS moves in the trial: they are dear
 AFFORDED, ROWS = 6, 50  # sizes and observations at most at which the jumps of the thesis are tried
-CHECKED = {"landing": 300, "sandwich": 100}  # sweeps that are judged
+CHECKED = {"landing": 2000, "sandwich": 100}  # sweeps that are judged at most
 CHECKED_AS_CODED = 40
 LEDGER_LIMIT = 1e-7
 
@@ -481,13 +481,16 @@ def checks(spec: LandingSpec, cancel: Any = None) -> list[Check]:
     if spec.part == "thesis":
         return thesis_checks(spec, cancel)
     sweeps = CHECKED_AS_CODED if spec.settings()["jump"] == "as_coded" else min(CHECKED[spec.part], spec.sweeps)
-    recording = architectures.advanced(chains(spec, CHAINS, sweeps), cancel)
-    late = architectures.after(recording, min(spec.burn, sweeps // 2))
 
-    def exact() -> ModelProbabilities:
-        return exact_shares(architectures.evidence(spec.network(), *spec.data_set(), cancel=cancel), spec.log_prior())
+    def look(seed: int, number: int, work: int) -> ArchitectureRecording:
+        run = chains(spec, CHAINS, work * sweeps, seed=seed)
+        return architectures.after(architectures.advanced(run, cancel), min(spec.burn, sweeps // 2))
 
-    return [*run_checks(late), architectures.shares_check(late.width, spec.low, exact)]
+    def exact(number: int) -> ModelProbabilities:
+        how: Any = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
+        return exact_shares(evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel), spec.log_prior())
+
+    return architectures.shares_looks(look, spec.seed, spec.low, exact)
 
 
 def thesis_checks(spec: LandingSpec, cancel: Any) -> list[Check]:
@@ -503,8 +506,8 @@ def thesis_checks(spec: LandingSpec, cancel: Any) -> list[Check]:
     return found
 
 
-def chains(spec: LandingSpec, count: int, sweeps: int, jumps: int = 1) -> ArchitectureRun:
-    """Chains of the jump on the stage, from sizes far apart."""
+def chains(spec: LandingSpec, count: int, sweeps: int, jumps: int = 1, seed: int | None = None) -> ArchitectureRun:
+    """Chains of the jump on the stage, from sizes far apart; on the same data with another seed."""
     return start_architecture(
         spec.network(),
         *spec.data_set(),
@@ -512,7 +515,7 @@ def chains(spec: LandingSpec, count: int, sweeps: int, jumps: int = 1) -> Archit
         chains=count,
         draws=sweeps,
         jumps=jumps,
-        seed=spec.seed,
+        seed=spec.seed if seed is None else seed,
         within="nuts" if spec.part == "sandwich" else spec.within,
         step_size=spec.step_size,
         max_depth=6,

@@ -17,7 +17,7 @@ from app.kit import architectures as kit
 from app.kit.architectures import Jumps
 from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.evidence import EvidenceSpec, ModelProbabilities, model_probabilities
-from engine.judge import Check, JumpKernel, Kernel, run_checks
+from engine.judge import Check, JumpKernel, Kernel
 from engine.jumps import FACTORS, ArchitectureRecording, ArchitectureRun, start_architecture
 from engine.jumps.sweep import CHOICE, JACOBIAN, SLOT_BIRTH, SLOT_DEATH
 from engine.networks import Network
@@ -142,11 +142,14 @@ def study(spec: MissingSpec, cancel: Any) -> Study:
     return _studies[spec]
 
 
-def exact(spec: MissingSpec, cancel: Any = None, report: Any = None) -> ModelProbabilities:
-    """p(k | data) from annealed evidence, with its error; without data the prior."""
+def exact(spec: MissingSpec, cancel: Any = None, report: Any = None, number: int = 1) -> ModelProbabilities:
+    """p(k | data) from annealed evidence, with its error; without data the prior. Another number: other random
+    numbers.
+    """
     if spec.data == "none":
         return model_probabilities(np.zeros(spec.highest))
-    found = kit.evidence(network_of(spec), *data_of(spec), spec=EVIDENCE, cancel=cancel, report=report)
+    how = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
+    found = kit.evidence(network_of(spec), *data_of(spec), spec=how, cancel=cancel, report=report)  # type: ignore[arg-type]
     return kit.exact_shares(found)
 
 
@@ -307,9 +310,12 @@ def kernels(spec: MissingSpec) -> list[Kernel]:
 def checks(spec: MissingSpec, cancel: Any = None) -> list[Check]:
     """The scheme's chains: do they agree, and are their shares of k the exact ones?"""
     sweeps = min(spec.sweeps, STUDIED_SLOW if spec.slow else CHECKED)
-    recording = kit.advanced(begin(spec, sweeps, detail="draws"), cancel)
-    late = kit.after(recording, min(spec.burn, sweeps // 2))
-    return [*run_checks(late), kit.shares_check(late.width, 1, lambda: exact(spec, cancel))]
+
+    def chains(seed: int, number: int, work: int) -> ArchitectureRecording:
+        run = begin(spec.replace(seed=seed), work * sweeps, detail="draws")  # type: ignore[arg-type]
+        return kit.after(kit.advanced(run, cancel), min(spec.burn, sweeps // 2))
+
+    return kit.shares_looks(chains, spec.seed, 1, lambda number: exact(spec, cancel, number=number))
 
 
 def runs(spec: MissingSpec) -> str:

@@ -14,7 +14,7 @@ from app.kit import architectures as kit
 from app.kit.growing import CELLS, grouped, mixture, plane, quantised
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence, EvidenceSpec, ModelProbabilities
-from engine.judge import Check, JumpKernel, Kernel, run_checks
+from engine.judge import Check, JumpKernel, Kernel
 from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
 from engine.networks.predictive import Ensemble, probabilities
 from lessons.occam.spec import OccamSpec
@@ -119,10 +119,11 @@ def study(spec: OccamSpec, cancel: Any) -> Study:
     return Study(recording, min(spec.burn, last // 3))
 
 
-def evidence(spec: OccamSpec, cancel: Any = None, report: Any = None) -> ArchitectureEvidence:
-    """log p(D | k) of every k by annealing, with its error."""
+def evidence(spec: OccamSpec, cancel: Any = None, report: Any = None, number: int = 1) -> ArchitectureEvidence:
+    """log p(D | k) of every k by annealing, with its error. Another number: other random numbers."""
+    how: Any = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
     return kit.evidence(
-        spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=EVIDENCE, cancel=cancel, report=report
+        spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=how, cancel=cancel, report=report
     )
 
 
@@ -266,5 +267,9 @@ def kernels(spec: OccamSpec) -> list[Kernel]:
 def checks(spec: OccamSpec, cancel: Any = None) -> list[Check]:
     """The chains of the long run: do they agree, and is p(k | D) that which annealing finds?"""
     sweeps = min(spec.sweeps, CHECKED)
-    late = kit.after(kit.advanced(begin(spec, sweeps), cancel), min(spec.burn, sweeps // 2))
-    return [*run_checks(late), kit.shares_check(late.width, 1, lambda: exact(spec, evidence(spec, cancel)))]
+
+    def chains(seed: int, number: int, work: int) -> ArchitectureRecording:
+        run = begin(spec.replace(seed=seed), work * sweeps)  # type: ignore[arg-type]
+        return kit.after(kit.advanced(run, cancel), min(spec.burn, sweeps // 2))
+
+    return kit.shares_looks(chains, spec.seed, 1, lambda number: exact(spec, evidence(spec, cancel, number=number)))

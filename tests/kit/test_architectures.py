@@ -109,7 +109,24 @@ def test_shares_are_held_against_the_exact_ones():
     assert says(drawn, 0, [0.1, 0.2, 0.5, 0.2]).verdict == "fail", "a size that is never visited"
     assert says(drawn[:, :50], 1, p).verdict == "unknown", "too few draws"
     assert says(drawn, 1, p, 0.06).verdict == "unknown", "an exact answer that is not known"
-    assert says(drawn, 1, [0.25, 0.5, 0.25], 0.03).verdict == "pass", "an exact answer known too roughly to see that"
+    assert says(drawn, 1, [0.25, 0.5, 0.25], 0.01).verdict == "pass", "within the error of the exact answer"
+    assert says(drawn, 1, p, 0.03).verdict == "unknown", "an exact answer too rough to see a wrong one"
+
+
+def test_a_second_look_has_chains_and_an_answer_of_its_own():
+    asked = []
+
+    def chains(seed, number, work):
+        run = start_architecture(NETWORK, X, Y, chains=4, draws=1500 * work, jumps=20, within="none", seed=seed)
+        asked.append((seed, number))
+        return shared.after(shared.advanced(run, at_once=10_000), 10)
+
+    def exact(number):
+        asked.append(number)
+        return ModelProbabilities(np.array([0.1, 0.1, 0.8]), np.full(3, 0.002))
+
+    *_, found = shared.shares_looks(chains, 5, 1, exact)
+    assert found.verdict == "fail" and asked == [(5, 1), 1, (5 + shared.LATER, 2), 2]
 
 
 def test_chains_that_disagree_ask_for_no_exact_answer():

@@ -203,7 +203,7 @@ def test_the_three_signs(scenario):
 
 
 def test_each_planted_fault_turns_its_sign_red():
-    found = planted("landing", SMALL.replace(corner=1, widest=4, sweeps=300, burn=20))
+    found = planted("landing", SMALL.replace(corner=1, widest=4, sweeps=2000, burn=20))
     assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
     faults = {"no end points", "slot once", "old level", "data twice", "data ignored"}
     assert {name for kind, name in found if kind == "kernel"} == faults
