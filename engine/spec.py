@@ -172,12 +172,12 @@ _VALIDATORS: dict[str, Callable[[str, Declaration, Any], Any]] = {
 class Spec:
     """Base of every spec: validates each declared field on construction.
 
-    `version` is the version of the URL form of the class. Raise it when the meaning of a field changes. `slow` names
-    the fields that take long to check: pages change them, and read links with them, in a job.
+    `version` is the version of the URL form of the class. Raise it when the meaning of a field changes. `slow_fields`
+    names those that take long to check: pages change them, and read links with them, in a job.
     """
 
     version: ClassVar[int] = 1
-    slow: ClassVar[frozenset[str]] = frozenset()
+    slow_fields: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         for name, declaration in self.declarations().items():

@@ -122,7 +122,7 @@ class Visit:
 
         What does not fit is kept with its reason; the spec stays as it was. What takes long to check is tried out.
         """
-        if self.spec.slow & values.keys():
+        if self.spec.slow_fields & values.keys():
             spec = self.spec
 
             def checked() -> dict[str, Any]:
@@ -294,7 +294,7 @@ def _read(cls: type[Spec], raw: share.Query, scenarios: Mapping[str, Spec], cont
     def read() -> share.Link:
         return share.read(cls, raw, scenarios, controls)
 
-    if not cls.slow & raw.keys():
+    if not cls.slow_fields & raw.keys():
         return read()
     job = _trials.submit((session(), "trial", "link"), time.monotonic(), _made, read, keep=False, local=True)
     if not job.wait(PATIENCE):

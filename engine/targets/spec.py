@@ -68,7 +68,7 @@ class TargetSpec(Spec):
     `parameters_of`).
     """
 
-    slow: ClassVar[frozenset[str]] = frozenset({"target", "formula"})  # a formula is integrated
+    slow_fields: ClassVar[frozenset[str]] = frozenset({"target", "formula"})  # a formula is integrated
 
     target: str = choice("gaussian", tuple(FAMILIES), "shape of the density")
     dimension: int = integer(2, 2, 200, "number of coordinates", log=True)

@@ -53,7 +53,7 @@ def controls(panel: Controls) -> None:
             if panel.spec.file:
                 panel.button("Take the download instead", {"file": ""})
         else:
-            panel.files("Your own OptDigits (CSV)", own_digits, types=["csv"], most_bytes=MOST_BYTES, several=False)
+            panel.files("Your own OptDigits (CSV)", own_digits, types=["csv"], most_bytes=MOST_BYTES)
             if panel.spec.digits:
                 panel.button("Take the bundled digits instead", {optdigits.FIELD: ""})
         return
