@@ -19,7 +19,8 @@ Array = NDArray[np.float64]
 FEWEST, MOST = 60, 1_000  # estimates of either gradient, at a first look,
 WORK = 4e7  # as many as cost about so many products of a number and a weight
 AIMED = 12  # more of them give the directions that are compared
-EXACT = 1e-3  # relative error of a gradient without chance: single precision
+EXACT = 1e-3  # relative error of a gradient without chance,
+SINGLE = 1e-5  # and of any: single precision
 MOVING = 0.025  # share of its whole rise that the ELBO of a training at rest may still make in the last quarter
 FEW = 8  # reports below which nothing is told
 
@@ -83,7 +84,9 @@ def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) 
 
     def look(number: int, work: int) -> Check:
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, 21, number])))
-        aim = _directions(run, np.mean([_estimate(run, rng) for _ in range(AIMED)], axis=0), blocks, rng)
+        along = np.mean([_estimate(run, rng) for _ in range(AIMED)], axis=0)
+        aim = _directions(run, along, blocks, rng)
+        rounding = SINGLE * np.repeat([float(np.linalg.norm(along[block])) for block in blocks], 3)
         count = work * int(np.clip(WORK / (n * run.shape.weights), FEWEST, MOST))
         mine, theirs = np.empty((count, aim.shape[1])), np.empty((count, aim.shape[1]))
         for i in range(count):  # one by one: a large network has a million components
@@ -91,7 +94,7 @@ def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) 
                 raise InterruptedError
             mine[i] = run.gradient_estimates(1, 1_000_000 * (1 + number) + i)[0].astype(np.float64) @ aim
             theirs[i] = _estimate(run, rng) @ aim
-        covariance = (np.cov(mine.T) + np.cov(theirs.T)) / count
+        covariance = (np.cov(mine.T) + np.cov(theirs.T)) / count + np.diag((1e-12 + rounding) ** 2)
         z = (mine.mean(axis=0) - theirs.mean(axis=0)) / np.sqrt(np.diag(covariance))
         words = (
             f"{count} gradients of the training {where}, averaged and compared with {count} worked out in double "

@@ -129,14 +129,15 @@ def exact_elbo(spec: VariationalLesson, parameters: Array, nodes: int = NODES) -
         return elbo(spec.build_target(), parameters, supports=spec.supports, nodes=nodes)
 
 
-def exact_gradient(spec: VariationalLesson, parameters: Array, components: Sequence[int] | None = None) -> Array:
+def exact_gradient(
+    spec: VariationalLesson, parameters: Array, components: Sequence[int] | None = None, nodes: int = NODES
+) -> Array:
     """(M, components) slopes of the exact ELBO at rows (M, P) of parameters, by central differences."""
     rows, h = np.atleast_2d(parameters), 1e-4
     chosen = range(rows.shape[1]) if components is None else components
     slopes = np.empty((len(rows), len(chosen)))
     for k, component in enumerate(chosen):
         step = h * np.eye(rows.shape[1])[component]
-        nodes = 3 * NODES if len(rows) < 10 else NODES
         up, down = (exact_elbo(spec, rows + sign * step, nodes).value for sign in (1, -1))
         slopes[:, k] = (up - down) / (2 * h)
     return slopes
@@ -424,6 +425,8 @@ def minima(separation: float, weight: float) -> list[tuple[float, float, float, 
 
 WORK = 60_000  # points drawn for one gradient check, at a first look
 EXACT = 1e-6
+BLURRED = 0.02  # relative error of quadrature above which nothing is compared
+NODES_OF_SLOPES = (6 * NODES, 5 * NODES + 1, 4 * NODES, 3 * NODES + 1)  # even and odd: a bend at the mean shows
 LATER = 1_000_003  # from one seed to the next
 MISTAKES = {
     "no_jacobian": "the log-Jacobian forgotten",
@@ -514,19 +517,22 @@ def _gradient_check(spec: VariationalLesson) -> Check:
     """Is the estimated gradient that of the ELBO on average?"""
     climb = simulate(spec)
     last = climb.steps if climb.fit.stopped is None else climb.fit.stopped
-    known = {i: exact_gradient(spec, climb.fit.parameters[i])[0] for i in sorted({0, last // 3, last})}
-    known = {i: true for i, true in known.items() if np.all(np.isfinite(true))}
+    known = {i: _slopes_with_error(spec, climb.fit.parameters[i]) for i in sorted({0, last // 3, last})}
+    known = {i: (true, blur) for i, (true, blur) in known.items() if blur.max() < BLURRED * (1.0 + np.abs(true).max())}
     if not known:
-        words = "The slope of the ELBO is not finite at any q of this fit: nothing to compare estimates with."
+        words = (
+            "The slope of the ELBO is not finite at any q of this fit, or its log density bends too sharply to be "
+            "integrated well enough: nothing to compare estimates with."
+        )
         return unknown("gradient", words, kind="kernel", unit="SE")
 
     def look(number: int, work: int) -> Check:
         repeats = work * max(1000, WORK // spec.samples)
         z, blocks = [], []
-        for place, (i, true) in enumerate(known.items()):
+        for place, (i, (true, blur)) in enumerate(known.items()):
             seed = (spec.seed + LATER * (3 * number + place)) % MAX_SEED
             found = gradients(climb.target, spec.settings(), climb.fit.parameters[i], repeats=repeats, seed=seed)
-            covariance = np.cov(found.T) / repeats + np.diag((1e-9 + 1e-6 * np.abs(true)) ** 2)
+            covariance = np.cov(found.T) / repeats + np.diag((1e-9 + 1e-6 * np.abs(true) + blur) ** 2)
             z.append((found.mean(axis=0) - true) / np.sqrt(np.diag(covariance)))
             blocks.append(correlation_of(covariance))
         words = (
@@ -536,6 +542,14 @@ def _gradient_check(spec: VariationalLesson) -> Check:
         return looked(number, "gradient", np.concatenate(z), block_diag(*blocks), words, kind="kernel")
 
     return two_looks(look)
+
+
+def _slopes_with_error(spec: VariationalLesson, at: Array) -> Array:
+    """(2, P) slopes of the exact ELBO at a q, and how far quadrature may be off, by several numbers of nodes: where
+    log p bends sharply, as between two modes, it takes many.
+    """
+    found = np.stack([exact_gradient(spec, at, nodes=nodes)[0] for nodes in NODES_OF_SLOPES])
+    return np.stack([found[0], np.full(found.shape[1], 3.0 * np.ptp(found, axis=0).max())])
 
 
 def still_to_gain(value: Callable[[Array], Array], at: Array, h: float = 1e-3) -> float:
@@ -594,16 +608,18 @@ def _settled_check(spec: VariationalLesson) -> Check:
 def _bound_checks(spec: VariationalLesson) -> list[Check]:
     """No q has an ELBO above the log evidence, where that is known."""
     climb = simulate(spec)
-    values = climb.exact.value[np.isfinite(climb.exact.value)]
-    if not np.isfinite(climb.log_evidence) or not values.size:
+    if not np.isfinite(climb.log_evidence) or not np.any(np.isfinite(climb.exact.value)):
         return []
-    excess = float(values.max() - climb.log_evidence)
+    at = climb.fit.parameters[int(np.nanargmax(np.where(np.isfinite(climb.exact.value), climb.exact.value, -np.inf)))]
+    values = np.array([exact_elbo(spec, at[None], nodes).value[0] for nodes in NODES_OF_SLOPES])
+    largest, limit = float(values[0]), 1e-3 + 3.0 * float(np.ptp(values))  # and how far quadrature may be off
+    excess = largest - climb.log_evidence
     sentence = (
-        f"The log evidence is {climb.log_evidence:.4f}. The largest exact ELBO of the fit is {values.max():.4f}, "
+        f"The log evidence is {climb.log_evidence:.4f}. The largest exact ELBO of the fit is {largest:.4f}, "
         f"{abs(excess):.2g} nats {'below' if excess <= 0 else 'above'} it: the gap is a divergence, never "
         "negative."
     )
-    return [Check("bound", "pass" if excess < 1e-3 else "fail", excess, 1e-3, sentence, "nats", kind="kernel")]
+    return [Check("bound", "pass" if excess < limit else "fail", excess, limit, sentence, "nats", kind="kernel")]
 
 
 def _exact_check(spec: VariationalLesson, rest: Check) -> Check:

@@ -208,6 +208,19 @@ def test_every_mistake_turns_the_gradient_red(name):
         assert analysis._gradient_check(wrong).verdict == "fail"
 
 
+@pytest.mark.parametrize("family", ["mean_field", "full_rank"])
+def test_what_quadrature_cannot_integrate_is_not_called_wrong(family):
+    """Two modes need many nodes between them; bends are beyond any number of them, where nothing is claimed."""
+    spec = VariationalLesson(target="two_modes", family=family)
+    assert analysis._gradient_check(spec).verdict == "pass"
+    assert analysis._gradient_check(spec.replace(variant="entropy_sign")).verdict == "fail"
+    for seed in range(3):
+        far = spec.replace(separation=12.0, seed=seed)
+        assert analysis._gradient_check(far).verdict != "fail"
+        bent = VariationalLesson(target="formula", formula="-3*abs(x)-abs(y)", family=family, seed=seed)
+        assert analysis._gradient_check(bent).verdict == "unknown"
+
+
 def test_the_p_values_of_the_gradient_are_uniform(monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))
