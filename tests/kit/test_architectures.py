@@ -117,9 +117,10 @@ def test_a_second_look_has_chains_and_an_answer_of_its_own():
     asked = []
 
     def chains(seed, number, work):
-        run = start_architecture(NETWORK, X, Y, chains=4, draws=1500 * work, jumps=20, within="none", seed=seed)
+        how = {"jumps": 9, "within": "hmc", "step_size": 0.3}
+        run = start_architecture(NETWORK, X, Y, chains=4, draws=800 * work, seed=seed, **how)
         asked.append((seed, number))
-        return shared.after(shared.advanced(run, at_once=10_000), 10)
+        return shared.after(shared.advanced(run, at_once=1000), 10)
 
     def exact(number):
         asked.append(number)
