@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from app.kit.text import number
 from datasets.logistic import logistic_pairs
@@ -515,6 +514,8 @@ def holds_target(spec: VariationalLesson) -> bool:
 
 def _gradient_check(spec: VariationalLesson) -> Check:
     """Is the estimated gradient that of the ELBO on average?"""
+    from scipy.linalg import block_diag  # slow to import
+
     climb = simulate(spec)
     last = climb.steps if climb.fit.stopped is None else climb.fit.stopped
     known = {i: _slopes_with_error(spec, climb.fit.parameters[i]) for i in sorted({0, last // 3, last})}

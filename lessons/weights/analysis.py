@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from app.kit import jobs
 from engine.diagnostics import Summary, summarise
@@ -359,6 +358,8 @@ def exact_gradient(spec: WeightsSpec, mean: Array, sd: Array, count: int, seed: 
 
 def _gradient_check(spec: WeightsSpec, cancel: Any) -> list[Check]:
     """The training's own kernel against the gradient of the ELBO, at the start and at the end."""
+    from scipy.linalg import block_diag  # slow to import
+
     places = []
     for last in (False, True):
         run = training.start(spec)
