@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from engine import linear
 from engine.judge import (
@@ -208,9 +206,11 @@ def draw_check(spec: ModelSelectionLesson) -> Check:
     """Posterior draws of the curve at x′: how many lie below heights whose exact probabilities are known, averaged over
     the degrees by the right evidence.
     """
+    from scipy import stats  # slow to import
+
     means, scales, dof = analysis.value_laws(spec)
     right = analysis.fits(spec.replace(mistake="none")).probability
-    law = norm() if math.isinf(dof) else student(dof)
+    law = stats.norm() if math.isinf(dof) else stats.t(dof)
     heights = float(right @ means) + float(right @ scales) * HEIGHTS
     true = law.cdf((heights[:, None] - means) / scales) @ right
 

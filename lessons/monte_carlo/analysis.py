@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from engine.judge import ALONE, FIRST, SECOND, Z_LIMIT, Check, Kind, Verdict, two_looks, unknown
 from engine.judge.looks import surprise, two_sided
@@ -204,6 +203,8 @@ def quantiles(spec: MonteCarloLesson) -> Array:
         return shares ** (1.0 / (1.0 - spec.b))
     if spec.integral == "cauchy":
         return np.tan(math.pi * (shares - 0.5))
+    from scipy.special import ndtri  # slow to import
+
     z = ndtri(shares)
     return np.asarray(spec.shift + z if spec.integral == "rare" else spec.scale * z)
 
