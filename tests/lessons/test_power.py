@@ -51,4 +51,5 @@ def test_every_page_has_something_that_can_be_planted() -> None:
     for slug in SLUGS:
         lesson = power.lesson_of(slug)
         if lesson.kernels or lesson.audit:
-            assert plantable(lesson, power.right_spec(lesson), "kernel"), slug
+            specs = [scenario.spec for scenario in lesson.scenarios if not scenario.failure]
+            assert any(plantable(lesson, spec, "kernel") for spec in specs), slug
