@@ -9,7 +9,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 
 import streamlit as st  # noqa: E402
 
-from app import catalogue  # noqa: E402
+from app import catalogue, pages  # noqa: E402
 from app.kit import assets, push, startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
@@ -17,12 +17,7 @@ NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
 def main() -> None:
     """One run of the script."""
-    pages = {"": [st.Page(ROOT / "app" / "start.py", title="Start", icon="🎲", default=True)]}
-    for track, entries in catalogue.by_track().items():
-        pages[track] = [
-            st.Page(entry.path, title=entry.title, icon=entry.icon, url_path=entry.slug) for entry in entries
-        ]
-    page = st.navigation(pages, position="top")
+    page = st.navigation(pages.by_track(), position="top")
     title = f"{page.title} · Posterior Lab" if page.url_path else "Posterior Lab"
     st.set_page_config(page_title=title, page_icon="🎲", layout="wide")
     st.session_state["came from"] = st.session_state.get("page")

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.kernels import fast_kernel, kernel
-from engine.networks.prior import CHUNK, Prior, function_values, in_threads, stream
+from engine.networks.prior import CHUNK, Prior, function_values, stream
 from engine.spec import SpecError
+from engine.ticket import each
 
 Array = NDArray[np.float64]
 
@@ -117,7 +118,7 @@ def reject(
         wanted = show[(show >= first) & (show < last)]
         return theta[candidates], first + candidates, theta[wanted - first]
 
-    parts = in_threads(chunk, -(-n // CHUNK))
+    parts = each(chunk, range(-(-n // CHUNK)))
     ratio = -squares[-1] / (2.0 * sd**2)
     scale = {"exact": 0.0, "observed": -float(ratio.max()), "undivided": highest}[bound]
     with np.errstate(divide="ignore"):
@@ -165,7 +166,7 @@ def importance(prior: Prior, x: ArrayLike, y: ArrayLike, sd: float, n: int, seed
         once, twice = (np.stack([v @ p for p in powers]) for v in (w, w**2))
         return np.array([weight.sum(), (weight**2).sum()]), once, twice
 
-    sums, once, twice = (sum(parts) for parts in zip(*in_threads(chunk, -(-n // CHUNK)), strict=True))
+    sums, once, twice = (sum(parts) for parts in zip(*each(chunk, range(-(-n // CHUNK))), strict=True))
     rate = sums[0] / n
     rate_error = math.sqrt(max(sums[1] / n - rate**2, 0.0) / n)
     total = max(float(sums[0]), 1e-300)
@@ -265,7 +266,7 @@ def walk(
         start = rng.standard_normal(prior.dim)
         return _walk(rng, start, prior.sds(), *settings, weights[number], logs[number])
 
-    ends = np.array(in_threads(chain, chains))
+    ends = np.array(each(chain, range(chains)))
     return Walk(weights, logs, ends[:, 0], ends[:, 1], chains * (warmup + steps))
 
 

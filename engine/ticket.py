@@ -1,16 +1,33 @@
-"""The ticket of the job that computes: whether its result is still wanted, and how far it is.
+"""The ticket of the job that computes: whether its result is still wanted, how far it is, and whose turn it is.
 
 Whoever runs jobs gives each its ticket, `with holding(ticket): ...`; long work deep inside looks at it here, so that it
-need not be handed through every signature. Work that nobody gave a ticket is never stopped. A ticket holds for one
-thread; those that it starts look at none.
+need not be handed through every signature. Work that nobody gave a ticket is never stopped.
+
+Long work goes in pieces of about a slice, `for n in pieces(total)`, looks between them, shares itself over the cores
+that nobody else needs, `each(function, items)`, and guards what several jobs go on with by a `Lock`, whose holder may
+be made to give way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextvars
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
+
+from engine import turns
+
+PIECE = 0.03  # s that a piece should take
+GROWTH = 8  # the next piece is at most so many times as large
+_LOOK = 0.05  # s between looks of one who waits for a lock
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Ticket(Protocol):
@@ -24,6 +41,7 @@ class Ticket(Protocol):
 
 
 _held: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
+_helpers = ThreadPoolExecutor(turns.machine.cores, thread_name_prefix="helper")
 
 
 @contextmanager
@@ -37,10 +55,11 @@ def holding(ticket: Ticket | None) -> Iterator[None]:
 
 
 def look() -> None:
-    """Raise InterruptedError if the result is not wanted any more."""
+    """Give way to whom it is due. Raises InterruptedError if the result is not wanted any more."""
     ticket = _held.get()
     if ticket is not None and ticket.is_set():
         raise InterruptedError
+    turns.look()
 
 
 def report(done: int, total: int) -> None:
@@ -49,3 +68,115 @@ def report(done: int, total: int) -> None:
     ticket = _held.get()
     if ticket is not None and hasattr(ticket, "report"):  # on a cluster nobody hears it
         ticket.report(done, total)
+
+
+class Pace:
+    """How many units of some work make a piece, by what the last one took."""
+
+    def __init__(self) -> None:
+        self.size = 1
+
+    def took(self, units: int, seconds: float) -> None:
+        """`units` took `seconds`."""
+        fitting = int(units * PIECE / max(seconds, 1e-9))
+        if fitting < self.size or units == self.size:  # the rest of a job, smaller than a piece, tells of no larger one
+            self.size = max(1, min(fitting, GROWTH * units))
+
+
+def pieces(total: int, pace: Pace | None = None) -> Iterator[int]:
+    """Sizes that sum to `total`, for calls that take about `PIECE` seconds each; a look before each.
+
+    What is computed must not depend on the sizes. `pace` is what is known of the work from before.
+    Raises InterruptedError as `look`.
+    """
+    pace, done = pace or Pace(), 0
+    while done < total:
+        look()
+        size = min(pace.size, total - done)
+        begin = time.perf_counter()
+        yield size
+        pace.took(size, time.perf_counter() - begin)
+        done += size
+
+
+def each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """`function` of each item, in their order: worked out by this thread, and by others on cores that nobody needs.
+
+    The first exception is raised once what is under way has ended.
+    """
+    todo = deque(enumerate(items))
+    found: dict[int, R] = {}
+    failed: list[BaseException] = []
+
+    def work(spare: turns.Claim | None = None) -> None:
+        while not failed:
+            try:
+                i, item = todo.popleft()
+            except IndexError:
+                return
+            if spare is None and todo:
+                call_for_help()
+            try:
+                found[i] = function(item)
+            except BaseException as error:
+                failed.append(error)
+
+    mine = turns.held()
+    cores = mine.turns if mine else turns.machine
+    helping: list[Future[None]] = []
+
+    def call_for_help() -> None:
+        busy = sum(not future.done() for future in helping)
+        if busy < min(len(todo), cores.cores - 1):
+            claim = turns.Claim(cores, mine.rank, mine.reader) if mine else turns.Claim(cores)
+            helping.append(_helpers.submit(contextvars.copy_context().run, help_out, claim))
+
+    def help_out(claim: turns.Claim) -> None:
+        with turns.spare_turn(claim) as granted:
+            if granted:
+                work(claim)
+
+    work()
+    for future in helping:
+        future.cancel()
+    with turns.resting():
+        for future in helping:
+            if not future.cancelled():
+                future.result()
+    if failed:
+        raise failed[0]
+    return [found[i] for i in range(len(found))]
+
+
+class Lock:
+    """A lock for work that several jobs go on with. Who waits for it hands over its turn and lends its rank to the
+    holder. Raises InterruptedError on entry if the waiter's result is not wanted any more. Not reentrant.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holder: turns.Claim | None = None
+        self._rank = turns.AFTER  # of the holder, before others lent it theirs
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            with turns.resting():
+                while not self._lock.acquire(timeout=_LOOK):
+                    self._lend()
+                    ticket = _held.get()
+                    if ticket is not None and ticket.is_set():
+                        raise InterruptedError
+        self._holder = turns.held()
+        if self._holder is not None:
+            self._rank = self._holder.rank
+
+    def __exit__(self, *_: Any) -> None:
+        holder, self._holder = self._holder, None
+        if holder is not None and holder.rank != self._rank:
+            holder.turns.move(holder, self._rank)
+        self._lock.release()
+
+    def _lend(self) -> None:
+        mine, holder = turns.held(), self._holder
+        if mine is not None and holder is not None and mine.rank < holder.rank:
+            holder.turns.move(holder, mine.rank)

@@ -46,6 +46,7 @@ from engine.judge import (
 from engine.jumps import FACTORS, MOVES, ArchitectureRecording, ArchitectureRun
 from engine.networks import Network
 from engine.spec import MAX_SEED
+from engine.ticket import Lock
 
 Array = NDArray[np.float64]
 
@@ -81,7 +82,7 @@ SHORT = {
 
 class _Kept(NamedTuple):
     run: ArchitectureEvidenceRun
-    lock: threading.Lock  # of its next pieces
+    lock: Lock  # of its next pieces
 
 
 _kept: OrderedDict[tuple, _Kept] = OrderedDict()
@@ -148,7 +149,7 @@ def _keep(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, sp
     with _kept_lock:
         if key not in _kept:
             run = ArchitectureEvidenceRun(network, x, y, _deep_enough(network, spec), scale_by_width=scale_by_width)
-            _kept[key] = _Kept(run, threading.Lock())
+            _kept[key] = _Kept(run, Lock())
         _kept.move_to_end(key)
         while len(_kept) > KEPT:
             _kept.popitem(last=False)

@@ -40,6 +40,7 @@ from engine.networks import Network, network
 from engine.recording import Recording
 from engine.samplers.run import start
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
+from engine.ticket import Lock
 from engine.variational import NetworkFit, NetworkSpec, start_network
 
 Single = NDArray[np.float32]
@@ -387,7 +388,7 @@ class Shared:
         self.spec = spec
         self._training: Training | None = begin(data, spec)
         self.traces = Traces()  # once done
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._networks: Networks | None = None
         self._drawing = 0.0  # seconds that it took to draw them
         self.fraction = 0.0

@@ -7,18 +7,21 @@ progress bar and `ticket.publish(value)` hands over an intermediate result. What
 `engine.ticket`. A job never touches Streamlit; the page reads the job.
 
 A job stops when its owner asks for something else in the same slot, presses Stop, or goes away: every look of the
-page at its job is a heartbeat, and a job not looked at for `ORPHAN_SECONDS` gives up. So a closed tab costs 15
-seconds at most.
+page at its job is a heartbeat, and a job not looked at for `ORPHAN_SECONDS` gives up.
 
-The pool hands the work to any `concurrent.futures.Executor`: threads of this process by default (kernels release the
-GIL), a Dask cluster when `POSTERIOR_LAB_DASK=tcp://host:port` is set. What is local only: `report` and `publish`. On
-a cluster the function and its arguments are pickled, `is_set()` asks the scheduler (at most four times a second),
+Each job has a thread of this process (kernels release the GIL) and computes while it has a turn at a core
+(`engine.turns`): first pictures before everything, then whoever has had least, checks and charts last. `is_set()` is
+where it gives way.
+
+With `POSTERIOR_LAB_DASK=tcp://host:port` the work goes to a Dask cluster. What is local only: `report` and `publish`.
+On a cluster the function and its arguments are pickled, `is_set()` asks the scheduler (at most four times a second),
 progress stays unknown, and only the final result comes back. Jobs that live on `publish` are submitted with
 `local=True`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import pickle
@@ -30,18 +33,24 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
+from app.kit import seams
+from engine import turns
 from engine.spec import SpecError
-from engine.ticket import holding
+from engine.ticket import Lock, holding
 
 log = logging.getLogger(__name__)
 
 ORPHAN_SECONDS = 15.0
-LOOK_SECONDS = 0.25  # between looks at a ticket while somebody else computes
-WAITING_LIMIT = 64  # jobs that may wait; more are turned away with a message
-SHELF_BYTES = 64_000_000
+GONE_SECONDS = 1.0  # that a reader may be without a connection
+ASK_SECONDS = 0.25  # between questions whether the reader is there
+WAITING_LIMIT = 200  # jobs that may wait; more are turned away with a message
+THREADS = 256  # of jobs that have begun or wait for a turn; those that wait cost their stack
+SHELF_BYTES = 192_000_000
 
 WAITING, RUNNING, DONE, STOPPED, FAILED, TURNED_AWAY = "waiting", "running", "done", "stopped", "failed", "turned away"
 ACTIVE = (WAITING, RUNNING)
+
+Connected = Callable[[Any], bool]
 
 
 class Once:
@@ -50,7 +59,7 @@ class Once:
     def __init__(self, kept: int):
         self.kept = kept
         self._made: OrderedDict[Hashable, Any] = OrderedDict()
-        self._locks: dict[Hashable, threading.Lock] = {}
+        self._locks: dict[Hashable, Lock] = {}
         self._door = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any], ticket: Any) -> Any:
@@ -58,11 +67,8 @@ class Once:
         at it.
         """
         with self._door:
-            lock = self._locks.setdefault(key, threading.Lock())
-        while not lock.acquire(timeout=LOOK_SECONDS):
-            if ticket.is_set():
-                raise InterruptedError
-        try:
+            lock = self._locks.setdefault(key, Lock())
+        with holding(ticket), lock:
             with self._door:
                 if key in self._made:
                     return self._made[key]
@@ -72,8 +78,6 @@ class Once:
                 while len(self._made) > self.kept:
                     self._locks.pop(self._made.popitem(last=False)[0], None)
             return value
-        finally:
-            lock.release()
 
 
 class Shelf:
@@ -125,8 +129,11 @@ class Job:
     Read by the page: `state`, `result`, `error`, `latest` (the last published value), `fraction()`, `time_left()`.
     """
 
-    def __init__(self, key: Hashable = None):
-        self.key = key
+    def __init__(self, key: Hashable, claim: turns.Claim, connected: Connected):
+        self.key, self.claim = key, claim
+        self._connected = connected
+        self._met = time.monotonic()  # when its reader was last known to be there
+        self._asked = self._met
         self.state = WAITING
         self.result: Any = None
         self.error: BaseException | None = None
@@ -154,7 +161,8 @@ class Job:
     def stop(self) -> None:
         """Ask the job to end. It ends at its next look at the ticket, at once if it still waits."""
         self._stop.set()
-        if self._future is not None and self._future.cancel():
+        self.claim.turns.withdraw(self.claim)
+        if self.state == WAITING or (self._future is not None and self._future.cancel()):
             self._end(STOPPED)
 
     def wait(self, seconds: float) -> bool:
@@ -182,8 +190,23 @@ class Job:
     # the function's side: the ticket
 
     def is_set(self) -> bool:
-        """True once the result is not wanted any more: stopped, replaced, or nobody has looked for `ORPHAN_SECONDS`."""
-        return self._stop.is_set() or time.monotonic() - self._seen > ORPHAN_SECONDS
+        """True once the result is not wanted any more: stopped, replaced, its reader gone, or nobody has looked for
+        `ORPHAN_SECONDS`. A look by the job itself is also where it gives way to others.
+        """
+        if not self._stop.is_set() and self._gone():
+            self._stop.set()
+        if not self._stop.is_set():
+            with contextlib.suppress(InterruptedError):  # stopped while it waited
+                turns.look()
+        return self._stop.is_set()
+
+    def _gone(self) -> bool:
+        now = time.monotonic()
+        if now - self._asked > ASK_SECONDS:
+            self._asked = now
+            if self._connected(self.claim.reader):
+                self._met = now
+        return now - self._met > GONE_SECONDS or now - self._seen > ORPHAN_SECONDS
 
     cancelled = property(is_set)
 
@@ -192,9 +215,12 @@ class Job:
         self.done, self.total = done, total
 
     def publish(self, value: Any) -> None:
-        """Hand over an intermediate result; the page shows the newest."""
+        """Hand over an intermediate result; the page shows the newest. What is left of a picture comes after the first
+        pictures of others."""
         self.latest = value
         self._visible.set()
+        if self.claim.rank == turns.FIRST:
+            self.claim.turns.move(self.claim, turns.GROWING)
 
     # the pool's side
 
@@ -210,36 +236,43 @@ class Job:
 
 
 class Pool:
-    """Runs jobs on an executor: at most one a (session, slot), at most `waiting_limit` waiting."""
+    """Runs jobs: at most one a (session, slot), at most `waiting_limit` that have not begun.
+
+    cores : whose turns the jobs take
+    executor : of a cluster
+    connected : whether a reader, the first part of an owner, is still there
+    """
 
     def __init__(
         self,
-        workers: int | None = None,
+        cores: turns.Turns = turns.machine,
         *,
         executor: Executor | None = None,
         waiting_limit: int = WAITING_LIMIT,
         shelf: Shelf | None = None,
+        connected: Connected = lambda reader: True,
     ):
-        self.workers = workers or max(2, os.cpu_count() or 2)
-        self.waiting_limit = waiting_limit
+        self._connected = connected
+        self.turns, self.waiting_limit = cores, waiting_limit
         self.shelf = Shelf() if shelf is None else shelf
-        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="job")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="job")
         self._cluster = executor
-        self._slots: dict[Hashable, Job] = {}
+        self._slots: dict[tuple[Hashable, ...], Job] = {}
         self._queue: list[Job] = []
         self._lock = threading.Lock()
         _before_exit(self.stop_all)
 
     def submit(
         self,
-        owner: Hashable,
+        owner: tuple[Hashable, ...],
         key: Hashable,
         function: Callable[..., Any],
         *arguments: Any,
+        rank: int = turns.AFTER,
         keep: bool = True,
         local: bool = False,
     ) -> Job:
-        """The job of `owner`, a (session, slot), for `key`.
+        """The job of `owner`, a (session, slot), for `key`. `rank` is one of `engine.turns`.
 
         A finished result on the shelf is returned at once. A job of the same owner and key goes on, and is not tried
         again once it has failed; another job of this owner is stopped. `keep` puts the result on the shelf. `local`
@@ -252,7 +285,7 @@ class Pool:
                 return current
             if current is not None:
                 current.stop()
-            job = Job(key)
+            job = Job(key, turns.Claim(self.turns, rank, owner[0]), self._connected)
             kept = self.shelf.get(key) if keep else None
             if kept is not None:
                 job._end(DONE, kept)
@@ -306,13 +339,14 @@ class Pool:
             job._future = self._threads.submit(self._run, job, function, arguments, keep)
 
     def _run(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool) -> None:
-        if job.is_set():
-            job._end(STOPPED)
-            return
-        job._begin()
         try:
-            with holding(job):
-                result = function(*arguments, job)
+            with turns.turn(job.claim):
+                if job.is_set():
+                    job._end(STOPPED)
+                    return
+                job._begin()
+                with holding(job):
+                    result = function(*arguments, job)
             self._take(job, result, keep)
         except Exception as error:  # a lesson's mistake must not take the pool down; the page says what happened
             self._fail(job, error)
@@ -427,5 +461,5 @@ def pool() -> Pool:
     global _pool
     with _pool_lock:
         if _pool is None:
-            _pool = Pool(executor=cluster_from_environment())
+            _pool = Pool(executor=cluster_from_environment(), connected=seams.connected)
         return _pool

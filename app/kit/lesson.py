@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,17 +96,16 @@ class Lesson:
 
     def steps(self) -> tuple[story.Step, ...]:
         """The steps of the story."""
-        path = self._beside("story.md")
-        return story.read(path) if path.exists() else ()
+        return story.read(self._beside("story.md"))
 
     @property
     def has_formula(self) -> bool:
         """Whether there are formulas to show."""
-        return self._beside("formula.md").exists()
+        return bool(self.formula())
 
     def formula(self) -> str:
-        """The formulas, Markdown."""
-        return self._beside("formula.md").read_text(encoding="utf-8")
+        """The formulas, Markdown; nothing where there are none."""
+        return _text(self._beside("formula.md"))
 
     def works(self) -> list[references.Reference]:
         """The works that its texts and its code name."""
@@ -116,3 +116,8 @@ class Lesson:
 
     def _beside(self, name: str) -> Path:
         return Path(self.scene.__code__.co_filename).parent / name
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""

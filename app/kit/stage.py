@@ -21,6 +21,7 @@ from app.kit.pad import pad
 from app.kit.player import player
 from app.kit.text import number
 from app.kit.visit import Visit, arriving, session
+from engine import turns
 from engine.spec import SpecError
 
 log = logging.getLogger(__name__)
@@ -29,9 +30,6 @@ PATIENCE = 1.0  # s that a run waits for a picture
 POLL = 0.25  # s between looks at a job
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
-
-# apart from the long jobs, so that a picture never waits for them; wide enough that one that grows holds up no other
-_pictures = jobs.Pool(workers=6, shelf=jobs.Shelf(128_000_000))
 
 
 def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
@@ -105,7 +103,8 @@ def _picture(lesson: Lesson, here: Visit) -> jobs.Job:
     """The job of the present scene; mostly finished when it returns."""
     spec = here.draft or here.spec
     key = (lesson.slug, "scene", spec, lesson.ready(spec), here.window)
-    job = _pictures.submit((session(), "scene"), key, _scene, lesson, spec, here.window)
+    made = lesson, spec, here.window
+    job = jobs.pool().submit((session(), "scene"), key, _scene, *made, rank=turns.FIRST, local=True)
     job.wait_for_a_look(PATIENCE)
     if job.state == jobs.FAILED and here.window is not None:
         here.window = None  # the inside of that transition cannot be had: show the run without it
@@ -167,5 +166,6 @@ def _start(lesson: Lesson, here: Visit) -> None:
     """Begin the long run: the callback of its button."""
     assert lesson.live is not None
     key = (lesson.slug, "live", here.spec, time.monotonic())  # each press is a run of its own
-    here.run = jobs.pool().submit((session(), "live"), key, lesson.live(here.spec), keep=False, local=True)
+    rank = turns.GROWING
+    here.run = jobs.pool().submit((session(), "live"), key, lesson.live(here.spec), rank=rank, keep=False, local=True)
     here.touched = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 _HEADING = re.compile(r"^##[ \t]+(?P<title>.*?)[ \t]*(\{(?P<does>[^{}]*)\})?[ \t]*$", re.MULTILINE)
@@ -29,14 +29,12 @@ class Step:
     question: str | None = None
 
 
+@cache
 def read(path: Path) -> tuple[Step, ...]:
-    """The steps of a story file. Text before the first heading is the first step's introduction."""
-    return _read(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=64)
-def _read(path: Path, changed: int) -> tuple[Step, ...]:
-    return parse(path.read_text(encoding="utf-8"))
+    """The steps of a story file, none if there is no file. Text before the first heading is the first step's
+    introduction.
+    """
+    return parse(path.read_text(encoding="utf-8")) if path.exists() else ()
 
 
 def parse(text: str) -> tuple[Step, ...]:

@@ -7,7 +7,6 @@ its own in the session state, so it outlasts a change of page (the state of widg
 from __future__ import annotations
 
 import time
-import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,9 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from app.kit import jobs, share
+from app.kit import jobs, seams, share
 from app.kit.push import Channel
+from engine import turns
 from engine.spec import Spec, SpecError
 
 SANDBOX = "sandbox"
@@ -92,7 +92,7 @@ class Visit:
         It runs as a job; a later run takes over what comes of it. A SpecError of `make` is kept as the reason why not,
         with `given`, what the reader typed.
         """
-        job = _trials.submit((session(), "trial", control), time.monotonic(), _made, make, keep=False, local=True)
+        job = _tried("trial of " + control, make)
         self.trials[control] = Trial(job, given)
         self.refused.pop(control, None)
         job.wait(PATIENCE)
@@ -181,8 +181,10 @@ class Trial:
     given: Any = None
 
 
-# apart from the long jobs, so that a reader never waits for those to hear that a file or a formula will not do
-_trials = jobs.Pool(workers=4, shelf=jobs.Shelf(0))
+def _tried(slot: str, make: Callable[[], Any]) -> jobs.Job:
+    """The job that makes what a reader gave."""
+    rank, now = turns.GIVEN, time.monotonic()
+    return jobs.pool().submit((session(), slot), now, _made, make, rank=rank, keep=False, local=True)
 
 
 def _made(make: Callable[[], Any], ticket: jobs.Job) -> Any:
@@ -250,9 +252,7 @@ def arriving() -> bool:
 
 def session() -> str:
     """A name for this browser session."""
-    if "session" not in st.session_state:
-        st.session_state["session"] = uuid.uuid4().hex
-    return st.session_state["session"]
+    return seams.session_id() or "nobody"
 
 
 def raw_query() -> dict[str, list[str]]:
@@ -296,7 +296,7 @@ def _read(cls: type[Spec], raw: share.Query, scenarios: Mapping[str, Spec], cont
 
     if not cls.slow_fields & raw.keys():
         return read()
-    job = _trials.submit((session(), "trial", "link"), time.monotonic(), _made, read, keep=False, local=True)
+    job = _tried("link", read)
     if not job.wait(PATIENCE):
         line = st.empty()
         while not job.wait(POLL):

@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.evidence.annealing import EXACT, Array, Path, Population, Reference
 from engine.targets.target import Target, TargetError
+from engine.ticket import look
 
 ACCEPTANCE = 0.8  # mean acceptance probability that step sizes are led to
 MAX_STEPS = 50
@@ -49,6 +50,7 @@ def explore(
                 np.array([steps]), scale[None],
             )  # fmt: skip
             rows.append((end, step_size, steps, scale))
+            look()
             accept = float(population.advance(target, reference, level, 0, 1, EXACT)[0])
             step_size *= math.exp(accept - ACCEPTANCE)
         beta = rows[-1][0]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket, turns
 from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.evidence.probabilities import ModelProbabilities, model_probabilities
@@ -23,8 +22,7 @@ from engine.samplers.chain import per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
 
-CORES = os.cpu_count() or 1
-_threads = ThreadPoolExecutor(CORES, thread_name_prefix="island")
+CORES = turns.machine.cores
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +153,8 @@ class EvidenceRun:
         Raises TargetError where no path leads to a target.
         """
         pieces = self._pieces[self.completed : self.completed + n]
-        list(_threads.map(self._pilot, [i for i, island in pieces if island < 0]))
-        list(_threads.map(self._island, [piece for piece in pieces if piece[1] >= 0]))
+        ticket.each(self._pilot, [i for i, island in pieces if island < 0])
+        ticket.each(self._island, [piece for piece in pieces if piece[1] >= 0])
         self.completed += len(pieces)
         return len(pieces)
 
@@ -183,9 +181,12 @@ class EvidenceRun:
         target, reference, _ = self.problems[i]
         seed = self._seeds[i][island + 1]
         population = Population.from_reference(target, reference, self.spec.particles, seed)
-        levels, variant = len(path.steps), VARIANTS.index(self.spec.variant)
-        accept = population.advance(target, reference, path, 0, levels, variant)
-        self._islands[i][island] = _Island(population.log_evidence(), accept, time.perf_counter() - begin)
+        levels, variant, accept = 0, VARIANTS.index(self.spec.variant), []
+        for n in ticket.pieces(len(path.steps)):
+            accept.append(population.advance(target, reference, path, levels, levels + n, variant))
+            levels += n
+        found = population.log_evidence(), np.concatenate(accept), time.perf_counter() - begin
+        self._islands[i][island] = _Island(*found)
 
     def evidence(self, i: int) -> Evidence | None:
         """Of problem i; None until its last island is done."""

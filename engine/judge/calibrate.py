@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +24,7 @@ from engine.networks.mlp import Network
 from engine.samplers.run import start
 from engine.spec import SpecError
 from engine.targets.target import Target
+from engine.ticket import each
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -33,7 +33,6 @@ PLACES = np.linspace(0.0, 1.0, 101)
 BAND = 0.95
 LEVEL = 1e-3  # p-value below which the calibration fails
 SIMULATED = 2_000  # sets of uniform ranks by which the band is made
-WORKERS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +97,7 @@ def calibrate(
         below = (values[1:] < values[0]) | ((values[1:] == values[0]) & ties[:, None])
         return np.asarray(below.sum(axis=0), dtype=np.int64)
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        ranks = np.stack(list(pool.map(rank, range(replications))))
+    ranks = np.stack(each(rank, range(replications)))
     labels = joint.target(data[0]).labels
     return judged(ranks, (*labels, "the log density"), draws)
 

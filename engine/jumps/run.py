@@ -48,7 +48,6 @@ from engine.spec import SpecError
 Array = NDArray[np.float64]
 
 START_DRAWS = 1000  # of the prior, the best of which is the start "best"
-_WARMUP_CHUNK = 1000
 
 
 @dataclass
@@ -143,7 +142,8 @@ class ArchitectureRun(Resumable):
         """
         other = copy.copy(self)
         other.x, other.y, other.chains, other.draws = np.asarray(x), y, 1, draws
-        other.warmup = other.warmed_up = other.completed = 0
+        other.warmup = 0
+        other.rewind()
         changes: dict[str, Any] = {}
         if bare and self.settings.jump != "palindromic":
             changes = {"within": "none", "step_size": self.settings.step_size or 1.0}
@@ -167,7 +167,8 @@ class ArchitectureRun(Resumable):
             self._moves[0].freeze(tuning)
         chain = self._chain(theta, width, depth, precisions.copy(), rng)
         chain.tuning = tuning
-        self._chains, self.completed = [chain], 0
+        self._chains = [chain]
+        self.rewind()
 
     def _begin(self) -> list[JumpChain]:
         """The chains at their starts."""
@@ -259,17 +260,16 @@ class ArchitectureRun(Resumable):
         self._start_sizes[:, c] = width, depth
         self._start_log_density[c] = state.log_likelihood[0] + prior_of(state, self._rules)
 
-    def _advance_chain(self, c: int, warm: int, kept: int) -> None:
-        for begin in range(0, warm, _WARMUP_CHUNK):
-            n = min(_WARMUP_CHUNK, warm - begin)
-            rows = _at(SweepTrace.empty(1, n, self._largest.dim, self._precisions), 0)
-            self._sweep(c, 0, n, rows, self._no_ledger())
-            self._warmup_evaluations[c] += int(rows.gradient_evaluations.sum())
-        if kept:
-            if self.completed == 0:
-                self._note_start(c)
-            ledger = _at(self._ledger, c) if self.settings.detail == "jumps" else self._no_ledger()
-            self._sweep(c, self.completed, kept, _at(self._trace, c), ledger)
+    def _warm_up_chain(self, c: int, first: int, n: int) -> None:
+        rows = _at(SweepTrace.empty(1, n, self._largest.dim, self._precisions), 0)
+        self._sweep(c, 0, n, rows, self._no_ledger())
+        self._warmup_evaluations[c] += int(rows.gradient_evaluations.sum())
+
+    def _advance_chain(self, c: int, first: int, n: int) -> None:
+        if first == 0:
+            self._note_start(c)
+        ledger = _at(self._ledger, c) if self.settings.detail == "jumps" else self._no_ledger()
+        self._sweep(c, first, n, _at(self._trace, c), ledger)
 
     def _no_ledger(self) -> Ledger:
         rows: Ledger = _at(self._empty_ledger(1, 0), 0)

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -296,12 +294,6 @@ def stream(seed: int, chunk: int) -> np.random.Generator:
     if not 0 <= seed <= MAX_SEED:
         raise SpecError("seed", f"{seed} is outside 0 to {MAX_SEED}")
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, chunk])))
-
-
-def in_threads(work: Callable[[int], Any], items: int) -> list[Any]:
-    """`work` of 0 .. items - 1 on all processors, results in order."""
-    with ThreadPoolExecutor(min(items, os.cpu_count() or 1) or 1) as pool:
-        return list(pool.map(work, range(items)))
 
 
 def activation_moment(activation: str, left: Array, cross: Array, right: Array) -> Array:

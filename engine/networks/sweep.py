@@ -49,7 +49,6 @@ Array = NDArray[np.float64]
 
 TUNINGS = ("adapt", "fixed")
 STARTS = ("centre", "prior")
-_WARMUP_CHUNK = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -423,14 +422,16 @@ class NetworkRun(Resumable):
         if fault in VARIANTS:
             changes["variant"] = fault
         other.spec = self.spec.replace(**changes)  # type: ignore[assignment]
-        other.chains, other.draws, other.warmup, other.warmed_up = 1, draws, 0, 0
+        other.chains, other.draws, other.warmup = 1, draws, 0
+        other.rewind()
         other.nuts_variant = fault if fault in nuts.VARIANTS else self.nuts_variant
         other._trace = other._empty(1, draws)
         return other
 
     def restart(self, x: Array, y: Array, theta: Array, scales: Scales, rng: np.random.Generator) -> None:
         """Put the one chain of `one_chain` at a state, on data (x, y)."""
-        self.x, self.y, self.completed = x, y, 0
+        self.x, self.y = x, y
+        self.rewind()
         self._prepare()
         self._chains, self._scales = [], []
         self._place(theta.copy(), Scales(*(array.copy() for array in scales)), rng)
@@ -506,16 +507,15 @@ class NetworkRun(Resumable):
             noise[0] = (rng.standard_gamma(spec.noise_shape) if of_prior else spec.noise_shape) / spec.noise_rate
         return Scales(precisions, means, mixing, noise)
 
-    def _advance_chain(self, c: int, warm: int, kept: int) -> None:
-        for begin in range(0, warm, _WARMUP_CHUNK):
-            n = min(_WARMUP_CHUNK, warm - begin)
-            rows = self._empty(1, n).at(0)
-            self._sweep(c, 0, n, rows)
-            self._warmup_evaluations[c] += int(rows.gradient_evaluations.sum())
-        if kept:
-            if self.completed == 0:
-                self._start[c], self._start_log_density[c] = self._chains[c].position, self._chains[c].running[0]
-            self._sweep(c, self.completed, kept, self._trace.at(c))
+    def _warm_up_chain(self, c: int, first: int, n: int) -> None:
+        rows = self._empty(1, n).at(0)
+        self._sweep(c, 0, n, rows)
+        self._warmup_evaluations[c] += int(rows.gradient_evaluations.sum())
+
+    def _advance_chain(self, c: int, first: int, n: int) -> None:
+        if first == 0:
+            self._start[c], self._start_log_density[c] = self._chains[c].position, self._chains[c].running[0]
+        self._sweep(c, first, n, self._trace.at(c))
 
     def _sweep(self, c: int, first: int, n: int, trace: SweepTrace) -> None:
         chain = self._chains[c]

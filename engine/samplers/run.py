@@ -30,7 +30,6 @@ DETAILS = ("draws", "transitions")
 OPTIONAL = ("energy", "tree_depth", "tree_ending", "step_size")  # arrays of `Trace` that only some methods write
 MAX_BYTES = 4 * 2**30  # of one recording
 
-_WARMUP_CHUNK = 1_000
 
 
 class Method(Protocol):
@@ -127,30 +126,28 @@ class Run(Resumable):
         nothing = self.method.transitions(1, 0, self.target.dim)
         return type(nothing)(*(array[0] for array in nothing))
 
-    def _advance_chain(self, c: int, warm: int, kept: int) -> None:
-        chain = self._chains[c]
-        if warm:
-            rows = Trace.empty(1, min(warm, _WARMUP_CHUNK), self.target.dim, self.method.records).at(0)
-            none = self._no_inside()
-            chunk = 1 if self._adaptation is not None else _WARMUP_CHUNK
-            for begin in range(0, warm, chunk):
-                size, at = min(chunk, warm - begin), self.warmed_up + begin
-                if self._warm_trace is not None:
-                    rows = self._warm_trace.at(c, slice(at, at + size))
-                self.method.advance(self.target, self._settings, chain, size, rows, none)
-                self._warmup_evaluations[c] += int(rows.gradient_evaluations[:size].sum())
-                if self._adaptation is not None:
-                    self._adaptation.write(c, at + 1, chain.adaptation)
-        if kept:
-            if self.completed == 0:
-                self._start[c] = chain.position
-                self._start_log_density[c] = chain.running[0]
-            a, b = self.completed, self.completed + kept
-            rows = self._trace.at(c, slice(a, b))
-            inside = type(self._inside)(
-                *(array[c, a:b] if self.detail == "transitions" else array[c] for array in self._inside)
-            )
-            self.method.advance(self.target, self._settings, chain, kept, rows, inside)
+    def _warm_up_chain(self, c: int, first: int, n: int) -> None:
+        chain, none = self._chains[c], self._no_inside()
+        chunk = n if self._adaptation is None else 1  # what it learns is written down after each transition
+        for at in range(first, first + n, chunk):
+            if self._warm_trace is None:
+                rows = Trace.empty(1, chunk, self.target.dim, self.method.records).at(0)
+            else:
+                rows = self._warm_trace.at(c, slice(at, at + chunk))
+            self.method.advance(self.target, self._settings, chain, chunk, rows, none)
+            self._warmup_evaluations[c] += int(rows.gradient_evaluations.sum())
+            if self._adaptation is not None:
+                self._adaptation.write(c, at + 1, chain.adaptation)
+
+    def _advance_chain(self, c: int, first: int, n: int) -> None:
+        chain, rows = self._chains[c], slice(first, first + n)
+        if first == 0:
+            self._start[c] = chain.position
+            self._start_log_density[c] = chain.running[0]
+        inside = type(self._inside)(
+            *(array[c, rows] if self.detail == "transitions" else array[c] for array in self._inside)
+        )
+        self.method.advance(self.target, self._settings, chain, n, self._trace.at(c, rows), inside)
 
     def recording(self) -> Recording:
         """The transitions done so far (views, not copies)."""

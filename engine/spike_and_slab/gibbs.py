@@ -84,15 +84,20 @@ class SelectionRun(Resumable):
         chain = self._chains[0]
         chain.included, chain.coefficients, chain.rng = included.copy(), coefficients.copy(), rng
 
-    def _advance_chain(self, c: int, warm: int, kept: int) -> None:
+    def _warm_up_chain(self, c: int, first: int, n: int) -> None:
+        self._sweep(c, n, slice(0))
+
+    def _advance_chain(self, c: int, first: int, n: int) -> None:
+        self._sweep(c, n, slice(first, first + n))
+
+    def _sweep(self, c: int, n: int, rows: slice) -> None:
+        """n sweeps of chain c, written to `rows`."""
         chain, model = self._chains[c], self.model
-        rows = slice(self.completed, self.completed + kept)
-        for sweeps, place in ((warm, slice(0)), (kept, rows)):
-            selection_chunk(
-                model.design, model.moment, model.precision, model.log_odds, model.likelihood == "logistic", chain.rng,
-                chain.gram, chain.included, chain.coefficients, sweeps, self._included[c, place],
-                self._conditional[c, place], self._coefficients[c, place],
-            )  # fmt: skip
+        selection_chunk(
+            model.design, model.moment, model.precision, model.log_odds, model.likelihood == "logistic", chain.rng,
+            chain.gram, chain.included, chain.coefficients, n, self._included[c, rows], self._conditional[c, rows],
+            self._coefficients[c, rows],
+        )  # fmt: skip
 
     def recording(self) -> SelectionRecording:
         """The sweeps done so far (views, not copies)."""

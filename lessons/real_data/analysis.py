@@ -33,6 +33,7 @@ from engine.judge import (
 from engine.networks import Network, NetworkRecording, NetworkRun, start_network
 from engine.networks.predictive import outputs
 from engine.spec import SpecError
+from engine.ticket import Lock
 from engine.training import Trained, TrainingRun, TrainingSpec, map_decay
 from lessons.real_data.spec import RealDataSpec
 
@@ -287,7 +288,7 @@ class _Chains:
     """One run, advanced as far as anybody asked."""
 
     def __init__(self, spec: RealDataSpec):
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self.run = begin(spec, RealDataSpec.declarations()["draws"].high)
 
     def upto(self, draws: int, cancel: Any) -> NetworkRecording:

@@ -31,6 +31,7 @@ from engine.networks import Network
 from engine.networks.predictive import outputs, probabilities
 from engine.recording import Recording
 from engine.samplers.run import Run, start
+from engine.ticket import Lock
 from lessons.weight_space import quadrature, symmetry
 from lessons.weight_space.spec import ORDERS, REACH, WeightSpaceSpec
 
@@ -138,7 +139,7 @@ class _Chains:
     """One run, advanced as far as anybody asked."""
 
     def __init__(self, spec: WeightSpaceSpec):
-        self.lock = threading.Lock()
+        self.lock = Lock()
         target = network_of(spec).posterior(*data_of(spec))
         draws, kept = KEPT[spec.units], {"chains": spec.chains, "warmup": spec.warmup, "seed": spec.seed}
         self.run: Run = start(

@@ -13,12 +13,13 @@ import pytest
 from app.kit import jobs
 from app.kit.jobs import Job, Pool, Shelf
 from engine.spec import SpecError
+from engine.turns import Turns
 
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    """Two workers, three may wait."""
-    made = Pool(2, waiting_limit=3)
+    """Two cores, three may wait."""
+    made = Pool(Turns(2), waiting_limit=3)
     yield made
     made.close()
 
@@ -187,7 +188,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """A pool whose work goes to another executor."""
     monkeypatch.setattr(jobs, "_ClusterTicket", FakeTicket)
     with ThreadPoolExecutor(2) as executor:
-        made = Pool(2, executor=executor)
+        made = Pool(Turns(2), executor=executor)
         yield made
         made.close()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from engine.networks.prior import ACTIVATIONS, CHUNK, Prior, activation_moment, activation_power, in_threads
+from engine.networks.prior import ACTIVATIONS, CHUNK, Prior, activation_moment, activation_power
 from engine.spec import SpecError
 
 X = np.array([-1.3, 0.2, 0.9])
@@ -136,10 +136,6 @@ def test_the_seed_decides_and_longer_draws_begin_alike():
     assert not np.array_equal(long[:10], prior.draw(10, seed=6))
     assert not np.array_equal(long[:10], long[CHUNK:])
     assert pickle.loads(pickle.dumps(prior)) == prior
-
-
-def test_threads_keep_the_order():
-    assert in_threads(lambda i: i * i, 40) == [i * i for i in range(40)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,26 @@
+"""The pages as Streamlit wants them, made once: each one made looks at the disk nine times."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from app import catalogue
+
+
+def by_track() -> dict[str, list[Any]]:
+    """The start page, then the lessons' by track, for one run of the script: Streamlit notes in a page that it ran."""
+    return {track: [copy.copy(page) for page in made] for track, made in _made().items()}
+
+
+@cache
+def _made() -> dict[str, list[Any]]:
+    start = st.Page(catalogue.ROOT / "app" / "start.py", title="Start", icon="🎲", default=True)
+    lessons = {
+        track: [st.Page(entry.path, title=entry.title, icon=entry.icon, url_path=entry.slug) for entry in entries]
+        for track, entries in catalogue.by_track().items()
+    }
+    return {"": [start], **lessons}

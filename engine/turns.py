@@ -1,0 +1,207 @@
+"""Turns at the cores of this machine, shared by everything that computes in this process.
+
+Work holds a turn while it computes. It looks up at short intervals, `ticket.look()`, and hands its turn over once a
+slice is used up and somebody has a better claim: a better rank, or the same rank and a reader who has had less of late.
+Work of a better rank need not wait for that look: it begins at once beside what runs below it, which then gives way.
+
+A thread that nobody gave a claim, such as that of a program which uses the engine, computes as it likes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+FIRST, GIVEN, GROWING, AFTER = range(4)  # ranks: a first picture, what a reader typed or gave, its rest, all else
+
+SLICE = 0.05  # s of a turn that somebody else waits for
+READERS = 1000  # whose account is kept
+MEMORY = 10.0  # s after which a third of what a reader has had still counts
+PATIENCE = 2.0  # s after which a claim of any rank has a slice, one such claim at a time: nothing starves
+
+
+class Claim:
+    """One thread's claim to one of `turns`. `reader` is whoever it computes for."""
+
+    __slots__ = ("arrived", "began", "granted", "longest", "rank", "reader", "spent", "turns", "withdrawn")
+
+    def __init__(self, turns: Turns, rank: int = AFTER, reader: Hashable = None):
+        self.turns, self.rank, self.reader = turns, rank, reader
+        self.granted = threading.Event()
+        self.withdrawn = False
+        self.arrived = 0.0
+        self.began = 0.0  # wall clock, of this slice
+        self.spent = 0.0  # the thread's CPU clock then
+        self.longest = 0.0  # s of CPU between two looks
+
+
+class Turns:
+    """The turns of `cores` cores."""
+
+    def __init__(self, cores: int | None = None):
+        self.cores = cores or os.cpu_count() or 1
+        self._lock = threading.Lock()
+        self._running: set[Claim] = set()
+        self._waiting: list[Claim] = []
+        self._had: dict[Hashable, tuple[float, float]] = {}  # CPU seconds, faded, and when that was written
+
+    def take(self, claim: Claim) -> None:
+        """Wait for a turn. Raises InterruptedError if the claim is withdrawn."""
+        with self._lock:
+            claim.arrived = time.monotonic()
+            if not claim.withdrawn:
+                claim.granted.clear()
+                self._waiting.append(claim)
+                self._grant()
+        while not claim.granted.wait(PATIENCE):
+            with self._lock:
+                self._grant()
+        if claim.withdrawn:
+            raise InterruptedError
+        self._begin(claim)
+
+    def withdraw(self, claim: Claim) -> None:
+        """Let the thread of a claim wait no longer: it is not to go on."""
+        with self._lock:
+            claim.withdrawn = True
+            if claim in self._waiting:
+                self._waiting.remove(claim)
+            claim.granted.set()
+
+    def take_spare(self, claim: Claim) -> bool:
+        """Take a turn if one is free and nobody waits for it."""
+        with self._lock:
+            if self._waiting or len(self._running) >= self.cores:
+                return False
+            self._running.add(claim)
+        self._begin(claim)
+        return True
+
+    def give(self, claim: Claim) -> None:
+        """Hand a turn back."""
+        self._charge(claim)
+        with self._lock:
+            self._running.discard(claim)
+            self._grant()
+
+    def look(self, claim: Claim) -> None:
+        """Hand the turn over if somebody has a better claim to it, and wait for the next. Raises as `take`."""
+        if len(self._running) <= self.cores and time.monotonic() - claim.began < SLICE:
+            return
+        self._charge(claim)
+        with self._lock:
+            over = self._crowd(claim.rank) > self.cores
+            if not over and not any(self._better(other, claim) for other in self._waiting):
+                claim.began = time.monotonic()
+                return
+            self._running.discard(claim)
+        self.take(claim)
+
+    def move(self, claim: Claim, rank: int) -> None:
+        """Give a claim another rank."""
+        with self._lock:
+            claim.rank = rank
+            self._grant()
+
+    def had(self, reader: Hashable) -> float:
+        """CPU seconds that were spent for `reader` of late."""
+        seconds, then = self._had.get(reader, (0.0, 0.0))
+        return seconds * math.exp((then - time.monotonic()) / MEMORY)
+
+    def _begin(self, claim: Claim) -> None:
+        claim.began, claim.spent = time.monotonic(), time.thread_time()
+
+    def _charge(self, claim: Claim) -> None:
+        """Book what was spent since the last time; called by the claim's own thread."""
+        now = time.thread_time()
+        used, claim.spent = now - claim.spent, now
+        claim.longest = max(claim.longest, used)
+        with self._lock:
+            self._had[claim.reader] = self.had(claim.reader) + used, time.monotonic()
+            if len(self._had) > READERS:
+                self._had = {reader: kept for reader, kept in self._had.items() if self.had(reader) > SLICE}
+
+    def _crowd(self, rank: int) -> int:
+        """How many run with this rank or a better one."""
+        return sum(other.rank <= rank for other in self._running)
+
+    def _better(self, other: Claim, claim: Claim) -> bool:
+        """Whether `other`, which waits, should have the turn of `claim`. Only within a rank: one of a better rank waits
+        for cores that are full of its like, which this turn is not counted among.
+        """
+        return other.rank == claim.rank and self.had(claim.reader) - self.had(other.reader) > SLICE
+
+    def _grant(self) -> None:
+        for claim in sorted(self._waiting, key=lambda c: (c.rank, self.had(c.reader), c.arrived)):
+            if self._crowd(claim.rank) < self.cores:
+                self._start(claim)
+        if self._waiting and len(self._running) <= self.cores:
+            oldest = min(self._waiting, key=lambda c: c.arrived)
+            if time.monotonic() - oldest.arrived >= PATIENCE:
+                self._start(oldest)
+
+    def _start(self, claim: Claim) -> None:
+        self._waiting.remove(claim)
+        self._running.add(claim)
+        claim.granted.set()
+
+
+machine = Turns()
+_held: ContextVar[Claim | None] = ContextVar("claim", default=None)
+
+
+def held() -> Claim | None:
+    """The claim of this thread."""
+    return _held.get()
+
+
+@contextmanager
+def turn(claim: Claim) -> Iterator[None]:
+    """Compute inside by `claim`, after waiting for a turn."""
+    claim.turns.take(claim)
+    yield from _holding(claim)
+
+
+@contextmanager
+def spare_turn(claim: Claim) -> Iterator[bool]:
+    """Compute inside by `claim` if there is a turn to spare now; whether there is."""
+    if claim.turns.take_spare(claim):
+        for _ in _holding(claim):
+            yield True
+    else:
+        yield False
+
+
+def _holding(claim: Claim) -> Iterator[None]:
+    token = _held.set(claim)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+        claim.turns.give(claim)
+
+
+@contextmanager
+def resting() -> Iterator[None]:
+    """Wait inside for something that others must do: they have the turn meanwhile."""
+    claim = _held.get()
+    if claim is None:
+        yield
+        return
+    claim.turns.give(claim)
+    try:
+        yield
+    finally:
+        claim.turns.take(claim)
+
+
+def look() -> None:
+    """Give way if somebody has a better claim."""
+    claim = _held.get()
+    if claim is not None:
+        claim.turns.look(claim)

@@ -1,0 +1,207 @@
+"""Turns: who computes when more wants to be computed than there are cores."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from engine import ticket, turns
+from engine.turns import AFTER, FIRST, GROWING, SLICE, Claim, Turns
+
+
+def busy(seconds: float) -> None:
+    """Use so much of a core."""
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds:
+        pass
+
+
+class Work(threading.Thread):
+    """Computes pieces of 5 ms, with a look after each, until told to stop."""
+
+    def __init__(self, cores: Turns, rank: int = AFTER, reader: str = "ann", most: float = 1e9):
+        super().__init__(daemon=True)
+        self.claim, self.spent, self.began, self.most = Claim(cores, rank, reader), 0.0, 0.0, most
+        self.enough = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        with turns.turn(self.claim):
+            self.began = time.monotonic()
+            while not self.enough.is_set() and self.spent < self.most:
+                busy(0.005)
+                self.spent += 0.005
+                turns.look()
+
+    def end(self) -> float:
+        self.enough.set()
+        self.join(10)
+        assert not self.is_alive()
+        return self.spent
+
+
+def until(true: Callable[[], bool], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_a_first_picture_does_not_wait_for_what_comes_after():
+    cores = Turns(1)
+    long = Work(cores, AFTER)
+    until(lambda: long.spent > 0.02)
+    asked = time.monotonic()
+    picture = Work(cores, FIRST, "bob", most=0.3)
+    until(lambda: picture.began > 0)
+    assert picture.began - asked < 0.05, "it begins beside the long work"
+    until(lambda: len(cores._running) == 1)
+    stood = long.spent
+    picture.join(10)
+    assert long.spent - stood < 0.02, "which stands still meanwhile"
+    until(lambda: long.spent > stood + 0.02)
+    long.end()
+
+
+def test_readers_of_the_same_rank_share_and_who_has_had_least_comes_first():
+    cores = Turns(1)
+    greedy = Work(cores, AFTER, "ann")
+    until(lambda: greedy.spent > 0.5)
+    had = greedy.spent
+    modest = Work(cores, AFTER, "bob")
+    until(lambda: modest.spent > 0.25)
+    assert greedy.spent - had < 0.1, "she has had half a second more"
+    until(lambda: modest.spent > 1.0)
+    before = greedy.spent, modest.spent
+    time.sleep(1.0)
+    gains = greedy.end() - before[0], modest.end() - before[1]
+    assert gains[0] > 0.2 and gains[1] > 0.2, "then they take turns"
+
+
+def test_nothing_starves(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.2)
+    cores = Turns(1)
+    pictures = [Work(cores, FIRST, name) for name in ("ann", "bob")]
+    until(lambda: all(picture.spent > 0 for picture in pictures))
+    check = Work(cores, AFTER, "cyd")
+    until(lambda: check.spent > 0.1, 20)
+    for work in (*pictures, check):
+        work.end()
+
+
+def test_no_more_computes_than_there_are_cores():
+    cores = Turns(2)
+    works = [Work(cores, GROWING, f"reader {i}") for i in range(6)]
+    most = 0
+    for _ in range(100):
+        most = max(most, len(cores._running))
+        time.sleep(0.003)
+    assert most <= 2
+    for work in works:
+        work.end()
+    assert not cores._running and not cores._waiting
+
+
+def test_pieces_sum_up_and_take_about_a_slice():
+    pace, sizes = ticket.Pace(), []
+    for n in ticket.pieces(5000, pace):
+        sizes.append(n)
+        busy(n * 0.0001)
+    assert sum(sizes) == 5000 and sizes[0] == 1 and max(sizes) < 2 * ticket.PIECE / 0.0001
+    assert next(ticket.pieces(10**6, pace)) > 50, "the pace is known by now"
+    assert list(ticket.pieces(0)) == []
+
+
+def test_a_slow_unit_is_a_piece_of_its_own():
+    sizes = []
+    for n in ticket.pieces(12):
+        sizes.append(n)
+        busy(n * 2 * ticket.PIECE)
+    assert sizes == [1] * 12
+
+
+def test_each_keeps_the_order_and_hands_on_what_fails():
+    assert ticket.each(lambda i: i * i, range(40)) == [i * i for i in range(40)]
+    assert ticket.each(lambda i: i, []) == []
+    with pytest.raises(ZeroDivisionError):
+        ticket.each(lambda i: 1 // i, [3, 2, 1, 0, 1])
+
+
+def test_each_uses_the_cores_that_nobody_needs_and_no_others():
+    seen: set[int] = set()
+
+    def note(i: int) -> None:
+        seen.add(threading.get_ident())
+        time.sleep(0.01)
+
+    cores = Turns(4)
+    with turns.turn(Claim(cores)):
+        ticket.each(note, range(20))
+    assert len(seen) > 1 or turns.machine.cores == 1
+    seen.clear()
+    others = [Claim(cores, FIRST, i) for i in range(4)]
+    with turns.turn(Claim(cores)):
+        for claim in others:
+            cores.take(claim)
+        ticket.each(note, range(20))
+        for claim in others:
+            cores.give(claim)
+    assert len(seen) == 1
+
+
+class Stopped:
+    """A ticket whose result nobody wants."""
+
+    def is_set(self) -> bool:
+        return True
+
+    def report(self, done: int, total: int) -> None:
+        raise AssertionError
+
+
+def test_the_ticket_stops_helpers_too():
+    def look(i: int) -> None:
+        time.sleep(0.002)
+        ticket.look()
+
+    with ticket.holding(Stopped()), pytest.raises(InterruptedError):
+        ticket.each(look, range(100))
+
+
+def test_who_waits_for_a_lock_hands_its_turn_to_the_holder():
+    """One core: a picture waits for what a check holds, and the check would never get a turn beside it."""
+    cores, lock = Turns(1), ticket.Lock()
+    inside, done = threading.Event(), []
+
+    def check() -> None:
+        with turns.turn(Claim(cores, AFTER, "ann")), lock:
+            inside.set()
+            for _ in range(60):
+                busy(0.005)
+                turns.look()
+            done.append("check")
+
+    def picture() -> None:
+        with turns.turn(Claim(cores, FIRST, "bob")), lock:
+            done.append("picture")
+
+    threads = [threading.Thread(target=check, daemon=True)]
+    threads[0].start()
+    assert inside.wait(5)
+    other = Work(cores, GROWING, "cyd")  # stands between the two in rank
+    threads.append(threading.Thread(target=picture, daemon=True))
+    threads[1].start()
+    for thread in threads:
+        thread.join(SLICE * 40)
+        assert not thread.is_alive()
+    assert done == ["check", "picture"]
+    other.end()
+
+
+def test_one_who_waits_for_a_lock_can_be_stopped():
+    lock = ticket.Lock()
+    with lock, ticket.holding(Stopped()), pytest.raises(InterruptedError), lock:
+        raise AssertionError("nobody gets in")
