@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
 from app import catalogue
+from app.kit import seams
 
 
 def by_track() -> dict[str, list[Any]]:
-    """The start page, then the lessons' by track, for one run of the script: Streamlit notes in a page that it ran."""
-    return {track: [copy.copy(page) for page in made] for track, made in _made().items()}
+    """The start page, then the lessons' by track, for one run of the script."""
+    return {track: [seams.page_again(page) for page in made] for track, made in _made().items()}
 
 
 @cache

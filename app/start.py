@@ -5,12 +5,13 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from app import catalogue
+from app.kit import seams
 from app.kit.text import plain
 
 
 def unknown_page() -> str:
     """The path that was asked for and is no page, or ""."""
-    base = st.get_option("server.baseUrlPath").strip("/")
+    base = seams.base_path()
     path = urlsplit(st.context.url or "").path.strip("/").removeprefix(base).strip("/")
     return path if path not in ("", *(entry.slug for entry in catalogue.LESSONS)) else ""
 

@@ -12,16 +12,18 @@ import threading
 import traceback
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from app import catalogue
-from app.kit.jobs import Job, Pool, Shelf
+from app.kit.jobs import Pool, Shelf
 from app.kit.stage import _scene
 from app.kit.verdicts import KernelProofs
 from engine import turns
 from tests.power import lesson_of
 
 LIMIT = 0.2  # s
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class Watched(turns.Turns):
@@ -35,12 +37,9 @@ class Watched(turns.Turns):
         before = claim.longest
         super()._charge(claim)
         if claim.longest > max(before, LIMIT):
-            stack = [frame for frame in traceback.extract_stack() if "/lessons/" in frame.filename or
-                     ("/engine/" in frame.filename and "turns.py" not in frame.filename) or
-                     "/kit/" in frame.filename][-6:]
-            self.places[claim] = claim.longest, " < ".join(
-                f"{frame.filename.rsplit('/', 2)[-2]}/{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in reversed(stack)
-            )
+            files = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_stack()]
+            ours = [f"{path.parent.name}/{path.name}:{line}" for path, line in files if ROOT in path.parents]
+            self.places[claim] = claim.longest, " < ".join(reversed(ours[-8:]))
 
 
 def slots(lesson: Any) -> dict[str, Any]:

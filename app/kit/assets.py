@@ -5,11 +5,11 @@ a browser fetch the player early, and the script that says where the server is.
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
+from app.kit import seams
+from app.kit.seams import SERVER_AT_THE_PAGE_S_FOLDER
 
 STATIC = Path(__file__).parents[1] / "static" / "player"
 _LOADER = Path(__file__).with_name("loader.js")
@@ -37,7 +37,7 @@ class Preload:
         self._app = app
         # low: Streamlit's first scripts come first. The player's URLs are those of loader.js, relative to the page
         urls = [f"app/static/player/{path.name}?v={version()}" for path in sorted(STATIC.glob("*.js"))]
-        urls += [f"static/js/{name}" for name in component_modules()]
+        urls += [f"static/js/{name}" for name in seams.component_modules()]
         links = (f"<{url}>; rel=modulepreload; fetchpriority=low" for url in urls)
         self._header = (b"link", ", ".join(links).encode())
 
@@ -52,33 +52,11 @@ class Preload:
         await self._app(scope, receive, answer if scope["type"] == "http" else send)
 
 
-def component_modules() -> list[str]:
-    """The names of Streamlit's own modules that a page loads with its first component, and not before."""
-    static = Path(st.__file__).parent / "static"
-    page = (static / "index.html").read_text(encoding="utf-8")
-    folder = static / "static" / "js"
-    known = set(re.findall(r'static/js/([^"]+)', page))
-    names: list[str] = []
-    wanted = [path.name for path in folder.glob("BidiComponent.*.js")]
-    while wanted:
-        name = wanted.pop()
-        if name not in known:
-            known.add(name)
-            names.append(name)
-            wanted += re.findall(r'from"\./([^"]+)"', (folder / name).read_text(encoding="utf-8"))
-    return names
-
-
 class Base:
     """ASGI middleware: the page of a lesson tells Streamlit's scripts where the server is.
 
     They would first look for it below the page (`/hmc/_stcore/…`), fail, wait a tenth of a second and look beside it.
     """
-
-    SCRIPT = (
-        b"<script>window.__streamlit ??= {BACKEND_BASE_URL: "
-        b'location.origin + location.pathname.replace(/[^/]+\\/?$/, "")};</script>'
-    )
 
     def __init__(self, app: Any, slugs: frozenset[str]):
         self._app = app
@@ -100,7 +78,7 @@ class Base:
             if start is not None:
                 head, mark, rest = message.get("body", b"").partition(b"<head>")
                 if mark:
-                    message = {**message, "body": head + mark + self.SCRIPT + rest}
+                    message = {**message, "body": head + mark + SERVER_AT_THE_PAGE_S_FOLDER + rest}
                     start = {**start, "headers": [self._longer(*header) for header in start["headers"]]}
                 await send(start)
                 start = None
@@ -111,7 +89,7 @@ class Base:
         await self._app({**scope, "headers": plain}, receive, answer)
 
     def _longer(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
-        return name, b"%d" % (int(value) + len(self.SCRIPT)) if name == b"content-length" else value
+        return name, b"%d" % (int(value) + len(SERVER_AT_THE_PAGE_S_FOLDER)) if name == b"content-length" else value
 
 
 def _is_page(start: Any) -> bool:

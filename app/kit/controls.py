@@ -17,8 +17,9 @@ from typing import Any
 
 import streamlit as st
 
+from app.kit import seams
 from app.kit.text import number, plain
-from app.kit.visit import POLL, Visit, fill, in_fragment
+from app.kit.visit import POLL, Visit, fill
 from engine.spec import Declaration, Spec, SpecError
 
 _STEPS = 100  # of a slider whose declaration names no step
@@ -271,7 +272,7 @@ class Controls:
     def _watch(self, name: str, words: str) -> None:
         trial = self._visit.trials.get(name)
         if trial is None or not trial.job.active:
-            if in_fragment():  # the run of the page takes over what came of it
+            if seams.in_fragment():  # the run of the page takes over what came of it
                 self._visit.touched = True
                 st.rerun()
             return

@@ -14,13 +14,13 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import badge, charts, jobs, messages, startup
+from app.kit import badge, charts, jobs, messages, seams, startup
 from app.kit.charts import Figure, Table
 from app.kit.lesson import Lesson
 from app.kit.stage import POLL
 from app.kit.text import plain
 from app.kit.verdicts import KernelProofs, Planted, plantable
-from app.kit.visit import Visit, arriving, in_fragment, session
+from app.kit.visit import Visit, arriving, session
 from engine.judge import KINDS, Check, Kind
 from engine.judge.check import SILENT, headline
 from engine.spec import MAX_SEED, Spec
@@ -63,7 +63,7 @@ class Follow:
             st.fragment(self._watch, run_every=ARRIVAL if self.arriving else POLL)()
 
     def _watch(self) -> None:
-        if in_fragment() and (self.arriving or self.here.touched or self._ended() != self.ended):
+        if seams.in_fragment() and (self.arriving or self.here.touched or self._ended() != self.ended):
             st.rerun()
 
     # jobs
@@ -82,7 +82,7 @@ class Follow:
 
     def _job(self, slot: str) -> jobs.Job | None:
         """The job of `slot`; None on first sight, even if its result is there already: charts hold the picture up."""
-        if slot in self.first_sight and not in_fragment():
+        if slot in self.first_sight and not seams.in_fragment():
             return None
         startup.load_charts()
         return jobs.pool().submit((session(), slot), self._key(slot), self.functions[slot], self._argument(slot))

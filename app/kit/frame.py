@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from app.kit import messages, predict, share, stage, story
+from app.kit import messages, predict, seams, share, stage, story
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
@@ -43,7 +42,7 @@ _LARGE = "html { font-size: 20px; }"  # the projector view
 
 def show(lesson: Lesson) -> None:
     """Draw the page of `lesson`; nothing where the page is imported and not opened."""
-    if get_script_run_ctx(suppress_warning=True) is None:
+    if not seams.running():
         return
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
     work = stage.prepare(lesson, here)

@@ -21,9 +21,10 @@ from concurrent.futures import Future
 from typing import Any
 from urllib.parse import urlsplit
 
-import streamlit as st
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
+
+from app.kit import seams
 
 POLICY_VIOLATION = 1008  # of the websocket's closing codes
 ROUND = 0.012  # s; Streamlit rests for 0.01 s between two rounds of sending
@@ -150,7 +151,7 @@ def route() -> WebSocketRoute:
     """The sockets' route, for `st.App`."""
     global _served
     _served = True
-    base = st.get_option("server.baseUrlPath").strip("/")
+    base = seams.base_path()
     return WebSocketRoute(f"/{base}/picture/{{token}}" if base else "/picture/{token}", _answer)
 
 

@@ -1,9 +1,38 @@
-"""What we use of Streamlit beyond its public interface."""
+"""What we use of Streamlit beyond its public interface, all of it: an upgrade is read against this file. Each function
+has a test in `tests/kit/test_seams.py`, which names the version that it was last true of.
+
+Public, and new enough to move: `st.App` with routes, middleware and lifespan (`app/main.py`), and `st.components.v2`.
+"""
 
 from __future__ import annotations
 
+import copy
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+VERSION = "1.67.0"  # that the tests of this module were last run with
+
+
+def running() -> bool:
+    """Whether a script runs in this thread."""
+    return get_script_run_ctx(suppress_warning=True) is not None
+
+
+def in_fragment() -> bool:
+    """Whether only fragments run, not the whole page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and bool(context.fragment_ids_this_run)
+
+
+def went_back() -> bool:
+    """Whether this run comes from the browser's back or forward button."""
+    return bool(getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", False))
 
 
 def session_id() -> str | None:
@@ -15,3 +44,44 @@ def session_id() -> str | None:
 def connected(session: str) -> bool:
     """Whether a browser is connected to this session. From any thread."""
     return not runtime.exists() or runtime.get_instance().is_active_session(session)
+
+
+def page_again(page: Any) -> Any:
+    """A page for one more run of the script: Streamlit notes in the object that it has run."""
+    return copy.copy(page)
+
+
+def prime() -> None:
+    """Load what Streamlit puts off to the first page: one large pattern."""
+    importlib.import_module("streamlit.emojis")
+
+
+def base_path() -> str:
+    """Below which path the app is served, without slashes at its ends."""
+    return str(st.get_option("server.baseUrlPath")).strip("/")
+
+
+# Streamlit's scripts in the browser -----------------------------------------------------------------------------------
+
+# Where they look for the server before they try the folders above the page, one after the other.
+SERVER_AT_THE_PAGE_S_FOLDER = (
+    b"<script>window.__streamlit ??= {BACKEND_BASE_URL: "
+    b'location.origin + location.pathname.replace(/[^/]+\\/?$/, "")};</script>'
+)
+
+
+def component_modules() -> list[str]:
+    """The names of Streamlit's own modules that a page loads with its first component, and not before."""
+    static = Path(st.__file__).parent / "static"
+    page = (static / "index.html").read_text(encoding="utf-8")
+    folder = static / "static" / "js"
+    known = set(re.findall(r'static/js/([^"]+)', page))
+    names: list[str] = []
+    wanted = [path.name for path in folder.glob("BidiComponent.*.js")]
+    while wanted:
+        name = wanted.pop()
+        if name not in known:
+            known.add(name)
+            names.append(name)
+            wanted += re.findall(r'from"\./([^"]+)"', (folder / name).read_text(encoding="utf-8"))
+    return names

@@ -66,7 +66,7 @@ def load_rest() -> None:
 
 def prime() -> None:
     """Do what Streamlit puts off to its first page and its first element, a tenth of a second each."""
-    importlib.import_module("streamlit.emojis")  # one large pattern
+    importlib.import_module("app.kit.seams").prime()
     inspect.stack()  # the first call in a process looks at every module
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app.kit import jobs, seams, share
 from app.kit.push import Channel
@@ -64,7 +63,7 @@ class Visit:
         then asks for a run of the page.
         """
         repeats = key is not None and _repeats(key)
-        if in_fragment():
+        if seams.in_fragment():
             if key is None or repeats:
                 return
             self.touched = True
@@ -230,17 +229,6 @@ def _filled() -> dict[str, tuple[float, tuple]]:
     return st.session_state.setdefault("filled", {})
 
 
-def _went_back() -> bool:
-    """Whether this run comes from the browser's back or forward button."""
-    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
-
-
-def in_fragment() -> bool:
-    """Whether only fragments run, not the whole page."""
-    context = get_script_run_ctx()
-    return context is not None and bool(context.fragment_ids_this_run)
-
-
 def _same_but_for_the_seed(a: Spec, b: Spec) -> bool:
     return "seed" in b.declarations() and a.replace(seed=b.seed) == b  # type: ignore[attr-defined]
 
@@ -276,7 +264,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
         if not raw and st.session_state.get(CAME_FROM) != slug:
             known.address, known.touched = {}, True
             return known
-        stale = raw in known.left and not _went_back()
+        stale = raw in known.left and not seams.went_back()
         if known.touched or raw == known.address or stale:
             return known
     link = _read(cls, raw, scenarios, controls)

@@ -31,7 +31,7 @@ POINTS = 200  # of the XOR clouds, in five panels, each on a rim; in that of the
 # at a stroke takes its time too.
 HOLD_UP = """
 import time
-from app.kit import stage, visit
+from app.kit import seams, stage
 prepare, draw, show = stage.prepare, stage.draw, stage._show
 def slow_prepare(lesson, here):
     time.sleep(1.0 if here.spec.marks else 0)
@@ -41,7 +41,7 @@ def held_up_draw(lesson, here, work):
         here.channel._line._loop.call_soon_threadsafe(time.sleep, 0.6)
     return draw(lesson, here, work)
 def slow_show(lesson, here, stale):
-    time.sleep(1.0 if here.spec.marks and visit.in_fragment() else 0)
+    time.sleep(1.0 if here.spec.marks and seams.in_fragment() else 0)
     show(lesson, here, stale)
 stage.prepare, stage.draw, stage._show = slow_prepare, held_up_draw, slow_show
 """

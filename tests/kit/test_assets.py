@@ -4,12 +4,11 @@ uses, and a lesson's page says where the server is."""
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
-import streamlit
 
-from app.kit.assets import STATIC, Base, Preload, component_modules, version
+from app.kit.assets import STATIC, Base, Preload, version
+from app.kit.seams import SERVER_AT_THE_PAGE_S_FOLDER, component_modules
 
 PAGE = b"<!DOCTYPE html>\n<html>\n  <head>\n    <title>Streamlit</title></head></html>"
 
@@ -41,14 +40,6 @@ def test_other_answers_stay_as_they_are(content_type: bytes):
     assert answer(content_type) == {b"content-type": content_type}
 
 
-def test_streamlits_modules_for_components_are_where_the_page_looks_for_them():
-    folder = Path(streamlit.__file__).parent / "static" / "static" / "js"
-    names = component_modules()
-    assert len(names) > 3 and all((folder / name).is_file() for name in names)
-    page = (folder.parents[1] / "index.html").read_text(encoding="utf-8")
-    assert not [name for name in names if name in page], "the page names them itself"
-
-
 def visit(path: str, method: str = "GET", body: bytes = PAGE, kind: bytes = b"text/html; charset=utf-8"):
     """The headers and the body that a browser gets, and the headers that the app inside saw."""
     asked: list[dict] = []
@@ -72,7 +63,7 @@ def visit(path: str, method: str = "GET", body: bytes = PAGE, kind: bytes = b"te
 @pytest.mark.parametrize("path", ["/hmc", "/hmc/", "/lab/hmc"])
 def test_a_lessons_page_says_where_the_server_is(path: str):
     headers, body, asked = visit(path)
-    assert body == PAGE.replace(b"<head>", b"<head>" + Base.SCRIPT)
+    assert body == PAGE.replace(b"<head>", b"<head>" + SERVER_AT_THE_PAGE_S_FOLDER)
     assert headers[b"content-length"] == b"%d" % len(body)
     assert asked == {}, "a compressed page cannot be written into"
 

@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner_utils.exceptions import RerunException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
-from app.kit import badge, jobs, story, visit
+from app.kit import badge, jobs, seams, story, visit
 from app.kit.badge import face, overall
 from app.kit.charts import Figure, Table
 from app.kit.frame import Scenario, _follow_scenario, source
@@ -112,7 +112,7 @@ def test_a_slider_on_the_move_wins_over_older_values_that_its_box_still_sends():
 def test_a_move_that_comes_with_the_run_of_a_timer_is_kept_and_an_echo_is_not(monkeypatch: pytest.MonkeyPatch):
     state = {"box": 5.0, "filled": {"box": (time.monotonic(), (3.0, 4.0))}}
     monkeypatch.setattr(visit.st, "session_state", state)
-    monkeypatch.setattr(visit, "in_fragment", lambda: True)
+    monkeypatch.setattr(seams, "in_fragment", lambda: True)
     here, done = Visit(WalkSpec()), []
     state["box"] = 3.0
     here.moved(lambda: done.append("echo"), "box")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -16,20 +18,26 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 class User:
     """One session.
 
-    Keeps the widgets' ids by their keys, the timers that the page has set, and the seconds that each run took.
+    Keeps the widgets' ids by their keys, the timers that the page has set, and the seconds that each run took, and
+    each new picture.
     """
 
-    def __init__(self, socket: websockets.ClientConnection, page: str):
-        self.page = page
+    def __init__(self, socket: websockets.ClientConnection, url: str, page: str, query: str = ""):
+        self.url, self.page, self.query = url, page, query
         self.widgets: dict[str, str] = {}  # key → id
         self.values: dict[str, WidgetState] = {}
         self.timers: dict[str, float] = {}  # fragment → seconds
         self.received = 0  # bytes
         self.polls: list[float] = []
         self.runs: list[float] = []
+        self.pictures: list[float] = []  # seconds from what the user did to the new picture
         self.faults: list[str] = []
+        self._picture = 0  # of the last one that came
+        self._drawn = asyncio.Event()
         self._socket = socket
         self._page_hash = ""
+        self._session = ""
+        self._upload: Any = None  # where a file may be sent
         self._finished = asyncio.Event()
         self._grew = False  # the run under way has asked for another one
         self._reader = asyncio.create_task(self._read())
@@ -41,6 +49,41 @@ class User:
     async def set_number(self, key: str, value: float) -> None:
         """Change a number box and wait for the new page."""
         state = WidgetState(id=self.widgets[key], double_value=value)
+        self.values[state.id] = state
+        self.runs.append(await self._run())
+
+    async def new_seed(self, seed: int, most: float = 60.0) -> None:
+        """Ask for a run with this seed, and stay until its picture is there; timers fire meanwhile."""
+        state = WidgetState(id=self.widgets[f"{self.page}/seed/box"], double_value=float(seed))
+        self.values[state.id] = state
+        self._drawn.clear()
+        begin = time.perf_counter()
+        self.runs.append(await self._run())
+        while not self._drawn.is_set() and time.perf_counter() - begin < most:
+            await self.poll(0.05)
+        self.pictures.append(time.perf_counter() - begin)
+
+    async def set_text(self, key: str, text: str) -> None:
+        """Type into a text box and wait for the new page."""
+        state = WidgetState(id=self.widgets[key], string_value=text)
+        self.values[state.id] = state
+        self.runs.append(await self._run())
+
+    async def give_file(self, key: str, name: str, content: bytes) -> None:
+        """Drop a file and wait for the new page."""
+        message = BackMsg()
+        message.file_urls_request.request_id = name
+        message.file_urls_request.file_names.append(name)
+        message.file_urls_request.session_id = self._session
+        await self._socket.send(message.SerializeToString())
+        while self._upload is None:
+            await asyncio.sleep(0.01)
+        urls, self._upload = self._upload, None
+        await asyncio.to_thread(_put, self.url + urls.upload_url, name, content)
+        state = WidgetState(id=self.widgets[key])
+        given = state.file_uploader_state_value.uploaded_file_info
+        info = given.add(name=name, size=len(content), file_id=urls.file_id)
+        info.file_urls.CopyFrom(urls)
         self.values[state.id] = state
         self.runs.append(await self._run())
 
@@ -71,6 +114,7 @@ class User:
         rerun = message.rerun_script
         rerun.page_name = "" if self._page_hash else self.page  # the name serves for the first run only
         rerun.page_script_hash = self._page_hash
+        rerun.query_string = self.query
         if fragment:
             rerun.fragment_id = fragment
             rerun.is_auto_rerun = True
@@ -100,14 +144,20 @@ class User:
                     self._grew = True
                 else:
                     self._finished.set()
+            elif kind == "file_urls_response":
+                self._upload = message.file_urls_response.file_urls[0]
+            elif kind == "page_info_changed":
+                self.query = message.page_info_changed.query_string
             elif kind == "navigation":
                 self._page_hash = message.navigation.page_script_hash
             elif kind == "auto_rerun":
                 self.timers[message.auto_rerun.fragment_id] = message.auto_rerun.interval
             elif kind == "stop_auto_rerun":
                 self.timers.pop(message.stop_auto_rerun.fragment_id, None)
-            elif kind == "new_session" and not message.metadata.run.fragment_ids:
-                self.timers.clear()  # a full run sets its timers anew
+            elif kind == "new_session":
+                self._session = message.new_session.initialize.session_id
+                if not message.metadata.run.fragment_ids:
+                    self.timers.clear()  # a full run sets its timers anew
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 self._note(message.delta.new_element)
 
@@ -116,18 +166,32 @@ class User:
         if kind == "exception":
             self.faults.append(element.exception.message)
         part = getattr(element, kind) if kind else None
+        if kind == "bidi_component" and part.WhichOneof("data") == "bytes" and hash(part.bytes) != self._picture:
+            self._picture = hash(part.bytes)
+            self._drawn.set()
         identity = getattr(part, "id", "")
         if isinstance(identity, str) and "-" in identity:
             # ids look like $$ID-<hash>-<key>
             self.widgets[identity.split("-", 2)[-1]] = identity
 
 
+def _put(url: str, name: str, content: bytes) -> None:
+    """Send a file as a browser does."""
+    edge = "edge-of-the-file"
+    head = f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'
+    body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
+    request = urllib.request.Request(
+        url, body, {"Content-Type": f"multipart/form-data; boundary={edge}"}, method="PUT"
+    )  # fmt: skip
+    urllib.request.urlopen(request, timeout=60).close()
+
+
 @asynccontextmanager
-async def visiting(url: str, page: str) -> AsyncIterator[User]:
+async def visiting(url: str, page: str, query: str = "") -> AsyncIterator[User]:
     """A user at the page with slug `page` of the server at `url`."""
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
     async with websockets.connect(address, subprotocols=["streamlit"], max_size=None) as socket:
-        user = User(socket, page)
+        user = User(socket, url, page, query)
         try:
             yield user
         finally:

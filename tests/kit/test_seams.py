@@ -1,0 +1,83 @@
+"""What we use of Streamlit beyond its public interface is still there: read `app/kit/seams.py` against a new version
+when one of these fails, then write the version into it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime import Runtime
+from streamlit.runtime.scriptrunner import ScriptRunContext
+from streamlit.testing.v1 import AppTest
+
+from app.kit import seams
+
+STATIC = Path(st.__file__).parent / "static"
+
+
+def test_the_version_is_the_one_that_is_installed_and_asked_for():
+    asked = Path(seams.__file__).parents[2] / "requirements.txt"
+    assert st.__version__ == seams.VERSION
+    assert f"streamlit=={seams.VERSION} " in asked.read_text(encoding="utf-8")
+
+
+def script() -> None:
+    """A page that shows what the seams say."""
+    import streamlit as st
+
+    from app.kit import seams
+
+    st.text(f"{seams.running()} {seams.in_fragment()} {seams.went_back()} {bool(seams.session_id())}")
+
+
+def test_a_script_knows_that_it_runs_and_for_whom():
+    app = AppTest.from_function(script).run()
+    assert not app.exception and app.text[0].value == "True False False True"
+    assert not seams.running() and not seams.in_fragment() and not seams.went_back() and seams.session_id() is None
+
+
+def test_the_context_of_a_run_has_what_is_read_off_it():
+    fields = ScriptRunContext.__dataclass_fields__
+    assert {"session_id", "fragment_ids_this_run", "is_history_navigation"} <= set(fields)
+
+
+def test_without_a_server_nobody_is_taken_for_gone():
+    assert seams.connected("anybody")
+    assert callable(Runtime.is_active_session)  # what it says of readers who leave: tests/load
+
+
+def pages() -> None:
+    """A script whose page is run by two sessions in turns."""
+    import streamlit as st
+
+    from app.kit import seams
+
+    page = st.Page(lambda: st.text("the page"), title="Page", url_path="page")
+    ours, theirs = seams.page_again(page), seams.page_again(page)
+    st.navigation([theirs], position="hidden").run()
+    st.navigation([ours], position="hidden").run()
+
+
+def test_a_page_can_be_run_by_several_sessions_at_once():
+    app = AppTest.from_function(pages).run()
+    assert not app.exception and [text.value for text in app.text] == ["the page", "the page"]
+
+
+def test_priming_loads_the_large_pattern():
+    sys.modules.pop("streamlit.emojis", None)
+    seams.prime()
+    assert "streamlit.emojis" in sys.modules
+
+
+def test_streamlits_scripts_look_for_the_server_where_the_page_says():
+    scripts = (path.read_text(encoding="utf-8") for path in (STATIC / "static" / "js").glob("index.*.js"))
+    assert any("__streamlit" in text and "BACKEND_BASE_URL" in text for text in scripts)
+    assert b"window.__streamlit" in seams.SERVER_AT_THE_PAGE_S_FOLDER
+
+
+def test_streamlits_modules_for_components_are_where_the_page_looks_for_them():
+    names = seams.component_modules()
+    assert len(names) > 3 and all((STATIC / "static" / "js" / name).is_file() for name in names)
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    assert not [name for name in names if name in page], "the page names them itself"
