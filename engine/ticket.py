@@ -99,6 +99,13 @@ def pieces(total: int, pace: Pace | None = None) -> Iterator[int]:
         done += size
 
 
+def looking(items: Iterable[T]) -> Iterator[T]:
+    """The items, with a look before each."""
+    for item in items:
+        look()
+        yield item
+
+
 def each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """`function` of each item, in their order: worked out by this thread, and by others on cores that nobody needs.
 

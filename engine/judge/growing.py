@@ -17,6 +17,7 @@ from engine.judge.trial import Worlds
 from engine.jumps.recording import architecture_of
 from engine.jumps.run import ArchitectureRun
 from engine.jumps.settings import MISTAKES, VARIANTS
+from engine.ticket import looking
 
 Array = NDArray[np.float64]
 
@@ -98,11 +99,11 @@ class JumpKernel:
     def worlds(self, n: int, rng: np.random.Generator) -> Worlds:
         """n exact joint draws: (theta, width, depth, precisions, data) of each."""
         run = self.run
-        drawn = [run._prior_draw(rng, None, None) for _ in range(n)]
+        drawn = [run._prior_draw(rng, None, None) for _ in looking(range(n))]
         data: list[Any] = [None] * n
         values = np.empty((n, len(self.quantities)))
         sizes = np.array([(width, depth) for _, width, depth, _ in drawn])
-        for width, depth in np.unique(sizes, axis=0):
+        for width, depth in looking(np.unique(sizes, axis=0)):
             here = np.flatnonzero((sizes == (width, depth)).all(axis=1))
             network = architecture_of(run.network, int(width), int(depth))
             theta, precisions = (np.stack([drawn[i][part] for i in here]) for part in (0, 3))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check, Kind
 
 Array = NDArray[np.float64]
@@ -73,7 +74,9 @@ def two_looks(look: Callable[[int, int], Check]) -> Check:
     was `PLAIN`, decides: a p below SECOND fails. A look that cannot tell (p is NaN) stands as it is, the second one
     too: a first surprise alone decides nothing.
     """
+    ticket.look()
     first = look(1, 1)
+    ticket.look()
     if math.isnan(first.p) or first.p >= FIRST:
         return first
     return look(2, 1 if first.p < PLAIN else MORE)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.diagnostics import ess_mean, rhat
 from engine.judge.check import Bars, Check, Verdict
 from engine.judge.looks import surprise
@@ -63,6 +64,7 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
         return unknown("Nothing can be judged: every draw gives the same value, or the exact value is not finite.")
     z, told = np.empty(len(judged)), []
     for j, (what, values, true, sd, at_most, error) in enumerate(judged):
+        ticket.look()
         disagreement = rhat(values)
         if not disagreement <= MAX_RHAT:
             return unknown(

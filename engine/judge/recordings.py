@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check, Judgement, unknown
 from engine.judge.growing import JumpKernel
 from engine.judge.looks import FIRST, SECOND, two_looks
@@ -82,6 +83,7 @@ def chains_checks(run: Callable[[int, int], Recording], seed: int, truth: Truth 
     truth : the exact answer where the target's own does not serve (tables in its place); of the first coordinates
     """
     first = run(seed, 1)
+    ticket.look()
 
     def look(number: int, work: int) -> Check:
         recording = first if number == 1 else run((seed + LATER) % (MAX_SEED + 1), work)

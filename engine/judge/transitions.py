@@ -32,7 +32,8 @@ VARIANTS = {
 AROUND = ("stale_log_density",)
 AUDITS = {"metropolis": audit.metropolis, "delayed_rejection": audit.delayed_rejection, "gibbs": audit.gibbs}
 AUDITED, TRANSITIONS_AUDITED = 40, 3  # starts, and transitions of each, that are worked out again
-ENOUGH = 40_000  # decisions after which no further start is taken
+MOST_AUDITED = 400  # starts where a transition decides little, until there are FEW decisions
+FEW, ENOUGH = 4_000, 40_000  # decisions; after ENOUGH no further start is taken
 WINDOW = 0.1  # spacing of the planted window's grid, of the distance between quartiles
 STEPS = {"nuts": (1.0, 2.5, 5.0)}  # factors of the step size, in turn; shorter ones make trees that take long
 OTHER_STEPS = (1.0, 2.5, 0.1)  # shorter ones show an integrator whose long paths are all rejected
@@ -135,14 +136,14 @@ class TransitionKernel:
         return self.model.values(moved, data), operations
 
     def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
-        """Decisions from AUDITED exact draws, worked out again. Some starts take longer steps, some shorter ones: where
+        """Decisions from some exact draws, worked out again. Some starts take longer steps, some shorter ones: where
         hardly a proposal is rejected, or hardly one accepted, a mistake would go unseen. None for draws as a block,
         which decide nothing.
         """
         if getattr(self.method, "block", False):
             return None
-        worlds_seed, *seeds = np.random.SeedSequence((seed, 3)).spawn(AUDITED + 1)
-        theta, data = self.model.draw(AUDITED, np.random.Generator(np.random.SFC64(worlds_seed)))
+        worlds_seed, *seeds = np.random.SeedSequence((seed, 3)).spawn(MOST_AUDITED + 1)
+        theta, data = self.model.draw(MOST_AUDITED, np.random.Generator(np.random.SFC64(worlds_seed)))
         density = "" if self.fault in AROUND else self.fault
         errors: list[float] = []
         criteria: list[tuple[float, float]] = []
@@ -150,7 +151,7 @@ class TransitionKernel:
         for i, (start, seen, stream) in enumerate(zip(theta, data, seeds, strict=True)):
             if cancel is not None and cancel.is_set():
                 raise InterruptedError
-            if decisions > ENOUGH:
+            if decisions > (ENOUGH if i < AUDITED else FEW):
                 break
             target, right = self.model.target(seen, density), self.model.target(seen)
             factors = STEPS.get(self.method.name, OTHER_STEPS)

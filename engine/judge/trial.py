@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check, Curve, Verdict
 from engine.judge.looks import FIRST, SECOND, largest_of_right_ones, surprise, two_looks
 
@@ -114,6 +115,7 @@ def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int, cancel: A
     def unknown(reason: str) -> Check:
         return Check(name, "unknown", math.nan, math.nan, f"{kernel.name}: {reason}", "SE", kind="kernel")
 
+    ticket.look()
     pilot = kernel.worlds(PILOT, rng)
     _, spent = kernel.move(pilot, TRANSITIONS, streams.spawn(PILOT), cancel)
     affordable = int(WORK * PILOT / max(spent, 1.0))
@@ -121,7 +123,9 @@ def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int, cancel: A
         return unknown(f"a transition costs so much that hardly {affordable + 1} exact draws could be moved.")
     n = max(FEWEST, work * min(most, affordable))
     worlds = kernel.worlds(n, rng)
+    ticket.look()
     moved, _ = kernel.move(worlds, TRANSITIONS, streams.spawn(n), cancel)
+    ticket.look()
     order = np.sort(reference, axis=0)
     expected, before, after = (_shares(order, values) for values in (reference, worlds.values, moved))
     if np.any(after != before[:, None], axis=(1, 2)).mean() < LEAST_MOVED:

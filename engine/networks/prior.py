@@ -25,6 +25,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.kernels import FASTMATH, fast_kernel
 from engine.spec import MAX_SEED, Declaration, SpecError, validate
 from engine.vectormath import exp, tanh
@@ -220,6 +221,7 @@ class Prior:
         """`n` independent networks: theta (n, dim). The first n of a longer draw with the same seed are the same."""
         out = np.empty((n, self.dim))
         for first in range(0, n, CHUNK):
+            ticket.look()
             part = out[first : first + CHUNK]
             stream(seed, first // CHUNK).standard_normal(out=part)
         out *= self.sds()
@@ -230,7 +232,11 @@ class Prior:
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         x = np.ascontiguousarray(x, dtype=np.float64)
         out = np.empty((len(theta), len(x)))
-        _many(theta, self.width, self.depth, *self.codes, x, out)
+        done = 0
+        for n in ticket.pieces(len(theta)):
+            rows = slice(done, done + n)
+            _many(theta[rows], self.width, self.depth, *self.codes, x, out[rows])
+            done += n
         return out
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import diagnostics, record, sample
+from engine import diagnostics, record, sample, ticket
 from engine.judge import (
     FIRST,
     SECOND,
@@ -437,7 +437,11 @@ def _tabulated(target: Target) -> Truth:
     for j in range(1, target.dim):
         reach = 12.0 * np.sqrt(truth.covariance[j, j])
         x = np.linspace(truth.mean[j] - reach, truth.mean[j] + reach, 2001)
-        tables.append(partial(np.interp, xp=x, fp=truth.marginals[j](x), left=0.0, right=0.0))
+        parts = []
+        for part in np.array_split(x, 40):
+            ticket.look()
+            parts.append(truth.marginals[j](part))
+        tables.append(partial(np.interp, xp=x, fp=np.concatenate(parts), left=0.0, right=0.0))
     return dataclasses.replace(truth, marginals=(truth.marginals[0], *tables))
 
 
