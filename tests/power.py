@@ -11,7 +11,8 @@ import argparse
 import importlib
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,11 +75,9 @@ def cell(slug: str, name: str, fault: Any) -> Cell:
     return Cell(slug, name, verdict, told.name if told else "", told.sentence if told else "No check looks for it.")
 
 
-def cells(slugs: Sequence[str]) -> Iterator[Cell]:
-    """Every cell of these pages."""
-    for slug in slugs:
-        for name, fault in faults_of(slug).items():
-            yield cell(slug, name, fault)
+def cells(slug: str) -> list[Cell]:
+    """Every cell of a page."""
+    return [cell(slug, name, fault) for name, fault in faults_of(slug).items()]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,11 +88,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     words = {"fail": "red", "pass": "GREEN", "unknown": "unknown"}
     rows, found = ["| page | fault | sign | by | what it says |", "|---|---|---|---|---|"], []
-    for each in cells(options.slugs or [entry.slug for entry in catalogue.LESSONS]):
-        found.append(each)
-        sentence = each.sentence.replace("|", "¦").replace("\n", " ")
-        rows.append(f"| {each.slug} | {each.fault} | {words[each.verdict]} | {each.check} | {sentence} |")
-        print(rows[-1], flush=True)
+    with ProcessPoolExecutor() as processes:
+        for page in processes.map(cells, options.slugs or [entry.slug for entry in catalogue.LESSONS]):
+            for each in page:
+                found.append(each)
+                sentence = each.sentence.replace("|", "¦").replace("\n", " ")
+                rows.append(f"| {each.slug} | {each.fault} | {words[each.verdict]} | {each.check} | {sentence} |")
+                print(rows[-1], flush=True)
     counts = {verdict: sum(each.verdict == verdict for each in found) for verdict in words}
     total = f"{len(found)} faults on {len({each.slug for each in found})} pages: " + ", ".join(
         f"{count} {words[verdict]}" for verdict, count in counts.items()

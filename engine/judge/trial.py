@@ -192,10 +192,10 @@ def _errors(expected: Array, before: Array, after: Array) -> _Errors:
         standard_error = np.sqrt(np.diag(np.atleast_2d(covariance)))
         error = residual.mean(axis=0)
         z = error / standard_error
+        scale = np.where(standard_error > 0.0, standard_error, 1.0)
+        correlation = np.atleast_2d(covariance) / np.outer(scale, scale)
     changed = (np.abs(after - before[:, None]).max(axis=1) > 1e-12).sum(axis=0)
     z[(changed < FEW_CHANGES) | ~np.isfinite(z)] = np.nan
-    scale = np.where(standard_error > 0.0, standard_error, 1.0)
-    correlation = np.atleast_2d(covariance) / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)
     return _Errors(z, error, standard_error, correlation)
 
@@ -210,12 +210,14 @@ def _curve(what: str, expected: Array, before: Array, after: Array) -> Curve:
     reach = 0.0
     if known.any():
         reach = float(np.quantile(largest_of_right_ones(found.correlation[np.ix_(known, known)]), BAND))
+    with np.errstate(all="ignore"):  # of a quantity that cannot be told the band is not finite
+        band = reach * found.standard_error
     return Curve(
         f"Distribution of {what} after the moves, less what it must be",
         "prior probability below",
         "share of draws below, difference",
         PLACES,
         found.error,
-        -reach * found.standard_error,
-        reach * found.standard_error,
+        -band,
+        band,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,7 @@ class ArchitectureRecording(Recording):
         return groups
 
 
+@lru_cache(maxsize=512)
 def architecture_of(network: Network, width: int, depth: int) -> Network:
     """The network with its ranges replaced by one architecture."""
     changes: dict[str, Any] = {"width": width, "depth": depth}

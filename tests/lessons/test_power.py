@@ -26,21 +26,21 @@ def test_a_planted_fault_turns_a_sign_red(slug: str, number: int) -> None:
 @pytest.mark.parametrize("slug", ["hmc", "nuts", "regression", "dimensions"])
 def test_first_looks_of_right_pages_are_uniform(slug: str) -> None:
     """One in 100,000 such rows fails by chance."""
-    row = next(iter(alarms.rows([slug], 40)))
+    row = next(iter(alarms.rows(slug, 40)))
     assert row.good, row
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("slug", SLUGS)
 def test_no_planted_fault_stays_green(slug: str) -> None:
-    found = list(power.cells([slug]))
+    found = power.cells(slug)
     assert not [cell for cell in found if cell.verdict == "pass"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("slug", SLUGS)
 def test_right_pages_do_not_alarm(slug: str) -> None:
-    for row in alarms.rows([slug], 200):
+    for row in alarms.rows(slug, 200):
         assert row.good, row
 
 
