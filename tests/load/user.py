@@ -7,12 +7,15 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.cookies import SimpleCookie
 from typing import Any
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+XSRF = "_streamlit_xsrf"
 
 
 class User:
@@ -79,7 +82,7 @@ class User:
         while self._upload is None:
             await asyncio.sleep(0.01)
         urls, self._upload = self._upload, None
-        await asyncio.to_thread(_put, self.url + urls.upload_url, name, content)
+        await asyncio.to_thread(_put, self.url, urls.upload_url, name, content)
         state = WidgetState(id=self.widgets[key])
         given = state.file_uploader_state_value.uploaded_file_info
         info = given.add(name=name, size=len(content), file_id=urls.file_id)
@@ -175,14 +178,19 @@ class User:
             self.widgets[identity.split("-", 2)[-1]] = identity
 
 
-def _put(url: str, name: str, content: bytes) -> None:
-    """Send a file as a browser does."""
+def _put(server: str, path: str, name: str, content: bytes) -> None:
+    """Send a file as a browser does, with the token against forgery that the server has set as a cookie."""
+    with urllib.request.urlopen(f"{server}/_stcore/health", timeout=60) as answer:
+        cookie = SimpleCookie(answer.headers["Set-Cookie"])[XSRF].value
     edge = "edge-of-the-file"
     head = f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'
     body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
-    request = urllib.request.Request(
-        url, body, {"Content-Type": f"multipart/form-data; boundary={edge}"}, method="PUT"
-    )  # fmt: skip
+    headers = {
+        "Content-Type": f"multipart/form-data; boundary={edge}",
+        "Cookie": f"{XSRF}={cookie}",
+        "X-Xsrftoken": cookie,
+    }
+    request = urllib.request.Request(server + path, body, headers, method="PUT")
     urllib.request.urlopen(request, timeout=60).close()
 
 
