@@ -10,6 +10,7 @@ be made to give way.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import threading
 import time
@@ -83,15 +84,16 @@ class Pace:
             self.size = max(1, min(fitting, GROWTH * units))
 
 
-def pieces(total: int, pace: Pace | None = None) -> Iterator[int]:
+def pieces(total: int, pace: Pace | None = None, *, whole: bool = False) -> Iterator[int]:
     """Sizes that sum to `total`, for calls that take about `PIECE` seconds each; a look before each.
 
-    What is computed must not depend on the sizes. `pace` is what is known of the work from before.
-    Raises InterruptedError as `look`.
+    What is computed must not depend on the sizes. `pace` is what is known of the work from before. `whole` work gives
+    way and is not stopped: half of it would be wrong. Raises InterruptedError as `look`.
     """
     pace, done = pace or Pace(), 0
     while done < total:
-        look()
+        with contextlib.suppress(InterruptedError) if whole else contextlib.nullcontext():
+            look()
         size = min(pace.size, total - done)
         begin = time.perf_counter()
         yield size

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.kernels import kernel
 from engine.networks.mlp import Network, checked_inputs, in_blocks
 from engine.networks.passes import (
@@ -87,8 +88,12 @@ class Ensemble:
         theta = _checked_draws(self.network, draws)
         frame = self._frame
         sums = self._first, self._sum, self._squares, self._entropy
-        _accumulate(theta, frame.x, frame.sizes, *frame.settings, self._points, self.count == 0, *sums, frame.scratch)
-        self.count += len(theta)
+        done = 0
+        for n in ticket.pieces(len(theta), whole=True):
+            part, fresh = theta[done : done + n], self.count == 0
+            _accumulate(part, frame.x, frame.sizes, *frame.settings, self._points, fresh, *sums, frame.scratch)
+            self.count += n
+            done += n
         return self
 
     def uncertainty(self) -> Uncertainty:
@@ -253,7 +258,11 @@ def _predict(network: Network, draws: ArrayLike, inputs: ArrayLike, as_probabili
     hidden, kind, _, temper = frame.settings
     columns = network.classes if as_probabilities else network.outputs
     out = np.empty((len(theta), len(x), columns))
-    _each_draw(theta, frame.x, frame.sizes, hidden, kind, as_probabilities, temper, out, frame.scratch)
+    done = 0
+    for n in ticket.pieces(len(theta)):
+        rows = slice(done, done + n)
+        _each_draw(theta[rows], frame.x, frame.sizes, hidden, kind, as_probabilities, temper, out[rows], frame.scratch)
+        done += n
     return out
 
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.kernels import kernel, log_density_at
 from engine.samplers.chain import per_coordinate
 from engine.samplers.run import MAX_BYTES, whole_number
@@ -353,7 +354,11 @@ def gradients(target: Target, settings: Advi, parameters: ArrayLike, *, repeats:
     climb = start(target, settings, plan, whole_number("seed", seed, 0, MAX_SEED))
     at = per_coordinate("parameters", parameters, climb.parameters.size)
     found = np.empty((whole_number("repeats", repeats, 1), at.size))
-    _gradients(target.address, target.data, climb.ints, climb.scratch, climb.rng, plan, at, found)
+    done = 0
+    for n in ticket.pieces(len(found)):
+        rows = found[done : done + n]
+        _gradients(target.address, target.data, climb.ints, climb.scratch, climb.rng, plan, at, rows)
+        done += n
     return found
 
 
@@ -405,7 +410,12 @@ def elbo(
         weight = np.full(len(noise), 1.0 / len(noise))
     energy, spread, entropy = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
     ints, scratch = target.buffers()
-    _elbos(target.address, target.data, ints, scratch, maps, rows, noise, weight, energy, spread, entropy)
+    done = 0
+    for n in ticket.pieces(len(rows)):
+        part = slice(done, done + n)
+        into = energy[part], spread[part], entropy[part]
+        _elbos(target.address, target.data, ints, scratch, maps, rows[part], noise, weight, *into)
+        done += n
     error = np.zeros(len(rows)) if draws is None else np.sqrt(spread / (len(noise) - 1))
     return Elbo(energy, entropy, error)
 

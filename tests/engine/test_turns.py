@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from engine import ticket, turns
-from engine.turns import AFTER, FIRST, GROWING, SLICE, Claim, Turns
+from engine.turns import AFTER, FIRST, GROWING, Claim, Turns
 
 
 def busy(seconds: float) -> None:
@@ -38,12 +38,12 @@ class Work(threading.Thread):
 
     def end(self) -> float:
         self.enough.set()
-        self.join(10)
+        self.join(100)
         assert not self.is_alive()
         return self.spent
 
 
-def until(true: Callable[[], bool], seconds: float = 10.0) -> None:
+def until(true: Callable[[], bool], seconds: float = 100.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end
@@ -57,16 +57,17 @@ def test_a_first_picture_does_not_wait_for_what_comes_after():
     asked = time.monotonic()
     picture = Work(cores, FIRST, "bob", most=0.3)
     until(lambda: picture.began > 0)
-    assert picture.began - asked < 0.05, "it begins beside the long work"
+    assert picture.began - asked < turns.PATIENCE, "it begins beside the long work"
     until(lambda: len(cores._running) == 1)
     stood = long.spent
-    picture.join(10)
+    picture.join(100)
     assert long.spent - stood < 0.02, "which stands still meanwhile"
     until(lambda: long.spent > stood + 0.02)
     long.end()
 
 
-def test_readers_of_the_same_rank_share_and_who_has_had_least_comes_first():
+def test_readers_of_the_same_rank_share_and_who_has_had_least_comes_first(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "MEMORY", 1e6)  # however slow the machine is
     cores = Turns(1)
     greedy = Work(cores, AFTER, "ann")
     until(lambda: greedy.spent > 0.5)
@@ -74,11 +75,10 @@ def test_readers_of_the_same_rank_share_and_who_has_had_least_comes_first():
     modest = Work(cores, AFTER, "bob")
     until(lambda: modest.spent > 0.25)
     assert greedy.spent - had < 0.1, "she has had half a second more"
-    until(lambda: modest.spent > 1.0)
+    until(lambda: modest.spent > 0.7)
     before = greedy.spent, modest.spent
-    time.sleep(1.0)
-    gains = greedy.end() - before[0], modest.end() - before[1]
-    assert gains[0] > 0.2 and gains[1] > 0.2, "then they take turns"
+    until(lambda: greedy.spent > before[0] + 0.2 and modest.spent > before[1] + 0.2)  # then they take turns
+    greedy.end(), modest.end()
 
 
 def test_nothing_starves(monkeypatch: pytest.MonkeyPatch):
@@ -87,7 +87,7 @@ def test_nothing_starves(monkeypatch: pytest.MonkeyPatch):
     pictures = [Work(cores, FIRST, name) for name in ("ann", "bob")]
     until(lambda: all(picture.spent > 0 for picture in pictures))
     check = Work(cores, AFTER, "cyd")
-    until(lambda: check.spent > 0.1, 20)
+    until(lambda: check.spent > 0.1)
     for work in (*pictures, check):
         work.end()
 
@@ -195,7 +195,7 @@ def test_who_waits_for_a_lock_hands_its_turn_to_the_holder():
     threads.append(threading.Thread(target=picture, daemon=True))
     threads[1].start()
     for thread in threads:
-        thread.join(SLICE * 40)
+        thread.join(100)
         assert not thread.is_alive()
     assert done == ["check", "picture"]
     other.end()
