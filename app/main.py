@@ -1,9 +1,10 @@
 """Entry point: `streamlit run app/main.py`. Page settings, the raw query, navigation."""
 
+import os
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(os.path.abspath(__file__)).parents[1]  # `resolve` would look at the disk in every run
 if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is the one place that adds the root
     sys.path.insert(0, str(ROOT))
 
