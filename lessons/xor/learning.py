@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.player.scene import levels
 from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from engine.kept import kept
 from engine.networks import Network, network
 from engine.networks.predictive import (
     Ensemble,
@@ -112,7 +112,7 @@ def begin(spec: XorSpec, chains: int, states: int) -> Run:
         raise SpecError("start", str(error)) from error
 
 
-@lru_cache(maxsize=16)
+@kept
 def modes(spec: XorSpec) -> tuple[Array, float]:
     """The MAP weights (dim,) and their log posterior: the best of several climbs."""
     x, y = data_of(spec)
@@ -319,7 +319,7 @@ def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:
     return tuple(levels(values, high).reshape(CELLS, CELLS) for values, high in parts)
 
 
-@lru_cache(maxsize=8)
+@kept
 def first_look(spec: XorSpec) -> Learning:
     """The chain as far as the first picture shows it. Shared: not to be advanced."""
     learning = Learning(spec)
