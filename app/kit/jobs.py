@@ -203,8 +203,8 @@ class Pool:
     ) -> Job:
         """The job of `owner`, a (session, slot), for `key`. `rank` is one of `engine.turns`.
 
-        A finished result on the shelf is returned at once. A job of the same owner and key goes on, and is not tried
-        again once it has failed; another job of this owner is stopped. `keep` puts the result on the shelf. `local`
+        A finished result that is kept is returned at once. A job of the same owner and key goes on, and is not tried
+        again once it has failed; another job of this owner is stopped. `keep`: the result is kept. `local`
         keeps the job in this process even with a cluster.
         """
         with self._lock:

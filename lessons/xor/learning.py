@@ -7,8 +7,9 @@ one network cannot disagree with itself.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from engine.samplers import run as runs
 from engine.samplers.run import Run
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
+from engine.ticket import each
 from lessons.xor.spec import REACH, XorSpec
 
 Array = NDArray[np.float64]
@@ -323,6 +325,6 @@ def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:
 def first_look(spec: XorSpec) -> Learning:
     """The chain as far as the first picture shows it. Shared: not to be advanced."""
     learning = Learning(spec)
-    with ThreadPoolExecutor(1) as beside:  # the chain's kernel releases the GIL: the picture's MAP is found meanwhile
-        beside.submit(modes, spec)
-        return learning.advance(first_states(spec))
+    parts: list[Callable[[], object]] = [partial(learning.advance, first_states(spec)), partial(modes, spec)]
+    each(lambda part: part(), parts)  # the picture's MAP is found beside the chain
+    return learning
