@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from app import catalogue
-from app.kit.jobs import Pool, Shelf
+from app.kit.jobs import Pool
 from app.kit.stage import _scene
 from app.kit.verdicts import KernelProofs
 from engine import turns
+from engine.kept import Store
 from tests.power import lesson_of
 
 LIMIT = 0.2  # s
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str]) -> None:
         for scenario in lesson.scenarios:
             for name, function in slots(lesson).items():
                 cores = Watched()
-                pool = Pool(cores, shelf=Shelf(0))
+                pool = Pool(cores, shelf=Store(0))
                 job = pool.submit(("a reader", name), threading.get_ident(), function, scenario.spec, keep=False)
                 while not job.wait(1.0):
                     job.heartbeat()

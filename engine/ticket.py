@@ -63,6 +63,15 @@ def look() -> None:
     turns.look()
 
 
+def stopped() -> bool:
+    """`look` of work that ends by itself: true once the result is not wanted any more."""
+    try:
+        look()
+    except InterruptedError:
+        return True
+    return False
+
+
 def report(done: int, total: int) -> None:
     """Look, and say that `done` of `total` units are finished."""
     look()
@@ -169,12 +178,7 @@ class Lock:
 
     def __enter__(self) -> None:
         if not self._lock.acquire(blocking=False):
-            with turns.resting():
-                while not self._lock.acquire(timeout=_LOOK):
-                    self._lend()
-                    ticket = _held.get()
-                    if ticket is not None and ticket.is_set():
-                        raise InterruptedError
+            self._wait()
         self._holder = turns.held()
         if self._holder is not None:
             self._rank = self._holder.rank
@@ -184,6 +188,20 @@ class Lock:
         if holder is not None and holder.rank != self._rank:
             holder.turns.move(holder, self._rank)
         self._lock.release()
+
+    def _wait(self) -> None:
+        mine = False
+        try:
+            with turns.resting():
+                while not (mine := self._lock.acquire(timeout=_LOOK)):
+                    self._lend()
+                    ticket = _held.get()
+                    if ticket is not None and ticket.is_set():
+                        raise InterruptedError
+        except InterruptedError:
+            if mine:  # stopped while it waited, with the lock, for its turn
+                self._lock.release()
+            raise
 
     def _lend(self) -> None:
         mine, holder = turns.held(), self._holder

@@ -28,6 +28,10 @@ MAY_IMPORT = {
     "lessons": {"lessons", "app", "engine", "datasets"},
 }
 HEAVY = ("scipy", "sklearn", "arviz_stats", "plotly")  # a second each: imported where they are used
+COUNTED = {  # targets that specs build, and the source of functions: small and hot
+    *(f"lessons/{name}/spec.py" for name in ("gibbs", "nuts", "race", "variational")),
+    "app/kit/frame.py",
+}
 SLUGS = {
     *("conjugate", "monte-carlo", "prior-predictive", "logistic", "model-selection"),
     *("metropolis", "gibbs", "hmc", "nuts", "tuning", "diagnostics", "race"),
@@ -100,6 +104,17 @@ def test_heavy_libraries_are_imported_where_they_are_used(room: str):
         assert not names & set(HEAVY), (
             f"{path.relative_to(ROOT)}: {names & set(HEAVY)} at module level delays the first picture"
         )
+
+
+def test_results_are_kept_in_one_store():
+    """`engine.kept`, which is weighed: a cache that counts its entries does not know what they take."""
+    found = {
+        str(path.relative_to(ROOT))
+        for room in ("app", "lessons")
+        for path, tree in modules(room)
+        if {"functools.lru_cache", "collections.OrderedDict"} & imported(tree)
+    }
+    assert found == COUNTED
 
 
 def test_catalogue_files_and_slugs_agree():

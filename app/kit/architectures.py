@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from app.kit import charts, theme
 from app.kit.charts import Figure
 from app.kit.pictures import Place
 from app.kit.player.scene import Axis, Panel, Scene, Show
+from engine import kept, ticket
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import (
     ArchitectureEvidence,
@@ -57,7 +57,6 @@ SCHEMES = ("exact", "no_jacobian", "no_end_points", "slot_once", "no_kernel_dens
 EVIDENCE = EvidenceSpec(particles=128, islands=8)  # errors of 0.05 to 0.1 nats on XOR
 QUICK = EVIDENCE.replace(particles=48, islands=6)  # of 0.3, a quarter of the work: for an answer at once
 DEEP_MOVES = 20  # with more than one hidden layer particles move less in a level: fewer would miss what is hard to find
-KEPT = 24  # evidence runs that are remembered
 LEAST_MASS = 0.005  # sizes with less probability are not judged …
 LEAST_VISITS = 25.0  # … nor those of fewer effective draws: their number is not normal
 SURE = 0.05  # an exact probability with a larger error judges nothing
@@ -80,13 +79,11 @@ SHORT = {
 # The exact answer -----------------------------------------------------------------------------------------------------
 
 
-class _Kept(NamedTuple):
-    run: ArchitectureEvidenceRun
-    lock: Lock  # of its next pieces
+class _Evidence:
+    """A run, advanced by whoever needs it."""
 
-
-_kept: OrderedDict[tuple, _Kept] = OrderedDict()
-_kept_lock = threading.Lock()
+    def __init__(self, run: ArchitectureEvidenceRun):
+        self.run, self.lock = run, Lock()
 
 
 def evidence(
@@ -109,24 +106,29 @@ def evidence(
     cancel : once set, InterruptedError is raised; report : called with (pieces done, pieces in all)
     Raises SpecError or TargetError as the engine does.
     """
-    kept = _keep(network, x, y, scale_by_width, spec)
+    shared = kept.store.make(
+        _key(network, x, y, scale_by_width, spec),
+        lambda: _Evidence(
+            ArchitectureEvidenceRun(network, x, y, _deep_enough(network, spec), scale_by_width=scale_by_width)
+        ),
+    )
     while True:
         if cancel is not None and cancel.is_set():
             raise InterruptedError
-        with kept.lock:
-            if kept.run.done:
-                return kept.run.result()
-            kept.run.advance(CORES)
+        with shared.lock:
+            if shared.run.done:
+                return shared.run.result()
+            shared.run.advance(CORES)
         if report is not None:
-            report(kept.run.completed, kept.run.total)
+            report(shared.run.completed, shared.run.total)
 
 
 def finished_evidence(
     network: Network, x: ArrayLike, y: ArrayLike, *, scale_by_width: bool = False, spec: EvidenceSpec = EVIDENCE
 ) -> ArchitectureEvidence | None:
     """What `evidence` would give, if it is there already; computes nothing."""
-    kept = _kept.get(_key(network, x, y, scale_by_width, spec))
-    return kept.run.result() if kept is not None and kept.run.done else None
+    shared = kept.store.get(_key(network, x, y, scale_by_width, spec))
+    return shared.run.result() if shared is not None and shared.run.done else None
 
 
 def quick_evidence(
@@ -137,23 +139,11 @@ def quick_evidence(
 
 
 def _key(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> tuple:
-    return network, np.asarray(x).tobytes(), np.asarray(y).tobytes(), scale_by_width, spec
+    return _Evidence, network, np.asarray(x).tobytes(), np.asarray(y).tobytes(), scale_by_width, spec
 
 
 def _deep_enough(network: Network, spec: EvidenceSpec) -> EvidenceSpec:
     return spec if _highest(network.depth) < 2 else spec.replace(moves=max(spec.moves, DEEP_MOVES))
-
-
-def _keep(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> _Kept:
-    key = _key(network, x, y, scale_by_width, spec)
-    with _kept_lock:
-        if key not in _kept:
-            run = ArchitectureEvidenceRun(network, x, y, _deep_enough(network, spec), scale_by_width=scale_by_width)
-            _kept[key] = _Kept(run, Lock())
-        _kept.move_to_end(key)
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
-        return _kept[key]
 
 
 def exact_shares(found: ArchitectureEvidence, log_prior: ArrayLike | None = None) -> ModelProbabilities:
@@ -265,8 +255,9 @@ def after(recording: ArchitectureRecording, burn: int) -> ArchitectureRecording:
 
 
 def advanced(run: ArchitectureRun, cancel: Any = None, at_once: int = 10) -> ArchitectureRecording:
-    """The run at its end. Raises InterruptedError when cancelled."""
+    """The run at its end. Raises InterruptedError when cancelled, and as `engine.ticket.look`."""
     while not run.done:
+        ticket.look()
         if cancel is not None and cancel.is_set():
             raise InterruptedError
         run.advance(at_once)

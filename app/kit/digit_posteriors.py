@@ -13,9 +13,7 @@ From images they make class probabilities (R, m, classes), which `engine.scores`
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -23,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import kept
 from engine.diagnostics import rhat
 from engine.judge import (
     Check,
@@ -76,8 +75,6 @@ CELLS = 8_000_000  # float32 that a prediction holds at once
 TRIED = 60  # images at whose inputs NUTS is tried
 STEPS, SEEN, FEW_SEEN = 6, 100, 40  # of a training, and images of few and of many pixels, where its gradient is checked
 GROSS = 1.3  # R-hat that so few draws do not reach by chance
-KEPT = 12  # posteriors that stay in the process at most,
-KEPT_BYTES = 400_000_000  # and what their networks may take: on MNIST one takes 80 MB
 
 
 class Learnt(Protocol):
@@ -382,10 +379,13 @@ def _stacked(draws: list[list[Single]], fit: NetworkFit) -> Networks:
 
 
 class Shared:
-    """A posterior that everyone in the process shares: whoever needs it trains it on; a look never waits."""
+    """A posterior that everyone in the process shares: whoever needs it trains it on; a look never waits.
 
-    def __init__(self, data: Learnt, spec: PosteriorSpec):
-        self.spec = spec
+    key : under which it is kept once it is trained
+    """
+
+    def __init__(self, data: Learnt, spec: PosteriorSpec, key: Hashable = None):
+        self.spec, self._key = spec, key
         self._training: Training | None = begin(data, spec)
         self.traces = Traces()  # once done
         self._lock = Lock()
@@ -397,11 +397,6 @@ class Shared:
     def done(self) -> bool:
         """Trained to the end."""
         return self._training is None
-
-    @property
-    def bytes(self) -> int:
-        """What the networks take."""
-        return 0 if self._networks is None else sum(layer.nbytes for layer in self._networks.layers)
 
     def networks(self) -> Networks:
         """The networks as they stood at the last look; trains a first slice where there was none."""
@@ -423,6 +418,8 @@ class Shared:
             if self._training.done:
                 self.traces = self._training.traces
                 self._training = None  # with it go the data
+                if self._key is not None:
+                    kept.store.put(self._key, self)  # which may have been too heavy while it was trained
 
     def finish(self, stop: Stop | None = None, look: Callable[[Shared], None] | None = None) -> Networks | None:
         """Train to the end; None when stopped. `look` is called after every slice."""
@@ -504,22 +501,7 @@ def numbers_check(method: str) -> Check:
     return unknown("posterior", words, kind="numbers")
 
 
-_shared: OrderedDict[Hashable, Shared] = OrderedDict()
-_shared_lock = threading.Lock()
-
-
 def posterior(name: Hashable, data: Learnt, spec: PosteriorSpec) -> Shared:
-    """The posterior of `spec` on `data`, which goes by `name`: the same for all who ask. Those last asked for
-    stay, see `KEPT`.
-    """
-    key = (name, spec)
-    with _shared_lock:
-        found = _shared.get(key)
-    if found is None:
-        found = Shared(data, spec)  # may take a second: nobody waits for it
-    with _shared_lock:
-        found = _shared.setdefault(key, found)
-        _shared.move_to_end(key)
-        while len(_shared) > KEPT or (len(_shared) > 1 and sum(one.bytes for one in _shared.values()) > KEPT_BYTES):
-            _shared.popitem(last=False)
-        return found
+    """The posterior of `spec` on `data`, which goes by `name`: the same for all who ask."""
+    key = Shared, name, spec
+    return kept.store.make(key, lambda: Shared(data, spec, key))

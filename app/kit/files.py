@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 
-from app.kit.jobs import Shelf
+from engine.kept import Store
 from engine.spec import SpecError
 
 MOST_HELD = 200_000_000  # bytes of all readers together
 LENGTH = 72  # of a reference: declare its field with this
 _DIGITS = 16
 
-_held = Shelf(MOST_HELD)
+_held = Store(MOST_HELD)  # of its own: a file is not to be pushed out by pictures
 
 
 def hold(name: str, content: bytes) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from app.kit.architectures import EVIDENCE, HELD, evidence, exact_shares, finish
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
+from engine import ticket
 from engine.diagnostics import summarise
 from engine.evidence import ModelProbabilities
 from engine.judge import Check, JumpKernel, Kernel, Verdict
@@ -27,6 +27,7 @@ from engine.jumps import (
     start_architecture,
 )
 from engine.jumps.settings import Prior, log_size_prior
+from engine.kept import kept
 from engine.networks import Network
 from engine.networks.predictive import Ensemble, probabilities
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
@@ -322,27 +323,26 @@ def quantised(values: Array, high: float) -> Bytes:
     return levels(values, high).reshape(CELLS, CELLS)
 
 
-@lru_cache(maxsize=8)
+@kept
 def first_look(spec: GrowingSpec) -> Growth:
     """The chains as far as the first picture shows them. Shared: not to be advanced."""
     return Growth(spec).advance(FIRST_COSTLY if spec.mistake and spec.variant in COSTLY else FIRST)  # type: ignore[attr-defined]
 
 
-_studies: dict[GrowingSpec, Growth] = {}
-
-
 def study(spec: GrowingSpec, cancel: Any = None) -> Growth:
     """A shorter run of the same chains for what stands below the stage. Raises InterruptedError when cancelled."""
+    with ticket.holding(cancel):
+        return _study(spec)
+
+
+@kept
+def _study(spec: GrowingSpec) -> Growth:
     length = STUDY_COSTLY if spec.variant in COSTLY else STUDY  # type: ignore[attr-defined]
-    known = _studies.get(spec)
-    if known is None:
-        known = Growth(spec, min(spec.sweeps, length)).advance(MAX_SWEEPS, cancel)
-        if not known.done:
-            raise InterruptedError
-        while len(_studies) >= 8:
-            _studies.pop(next(iter(_studies)), None)
-        _studies[spec] = known
-    return known
+    growth = Growth(spec, min(spec.sweeps, length))
+    while not growth.done:
+        ticket.look()
+        growth.advance(growth.sweeps + growth.chunk())
+    return growth
 
 
 def exact_now(spec: GrowingSpec) -> ModelProbabilities | None:

@@ -1,5 +1,5 @@
-"""Work that outlasts a script run: a bounded pool for the whole process, jobs that can be stopped, and shelves for
-finished results.
+"""Work that outlasts a script run: a bounded pool for the whole process, and jobs that can be stopped. Finished results
+are kept in `engine.kept`.
 
 A job is a function and its arguments; it is called as `function(*arguments, ticket)`. The ticket is the job's only
 way back: `ticket.is_set()` is true once the result is no longer wanted, `ticket.report(done, total)` moves the
@@ -24,19 +24,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import pickle
 import threading
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 from app.kit import seams
-from engine import turns
+from engine import kept, turns
+from engine.kept import Store
 from engine.spec import SpecError
-from engine.ticket import Lock, holding
+from engine.ticket import holding
 
 log = logging.getLogger(__name__)
 
@@ -45,82 +44,11 @@ GONE_SECONDS = 1.0  # that a reader may be without a connection
 ASK_SECONDS = 0.25  # between questions whether the reader is there
 WAITING_LIMIT = 200  # jobs that may wait; more are turned away with a message
 THREADS = 256  # of jobs that have begun or wait for a turn; those that wait cost their stack
-SHELF_BYTES = 192_000_000
 
 WAITING, RUNNING, DONE, STOPPED, FAILED, TURNED_AWAY = "waiting", "running", "done", "stopped", "failed", "turned away"
 ACTIVE = (WAITING, RUNNING)
 
 Connected = Callable[[Any], bool]
-
-
-class Once:
-    """Values computed once for a key, also when several jobs ask together; the last `kept` stay."""
-
-    def __init__(self, kept: int):
-        self.kept = kept
-        self._made: OrderedDict[Hashable, Any] = OrderedDict()
-        self._locks: dict[Hashable, Lock] = {}
-        self._door = threading.Lock()
-
-    def get(self, key: Hashable, make: Callable[[], Any], ticket: Any) -> Any:
-        """The value of `key`, made if need be. Raises InterruptedError where the ticket is set while somebody else is
-        at it.
-        """
-        with self._door:
-            lock = self._locks.setdefault(key, Lock())
-        with holding(ticket), lock:
-            with self._door:
-                if key in self._made:
-                    return self._made[key]
-            value = make()
-            with self._door:
-                self._made[key] = value
-                while len(self._made) > self.kept:
-                    self._locks.pop(self._made.popitem(last=False)[0], None)
-            return value
-
-
-class Shelf:
-    """Finished values by key, the least recently used thrown out beyond `limit` bytes. Safe between threads."""
-
-    def __init__(self, limit: int = SHELF_BYTES):
-        self.limit = limit
-        self.bytes = 0
-        self._items: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Any | None:
-        """The value under `key`, or None."""
-        with self._lock:
-            if key not in self._items:
-                return None
-            self._items.move_to_end(key)
-            return self._items[key][0]
-
-    def put(self, key: Hashable, value: Any) -> None:
-        """Keep `value`. One larger than the whole shelf is not kept."""
-        size = _size(value)
-        with self._lock:
-            self.bytes -= self._items.pop(key, (None, 0))[1]
-            if size > self.limit:
-                return
-            self._items[key] = (value, size)
-            self.bytes += size
-            while self.bytes > self.limit:
-                _, (_, dropped) = self._items.popitem(last=False)
-                self.bytes -= dropped
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-
-def _size(value: Any) -> int:
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return len(value)
-    try:
-        return len(pickle.dumps(value, protocol=5))
-    except Exception:  # anything may refuse to be pickled; count it as a large page would be
-        return 1_000_000
 
 
 class Job:
@@ -240,6 +168,7 @@ class Pool:
 
     cores : whose turns the jobs take
     executor : of a cluster
+    shelf : where finished results are kept; with those of functions by default
     connected : whether a reader, the first part of an owner, is still there
     """
 
@@ -249,12 +178,12 @@ class Pool:
         *,
         executor: Executor | None = None,
         waiting_limit: int = WAITING_LIMIT,
-        shelf: Shelf | None = None,
+        shelf: Store | None = None,
         connected: Connected = lambda reader: True,
     ):
         self._connected = connected
         self.turns, self.waiting_limit = cores, waiting_limit
-        self.shelf = Shelf() if shelf is None else shelf
+        self.shelf = kept.store if shelf is None else shelf
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="job")
         self._cluster = executor
         self._slots: dict[tuple[Hashable, ...], Job] = {}
@@ -274,8 +203,8 @@ class Pool:
     ) -> Job:
         """The job of `owner`, a (session, slot), for `key`. `rank` is one of `engine.turns`.
 
-        A finished result on the shelf is returned at once. A job of the same owner and key goes on, and is not tried
-        again once it has failed; another job of this owner is stopped. `keep` puts the result on the shelf. `local`
+        A finished result that is kept is returned at once. A job of the same owner and key goes on, and is not tried
+        again once it has failed; another job of this owner is stopped. `keep`: the result is kept. `local`
         keeps the job in this process even with a cluster.
         """
         with self._lock:
@@ -286,9 +215,9 @@ class Pool:
             if current is not None:
                 current.stop()
             job = Job(key, turns.Claim(self.turns, rank, owner[0]), self._connected)
-            kept = self.shelf.get(key) if keep else None
-            if kept is not None:
-                job._end(DONE, kept)
+            found = self.shelf.get(key) if keep else None
+            if found is not None:
+                job._end(DONE, found)
             elif self._waiting() >= self.waiting_limit:
                 job._end(TURNED_AWAY)
             else:

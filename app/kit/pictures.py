@@ -7,13 +7,13 @@ Each function adds one panel, or layers, to a scene and returns the panel, so th
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Panel, Scene, Show
+from engine.kept import kept
 from engine.targets.target import Target
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ _DEEP = 40.0  # log units below the lowest isoline where the map is cut off
 # The density ----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=32)
+@kept
 def density_map(target: Target) -> tuple[Array, Array]:
     """The log density of the first two coordinates on `target.view`, (121, 121), and the levels whose regions hold
     `SHARES` of the probability in view, rising. Of a target in more dimensions it is the marginal where that is known,

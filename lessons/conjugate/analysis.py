@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ import engine
 from engine import conjugate, diagnostics
 from engine.conjugate import Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
 from engine.judge import Check, Kind, Verdict, chains_checks, dispersed_starts
+from engine.kept import kept
 from engine.recording import Recording
 from engine.targets.target import Target
 from lessons.conjugate.spec import ConjugateLesson
@@ -85,7 +86,7 @@ def _running(beliefs: tuple[Belief, ...], x: Array) -> Array:
     return np.concatenate([[0.0], np.cumsum(each)])
 
 
-@lru_cache(maxsize=16)
+@kept
 def course(spec: ConjugateLesson) -> Course:
     """The beliefs of `spec` as its data arrive one by one."""
     x = spec.observations()
@@ -175,7 +176,7 @@ SHARES = (0.5, 0.3, 0.2)  # of the three kinds, for the draw buttons
 CHAINS = 4
 
 
-@lru_cache(maxsize=16)
+@kept
 def walk(spec: ConjugateLesson) -> Recording:
     """Four random-walk Metropolis chains on prior times likelihood, from the prior's middle."""
     prior, x = spec.prior(), spec.observations()
@@ -232,7 +233,7 @@ class Conflict:
     share: float
 
 
-@lru_cache(maxsize=16)
+@kept
 def conflict(spec: ConjugateLesson) -> Conflict:
     """Rows of data drawn from the prior predictive: an unknown from the prior, then as many observations as there are.
 
@@ -379,7 +380,7 @@ def _predictive_check(here: Course, after: Belief, quadrature: conjugate.Quadrat
     return _verdict("predictive", error, sentence)
 
 
-@lru_cache(maxsize=16)
+@kept
 def summary(spec: ConjugateLesson) -> tuple[diagnostics.Summary, diagnostics.Cost]:
     """Diagnostics of the chains on this page, the first tenth of each left out."""
     run = walk(spec)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import engine
 from engine import diagnostics
 from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, dispersed_starts, unknown
 from engine.judge.audit import check, delayed_rejection
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers import DelayedRejection, DelayedRejectionTransitions
 from engine.spec import SpecError
@@ -61,7 +62,7 @@ class Walk:
         return np.where(self.accepted, self.inside.stages.astype(np.int64) - 1, self.spec.stages)
 
 
-@lru_cache(maxsize=16)
+@kept
 def simulate(spec: DelayedRejectionLesson) -> Walk:
     """The run of `spec`. A start where the density is zero raises SpecError."""
     try:
@@ -85,7 +86,7 @@ def long_run(spec: DelayedRejectionLesson) -> Array:
     return _long(spec, 1).draws
 
 
-@lru_cache(maxsize=4)
+@kept
 def _long(spec: DelayedRejectionLesson, work: int) -> Recording:
     return _sample(spec, work * LONG_DRAWS, LONG_DRAWS // 10)
 
@@ -126,7 +127,7 @@ class Efficiency:
     shares: tuple[float, ...]
 
 
-@lru_cache(maxsize=256)
+@kept
 def efficiency(spec: DelayedRejectionLesson) -> Efficiency:
     """Measured with four chains of the right sampler with these settings; NaN where they hardly moved."""
     spec = spec.replace(variant="exact", chains=1, draws=100, warmup=0)

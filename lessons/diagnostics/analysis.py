@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from engine.judge import (
     kernel_of,
     unknown,
 )
+from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import SpecError
 from engine.targets.densities import Density
@@ -40,7 +41,7 @@ def simulate(spec: DiagnosticsLesson) -> Recording:
     return _simulate(case(spec).simulation())
 
 
-@lru_cache(maxsize=24)
+@kept
 def _simulate(spec: DiagnosticsLesson) -> Recording:
     return _sample(spec, spec.chains, spec.starts())
 
@@ -54,7 +55,7 @@ def _sample(spec: DiagnosticsLesson, chains: int, starts: Array | None, **change
         raise SpecError("start_x", f"a chain cannot start there: {error}") from error
 
 
-@lru_cache(maxsize=24)
+@kept
 def seconds(spec: DiagnosticsLesson) -> float:
     """Wall time of the transitions, timed once more: the first run may have waited for a compiler."""
     setup = case(spec).simulation()
@@ -126,7 +127,7 @@ def exact(spec: DiagnosticsLesson) -> Exact:
     return Exact(mean, float(np.sqrt(variance)) if np.isfinite(variance) else float("nan"), truth.marginals[j])
 
 
-def kept(spec: DiagnosticsLesson, draws: Array) -> Array:
+def counted(spec: DiagnosticsLesson, draws: Array) -> Array:
     """Of (chains, draws, ...) those that burn-in and thinning leave."""
     return draws[:, spec.burn :: spec.thin]
 
@@ -155,10 +156,10 @@ class Classic:
     rhat: Array
 
 
-@lru_cache(maxsize=24)
+@kept
 def classic(spec: DiagnosticsLesson) -> Classic:
     """Within and between variance of the watched quantity along the run."""
-    values = kept(spec, watched(spec, simulate(spec).draws))
+    values = counted(spec, watched(spec, simulate(spec).draws))
     centre = values.mean()  # sums of squares around it lose no digits
     count = np.arange(1.0, values.shape[1] + 1)
     means = np.cumsum(values - centre, axis=1) / count
@@ -202,10 +203,10 @@ class Running:
     at: NDArray[np.int64]
 
 
-@lru_cache(maxsize=24)
+@kept
 def running(spec: DiagnosticsLesson) -> Running:
     """The diagnostics of arviz-stats along the run."""
-    values = kept(spec, watched(spec, simulate(spec).draws))
+    values = counted(spec, watched(spec, simulate(spec).draws))
     n = values.shape[1]
     times = np.unique(np.linspace(max(FEWEST, n // MARKS), n, MARKS).astype(int))
     found = [_look(values[:, :time]) for time in times]
@@ -246,7 +247,7 @@ class BurnIn:
     repeats: int
 
 
-@lru_cache(maxsize=12)
+@kept
 def burn_in(spec: DiagnosticsLesson) -> BurnIn | None:
     """The same run repeated with other random numbers; None where the true mean is not known."""
     true = exact(spec).mean
@@ -277,7 +278,7 @@ class Thinning:
     draws: NDArray[np.int64]
 
 
-@lru_cache(maxsize=24)
+@kept
 def thinning(spec: DiagnosticsLesson) -> Thinning:
     """ESS against thinning, of the run on screen."""
     values = watched(spec, simulate(spec).draws)[:, spec.burn :]
@@ -347,7 +348,7 @@ def checks(spec: DiagnosticsLesson, cancel: object = None) -> Sequence[Check]:
 def on_screen(spec: DiagnosticsLesson) -> Check:
     """Do the kept draws agree, in every coordinate and in the log density?"""
     run = simulate(spec)
-    values = kept(spec, np.concatenate([run.draws, run.log_density[:, :, None]], axis=2))
+    values = counted(spec, np.concatenate([run.draws, run.log_density[:, :, None]], axis=2))
     return agreement_check(values, [*target_of(spec).labels, "log density"], "the chains on screen agree")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from engine import diagnostics
+from engine.kept import kept
 from lessons.diagnostics import analysis
 from lessons.diagnostics.patients import ILLNESSES
 from lessons.diagnostics.spec import DiagnosticsLesson
@@ -48,11 +48,12 @@ class Signs:
     correlation: float
 
 
-@lru_cache(maxsize=24)
+@kept
 def examine(spec: DiagnosticsLesson) -> Signs:
     """The signs of the run of `spec`, burn-in and thinning as they are set."""
     run = analysis.simulate(spec)
-    draws = analysis.kept(spec, run.draws)
+    energy = run.energy
+    draws = analysis.counted(spec, run.draws)
     later = draws[:, draws.shape[1] // 2 :]
     summary = diagnostics.summarise(draws)
     beginning = draws[:, : max(1, int(EARLY * draws.shape[1]))].mean(axis=1)
@@ -69,8 +70,8 @@ def examine(spec: DiagnosticsLesson) -> Signs:
         inside_rhat=float(np.median(inside)),
         away=float(np.nanmax(away, initial=0.0)),
         accepted=float(moved.mean()),
-        divergent=int(analysis.kept(spec, run.divergent).sum()),
-        ebfmi=float("nan") if run.energy is None else float(diagnostics.ebfmi(analysis.kept(spec, run.energy)).min()),
+        divergent=int(analysis.counted(spec, run.divergent).sum()),
+        ebfmi=float("nan") if energy is None else float(diagnostics.ebfmi(analysis.counted(spec, energy)).min()),
         correlation=float(correlation),
     )
 

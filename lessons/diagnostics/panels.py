@@ -65,7 +65,7 @@ def _thinning(spec: DiagnosticsLesson) -> Figure:
 
 
 def _autocorrelation(spec: DiagnosticsLesson) -> Figure:
-    values = analysis.kept(spec, analysis.watched(spec, analysis.simulate(spec).draws))
+    values = analysis.counted(spec, analysis.watched(spec, analysis.simulate(spec).draws))
     lags = min(LAGS, values.shape[1] // 2)
     found = analysis.autocorrelation(values, lags)
     figure = charts.blank("lag: kept draws apart", "autocorrelation")
@@ -91,7 +91,7 @@ def _upright(figure: object, at: float) -> None:
 def diagnostics(spec: DiagnosticsLesson, cancel: object = None) -> Table:
     """One row for all chains together and one for each chain; the watched quantity, burn-in and thinning as set."""
     run, true = analysis.simulate(spec), analysis.exact(spec)
-    values = analysis.kept(spec, analysis.watched(spec, run.draws))[:, :, None]
+    values = analysis.counted(spec, analysis.watched(spec, run.draws))[:, :, None]
     rows = [("all chains", slice(None)), *((f"chain {c + 1}", slice(c, c + 1)) for c in range(spec.chains))]
     columns: dict[str, list] = {}
     seconds = analysis.seconds(spec)
@@ -125,7 +125,7 @@ def _row(
     share = spent / max(int(run.gradient_evaluations.sum()), 1)
     mean, mcse, ess = float(found.mean[0]), float(found.mcse_mean[0]), float(found.ess_bulk[0])
     known = {} if spec.sealed else {"exact": true.mean, "error / MCSE": (mean - true.mean) / mcse if mcse else np.nan}
-    energy = None if run.energy is None else analysis.kept(spec, run.energy)[some]
+    energy = None if run.energy is None else analysis.counted(spec, run.energy)[some]
     moved = np.any(np.diff(run.draws[some], axis=1) != 0.0, axis=2).mean()
     return {
         "mean": mean,
@@ -136,7 +136,7 @@ def _row(
         "ESS tail": np.round(found.ess_tail[0]),
         "E-BFMI": np.nan if energy is None else float(engine_diagnostics.ebfmi(energy).min()),
         "moved": f"{100 * moved:.0f} %",
-        "divergent": int(analysis.kept(spec, run.divergent)[some].sum()),
+        "divergent": int(analysis.counted(spec, run.divergent)[some].sum()),
         "gradients": spent,
         "ESS / 1000 gradients": 1000 * ess / max(spent, 1),
         "ESS / s": ess / max(seconds * share, 1e-9),

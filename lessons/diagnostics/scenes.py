@@ -123,7 +123,7 @@ def _below(picture: Scene, spec: DiagnosticsLesson, run: Recording, values: Arra
 
 def _ranks(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) -> None:
     """Where each chain's draws stand among all draws kept: flat if the chains agree."""
-    used = analysis.kept(spec, values)
+    used = analysis.counted(spec, values)
     ranks = used.ravel().argsort(kind="stable").argsort(kind="stable").reshape(used.shape)
     bins = ranks * BINS // used.size
     panel = picture.panel(
@@ -169,7 +169,7 @@ def _average(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) 
     found = analysis.running(spec)
     true = analysis.exact(spec).mean
     at = np.arange(1.0, spec.draws + 1)
-    settled = found.at >= analysis.kept(spec, values).shape[1] // 4
+    settled = found.at >= analysis.counted(spec, values).shape[1] // 4
     band = np.concatenate([(found.mean + k * found.mcse)[settled] for k in (-2.0, 2.0)])
     ends = [v for v in (*band[np.isfinite(band)], true) if np.isfinite(v)] or [-1.0, 1.0]
     pad = 0.15 * (max(ends) - min(ends)) or 0.5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -16,6 +15,7 @@ from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
 from engine.judge import Check, Kernel, Verdict
+from engine.kept import kept
 from engine.spec import SpecError
 from lessons.digits.spec import DigitsSpec
 
@@ -32,7 +32,7 @@ STEP = 1e-6  # of ink, for finite differences
 # What the spec describes ----------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
+@kept
 def _mnist() -> Images:
     return remote.download("mnist")
 
@@ -250,7 +250,7 @@ def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
     return Check("centring", "pass" if z < FAR else "fail", z, FAR, sentence, "sd", kind="kernel")
 
 
-@lru_cache(maxsize=2)
+@kept
 def _centres(data: str, files: str) -> tuple[Array, Array]:
     """Mean and sd (2,) of where the ink's centre is in the first images learnt from."""
     where = np.array([pad.centre_of_mass(image) for image in data_of(DigitsSpec(data=data, files=files)).images[:2000]])

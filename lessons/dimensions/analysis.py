@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from engine.judge import (
 from engine.jumps import toy
 from engine.jumps.nested import Nested, append_maps, group_designs, legendre_designs, nested, split_maps
 from engine.jumps.toy import Ledger, ToyRecording, ToySpec
+from engine.kept import kept
 from engine.spec import MAX_SEED
 from lessons.dimensions.spec import DimensionsLesson
 
@@ -56,7 +56,7 @@ class Data:
     true_mean: Array | None
 
 
-@lru_cache(maxsize=64)
+@kept
 def data_of(spec: DimensionsLesson) -> Data:
     """The measurements on the stage; made also where the likelihood is off."""
     y = spec.measured()
@@ -71,7 +71,7 @@ def designs_at(spec: DimensionsLesson, x: Array) -> list[Array]:
     return group_designs(len(x), spec.models) if spec.family == "means" else legendre_designs(x, spec.models)
 
 
-@lru_cache(maxsize=64)
+@kept
 def models_of(spec: DimensionsLesson) -> Nested:
     """The models, solved. Read only."""
     if not spec.own:
@@ -90,7 +90,7 @@ def models_of(spec: DimensionsLesson) -> Nested:
     )
 
 
-@lru_cache(maxsize=64)
+@kept
 def exact(spec: DimensionsLesson) -> Array:
     """(K,) p(k | y), in closed form."""
     models = models_of(spec)
@@ -141,7 +141,7 @@ def _run(spec: DimensionsLesson, *, detail: str = "draws", **changes: Any) -> To
     return run.recording()
 
 
-@lru_cache(maxsize=16)
+@kept
 def recorded(spec: DimensionsLesson) -> ToyRecording:
     """The run on the stage, with its ledger."""
     return _run(spec, detail="jumps")
@@ -159,7 +159,7 @@ class LongRun:
     seconds: float
 
 
-@lru_cache(maxsize=24)
+@kept
 def long_run(spec: DimensionsLesson, likelihood: str = "on") -> LongRun:
     """The long run, with data or without."""
     begun = time.perf_counter()
@@ -167,7 +167,7 @@ def long_run(spec: DimensionsLesson, likelihood: str = "on") -> LongRun:
     return LongRun(recording.model, recording.accepted, time.perf_counter() - begun)
 
 
-@lru_cache(maxsize=24)
+@kept
 def long_shares(spec: DimensionsLesson) -> Shares:
     """Share of the long run's sweeps spent in each model, and how sure that is."""
     return shares(long_run(spec, spec.likelihood).model, 1, spec.models)
@@ -219,7 +219,7 @@ class Walk:
         return len(self.low)
 
 
-@lru_cache(maxsize=16)
+@kept
 def walk(spec: DimensionsLesson) -> Walk:
     """The jumps on the stage."""
     recording = recorded(spec)

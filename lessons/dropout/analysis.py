@@ -6,13 +6,13 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from datasets.xor import xor
+from engine import ticket
 from engine.diagnostics import Summary, summarise
 from engine.judge import (
     Check,
@@ -26,6 +26,7 @@ from engine.judge import (
 )
 from engine.judge.looks import correlation_of, looked
 from engine.judge.training import rest_check, training_gradient_check
+from engine.kept import kept
 from engine.networks import Network, network
 from engine.networks.predictive import outputs
 from engine.recording import Recording
@@ -106,7 +107,7 @@ def fit(spec: DropoutSpec) -> NetworkFit:
     return _fit(spec.trained_alone())
 
 
-@lru_cache(maxsize=64)
+@kept
 def _fit(spec: DropoutSpec) -> NetworkFit:
     run = training(spec)
     run.advance(run.total)
@@ -208,7 +209,7 @@ def over_masks(spec: DropoutSpec, x: Array, *, raw: bool = False) -> Exact:
     return Exact(first, np.sqrt(np.maximum(second - first**2, 0.0)), count)
 
 
-@lru_cache(maxsize=32)
+@kept
 def _everywhere(spec: DropoutSpec) -> Exact:
     return over_masks(spec, places(spec))
 
@@ -349,21 +350,20 @@ def studied(spec: DropoutSpec, recording: Recording) -> Study:
 
 def study(spec: DropoutSpec, cancel: Any) -> Study | None:
     """The whole run, or None when cancelled."""
-    found = _studies.get(key := spec.sampled_alone())
-    if found is None:
-        run = begin(key)
-        while not run.done:
-            if cancel.is_set():
-                return None
-            run.advance(50)
-        found = studied(key, run.recording())
-        if len(_studies) >= 4:
-            _studies.pop(next(iter(_studies)), None)
-        _studies[key] = found
-    return found
+    try:
+        with ticket.holding(cancel):
+            return _study(spec.sampled_alone())
+    except InterruptedError:
+        return None
 
 
-_studies: dict[DropoutSpec, Study] = {}
+@kept
+def _study(spec: DropoutSpec) -> Study:
+    run = begin(spec)
+    while not run.done:
+        ticket.look()
+        run.advance(50)
+    return studied(spec, run.recording())
 
 
 def regions(spec: DropoutSpec) -> dict[str, NDArray[np.bool_]]:
@@ -445,7 +445,7 @@ def keep_sweep(spec: DropoutSpec, cancel: Any) -> dict[str, Array]:
 TRAINED = 6  # steps of training before its gradient is checked
 
 
-@lru_cache(maxsize=16)
+@kept
 def _warmed(spec: DropoutSpec) -> Run:
     """The first of the chains at the end of its warm-up."""
     run = begin(spec, draws=1, chains=1)

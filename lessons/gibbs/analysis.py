@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from engine.judge import (
     unknown,
 )
 from engine.judge.recordings import LATER
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers.gibbs import REACH, Gibbs
 from engine.spec import MAX_SEED, SpecError
@@ -92,7 +93,7 @@ def simulate(spec: GibbsLesson) -> Walk:
     return _simulate(spec.simulation())
 
 
-@lru_cache(maxsize=12)
+@kept
 def _simulate(spec: GibbsLesson) -> Walk:
     try:
         alone = record(spec.replace(chains=1), detail="transitions")  # chain 1 is the same whatever their number
@@ -172,7 +173,7 @@ def plane(spec: GibbsLesson) -> Plane:
     return _plane(spec.replace(**{name: GibbsLesson.default(name) for name in ("seed", "view", "draws", "chains")}))
 
 
-@lru_cache(maxsize=32)
+@kept
 def _plane(spec: GibbsLesson) -> Plane:
     target = spec.build_target()
     truth = target.truth
@@ -315,7 +316,7 @@ def long_run(spec: GibbsLesson, sweeps: int) -> Recording:
     return _longer(spec.simulation(), sweeps)
 
 
-@lru_cache(maxsize=6)
+@kept
 def _longer(spec: GibbsLesson, sweeps: int) -> Recording:
     target = spec.build_target()
     starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
@@ -358,7 +359,7 @@ SAMPLERS: dict[str, dict[str, Any]] = {
 }
 
 
-@lru_cache(maxsize=4)
+@kept
 def correlation_sweep(seed: int, scale: float) -> Sweep:
     """Three samplers over a range of correlations: a bivariate Gaussian with unit variances."""
     lag_one = {name: np.empty(len(CORRELATIONS)) for name in SAMPLERS}
@@ -428,7 +429,7 @@ def lag_check(spec: GibbsLesson, exact: float, number: int, work: int) -> Check:
     return mean_check("memory", what, x[:, 1:] * x[:, :-1], exact, level=FIRST if number == 1 else SECOND)
 
 
-@lru_cache(maxsize=8)
+@kept
 def _tabulated(target: Target) -> Truth:
     """The truth of the hierarchical model with tables for the marginals of μ and θ, each value of which is a mixture of
     thousands of normals; the checks ask for many. Linear between nodes, far below the Monte Carlo error of a check."""
@@ -459,7 +460,7 @@ class Diagnostics:
     acceptance: Array
 
 
-@lru_cache(maxsize=12)
+@kept
 def _diagnose(spec: GibbsLesson) -> Diagnostics:
     walk = simulate(spec)
     summary = diagnostics.summarise(walk.recording.draws)

@@ -5,13 +5,13 @@ trace and memory, or the groups of the hierarchical model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from engine.kept import kept
 from lessons.gibbs import analysis
 from lessons.gibbs.analysis import CURVE, Plane, Walk
 from lessons.gibbs.spec import GibbsLesson
@@ -275,7 +275,7 @@ def _density(picture: Scene, spec: GibbsLesson, plane: Plane) -> Panel:
     return panel.contour(values, levels=levels, x=plane.view[0], y=plane.view[1], role="truth", label=pictures.REGIONS)
 
 
-@lru_cache(maxsize=16)
+@kept
 def _hierarchical_map(spec: GibbsLesson) -> tuple[Array, Array]:
     """Exact log density (GRID, GRID) of the two axes, and the levels whose regions hold `pictures.SHARES`."""
     plane = analysis.plane(spec)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import diagnostics, record, sample
+from engine import diagnostics, record, sample, ticket
 from engine.judge import (
     Check,
     Kernel,
@@ -20,6 +21,7 @@ from engine.judge import (
     gradient_check,
     unknown,
 )
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers.hmc import DIVERGENCE, Hmc, HmcTransitions, factor_mass, trajectory
 from engine.spec import SpecError
@@ -103,7 +105,7 @@ def simulate(spec: HmcLesson) -> Walk:
     return _simulate(spec.simulation())
 
 
-@lru_cache(maxsize=12)
+@kept
 def _simulate(spec: HmcLesson) -> Walk:
     try:
         alone = record(
@@ -158,41 +160,23 @@ class TuningMap:
         return float(self.step_sizes[column]), self.steps[int(row)]
 
 
-def tuning_map(spec: HmcLesson, cancel: object = None) -> TuningMap:
-    """Short runs over a grid of step sizes and numbers of steps, the rest as in `spec`: one map for all of these."""
+def tuning_map(spec: HmcLesson, cancel: Any = None) -> TuningMap:
+    """Short runs over a grid of step sizes and numbers of steps, the rest as in `spec`: one map for all of these.
+    Raises InterruptedError when cancelled.
+    """
     key = spec.simulation().replace(step_size=0.2, steps=15, draws=500, warmup=0, chains=1, variant="exact")
-    return _maps.get(key, cancel)
+    with ticket.holding(cancel):
+        return _map(key)
 
 
-class _Maps:
-    """The last few maps. A map that was cancelled is not kept."""
-
-    def __init__(self, size: int):
-        self._size = size
-        self._kept: dict[HmcLesson, TuningMap] = {}
-
-    def get(self, spec: HmcLesson, cancel: object) -> TuningMap:
-        found = self._kept.get(spec)
-        if found is None:
-            found, complete = _make_map(spec, cancel)
-            if complete:
-                while len(self._kept) >= self._size:
-                    self._kept.pop(next(iter(self._kept)), None)
-                self._kept[spec] = found
-        return found
-
-
-_maps = _Maps(16)
-
-
-def _make_map(spec: HmcLesson, cancel: object) -> tuple[TuningMap, bool]:
+@kept
+def _map(spec: HmcLesson) -> TuningMap:
     target, settings = spec.build_target(), spec.settings()
     sizes = map_step_sizes(spec)
     acceptance, ess = np.full((2, len(MAP_STEPS), len(sizes)), np.nan)
     for row, steps in enumerate(MAP_STEPS):
         for column, step_size in enumerate(sizes):
-            if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
-                return TuningMap(sizes, MAP_STEPS, acceptance, ess), False
+            ticket.look()
             run = sample(
                 target,
                 "hmc",
@@ -205,7 +189,7 @@ def _make_map(spec: HmcLesson, cancel: object) -> tuple[TuningMap, bool]:
             )
             acceptance[row, column] = run.accept_prob.mean()
             ess[row, column] = 1000.0 * diagnostics.least_ess(run.draws) / run.gradient_evaluations.sum()
-    return TuningMap(sizes, MAP_STEPS, acceptance, ess), True
+    return TuningMap(sizes, MAP_STEPS, acceptance, ess)
 
 
 def map_draws(steps: int) -> int:
@@ -276,7 +260,7 @@ class Diagnostics:
     waste: float
 
 
-@lru_cache(maxsize=12)
+@kept
 def _diagnose(spec: HmcLesson) -> Diagnostics:
     walk = simulate(spec)
     summary = diagnostics.summarise(walk.recording.draws)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from engine.kept import kept
 from engine.targets.target import Target
 from lessons.hmc import analysis
 from lessons.hmc.analysis import Walk
@@ -316,7 +316,7 @@ def _flipped_first(back: Array, detail: _Detail) -> Array:
     return np.where((detail.number > (detail.items - 1) // 2)[:, None], back, np.nan)
 
 
-@lru_cache(maxsize=32)
+@kept
 def _phase_map(target: Target, coordinate: int, mass: float) -> tuple[Array, Array]:
     """log density of one coordinate and its momentum, (61, 121), exact, and the levels that hold `pictures.SHARES`."""
     assert target.truth is not None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from app.kit import architectures
 from app.kit.architectures import EVIDENCE, Jumps, evidence, exact_shares, jumps_of
+from engine import ticket
 from engine.diagnostics import ess_mean, least_ess
 from engine.evidence import ModelProbabilities
 from engine.judge import Z_LIMIT, Check, JumpKernel, Kernel, Verdict, run_checks, unknown
 from engine.jumps import ArchitectureRecording, ArchitectureRun, sample_architecture, start_architecture
+from engine.kept import kept
 from engine.networks import Network
 from lessons.landing import boston
 from lessons.landing.spec import LandingSpec, crossing, sandwich
@@ -62,7 +65,7 @@ def rows_of(spec: LandingSpec) -> int:
     return {"annealed": spec.bridges, "tempered": 2 * settings.get("bridges", 1) + 1, "delayed": 2}.get(spec.jump, 1)
 
 
-@lru_cache(maxsize=8)
+@kept
 def stage(spec: LandingSpec) -> Stage:
     """Some jumps of the chain on the stage, each with its way."""
     count = max(LEAST_JUMPS, STEPS // (rows_of(spec) + 1))
@@ -177,7 +180,7 @@ class Sandwich(NamedTuple):
 FACTORS_AROUND = ("1/π(θ)", "π(θ)", "1/π(θ~)", "jump", "π(θ′)", "1/π(θ*)", "π(θ*)")
 
 
-@lru_cache(maxsize=8)
+@kept
 def between(spec: LandingSpec) -> Sandwich:
     """Some jumps between NUTS moves of one chain, with every factor of their ratio."""
     starts = spec.start_sizes()
@@ -367,11 +370,11 @@ class Race:
     def done(self) -> bool:
         return self.sweeps == self.total
 
-    def advance(self, cancel: Any = None) -> bool:
-        """One round of every method. False if cancelled: then the round does not count."""
+    def advance(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """One round of every method. False once `stop()`: then the round does not count."""
         n = min(ROUND, self.total - self.sweeps)
         for run in self.runs.values():
-            if cancel is not None and cancel.is_set():
+            if stop():
                 return False
             run.advance(n if self.sweeps else n + run.warmup)
         self.sweeps += n
@@ -410,23 +413,21 @@ class Race:
         return [{name: self.outcome(name, upto, exact) for name in self.runs} for upto in self.at]
 
 
-_small: dict[LandingSpec, Race] = {}
-
-
 def small(spec: LandingSpec, cancel: Any = None) -> Race:
     """A short comparison for what stands below the stage. Raises InterruptedError when cancelled."""
-    known = _small.get(spec)
-    if known is None:
-        digits = spec.part == "thesis" and not spec.on_boston
-        sweeps = SMALL_ON_DIGITS if digits else min(SMALL, spec.sweeps)
-        known = Race(spec, sweeps, chains_of(spec, small=True), short_methods(spec))
-        while not known.done:
-            if not known.advance(cancel):
-                raise InterruptedError
-        while len(_small) >= 8:
-            _small.pop(next(iter(_small)), None)
-        _small[spec] = known
-    return known
+    with ticket.holding(cancel):
+        return _small(spec)
+
+
+@kept
+def _small(spec: LandingSpec) -> Race:
+    digits = spec.part == "thesis" and not spec.on_boston
+    sweeps = SMALL_ON_DIGITS if digits else min(SMALL, spec.sweeps)
+    race = Race(spec, sweeps, chains_of(spec, small=True), short_methods(spec))
+    while not race.done:
+        if not race.advance(ticket.stopped):
+            raise InterruptedError
+    return race
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -448,7 +449,7 @@ def kernels(spec: LandingSpec) -> list[Kernel]:
     return [JumpKernel(run, spec.mistake)]
 
 
-@lru_cache(maxsize=16)
+@kept
 def small_inputs(spec: LandingSpec) -> tuple[Array, NDArray[Any]]:
     """Some rows of the thesis' data; where they are not on this machine, as many normal inputs."""
     if spec.is_ready:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +9,7 @@ from app.kit import files
 from datasets.files import OPTDIGITS_TEST, OPTDIGITS_TRAIN
 from datasets.files import optdigits as read
 from datasets.images import Images, digit_components, digits
+from engine.kept import kept
 from engine.spec import SpecError
 
 COMPONENTS = 20
@@ -22,7 +21,7 @@ def is_here(file: str) -> bool:
     return not file or files.is_held(file)
 
 
-@lru_cache(maxsize=2)
+@kept
 def own_images(file: str) -> Images:
     """OptDigits of a reader's file. Raises SpecError where it is not here, or not the whole set."""
     try:

@@ -616,7 +616,7 @@ def live(spec: LandingSpec) -> Callable[[Any], bytes]:
         found = Race(spec, spec.sweeps, analysis.chains_of(spec))
         evidence = 0 if spec.part != "landing" else spec.count * architectures.EVIDENCE.pieces
         total, rounds = spec.sweeps + evidence, -(-spec.sweeps // analysis.ROUND)
-        while not found.done and found.advance(job):
+        while not found.done and found.advance(job.is_set):
             job.report(found.sweeps, total)
             job.publish(race(found, total=rounds))
         if not found.history:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import engine
 from datasets.logistic import PAIRS, TRAIN, Pairs, logistic_pairs, own_pairs
 from engine import logistic
 from engine.judge import Kernel, TransitionKernel
+from engine.kept import kept
 from engine.logistic import Grid, Laplace, Newton
 from engine.networks import network
 from engine.recording import Recording
@@ -54,7 +54,7 @@ def grid(spec: LogisticSpec) -> Grid:
     return _grid(_model(spec))
 
 
-@lru_cache(maxsize=16)
+@kept
 def _grid(spec: LogisticSpec) -> Grid:
     data = data_of(spec)
     return logistic.exact(data.x, data.y, spec.prior_sd)
@@ -65,20 +65,20 @@ def curves(spec: LogisticSpec) -> tuple[Array, Array, Array]:
     return _curves(_model(spec))
 
 
-@lru_cache(maxsize=16)
+@kept
 def _curves(spec: LogisticSpec) -> tuple[Array, Array, Array]:
     x, exact = np.linspace(-REACH, REACH, FINE), grid(spec)
     return x, exact.predictive(x)[0], exact.band(x)
 
 
-@lru_cache(maxsize=32)
+@kept
 def climb(spec: LogisticSpec) -> Newton:
     """Newton's steps to the mode of the posterior."""
     data = data_of(spec)
     return logistic.newton(data.x, data.y, spec.prior_sd, tolerance=TOLERANCE)
 
 
-@lru_cache(maxsize=32)
+@kept
 def climb_likelihood(spec: LogisticSpec) -> Newton:
     """Newton's steps on the likelihood alone, at most `RUNAWAY` of them."""
     data = data_of(spec)
@@ -90,7 +90,7 @@ def laplace(spec: LogisticSpec) -> Laplace:
     return _laplace(_model(spec))
 
 
-@lru_cache(maxsize=16)
+@kept
 def _laplace(spec: LogisticSpec) -> Laplace:
     data = data_of(spec)
     return logistic.laplace(data.x, data.y, spec.prior_sd)
@@ -104,7 +104,7 @@ def target_of(spec: LogisticSpec) -> Target:
     return logistic.posterior(data.x, data.y, spec.prior_sd)
 
 
-@lru_cache(maxsize=16)
+@kept
 def record(spec: LogisticSpec) -> Recording:
     """The chain on the stage, from (0, 0), with its inside."""
     return engine.sample(
@@ -113,7 +113,7 @@ def record(spec: LogisticSpec) -> Recording:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=4)
+@kept
 def longer(spec: LogisticSpec, seed: int, work: int) -> Recording:
     """Chains of the same sampler from starts far apart, after a warm-up; `work` times CHECKED draws of each."""
     normal = laplace(spec)

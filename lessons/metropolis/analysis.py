@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 import engine
 from engine import diagnostics
 from engine.judge import Kernel, Known, TransitionKernel, dispersed_starts
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers import Metropolis
 from engine.samplers.islands import Islands, stationary, transition_matrix, walk_islands
@@ -37,7 +37,7 @@ def target_of(spec: MetropolisLesson) -> Target:
         raise SpecError("formula" if spec.target == "formula" else "target", str(error)) from error
 
 
-@lru_cache(maxsize=32)
+@kept
 def record(spec: MetropolisLesson) -> Recording:
     """The chains of the plane. A start where the density is zero raises SpecError."""
     target_of(spec)
@@ -47,7 +47,7 @@ def record(spec: MetropolisLesson) -> Recording:
         raise SpecError("start", str(error)) from error
 
 
-def kept(spec: MetropolisLesson) -> Array:
+def after_burn_in(spec: MetropolisLesson) -> Array:
     """The draws (chains, kept, dim) after the burn-in."""
     return record(spec).draws[:, spec.burn :]
 
@@ -79,7 +79,7 @@ class Walk:
     dwell: NDArray[np.int64]
 
 
-@lru_cache(maxsize=32)
+@kept
 def walk(spec: MetropolisLesson, chain: int = 0) -> Walk:
     """One chain of the run again, with its inside."""
     recording = engine.replay(record(spec), chain=chain, first=0, count=spec.draws)
@@ -124,12 +124,12 @@ def acceptance(spec: MetropolisLesson) -> float:
 
 def effective(spec: MetropolisLesson) -> float:
     """Effective draws of the run for the worse of the first two coordinates; 0 when the chain never moved."""
-    draws = kept(spec)
+    draws = after_burn_in(spec)
     sizes = [diagnostics.ess_mean(draws[:, :, j]) if np.ptp(draws[:, :, j]) else 0.0 for j in range(2)]
     return float(min(sizes))
 
 
-@lru_cache(maxsize=32)
+@kept
 def island_walk(spec: MetropolisLesson) -> Islands:
     """The walk over the islands."""
     return _walk_islands(spec, spec.draws, spec.seed)
@@ -218,7 +218,7 @@ class Prediction:
         return mean, float(np.sqrt(((at - mean) ** 2) @ weight))
 
 
-@lru_cache(maxsize=32)
+@kept
 def predicted(spec: MetropolisLesson) -> Prediction | None:
     """What the sampler converges to when it is wrong; None where it is right, or where nothing is known."""
     if spec.variant == "no_hastings" and spec.drift != 0.0:

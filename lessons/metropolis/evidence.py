@@ -257,7 +257,7 @@ def _memory(spec: MetropolisLesson, lags: int = 100) -> Figure:
     lags = min(lags, spec.draws // 3)
     figure = charts.blank("lag (transitions)", f"autocorrelation of {name}")
     for k, run in enumerate(analysis.three(spec)):
-        values = analysis.autocorrelation(analysis.kept(run)[0, :, 0], lags)
+        values = analysis.autocorrelation(analysis.after_burn_in(run)[0, :, 0], lags)
         line = {"color": theme.colour(f"chain-{k}"), "dash": theme.DASHES[k], "width": 2}
         figure.add_scatter(y=values, mode="lines", line=line, name=f"scale {run.scale:.3g}")
     figure.update_yaxes(range=[-0.3, 1.02])
@@ -304,7 +304,7 @@ def _island_table(spec: MetropolisLesson) -> Table:
 def _plane_table(spec: MetropolisLesson) -> Table:
     recording, target = analysis.record(spec), analysis.target_of(spec)
     number = min(target.dim, CHECKED)
-    summary = diagnostics.summarise(analysis.kept(spec)[:, :, :number])
+    summary = diagnostics.summarise(analysis.after_burn_in(spec)[:, :, :number])
     columns: dict[str, Any] = {"coordinate": list(target.labels[:number]), "mean": summary.mean}
     if target.truth is not None:
         true = target.truth.mean[:number]
@@ -335,7 +335,7 @@ def _plane_table(spec: MetropolisLesson) -> Table:
 def _triptych_table(spec: MetropolisLesson) -> Table:
     runs = analysis.three(spec)
     effective = [analysis.effective(run) for run in runs]
-    summaries = [diagnostics.summarise(analysis.kept(run)[:, :, :2]) for run in runs]
+    summaries = [diagnostics.summarise(analysis.after_burn_in(run)[:, :, :2]) for run in runs]
     return Table(
         "Same random numbers, three step sizes",
         {

@@ -52,7 +52,7 @@ def size_explain(spec: MetropolisLesson) -> str:
 
 def _shift(spec: MetropolisLesson) -> tuple[float, float]:
     """(mean, sd) of the draws of x1 minus and over the true ones."""
-    target, draws = analysis.plane_of(spec), analysis.kept(spec)[:, :, 0]
+    target, draws = analysis.plane_of(spec), analysis.after_burn_in(spec)[:, :, 0]
     assert target.truth is not None
     return float(draws.mean() - target.truth.mean[0]), float(draws.std() / np.sqrt(target.truth.covariance[0, 0]))
 

@@ -4,8 +4,6 @@ and checks.
 
 from __future__ import annotations
 
-import threading
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +14,12 @@ import engine
 from app.kit import architectures as kit
 from app.kit.architectures import Jumps
 from datasets.xor import NOISY_VARIANCE, VARIANCE
+from engine import ticket
 from engine.evidence import EvidenceSpec, ModelProbabilities, model_probabilities
 from engine.judge import Check, JumpKernel, Kernel
 from engine.jumps import FACTORS, ArchitectureRecording, ArchitectureRun, start_architecture
 from engine.jumps.sweep import CHOICE, JACOBIAN, SLOT_BIRTH, SLOT_DEATH
+from engine.kept import kept
 from engine.networks import Network
 from lessons.missing_factor.spec import MissingSpec
 
@@ -97,7 +97,7 @@ def first_sweeps(spec: MissingSpec) -> int:
     return FIRST_SLOW if spec.slow else FIRST
 
 
-@lru_cache(maxsize=16)
+@kept
 def first_look(spec: MissingSpec) -> Growing:
     """As far as the first picture goes."""
     return Growing(spec, first_sweeps(spec)).advance(first_sweeps(spec))
@@ -122,24 +122,20 @@ class Study(NamedTuple):
     burn: int
 
 
-_studies: dict[MissingSpec, Study] = {}
-_studies_lock = threading.Lock()
-
-
 def study(spec: MissingSpec, cancel: Any) -> Study:
     """The first part of the long run, kept. Raises InterruptedError when stopped."""
-    if spec not in _studies:
-        last = min(spec.sweeps, STUDIED_SLOW if spec.slow else STUDIED)
-        growing = Growing(spec, last)
-        while growing.sweeps < last:
-            if cancel.is_set():
-                raise InterruptedError
-            growing.advance(min(last, growing.sweeps + 5))
-        with _studies_lock:
-            _studies[spec] = Study(growing.scheme.recording(), growing.right.recording(), min(spec.burn, last // 3))
-            while len(_studies) > 12:
-                del _studies[next(iter(_studies))]
-    return _studies[spec]
+    with ticket.holding(cancel):
+        return _study(spec)
+
+
+@kept
+def _study(spec: MissingSpec) -> Study:
+    last = min(spec.sweeps, STUDIED_SLOW if spec.slow else STUDIED)
+    growing = Growing(spec, last)
+    while growing.sweeps < last:
+        ticket.look()
+        growing.advance(min(last, growing.sweeps + 5))
+    return Study(growing.scheme.recording(), growing.right.recording(), min(spec.burn, last // 3))
 
 
 def exact(spec: MissingSpec, cancel: Any = None, report: Any = None, number: int = 1) -> ModelProbabilities:
@@ -227,9 +223,6 @@ def _normalised(weights: Array, probability: Array) -> Array:
     return np.exp(logs - np.logaddexp.reduce(logs))
 
 
-_kept_births: dict[MissingSpec, Array] = {}
-
-
 def kept_births(spec: MissingSpec, cancel: Any) -> Array:
     """c(k) = E min(1, r/(k+1)) / E min(1, r) over births from k = 1..highest − 1 at posterior weights, in [1/(k+1), 1].
 
@@ -238,20 +231,22 @@ def kept_births(spec: MissingSpec, cancel: Any) -> Array:
     r is read off a right chain whose prior on k, Poisson(2), keeps it at small k; p(weights | k, data) is the same. A
     k with hardly a birth gets 1/(k + 1).
     """
-    key = right(spec).replace(sweeps=1000, burn=0)
-    if key not in _kept_births:
-        x, y = data_of(spec)
-        run = start_architecture(
-            network_of(spec), x, y, spec.jump, chains=8, draws=300, warmup=30, jumps=10, seed=spec.seed, detail="jumps",
-            width_prior=("poisson", 2.0), start_width=np.linspace(1, min(12, spec.highest), 8).astype(int).tolist(),
-            **WITHIN,
-        )  # fmt: skip
-        while not run.done:
-            if cancel.is_set():
-                raise InterruptedError
-            run.advance(10)
-        _kept_births[key] = survivors(run.recording(), spec.highest)
-    return _kept_births[key]
+    with ticket.holding(cancel):
+        return _kept_births(right(spec).replace(sweeps=1000, burn=0))
+
+
+@kept
+def _kept_births(spec: MissingSpec) -> Array:
+    x, y = data_of(spec)
+    run = start_architecture(
+        network_of(spec), x, y, spec.jump, chains=8, draws=300, warmup=30, jumps=10, seed=spec.seed, detail="jumps",
+        width_prior=("poisson", 2.0), start_width=np.linspace(1, min(12, spec.highest), 8).astype(int).tolist(),
+        **WITHIN,
+    )  # fmt: skip
+    while not run.done:
+        ticket.look()
+        run.advance(10)
+    return survivors(run.recording(), spec.highest)
 
 
 def survivors(recording: ArchitectureRecording, highest: int) -> Array:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from datasets.polynomial import true_curve
 from datasets.six import Curve
 from engine import linear
+from engine.kept import kept
 from engine.linear import Course, Posterior, polynomial_design
 from lessons.model_selection.spec import ModelSelectionLesson
 
@@ -107,14 +108,14 @@ def mixture(weight: Array, means: Array, sds: Array) -> tuple[Array, Array]:
     return mean, np.sqrt((w * (sds**2 + (means - mean[..., None, :]) ** 2)).sum(axis=-2))
 
 
-@lru_cache(maxsize=8)
+@kept
 def _designs(spec: ModelSelectionLesson) -> tuple[Curve, Array, Array]:
     data = spec.measured()
     design = polynomial_design(data.x, spec.degrees, spec.basis)
     return data, design, polynomial_design(GRID, spec.degrees, spec.basis)
 
 
-@lru_cache(maxsize=16)
+@kept
 def fits(spec: ModelSelectionLesson) -> Fits:
     """All degrees, solved."""
     data, design, grid = _designs(spec)
@@ -202,7 +203,7 @@ def arrival_order(spec: ModelSelectionLesson, n: int) -> Integers:
     return np.random.Generator(np.random.SFC64(spec.seed)).permutation(n)
 
 
-@lru_cache(maxsize=8)
+@kept
 def arrival(spec: ModelSelectionLesson) -> Arrival:
     """The data of `spec` as they arrive."""
     here = fits(spec)
@@ -259,7 +260,7 @@ class Validation:
     folds: int
 
 
-@lru_cache(maxsize=8)
+@kept
 def validation(spec: ModelSelectionLesson) -> Validation:
     """Cross-validation of every degree, in closed form."""
     here = fits(spec)
@@ -325,7 +326,7 @@ def draw(spec: ModelSelectionLesson, number: int, seed: int) -> Draws:
     return Draws(degree, coefficients @ here.grid.T, coefficients @ place(spec)[0])
 
 
-@lru_cache(maxsize=8)
+@kept
 def record(spec: ModelSelectionLesson) -> Draws:
     """The draws on the stage."""
     return draw(spec, spec.draws, spec.seed)
@@ -392,7 +393,7 @@ def code(y: Array) -> Integers:
     return levels @ (3 ** np.arange(len(PLACES)))
 
 
-@lru_cache(maxsize=8)
+@kept
 def razor(spec: ModelSelectionLesson) -> Razor:
     """Count the data sets that each followed degree makes before any data are seen."""
     degrees = tuple(spec.followed())
@@ -437,7 +438,7 @@ def rounded(data: Curve) -> int | None:
 SCALES = np.geomspace(0.01, 1000.0, 41)
 
 
-@lru_cache(maxsize=8)
+@kept
 def by_scale(spec: ModelSelectionLesson) -> Array:
     """(41, degrees) log evidence at the prior sds `SCALES`, always the right one."""
     data, design, _ = _designs(spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from engine.judge import ALONE, FIRST, SECOND, Z_LIMIT, Check, Kind, Verdict, tw
 from engine.judge.looks import surprise, two_sided
 from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, STUCK, is_planted
+from engine.kept import kept
 from engine.montecarlo import Integral, Replications, power, rare, replicate, square
 from engine.spec import MAX_SEED
 from lessons.monte_carlo.spec import MonteCarloLesson
@@ -101,7 +102,7 @@ class Estimates:
         return np.median(np.divide(top, total, out=np.ones_like(total), where=total > 0.0), axis=0)
 
 
-@lru_cache(maxsize=8)
+@kept
 def estimates(spec: MonteCarloLesson) -> Estimates:
     """The estimates of `spec`."""
     integral = spec.build()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from engine.judge import (
     unknown,
 )
 from engine.judge.recordings import LATER
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers.hmc import factor_mass
 from engine.samplers.nuts import TOO_DEEP, NutsTransitions
@@ -103,7 +103,7 @@ def simulate(spec: NutsLesson) -> Walk:
     return _simulate(spec.simulation())
 
 
-@lru_cache(maxsize=12)
+@kept
 def _simulate(spec: NutsLesson) -> Walk:
     try:
         recording = record(spec)
@@ -114,7 +114,7 @@ def _simulate(spec: NutsLesson) -> Walk:
     return Walk(spec.build_target(), recording, previous, np.diag(inverse[0]) if len(inverse) == 1 else inverse)
 
 
-@lru_cache(maxsize=8)
+@kept
 def _inside(walk: Walk, first: int, count: int) -> NutsTransitions:
     again = replay(walk.recording, chain=0, first=first, count=count)
     return NutsTransitions(*(array[0] for array in again.transitions))
@@ -149,7 +149,7 @@ def longer(spec: NutsLesson, draws: int, chains: int = CHECK_CHAINS) -> Recordin
     return sample(spec.build_target(), "nuts", init=spec.init(), **arguments)
 
 
-@lru_cache(maxsize=4)
+@kept
 def apart(spec: NutsLesson, seed: int, work: int) -> Recording:
     """Chains with the same kernel from starts far apart, `work` times as long as a first look needs."""
     target, leapfrogs = spec.build_target(), float(simulate(spec).leapfrogs.mean())
@@ -207,7 +207,7 @@ class Diagnostics:
     saturated: int
 
 
-@lru_cache(maxsize=12)
+@kept
 def _diagnose(spec: NutsLesson) -> Diagnostics:
     recording = simulate(spec).recording
     summary = diagnostics.summarise(recording.draws)
@@ -242,7 +242,7 @@ class Form:
 FORM_DRAWS = 8000
 
 
-@lru_cache(maxsize=16)
+@kept
 def _form(spec: NutsLesson) -> Form:
     walk = simulate(spec)
     long = longer(spec, FORM_DRAWS)
@@ -266,7 +266,7 @@ def form(spec: NutsLesson) -> Form:
     return _form(spec.simulation())
 
 
-@lru_cache(maxsize=12)
+@kept
 def _origins(spec: NutsLesson) -> tuple[Array, Array, int]:
     walk = simulate(spec)
     count = min(walk.steps, 200)

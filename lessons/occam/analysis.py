@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +9,12 @@ from numpy.typing import NDArray
 
 from app.kit import architectures as kit
 from app.kit.growing import CELLS, grouped, mixture, plane, quantised
+from engine import ticket
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence, EvidenceSpec, ModelProbabilities
 from engine.judge import Check, JumpKernel, Kernel
 from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
+from engine.kept import kept
 from engine.networks.predictive import Ensemble, probabilities
 from lessons.occam.spec import OccamSpec
 
@@ -31,7 +30,6 @@ EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in
 EACH, WARM, KEPT = 2, 80, 120  # chains at every k, their warm-up and their draws, for fit and predictions
 FRAMES = 200
 TEST_SEED, TEST_CORNER = 2, 50
-KNOWN = 12  # results that are remembered
 
 
 def begin(spec: OccamSpec, sweeps: int) -> ArchitectureRun:
@@ -44,7 +42,7 @@ def begin(spec: OccamSpec, sweeps: int) -> ArchitectureRun:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=16)
+@kept
 def first_look(spec: OccamSpec) -> ArchitectureRun:
     """As far as the first picture goes. Shared: not to be advanced."""
     run = begin(spec, FIRST)
@@ -83,22 +81,7 @@ def map_of(recording: ArchitectureRecording, burn: int) -> NDArray[np.uint8]:
     return quantised(mean[:, 1], 1.0).reshape(CELLS, CELLS)
 
 
-# Kept results ---------------------------------------------------------------------------------------------------------
-
-_kept: OrderedDict[tuple, Any] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _once(key: tuple, make: Any) -> Any:
-    """What `make()` gives, remembered."""
-    if key not in _kept:
-        value = make()
-        with _lock:
-            _kept[key] = value
-            while len(_kept) > 3 * KNOWN:
-                _kept.popitem(last=False)
-        return value
-    return _kept[key]
+# The long run's first part, and the evidence --------------------------------------------------------------------------
 
 
 class Study(NamedTuple):
@@ -114,9 +97,14 @@ class Study(NamedTuple):
 
 def study(spec: OccamSpec, cancel: Any) -> Study:
     """Raises InterruptedError when stopped."""
+    with ticket.holding(cancel):
+        return _study(spec)
+
+
+@kept
+def _study(spec: OccamSpec) -> Study:
     last = min(spec.sweeps, STUDIED)
-    recording = _once(("study", spec), lambda: kit.advanced(begin(spec, last), cancel))
-    return Study(recording, min(spec.burn, last // 3))
+    return Study(kit.advanced(begin(spec, last)), min(spec.burn, last // 3))
 
 
 def evidence(spec: OccamSpec, cancel: Any = None, report: Any = None, number: int = 1) -> ArchitectureEvidence:
@@ -165,7 +153,8 @@ def split(spec: OccamSpec, cancel: Any) -> Split:
     log p(D | k) = E log p(D | θ, k) − E log [p(θ | D, k) / p(θ | k)], means over the posterior of the weights θ.
     """
     plain = spec.replace(prior="uniform", sweeps=600, burn=0)
-    recording = _once(("fixed", plain), lambda: kit.advanced(fixed(plain), cancel))
+    with ticket.holding(cancel):
+        recording = _stay(plain)
     found = evidence(spec, cancel)
     values = recording.log_likelihood.reshape(spec.highest, EACH, KEPT)
     fit = values.mean(axis=(1, 2))
@@ -174,6 +163,11 @@ def split(spec: OccamSpec, cancel: Any) -> Split:
     return Split(
         fit, error, price, np.hypot(error, found.error), np.array([rhat(v) for v in values]), *scores(spec, recording)
     )
+
+
+@kept
+def _stay(spec: OccamSpec) -> ArchitectureRecording:
+    return kit.advanced(fixed(spec))
 
 
 def fixed(spec: OccamSpec) -> ArchitectureRun:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from datasets.xor import xor
 from engine.judge import Check, Kind, Verdict, unknown
 from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, STUCK, is_planted
+from engine.kept import kept
 from engine.networks import Network, predictive
 from engine.targets.target import Target
 from engine.training import (
@@ -52,7 +52,7 @@ GOAL = 1e-3  # nats above the lowest point: there a runner has arrived
 # The points -----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=32)
+@kept
 def data(spec: PerceptronLesson) -> tuple[Array, NDArray[np.int64]]:
     """Points (n, 2) and their classes (n,)."""
     if spec.data == "points":
@@ -98,7 +98,7 @@ class Visits:
     mistake: NDArray[np.bool_]
 
 
-@lru_cache(maxsize=32)
+@kept
 def visits(spec: PerceptronLesson) -> Visits:
     """The run of the present points."""
     x, y = data(spec)
@@ -139,7 +139,7 @@ class Training:
     seconds: float
 
 
-@lru_cache(maxsize=32)
+@kept
 def training(spec: PerceptronLesson) -> Training:
     """The training of the spec, with its backward pass."""
     x, y = data(spec)
@@ -189,7 +189,7 @@ def wrong_gradient(spec: PerceptronLesson, theta: Array) -> tuple[float, Array]:
     return float(loss.mean()), np.concatenate(parts)
 
 
-@lru_cache(maxsize=16)
+@kept
 def solved(spec: PerceptronLesson, units: int, restarts: int = 20) -> tuple[int, float]:
     """How many of so many trainings, each from weights of its own, get all points right; and their mean loss."""
     x, y = data(spec)
@@ -223,7 +223,7 @@ class Pass:
     differences: Array
 
 
-@lru_cache(maxsize=32)
+@kept
 def one_pass(spec: PerceptronLesson) -> Pass:
     """The pass of the chosen point, at random weights."""
     x, y = data(spec)
@@ -282,7 +282,7 @@ class Race:
         return None if high[-1] == len(self.above(name)) - 1 else int(high[-1] + 1)
 
 
-@lru_cache(maxsize=32)
+@kept
 def race(spec: PerceptronLesson) -> Race:
     """All runners on the surface of the spec."""
     target = spec.build_target()
@@ -306,7 +306,7 @@ def run(spec: PerceptronLesson, name: str, step: float) -> Descent:
     )
 
 
-@lru_cache(maxsize=32)
+@kept
 def bottom(target: Target, start: tuple[float, float]) -> tuple[float, Array]:
     """−log density at the nearest lowest point, and the two curvatures there (at least 1e-6)."""
     from scipy.optimize import minimize

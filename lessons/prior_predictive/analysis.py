@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from datasets.six import SIX, Curve, own_curve, six_points
 from engine.diagnostics import Summary, summarise
+from engine.kept import kept
 from engine.networks.prior import Prior
 from engine.rejection import Rejection, Walk, Weighted, importance, reject, walk
 from lessons.prior_predictive.spec import REACH, X_RANGE, PriorSpec
@@ -54,7 +54,7 @@ def meant(spec: PriorSpec) -> Prior:
     return spec.prior().replace(scaling="sqrt")
 
 
-@lru_cache(maxsize=16)
+@kept
 def functions(spec: PriorSpec) -> Functions:
     """The draws on the stage."""
     prior = spec.prior()
@@ -65,7 +65,7 @@ def functions(spec: PriorSpec) -> Functions:
     return Functions(prior, theta, grid, curves, pair, at, slices)
 
 
-@lru_cache(maxsize=32)
+@kept
 def limit(prior: Prior, a: float, b: float) -> tuple[Array, Array, Array]:
     """The exact kernel: sd (NODES,) along the grid, covariance (2, 2) at a and b, slice (SLICE,) of a with all x."""
     grid, at = np.linspace(-REACH, REACH, NODES), np.linspace(-REACH, REACH, SLICE)
@@ -73,7 +73,7 @@ def limit(prior: Prior, a: float, b: float) -> tuple[Array, Array, Array]:
     return np.sqrt(prior.variance(grid)), prior.covariance(places, places), prior.covariance([a], at)[0]
 
 
-@lru_cache(maxsize=8)
+@kept
 def compared(spec: PriorSpec) -> list[Functions]:
     """The six networks of the comparison: the same sds on weights, other widths and depths."""
     made = []
@@ -133,7 +133,7 @@ class Tested:
         return int(self.run.accepted.sum())
 
 
-@lru_cache(maxsize=8)
+@kept
 def tested(spec: PriorSpec) -> Tested:
     """The rejection run of the page."""
     prior, data, at = spec.prior(), data_of(spec), times(spec.tries)
@@ -160,13 +160,13 @@ class Chains:
     thin: int
 
 
-@lru_cache(maxsize=8)
+@kept
 def chains(spec: PriorSpec) -> Chains:
     """Chains over the same posterior, with as many likelihoods as the rejection run has."""
     return _chains(spec, spec.tries, spec.seed)
 
 
-@lru_cache(maxsize=8)
+@kept
 def long_chains(spec: PriorSpec) -> tuple[Chains, Summary]:
     """Longer chains from other starts, to compare with the importance sampler."""
     made = _chains(spec, LONGER * spec.tries, spec.seed ^ 0x77777777)
@@ -190,7 +190,7 @@ def _chains(spec: PriorSpec, tries: int, seed: int) -> Chains:
     )
 
 
-@lru_cache(maxsize=8)
+@kept
 def weighted(spec: PriorSpec) -> Weighted:
     """The same posterior by importance sampling with other networks: another seed, far more draws."""
     prior, data = spec.prior(), data_of(spec)
@@ -208,7 +208,7 @@ def survivors_by_noise(run: Rejection, noise: Array) -> Array:
     return np.array([np.exp(run.log_ratio(float(sd))).sum() for sd in noise])
 
 
-@lru_cache(maxsize=8)
+@kept
 def summary(spec: PriorSpec) -> Summary:
     """R-hat and effective draws of the chains at the watched inputs."""
     return summarise(chains(spec).watched)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from engine.judge import (
     kernel_of,
     unknown,
 )
+from engine.kept import kept
 from engine.networks import NetworkRecording, start_network
 from engine.networks.scales import Groups, groups_of
 from lessons.priors.spec import REACH, PriorsLesson
@@ -79,7 +79,7 @@ def simulate(spec: PriorsLesson) -> Run:
     return _simulate(spec.simulation())
 
 
-@lru_cache(maxsize=16)
+@kept
 def _simulate(spec: PriorsLesson) -> Run:
     found = sampled(spec, chains=1)
     return Run(found, found.draws[0], found.prior_sd[0], found.noise_sd[0])
@@ -119,7 +119,7 @@ class Functions:
     truth: Array
 
 
-@lru_cache(maxsize=48)
+@kept
 def functions(spec: PriorsLesson, weights: str | None = None) -> Functions:
     """The functions of the run on the stage, or of the same run under another prior."""
     x, inputs = grid(spec)
@@ -134,7 +134,7 @@ def compared(spec: PriorsLesson) -> dict[str, NetworkRecording]:
     return _compared(spec.simulation().replace(weights="per_layer", variant="exact"))
 
 
-@lru_cache(maxsize=4)
+@kept
 def _compared(spec: PriorsLesson) -> dict[str, NetworkRecording]:
     return {weights: sampled(spec, chains=1, weights=weights) for weights in PRIORS}
 
@@ -220,13 +220,13 @@ class Score:
     sds: Array
 
 
-@lru_cache(maxsize=8)
+@kept
 def scores(spec: PriorsLesson, weights: str) -> Score:
     """The score of one prior, from two longer chains."""
     return _scores(spec.simulation().replace(weights="per_layer", variant="exact"), weights)
 
 
-@lru_cache(maxsize=24)
+@kept
 def _scores(spec: PriorsLesson, weights: str) -> Score:
     found = sampled(spec, weights=weights, **LONG)
     fresh = spec.replace(points=100, data_seed=(spec.data_seed + 5000) % 10_000)
@@ -300,7 +300,7 @@ class Diagnosed:
     sweeps: int
 
 
-@lru_cache(maxsize=8)
+@kept
 def _diagnose(spec: PriorsLesson) -> Diagnosed:
     found = sampled(spec, draws=500)
     names, values = diagnosed(spec, found)

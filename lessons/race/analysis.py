@@ -6,13 +6,14 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, sample
 from engine.judge import Check, Kernel, chains_checks, dispersed_starts, gradient_check, kernel_of
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers.run import start
 from engine.spec import SpecError
@@ -62,7 +63,7 @@ class Features:
         return np.stack([draws, (draws - self.centre) ** 2])
 
 
-@lru_cache(maxsize=32)
+@kept
 def features(target: Target) -> Features:
     """Mean and second central moment, in units of sd and variance; with heavy tails the share below the median and the
     share between the quartiles, in units of the sd of one indicator."""
@@ -150,7 +151,7 @@ class Race:
         return {racer: float((best == k).mean()) for k, racer in enumerate(RACERS)}
 
 
-@lru_cache(maxsize=8)
+@kept
 def race(spec: RaceLesson) -> Race:
     """Run it. The same spec gives the same bytes; nothing here is timed."""
     target = spec.build_target()
@@ -279,7 +280,7 @@ def effective_per_thousand(found: Race, racer: str) -> float:
     return 1000.0 * ess / (float(lane.evaluations[: len(values)].sum()) * share) if math.isfinite(ess) else 0.0
 
 
-@lru_cache(maxsize=4)
+@kept
 def clock(spec: RaceLesson) -> dict[str, float]:
     """Seconds of each racer's pair 1 for its whole budget, the fastest of a few runs on this machine. Another run of
     this function gives other numbers."""
@@ -359,7 +360,7 @@ def mistake(spec: RaceLesson, racer: str) -> str:
     return CHEATS if spec.cheat == "on" and racer == "hmc" else ""
 
 
-@lru_cache(maxsize=32)
+@kept
 def _first_pair(spec: RaceLesson, racer: str) -> Recording:
     return _run(spec, spec.build_target(), racer, 0)
 
@@ -401,7 +402,7 @@ def longer(spec: RaceLesson, racer: str, seed: int, work: int) -> Recording:
     return dataclasses.replace(found, draws=found.draws[:, ::every], log_density=found.log_density[:, ::every])
 
 
-@lru_cache(maxsize=8)
+@kept
 def _tabulated(target: Target) -> Truth:
     """The truth of the first coordinates, with tables for those marginals whose every value is an integral, since the
     checks ask for thousands. Linear between nodes, which is far below the Monte Carlo error of a check."""

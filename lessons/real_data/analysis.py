@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +27,7 @@ from engine.judge import (
     gradient_check,
     unknown,
 )
+from engine.kept import kept
 from engine.networks import Network, NetworkRecording, NetworkRun, start_network
 from engine.networks.predictive import outputs
 from engine.spec import SpecError
@@ -48,7 +46,6 @@ POOLED = 600  # draws, of all chains together, that predictions are made from
 LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 THRESHOLDS = np.linspace(0.0, 1.0, 101)
 TINY = 1e-12  # the least probability whose logarithm is taken
-KEEP = 4  # runs
 GRADIENTS = 3  # weights at which the gradient is tried
 
 
@@ -69,7 +66,7 @@ def own_table(reference: str) -> Task:
     return tables.choose(_own(reference))
 
 
-@lru_cache(maxsize=4)
+@kept
 def _own(reference: str) -> Table:
     return tables.read_csv(files.held(reference))
 
@@ -86,7 +83,7 @@ def chosen(spec: RealDataSpec) -> Task:
     return _chosen(spec.of_task())
 
 
-@lru_cache(maxsize=4)
+@kept
 def _chosen(spec: RealDataSpec) -> Task:
     return tables.choose(table(spec), spec.target, spec.left_out)
 
@@ -140,7 +137,7 @@ def problem(spec: RealDataSpec) -> Problem:
     return _problem(spec.of_rows())
 
 
-@lru_cache(maxsize=16)
+@kept
 def _problem(spec: RealDataSpec) -> Problem:
     task = chosen(spec)
     train, test = tables.split(task, spec.rows, spec.test_rows, spec.seed, spec.split)
@@ -253,7 +250,7 @@ def fit(spec: RealDataSpec) -> Fit:
     return _fit(spec.of_training())
 
 
-@lru_cache(maxsize=16)
+@kept
 def _fit(spec: RealDataSpec) -> Fit:
     rows, settings = problem(spec), training_spec(spec)
     steps = spec.epochs * -(-len(rows.y) // max(settings.batch, 1))
@@ -308,20 +305,14 @@ class _Chains:
             return True
 
 
-_runs: OrderedDict[RealDataSpec, _Chains] = OrderedDict()
-_door = threading.Lock()
+@kept
+def _begun(spec: RealDataSpec) -> _Chains:
+    return _Chains(spec)
 
 
 def chains(spec: RealDataSpec) -> _Chains:
     """The run of a spec, shared by all who look at it."""
-    key = spec.of_chains()
-    with _door:
-        if key not in _runs:
-            _runs[key] = _Chains(key)
-            while len(_runs) > KEEP:
-                _runs.popitem(last=False)
-        _runs.move_to_end(key)
-        return _runs[key]
+    return _begun(spec.of_chains())
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,7 +413,7 @@ _STUDY = tuple(
 )
 
 
-@lru_cache(maxsize=8)
+@kept
 def _studied(spec: RealDataSpec) -> Study:
     return study(spec, chains(spec).run.recording())
 
@@ -453,7 +444,7 @@ def kernels(spec: RealDataSpec) -> list[Kernel]:
     return [SweepKernel(_tuned(spec.of_chains().replace(chains=1)), MISTAKES.get(spec.variant, ""))]
 
 
-@lru_cache(maxsize=4)
+@kept
 def _tuned(spec: RealDataSpec) -> NetworkRun:
     run = begin(spec, 1)  # chain 1 is the same whatever the number of chains
     run.advance(run.total)

@@ -8,15 +8,15 @@ import dataclasses
 import math
 import time
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from app.kit import jobs
 from datasets.regression import INPUTS, gap_of, true_curve, true_line
-from engine import linear
+from engine import linear, ticket
+from engine.kept import kept
 from engine.networks import Network, network, start_network
 from engine.networks.predictive import outputs
 from engine.recording import Recording
@@ -121,7 +121,7 @@ def chains_of(spec: RegressionLesson, run: Any) -> Chains:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=48)
+@kept
 def staged(spec: RegressionLesson) -> Chains:
     """One chain, as the stage shows it, of a spec that is `sampling` already."""
     run = begin(spec, 1, spec.draws, spec.seed)
@@ -129,13 +129,10 @@ def staged(spec: RegressionLesson) -> Chains:
     return chains_of(spec, run)
 
 
-@lru_cache(maxsize=48)
+@kept
 def _sampled(spec: RegressionLesson) -> Answer:
     chains = staged(spec)
     return Answer(spec, "nuts", chains.theta[0], chains.noise[0], chains.seconds)
-
-
-_studies = jobs.Once(8)
 
 
 def study(spec: RegressionLesson, cancel: Any) -> Chains:
@@ -144,11 +141,13 @@ def study(spec: RegressionLesson, cancel: Any) -> Chains:
     """
     spec = sampling(spec)
     spec = spec.replace(draws=spec.default("draws"))
-    return _studies.get(spec, lambda: _study(spec, cancel), cancel)
+    with ticket.holding(cancel):
+        return _study(spec)
 
 
-def _study(spec: RegressionLesson, cancel: Any) -> Chains:
-    return longer(spec, spec.seed ^ 0x5EED, KEPT if spec.model == "network" else KEPT_LINE, cancel)
+@kept
+def _study(spec: RegressionLesson) -> Chains:
+    return longer(spec, spec.seed ^ 0x5EED, KEPT if spec.model == "network" else KEPT_LINE)
 
 
 def study_warmup(spec: RegressionLesson) -> int:
@@ -156,12 +155,11 @@ def study_warmup(spec: RegressionLesson) -> int:
     return max(spec.warmup, STUDY_WARMUP)
 
 
-def longer(spec: RegressionLesson, seed: int, draws: int, cancel: Any) -> Chains:
-    """Four chains from starts of their own. Raises InterruptedError when stopped."""
+def longer(spec: RegressionLesson, seed: int, draws: int) -> Chains:
+    """Four chains from starts of their own. Raises InterruptedError as `engine.ticket.look`."""
     run = begin(spec.replace(warmup=study_warmup(spec)), CHAINS, draws, seed)
     while not run.done:
-        if cancel.is_set():
-            raise InterruptedError
+        ticket.look()
         run.advance(PIECE if spec.model == "network" else 50 * PIECE)
     return chains_of(spec, run)
 
@@ -227,7 +225,7 @@ def answer(spec: RegressionLesson, method: str | None = None) -> Answer:
     return _sampled(spec) if method == "nuts" else _fitted(spec, method)
 
 
-@lru_cache(maxsize=48)
+@kept
 def _fitted(spec: RegressionLesson, method: str) -> Answer:
     begin_at = time.perf_counter()
     x, y = data_of(spec)
@@ -294,7 +292,7 @@ def studied(spec: RegressionLesson, cancel: Any) -> Answer:
     return _pooled(sampling(spec), study(spec, cancel))
 
 
-@lru_cache(maxsize=8)
+@kept
 def _pooled(spec: RegressionLesson, chains: Chains) -> Answer:
     theta = chains.theta.reshape(-1, chains.theta.shape[2])
     chosen = np.linspace(0, len(theta) - 1, min(len(theta), POOLED)).astype(int)
@@ -417,7 +415,7 @@ def has_data(spec: RegressionLesson, x: Array) -> NDArray[np.bool_]:
     return (x >= INPUTS[0]) & (x <= INPUTS[1]) & ~((x > low) & (x < high))
 
 
-@lru_cache(maxsize=48)
+@kept
 def covered(found: Answer) -> Coverage:
     """Coverage of one answer. The data must come from a known curve."""
     spec = found.spec
@@ -447,7 +445,7 @@ def fresh_seed(spec: RegressionLesson) -> int:
 LEVELS = np.linspace(0.1, 0.95, 18)
 
 
-@lru_cache(maxsize=48)
+@kept
 def calibration(found: Answer) -> tuple[Array, Array]:
     """What central bands for new observations should hold, and what they hold of fresh ones, both (18,)."""
     fresh = found.spec.measured(fresh_seed(found.spec), FRESH)
@@ -482,7 +480,7 @@ def repeat(spec: RegressionLesson, sets: int) -> list[OneSet]:
     return [_one_set(spec.replace(data_seed=(spec.data_seed + i) % 10_000, seed=spec.seed)) for i in range(sets)]
 
 
-@lru_cache(maxsize=400)
+@kept
 def _one_set(spec: RegressionLesson) -> OneSet:
     found = answer(spec)
     x, y = data_of(spec)

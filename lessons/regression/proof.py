@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.diagnostics import ess_mean, rhat
 from engine.judge import (
     ALONE,
@@ -126,7 +127,8 @@ def numbers(spec: RegressionLesson, chains: Chains, cancel: Any) -> Check:
             return against_exact(spec, chains, FIRST)
         kept = analysis.sampling(spec)
         seed = ((spec.seed ^ 0x5EED) + LATER) % (MAX_SEED + 1)
-        return against_exact(spec, analysis.longer(kept, seed, work * analysis.KEPT_LINE, cancel), SECOND)
+        with ticket.holding(cancel):
+            return against_exact(spec, analysis.longer(kept, seed, work * analysis.KEPT_LINE), SECOND)
 
     return two_looks(look)
 

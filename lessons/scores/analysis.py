@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from app.kit import digit_posteriors
 from app.kit.digit_posteriors import Networks, PosteriorSpec, Shared
 from datasets.images import Images, digits
 from engine import scores
+from engine.kept import kept
 from engine.scores import Curve, Decomposition, Reliability
 from lessons.scores.spec import ScoresSpec
 
@@ -64,7 +64,7 @@ class Reading(NamedTuple):
         return self.mean.max(axis=1)
 
 
-@lru_cache(maxsize=8)
+@kept
 def data_of(learnt: int) -> Images:
     """The bundled digits, of which the first `learnt` are learnt from."""
     return digits().some(learnt)
@@ -84,7 +84,7 @@ def read(spec: ScoresSpec, method: str = "", stop: Callable[[], bool] | None = N
     return None if networks is None else _read(networks, spec.networks)
 
 
-@lru_cache(maxsize=12)
+@kept
 def _read(networks: Networks, number: int) -> Reading:
     return look(networks, number)
 

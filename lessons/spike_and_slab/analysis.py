@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from engine.judge import (
     two_looks,
     unknown,
 )
+from engine.kept import kept
 from engine.spec import MAX_SEED
 from engine.spike_and_slab import (
     Enumeration,
@@ -97,7 +97,7 @@ def setup(spec: SpikeAndSlabSpec) -> Setup:
     return _setup(spec.replace(**{field: spec.default(field) for field in kept}))
 
 
-@lru_cache(maxsize=32)
+@kept
 def _setup(spec: SpikeAndSlabSpec) -> Setup:
     x, y = data(spec)
     model = spike_and_slab(
@@ -118,7 +118,7 @@ def start(spec: SpikeAndSlabSpec) -> SelectionRun:
     return SelectionRun(_sampled(spec), chains=spec.chains, draws=spec.draws, warmup=0, seed=spec.seed)
 
 
-@lru_cache(maxsize=16)
+@kept
 def record(spec: SpikeAndSlabSpec) -> SelectionRecording:
     """The run on the stage, to its end."""
     run = start(spec)
@@ -126,7 +126,7 @@ def record(spec: SpikeAndSlabSpec) -> SelectionRecording:
     return run.recording()
 
 
-@lru_cache(maxsize=8)
+@kept
 def long_run(spec: SpikeAndSlabSpec, number: int = 1, work: int = 1) -> SelectionRecording:
     """The same kernel run longer, to judge it by; look `number` with so many times the work."""
     sweeps, seed = work * LONG_SWEEPS[spec.likelihood], (spec.seed + LATER * (number - 1)) % (MAX_SEED + 1)

@@ -7,11 +7,11 @@ much as one row. Neither is a probability of a model, and neither knows the slab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kept import kept
 from lessons.spike_and_slab.analysis import Setup
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Criteria:
     from_bic: Array
 
 
-@lru_cache(maxsize=8)
+@kept
 def criteria(here: Setup) -> Criteria:
     """Those of all models that were weighed."""
     model, models = here.model, here.truth.models

@@ -7,11 +7,11 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kept import kept
 from engine.variational import NetworkRun, NetworkSpec, start_network
 from lessons.spike_and_slab import learning
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
@@ -115,7 +115,7 @@ def estimates(run: NetworkRun, q: tuple[Array, Array, Array], count: int) -> Arr
     return run.gradient_estimates(count).astype(np.float64).reshape(count, 3, -1)
 
 
-@lru_cache(maxsize=4)
+@kept
 def small(seed: int) -> Small:
     """All three at the same q, part of the way through a training."""
     x, y = data(seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from datasets.images import DIGITS_TRAIN, digits
 from engine.judge import Check, two_looks, unknown
 from engine.judge.looks import correlation_of, looked
 from engine.judge.training import rest_check, training_gradient_check
+from engine.kept import kept
 from engine.variational import NetworkFit, NetworkRun, NetworkSpec, Prediction, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
@@ -141,7 +141,7 @@ def column(frames: Sequence[Frame], name: str) -> Array:
     return np.array([getattr(frame, name) for frame in frames], dtype=np.float64)
 
 
-@lru_cache(maxsize=24)
+@kept
 def trained(settings: NetworkSpec) -> NetworkRun:
     """A training to its end, unwatched: the same bytes as the frames' last."""
     run = start(settings)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Scene
+from engine.kept import kept
 from lessons.spike_and_slab.learning import BINS, DRAWS, Frame, Learning, column, digits
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
@@ -23,7 +23,7 @@ FLOOR = -8.0  # nats per digit: the first looks are far below
 SIDE = 8  # pixels of an image's side
 
 
-@lru_cache(maxsize=16)
+@kept
 def first(spec: SpikeAndSlabSpec) -> bytes:
     """The picture before the training is run: its first looks."""
     learning = Learning(spec)

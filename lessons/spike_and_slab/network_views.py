@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Scene, levels
+from engine.kept import kept
 from engine.variational import NetworkRun
 from lessons.spike_and_slab import learning
 from lessons.spike_and_slab.learning import BINS, digits, predicted
@@ -33,7 +33,7 @@ RATE = 3.0
 STRONG = 1.0  # weight drawn at full colour, in prior sds: the prior of a weight that is in has sd 1
 
 
-@lru_cache(maxsize=8)
+@kept
 def first(spec: SpikeAndSlabSpec) -> bytes:
     """The picture before the long run: training as far as a first picture can wait for."""
     settings = learning.network_spec(spec)

@@ -8,13 +8,13 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import diagnostics
+from engine import diagnostics, ticket
 from engine.judge import (
     ALONE,
     Z_LIMIT,
@@ -30,6 +30,7 @@ from engine.judge import (
     unknown,
 )
 from engine.judge.looks import surprise
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers.adaptation import GAMMA, KAPPA, T0, windows
 from engine.samplers.nuts import ADAPTED_MASSES, Nuts, NutsTransitions
@@ -92,7 +93,7 @@ def simulate(spec: TuningLesson) -> Tuned:
     return _simulate(spec.simulation())
 
 
-@lru_cache(maxsize=24)
+@kept
 def _simulate(spec: TuningLesson) -> Tuned:
     everything = {"warmup": 0, "draws": spec.steps, "adapt": spec.adapted}
     tuning = {"warmup": max(spec.adapted, 1), "draws": 1, "adapt": spec.adapted, "keep_warmup": True}
@@ -295,17 +296,11 @@ def sweep(spec: TuningLesson, cancel: object = None) -> Sweep | None:
     key = spec.simulation().replace(
         target_accept=0.8, chains=1, draws=300, after="frozen", tuning="adapt", step_size=0.2
     )
-    if key not in _sweeps:
-        found = _sweep(key, cancel)
-        if found is None:
-            return None
-        while len(_sweeps) >= 12:
-            _sweeps.pop(next(iter(_sweeps)), None)
-        _sweeps[key] = found
-    return _sweeps[key]
-
-
-_sweeps: dict[TuningLesson, Sweep] = {}
+    try:
+        with ticket.holding(cancel):
+            return _sweep(key)
+    except InterruptedError:
+        return None
 
 
 def sweep_draws(spec: TuningLesson) -> int:
@@ -314,15 +309,15 @@ def sweep_draws(spec: TuningLesson) -> int:
     return int(np.clip(SWEEP_GRADIENTS / SWEEP_CHAINS / per_draw, 2000, 10_000) // 1000 * 1000)
 
 
-def _sweep(spec: TuningLesson, cancel: object) -> Sweep | None:
+@kept
+def _sweep(spec: TuningLesson) -> Sweep:
     draws = sweep_draws(spec)
     shape = (len(SWEEP), SWEEP_SETS)
     least, gradients, divergent = (np.empty(shape) for _ in range(3))
     step_size = np.empty((*shape, SWEEP_CHAINS))
     for i, delta in enumerate(SWEEP):
         for k in range(SWEEP_SETS):
-            if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
-                return None
+            ticket.look()
             seed = (spec.seed + 1000 * k) % 2**32
             run = _long(spec.replace(target_accept=delta), chains=SWEEP_CHAINS, draws=draws, seed=seed)
             least[i, k] = least_ess(run.draws)
@@ -370,7 +365,7 @@ def long_runs(spec: TuningLesson, delta: float) -> Long:
     return _long_runs(spec.simulation().replace(target_accept=delta, chains=1, draws=300, after="frozen"))
 
 
-@lru_cache(maxsize=12)
+@kept
 def _long_runs(spec: TuningLesson) -> Long:
     rows = []
     for k in range(LONG_SETS):
@@ -416,7 +411,7 @@ def short_runs(spec: TuningLesson, way: str) -> Short | None:
     return _short_runs(spec.simulation().replace(chains=1), way)
 
 
-@lru_cache(maxsize=36)
+@kept
 def _short_runs(spec: TuningLesson, way: str) -> Short | None:
     target = spec.build_target()
     wanted = quantity(target)
@@ -454,7 +449,7 @@ def kernels(spec: TuningLesson) -> list[Kernel]:
     return [TransitionKernel(Known(target), Nuts(**one.settings()), _learnt(one), mistake) for one in each]
 
 
-@lru_cache(maxsize=24)
+@kept
 def _learnt(spec: TuningLesson) -> Array:
     """What chain 1 knows after the transitions that tune it."""
     return _run(spec, chains=1, warmup=spec.adapted, draws=1).adaptation
@@ -565,7 +560,7 @@ def diagnose(spec: TuningLesson) -> Diagnostics:
     return _diagnose(spec.simulation().replace(count=spec.count))
 
 
-@lru_cache(maxsize=12)
+@kept
 def _diagnose(spec: TuningLesson) -> Diagnostics:
     tuned, begin = simulate(spec), 0 if spec.count == "all" else spec.warmup
     wanted, truth = quantity(tuned.target), tuned.target.truth

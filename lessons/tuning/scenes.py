@@ -5,13 +5,13 @@ statistic, and what the draws cost or what an average of them says.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from engine.kept import kept
 from engine.samplers.nuts import ADAPTED_MASSES
 from engine.targets.target import Target
 from lessons.tuning import analysis
@@ -162,7 +162,7 @@ def _map(picture: Scene, spec: TuningLesson, runs: list[Tuned], detail: _Detail 
     return panel
 
 
-@lru_cache(maxsize=16)
+@kept
 def _close(target: Target) -> Target:
     """The target, a Gaussian seen from so near that it fills the map whatever its widths."""
     if target.name != "gaussian" or target.truth is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from datasets import transforms
 from datasets.images import digits
 from engine import scores
 from engine.judge import Check, Kernel
+from engine.kept import kept
 from engine.scores import Decomposition
 from lessons.uncertainty_maps.spec import REACH, MapsSpec
 
@@ -50,7 +50,7 @@ def trained(spec: MapsSpec, method: str = "", stop: Callable[[], bool] | None = 
     return shared(spec, method).finish(stop)
 
 
-@lru_cache(maxsize=1)
+@kept
 def tests() -> tuple[Stack, NDArray[np.int64]]:
     """The test images (450, 8, 8), ink from 0 to 1, and their labels (450,). Nothing was learnt from them."""
     data = digits()
@@ -208,7 +208,7 @@ def _average(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None
     )
 
 
-@lru_cache(maxsize=8)
+@kept
 def _many(across: str, second: str, level: float, other: int, seed: int) -> tuple[Array, Stack, NDArray[np.int64]]:
     """Amounts (T,), images (MANY, T, side, side), and which two labels each may show (MANY, 2)."""
     images, y = tests()

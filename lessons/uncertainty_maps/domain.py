@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from datasets import remote, transforms
 from datasets.images import digits, overlap
 from engine import scores
 from engine.judge import Check, Verdict
+from engine.kept import kept
 from engine.scores import Decomposition
 from engine.spec import SpecError
 from lessons.uncertainty_maps import analysis, letters
@@ -51,7 +51,7 @@ def outside(spec: MapsSpec) -> Outside:
     return Outside(changed, np.arange(len(images)), [f"a {label}, {spec.outside}" for label in y])
 
 
-@lru_cache(maxsize=1)
+@kept
 def _fashion() -> tuple[Stack, list[str]]:
     """The first test images of Fashion-MNIST, ink counted over blocks of 4 × 4 as the bundled digits' was."""
     try:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from datasets import pad
+from engine.kept import kept
 from engine.spec import SpecError
 
 Strokes = tuple[tuple[float, float, int], ...]
@@ -40,7 +39,7 @@ O = _strokes(
 )
 
 
-@lru_cache(maxsize=8)
+@kept
 def population(drawing: Strokes, side: int, seed: int) -> tuple[Stack, NDArray[np.int64], tuple[str, ...]]:
     """Images (m, side, side), which drawing each goes back to (m,), and the names of the drawings: variations of
     `drawing`, or of ten letters where it is empty. The order is a random one, so that the first few are of all kinds.

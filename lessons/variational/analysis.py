@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from engine.judge import (
 )
 from engine.judge.looks import correlation_of, looked
 from engine.judge.plant import SHIFTED, STUCK, is_planted
+from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import MAX_SEED, SpecError
 from engine.targets import gaussian
@@ -105,7 +105,7 @@ def simulate(spec: VariationalLesson) -> Climb:
     return _simulate(spec.simulation())
 
 
-@lru_cache(maxsize=16)
+@kept
 def _simulate(spec: VariationalLesson) -> Climb:
     target = spec.build_target()
     try:
@@ -147,7 +147,7 @@ def slopes(spec: VariationalLesson) -> Array:
     return _slopes(spec.simulation())
 
 
-@lru_cache(maxsize=8)
+@kept
 def _slopes(spec: VariationalLesson) -> Array:
     return exact_gradient(spec, simulate(spec).fit.parameters[:-1], [0])[:, 0]
 
@@ -203,7 +203,7 @@ def noise(spec: VariationalLesson, repeats: int = 400) -> Noise:
     return _noise(spec.simulation(), repeats)
 
 
-@lru_cache(maxsize=16)
+@kept
 def _noise(spec: VariationalLesson, repeats: int) -> Noise:
     climb = simulate(spec)
     last = climb.steps if climb.fit.stopped is None else climb.fit.stopped
@@ -225,7 +225,7 @@ def _noise(spec: VariationalLesson, repeats: int) -> Noise:
 DIMENSIONS = (2, 5, 10, 20, 50)
 
 
-@lru_cache(maxsize=8)
+@kept
 def noise_by_dimension(samples: int, seed: int) -> dict[str, Array]:
     """(dimensions,) sd of the estimated slope in the first mean of every estimator, near a Gaussian target."""
     found: dict[str, list[float]] = {name: [] for name in HOW}
@@ -261,7 +261,7 @@ class Inference:
     note: str = ""
 
 
-@lru_cache(maxsize=8)
+@kept
 def nuts(spec: VariationalLesson) -> Recording:
     """Four chains of NUTS on the target of `spec`: a recording."""
     target = spec.build_target()
@@ -296,7 +296,7 @@ def _on_a_grid(target: Target) -> tuple[tuple[Array, Array] | None, float]:
     return ((mean, covariance) if edge < 0.01 else None), seconds
 
 
-@lru_cache(maxsize=8)
+@kept
 def three(spec: VariationalLesson) -> tuple[Inference, ...]:
     """Exact by quadrature, NUTS, and stochastic gradients with both families, each with its time."""
     target, found = spec.build_target(), []
@@ -398,7 +398,7 @@ def gamma_normal_rings(found: NormalGammaAscent, u: int, shares: Sequence[float]
 DESCENT = 40  # steps
 
 
-@lru_cache(maxsize=16)
+@kept
 def descents(spec: VariationalLesson) -> dict[str, Descent]:
     """From the same start down both divergences."""
     return {
@@ -407,7 +407,7 @@ def descents(spec: VariationalLesson) -> dict[str, Descent]:
     }
 
 
-@lru_cache(maxsize=16)
+@kept
 def minima(separation: float, weight: float) -> list[tuple[float, float, float, float]]:
     """(mean, sd, KL(q‖p), KL(p‖q)) of every local minimum of KL(q‖p), from left to right."""
     mixture = VariationalLesson(separation=separation, weight=weight).mixture()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Scene
+from engine.kept import kept
 from engine.variational import kl_from_p, kl_from_q
 from lessons.variational import analysis
 from lessons.variational.spec import VariationalLesson
@@ -81,7 +80,7 @@ def _log_normal(x: Array, path: Array) -> Array:
     return -0.5 * ((x - mean) / sd) ** 2 - np.log(sd * np.sqrt(2.0 * np.pi))
 
 
-@lru_cache(maxsize=16)
+@kept
 def landscape(separation: float, weight: float, reach: float) -> tuple[Array, tuple[float, float]]:
     """KL(q‖p) (H, W) over mean and log sd, and the range of log sd."""
     mixture = VariationalLesson(separation=separation, weight=weight).mixture()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +24,7 @@ from engine.judge import (
     kernel_of,
     unknown,
 )
+from engine.kept import kept
 from engine.networks import Network
 from engine.networks.predictive import outputs, probabilities
 from engine.recording import Recording
@@ -51,7 +49,6 @@ APART = 1.1  # split R-hat above which chains are said to be unmixed
 SAMPLE = 400  # draws on which a symmetry is tried
 ROUNDING = 1000.0  # units in the last place that sums in another order may differ by
 
-_KEEP = 12  # runs
 
 
 # Data and network -----------------------------------------------------------------------------------------------------
@@ -62,7 +59,7 @@ def hump(x: Array) -> Array:
     return np.tanh(2.5 * (x + 0.9)) - np.tanh(2.5 * (x - 0.9)) - 1.0
 
 
-@lru_cache(maxsize=32)
+@kept
 def _data(data: str, points: tuple[tuple[float, float, int], ...]) -> tuple[Array, Array]:
     if data == "xor":
         clouds = xor(CORNER, seed=1)
@@ -156,19 +153,13 @@ class _Chains:
             return self.run.recording()
 
 
-_runs: OrderedDict[WeightSpaceSpec, _Chains] = OrderedDict()
-_door = threading.Lock()
+@kept
+def _begun(spec: WeightSpaceSpec) -> _Chains:
+    return _Chains(spec)
 
 
 def _chains(spec: WeightSpaceSpec) -> _Chains:
-    key = spec.simulation()
-    with _door:
-        if key not in _runs:
-            _runs[key] = _Chains(key)
-            while len(_runs) > _KEEP:
-                _runs.popitem(last=False)
-        _runs.move_to_end(key)
-        return _runs[key]
+    return _begun(spec.simulation())
 
 
 def draws_of(spec: WeightSpaceSpec) -> Array:
@@ -350,7 +341,7 @@ class Study:
     seconds: float
 
 
-@lru_cache(maxsize=8)
+@kept
 def _studied(spec: WeightSpaceSpec) -> Study:
     run = longer(spec, None)
     net, some = network_of(spec), order_of(spec)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kept import kept
 from lessons.weight_space.spec import WeightSpaceSpec
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ class _Grid:
     var_c: Array
 
 
-@lru_cache(maxsize=64)
+@kept
 def exact(spec: WeightSpaceSpec, x: tuple[float, ...], y: tuple[float, ...], at: float) -> Mixture | None:
     """The posterior of f(at) under data x, y; None where the grid is too coarse to know it."""
     fine, coarse = (_mixture(spec, _grid(spec, x, y, nodes), at) for nodes in (NODES, NODES // 2))
@@ -94,7 +94,7 @@ def _mixture(spec: WeightSpaceSpec, grid: _Grid, at: float) -> Mixture:
     return Mixture(weight[used], middle, np.sqrt(second[used] / weight[used] - middle**2))
 
 
-@lru_cache(maxsize=16)
+@kept
 def _grid(spec: WeightSpaceSpec, x: tuple[float, ...], y: tuple[float, ...], nodes: int) -> _Grid:
     edge = EDGE * spec.prior_sd
     # With an odd activation (w, b) and (−w, −b) say the same: half the plane is enough.

@@ -5,15 +5,13 @@ regions, coverage, the evidence, and the checks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import jobs
+from engine import ticket
 from engine.diagnostics import Summary, summarise
 from engine.evidence import Evidence, EvidenceSpec, log_evidence
 from engine.judge import (
@@ -30,6 +28,7 @@ from engine.judge import (
 )
 from engine.judge.looks import correlation_of, looked
 from engine.judge.plant import STUCK, is_planted
+from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers import run as runs
 from engine.samplers.run import Run
@@ -46,12 +45,11 @@ CHAINS = 4
 NETWORKS = 4000  # drawn from q, independently
 PIECE = 50  # transitions between two looks at the ticket
 SURE = 2.0  # standard errors beyond which a ratio is called different from 1
-KEPT = 12  # fits and studies that are remembered
 
 # q and NUTS -----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=KEPT)
+@kept
 def trained(spec: WeightsSpec) -> NetworkRun:
     """The training to its end: the same bytes as the last look's."""
     run = training.start(spec)
@@ -99,23 +97,17 @@ class Reference:
         return least if math.isfinite(least) else 0.0
 
 
-_made = jobs.Once(2 * KEPT)
-
-
-def _once(make: Callable[[WeightsSpec, Any], Any], spec: WeightsSpec, cancel: Any) -> Any:
-    return _made.get((make.__name__, spec), lambda: make(spec, cancel), cancel)
-
-
 def reference(spec: WeightsSpec, cancel: Any) -> Reference:
     """The chains of `spec`. Raises InterruptedError when cancelled."""
-    return _once(_sample, same_posterior(spec), cancel)
+    with ticket.holding(cancel):
+        return _sample(same_posterior(spec))
 
 
-def _sample(spec: WeightsSpec, cancel: Any) -> Reference:
+@kept
+def _sample(spec: WeightsSpec) -> Reference:
     run = runs.start(posterior_of(spec), "nuts", chains=CHAINS, draws=spec.draws, warmup=WARMUP, seed=spec.seed)
     while not run.done:
-        if cancel.is_set():
-            raise InterruptedError
+        ticket.look()
         run.advance(PIECE)
     found = run.recording()
     values = np.stack([functions(spec, chain) for chain in found.draws])
@@ -260,14 +252,16 @@ def right(spec: WeightsSpec, draws: Array) -> float:
 
 def evidence(spec: WeightsSpec, cancel: Any) -> Evidence:
     """log p(y) of the network with the normal prior, by annealing. Raises InterruptedError when cancelled."""
-    return _once(_anneal, same_posterior(spec).replace(draws=spec.default("draws")), cancel)
+    with ticket.holding(cancel):
+        return _anneal(same_posterior(spec).replace(draws=spec.default("draws")))
 
 
-def _anneal(spec: WeightsSpec, cancel: Any) -> Evidence:
+@kept
+def _anneal(spec: WeightsSpec) -> Evidence:
     x, y = data_of(spec)
     target = model_of(spec).log_likelihood(x, y)
     settings = EvidenceSpec(particles=64, islands=8, seed=spec.seed)
-    return log_evidence(target, settings, sd=spec.prior_sd, likelihood=True, stop=cancel.is_set)
+    return log_evidence(target, settings, sd=spec.prior_sd, likelihood=True, stop=ticket.stopped)
 
 
 def elbo(spec: WeightsSpec) -> tuple[float, float]:
@@ -296,7 +290,7 @@ SETTLED = 1.0  # nats that the slope may still promise
 LOST = 50.0  # nats whose promise says that training went nowhere
 
 
-@lru_cache(maxsize=KEPT)
+@kept
 def _warmed(spec: WeightsSpec) -> Run:
     """The first of the chains at the end of its warm-up."""
     run = runs.start(posterior_of(spec), "nuts", chains=1, draws=1, warmup=WARMUP, seed=spec.seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
+from engine.kept import kept
 from lessons.weights import training
 from lessons.weights.spec import CLASSES, HEIGHT, MOST, REACH, WeightsSpec
 from lessons.weights.training import CELLS, FRAMES, NODES, SHOWN, Learning, Look, data_of, places
@@ -37,7 +37,7 @@ def scene(spec: WeightsSpec, window: int | None = None) -> bytes:
     return first(spec)
 
 
-@lru_cache(maxsize=16)
+@kept
 def first(spec: WeightsSpec) -> bytes:
     """The first looks."""
     learning = Learning(spec)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from datasets.xor import own_points, xor
+from engine.kept import kept
 from engine.networks import Network, network
 from engine.networks.predictive import outputs, probabilities
 from engine.samplers import run as runs
@@ -74,7 +74,7 @@ def posterior_of(spec: WeightsSpec) -> Target:
     return model_of(spec).posterior(x, y)
 
 
-@lru_cache(maxsize=8)
+@kept
 def places(problem: str) -> Array:
     """Inputs (m, inputs) at which functions are compared: nodes of a line, or midpoints of cells, lowest x₂ first."""
     reach = REACH[problem]

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import jobs
+from engine import ticket
 from engine.diagnostics import Summary, summarise
+from engine.kept import kept
 from engine.networks import Network
 from engine.networks.predictive import probabilities
 from engine.recording import Recording
@@ -87,17 +88,13 @@ class Study:
         return worst if np.isfinite(worst) and worst < 1e6 else math.inf
 
 
-_studies = jobs.Once(6)
-
-
-def advance(run: Run, cost: int, cancel: Any) -> None:
-    """Run `run` to its end in pieces; `cost` is the work of one transition. Raises InterruptedError once `cancel` is
-    set.
+def advance(run: Run, cost: int) -> None:
+    """Run `run` to its end in pieces; `cost` is the work of one transition. Raises InterruptedError as
+    `engine.ticket.look`.
     """
     piece = max(1, int(PIECE / max(cost, 1)))
     while not run.done:
-        if cancel.is_set():
-            raise InterruptedError
+        ticket.look()
         run.advance(piece)
 
 
@@ -105,7 +102,8 @@ def study(spec: XorSpec, cancel: Any) -> Study:
     """The four chains of `spec`; computed once, also when several ask at the same time. Raises InterruptedError when
     cancelled.
     """
-    return _studies.get(spec, lambda: _study(spec, cancel), cancel)
+    with ticket.holding(cancel):
+        return _study(spec)
 
 
 def work(spec: XorSpec) -> int:
@@ -119,9 +117,10 @@ def kept_states(spec: XorSpec) -> int:
     return int(np.clip(affordable, LEAST_KEPT, KEPT))
 
 
-def _study(spec: XorSpec, cancel: Any) -> Study:
+@kept
+def _study(spec: XorSpec) -> Study:
     run = begin(spec, CHAINS, spec.burn + kept_states(spec) + 1)
-    advance(run, work(spec), cancel)
+    advance(run, work(spec))
     return examine(spec, run.recording(), predictor_of(spec))
 
 

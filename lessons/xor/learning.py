@@ -7,15 +7,16 @@ one network cannot disagree with itself.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.player.scene import levels
 from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from engine.kept import kept
 from engine.networks import Network, network
 from engine.networks.predictive import (
     Ensemble,
@@ -27,6 +28,7 @@ from engine.samplers import run as runs
 from engine.samplers.run import Run
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
+from engine.ticket import each
 from lessons.xor.spec import REACH, XorSpec
 
 Array = NDArray[np.float64]
@@ -112,7 +114,7 @@ def begin(spec: XorSpec, chains: int, states: int) -> Run:
         raise SpecError("start", str(error)) from error
 
 
-@lru_cache(maxsize=16)
+@kept
 def modes(spec: XorSpec) -> tuple[Array, float]:
     """The MAP weights (dim,) and their log posterior: the best of several climbs."""
     x, y = data_of(spec)
@@ -319,10 +321,10 @@ def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:
     return tuple(levels(values, high).reshape(CELLS, CELLS) for values, high in parts)
 
 
-@lru_cache(maxsize=8)
+@kept
 def first_look(spec: XorSpec) -> Learning:
     """The chain as far as the first picture shows it. Shared: not to be advanced."""
     learning = Learning(spec)
-    with ThreadPoolExecutor(1) as beside:  # the chain's kernel releases the GIL: the picture's MAP is found meanwhile
-        beside.submit(modes, spec)
-        return learning.advance(first_states(spec))
+    parts: list[Callable[[], object]] = [partial(learning.advance, first_states(spec)), partial(modes, spec)]
+    each(lambda part: part(), parts)  # the picture's MAP is found beside the chain
+    return learning

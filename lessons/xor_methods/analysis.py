@@ -7,9 +7,7 @@ method costs is counted in gradients of the loss over all data.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,10 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from datasets.xor import chosen
 from engine.diagnostics import ess_mean, rhat
 from engine.jumps import start_architecture
+from engine.kept import kept
 from engine.networks import Network, network
 from engine.networks.predictive import probabilities
 from engine.resumable import Resumable
 from engine.samplers import run as runs
+from engine.ticket import Lock
 from engine.training import EnsembleRun, Trained, TrainingRun, TrainingSpec, dropout_draws, map_decay
 from engine.variational.advi import Advi as AdviSettings
 from engine.variational.advi import AdviRun
@@ -46,7 +46,6 @@ STEP_SIZE = 0.03  # of Adam, for all that is trained or fitted
 PER_STEP = 4  # draws of q in one step of ADVI
 NEAR, FAR = 0.3, 1.0  # distance from the nearest point: up to here it is near, from there on far
 TINY = 1e-12
-_KEEP = 8
 
 
 # What the spec describes ----------------------------------------------------------------------------------------------
@@ -213,7 +212,8 @@ def sampled(spec: MethodsSpec, method: str, run: Resumable) -> Found:
 
 
 class Board:
-    """All six methods on one data set, as one job that goes on where it stopped: the quick ones first, then the chains.
+    """All six methods on one data set, as one job that goes on where it stopped, for whoever needs it: the quick ones
+    first, then the chains.
 
     found : method → its networks, as far as they are there
     """
@@ -221,6 +221,7 @@ class Board:
     def __init__(self, spec: MethodsSpec):
         self.spec = learning(spec)
         self.found: dict[str, Found] = {}
+        self._lock = Lock()
         self._run: Resumable | None = None
 
     @property
@@ -229,34 +230,29 @@ class Board:
 
     def advance(self, stop: Stop) -> None:
         """Go on until one more is there, or until `stop()`."""
-        method = next(method for method in (*FITTED, *SAMPLERS) if method not in self.found)
-        if method in FITTED:
-            self.found[method] = fitted(self.spec, method)
-            return
-        self._run = self._run or sampler(self.spec, method, KEPT, WARMUP, self.spec.seed)
-        while not self._run.done:
-            if stop():
+        with self._lock:
+            method = next((method for method in (*FITTED, *SAMPLERS) if method not in self.found), None)
+            if method is None:
                 return
-            self._run.advance(PIECE)
-        self.found[method], self._run = sampled(self.spec, method, self._run), None
+            if method in FITTED:
+                self.found[method] = fitted(self.spec, method)
+                return
+            self._run = self._run or sampler(self.spec, method, KEPT, WARMUP, self.spec.seed)
+            while not self._run.done:
+                if stop():
+                    return
+                self._run.advance(PIECE)
+            self.found[method], self._run = sampled(self.spec, method, self._run), None
 
 
-_boards: OrderedDict[MethodsSpec, Board] = OrderedDict()
-_door = threading.Lock()
+@kept
+def _board(spec: MethodsSpec) -> Board:
+    return Board(spec)
 
 
 def board_of(spec: MethodsSpec) -> Board:
-    """A finished board of these settings, or a new one."""
-    with _door:
-        return _boards.get(learning(spec)) or Board(spec)
-
-
-def keep(board: Board) -> None:
-    """Remember a finished board, so that looking at another method of it costs nothing."""
-    with _door:
-        _boards[board.spec] = board
-        while len(_boards) > _KEEP:
-            _boards.popitem(last=False)
+    """The board of these settings, the same for all who ask: looking at another method of it costs nothing."""
+    return _board(learning(spec))
 
 
 # What they say --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from engine.judge.looks import surprise
 from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, STUCK, is_planted
 from engine.judge.run import APART
+from engine.kept import kept
 from engine.networks import Network
 from engine.networks.predictive import probabilities
 from engine.training import dropout_draws
@@ -66,7 +66,7 @@ def kernels(spec: MethodsSpec) -> list[Kernel]:
     return [kernel for kernel in found if kernel is not None]
 
 
-@lru_cache(maxsize=12)
+@kept
 def tuned(spec: MethodsSpec, method: str) -> Any:
     """The recording of a sampler just after its warm-up."""
     run = sampler(spec, method, 1, WARMUP, spec.seed)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
-from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, keep, plane, rings
+from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, plane, rings
 from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, MethodsSpec
 
 Array = NDArray[np.float64]
@@ -34,7 +34,6 @@ def scene(spec: MethodsSpec, window: int | None) -> bytes:
     board = board_of(spec)
     while not board.done:
         board.advance(lambda: False)
-    keep(board)
     return picture(spec, board)
 
 
@@ -46,13 +45,12 @@ def grow(spec: MethodsSpec, job: Any) -> bytes | None:
         if job.is_set():
             return None
         job.publish(picture(spec, board))
-    keep(board)
     return picture(spec, board)
 
 
 def looks(board: Board) -> dict[str, Look]:
     """What each method that is there shows."""
-    return {method: found.look for method, found in board.found.items()}
+    return {method: found.look for method, found in list(board.found.items())}
 
 
 def picture(spec: MethodsSpec, board: Board) -> bytes:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import jobs
+from engine import ticket
+from engine.kept import kept
 from lessons.xor_methods.analysis import (
     CHAINS,
     FAR,
@@ -110,25 +111,22 @@ def reference_seed(spec: MethodsSpec) -> int:
     return spec.seed ^ 0x5EED
 
 
-_studies = jobs.Once(6)
-
-
 def study(spec: MethodsSpec, cancel: Any) -> Study:
     """All methods and the reference; computed once, also when several ask together. Raises InterruptedError when
     cancelled.
     """
-    spec = learning(spec)
-    return _studies.get(spec, lambda: _study(spec, cancel), cancel)
+    with ticket.holding(cancel):
+        return _study(learning(spec))
 
 
-def _study(spec: MethodsSpec, cancel: Any) -> Study:
+@kept
+def _study(spec: MethodsSpec) -> Study:
     found = {method: fitted(spec, method) for method in FITTED}
     for method in (REFERENCE, *SAMPLERS):
         kind, seed = ("nuts", reference_seed(spec)) if method == REFERENCE else (method, spec.seed)
         run = sampler(spec, kind, length(spec, method), WARMUP, seed)
         while not run.done:
-            if cancel.is_set():
-                raise InterruptedError
+            ticket.look()
             run.advance(PIECE)
         found[method] = sampled(spec, kind, run)
     says = {method: estimate(one) for method, one in found.items()}

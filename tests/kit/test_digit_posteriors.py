@@ -11,7 +11,7 @@ from scipy.stats import kstest
 from app.kit import digit_posteriors
 from app.kit.digit_posteriors import METHODS, Networks, PosteriorSpec, Shared, begin, posterior
 from datasets.images import digits
-from engine import scores
+from engine import kept, scores
 from engine.judge import overall, proofs, training
 from engine.judge.plant import STUCK, planted
 from engine.networks.predictive import probabilities
@@ -127,15 +127,13 @@ def test_a_posterior_is_shared_and_goes_on_where_it_was_left():
     assert all(np.array_equal(a, b) for a, b in zip(one.networks().layers, alone.layers, strict=True))
 
 
-def test_only_the_last_ones_are_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(digit_posteriors, "_shared", type(digit_posteriors._shared)())
-    made = [posterior("digits", DATA, PosteriorSpec(seed=seed)) for seed in range(digit_posteriors.KEPT + 1)]
-    assert len(digit_posteriors._shared) == digit_posteriors.KEPT
-    assert posterior("digits", DATA, PosteriorSpec(seed=0)) is not made[0]
-    for one in digit_posteriors._shared.values():
-        one.networks()
-    monkeypatch.setattr(digit_posteriors, "KEPT_BYTES", 3 * one.bytes)
-    assert posterior("digits", DATA, PosteriorSpec(seed=0)) is one and len(digit_posteriors._shared) == 3
+def test_one_that_is_too_heavy_while_it_is_trained_is_shared_and_kept_once_it_is_done(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kept, "store", kept.Store(DATA.x.nbytes))
+    spec = PosteriorSpec(method="dropout", epochs=2, networks=3, seed=78)
+    one = posterior("digits", DATA, spec)
+    assert not len(kept.store) and posterior("digits", DATA, spec) is one, "who trains it holds it"
+    one.finish()
+    assert len(kept.store) == 1 and posterior("digits", DATA, spec) is one
 
 
 def test_settings_that_do_not_fit_are_named():

@@ -11,7 +11,8 @@ from typing import ClassVar
 import pytest
 
 from app.kit import jobs
-from app.kit.jobs import Job, Pool, Shelf
+from app.kit.jobs import Job, Pool
+from engine.kept import Store
 from engine.spec import SpecError
 from engine.turns import Turns
 
@@ -19,7 +20,7 @@ from engine.turns import Turns
 @pytest.fixture
 def pool() -> Iterator[Pool]:
     """Two cores, three may wait."""
-    made = Pool(Turns(2), waiting_limit=3)
+    made = Pool(Turns(2), waiting_limit=3, shelf=Store(1_000_000))
     yield made
     made.close()
 
@@ -146,25 +147,6 @@ def test_progress_rate_and_time_left(pool: Pool):
     gate.set()
 
 
-def test_the_shelf_throws_out_the_least_recently_used():
-    shelf = Shelf(limit=100)
-    shelf.put("a", bytes(40))
-    shelf.put("b", bytes(40))
-    assert shelf.get("a") is not None
-    shelf.put("c", bytes(40))
-    assert shelf.get("b") is None and shelf.get("a") is not None and shelf.bytes == 80
-    shelf.put("a", bytes(10))
-    assert shelf.bytes == 50
-    shelf.put("huge", bytes(101))
-    assert shelf.get("huge") is None and shelf.get("c") is not None
-
-
-def test_what_cannot_be_pickled_is_kept_too():
-    shelf = Shelf()
-    shelf.put("a", lambda: None)
-    assert shelf.get("a") is not None and shelf.bytes == 1_000_000
-
-
 def test_a_cluster_that_is_not_installed_is_explained(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("POSTERIOR_LAB_DASK", "tcp://127.0.0.1:1")
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
@@ -188,7 +170,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """A pool whose work goes to another executor."""
     monkeypatch.setattr(jobs, "_ClusterTicket", FakeTicket)
     with ThreadPoolExecutor(2) as executor:
-        made = Pool(Turns(2), executor=executor)
+        made = Pool(Turns(2), executor=executor, shelf=Store(1_000_000))
         yield made
         made.close()
 
@@ -225,31 +207,6 @@ def test_local_work_stays_local(cluster: Pool):
     seen = []
     job = cluster.submit(("ann", "live"), "a", lambda ticket: seen.append(type(ticket)), local=True)
     assert job.wait(5) and seen == [Job]
-
-
-def test_a_value_is_made_once_and_who_waits_for_it_can_be_stopped():
-    once = jobs.Once(2)
-    begun, go_on, never, stopped = (threading.Event() for _ in range(4))
-
-    def make() -> object:
-        begun.set()
-        assert go_on.wait(10)
-        return object()
-
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(once.get, "a", make, never)
-        assert begun.wait(10)
-        second = pool.submit(once.get, "a", make, never)
-        stopped.set()
-        with pytest.raises(InterruptedError):
-            once.get("a", make, stopped)
-        go_on.set()
-        assert first.result(10) is second.result(10)
-    with pytest.raises(ZeroDivisionError):
-        once.get("b", lambda: 1 / 0, never)
-    assert once.get("b", lambda: 1, never) == once.get("b", lambda: 2, never) == 1
-    once.get("c", lambda: 3, never)
-    assert once.get("a", lambda: 4, never) == 4, "the oldest of three was forgotten"
 
 
 def test_a_look_is_waited_for_no_longer_than_it_takes(pool: Pool):

@@ -162,7 +162,7 @@ def test_the_doctor_finds_what_was_done(number, seed):
 
 def test_the_doctor_never_sees_the_truth(monkeypatch):
     monkeypatch.setattr(analysis, "exact", lambda spec: pytest.fail("the truth was asked for"))
-    doctor.examine.cache_clear()
+    doctor.examine.forget()
     assert doctor.diagnose(BIASED)[0] == "none"
 
 

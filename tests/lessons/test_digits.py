@@ -13,7 +13,7 @@ from app.kit.pad import LIMIT, strokes
 from app.kit.player.scene import decode
 from datasets import own, pad, remote
 from datasets.images import Images, digits
-from engine import scores
+from engine import kept, scores
 from engine.spec import SpecError
 from lessons.digits import analysis, panels, questions, scenes
 from lessons.digits.scenarios import LETTER, SCENARIOS, STAR, THREE
@@ -198,20 +198,14 @@ def test_mnist_goes_the_same_way(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(remote, "download", lambda name: Images(made, y, made[:40], y[:40], 255, remote.MNIST.card))
     monkeypatch.setattr(analysis, "FEW", {"units": 8, "epochs": 3, "networks": 5})
     monkeypatch.setattr(analysis, "NETWORKS", 5)
-    monkeypatch.setattr(digit_posteriors, "_shared", type(digit_posteriors._shared)())
-    for cached in (analysis._mnist, analysis._centres):
-        cached.cache_clear()
-    try:
-        for maps in ("gradient", "flip"):
-            spec = DigitsSpec(data="mnist", drawing=LETTER, maps=maps)
-            header, _ = decode(scenes.scene(spec, None))
-            assert header["steps"] == 5
-        assert analysis.maps(spec, analysis.trained(spec), analysis.image_of(spec)).epistemic.shape == (28, 28)
-        assert audited(spec.replace(variant="no_centring"))["map of slopes"] == "pass"
-        assert len(panels.panels(spec, NEVER)) == 3
-    finally:
-        for cached in (analysis._mnist, analysis._centres):
-            cached.cache_clear()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    for maps in ("gradient", "flip"):
+        spec = DigitsSpec(data="mnist", drawing=LETTER, maps=maps)
+        header, _ = decode(scenes.scene(spec, None))
+        assert header["steps"] == 5
+    assert analysis.maps(spec, analysis.trained(spec), analysis.image_of(spec)).epistemic.shape == (28, 28)
+    assert audited(spec.replace(variant="no_centring"))["map of slopes"] == "pass"
+    assert len(panels.panels(spec, NEVER)) == 3
 
 
 def test_without_a_network_mnist_says_so(monkeypatch: pytest.MonkeyPatch):
@@ -219,7 +213,7 @@ def test_without_a_network_mnist_says_so(monkeypatch: pytest.MonkeyPatch):
         raise SpecError("data", "MNIST could not be downloaded. Choose the bundled digits")
 
     monkeypatch.setattr(remote, "download", offline)
-    analysis._mnist.cache_clear()
+    analysis._mnist.forget()
     jobs.pool().stop_all()
     app = page("digits", data="mnist", v="1")
     assert not app.exception and any("bundled digits" in error.value for error in app.error)

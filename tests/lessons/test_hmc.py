@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from app.kit.player.scene import decode
+from engine import kept
 from engine.judge import overall
 from engine.spec import SpecError
 from engine.targets import FAMILIES
@@ -106,7 +107,7 @@ def test_the_way_back_of_a_broken_path_is_not_drawn():
 def test_the_map_marks_a_good_setting_and_does_not_depend_on_the_present_one(monkeypatch):
     monkeypatch.setattr(analysis, "MAP_STEPS", (1, 8, 32))
     monkeypatch.setattr(analysis, "map_draws", lambda steps: 300)
-    monkeypatch.setattr(analysis, "_maps", analysis._Maps(2))
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
     found = analysis.tuning_map(HmcLesson(step_size=0.25), NEVER)
     assert analysis.tuning_map(HmcLesson(step_size=0.9, steps=3, view="draws"), NEVER) is found
     assert found.acceptance[:, 0].min() > 0.99 and found.acceptance[1:, -1].max() < 0.2, "the cliff"
@@ -114,12 +115,11 @@ def test_the_map_marks_a_good_setting_and_does_not_depend_on_the_present_one(mon
     assert 0.1 < size < 2.0
 
 
-def test_a_cancelled_map_is_not_kept(monkeypatch):
-    monkeypatch.setattr(analysis, "_maps", analysis._Maps(2))
+def test_a_cancelled_map_is_not_made():
     stopped = threading.Event()
     stopped.set()
-    assert np.isnan(analysis.tuning_map(SHORT, stopped).acceptance).all()
-    assert not analysis._maps._kept
+    with pytest.raises(InterruptedError):
+        analysis.tuning_map(SHORT, stopped)
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_the_arithmetic_adds_up():
 def test_panels_and_diagnostics_say_what_they_show(monkeypatch):
     monkeypatch.setattr(analysis, "MAP_STEPS", (1, 8))
     monkeypatch.setattr(analysis, "map_draws", lambda steps: 100)
-    monkeypatch.setattr(analysis, "_maps", analysis._Maps(2))
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
     figures = panels.panels(SHORT.replace(chains=4), NEVER)
     assert len(figures) == 3 and all(figure.alt and figure.caption for figure in figures)
     table = panels.diagnostics(SHORT.replace(chains=4), NEVER)

@@ -83,7 +83,7 @@ def test_pairs_share_their_start_and_differ_from_each_other():
 
 def test_the_same_spec_gives_the_same_race():
     first = scenes.scene(SMALL)
-    analysis.race.cache_clear()
+    analysis.race.forget()
     assert scenes.scene(SMALL) == first, "nothing in the scene is timed"
 
 

@@ -251,7 +251,7 @@ def test_the_largest_run_travels_in_one_message():
 
 def test_the_same_settings_give_the_same_bytes():
     first = scenes.scene(SMALL)
-    analysis.record.cache_clear()
+    analysis.record.forget()
     assert scenes.scene(SMALL) == first
 
 
@@ -500,9 +500,9 @@ def test_the_sum_over_masks_is_an_average_over_networks():
 
 def test_the_estimators_are_as_the_page_says(monkeypatch):
     monkeypatch.setattr(estimators, "ESTIMATES", 1500)
-    estimators.small.cache_clear()
+    estimators.small.forget()
     found = estimators.small(1).found
-    estimators.small.cache_clear()
+    estimators.small.forget()
     z = {name: float(np.abs(each.bias / each.error).max()) for name, each in found.items()}
     noise = {name: float(np.sqrt(np.mean(each.sd**2))) for name, each in found.items()}
     assert z["score"] < 4.0 and z["local"] > 2.5

@@ -230,13 +230,13 @@ def test_fashion_is_made_as_small_as_the_digits(monkeypatch: pytest.MonkeyPatch)
     made[:, 2:6, 6:10] = 255  # a block of the 32 × 32 points
     y = np.arange(450) % 10
     monkeypatch.setattr(remote, "download", lambda name: Images(made, y, made, y, 255, remote.FASHION.card))
-    domain._fashion.cache_clear()
+    domain._fashion.forget()
     try:
         found = domain.outside(MapsSpec(part="domain", outside="fashion"))
         assert found.images.shape == (450, 8, 8) and found.names[1] == "trouser"
         assert found.images[0, 1, 2] == 1.0 and found.images[0].sum() == 1.0
     finally:
-        domain._fashion.cache_clear()
+        domain._fashion.forget()
 
 
 def test_without_a_network_fashion_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
@@ -244,7 +244,7 @@ def test_without_a_network_fashion_says_what_to_do(monkeypatch: pytest.MonkeyPat
         raise SpecError("data", "Fashion-MNIST could not be downloaded. Choose something else")
 
     monkeypatch.setattr(remote, "download", offline)
-    domain._fashion.cache_clear()
+    domain._fashion.forget()
     with pytest.raises(SpecError, match="Choose letters") as problem:
         scenes.scene(MapsSpec(part="domain", outside="fashion"), None)
     assert problem.value.parameter == "outside"

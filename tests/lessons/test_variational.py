@@ -242,9 +242,9 @@ def test_an_elbo_above_the_evidence_is_red(monkeypatch):
     (check,) = analysis._bound_checks(BY_ID["three"])
     assert check.verdict == "pass"
     monkeypatch.setattr(analysis, "log_evidence", lambda target: target.truth.log_normaliser - 1.0)
-    analysis._simulate.cache_clear()
+    analysis._simulate.forget()
     (check,) = analysis._bound_checks(BY_ID["three"])
-    analysis._simulate.cache_clear()
+    analysis._simulate.forget()
     assert check.verdict == "fail"
 
 
@@ -303,9 +303,9 @@ def test_a_fit_that_is_stopped_too_early_is_no_pass(name, early):
 def test_a_descent_that_is_stopped_too_early_is_no_pass(monkeypatch):
     assert at_rest(BY_ID["modes"]).verdict == "pass"
     monkeypatch.setattr(analysis, "DESCENT", 4)
-    analysis.descents.cache_clear()
+    analysis.descents.forget()
     assert at_rest(BY_ID["modes"]).verdict == "unknown"
-    analysis.descents.cache_clear()
+    analysis.descents.forget()
 
 
 def test_what_a_newton_step_gains():

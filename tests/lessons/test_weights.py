@@ -288,7 +288,7 @@ def test_the_largest_pictures_travel_in_one_message():
 
 def test_the_same_settings_give_the_same_bytes():
     first = scenes.scene(PLANE)
-    scenes.first.cache_clear()
+    scenes.first.forget()
     assert scenes.scene(PLANE) == first
 
 

@@ -25,10 +25,9 @@ SIX = BY_ID["six"]
 @pytest.fixture(scope="module")
 def board() -> analysis.Board:
     """All six, found as the page finds them."""
-    made = analysis.Board(SIX)
+    made = analysis.board_of(SIX)
     while not made.done:
         made.advance(NEVER.is_set)
-    analysis.keep(made)
     return made
 
 

@@ -1,0 +1,288 @@
+"""Results kept in memory: one store for the process, weighed in bytes, the least recently used thrown out first.
+
+`@kept` before a function keeps what it returns, by its arguments. Several who want the same at the same time wait for
+one of them. What is small and hot, such as a text, a colour or the target of a spec, is not for it but for
+`functools.cache`: a look into the store takes microseconds.
+
+`POSTERIOR_LAB_MEMORY` says how many megabytes the store may hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import logging
+import mmap
+import os
+import sys
+import threading
+import time
+import types
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+from engine.ticket import Lock
+
+log = logging.getLogger(__name__)
+
+MEGABYTE = 1_000_000
+BUDGET = 400  # MB
+AGAIN = 1.0  # s after which what is used is weighed again, for it may have grown
+SHARED = 4096  # bytes from which a buffer is known by itself: several results that hold it count it once
+MOST = 20_000  # objects that are looked at to weigh one result; of a long list the rest counts
+ATOM = 32  # bytes each
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_MISSING = object()
+_NOT_OURS = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, threading.Thread)
+_STRANGERS = frozenset({"numba", "llvmlite", "threading", "_thread", "concurrent", "logging"})  # they lead everywhere
+
+
+class Weight:
+    """What a result takes: `small` bytes of its own, and `buffers` {id: bytes}, each of which others may hold too."""
+
+    __slots__ = ("buffers", "small")
+
+    def __init__(self, value: Any):
+        self.small = 0
+        self.buffers: dict[int, int] = {}
+        seen: set[int] = set()
+        todo = [value]
+        while todo and len(seen) < MOST:
+            item = todo.pop()
+            if id(item) not in seen:
+                seen.add(id(item))
+                with contextlib.suppress(Exception):  # anything may refuse to be looked at
+                    todo += self._add(item)
+        self.small += ATOM * len(todo)
+
+    @property
+    def bytes(self) -> int:
+        """All together."""
+        return self.small + sum(self.buffers.values())
+
+    def _add(self, item: Any) -> list[Any]:
+        """Weigh one object; returns those it holds."""
+        if isinstance(item, np.ndarray):
+            return self._add_array(item)
+        if isinstance(item, (*_NOT_OURS, Store)) or _home(item) in _STRANGERS:
+            return []
+        if isinstance(item, memoryview):
+            return [item.obj]
+        self._add_buffer(item, sys.getsizeof(item, 0))
+        return gc.get_referents(item)
+
+    def _add_array(self, array: np.ndarray) -> list[Any]:
+        owner: Any = array
+        while hasattr(owner.base, "base"):  # an array, or the stranger that stands between some views and theirs
+            owner = owner.base
+        if isinstance(owner.base, (bytes, bytearray, memoryview)):
+            return [owner.base]
+        if not isinstance(owner.base, mmap.mmap):
+            self._add_buffer(owner, owner.nbytes)
+        return owner.ravel().tolist() if owner.dtype.hasobject else []
+
+    def _add_buffer(self, owner: Any, size: int) -> None:
+        if size < SHARED:
+            self.small += size
+        else:
+            self.buffers[id(owner)] = size
+
+
+def _home(item: Any) -> str:
+    return type(item).__module__.partition(".")[0]
+
+
+class _Entry:
+    __slots__ = ("value", "weighed", "weight")
+
+    def __init__(self, value: Any, weight: Weight):
+        self.value, self.weight, self.weighed = value, weight, time.monotonic()
+
+
+class _Making:
+    """A value that somebody makes and others may wait for."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.wanted = 0
+        self.value: Any = _MISSING
+
+
+class Store:
+    """Values by key, the least recently used thrown out beyond `budget` bytes. Safe between threads.
+
+    A value may go on growing: it is weighed again now and then when it is used. One that was thrown out, or is heavier
+    than the budget, is found again as long as somebody else holds it: nobody begins anew what others are at.
+    """
+
+    def __init__(self, budget: int):
+        self.budget = budget
+        self.bytes = 0
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._buffers: dict[int, list[int]] = {}  # how many entries hold each, and its bytes
+        self._in_use: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
+        self._making: dict[Hashable, _Making] = {}
+        self._door = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """The value under `key`; `default` where there is none."""
+        with self._door:
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._entries.move_to_end(key)
+                now = time.monotonic()
+                due = now - entry.weighed > AGAIN
+                if due:
+                    entry.weighed = now
+        if entry is not None:
+            if due:
+                self._weigh_again(key, entry)
+            return entry.value
+        value = self._in_use.get(key, _MISSING)
+        if value is _MISSING:
+            return default
+        self.put(key, value)
+        return value
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Keep `value`, unless it is heavier than the budget."""
+        weight = Weight((key, value))
+        with self._door:
+            dropped = [self._take(key)] if key in self._entries else []
+            with contextlib.suppress(TypeError):  # of some kinds nobody can tell whether they are in use
+                self._in_use[key] = value
+            if weight.bytes <= self.budget:
+                self._entries[key] = _Entry(value, weight)
+                self._add(weight)
+                dropped += self._fit()
+        del dropped  # not behind the door: what goes with it may take a while
+
+    def make(self, key: Hashable, make: Callable[[], R]) -> R:
+        """The value under `key`, made if need be: by one of those who ask for it together, while the others wait. What
+        `make` raises is raised, and the next tries again. Raises InterruptedError in one who waits and whose result is
+        not wanted any more, see `engine.ticket`.
+        """
+        found = self.get(key, _MISSING)
+        if found is not _MISSING:
+            return found
+        with self._door:
+            making = self._making.setdefault(key, _Making())
+            making.wanted += 1
+        try:
+            with making.lock:
+                if making.value is _MISSING:
+                    making.value = self.get(key, _MISSING)  # made between the two looks
+                if making.value is _MISSING:
+                    making.value = make()
+                    self.put(key, making.value)
+                return making.value
+        finally:
+            with self._door:
+                making.wanted -= 1
+                if not making.wanted:
+                    del self._making[key]
+
+    def forget(self, which: Callable[[Hashable], bool] = lambda key: True) -> None:
+        """Throw out the values whose keys are `which`; all by default."""
+        with self._door:
+            dropped = [self._take(key) for key in list(self._entries) if which(key)]
+            for key in [key for key in list(self._in_use) if which(key)]:
+                self._in_use.pop(key, None)
+        del dropped
+
+    def _weigh_again(self, key: Hashable, entry: _Entry) -> None:
+        weight = Weight((key, entry.value))
+        with self._door:
+            if self._entries.get(key) is not entry:
+                return
+            self._add(weight)
+            self._remove(entry.weight)
+            entry.weight = weight
+            dropped = self._fit()
+        del dropped
+
+    def _fit(self) -> list[_Entry]:
+        """Throw out until the budget is kept; returns what was thrown out."""
+        dropped = []
+        while self.bytes > self.budget and self._entries:
+            dropped.append(self._take(next(iter(self._entries))))
+        return dropped
+
+    def _take(self, key: Hashable) -> _Entry:
+        entry = self._entries.pop(key)
+        self._remove(entry.weight)
+        return entry
+
+    def _add(self, weight: Weight) -> None:
+        self.bytes += weight.small
+        for name, size in weight.buffers.items():
+            held = self._buffers.setdefault(name, [0, size])
+            held[0] += 1
+            if held[0] == 1:
+                self.bytes += size
+
+    def _remove(self, weight: Weight) -> None:
+        self.bytes -= weight.small
+        for name in weight.buffers:
+            held = self._buffers[name]
+            held[0] -= 1
+            if not held[0]:
+                del self._buffers[name]
+                self.bytes -= held[1]
+
+
+class Kept(Generic[P, R]):
+    """A function whose results stay in the store. Its arguments must be hashable."""
+
+    def __init__(self, function: Callable[P, R]):
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return store.make(self._key(args, kwargs), lambda: self._function(*args, **kwargs))
+
+    def peek(self, *args: P.args, **kwargs: P.kwargs) -> R | None:
+        """The result, if it is there; else None."""
+        return store.get(self._key(args, kwargs))
+
+    def forget(self) -> None:
+        """Throw out all results of this function."""
+        store.forget(lambda key: isinstance(key, tuple) and key[0] is self._function)
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__  # pickled by name, as a function is
+
+    def _key(self, args: tuple, kwargs: dict[str, Any]) -> Hashable:
+        return self._function, args, tuple(sorted(kwargs.items()))
+
+
+def kept(function: Callable[P, R]) -> Kept[P, R]:
+    """Keep what `function` returns, by its arguments."""
+    return Kept(function)
+
+
+def budget() -> int:
+    """Bytes that the store of this process may hold, from `POSTERIOR_LAB_MEMORY`."""
+    wanted = os.environ.get("POSTERIOR_LAB_MEMORY", "").strip() or str(BUDGET)
+    try:
+        megabytes = float(wanted)
+        if not 0 < megabytes < float("inf"):
+            raise ValueError
+    except ValueError:
+        log.warning("POSTERIOR_LAB_MEMORY=%s is no number of megabytes above 0: results take %d MB", wanted, BUDGET)
+        megabytes = BUDGET
+    return int(megabytes * MEGABYTE)
+
+
+store = Store(budget())
