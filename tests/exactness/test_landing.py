@@ -115,9 +115,11 @@ def size_z(kind, recording):
     return z, mcse
 
 
+FAR = 4.8  # in standard errors: of the sizes in all tests below, one right one in 10,000 tables is further off
+
 # name: (what varies, sweeps, jumps in each, settings)
 LANDING = {
-    "palindromic": ("width", 4_000, 2, {"jump": "palindromic"}),
+    "palindromic": ("width", 6_000, 2, {"jump": "palindromic"}),
     "layers, palindromic": ("depth", 8_000, 2, {"jump": "palindromic"}),
     "tempered": ("width", 6_000, 6, {"jump": "tempered", "bridges": 1, "tempering": 0.3}),
     "tempered, short steps": ("width", 6_000, 6, {"jump": "tempered", "bridges": 1, "jump_step_size": 0.05}),
@@ -125,7 +127,7 @@ LANDING = {
     "annealed, T = 1": ("width", 6_000, 8, {"jump": "annealed", "bridges": 1}),
     "annealed, T = 4": ("width", 6_000, 6, {"jump": "annealed", "bridges": 4, "jump_steps": 3}),
     "annealed, T = 12": ("width", 6_000, 3, {"jump": "annealed", "bridges": 12, "bridge_power": 2.0}),
-    "annealed, T = 32": ("width", 2_000, 3, {"jump": "annealed", "bridges": 32, "jump_steps": 3}),
+    "annealed, T = 32": ("width", 3_000, 3, {"jump": "annealed", "bridges": 32, "jump_steps": 3}),
     "annealed, long steps": ("width", 6_000, 6, {"jump": "annealed", "bridges": 4, "jump_step_size": 1.0}),
     "delayed": ("width", 8_000, 8, {"jump": "delayed"}),
     "delayed, very narrow": ("width", 8_000, 8, {"jump": "delayed", "second_scale": 0.2}),
@@ -144,7 +146,7 @@ def test_architectures_have_their_posterior_probability(name):
     recording = tiny_run(kind, draws, jumps, settings)
     z, mcse = size_z(kind, recording)
     assert mcse.max() < 0.01
-    assert np.abs(z).max() < 4, z
+    assert np.abs(z).max() < FAR, z
     for k in (1, 2, 3):
         draws = recording.by_architecture()[(k, 1) if kind == "width" else (2, k)]
         assert abs((draws[:, -1] ** 2).mean() / EXACT[kind][2][k - 1] - 1.0) < 0.1
