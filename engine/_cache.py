@@ -211,7 +211,7 @@ def read(path: Path) -> bytes | None:
         with contextlib.suppress(OSError):
             path.unlink()
         return None
-    if found is not None and found.st_mtime < time.time() - DAY:
+    if found is not None and abs(time.time() - found.st_mtime) > DAY:  # ahead, too: the clock may have been wrong
         with contextlib.suppress(OSError):
             os.utime(path)  # for `prune`
     return content[SUM:]

@@ -277,7 +277,7 @@ class Pool:
                 with holding(job):
                     result = function(*arguments, job)
             self._take(job, result, keep)
-        except Exception as error:  # a lesson's mistake must not take the pool down; the page says what happened
+        except BaseException as error:  # also SystemExit: whatever ends a job, the page says so and waits no longer
             self._fail(job, error)
 
     def _take(self, job: Job, result: Any, keep: bool) -> None:
@@ -288,7 +288,7 @@ class Pool:
             self.shelf.put(job.key, result)
         job._end(DONE, result)
 
-    def _fail(self, job: Job, error: Exception) -> None:
+    def _fail(self, job: Job, error: BaseException) -> None:
         if isinstance(error, SpecError):  # the reader is told, and can mend it
             log.info("job %r refused: %s", job.key, error)
         elif not job.is_set():
@@ -311,7 +311,7 @@ class Pool:
                 time.sleep(0.1)
             try:
                 self._take(job, future.result(), keep)
-            except Exception as error:
+            except BaseException as error:
                 self._fail(job, error)
 
         threading.Thread(target=watch, daemon=True, name="cluster-watch").start()

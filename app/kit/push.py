@@ -6,6 +6,9 @@ component, the long way, bear the same stamp, and the player shows only what is 
 way they are the stamp alone. A player that does not get what the stamp names asks for it. So whoever gets no socket,
 behind a proxy or after a night's sleep, loses time and nothing else.
 
+A player whose socket breaks calls again, and loads the page anew if the server does not know it any more: from the
+address comes the same run. Without that the page of a server that was started anew would stand there and do nothing.
+
 The address of the socket is the token in the stamp. It is made at random for a visit, and only its own browser learns
 it, from a picture that came the long way.
 """
@@ -156,11 +159,14 @@ def route() -> WebSocketRoute:
 
 
 async def _answer(socket: WebSocket) -> None:
-    channel = _channels.get(socket.path_params["token"])
-    if channel is None or not _same_origin(socket):
+    if not _same_origin(socket):
         await socket.close(POLICY_VIOLATION)
         return
-    await socket.accept()
+    channel = _channels.get(socket.path_params["token"])
+    await socket.accept()  # of one that is closed before, the player would not learn the code
+    if channel is None:
+        await socket.close(POLICY_VIOLATION)
+        return
     line, gone = channel.open(), weakref.ref(channel)
     del channel  # a socket keeps no session alive
     serving = asyncio.create_task(line.serve(socket))

@@ -30,7 +30,7 @@ from engine.targets.target import Target
 Array = NDArray[np.float64]
 
 VARIANTS = ("exact", "no_hastings", "drop_rejections")
-MAX_TRIES = 10_000  # of "drop_rejections" for one draw
+MAX_TRIES = 1_000  # of "drop_rejections" for one draw
 
 
 class MetropolisTransitions(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import shutil
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine import _cache
-from tests.server import ROOT
+from tests.server import ROOT, no_power_over_files
 
 # A small engine: the real cache and kernels, and three modules of its own.
 CALLEE = """
@@ -241,13 +240,6 @@ def test_a_full_disk_is_said_once_and_nothing_else_is_lost(house: House):
     assert "cannot be kept (File too large)" in logged
     assert logged.count("\n") == 1
     assert list(house.kernels.iterdir()) == [], "no half files stay"
-
-
-def no_power_over_files() -> None:
-    """Even root asks for permission after this, once it has started another program."""
-    if os.getuid() == 0:
-        drop_from_bounding_set, dac_override = 24, 1
-        assert ctypes.CDLL(None).prctl(drop_from_bounding_set, dac_override, 0, 0, 0) == 0
 
 
 def test_a_cache_that_cannot_be_written_is_read(full: House):

@@ -130,7 +130,9 @@ def test_strangers_are_turned_away():
     async def story():
         channel = Channel()
         guess = Caller(f"/picture/{'0' * 32}")
-        assert (await guess.call())["type"] == "websocket.close"
+        assert (await guess.call())["type"] == "websocket.accept"
+        closed = await guess.heard()
+        assert (closed["type"], closed["code"]) == ("websocket.close", push.POLICY_VIOLATION)
         foreign = Caller(path(channel), origin="https://elsewhere.example", host="lab.example")
         assert (await foreign.call())["type"] == "websocket.close"
         assert not channel.send(b"picture")

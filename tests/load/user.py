@@ -21,13 +21,14 @@ XSRF = "_streamlit_xsrf"
 class User:
     """One session.
 
-    Keeps the widgets' ids by their keys, the timers that the page has set, and the seconds that each run took, and
-    each new picture.
+    Keeps what the page holds: its widgets by their keys, its timers and texts; and the seconds that each
+    run took, and each new picture.
     """
 
     def __init__(self, socket: websockets.ClientConnection, url: str, page: str, query: str = ""):
         self.url, self.page, self.query = url, page, query
-        self.widgets: dict[str, str] = {}  # key → id
+        self.widgets: dict[str, Any] = {}  # key → the widget as the page has it now
+        self.texts: list[str] = []  # what the page says now, in boxes and beside them
         self.values: dict[str, WidgetState] = {}
         self.timers: dict[str, float] = {}  # fragment → seconds
         self.received = 0  # bytes
@@ -49,28 +50,42 @@ class User:
         """The first run."""
         self.runs.append(await self._run())
 
-    async def set_number(self, key: str, value: float) -> None:
-        """Change a number box and wait for the new page."""
-        state = WidgetState(id=self.widgets[key], double_value=value)
+    async def go(self, page: str) -> None:
+        """To another page, as by a link in the navigation."""
+        self.page, self.query, self._page_hash = page, "", ""
+        self.values.clear()
+        self.timers.clear()
+        self._drawn.clear()
+        self.runs.append(await self._run())
+
+    async def set(self, key: str, **value: Any) -> None:
+        """Change a widget and wait for the new page. `value` is a field of Streamlit's `WidgetState`."""
+        state = WidgetState(id=self.widgets[key].id, **value)
         self.values[state.id] = state
         self.runs.append(await self._run())
+
+    async def set_number(self, key: str, value: float) -> None:
+        """Change a number box and wait for the new page."""
+        await self.set(key, double_value=value)
 
     async def new_seed(self, seed: int, most: float = 60.0) -> None:
         """Ask for a run with this seed, and stay until its picture is there; timers fire meanwhile."""
-        state = WidgetState(id=self.widgets[f"{self.page}/seed/box"], double_value=float(seed))
-        self.values[state.id] = state
-        self._drawn.clear()
         begin = time.perf_counter()
-        self.runs.append(await self._run())
-        while not self._drawn.is_set() and time.perf_counter() - begin < most:
-            await self.poll(0.05)
+        self._drawn.clear()
+        await self.set_number(f"{self.page}/seed/box", float(seed))
+        await self.see(most)
         self.pictures.append(time.perf_counter() - begin)
+
+    async def see(self, most: float = 60.0) -> bool:
+        """Stay until a picture is there, at most so many seconds; whether it is. Timers fire meanwhile."""
+        end = time.perf_counter() + most
+        while not self._drawn.is_set() and time.perf_counter() < end:
+            await self.poll(0.05)
+        return self._drawn.is_set()
 
     async def set_text(self, key: str, text: str) -> None:
         """Type into a text box and wait for the new page."""
-        state = WidgetState(id=self.widgets[key], string_value=text)
-        self.values[state.id] = state
-        self.runs.append(await self._run())
+        await self.set(key, string_value=text)
 
     async def give_file(self, key: str, name: str, content: bytes) -> None:
         """Drop a file and wait for the new page."""
@@ -83,7 +98,7 @@ class User:
             await asyncio.sleep(0.01)
         urls, self._upload = self._upload, None
         await asyncio.to_thread(_put, self.url, urls.upload_url, name, content)
-        state = WidgetState(id=self.widgets[key])
+        state = WidgetState(id=self.widgets[key].id)
         given = state.file_uploader_state_value.uploaded_file_info
         info = given.add(name=name, size=len(content), file_id=urls.file_id)
         info.file_urls.CopyFrom(urls)
@@ -92,7 +107,7 @@ class User:
 
     async def press(self, key: str) -> None:
         """Press a button and wait."""
-        self.runs.append(await self._run(pressed=self.widgets[key]))
+        self.runs.append(await self._run(pressed=self.widgets[key].id))
 
     async def poll(self, seconds: float) -> None:
         """Let the page's timers fire for some seconds."""
@@ -146,6 +161,9 @@ class User:
                 if message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                     self._grew = True
                 else:
+                    if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                        there = {widget.id for widget in self.widgets.values()}
+                        self.values = {i: state for i, state in self.values.items() if i in there}
                     self._finished.set()
             elif kind == "file_urls_response":
                 self._upload = message.file_urls_response.file_urls[0]
@@ -161,6 +179,8 @@ class User:
                 self._session = message.new_session.initialize.session_id
                 if not message.metadata.run.fragment_ids:
                     self.timers.clear()  # a full run sets its timers anew
+                    self.widgets.clear()
+                    self.texts.clear()
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 self._note(message.delta.new_element)
 
@@ -169,13 +189,16 @@ class User:
         if kind == "exception":
             self.faults.append(element.exception.message)
         part = getattr(element, kind) if kind else None
+        if kind in ("alert", "markdown"):
+            self.texts.append(part.body)
         if kind == "bidi_component" and part.WhichOneof("data") == "bytes" and hash(part.bytes) != self._picture:
             self._picture = hash(part.bytes)
             self._drawn.set()
         identity = getattr(part, "id", "")
         if isinstance(identity, str) and "-" in identity:
-            # ids look like $$ID-<hash>-<key>
-            self.widgets[identity.split("-", 2)[-1]] = identity
+            self.widgets[identity.split("-", 2)[-1]] = part  # ids look like $$ID-<hash>-<key>
+            if getattr(part, "set_value", False):  # the program has moved it
+                self.values.pop(identity, None)
 
 
 def _put(server: str, path: str, name: str, content: bytes) -> None:

@@ -2,6 +2,10 @@
 
 const STAMP = 20; // bytes at the end of the data: the channel's token, and the number of the picture as uint32
 const PATIENCE = 1000; // ms that a picture may be on its way when its stamp is there already
+const PAUSE = 500; // ms before a server that has gone is called again; then twice as long each time, up to
+const LONGEST_PAUSE = 30_000;
+const GOODBYE = 1000; // closing codes: the server means it,
+const UNKNOWN = 1008; // or it does not know this page
 
 export class Channel {
   constructor(show, ask) {
@@ -44,7 +48,12 @@ export class Channel {
     this.close();
     this.token = token;
     this.refused = true; // until it opens
-    const url = new URL(`picture/${token}`, document.baseURI);
+    this.broken = false;
+    this.call(PAUSE);
+  }
+
+  call(pause) {
+    const url = new URL(`picture/${this.token}`, document.baseURI);
     url.protocol = url.protocol.replace("http", "ws");
     const socket = (this.socket = new WebSocket(url));
     socket.binaryType = "arraybuffer";
@@ -53,14 +62,26 @@ export class Channel {
       const data = new Uint8Array(event.data);
       if (socket === this.socket && this.counts(readStamp(data))) this.show(data);
     };
-    socket.onclose = () => {
-      if (socket === this.socket) this.socket = null;
+    socket.onclose = ({ code }) => {
+      if (socket !== this.socket) return;
+      this.socket = null;
+      if (code === UNKNOWN) this.unknown();
+      if (this.refused || code === GOODBYE) return;
+      this.broken = true;
+      this.calling = setTimeout(() => this.call(Math.min(2 * pause, LONGEST_PAUSE)), pause);
     };
+  }
+
+  // A server that knew this page and has been started anew since: Streamlit connects to it again and asks for nothing.
+  unknown() {
+    this.refused = true;
+    if (this.broken) location.reload();
   }
 
   close() {
     const { socket } = this;
     clearTimeout(this.waiting);
+    clearTimeout(this.calling);
     this.expected = 0;
     this.socket = null;
     socket?.close();

@@ -1,0 +1,229 @@
+"""Does it last? `python -m tests.soak [--minutes 30] [--users 10] [--seed N]`, the body of `make soak`.
+
+Readers do at random what readers can do, on a server of the app: new seeds, numbers in boxes, scenarios, steps of the
+story, long runs started and stopped, other pages, leaving in the middle of anything and coming back. A line a minute
+says what the server takes. In the end, a few seconds after all have left, nothing of them may be left, and over the
+last half of the time memory may not have grown. Exit status 0 if all holds, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from streamlit.proto.Common_pb2 import StringArray
+
+from app import catalogue
+from tests.load.user import User, visiting
+from tests.server import Server, app_script
+
+GROWTH = 1.0  # MB a minute
+REST = 5.0  # s after the last reader
+IDLE, WATCHED = 0.05, 3.0  # share of a core, over so many seconds
+LOOKS = 5.0  # s between two
+NEAR = 3.0  # times what it holds, that a reader types into a box at most
+SLUGS = [entry.slug for entry in catalogue.LESSONS]
+
+# The server writes into a file how many jobs it has.
+COUNT_JOBS = """
+import os, threading, time
+from app.kit import jobs
+def count():
+    while True:
+        with open({path!r} + ".new", "w") as file:
+            file.write(str(sum(job.active for job in list(jobs.pool()._slots.values()))))
+        os.replace({path!r} + ".new", {path!r})
+        time.sleep(0.5)
+threading.Thread(target=count, daemon=True).start()
+"""
+
+
+@dataclass
+class Tally:
+    """What the readers did, and what they should not have seen."""
+
+    actions: int = 0
+    visits: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the server takes: `minute` since the beginning, memory in MB, and numbers of the rest."""
+
+    minute: float
+    memory: float
+    threads: int
+    files: int
+    readers: int
+    jobs: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.minute:5.1f} min: {self.memory:6.0f} MB, {self.threads} threads, {self.files} files, "
+            f"{self.readers} sockets of readers, {self.jobs} jobs"
+        )
+
+
+# What readers do ------------------------------------------------------------------------------------------------------
+
+
+async def number_box(user: User, chance: random.Random) -> None:
+    """Another number, of the size of the one that stands there."""
+    boxes = [key for key, box in user.widgets.items() if key.endswith("/box") and not box.disabled]
+    if not boxes:
+        return
+    key = chance.choice(boxes)
+    box = user.widgets[key]
+    holds = box.value if box.set_value else box.default
+    reach = max(NEAR * abs(holds), 10 * box.step)
+    value = chance.uniform(max(box.min, min(holds, 0.0) - reach), min(box.max, reach))
+    value = min(max(value, box.min), box.max)
+    await user.set_number(key, float(round(value) if box.data_type == box.INT else float(f"{value:.4g}")))
+
+
+async def scenario(user: User, chance: random.Random) -> None:
+    """Another scenario."""
+    chips = user.widgets.get(f"{user.page}/scenario")
+    if chips is not None:
+        await user.set(f"{user.page}/scenario", string_array_value=StringArray(data=[chance.choice(chips.options).content]))
+
+
+async def press(user: User, chance: random.Random) -> None:
+    """One of the frame's buttons: a new seed, Run or Stop, a step of the story, the projector view."""
+    names = [f"{user.page}/{name}" for name in ("seed/new", "run", "stop", "step+1", "step-1")]
+    there = [key for key in (*names, "present") if key in user.widgets and not user.widgets[key].disabled]
+    if there:
+        await user.press(chance.choice(there))
+
+
+async def run(user: User, chance: random.Random) -> None:
+    """The long run, where there is one."""
+    for name in ("run", "stop"):
+        if f"{user.page}/{name}" in user.widgets:
+            await user.press(f"{user.page}/{name}")
+            return
+
+
+async def another_page(user: User, chance: random.Random) -> None:
+    """A link of the navigation."""
+    await user.go(chance.choice(SLUGS))
+
+
+ACTIONS: dict[Callable[[User, random.Random], Awaitable[None]], float] = {  # and how often
+    number_box: 5.0, scenario: 2.0, press: 3.0, run: 1.0, another_page: 1.0,
+}  # fmt: skip
+
+
+async def reader(url: str, until: float, chance: random.Random, tally: Tally) -> None:
+    """Comes, does this and that, leaves, and comes back to the same address or to another page, until it is time."""
+    page, query = chance.choice(SLUGS), ""
+    while time.monotonic() < until:
+        tally.visits += 1
+        async with visiting(url, page, query) as user:
+            try:
+                await user.open()
+                for _ in range(chance.randrange(2, 30)):
+                    if time.monotonic() > until:
+                        break
+                    await user.poll(chance.expovariate(0.5))
+                    await chance.choices(list(ACTIONS), list(ACTIONS.values()))[0](user, chance)
+                    tally.actions += 1
+            except Exception as error:  # the server has hung up, or does not answer
+                user.faults.append(repr(error))
+            tally.faults += [f"/{user.page}?{user.query}: {fault}" for fault in user.faults]
+            page, query = (user.page, user.query) if chance.random() < 0.7 else (chance.choice(SLUGS), "")
+        await asyncio.sleep(chance.uniform(0.0, 4.0))
+
+
+# What the server takes ------------------------------------------------------------------------------------------------
+
+
+async def soak(
+    folder: Path, minutes: float, users: int, seed: int, say: Callable[[Any], None] = print
+) -> tuple[list[Look], list[str]]:
+    """`users` readers for so many minutes; what the server took meanwhile, and what should not be."""
+    counted = folder / "jobs"
+    server = Server(app_script(folder, COUNT_JOBS.format(path=str(counted))), folder / "log.txt")
+    try:
+        begin, tally, looks = time.monotonic(), Tally(), []
+        until = begin + 60.0 * minutes
+
+        def look() -> Look:
+            jobs = int(counted.read_text()) if counted.exists() else 0
+            minute = (time.monotonic() - begin) / 60.0
+            return Look(minute, server.memory(), server.threads(), server.files(), server.readers(), jobs)
+
+        chances = [random.Random(1000 * seed + i) for i in range(users)]
+        tasks = [asyncio.create_task(reader(server.url, until, chance, tally)) for chance in chances]
+        said = 0.0
+        while time.monotonic() < until:
+            await asyncio.sleep(min(LOOKS, max(until - time.monotonic(), 0.01)))
+            looks.append(look())
+            if looks[-1].minute >= said + 1.0:
+                said += 1.0
+                say(f"{looks[-1]}; {tally.visits} visits, {tally.actions} actions, {len(tally.faults)} faults")
+        await asyncio.gather(*tasks)
+        await asyncio.sleep(REST)
+        before = server.cpu()
+        await asyncio.sleep(WATCHED)
+        share = (server.cpu() - before) / WATCHED
+        looks.append(look())
+        say(f"{looks[-1]}; {share:.1%} of a core, {REST + WATCHED:.0f} s after {tally.visits} visits")
+        return looks, [*left_behind(looks[-1], share), *sorted(set(tally.faults)), *_tracebacks(server.said())]
+    finally:
+        server.stop()
+
+
+def left_behind(rest: Look, share: float) -> list[str]:
+    """What is still there after all readers have left, and should not be."""
+    found = {
+        f"{rest.readers} sockets of readers are still open": rest.readers > 0,
+        f"{rest.jobs} jobs still run": rest.jobs > 0,
+        f"the server still uses {share:.1%} of a core": share > IDLE,
+    }
+    return [words for words, wrong in found.items() if wrong]
+
+
+def growth(looks: list[Look]) -> float:
+    """MB a minute over the last half of the time: the slope of a straight line."""
+    last = [look for look in looks[:-1] if look.minute >= looks[-2].minute / 2]  # the very last: when all had left
+    return float(np.polyfit([look.minute for look in last], [look.memory for look in last], 1)[0])
+
+
+def _tracebacks(said: str) -> list[str]:
+    return ["in the log: " + part.strip()[-1500:] for part in said.split("Traceback")[1:]]
+
+
+def main() -> int:
+    """Soak the app; the exit status."""
+    arguments = argparse.ArgumentParser(description=main.__doc__)
+    arguments.add_argument("--minutes", type=float, default=30.0)
+    arguments.add_argument("--users", type=int, default=10)
+    arguments.add_argument("--seed", type=int, default=1)
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        looks, wrong = asyncio.run(soak(Path(folder), given.minutes, given.users, given.seed, _say))
+    slope = growth(looks)
+    _say(f"memory over the last half: {slope:+.2f} MB a minute")
+    if slope > GROWTH:
+        wrong.append(f"memory grows by {slope:.2f} MB a minute, more than {GROWTH:g}")
+    _say("\n".join(f"WRONG: {line}" for line in wrong) or "all as it should be")
+    return 1 if wrong else 0
+
+
+def _say(line: Any) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
