@@ -144,7 +144,9 @@ class Damage(NamedTuple):
 DAMAGES = {
     "cut short": Damage(truncate, "", ""),
     "deleted": Damage(shutil.rmtree, "cannot be kept (No such file or directory)", ""),
-    "emptied and locked": Damage(empty_and_lock, "cannot be kept (Permission denied)", "is empty and cannot be written"),
+    "emptied and locked": Damage(
+        empty_and_lock, "cannot be kept (Permission denied)", "is empty and cannot be written"
+    ),  # fmt: skip
 }
 
 

@@ -196,8 +196,8 @@ def weights(recording, kind, size, birth):
 
 @pytest.mark.parametrize("kind,bridges", [("width", 1), ("width", 3), ("width", 8), ("depth", 4)])
 def test_mean_weights_are_ratios_of_evidence(kind, bridges):
-    """Annealed importance sampling: a birth that starts in the posterior of k has E[weight] = p(D | k+1) / p(D | k) = r,
-    whatever the number of bridges; a death back the reciprocal. Rare weights are large, so that means of them tell
+    """Annealed importance sampling: a birth that starts in the posterior of k has a mean weight of
+    r = p(D | k+1) / p(D | k), whatever the number of bridges; a death back the reciprocal. Rare weights are large, so that means of them tell
     little; with s(w) = w / (1 + w) births and deaths also have E[s(w / r)] = E[s(r w)], of numbers below 1 (Bennett
     1976, who solves this for r).
     """
