@@ -146,7 +146,7 @@ DAMAGES = {
     "deleted": Damage(shutil.rmtree, "cannot be kept (No such file or directory)", ""),
     "emptied and locked": Damage(
         empty_and_lock, "cannot be kept (Permission denied)", "is empty and cannot be written"
-    ),  # fmt: skip
+    ),
 }
 
 

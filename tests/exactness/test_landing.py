@@ -197,9 +197,9 @@ def weights(recording, kind, size, birth):
 @pytest.mark.parametrize("kind,bridges", [("width", 1), ("width", 3), ("width", 8), ("depth", 4)])
 def test_mean_weights_are_ratios_of_evidence(kind, bridges):
     """Annealed importance sampling: a birth that starts in the posterior of k has a mean weight of
-    r = p(D | k+1) / p(D | k), whatever the number of bridges; a death back the reciprocal. Rare weights are large, so that means of them tell
-    little; with s(w) = w / (1 + w) births and deaths also have E[s(w / r)] = E[s(r w)], of numbers below 1 (Bennett
-    1976, who solves this for r).
+    r = p(D | k+1) / p(D | k), whatever the number of bridges; a death back the reciprocal. Rare weights are large, so
+    that means of them tell little; with s(w) = w / (1 + w) births and deaths also have E[s(w / r)] = E[s(r w)], of
+    numbers below 1 (Bennett 1976, who solves this for r).
     """
     recording = tiny_run(kind, 4_000, 4, {"jump": "annealed", "bridges": bridges, "detail": "jumps"})
     values = EXACT[kind][0]
