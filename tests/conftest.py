@@ -63,6 +63,33 @@ def data_folder() -> Path:
     pytest.skip(reason)
 
 
+# Families of tests with a case for each scenario, or each fault, of which the ordinary run takes a sample: the first
+# and others evenly spread. The rest counts as long, as do loops over all faults of a page, whose table of power is
+# sampled, too.
+SAMPLED = {
+    "test_the_signs": 3,
+    "test_the_three_signs": 3,
+    "test_the_signs_say": 3,
+    "test_planted_faults_turn_their_sign_red": 3,
+    "test_each_planted_fault_turns_a_proof_red": 24,
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks are asked for
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what the sample leaves out as long."""
+    families: dict[tuple[Path, str], list[pytest.Item]] = {}
+    for item in items:
+        name = getattr(item, "originalname", item.name)
+        if name in SAMPLED:
+            families.setdefault((item.path, name), []).append(item)
+    for (_, name), cases in families.items():
+        kept = {round(i * len(cases) / SAMPLED[name]) for i in range(SAMPLED[name])}
+        for i, case in enumerate(cases):
+            if i not in kept:
+                case.add_marker(pytest.mark.long)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Closing lines: every skipped test by name, so that nothing is left out silently."""
     skipped = terminalreporter.stats.get("skipped", [])

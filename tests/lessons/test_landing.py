@@ -202,6 +202,7 @@ def test_the_three_signs(scenario):
     assert says(verdicts("landing", BY_ID[scenario]), VERDICTS[scenario])
 
 
+@pytest.mark.long
 def test_each_planted_fault_turns_its_sign_red():
     found = planted("landing", SMALL.replace(corner=1, widest=4, sweeps=2000, burn=20))
     assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")

@@ -171,6 +171,7 @@ def test_the_three_signs(scenario):
     assert says(verdicts("missing-factor", BY_ID[scenario]), VERDICTS[scenario])
 
 
+@pytest.mark.long
 def test_each_planted_fault_turns_its_sign_red():
     found = planted("missing-factor", SMALL.replace(variant="exact", data="noisy", corner=5, highest=3))
     said = {key: overall(checks) for key, checks in found.items()}

@@ -111,6 +111,7 @@ def test_the_three_signs(scenario):
     assert says(verdicts("neurons", BY_ID[scenario]), VERDICTS[scenario])
 
 
+@pytest.mark.long
 def test_each_planted_fault_turns_its_sign_red():
     found = planted("neurons", SMALL.replace(jumps=10, sweeps=1000, burn=100))
     assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")

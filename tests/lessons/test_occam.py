@@ -120,6 +120,7 @@ def test_the_three_signs(scenario):
     assert says(verdicts("occam", BY_ID[scenario]), VERDICTS[scenario])
 
 
+@pytest.mark.long
 def test_each_planted_fault_turns_its_sign_red():
     found = planted("occam", SMALL.replace(sweeps=600))
     assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")

@@ -12,7 +12,8 @@ SLUGS = [entry.slug for entry in catalogue.LESSONS]
 SAMPLE = [
     ("conjugate", 0), ("metropolis", 0), ("gibbs", 0), ("hmc", 0), ("hmc", 2), ("nuts", 0), ("nuts", 1), ("tuning", 0),
     ("regression", 0), ("xor", 1), ("weight-space", 0), ("priors", 0), ("real-data", 0), ("dimensions", 1),
-    ("neurons", 0), ("layers", 0), ("delayed-rejection", 0), ("spike-and-slab", 0), ("variational", 0),
+    ("neurons", 1), ("layers", 0), ("missing-factor", 1), ("occam", 2), ("landing", 3), ("delayed-rejection", 0),
+    ("spike-and-slab", 0), ("variational", 0),
 ]  # fmt: skip
 
 

@@ -121,7 +121,9 @@ def test_each_planted_fault_turns_a_proof_red(name: str, fault: str) -> None:
     assert overall(found) == "fail", [check.sentence for check in found]
 
 
-@pytest.mark.parametrize("name", ["metropolis", "nuts on a network", "plain jump"])
+@pytest.mark.parametrize(
+    "name", ["metropolis", "nuts on a network", pytest.param("plain jump", marks=pytest.mark.long)]
+)
 def test_p_values_are_uniform_over_seeds(name: str) -> None:
     """A check that is too timid, or constant, is found by this; a right one fails it once in 10,000 times."""
     kernel = KERNELS[name]()
