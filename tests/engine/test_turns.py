@@ -205,3 +205,25 @@ def test_one_who_waits_for_a_lock_can_be_stopped():
     lock = ticket.Lock()
     with lock, ticket.holding(Stopped()), pytest.raises(InterruptedError), lock:
         raise AssertionError("nobody gets in")
+
+
+def test_one_who_is_stopped_while_it_waits_for_its_turn_leaves_the_lock_open():
+    cores, lock = Turns(1), ticket.Lock()
+    claim, ended = Claim(cores, AFTER, "ann"), threading.Event()
+
+    def waits() -> None:
+        with pytest.raises(InterruptedError), turns.turn(claim), lock:
+            raise AssertionError("nobody gets in")
+        ended.set()
+
+    with lock:
+        threading.Thread(target=waits, daemon=True).start()
+        until(lambda: claim.granted.is_set())
+        other = Work(cores, FIRST, "bob")  # has the only turn from now on
+        until(lambda: other.began > 0)
+    until(lambda: lock._lock.locked())  # the waiter has the lock, and waits for its turn
+    cores.withdraw(claim)
+    assert ended.wait(5)
+    other.end()
+    with lock:
+        pass

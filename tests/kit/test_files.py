@@ -15,7 +15,7 @@ from engine.spec import SpecError
 
 
 def test_the_same_content_is_the_same_file_under_any_name(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(files, "_held", Store(1000))
+    monkeypatch.setattr(files, "_held", Store(1200))
     first, second = files.hold("a.csv", b"1,2"), files.hold("b\n.csv", b"1,2")
     assert first.split()[0] == second.split()[0] and first != second and "\n" not in second
     assert files.held(first) == files.held(second) == b"1,2" and files.is_held(first)
