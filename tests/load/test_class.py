@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from tests.load import classroom
 from tests.load.user import User, visiting
+from tests.pace import slower
 from tests.server import ROOT, Server, served
 
 READERS, SECONDS = 30, 60.0
 GOALS = {50: 0.4, 95: 1.0, 99: 2.0, 100: 3.0}  # percentile: s from a control to the new run's picture
-CORES, LOOP = 2, 0.26  # of the machine that these goals were set on: cores, s for the loop below
-LOOPS = 2_000_000
+CORES = 2  # of the machine that these goals were set on
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app."""
     yield from served(ROOT / "app" / "main.py", tmp_path_factory.mktemp("class") / "log.txt")
-
-
-def slower() -> float:
-    """How many times less this machine can do now than the one that the goals were set on; at least 1."""
-    begin, total = time.perf_counter(), 0
-    for i in range(LOOPS):
-        total += i * i
-    return max((time.perf_counter() - begin) / LOOP * CORES / min(os.cpu_count() or 1, CORES), 1.0)
 
 
 async def warmed(url: str) -> None:
@@ -45,7 +36,7 @@ def test_thirty_readers(server: Server):
     asyncio.run(warmed(server.url))
     before = slower()
     found = asyncio.run(classroom.lesson(server.url, READERS, SECONDS))
-    factor = max(before, slower())
+    factor = max(before, slower()) * CORES / min(os.cpu_count() or 1, CORES)
     users: list[User] = [user for group in found.values() for user in group]
     waits = sorted(seconds for user in found["movers"] for seconds in user.pictures)
     reached = {percent: waits[min(len(waits) - 1, len(waits) * percent // 100)] for percent in GOALS}
