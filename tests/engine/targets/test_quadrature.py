@@ -12,9 +12,8 @@ from scipy import integrate
 
 from engine import ticket
 from engine.targets import TargetError, formula_target, gaussian, student
-from engine.targets.formula import SECONDS, unchecked_target
+from engine.targets.formula import SECONDS, parse, unchecked_target
 from engine.targets.quadrature import WANTED, quadrature_truth
-from tests.pace import slower
 
 LOG_PI = math.log(math.pi)
 
@@ -213,14 +212,22 @@ SLOW = {
 @pytest.mark.parametrize("formula", SLOW)
 def test_a_slow_formula_is_given_up_within_a_second(formula: str) -> None:
     formula_target(formula="-x^2 - y^2")  # compiled
-    before, begin = slower(time.thread_time), time.thread_time()
+    before, begin = dearer(formula), time.thread_time()
     if SLOW[formula] == "refused":
         with pytest.raises(TargetError, match=r"too long to find out|no probability density"):
             formula_target(formula=formula)
     else:
         assert formula_target(formula=formula).truth is None
     spent = time.thread_time() - begin
-    assert spent < 1.5 * SECONDS * max(before, slower(time.thread_time))
+    assert spent < 1.3 * SECONDS * max(before, dearer(formula))
+
+
+def dearer(formula: str) -> float:
+    """CPU time of an evaluation now, of the program's estimate; at least 1. Other work on the same core shows in it."""
+    points = np.random.default_rng(1).standard_normal((20_000, 2))
+    target, begin = unchecked_target(formula), time.thread_time()
+    target.log_density_many(points)
+    return max((time.thread_time() - begin) / len(points) * 1e9 / parse(formula).nanoseconds, 1.0)
 
 
 def test_it_is_given_up_after_the_same_evaluations_on_every_machine() -> None:
