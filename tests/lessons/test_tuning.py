@@ -282,12 +282,10 @@ def test_panels_and_diagnostics_say_what_they_show(monkeypatch):
     assert len(panels.panels(fixed, NEVER)) == 2, "short runs from exact draws of the formula, and the trace"
 
 
-def test_a_cancelled_sweep_is_not_kept():
+def test_a_cancelled_sweep_is_not_made():
     stopped = threading.Event()
     stopped.set()
-    spec = SHORT.replace(seed=77)
-    assert analysis.sweep(spec, stopped) is None
-    assert not any(key.seed == 77 for key in analysis._sweeps)
+    assert analysis.sweep(SHORT.replace(seed=77), stopped) is None
 
 
 @pytest.mark.parametrize("question,right", [("delta", 0), ("scales", 1), ("dense", 1), ("banana", 2), ("for-ever", 0)])
