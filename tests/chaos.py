@@ -144,11 +144,13 @@ class Damage(NamedTuple):
 DAMAGES = {
     "cut short": Damage(truncate, "", ""),
     "deleted": Damage(shutil.rmtree, "cannot be kept (No such file or directory)", ""),
-    "emptied and locked": Damage(empty_and_lock, "cannot be kept (Permission denied)", "is empty and cannot be written"),
+    "emptied and locked": Damage(
+        empty_and_lock, "cannot be kept (Permission denied)", "is empty and cannot be written"
+    ),
 }
 
 
-def cache(folder: Path, damage: str, first: str = "hmc", second: str = "logistic") -> str:
+def cache(folder: Path, damage: str, first: str = "monte-carlo", second: str = "perceptron") -> str:
     """The kept kernels are damaged between a reader of `first` and one of `second`, then the server is started anew."""
     kept = folder / "kernels"
     shutil.copytree(engine.CACHE_DIR, kept)
@@ -213,7 +215,8 @@ ENDS = 660, 661  # steps of the demo's walk: the job ends, or one that helps it
 DYING = f"""
 import threading, time
 from app.kit import stage
-from engine import ticket
+from engine import ticket, turns
+turns.machine.cores = 4  # one to spare for a helper
 scene = stage._scene
 
 def end(number):

@@ -95,7 +95,9 @@ async def scenario(user: User, chance: random.Random) -> None:
     """Another scenario."""
     chips = user.widgets.get(f"{user.page}/scenario")
     if chips is not None:
-        await user.set(f"{user.page}/scenario", string_array_value=StringArray(data=[chance.choice(chips.options).content]))
+        await user.set(
+            f"{user.page}/scenario", string_array_value=StringArray(data=[chance.choice(chips.options).content])
+        )
 
 
 async def press(user: User, chance: random.Random) -> None:

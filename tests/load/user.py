@@ -7,6 +7,7 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.cookies import SimpleCookie
 from typing import Any
 
 import websockets
@@ -94,7 +95,7 @@ class User:
         while self._upload is None:
             await asyncio.sleep(0.01)
         urls, self._upload = self._upload, None
-        await asyncio.to_thread(_put, self.url + urls.upload_url, name, content)
+        await asyncio.to_thread(_put, self.url, urls.upload_url, name, content)
         state = WidgetState(id=self.widgets[key].id)
         given = state.file_uploader_state_value.uploaded_file_info
         info = given.add(name=name, size=len(content), file_id=urls.file_id)
@@ -198,15 +199,19 @@ class User:
                 self.values.pop(identity, None)
 
 
-def _put(url: str, name: str, content: bytes) -> None:
-    """Send a file as a browser does."""
+def _put(server: str, path: str, name: str, content: bytes) -> None:
+    """Send a file as a browser does, with the token that it has got as a cookie."""
+    with urllib.request.urlopen(f"{server}/_stcore/health", timeout=60) as answer:
+        token = SimpleCookie(answer.headers["Set-Cookie"])["_streamlit_xsrf"].value
     edge = "edge-of-the-file"
     head = f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'
     body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
-    request = urllib.request.Request(
-        url, body, {"Content-Type": f"multipart/form-data; boundary={edge}"}, method="PUT"
-    )  # fmt: skip
-    urllib.request.urlopen(request, timeout=60).close()
+    headers = {
+        "Content-Type": f"multipart/form-data; boundary={edge}",
+        "Cookie": f"_streamlit_xsrf={token}",
+        "X-Xsrftoken": token,
+    }
+    urllib.request.urlopen(urllib.request.Request(server + path, body, headers, method="PUT"), timeout=60).close()
 
 
 @asynccontextmanager
