@@ -4,6 +4,8 @@
 # make test BROWSER=no   the same without the browser tests; ends with exit status 3
 # make test-cpus the same on two other kinds of CPU, and with ten shifts of all seeds (hours)
 # make test-long the slow proofs        make bench   speed, beside peers        make clean
+# make soak      ten readers at random for half an hour: what grows, what is left of them
+# make chaos     a server that is killed, a full disk, lost kernels, threads that end, a clock that jumps
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -11,7 +13,7 @@ PORT ?= 8501
 BROWSER ?= yes
 SHELL := /bin/sh
 
-.PHONY: run test test-long test-cpus bench warm clean tools
+.PHONY: run test test-long test-cpus soak chaos bench warm clean tools
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -25,6 +27,12 @@ test-long: $(VENV)/.installed-dev warm
 
 test-cpus: $(VENV)/.installed-dev
 	$(PY) -m tests.cpus
+
+soak: $(VENV)/.installed-dev warm
+	$(PY) -m tests.soak
+
+chaos: $(VENV)/.installed-dev warm
+	$(PY) -m tests.chaos
 
 bench: $(VENV)/.installed-bench warm
 	@for file in benchmarks/[a-z]*.py; do \

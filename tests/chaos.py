@@ -150,7 +150,7 @@ DAMAGES = {
 }
 
 
-def cache(folder: Path, damage: str, first: str = "hmc", second: str = "logistic") -> str:
+def cache(folder: Path, damage: str, first: str = "monte-carlo", second: str = "perceptron") -> str:
     """The kept kernels are damaged between a reader of `first` and one of `second`, then the server is started anew."""
     kept = folder / "kernels"
     shutil.copytree(engine.CACHE_DIR, kept)
@@ -215,7 +215,8 @@ ENDS = 660, 661  # steps of the demo's walk: the job ends, or one that helps it
 DYING = f"""
 import threading, time
 from app.kit import stage
-from engine import ticket
+from engine import ticket, turns
+turns.machine.cores = 4  # one to spare for a helper
 scene = stage._scene
 
 def end(number):

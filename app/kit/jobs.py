@@ -214,6 +214,7 @@ class Pool:
                 return current
             if current is not None:
                 current.stop()
+            self._forget()
             job = Job(key, turns.Claim(self.turns, rank, owner[0]), self._connected)
             found = self.shelf.get(key) if keep else None
             if found is not None:
@@ -222,7 +223,6 @@ class Pool:
                 job._end(TURNED_AWAY)
             else:
                 self._queue.append(job)
-            self._forget_ended()
             self._slots[owner] = job
         if job.active:
             self._start(job, function, arguments, keep, local)
@@ -248,7 +248,10 @@ class Pool:
     def _waiting(self) -> int:
         return sum(job.state == WAITING for job in self._queue)
 
-    def _forget_ended(self) -> None:
+    def _forget(self) -> None:
+        for job in self._queue:
+            if job.state == WAITING and job._gone():  # it has no turn in which it could see that itself
+                job.stop()
         self._queue = [job for job in self._queue if job.active]
         # a session that has gone leaves its last jobs behind: drop them with their results once nobody looks any more
         gone = [

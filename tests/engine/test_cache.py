@@ -7,6 +7,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -279,3 +280,14 @@ def test_what_was_not_used_for_longest_goes_when_it_grows_too_large(tmp_path: Pa
     _cache.prune.cache_clear()
     _cache.write(tmp_path / "small", b"x")
     assert {path.name for path in tmp_path.iterdir()} == {"new", "read", "small"}
+
+
+@pytest.mark.parametrize("days", [-400, -2, 2, 400])
+def test_what_is_used_after_a_jump_of_the_clock_counts_as_used_now(tmp_path: Path, monkeypatch, days: int):
+    """Kept while the clock was wrong, by so many days: it counts as used now, neither long ago nor ever after."""
+    monkeypatch.setattr(_cache, "DIRECTORY", tmp_path)
+    path, then = tmp_path / "used", time.time() + days * _cache.DAY
+    _cache.write(path, b"x")
+    os.utime(path, (then, then))
+    assert _cache.read(path) == b"x"
+    assert abs(path.stat().st_mtime - time.time()) < 60

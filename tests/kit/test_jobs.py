@@ -128,6 +128,34 @@ def test_a_job_nobody_looks_at_gives_up(pool: Pool, monkeypatch: pytest.MonkeyPa
     gate.set()
 
 
+def test_jobs_of_readers_who_have_gone_do_not_wait(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jobs, "GONE_SECONDS", 0.0)
+    monkeypatch.setattr(jobs, "ASK_SECONDS", 0.0)
+    there = {"ann", "bob", "cyd"}
+    pool, gate = Pool(Turns(1), waiting_limit=2, connected=there.__contains__), threading.Event()
+    running = pool.submit(("ann", "live"), "a", until_told, gate)
+    while running.state != jobs.RUNNING:
+        time.sleep(0.005)
+    left = [pool.submit((name, "live"), name, until_told, gate) for name in ("bob", "cyd")]
+    there -= {"bob", "cyd"}
+    there.add("dan")
+    new = pool.submit(("dan", "live"), "d", until_told, gate)
+    assert [job.state for job in left] == [jobs.STOPPED] * 2 and pool.position(new) == 1
+    gate.set()
+    assert new.wait(5) and new.state == jobs.DONE
+    pool.close()
+
+
+@pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_a_job_that_ends_by_any_exception_has_ended(pool: Pool, end: type[BaseException]):
+    def ends(ticket: Job) -> None:
+        raise end
+
+    job = pool.submit(("ann", "checks"), "a", ends)
+    assert job.wait(5) and job.state == jobs.FAILED and isinstance(job.error, end)
+    assert pool.submit(("ann", "checks"), "b", lambda ticket: "well").wait(5)
+
+
 def test_progress_rate_and_time_left(pool: Pool):
     reported, gate = threading.Event(), threading.Event()
 

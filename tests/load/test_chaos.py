@@ -9,7 +9,7 @@ import pytest
 from tests import chaos
 
 
-@pytest.mark.parametrize("damage", chaos.DAMAGES)
+@pytest.mark.parametrize("damage", ["cut short", "emptied and locked"])
 def test_pages_work_when_kept_kernels_are_lost(tmp_path: Path, damage: str):
     print(chaos.cache(tmp_path, damage))
 
