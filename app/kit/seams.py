@@ -42,8 +42,10 @@ def session_id() -> str | None:
 
 
 def connected(session: str) -> bool:
-    """Whether a browser is connected to this session. From any thread."""
-    return not runtime.exists() or runtime.get_instance().is_active_session(session)
+    """Whether a browser is connected to this session, by Streamlit's name for it and what may follow a slash. From any
+    thread.
+    """
+    return not runtime.exists() or runtime.get_instance().is_active_session(session.partition("/")[0])
 
 
 def page_again(page: Any) -> Any:

@@ -7,6 +7,7 @@ its own in the session state, so it outlasts a change of page (the state of widg
 from __future__ import annotations
 
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -239,8 +240,9 @@ def arriving() -> bool:
 
 
 def session() -> str:
-    """A name for this browser session."""
-    return seams.session_id() or "nobody"
+    """A name for this browser session: Streamlit's, then one of its own, for tests have all the same."""
+    own = st.session_state.setdefault("session", uuid.uuid4().hex)
+    return f"{seams.session_id()}/{own}"
 
 
 def raw_query() -> dict[str, list[str]]:
