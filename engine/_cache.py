@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 
 SOURCES = Path(__file__).parent
 BUDGET = 500e6  # bytes kept on disk; those that were not used for longest go first
+LARGE = 2_000_000  # bytes of a large kernel
 DAY = 86400.0  # s
 SUM = hashlib.sha256().digest_size
 
@@ -232,6 +233,16 @@ def write(path: Path, content: bytes) -> None:
             raise
     except OSError as problem:
         _say(f"Compiled kernels cannot be kept ({problem.strerror}), so every process compiles its own: {path.parent}")
+
+
+def has_room() -> bool:
+    """Whether a kernel could be kept now."""
+    try:
+        with tempfile.TemporaryFile(dir=DIRECTORY) as file:
+            file.write(bytes(LARGE))
+    except OSError:
+        return False
+    return True
 
 
 @cache

@@ -7,6 +7,7 @@ meanwhile (`--gently`: in one process, which gives way to all others). It is for
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import time
@@ -176,15 +177,17 @@ def _print(done: int, total: int, name: str) -> None:
 
 
 def _tell(done: int, total: int, name: str) -> None:
+    if not _cache.has_room():
+        sys.exit()  # nothing is filled
     print(done, total, name, flush=True)
 
 
 if __name__ == "__main__":
     if "--gently" in sys.argv[1:]:
         os.nice(19)
+        logging.disable(logging.WARNING)  # that nothing can be kept is for the server to say
         with contextlib.suppress(BrokenPipeError):  # whoever listened has gone
-            if os.access(engine.CACHE_DIR, os.W_OK):
-                warm(_tell)
+            warm(_tell)
     else:
         seconds = fill(min(os.cpu_count() or 1, 4), _print)
         print(f"\rKernels ready in {seconds:.1f} s, kept in {engine.CACHE_DIR}", file=sys.stderr)

@@ -38,12 +38,10 @@ SORRY = "could not be made"  # what the page says of work that failed
 NOT_KEPT = "Compiled kernels"  # how the log's line begins that says where kernels are not kept
 
 
-async def sees(url: str, slug: str, query: str = "", act: Callable[[User], Any] | None = None) -> None:
-    """A reader comes to a page, does what `act` says, and has a picture without a word of complaint."""
+async def sees(url: str, slug: str, query: str = "") -> None:
+    """A reader comes to a page and has a picture without a word of complaint."""
     async with visiting(url, slug, query) as user:
         await user.open()
-        if act is not None:
-            await act(user)
         assert await user.see(PATIENCE), f"no picture on /{slug}"
         assert not user.faults, user.faults
         assert not _sorry(user)
@@ -181,7 +179,7 @@ SMALL = 65_536  # bytes
 
 
 def full_disk(folder: Path) -> str:
-    """Nothing can be kept, neither kernels nor files on their way: pages work, an upload too, and the log says it once.
+    """Nothing can be kept, neither kernels nor temporary files: pages work, and the log says it once.
 
     The disk is a file system of our own where users may mount one; else no file may grow beyond its size.
     """
@@ -195,14 +193,9 @@ def full_disk(folder: Path) -> str:
         options["within"], words = within, "No space left on device"
     except (OSError, subprocess.CalledProcessError):
         options["before"], words = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, SMALL)), "File too large"
-    rows = "\n".join(["x,y", *(f"{i},{i % 7}" for i in range(300_000))])
-
-    async def upload(user: User) -> None:
-        await user.give_file("real-data/Your own table (CSV)/files", "table.csv", rows.encode())
-
     with serving(APP, folder / "log.txt", **options) as server:
         asyncio.run(sees(server.url, "metropolis"))
-        asyncio.run(sees(server.url, "real-data", act=upload))
+        asyncio.run(sees(server.url, "perceptron"))
         time.sleep(10.0)  # whatever fills the cache meanwhile
         _says_once(server, f"cannot be kept ({words})")
     return f"by a {'file system of our own' if 'within' in options else 'limit to the size of files'}"
