@@ -62,6 +62,9 @@ class Turns:
             with self._lock:
                 self._grant()
         if claim.withdrawn:
+            with self._lock:
+                self._running.discard(claim)  # it may have been granted just before
+                self._grant()
             raise InterruptedError
         self._begin(claim)
 

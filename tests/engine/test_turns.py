@@ -105,6 +105,22 @@ def test_no_more_computes_than_there_are_cores():
     assert not cores._running and not cores._waiting
 
 
+def test_a_claim_withdrawn_as_it_is_granted_keeps_no_turn():
+    turns = Turns(1)
+    claim = Claim(turns)
+
+    class Granted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            assert super().wait(timeout)
+            turns.withdraw(claim)  # before the thread that waited has woken up
+            return True
+
+    claim.granted = Granted()
+    with pytest.raises(InterruptedError):
+        turns.take(claim)
+    assert turns.take_spare(Claim(turns))
+
+
 def test_pieces_sum_up_and_take_about_a_slice():
     pace, sizes = ticket.Pace(), []
     for n in ticket.pieces(5000, pace):
