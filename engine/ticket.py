@@ -190,11 +190,11 @@ class Lock:
         self._lock.release()
 
     def _wait(self) -> None:
-        mine = False
+        mine, claim = False, turns.held()
         try:
             with turns.resting():
                 while not (mine := self._lock.acquire(timeout=_LOOK)):
-                    self._lend()
+                    self._lend(claim)
                     ticket = _held.get()
                     if ticket is not None and ticket.is_set():
                         raise InterruptedError
@@ -203,7 +203,7 @@ class Lock:
                 self._lock.release()
             raise
 
-    def _lend(self) -> None:
-        mine, holder = turns.held(), self._holder
-        if mine is not None and holder is not None and mine.rank < holder.rank:
-            holder.turns.move(holder, mine.rank)
+    def _lend(self, claim: turns.Claim | None) -> None:
+        holder = self._holder
+        if claim is not None and holder is not None and claim.rank < holder.rank:
+            holder.turns.move(holder, claim.rank)

@@ -140,9 +140,12 @@ class Turns:
         return other.rank == claim.rank and self.had(claim.reader) - self.had(other.reader) > SLICE
 
     def _grant(self) -> None:
-        for claim in sorted(self._waiting, key=lambda c: (c.rank, self.had(c.reader), c.arrived)):
-            if self._crowd(claim.rank) < self.cores:
-                self._start(claim)
+        for rank in sorted({claim.rank for claim in self._waiting}):
+            while self._crowd(rank) < self.cores:
+                equals = [claim for claim in self._waiting if claim.rank == rank]
+                if not equals:
+                    break
+                self._start(min(equals, key=lambda c: (self.had(c.reader), c.arrived)))
         if self._waiting and len(self._running) <= self.cores:
             oldest = min(self._waiting, key=lambda c: c.arrived)
             if time.monotonic() - oldest.arrived >= PATIENCE:
@@ -191,15 +194,17 @@ def _holding(claim: Claim) -> Iterator[None]:
 
 @contextmanager
 def resting() -> Iterator[None]:
-    """Wait inside for something that others must do: they have the turn meanwhile."""
+    """Wait inside for something that others must do: they have the turn meanwhile, and a look inside takes none."""
     claim = _held.get()
     if claim is None:
         yield
         return
     claim.turns.give(claim)
+    token = _held.set(None)
     try:
         yield
     finally:
+        _held.reset(token)
         claim.turns.take(claim)
 
 

@@ -242,3 +242,21 @@ def test_one_who_is_stopped_while_it_waits_for_its_turn_leaves_the_lock_open():
     assert ended.wait(5)
     assert not lock._lock.locked()
     other.end()
+
+
+def test_a_look_while_others_are_waited_for_takes_no_turn():
+    """One core, two others who want it: a look of one who rests is no reason to line up between them."""
+    cores = Turns(1)
+    ann = Claim(cores, AFTER, "ann")
+    with turns.turn(ann):
+        busy(0.2)  # so that anybody else has a better claim
+        with turns.resting():
+            others = [Work(cores, AFTER, name) for name in ("bob", "cyd")]
+            until(lambda: len(cores._running) == 1 and len(cores._waiting) == 1)
+            before = time.monotonic()
+            turns.look()
+            assert time.monotonic() - before < 1.0
+            assert ann not in cores._running and ann not in cores._waiting
+            for other in others:
+                other.end()
+        assert turns.held() is ann and ann in cores._running
