@@ -122,10 +122,12 @@ _trim = _give_back()
 
 
 class _Entry:
-    __slots__ = ("value", "weighed", "weight")
+    __slots__ = ("used", "value", "weighed", "weight")
 
     def __init__(self, value: Any, weight: Weight):
-        self.value, self.weight, self.weighed = value, weight, time.monotonic()
+        self.value, self.weight = value, weight
+        self.weighed = time.monotonic()
+        self.used = self.weighed + AGAIN  # whoever had it made goes on with it
 
 
 class _Making:
@@ -163,10 +165,10 @@ class Store:
             entry = self._entries.get(key)
             if entry is not None:
                 self._entries.move_to_end(key)
-                now = time.monotonic()
-                due = now - entry.weighed > AGAIN
+                entry.used = time.monotonic()
+                due = entry.used - entry.weighed > AGAIN
                 if due:
-                    entry.weighed = now
+                    entry.weighed = entry.used
         if entry is not None:
             if due:
                 self._weigh_again(key, entry)
@@ -194,6 +196,7 @@ class Store:
                 self._turnover = 0
         del dropped  # not behind the door: what goes with it may take a while
         if due:
+            self._weigh_used()
             _trim()
 
     def make(self, key: Hashable, make: Callable[[], R]) -> R:
@@ -228,6 +231,15 @@ class Store:
             for key in [key for key in list(self._in_use) if which(key)]:
                 self._in_use.pop(key, None)
         del dropped
+
+    def _weigh_used(self) -> None:
+        """Weigh again whatever was used since it was weighed: what is worked out on demand is not there at first."""
+        now = time.monotonic()
+        with self._door:
+            used = [(key, e) for key, e in self._entries.items() if e.used > e.weighed and now > e.weighed + AGAIN]
+        for key, entry in used:
+            entry.weighed = now
+            self._weigh_again(key, entry)
 
     def _weigh_again(self, key: Hashable, entry: _Entry) -> None:
         weight = Weight((key, entry.value))

@@ -296,7 +296,8 @@ class Pool:
             log.info("job %r refused: %s", job.key, error)
         elif not job.is_set():
             log.error("job %r failed", job.key, exc_info=error)
-        job._end(STOPPED if job.is_set() else FAILED, error=error)
+        # the frames of a traceback would keep all that the function had in hand, as long as somebody has the job
+        job._end(STOPPED if job.is_set() else FAILED, error=bare(error))
 
     def _threads_watch(self, job: Job, ticket: _ClusterTicket, keep: bool) -> None:
         """Follow a job on the cluster: pass a stop on, take the result."""
@@ -318,6 +319,12 @@ class Pool:
                 self._fail(job, error)
 
         threading.Thread(target=watch, daemon=True, name="cluster-watch").start()
+
+
+def bare(error: BaseException) -> BaseException:
+    """The error without the way that led to it, and without those that it came from."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 class _ClusterTicket:
