@@ -37,6 +37,7 @@ AGAIN = 1.0  # s after which what is used is weighed again, for it may have grow
 SHARED = 4096  # bytes from which a buffer is known by itself: several results that hold it count it once
 MOST = 20_000  # objects that are looked at to weigh one result; of what is left each counts as an atom
 ATOM = 32  # bytes
+FEW = 1000  # objects, weighed in about a millisecond
 TURNOVER = 32 * MEGABYTE  # kept and thrown out, after which freed memory is given back to the system
 
 P = ParamSpec("P")
@@ -49,9 +50,11 @@ _STRANGERS = frozenset({"numba", "llvmlite", "threading", "_thread", "concurrent
 
 
 class Weight:
-    """What a result takes: `small` bytes of its own, and `buffers` {id: bytes}, each of which others may hold too."""
+    """What a result takes: `small` bytes of its own, and `buffers` {id: bytes}, each of which others may hold too.
+    `looked` is at how many objects.
+    """
 
-    __slots__ = ("buffers", "small")
+    __slots__ = ("buffers", "looked", "small")
 
     def __init__(self, value: Any):
         self.small = 0
@@ -65,6 +68,7 @@ class Weight:
                 with contextlib.suppress(Exception):  # anything may refuse to be looked at
                     todo += self._add(item)
         self.small += ATOM * len(todo)
+        self.looked = len(seen)
 
     @property
     def bytes(self) -> int:
@@ -233,10 +237,15 @@ class Store:
         del dropped
 
     def _weigh_used(self) -> None:
-        """Weigh again whatever was used since it was weighed: what is worked out on demand is not there at first."""
+        """Weigh again what was used since it was weighed: what is worked out on demand is not there at first. Only what
+        is weighed quickly; arrays are what makes results grow, not the number of their objects.
+        """
         now = time.monotonic()
         with self._door:
-            used = [(key, e) for key, e in self._entries.items() if e.used > e.weighed and now > e.weighed + AGAIN]
+            used = [
+                (key, e) for key, e in self._entries.items()
+                if e.used > e.weighed and now > e.weighed + AGAIN and e.weight.looked < FEW
+            ]  # fmt: skip
         for key, entry in used:
             entry.weighed = now
             self._weigh_again(key, entry)

@@ -79,7 +79,7 @@ class Turns:
     def take_spare(self, claim: Claim) -> bool:
         """Take a turn if one is free and nobody waits for it."""
         with self._lock:
-            if self._waiting or len(self._running) >= self.cores:
+            if self._waiting or len(self._running) >= self._room(claim.rank):
                 return False
             self._running.add(claim)
         self._begin(claim)
@@ -98,7 +98,7 @@ class Turns:
             return
         self._charge(claim)
         with self._lock:
-            over = self._crowd(claim.rank) > self.cores
+            over = self._crowd(claim.rank) > self._room(claim.rank)
             if not over and not any(self._better(other, claim) for other in self._waiting):
                 claim.began = time.monotonic()
                 return
@@ -133,6 +133,13 @@ class Turns:
         """How many run with this rank or a better one."""
         return sum(other.rank <= rank for other in self._running)
 
+    def _room(self, rank: int) -> int:
+        """Turns for work of this rank or a better one. What can wait leaves a core to the scripts of the pages, which
+        need no turn, where more than one reader is there.
+        """
+        several = len({claim.reader for claims in (self._running, self._waiting) for claim in claims}) > 1
+        return max(1, self.cores - 1) if rank == AFTER and several else self.cores
+
     def _better(self, other: Claim, claim: Claim) -> bool:
         """Whether `other`, which waits, should have the turn of `claim`. Only within a rank: one of a better rank waits
         for cores that are full of its like, which this turn is not counted among.
@@ -141,7 +148,7 @@ class Turns:
 
     def _grant(self) -> None:
         for rank in sorted({claim.rank for claim in self._waiting}):
-            while self._crowd(rank) < self.cores:
+            while self._crowd(rank) < self._room(rank):
                 equals = [claim for claim in self._waiting if claim.rank == rank]
                 if not equals:
                     break

@@ -67,11 +67,14 @@ def data_folder() -> Path:
 # and others evenly spread. The rest counts as long, as do loops over all faults of a page, whose table of power is
 # sampled, too.
 SAMPLED = {
-    "test_the_signs": 3,
-    "test_the_three_signs": 3,
-    "test_the_signs_say": 3,
-    "test_planted_faults_turn_their_sign_red": 3,
-    "test_each_planted_fault_turns_a_proof_red": 24,
+    "test_the_signs": 2,
+    "test_the_three_signs": 2,
+    "test_the_signs_say": 2,
+    "test_planted_faults_turn_their_sign_red": 2,
+    "test_the_signs_tell_right_from_wrong": 4,
+    "test_right_jumps_pass_and_their_mistakes_do_not": 2,
+    "test_wrong_draws_are_red": 1,
+    "test_each_planted_fault_turns_a_proof_red": 16,
 }
 
 

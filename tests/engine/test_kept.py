@@ -148,6 +148,19 @@ def test_what_grows_is_weighed_again(monkeypatch: pytest.MonkeyPatch):
     assert made.get("grown") is grown and made.get("other") is None and 600 * KB < made.bytes < 610 * KB
 
 
+def test_what_its_maker_goes_on_with_is_weighed_again_too(monkeypatch: pytest.MonkeyPatch):
+    """Nobody asks for it a second time, and it has grown since."""
+    monkeypatch.setattr(kept, "AGAIN", 0.01)
+    monkeypatch.setattr(kept, "TURNOVER", 1000)
+    store, growing = Store(10**9), [np.zeros(1000)]
+    store.put("grows", growing)
+    growing.append(np.zeros(100_000))
+    time.sleep(0.02)
+    before = store.bytes
+    store.put("another", np.zeros(1000))
+    assert store.bytes > before + 8 * 100_000
+
+
 def test_what_was_thrown_out_is_found_while_somebody_holds_it():
     made, grown = Store(MEGABYTE), Grown([block(600)])
     made.put("grown", grown)

@@ -105,6 +105,21 @@ def test_no_more_computes_than_there_are_cores():
     assert not cores._running and not cores._waiting
 
 
+def test_what_can_wait_leaves_a_core_to_the_scripts_where_several_readers_are():
+    cores = Turns(2)
+    works = [Work(cores, AFTER, "ann") for _ in range(2)]
+    until(lambda: all(work.spent > 0.02 for work in works))
+    works.append(Work(cores, AFTER, "bob"))
+    until(lambda: len(cores._running) == 1)
+    for _ in range(100):
+        assert len(cores._running) == 1
+        time.sleep(0.002)
+    works.append(Work(cores, GROWING, "cyd"))
+    until(lambda: len(cores._running) == 2)
+    for work in reversed(works):
+        work.end()
+
+
 def test_a_claim_withdrawn_as_it_is_granted_keeps_no_turn():
     turns = Turns(1)
     claim = Claim(turns)

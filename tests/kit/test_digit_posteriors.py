@@ -165,6 +165,7 @@ def test_a_training_is_judged_by_its_gradient_and_its_rest(method: str, monkeypa
     assert digit_posteriors.training_check(DATA, spec, NEVER)[0].verdict == "fail"
 
 
+@pytest.mark.long
 def test_the_p_values_of_the_gradient_are_uniform(monkeypatch: pytest.MonkeyPatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(training, "two_looks", lambda look: look(1, 1))

@@ -19,8 +19,8 @@ from engine.turns import Turns
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    """Two cores, three may wait."""
-    made = Pool(Turns(2), waiting_limit=3, shelf=Store(1_000_000))
+    """Two work for several readers, beside whom a core is left; three may wait."""
+    made = Pool(Turns(3), waiting_limit=3, shelf=Store(1_000_000))
     yield made
     made.close()
 

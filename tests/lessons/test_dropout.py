@@ -169,6 +169,7 @@ def test_a_gradient_that_differs_from_the_formula_is_red(monkeypatch):
     assert audited(GAP)["training gradient"] == "fail"
 
 
+@pytest.mark.long
 def test_the_p_values_of_the_masks_are_uniform(monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))

@@ -221,6 +221,7 @@ def test_what_quadrature_cannot_integrate_is_not_called_wrong(family):
         assert analysis._gradient_check(bent).verdict == "unknown"
 
 
+@pytest.mark.long
 def test_the_p_values_of_the_gradient_are_uniform(monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))

@@ -205,6 +205,7 @@ def test_the_right_gradient_passes_however_it_is_estimated(changes):
         assert analysis._gradient_check(SMALL.replace(seed=seed, **changes), NEVER)[0].verdict == "pass"
 
 
+@pytest.mark.long
 def test_the_p_values_of_the_gradient_are_uniform(monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))
