@@ -19,14 +19,14 @@ from tests.browser import chrome
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTEST = ["-m", "pytest", "-q", "-m", "not long", "--durations=5"]
-PARALLEL = [*PYTEST, "-n", "auto"]  # what drives no browser and times nothing: a process a core
+PARALLEL = [*PYTEST, "-n", "auto"]  # what times nothing: a process a core
 GROUPS: dict[str, list[str]] = {
     "kernel cache": ["-m", "engine.warm"],
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
     "engine": [*PARALLEL, "tests/engine", "tests/exactness", "tests/datasets"],
     "kit and lessons": [*PARALLEL, "tests/kit", "tests/lessons", "tests/test_house.py"],
-    "browser": [*PYTEST, "tests/browser"],
+    "browser": [*PARALLEL, "--dist", "worksteal", "tests/browser"],
     "load": [*PYTEST, "tests/load"],
 }
 SUMMARY = re.compile(

@@ -131,23 +131,15 @@ def test_catalogue_files_and_slugs_agree():
     assert pages <= listed, f"not in the catalogue: {sorted(map(str, pages - listed))}"
 
 
-@pytest.fixture(scope="module")
-def visits() -> dict[str, AppTest]:
-    """Every lesson through the front door, run once."""
-    startup.load()
-    opened = {}
-    for entry in catalogue.LESSONS:
-        at = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120).run()
-        opened[entry.slug] = at.switch_page(f"../{entry.file}").run()
-    return opened
-
-
 @pytest.mark.parametrize("entry", catalogue.LESSONS, ids=lambda entry: entry.slug)
-def test_each_page_opens_under_its_slug(entry: catalogue.Entry, visits: dict[str, AppTest]):
-    at = visits[entry.slug]
+def test_each_page_opens_under_its_slug(entry: catalogue.Entry):
+    startup.load()
+    at = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120).run()
+    at.switch_page(f"../{entry.file}").run()
     assert not at.exception and not at.error
     assert at.title[0].value == entry.title
-    assert f"visit/{entry.slug}" in at.session_state
+    spec = at.session_state[f"visit/{entry.slug}"].spec
+    assert not set(spec.declarations()) & set(share.RESERVED)
 
 
 def test_a_fragment_comes_last_in_its_container(monkeypatch: pytest.MonkeyPatch):
@@ -170,33 +162,19 @@ def test_a_fragment_comes_last_in_its_container(monkeypatch: pytest.MonkeyPatch)
         assert (*parent, index + 1) not in fragments, f"something stands behind the fragment at {[*parent, index]}"
 
 
-@pytest.mark.parametrize("entry", catalogue.LESSONS, ids=lambda entry: entry.slug)
-def test_specs_keep_clear_of_reserved_names(entry: catalogue.Entry, visits: dict[str, AppTest]):
-    spec = visits[entry.slug].session_state[f"visit/{entry.slug}"].spec
-    assert not set(spec.declarations()) & set(share.RESERVED)
-
-
-def links() -> list[tuple[str, str]]:
-    """(slug, query) of every link that the catalogue and the README make to a lesson."""
-    found = [(entry.slug, f"scenario={scenario}") for entry in catalogue.LESSONS for scenario, _ in entry.scenarios]
+def test_links_of_the_readme_open_without_a_complaint():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for url in re.findall(r"https?://(?:localhost|127\.0\.0\.1):\d+(/[^\s)>\"`]*)", text):
-        parts = urlsplit(url)
-        if parts.path.strip("/"):
-            found.append((parts.path.strip("/"), parts.query))
-    return found
-
-
-@pytest.mark.parametrize(("slug", "query"), links())
-def test_every_link_opens_without_a_complaint(slug: str, query: str):
-    entry = next((entry for entry in catalogue.LESSONS if entry.slug == slug), None)
-    assert entry is not None, f"/{slug} is no page"
-    at = AppTest.from_file(str(entry.path), default_timeout=120)
-    for name, values in parse_qs(query, keep_blank_values=True).items():
-        at.query_params[name] = values
-    at.run()
-    assert not at.exception and not at.error
-    assert not [warning.value for warning in at.warning if "could not be followed" in warning.value]
+    links = re.findall(r"(?:https?://(?:localhost|127\.0\.0\.1):\d+|\")(/[^\s)>\"`]+)", text)
+    assert links
+    for link in map(urlsplit, links):
+        entry = next((entry for entry in catalogue.LESSONS if entry.slug == link.path.strip("/")), None)
+        assert entry is not None, f"{link.path} is no page"
+        at = AppTest.from_file(str(entry.path), default_timeout=120)
+        for name, values in parse_qs(link.query, keep_blank_values=True).items():
+            at.query_params[name] = values
+        at.run()
+        assert not at.exception and not at.error
+        assert not [warning.value for warning in at.warning if "could not be followed" in warning.value]
 
 
 def test_dollars_of_a_long_formula_stand_on_lines_of_their_own():

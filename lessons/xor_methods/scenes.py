@@ -198,10 +198,9 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
         )
         made.readout(
             f"cost-{row}",
-            NAMES[method] + ": {all:d} networks in all cost {g:d} gradients and {s:.2f} s",
+            NAMES[method] + ": {all:d} networks in all cost {g:d} gradients",
             all=np.full(STEPS, found.chains * found.draws),
             g=np.full(STEPS, found.gradients),
-            s=np.full(STEPS, found.seconds),
         )
         made.say(
             NAMES[method]
