@@ -71,6 +71,7 @@ INCLUSION_PACE = 0.0135  # of the step size of the inclusion odds, shared among 
 CHAINS = 2  # of NUTS
 THIN = 2  # transitions of NUTS from one network to the next
 SLICE = 0.1  # seconds of training between two looks
+FIRST_SLICE = 0.02  # before the first
 CELLS = 8_000_000  # float32 that a prediction holds at once
 TRIED = 60  # images at whose inputs NUTS is tried
 STEPS, SEEN, FEW_SEEN = 6, 100, 40  # of a training, and images of few and of many pixels, where its gradient is checked
@@ -410,7 +411,8 @@ class Shared:
         with self._lock:
             if self._training is None:
                 return
-            self._training.advance(max(SLICE, 4.0 * self._drawing), stop)  # large networks take time to draw
+            slice_seconds = FIRST_SLICE if self._networks is None else max(SLICE, 4.0 * self._drawing)
+            self._training.advance(slice_seconds, stop)  # large networks take time to draw
             begin = time.perf_counter()
             self._networks = self._training.networks()
             self._drawing = time.perf_counter() - begin

@@ -35,6 +35,7 @@ EDGES = (0.5 - HELD / 2, 0.5 + HELD / 2)
 CHAINS, KEPT, KEPT_LINE = 4, 1000, 5000  # of the study behind panels and checks; a line costs little
 TARGET_ACCEPT = {"network": 0.95, "line": 0.8}  # of NUTS: with long steps paths break where a unit is steep
 STUDY_WARMUP = 400  # of the study at least: a step size learned in fewer transitions may fit one corner only
+BEGINNING = 40  # draws of the stage's chain that are shown while the rest is made
 POOLED = 2000  # draws of the study that are looked at
 PIECE = 20  # transitions between two looks at the ticket
 NOISE_SHAPE = 1.0  # of the gamma prior of 1 / σ²: the guess is worth two observations
@@ -121,17 +122,37 @@ def chains_of(spec: RegressionLesson, run: Any) -> Chains:
     )  # fmt: skip
 
 
+class _Staged:
+    """The one chain that the stage shows, which goes on where it stopped for whoever needs more of it."""
+
+    def __init__(self, spec: RegressionLesson):
+        self._spec, self._lock = spec, ticket.Lock()
+        self._run = begin(spec, 1, spec.draws, spec.seed)
+
+    def upto(self, draws: int) -> Chains:
+        """The chain with so many draws at least."""
+        with self._lock:
+            missing = draws - self._run.completed
+            if missing > 0:
+                self._run.advance(missing + self._run.warmup - self._run.warmed_up)
+            return chains_of(self._spec, self._run)
+
+
+_staged = kept(_Staged)
+
+
 @kept
 def staged(spec: RegressionLesson) -> Chains:
     """One chain, as the stage shows it, of a spec that is `sampling` already."""
-    run = begin(spec, 1, spec.draws, spec.seed)
-    run.advance(run.total)
-    return chains_of(spec, run)
+    return _staged(spec).upto(spec.draws)
 
 
 @kept
 def _sampled(spec: RegressionLesson) -> Answer:
-    chains = staged(spec)
+    return _answer(spec, staged(spec))
+
+
+def _answer(spec: RegressionLesson, chains: Chains) -> Answer:
     return Answer(spec, "nuts", chains.theta[0], chains.noise[0], chains.seconds)
 
 
@@ -218,11 +239,22 @@ class Answer:
 def answer(spec: RegressionLesson, method: str | None = None) -> Answer:
     """The draws of one method, default the spec's own."""
     method = method or spec.method
-    kept = {
+    spec = _deciding(spec, method)
+    return _sampled(spec) if method == "nuts" else _fitted(spec, method)
+
+
+def beginning(spec: RegressionLesson) -> Answer | None:
+    """The first draws of the posterior, where all of them take long; None where they are there."""
+    spec = _deciding(spec, "nuts")
+    return None if _sampled.peek(spec) is not None else _answer(spec, _staged(spec).upto(BEGINNING))
+
+
+def _deciding(spec: RegressionLesson, method: str) -> RegressionLesson:
+    """The spec with everything at its default that does not decide the draws of a method."""
+    names = {
         "dropout": ("keep", "epochs"), "ensemble": ("members", "epochs"), "laplace": ("laplace",), "nuts": ("variant",),
     }.get(method, ())  # fmt: skip
-    spec = sampling(spec).replace(**{"variant": "exact"} | {name: getattr(spec, name) for name in kept})
-    return _sampled(spec) if method == "nuts" else _fitted(spec, method)
+    return sampling(spec).replace(**{"variant": "exact"} | {name: getattr(spec, name) for name in names})
 
 
 @kept

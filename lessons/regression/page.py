@@ -8,7 +8,7 @@ from lessons.regression import analysis, proof
 from lessons.regression.panels import diagnostics, panels
 from lessons.regression.questions import QUESTIONS
 from lessons.regression.scenarios import SCENARIOS
-from lessons.regression.scenes import NAMES, live, on_event, scene
+from lessons.regression.scenes import NAMES, grow, live, on_event, scene
 from lessons.regression.spec import RegressionLesson
 
 PLAYS = {"draws": "one method", "compare": "five methods", "repeat": "many data sets"}
@@ -84,6 +84,7 @@ LESSON = Lesson(
     code=[nuts.nuts_chunk, mlp._network, predictive.outputs, laplace, ensemble, analysis.exact],
     runs=runs,
     on_event=on_event,
+    grow=grow,
     live=live,
     live_label="Repeat on new data",
 )

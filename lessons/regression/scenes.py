@@ -37,7 +37,21 @@ FIRST_SETS = 4  # data sets of the first picture
 
 def scene(spec: RegressionLesson, window: int | None) -> bytes:
     """The picture. `window` is not used: a draw has no inside here."""
-    return {"draws": _drawing, "compare": _comparing, "repeat": _repeating}[spec.play](spec)
+    if spec.play == "draws":
+        return _drawing(spec, analysis.answer(spec))
+    return _comparing(spec) if spec.play == "compare" else _repeated(spec, FIRST_SETS, FIRST_SETS)
+
+
+def grow(spec: RegressionLesson, job: Any) -> bytes | None:
+    """The same, with the first draws of a chain, or the first of many data sets, while the rest is made."""
+    if spec.play == "draws" and spec.method == "nuts":
+        first = analysis.beginning(spec)
+        if first is not None:
+            job.publish(_drawing(spec, first))
+    elif spec.play == "repeat":
+        for sets in range(1, FIRST_SETS):
+            job.publish(_repeated(spec, sets, FIRST_SETS))
+    return None if job.is_set() else scene(spec, None)
 
 
 def view(spec: RegressionLesson) -> float:
@@ -80,8 +94,7 @@ def curve_panel(
 # One method, draw by draw ---------------------------------------------------------------------------------------------
 
 
-def _drawing(spec: RegressionLesson) -> bytes:
-    found = analysis.answer(spec)
+def _drawing(spec: RegressionLesson, found: Answer) -> bytes:
     steps = len(found.theta)
     picture = Scene(
         run=repr(spec),
@@ -90,6 +103,7 @@ def _drawing(spec: RegressionLesson) -> bytes:
         "and of new measurements, single curves, their spread at every input, and the curve at one input.",
         rate=10.0,
         theme=theme.palette(),
+        total=spec.draws if 1 < steps < spec.draws else None,
     )
     title = "Click to add, drag, double-click to remove"
     panel = curve_panel(picture, spec, found, "curve", title, (LEFT[0], 0, LEFT[1], 2), 430, editable=True)
@@ -326,10 +340,6 @@ def _cycled(values: Array) -> Array:
 # Many data sets -------------------------------------------------------------------------------------------------------
 
 
-def _repeating(spec: RegressionLesson) -> bytes:
-    return _repeated(spec, analysis.repeat(spec, FIRST_SETS), FIRST_SETS)
-
-
 def live(spec: RegressionLesson) -> Any:
     """The body of the long run: the spec's method on more and more data sets."""
 
@@ -339,16 +349,16 @@ def live(spec: RegressionLesson) -> Any:
         done = min(FIRST_SETS, spec.repeats)
         while done < spec.repeats and not job.cancelled:
             done = min(spec.repeats, done + 2)
-            sets = analysis.repeat(spec, done)
+            found = _repeated(spec, done, spec.repeats)
             job.report(done, spec.repeats)
-            job.publish(_repeated(spec, sets, spec.repeats))
-        return _repeated(spec, analysis.repeat(spec, done), done)
+            job.publish(found)
+        return _repeated(spec, done, done)
 
     return body
 
 
-def _repeated(spec: RegressionLesson, sets: list[analysis.OneSet], total: int) -> bytes:
-    steps = len(sets)
+def _repeated(spec: RegressionLesson, steps: int, total: int) -> bytes:
+    sets = analysis.repeat(spec, steps)
     picture = Scene(
         run=repr(("repeat", spec)),
         steps=steps,

@@ -12,6 +12,7 @@ from scipy import stats
 
 from app.kit.player.scene import decode
 from datasets.regression import GAP_CENTRE, curve_with_gap, line_with_gap
+from engine import kept
 from engine.judge import overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
@@ -296,6 +297,25 @@ def test_the_long_run_grows_and_needs_a_true_curve():
     assert job.reports[-1] == (10, 10) and header["steps"] == 10 and len(job.blobs) == 3
     with pytest.raises(SpecError, match="own points"):
         scenes.live(BY_ID["own"])(Job())
+
+
+@pytest.mark.parametrize("name", ["gap", "learned-noise"])
+def test_the_first_draws_are_shown_while_the_rest_is_made(name: str):
+    spec, job = BY_ID[name].replace(seed=77), Job()
+    first = analysis.beginning(spec)
+    assert np.array_equal(first.theta, analysis.answer(spec).theta[: analysis.BEGINNING])
+    kept.store.forget()
+    whole = scenes.grow(spec, job)
+    header, _ = decode(job.blobs[0])
+    assert len(job.blobs) == 1 and (header["steps"], header["total"]) == (analysis.BEGINNING, spec.draws)
+    assert whole == scenes.scene(spec, None) and decode(whole)[0]["total"] is None
+    assert scenes.grow(spec, job) == whole and len(job.blobs) == 1, "what is there is shown at once"
+
+
+def test_data_set_after_data_set_is_shown():
+    spec, job = BY_ID["repeat"].replace(model="line", seed=77), Job()
+    whole = scenes.grow(spec, job)
+    assert [decode(blob)[0]["steps"] for blob in (*job.blobs, whole)] == [1, 2, 3, 4]
 
 
 def test_claims_of_the_scenarios():
