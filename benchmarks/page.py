@@ -1,11 +1,11 @@
 """Speed of the page as its users feel it, in headless chromium on this machine.
 
-    python -m benchmarks.page
+    python -m benchmarks.page [--scenarios] [SLUG …]
 
-Prints: server start to the first lesson painted; a control moved to the new picture (p50, p95); bytes to the browser
-per run; frames per
-second of the player with 20,000 draws; ten users at once (see tests/load). The kernel cache should be filled (`python
--m engine.warm`).
+Prints: server start to the first lesson painted; of every lesson (`--scenarios`: every scenario) the time from Enter in
+the seed's box to the first frames of the new run, beside a bare Streamlit page with one box and one canvas
+(`benchmarks/bare.py`); bytes to the browser per run; frames per second of the player with 20,000 draws; ten users at
+once (see tests/load). The kernel cache should be filled (`python -m engine.warm`).
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
+from app import catalogue
 from tests.browser import chrome
+from tests.fuzz import lesson_of
 from tests.server import ROOT, Server
 
 STARTS = 7
-MOVES = 20  # of a control, for each lesson
+MOVES, MOVES_EACH = 20, 6  # new seeds: of each lesson, of each scenario where all are measured
+PAUSE = 700  # ms that a reader looks at a picture
 WARM_UP = 40.0  # s after the first picture in which a server loads its kernels and what charts need
-# Of each lesson: a scenario, the control to move, and where it starts; every move is to a value not seen before.
-LESSONS = {
-    "metropolis": ("plane", "scale", 1.1),
-    "hmc": ("just-right", "step_size", 0.2),
-    "xor": ("learn", "prior_sd", 2.0),
-}
+STARTED = ("metropolis", "hmc", "xor")  # lessons at which a visitor may arrive first
+GOAL = 1.5  # bare pages, of the median
 PLAYER = "[data-testid='player'][data-run]"
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
@@ -84,18 +83,38 @@ def first_paint(browser: Browser, slug: str, folder: Path) -> float:
         server.stop()
 
 
-def control_to_picture(page: Page, box: Locator, start: float, moves: int) -> Iterator[float]:
-    """Milliseconds from Enter in a number box to the new picture. (A slider adds Streamlit's own wait of 0.2 s.)"""
+def seed_to_picture(page: Page, box: Locator, moves: int) -> Iterator[float]:
+    """Milliseconds from Enter in the seed's box to the first frames of the new run."""
     for move in range(moves):
         page.wait_for_selector(READY)
-        page.wait_for_timeout(1000)
-        page.get_by_text("checking").wait_for(state="hidden", timeout=60_000)  # without jobs of the last picture
-        page.wait_for_timeout(1000)
+        page.wait_for_timeout(PAUSE)
         page.locator(PLAYER).evaluate(WATCH)
-        box.fill(f"{start * (1 + 0.03 * (move + 1)):.4f}")
+        box.fill(str(7001 + 13 * move))
         box.press("Enter")
         page.wait_for_function("window.__painted !== null", timeout=20_000)
         yield page.evaluate("window.__painted - window.__pressed")
+
+
+def measured(browser: Browser, url: str, moves: int) -> tuple[list[float], int] | None:
+    """Milliseconds of each new seed at a link, and the most bytes to the browser from one picture to the next; None for
+    a page that has no seed.
+    """
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    try:
+        sizes = received_bytes(page)
+        open_page(page, url)
+        page.wait_for_selector(READY)
+        page.wait_for_timeout(3000)
+        box = page.locator("[class*='seed-box']").get_by_test_id("stNumberInputField")
+        if not box.count():
+            return None
+        times, arrived = [], []
+        for milliseconds in seed_to_picture(page, box, moves + 2):
+            times.append(milliseconds)
+            arrived.append(sum(sizes))
+        return times[2:], max(after - before for before, after in pairwise(arrived))  # the first may load something
+    finally:
+        page.close()
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -118,7 +137,47 @@ def from_tests(*arguments: str) -> Iterator[str]:
     yield "its test passes" if done.returncode == 0 else "its test FAILS"
 
 
-def main() -> None:
+def beside_the_bare_page(browser: Browser, folder: Path, links: list[str], moves: int) -> None:
+    """The table of new seeds, and how many links are within the goal."""
+    bare = Server(ROOT / "benchmarks" / "bare.py", folder / "bare.txt")
+    app = Server(ROOT / "app" / "main.py", folder / "log.txt")
+    try:
+        warm = browser.new_page()
+        open_page(warm, f"{app.url}/hmc")
+        time.sleep(WARM_UP)
+        warm.close()
+        alone, _ = measured(browser, bare.url, MOVES) or ([], 0)
+        unit = statistics.median(alone)
+        print(f"\na bare page: p50 {unit:.0f} ms, worst of {len(alone)} {max(alone):.0f} ms")
+        ratios, worst = [], []
+        for link in links:
+            found = measured(browser, app.url + link, moves)
+            if found is None:
+                print(f"{link:44s} has no seed", flush=True)
+                continue
+            times, size = found
+            ratios.append(statistics.median(times) / unit)
+            worst.append(max(times) / unit)
+            print(
+                f"{link:44s} p50 {ratios[-1] * unit:4.0f} ms = {ratios[-1]:.1f} bare pages, worst of {moves} "
+                f"{worst[-1]:.1f}, {size / 1000:.0f} kB a run at most",
+                flush=True,
+            )
+        within = sum(ratio <= GOAL for ratio in ratios)
+        print(
+            f"{len(ratios)} links: median {statistics.median(ratios):.1f} bare pages, largest {max(ratios):.1f}, worst "
+            f"single one {max(worst):.1f}; {within} within {GOAL}"
+        )
+    finally:
+        bare.stop()
+        app.stop()
+
+
+def main(arguments: Sequence[str]) -> None:
+    named = [argument for argument in arguments if not argument.startswith("-")]
+    entries = [entry for entry in catalogue.LESSONS if not named or entry.slug in named]
+    every = "--scenarios" in arguments
+    links = [f"/{e.slug}?scenario={s.id}" for e in entries for s in lesson_of(e.slug).scenarios[: None if every else 1]]
     print(
         f"Python {sys.version.split()[0]}, streamlit {version('streamlit')}, numba {version('numba')}, "
         f"playwright {version('playwright')}, {os.cpu_count()} cores"
@@ -128,37 +187,17 @@ def main() -> None:
         quiet = ["--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chrome.find(), args=[*sandbox, *quiet])
         print(f"chromium {browser.version}, headless, software rendering\n")
-        for slug in LESSONS:
-            first, *starts = (first_paint(browser, slug, Path(folder)) for _ in range(1 + STARTS))
-            print(
-                f"{slug:12s} server start to picture: {statistics.median(starts):.2f} s "
-                f"({min(starts):.2f} to {max(starts):.2f}; before that, perhaps with cold files, {first:.2f})"
-            )
-        server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
-        try:
-            page = browser.new_page()
-            open_page(page, f"{server.url}/hmc")
-            time.sleep(WARM_UP)
-            page.close()
-            for slug, (scenario, control, start) in LESSONS.items():
-                page = browser.new_page(viewport={"width": 1280, "height": 900})
-                sizes = received_bytes(page)
-                open_page(page, f"{server.url}/{slug}?scenario={scenario}")
-                page.wait_for_timeout(6000)
-                box = page.locator(f"[class*='{control}']").get_by_test_id("stNumberInputField")
-                times, arrived = [], []
-                for milliseconds in control_to_picture(page, box, start, MOVES):
-                    times.append(milliseconds)
-                    arrived.append(sum(sizes))
-                a_run = max(after - before for before, after in pairwise(arrived))  # from one picture to the next
+        if not named:
+            for slug in STARTED:
+                first, *starts = (first_paint(browser, slug, Path(folder)) for _ in range(1 + STARTS))
                 print(
-                    f"{slug:12s} control to picture: p50 {percentile(times, 0.5):.0f} ms, "
-                    f"p95 {percentile(times, 0.95):.0f} ms, {a_run / 1000:.0f} kB a run at most"
+                    f"{slug:12s} server start to picture: {statistics.median(starts):.2f} s "
+                    f"({min(starts):.2f} to {max(starts):.2f}; before that, perhaps with cold files, {first:.2f})"
                 )
-                page.close()
-        finally:
-            server.stop()
+        beside_the_bare_page(browser, Path(folder), links, MOVES_EACH if every else MOVES)
         browser.close()
+    if named:
+        return
     for line in from_tests("tests/browser/test_player.py", "-k", "fifty_frames"):
         print("player, 20,000 draws:", line)
     for line in from_tests("tests/load", "-k", "ten_users"):
@@ -166,4 +205,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -15,7 +15,9 @@ import ast
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
+
+from engine.kept import lazy
 
 Place = tuple[str, str]  # a module and a name in it; the name "" stands for the whole module
 
@@ -28,7 +30,7 @@ class Statement:
     names: set[str]
     leads_to: set[Place]
 
-    @cached_property
+    @lazy
     def text(self) -> str:
         """All that matters of it, without line numbers."""
         return ast.dump(self.node)

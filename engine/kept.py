@@ -23,7 +23,7 @@ import types
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 
@@ -42,6 +42,7 @@ TURNOVER = 32 * MEGABYTE  # kept and thrown out, after which freed memory is giv
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 _MISSING = object()
 _ATOMS = frozenset({int, float, complex, bool, type(None), np.float64, np.int64, np.bool_})
@@ -319,6 +320,32 @@ class Kept(Generic[P, R]):
 def kept(function: Callable[P, R]) -> Kept[P, R]:
     """Keep what `function` returns, by its arguments."""
     return Kept(function)
+
+
+class Lazy(Generic[T, R]):
+    """An attribute that is worked out when it is first asked for."""
+
+    def __init__(self, function: Callable[[T], R]):
+        self._function, self._name = function, function.__name__
+        self.__doc__ = function.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, instance: T, owner: type) -> R: ...
+
+    def __get__(self, instance: T | None, owner: type) -> Self | R:
+        if instance is None:
+            return self
+        return instance.__dict__.setdefault(self._name, self._function(instance))
+
+
+def lazy(function: Callable[[T], R]) -> Lazy[T, R]:
+    """`functools.cached_property` without the lock that this takes on Python 3.11 around the work of all instances: who
+    holds it may have to wait for a turn at a core that another has, who waits for the lock.
+    """
+    return Lazy(function)
 
 
 def budget() -> int:

@@ -22,7 +22,8 @@ FIRST, GIVEN, GROWING, AFTER = range(4)  # ranks: a first picture, what a reader
 SLICE = 0.05  # s of a turn that somebody else waits for
 READERS = 1000  # whose account is kept
 MEMORY = 10.0  # s after which a third of what a reader has had still counts
-PATIENCE = 2.0  # s after which a claim of any rank has a slice, one such claim at a time: nothing starves
+PATIENCE = 2.0  # s after which a claim of any rank has a slice, one such claim at a time: nothing starves. One more
+# where no turn began for so long: those who have them all may wait for something that one without a turn holds
 
 
 class Claim:
@@ -48,6 +49,7 @@ class Turns:
         self._lock = threading.Lock()
         self._running: set[Claim] = set()
         self._waiting: list[Claim] = []
+        self._started = time.monotonic()  # when a turn was granted last
         self._had: dict[Hashable, tuple[float, float]] = {}  # CPU seconds, faded, and when that was written
 
     def take(self, claim: Claim) -> None:
@@ -153,14 +155,16 @@ class Turns:
                 if not equals:
                     break
                 self._start(min(equals, key=lambda c: (self.had(c.reader), c.arrived)))
-        if self._waiting and len(self._running) <= self.cores:
-            oldest = min(self._waiting, key=lambda c: c.arrived)
-            if time.monotonic() - oldest.arrived >= PATIENCE:
+        if self._waiting:
+            oldest, now = min(self._waiting, key=lambda c: c.arrived), time.monotonic()
+            stuck = now - self._started >= PATIENCE
+            if now - oldest.arrived >= PATIENCE and (stuck or len(self._running) <= self.cores):
                 self._start(oldest)
 
     def _start(self, claim: Claim) -> None:
         self._waiting.remove(claim)
         self._running.add(claim)
+        self._started = time.monotonic()
         claim.granted.set()
 
 

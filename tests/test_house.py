@@ -117,6 +117,13 @@ def test_results_are_kept_in_one_store():
     assert found == COUNTED
 
 
+def test_nobody_holds_a_lock_that_does_not_give_way():
+    """`engine.kept.lazy` in place of functools.cached_property, which on Python 3.11 locks all instances."""
+    rooms = ("app", "engine", "datasets", "lessons")
+    found = [path for room in rooms for path, tree in modules(room) if "functools.cached_property" in imported(tree)]
+    assert not found
+
+
 def test_catalogue_files_and_slugs_agree():
     slugs = [entry.slug for entry in catalogue.LESSONS]
     assert len(set(slugs)) == len(slugs) and set(slugs) <= SLUGS, "slugs are public and never change"

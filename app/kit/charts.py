@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from app.kit import theme
 from app.kit.text import number, plain
 from engine.judge import Bars
+from engine.kept import lazy
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -42,7 +42,7 @@ class Figure:
         if not self.title.strip() or not self.alt.strip():
             raise ValueError("a figure needs a title and an alt text")
 
-    @cached_property
+    @lazy
     def dark(self) -> go.Figure:
         """The figure in the colours of the dark theme."""
         import plotly.graph_objects as go

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.jumps.bridges import bridged_sweeps
 from engine.jumps.delayed import delayed_sweeps
 from engine.jumps.growth import log_prior
@@ -176,7 +177,7 @@ class ArchitectureRun(Resumable):
         widths, depths = self.settings.start_sizes(self.network, last)
         seeds = np.random.SeedSequence(self.settings.seed).spawn(last)
         chains = []
-        for c in range(self.first_chain, last):
+        for c in ticket.looking(range(self.first_chain, last)):
             start_seed, stream_seed = seeds[c].spawn(2)
             rng = np.random.Generator(np.random.SFC64(start_seed))
             tries = START_DRAWS if self.settings.start == "best" else 1

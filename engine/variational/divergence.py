@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.spec import SpecError
 from engine.targets.densities import LOG_2PI
+from engine.ticket import looking
 
 Array = NDArray[np.float64]
 
@@ -124,7 +125,7 @@ def descend(mean: float, sd: float, p: NormalMixture, *, divergence: str = "from
     value_at, m, gamma = DIVERGENCES[divergence], float(mean), math.log(sd)
     value = float(value_at(m, sd, p))
     path, kl, converged = [(m, float(sd))], [value], False
-    for _ in range(steps):
+    for _ in looking(range(steps)):
         if converged:
             path.append(path[-1])
             kl.append(value)

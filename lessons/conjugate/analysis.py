@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ import engine
 from engine import conjugate, diagnostics
 from engine.conjugate import Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
 from engine.judge import Check, Kind, Verdict, chains_checks, dispersed_starts
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.targets.target import Target
 from lessons.conjugate.spec import ConjugateLesson
@@ -51,27 +50,27 @@ class Course:
         """Does the mistake change anything?"""
         return self.shown[-1] != self.exact[-1]
 
-    @cached_property
+    @lazy
     def n(self) -> Array:
         """(steps,) observations seen."""
         return np.arange(self.steps, dtype=float)
 
-    @cached_property
+    @lazy
     def total(self) -> Array:
         """(steps,) their sum."""
         return np.concatenate([[0.0], np.cumsum(self.x)])
 
-    @cached_property
+    @lazy
     def log_evidence(self) -> Array:
         """(steps,) of the observations so far, under the prior: the sum of the log predictive of each when it came."""
         return _running(self.exact, self.x)
 
-    @cached_property
+    @lazy
     def rival_log_evidence(self) -> Array:
         """(steps,) the same under the rival prior."""
         return _running(self.rival, self.x)
 
-    @cached_property
+    @lazy
     def best(self) -> Array:
         """(steps,) maximum likelihood estimate of the unknown shown; NaN where there is none."""
         return np.array([most_likely(self.spec, self.x[:k]) for k in range(self.steps)])

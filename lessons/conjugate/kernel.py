@@ -18,6 +18,7 @@ from engine.judge import Check
 from engine.judge.trial import Worlds
 from engine.spec import SpecError
 from engine.targets.target import Target
+from engine.ticket import looking
 from lessons.conjugate.analysis import mistaken
 
 Array = NDArray[np.float64]
@@ -53,7 +54,7 @@ class Pair:
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, list[Array]]:
         """See `engine.judge.models.Model`."""
         theta = self.prior.draw(rng, n)
-        return theta, [simulate(self.prior, row, self.n, rng) for row in theta]
+        return theta, [simulate(self.prior, row, self.n, rng) for row in looking(theta)]
 
     def target(self, data: Array, fault: str = "") -> Target:
         """See `engine.judge.models.Model`."""
@@ -65,7 +66,7 @@ class Pair:
         same law in all worlds show most.
         """
         rows = []
-        for states, x in zip(theta, data, strict=True):
+        for states, x in looking(zip(theta, data, strict=True)):
             after, flat = self.prior.update(x), states.reshape(-1, self.prior.dim)
             middle = np.where(np.isfinite(after.mean()), after.mean(), 0.0)
             spread = np.sqrt(np.diag(after.covariance()))
@@ -120,8 +121,9 @@ class UpdateKernel:
     def worlds(self, n: int, rng: np.random.Generator) -> Worlds:
         """n exact joint draws of unknowns and data."""
         theta = self.prior.draw(rng, n)
-        data = [simulate(self.prior, row, self.n, rng) for row in theta]
-        return Worlds(data, np.stack([self._values(row[None], x)[0] for row, x in zip(theta, data, strict=True)]))
+        data = [simulate(self.prior, row, self.n, rng) for row in looking(theta)]
+        values = [self._values(row[None], x)[0] for row, x in looking(zip(theta, data, strict=True))]
+        return Worlds(data, np.stack(values))
 
     def move(
         self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None

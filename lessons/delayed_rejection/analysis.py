@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import engine
 from engine import diagnostics
 from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, dispersed_starts, unknown
 from engine.judge.audit import check, delayed_rejection
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.samplers import DelayedRejection, DelayedRejectionTransitions
 from engine.spec import SpecError
@@ -56,7 +55,7 @@ class Walk:
         """(transitions,) of chain 1."""
         return self.recording.accepted[0]
 
-    @cached_property
+    @lazy
     def ending(self) -> NDArray[np.int64]:
         """(transitions,) which try was accepted, counted from 0; `stages` where none was."""
         return np.where(self.accepted, self.inside.stages.astype(np.int64) - 1, self.spec.stages)

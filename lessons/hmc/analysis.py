@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from engine.judge import (
     gradient_check,
     unknown,
 )
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.samplers.hmc import DIVERGENCE, Hmc, HmcTransitions, factor_mass, trajectory
 from engine.spec import SpecError
@@ -61,20 +60,20 @@ class Walk:
         with np.errstate(invalid="ignore", over="ignore"):  # a path that broke
             return momentum @ self.inverse_mass
 
-    @cached_property
+    @lazy
     def energy_errors(self) -> Array:
         """H − H₀ along each path, (transitions, L+1); infinite where the path left the support."""
         with np.errstate(invalid="ignore"):
             errors = self.inside.path_energy - self.inside.path_energy[:, :1]
         return np.where(np.isfinite(errors), errors, np.inf)
 
-    @cached_property
+    @lazy
     def distances(self) -> Array:
         """Distance from the start along each path, (transitions, L+1)."""
         with np.errstate(invalid="ignore", over="ignore"):
             return np.linalg.norm(self.inside.path - self.inside.path[:, :1], axis=-1)
 
-    @cached_property
+    @lazy
     def u_turns(self) -> NDArray[np.int64]:
         """The first point of each path from which the next moment leads back towards its start: (x − x₀)·M⁻¹p < 0. L+1
         where none does.
@@ -90,7 +89,7 @@ class Walk:
         length = self.inside.path.shape[1] - 1
         return float(np.maximum(0, length - self.u_turns).mean() / length)
 
-    @cached_property
+    @lazy
     def divergence_points(self) -> Array:
         """Where each divergent path was before the step that broke it, (transitions, dim); NaN for the others."""
         broken = self.energy_errors > DIVERGENCE

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from datasets.polynomial import true_curve
 from datasets.six import Curve
 from engine import linear
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.linear import Course, Posterior, polynomial_design
 from lessons.model_selection.spec import ModelSelectionLesson
 
@@ -62,7 +61,7 @@ class Fits:
     exact: Array
     shown: Array
 
-    @cached_property
+    @lazy
     def probability(self) -> Array:
         """(degrees,) p(degree | data), as shown."""
         return softmax(self.spec.log_prior() + self.shown)
@@ -190,7 +189,7 @@ class Arrival:
     high: Array
     likely: Array
 
-    @cached_property
+    @lazy
     def log_average(self) -> Array:
         """(n + 1,) log evidence of the average over degrees."""
         return np.logaddexp.reduce(self.fits.spec.log_prior() + self.log_evidence, axis=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +14,7 @@ from engine.judge import ALONE, FIRST, SECOND, Z_LIMIT, Check, Kind, Verdict, tw
 from engine.judge.looks import surprise, two_sided
 from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, STUCK, is_planted
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.montecarlo import Integral, Replications, power, rare, replicate, square
 from engine.spec import MAX_SEED
 from lessons.monte_carlo.spec import MonteCarloLesson
@@ -33,7 +32,7 @@ class Estimates:
     integral: Integral
     runs: Replications
 
-    @cached_property
+    @lazy
     def n(self) -> Array:
         """(draws,) 1, 2, …"""
         return np.arange(1.0, self.runs.values.shape[1] + 1.0)
@@ -53,30 +52,30 @@ class Estimates:
         """Does the mistake change anything?"""
         return self.spec.mistake == "band" or (self.spec.mistake == "no_weight" and self.integral.weighted)
 
-    @cached_property
+    @lazy
     def errors(self) -> Array:
         """Of every running average."""
         return self.runs.means - self.truth
 
-    @cached_property
+    @lazy
     def reported(self) -> Array:
         """The standard error each run reports of itself: s/√n, or s/n by mistake."""
         found = self.runs.standard_errors()
         return found / np.sqrt(self.n) if self.spec.mistake == "band" else found
 
-    @cached_property
+    @lazy
     def exact_error(self) -> Array:
         """(draws,) σ/√n; inf where the variance is, NaN where there is none."""
         return np.sqrt(self.integral.variance / self.n)
 
-    @cached_property
+    @lazy
     def typical(self) -> Array:
         """(draws,) root mean square error over the repetitions; the median error where the variance is not finite."""
         if self.finite:
             return np.sqrt((self.errors**2).mean(axis=0))
         return np.median(np.abs(self.errors), axis=0)
 
-    @cached_property
+    @lazy
     def standardised(self) -> Array:
         """What the central limit theorem speaks of: errors over σ/√n. Where σ is infinite, over the reported standard
         error; where there is no mean, the average itself.
@@ -91,7 +90,7 @@ class Estimates:
         """Share of the repetitions whose reported 95 % band held the truth after `at` draws."""
         return float(np.mean(np.abs(self.errors[:, at - 1]) <= Z95 * self.reported[:, at - 1]))
 
-    @cached_property
+    @lazy
     def largest(self) -> Array:
         """(draws,) share of the largest value in the sum of all so far, the median over the repetitions; 1 before any
         value but 0 was seen.

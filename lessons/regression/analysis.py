@@ -8,7 +8,6 @@ import dataclasses
 import math
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from datasets.regression import INPUTS, gap_of, true_curve, true_line
 from engine import linear, ticket
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.networks import Network, network, start_network
 from engine.networks.predictive import outputs
 from engine.recording import Recording
@@ -210,22 +209,22 @@ class Answer:
         slopes = jacobian(model, self.centre, x)[:, 0]
         return outputs(model, self.centre[None], x)[:, :, 0] + (self.theta - self.centre) @ slopes.T
 
-    @cached_property
+    @lazy
     def curves(self) -> Array:
         """(S, FINE) outputs on the grid."""
         return self.at(GRID)
 
-    @cached_property
+    @lazy
     def curve_band(self) -> Array:
         """(2, FINE) what holds 90 % of the curves at each input."""
         return np.quantile(self.curves, EDGES, axis=0)
 
-    @cached_property
+    @lazy
     def new_band(self) -> Array:
         """(2, FINE) what holds 90 % of new observations at each input."""
         return np.stack([new_quantile(self.curves, self.noise, edge) for edge in EDGES])
 
-    @cached_property
+    @lazy
     def epistemic(self) -> Array:
         """(FINE,) sd of the curves."""
         return self.curves.std(axis=0)

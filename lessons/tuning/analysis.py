@@ -8,7 +8,6 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from engine.judge import (
     unknown,
 )
 from engine.judge.looks import surprise
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.samplers.adaptation import GAMMA, KAPPA, T0, windows
 from engine.samplers.nuts import ADAPTED_MASSES, Nuts, NutsTransitions
@@ -74,12 +73,12 @@ class Tuned:
         """The transitions after the warm-up."""
         return slice(self.spec.warmup, None)
 
-    @cached_property
+    @lazy
     def mass_number(self) -> Whole:
         """(steps,): which of `inverse_mass` holds once a transition is settled."""
         return np.searchsorted(np.asarray(self.windows, dtype=int), np.arange(1, self.steps + 1), side="right")
 
-    @cached_property
+    @lazy
     def ledger(self) -> Ledger | None:
         """The arithmetic of dual averaging in chain 1, None where the step size is not tuned."""
         spec = self.spec

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from datasets.xor import chosen
 from engine.diagnostics import ess_mean, rhat
 from engine.jumps import start_architecture
-from engine.kept import kept
+from engine.kept import kept, lazy
 from engine.networks import Network, network
 from engine.networks.predictive import probabilities
 from engine.resumable import Resumable
@@ -115,7 +114,7 @@ class Found:
             p[rows] = probabilities(model, theta, places)[:, :, 1]
         return p.reshape(self.chains, self.draws, -1)
 
-    @cached_property
+    @lazy
     def look(self) -> Look:
         """What the stage shows of them."""
         return _look(self)

@@ -322,3 +322,29 @@ def test_a_budget_that_is_none_is_told_of(said, monkeypatch: pytest.MonkeyPatch,
     with caplog.at_level(logging.WARNING):
         assert kept.budget() == 400 * MEGABYTE
     assert f"POSTERIOR_LAB_MEMORY={said} " in caplog.text
+
+
+class Slow:
+    """Works something out that takes until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.asked, self.go_on = threading.Event(), threading.Event()
+
+    @kept.lazy
+    def worth(self) -> list[int]:
+        """What it is worth."""
+        self.asked.set()
+        assert self.go_on.wait(20)
+        return [1]
+
+
+def test_what_is_lazy_is_worked_out_once_and_holds_no_other_up():
+    one, other = Slow(), Slow()
+    thread = threading.Thread(target=lambda: one.worth)
+    thread.start()
+    assert one.asked.wait(20)
+    other.go_on.set()
+    assert other.worth is other.worth and Slow.worth.__doc__ == "What it is worth."
+    one.go_on.set()
+    thread.join(20)
+    assert one.worth == [1]
