@@ -310,17 +310,17 @@ def test_a_function_may_ask_itself_for_less(store: Store):
 # The budget -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("said", "means"), [("", 400), ("64", 64), (" 0.5 ", 0.5)])
+@pytest.mark.parametrize(("said", "means"), [("", kept.BUDGET), ("64", 64), (" 0.5 ", 0.5)])
 def test_the_environment_says_the_budget(said, means, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("POSTERIOR_LAB_MEMORY", said)
     assert kept.budget() == means * MEGABYTE
 
 
-@pytest.mark.parametrize("said", ["much", "0", "-5", "nan", "inf", "400 MB"])
+@pytest.mark.parametrize("said", ["much", "0", "-5", "nan", "inf", "300 MB"])
 def test_a_budget_that_is_none_is_told_of(said, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     monkeypatch.setenv("POSTERIOR_LAB_MEMORY", said)
     with caplog.at_level(logging.WARNING):
-        assert kept.budget() == 400 * MEGABYTE
+        assert kept.budget() == kept.BUDGET * MEGABYTE
     assert f"POSTERIOR_LAB_MEMORY={said} " in caplog.text
 
 
