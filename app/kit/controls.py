@@ -17,9 +17,9 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import seams
+from app.kit import jobs, seams
 from app.kit.text import number, plain
-from app.kit.visit import POLL, Visit, fill
+from app.kit.visit import Visit, fill
 from engine.spec import Declaration, Spec, SpecError
 
 _STEPS = 100  # of a slider whose declaration names no step
@@ -267,7 +267,7 @@ class Controls:
         """How far the trial of what was given to a control is."""
         if name in self._visit.trials:
             with st.container():
-                st.fragment(self._watch, run_every=POLL)(name, words)
+                st.fragment(self._watch, run_every=jobs.pool().pause())(name, words)
 
     def _watch(self, name: str, words: str) -> None:
         trial = self._visit.trials.get(name)

@@ -17,7 +17,6 @@ import streamlit as st
 from app.kit import badge, charts, jobs, messages, seams, startup
 from app.kit.charts import Figure, Table
 from app.kit.lesson import Lesson
-from app.kit.stage import POLL
 from app.kit.text import plain
 from app.kit.verdicts import KernelProofs, Planted, plantable
 from app.kit.visit import Visit, arriving, session
@@ -60,7 +59,7 @@ class Follow:
     def watch(self) -> None:
         """Look at the jobs until all have ended."""
         if self.ended != set(self.functions):
-            st.fragment(self._watch, run_every=ARRIVAL if self.arriving else POLL)()
+            st.fragment(self._watch, run_every=ARRIVAL if self.arriving else jobs.pool().pause())()
 
     def _watch(self) -> None:
         if seams.in_fragment() and (self.arriving or self.here.touched or self._ended() != self.ended):

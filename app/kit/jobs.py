@@ -40,10 +40,11 @@ from engine.ticket import holding
 log = logging.getLogger(__name__)
 
 ORPHAN_SECONDS = 15.0
+LOOK, LOOKS = 0.25, 40.0  # s between the looks of a page at its jobs; looks a second of all pages together
 GONE_SECONDS = 1.0  # that a reader may be without a connection
 ASK_SECONDS = 0.25  # between questions whether the reader is there
-WAITING_LIMIT = 200  # jobs that may wait; more are turned away with a message
-THREADS = 256  # of jobs that have begun or wait for a turn; those that wait cost their stack
+WAITING_LIMIT = 1000  # jobs that may wait; more are turned away with a message
+THREADS = 256  # of first pictures, and of all else; those that wait for a turn cost their stack
 
 WAITING, RUNNING, DONE, STOPPED, FAILED, TURNED_AWAY = "waiting", "running", "done", "stopped", "failed", "turned away"
 ACTIVE = (WAITING, RUNNING)
@@ -164,7 +165,7 @@ class Job:
 
 
 class Pool:
-    """Runs jobs: at most one a (session, slot), at most `waiting_limit` that have not begun.
+    """Runs jobs: at most one a (session, slot), at most `waiting_limit` of a rank and better ones that have not begun.
 
     cores : whose turns the jobs take
     executor : of a cluster
@@ -184,7 +185,8 @@ class Pool:
         self._connected = connected
         self.turns, self.waiting_limit = cores, waiting_limit
         self.shelf = kept.store if shelf is None else shelf
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="job")
+        # of first pictures, and of all else: no picture waits until the verdicts of a large class have begun
+        self._threads = {first: ThreadPoolExecutor(THREADS, thread_name_prefix="job") for first in (True, False)}
         self._cluster = executor
         self._slots: dict[tuple[Hashable, ...], Job] = {}
         self._queue: list[Job] = []
@@ -219,7 +221,7 @@ class Pool:
             found = self.shelf.get(key) if keep else None
             if found is not None:
                 job._end(DONE, found)
-            elif self._waiting() >= self.waiting_limit:
+            elif self._waiting(rank) >= self.waiting_limit:
                 job._end(TURNED_AWAY)
             else:
                 self._queue.append(job)
@@ -234,6 +236,14 @@ class Pool:
             waiting = [j for j in self._queue if j.state == WAITING]
             return waiting.index(job) + 1 if job in waiting else 0
 
+    def pause(self) -> float:
+        """Seconds between a page's looks at its jobs. Each look runs a script: those of a large class would take up the
+        time in which what they look at is made.
+        """
+        with self._lock:
+            readers = {owner[0] for owner, job in self._slots.items() if job.active}
+        return max(LOOK, len(readers) / LOOKS)
+
     def stop_all(self) -> None:
         """Stop every job."""
         with self._lock:
@@ -243,10 +253,11 @@ class Pool:
     def close(self) -> None:
         """Stop every job and end the threads."""
         self.stop_all()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for threads in self._threads.values():
+            threads.shutdown(wait=True, cancel_futures=True)
 
-    def _waiting(self) -> int:
-        return sum(job.state == WAITING for job in self._queue)
+    def _waiting(self, rank: int) -> int:
+        return sum(job.state == WAITING and job.claim.rank <= rank for job in self._queue)
 
     def _forget(self) -> None:
         for job in self._queue:
@@ -268,7 +279,8 @@ class Pool:
             job._future = self._cluster.submit(_on_cluster, function, arguments, ticket)
             self._threads_watch(job, ticket, keep)
         else:
-            job._future = self._threads.submit(self._run, job, function, arguments, keep)
+            threads = self._threads[job.claim.rank == turns.FIRST]
+            job._future = threads.submit(self._run, job, function, arguments, keep)
 
     def _run(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool) -> None:
         try:

@@ -27,7 +27,6 @@ from engine.spec import SpecError
 log = logging.getLogger(__name__)
 
 PATIENCE = 1.0  # s that a run waits for a picture
-POLL = 0.25  # s between looks at a job
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
@@ -45,7 +44,7 @@ def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
 def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> Future[None] | None:
     """Draw the stage; poll while `work`, a picture or a long run, is under way. Returns what `settle` waits for."""
     before, polled = here.shown, work.active
-    st.fragment(_stage, run_every=POLL if polled else None)(lesson, here, polled)
+    st.fragment(_stage, run_every=jobs.pool().pause() if polled else None)(lesson, here, polled)
     if here.shown is not before and here.shown is not here.channel.sent:
         time.sleep(FIRST_HEAD_START if arriving() else HEAD_START)
     return here.channel.flushed()

@@ -22,7 +22,6 @@ from engine.spec import Spec, SpecError
 
 SANDBOX = "sandbox"
 PATIENCE = 0.5  # s that a run waits for what takes long to try
-POLL = 0.25  # s between looks at it
 _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
 _REMEMBERED = 64  # values that a widget may have shown in that time
 CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
@@ -289,7 +288,7 @@ def _read(cls: type[Spec], raw: share.Query, scenarios: Mapping[str, Spec], cont
     job = _tried("link", read)
     if not job.wait(PATIENCE):
         line = st.empty()
-        while not job.wait(POLL):
+        while not job.wait(jobs.LOOK):
             job.heartbeat()
             line.progress(job.fraction() or 0.0, text="Integrating the density of this link …")
         line.empty()

@@ -12,6 +12,7 @@ import pytest
 
 from app.kit import jobs
 from app.kit.jobs import Job, Pool
+from engine import turns
 from engine.kept import Store
 from engine.spec import SpecError
 from engine.turns import Turns
@@ -126,6 +127,29 @@ def test_a_job_nobody_looks_at_gives_up(pool: Pool, monkeypatch: pytest.MonkeyPa
         time.sleep(0.02)
     assert orphan.state == jobs.STOPPED and watched.state == jobs.RUNNING
     gate.set()
+
+
+def test_a_first_picture_does_not_wait_behind_what_comes_after(monkeypatch: pytest.MonkeyPatch):
+    """However many verdicts wait, and whether or not they all have a thread."""
+    monkeypatch.setattr(jobs, "THREADS", 2)
+    pool, gate = Pool(Turns(1), waiting_limit=5, shelf=Store(1000)), threading.Event()
+    later = [pool.submit((number, "checks"), number, until_told, gate) for number in range(8)]
+    assert later[-1].state == jobs.TURNED_AWAY
+    picture = pool.submit(("ann", "scene"), "a", lambda ticket: "picture", rank=turns.FIRST)
+    assert picture.wait(20) and picture.result == "picture" and not gate.is_set()
+    gate.set()
+    pool.close()
+
+
+def test_the_more_readers_wait_the_fewer_looks_each_takes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jobs, "LOOKS", 2.0)
+    pool, gate = Pool(Turns(1), waiting_limit=9, shelf=Store(1000)), threading.Event()
+    assert pool.pause() == jobs.LOOK
+    made = [pool.submit((name, slot), name, until_told, gate) for name in ("ann", "bob", "cyd") for slot in "ab"]
+    assert pool.pause() == 1.5
+    gate.set()
+    assert all(job.wait(20) for job in made) and pool.pause() == jobs.LOOK
+    pool.close()
 
 
 def test_jobs_of_readers_who_have_gone_do_not_wait(monkeypatch: pytest.MonkeyPatch):
