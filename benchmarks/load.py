@@ -49,17 +49,17 @@ async def _lesson(url: str, seconds: float) -> list[User]:
 
 
 def _measure(server: Server, name: str, run: Callable[[], Coroutine[Any, Any, list[User]]]) -> None:
-    begin, spent = time.monotonic(), _cpu(server)
+    begin, spent = time.monotonic(), cpu_seconds(server)
     users = asyncio.run(run())
     took = time.monotonic() - begin
     waits = sorted(seconds for user in users for seconds in user.pictures)
     told = ", ".join(f"p{p} {1000 * waits[min(len(waits) - 1, len(waits) * p // 100)]:.0f} ms" for p in (50, 95, 99))
     faults = sum(len(user.faults) for user in users)
     print(f"{name}: {len(waits)} pictures in {took:.0f} s, {told}, longest {waits[-1]:.2f} s, {faults} faults; "
-          f"server {_memory(server):.0f} MB, {(_cpu(server) - spent) / took:.2f} cores", flush=True)  # fmt: skip
+          f"server {_memory(server):.0f} MB, {(cpu_seconds(server) - spent) / took:.2f} cores", flush=True)  # fmt: skip
 
 
-def _cpu(server: Server) -> float:
+def cpu_seconds(server: Server) -> float:
     """CPU seconds of the server so far."""
     fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS

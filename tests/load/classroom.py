@@ -74,21 +74,25 @@ async def lesson(url: str, readers: int, seconds: float, seed: int = 1) -> dict[
     """A class of `readers` for so many seconds: most move something every 1 to 4 s, one trains digits, one grows
     layers, one uploads, one types formulas. By what they do.
     """
-    chances = [random.Random(seed * 1000 + i) for i in range(readers)]
     others = [trains_digits, grows_layers, uploads, types_formulas]
-    tasks = [asyncio.create_task(do(url, seconds, chances[i])) for i, do in enumerate(others)]
-    for i in range(len(others), readers):
-        slug = MOVERS[i % len(MOVERS)]
-        tasks.append(asyncio.create_task(moves_something(url, slug, seconds, chances[i], (1.0, 4.0))))
-    users = await asyncio.gather(*tasks)
-    return {"movers": users[len(others) :], "others": users[: len(others)]}
+    chances = [random.Random(seed * 1000 + i) for i in range(len(others))]
+    found, moving = await asyncio.gather(
+        asyncio.gather(*(do(url, seconds, chances[i]) for i, do in enumerate(others))),
+        movers(url, readers - len(others), seconds, seed=seed),
+    )
+    return {"movers": moving, "others": list(found)}
+
+
+async def movers(
+    url: str, readers: int, seconds: float, every: tuple[float, float] = (1.0, 4.0), seed: int = 1
+) -> list[User]:
+    """Readers on all `MOVERS` in turn who move something every few seconds."""
+    chances = [random.Random(seed * 1000 + 100 + i) for i in range(readers)]
+    slugs = [MOVERS[i % len(MOVERS)] for i in range(readers)]
+    tasks = [moves_something(url, slug, seconds, chance, every) for slug, chance in zip(slugs, chances, strict=True)]
+    return list(await asyncio.gather(*tasks))
 
 
 async def reading(url: str, readers: int, seconds: float, seed: int = 1) -> list[User]:
     """Readers who mostly read: each moves something every 20 s."""
-    chances = [random.Random(seed * 1000 + i) for i in range(readers)]
-    tasks = []
-    for i in range(readers):
-        do = moves_something(url, MOVERS[i % len(MOVERS)], seconds, chances[i], (15.0, 25.0))
-        tasks.append(asyncio.create_task(do))
-    return list(await asyncio.gather(*tasks))
+    return await movers(url, readers, seconds, (15.0, 25.0), seed)
