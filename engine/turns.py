@@ -137,10 +137,14 @@ class Turns:
 
     def _room(self, rank: int) -> int:
         """Turns for work of this rank or a better one. What can wait leaves a core to the scripts of the pages, which
-        need no turn, where more than one reader is there.
+        need no turn, where more than one reader is there; and to a first picture, beside which it would take half of
+        what only one thread of Python can have.
         """
+        if rank != AFTER:
+            return self.cores
+        first = any(claim.rank == FIRST for claim in self._running)
         several = len({claim.reader for claims in (self._running, self._waiting) for claim in claims}) > 1
-        return max(1, self.cores - 1) if rank == AFTER and several else self.cores
+        return max(1, self.cores - 1) if first or several else self.cores
 
     def _better(self, other: Claim, claim: Claim) -> bool:
         """Whether `other`, which waits, should have the turn of `claim`. Only within a rank: one of a better rank waits

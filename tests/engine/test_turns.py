@@ -148,6 +148,19 @@ def test_what_can_wait_leaves_a_core_to_the_scripts_where_several_readers_are():
         work.end()
 
 
+def test_what_can_wait_leaves_a_core_to_a_first_picture_of_the_same_reader():
+    cores = Turns(2)
+    works = [Work(cores, AFTER, "ann") for _ in range(2)]
+    until(lambda: all(work.spent > 0.02 for work in works))
+    picture = Work(cores, FIRST, "ann")
+    until(lambda: len(cores._running) == 1)
+    before = [work.spent for work in works]
+    until(lambda: picture.spent > 0.2)
+    assert sum(work.spent for work in works) - sum(before) < 0.1, "but for what patience gives"
+    for work in (picture, *works):
+        work.end()
+
+
 def test_a_claim_withdrawn_as_it_is_granted_keeps_no_turn():
     turns = Turns(1)
     claim = Claim(turns)
