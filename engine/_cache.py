@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -38,7 +38,6 @@ from numba.core.serialize import dumps
 from numba.core.typing import Signature
 
 from engine._sources import Sources
-from engine.kept import lazy
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +77,7 @@ class Snapshot:
             return self.known.get(f"{module}:{name}") or Sources(self.modules).stamp((module, ""))
         return Sources({**self.modules, "": path.read_bytes()}).stamp(("", ""))
 
-    @lazy
+    @cached_property
     def known(self) -> dict[str, str]:
         """The stamps of this state of the sources. To search for them takes most of a second, so they are kept."""
         digest = hashlib.sha256(versions().encode())

@@ -15,9 +15,7 @@ import ast
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-
-from engine.kept import lazy
+from functools import cache, cached_property
 
 Place = tuple[str, str]  # a module and a name in it; the name "" stands for the whole module
 
@@ -30,7 +28,7 @@ class Statement:
     names: set[str]
     leads_to: set[Place]
 
-    @lazy
+    @cached_property
     def text(self) -> str:
         """All that matters of it, without line numbers."""
         return ast.dump(self.node)

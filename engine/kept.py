@@ -23,7 +23,7 @@ import types
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -339,15 +339,9 @@ class Lazy(Generic[T, R]):
         self._function, self._name = function, function.__name__
         self.__doc__ = function.__doc__
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, instance: T, owner: type) -> R: ...
-
-    def __get__(self, instance: T | None, owner: type) -> Self | R:
+    def __get__(self, instance: T | None, owner: type) -> R:
         if instance is None:
-            return self
+            return self  # type: ignore[return-value]  # of the class, for those who read its documentation
         return instance.__dict__.setdefault(self._name, self._function(instance))
 
 
