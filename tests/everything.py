@@ -18,16 +18,17 @@ from pathlib import Path
 from tests.browser import chrome
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTEST = ["-m", "pytest", "-q", "-m", "not long", "--durations=5"]
-PARALLEL = [*PYTEST, "-n", "auto"]  # what times nothing: a process a core
+BROWSER = "tests/browser"
+PYTEST = ["-m", "pytest", "-q", "--durations=5"]
+PARALLEL = [*PYTEST, "-n", "auto", "-m", "not long and not alone"]  # a process a core
 GROUPS: dict[str, list[str]] = {
     "kernel cache": ["-m", "engine.warm"],
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
     "engine": [*PARALLEL, "tests/engine", "tests/exactness", "tests/datasets"],
     "kit and lessons": [*PARALLEL, "tests/kit", "tests/lessons", "tests/test_house.py"],
-    "browser": [*PARALLEL, "--dist", "worksteal", "tests/browser"],
-    "load": [*PYTEST, "tests/load"],
+    "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
+    "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }
 SUMMARY = re.compile(
     r"\d+ (passed|failed|error|skipped)|no tests ran|^Found \d+ error|^Success:|^All checks passed|^Kernels ready"
@@ -67,11 +68,11 @@ def main(arguments: Sequence[str]) -> int:
             return 2
         environment["CHROME"] = found
         print(f"browser: {found}")
-    groups = {name: call for name, call in GROUPS.items() if with_browser or name != "browser"}
+    groups = {name: [part for part in call if with_browser or part != BROWSER] for name, call in GROUPS.items()}
     outcomes = {name: run(name, call, environment) for name, call in groups.items()}
     print("\n== all groups")
     for name, (good, line) in outcomes.items():
-        print(f"{'ok    ' if good else 'FAILED'} {name:16s} {line}")
+        print(f"{'ok    ' if good else 'FAILED'} {name:18s} {line}")
     if not all(good for good, _ in outcomes.values()):
         return 1
     if not with_browser:

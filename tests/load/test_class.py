@@ -13,6 +13,8 @@ from tests.load.user import User, visiting
 from tests.pace import slower
 from tests.server import ROOT, Server, served
 
+pytestmark = pytest.mark.alone
+
 READERS, SECONDS = 30, 60.0
 GOALS = {50: 0.4, 95: 1.0, 99: 2.0, 100: 3.0}  # percentile: s from a control to the new run's picture
 CORES = 2  # of the machine that these goals were set on

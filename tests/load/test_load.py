@@ -14,6 +14,8 @@ from app import catalogue
 from tests.load.user import User, visiting
 from tests.server import ROOT, Server, demo_script, served
 
+pytestmark = pytest.mark.alone
+
 USERS = 10
 POLL_P95 = 0.300  # s
 RUN_P95 = 1.5  # s: all ten move a control in the same instant
