@@ -242,7 +242,7 @@ class Pool:
         """
         with self._lock:
             readers = {owner[0] for owner, job in self._slots.items() if job.active}
-        return max(LOOK, len(readers) / LOOKS)
+        return min(max(LOOK, len(readers) / LOOKS), ORPHAN_SECONDS / 3)  # who looks later than that has gone
 
     def stop_all(self) -> None:
         """Stop every job."""
