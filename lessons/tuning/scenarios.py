@@ -48,7 +48,8 @@ SCENARIOS = [
         "δ = 0.8 fails",
         BENT,
         "A strongly bent banana, δ = 0.8 against 0.99. Both samplers are exact. But 0.8 picks a step that is too long "
-        "for the narrow arms: its average of x₂² is far from the exact one for thousands of draws.",
+        "for the narrow arms: its average of x₂² is mostly far from the exact one after thousands of draws. Try other "
+        "seeds: too low, now and then far too high, seldom right.",
         failure=True,
         why="δ is an average over the whole path. Steps that are accepted well in the wide middle diverge in the arms, "
         "where the curvature is strongest, and the arms are what x₂² is made of. When such a chain does get in, it "
