@@ -267,7 +267,7 @@ class Controls:
         """How far the trial of what was given to a control is."""
         if name in self._visit.trials:
             with st.container():
-                st.fragment(self._watch, run_every=jobs.pool().pause())(name, words)
+                st.fragment(self._watch, run_every=jobs.LOOK)(name, words)
 
     def _watch(self, name: str, words: str) -> None:
         trial = self._visit.trials.get(name)

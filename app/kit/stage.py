@@ -44,7 +44,7 @@ def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
 def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> Future[None] | None:
     """Draw the stage; poll while `work`, a picture or a long run, is under way. Returns what `settle` waits for."""
     before, polled = here.shown, work.active
-    st.fragment(_stage, run_every=jobs.pool().pause() if polled else None)(lesson, here, polled)
+    st.fragment(_stage, run_every=jobs.LOOK if polled else None)(lesson, here, polled)
     if here.shown is not before and here.shown is not here.channel.sent:
         time.sleep(FIRST_HEAD_START if arriving() else HEAD_START)
     return here.channel.flushed()
