@@ -237,8 +237,8 @@ class Pool:
             return waiting.index(job) + 1 if job in waiting else 0
 
     def pause(self) -> float:
-        """Seconds between a page's looks at what comes after its picture. Each look runs a script: those of a large class
-        would take up the time in which what they look at is made.
+        """Seconds between a page's looks at what comes after its picture. Each look runs a script: those of a large
+        class would take up the time in which what they look at is made.
         """
         with self._lock:
             readers = {owner[0] for owner, job in self._slots.items() if job.active}
