@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 import engine
 from app import catalogue
 from tests.browser import chrome
-from tests.load.user import User, visiting
+from tests.load.user import User, play, visiting
 from tests.server import ROOT, Server, demo_script, no_power_over_files
 from tests.soak import COUNT_JOBS
 
@@ -158,10 +158,10 @@ def cache(folder: Path, damage: str, first: str = "monte-carlo", second: str = "
     for words, slug in ((running, second), (starting, first)):
         with serving(APP, folder / f"{slug}.txt", **options) as server:
             if words is running:
-                asyncio.run(sees(server.url, first))
+                play(sees(server.url, first))
                 do(kept)
             begin = time.monotonic()
-            asyncio.run(sees(server.url, slug))
+            play(sees(server.url, slug))
             seconds.append(time.monotonic() - begin)
         _says_once(server, words)
     return f"pictures after {seconds[0]:.1f} s while it runs, {seconds[1]:.1f} s when it is started anew"
@@ -194,8 +194,8 @@ def full_disk(folder: Path) -> str:
     except (OSError, subprocess.CalledProcessError):
         options["before"], words = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, SMALL)), "File too large"
     with serving(APP, folder / "log.txt", **options) as server:
-        asyncio.run(sees(server.url, "metropolis"))
-        asyncio.run(sees(server.url, "perceptron"))
+        play(sees(server.url, "metropolis"))
+        play(sees(server.url, "perceptron"))
         time.sleep(10.0)  # whatever fills the cache meanwhile
         _says_once(server, f"cannot be kept ({words})")
     return f"by a {'file system of our own' if 'within' in options else 'limit to the size of files'}"
@@ -253,7 +253,7 @@ def dying_threads(folder: Path) -> str:
             await _finish(other)
 
     with serving(demo_script(folder, DYING), folder / "log.txt") as server:
-        asyncio.run(both(server.url))
+        play(both(server.url))
     assert server.said().count("SystemExit") >= len(ENDS), "the log has the reason"
     return f"after {len(ENDS)} ends of threads pictures are made and a long run has come to its end"
 
@@ -320,7 +320,7 @@ def clock(folder: Path) -> str:
             assert jobs.read_text() == "0", "the job of a reader who has left goes on"
 
     with serving(demo_script(folder, more), folder / "log.txt") as server:
-        asyncio.run(story(server.url))
+        play(story(server.url))
     assert "Traceback" not in server.said(), server.said()
     return f"{len(JUMPS)} jumps, of {max(JUMPS) / HOUR:.0f} h at most"
 
@@ -376,10 +376,10 @@ def leaving(folder: Path, stays: Sequence[Stay]) -> str:
 
     found = {}
     with serving(APP, folder / "log.txt") as server:
-        asyncio.run(sees(server.url, stays[0].slug))
+        play(sees(server.url, stays[0].slug))
         _warmed(server)
         for stay in stays:
-            found[stay] = asyncio.run(leave(server, stay))
+            found[stay] = play(leave(server, stay))
     wrong = [f"/{stay.slug}?{stay.query}: {share:.0%} of a core" for stay, share in found.items() if share > COSTS]
     assert not wrong, "\n".join(wrong)
     assert "Traceback" not in server.said(), server.said()

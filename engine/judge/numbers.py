@@ -25,6 +25,7 @@ ALONE = 1e-5  # p-value below which one look, with no second one after it, fails
 Z_LIMIT = 4.417  # the same in standard errors, for a single normal error
 MIN_ESS = 400.0  # below this a standard error is itself too uncertain to judge by
 MAX_RHAT = 1.01  # above this the chains disagree, and no error bar from them means anything
+RHAT_DRAWS = 10_000  # of each chain, evenly spread, show whether chains disagree; to rank many more takes seconds
 OFF = 10.0  # standard errors by which averages are off where that is planted
 BATCHES = 20  # of each chain, by which the correlation of errors is estimated
 QUANTILES = (0.02, 0.25, 0.5, 0.75, 0.98)
@@ -65,7 +66,7 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
     z, told = np.empty(len(judged)), []
     for j, (what, values, true, sd, at_most, error) in enumerate(judged):
         ticket.look()
-        disagreement = rhat(values)
+        disagreement = rhat(values[:, :: max(1, values.shape[1] // RHAT_DRAWS)])
         if not disagreement <= MAX_RHAT:
             return unknown(
                 f"{_capital(what)} cannot be judged: the chains disagree (R-hat {disagreement:.3g}), so their error "

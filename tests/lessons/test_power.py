@@ -8,12 +8,12 @@ from app import catalogue
 from tests import alarms, power
 
 SLUGS = [entry.slug for entry in catalogue.LESSONS]
-# Of each family a page, and the number of the fault in its menu: what `make test` has time for.
+# Of each family a page, and the number of the fault in its menu: what `make test` has time for. Other pages plant in
+# their own tests.
 SAMPLE = [
-    ("conjugate", 0), ("metropolis", 0), ("gibbs", 0), ("hmc", 0), ("hmc", 2), ("nuts", 0), ("nuts", 1), ("tuning", 0),
-    ("regression", 0), ("xor", 1), ("weight-space", 0), ("priors", 0), ("real-data", 0), ("dimensions", 1),
-    ("neurons", 1), ("layers", 0), ("missing-factor", 1), ("occam", 2), ("landing", 3), ("delayed-rejection", 0),
-    ("spike-and-slab", 0), ("variational", 0),
+    ("conjugate", 0), ("metropolis", 0), ("gibbs", 0), ("hmc", 0), ("nuts", 0), ("tuning", 0), ("xor", 1),
+    ("priors", 0), ("dimensions", 1), ("layers", 0), ("landing", 3), ("delayed-rejection", 0), ("spike-and-slab", 0),
+    ("variational", 0),
 ]  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def test_a_planted_fault_turns_a_sign_red(slug: str, number: int) -> None:
     assert found.verdict == "fail", (name, found.sentence)
 
 
-@pytest.mark.parametrize("slug", ["hmc", "nuts", "regression", "dimensions"])
+@pytest.mark.parametrize("slug", ["hmc", "nuts", "dimensions"])
 def test_first_looks_of_right_pages_are_uniform(slug: str) -> None:
     """One in 100,000 such rows fails by chance."""
     row = next(iter(alarms.rows(slug, 40)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
 
 import pytest
 
 from tests.load import classroom
-from tests.load.user import User, visiting
+from tests.load.user import User, play, visiting
 from tests.pace import slower
 from tests.server import ROOT, Server, served
 
@@ -35,9 +34,9 @@ async def warmed(url: str) -> None:
 
 
 def test_thirty_readers(server: Server):
-    asyncio.run(warmed(server.url))
+    play(warmed(server.url))
     before = slower()
-    found = asyncio.run(classroom.lesson(server.url, READERS, SECONDS))
+    found = play(classroom.lesson(server.url, READERS, SECONDS))
     factor = max(before, slower()) * CORES / min(os.cpu_count() or 1, CORES)
     users: list[User] = [user for group in found.values() for user in group]
     waits = sorted(seconds for user in found["movers"] for seconds in user.pictures)

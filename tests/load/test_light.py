@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-from tests.load.user import visiting
+from tests.load.user import play, visiting
 from tests.server import ROOT, demo_script, served
 
 # Notes what a script's thread asks of the file system. Audit events name opens and listings; a look at a file has none.
@@ -58,6 +57,6 @@ def test_a_new_run_touches_no_disk(tmp_path: Path):
             return log.read_text().splitlines()[len(before) :]
 
     for server in served(script, tmp_path / "log.txt"):
-        asked = asyncio.run(visit(server.url))
+        asked = play(visit(server.url))
         own = f"os.stat {ROOT / 'app' / 'main.py'}"  # Streamlit's look whether its script is a file
         assert [line for line in asked if line != own] == []

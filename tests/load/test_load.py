@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app import catalogue
-from tests.load.user import User, visiting
+from tests.load.user import User, play, visiting
 from tests.server import ROOT, Server, demo_script, served
 
 pytestmark = pytest.mark.alone
@@ -66,7 +66,7 @@ async def whole_class(url: str) -> list[User]:
 
 def test_ten_users_at_once(server: Server):
     slower = max(contention(), 1.0)
-    users = asyncio.run(whole_class(server.url))
+    users = play(whole_class(server.url))
     slower = max(slower, contention())
     polls = [seconds for user in users for seconds in user.polls]
     runs = [seconds for user in users for seconds in user.runs]
@@ -96,7 +96,7 @@ def test_a_class_that_arrives_at_a_cold_server(tmp_path: Path):
         return await asyncio.gather(*(arrive(url, entry.slug) for entry in catalogue.LESSONS for _ in range(3)))
 
     for running in served(ROOT / "app" / "main.py", tmp_path / "log.txt"):
-        for user in asyncio.run(everyone(running.url)):
+        for user in play(everyone(running.url)):
             assert not user.faults
             assert f"{user.page}/scenario" in user.widgets
 
@@ -110,4 +110,4 @@ def test_a_user_who_leaves_costs_nothing(server: Server):
             await user.open()
             assert user.runs[0] < 10
 
-    asyncio.run(leave())
+    play(leave())

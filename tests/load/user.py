@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from http.cookies import SimpleCookie
-from typing import Any
+from typing import Any, TypeVar
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -16,6 +17,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 XSRF = "_streamlit_xsrf"
+T = TypeVar("T")
 
 
 class User:
@@ -229,3 +231,9 @@ async def visiting(url: str, page: str, query: str = "") -> AsyncIterator[User]:
             yield user
         finally:
             await user.close()
+
+
+def play(story: Coroutine[Any, Any, T]) -> T:
+    """Run `story` to its end, in a thread of its own: a browser's driver may keep this one's event loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, story).result()
