@@ -197,7 +197,7 @@ def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequ
 def _settings(lesson: Lesson, here: Visit) -> None:
     names = ["Settings"] + ["Formula"] * lesson.has_formula + ["Code"] * bool(lesson.code)
     # a tab's content is made when it is opened: formulas and code cost the browser time on every change of a setting
-    tabs = dict(zip(names, st.tabs(names, key=f"{lesson.slug}/tabs", on_change="rerun"), strict=True))
+    tabs = dict(zip(names, st.tabs(names, key=f"{lesson.slug}/tabs", on_change=here.looked), strict=True))
     with tabs["Settings"], messages.guard("the settings"):
         panel = Controls(here, lesson.slug)
         lesson.controls(panel)
@@ -231,7 +231,8 @@ def _present(here: Visit) -> None:
 
 
 def _share(lesson: Lesson, here: Visit) -> None:
-    fold = st.popover("Share", key="share", on_change="rerun", type="tertiary", help="A link to exactly this picture")
+    words = "A link to exactly this picture"
+    fold = st.popover("Share", key="share", on_change=here.looked, type="tertiary", help=words)
     if not fold.open:
         return
     with fold:
@@ -239,7 +240,8 @@ def _share(lesson: Lesson, here: Visit) -> None:
         names = list(lesson.spec.declarations())
         hidden = [name for name in here.hide if name in names]
         key = f"{lesson.slug}/hide"
-        hide = st.multiselect("Hide these controls from those who open the link", names, default=hidden, key=key)
+        asked = "Hide these controls from those who open the link"
+        hide = st.multiselect(asked, names, default=hidden, key=key, on_change=here.looked)
         link = share.address(
             st.context.url or f"/{lesson.slug}", share.write(here.spec, here.scenario, here.present, hide)
         )

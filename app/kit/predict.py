@@ -58,6 +58,7 @@ def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec])
         index=None,
         format_func=lambda i: question.options[i],
         key=key,
+        on_change=visit.looked,
         label_visibility="collapsed",
     )
     st.button(
@@ -98,7 +99,7 @@ def _explain(question: Question, answer: Answer, visit: Visit, slug: str) -> Non
     st.button(
         "Ask me again",
         key=f"{slug}/predict/{question.id}/again",
-        on_click=visit.answers.pop,
-        args=(question.id, None),
+        on_click=visit.looked,
+        args=(lambda: visit.answers.pop(question.id, None),),
         type="tertiary",
     )

@@ -21,7 +21,8 @@ WORK = 4e7  # as many as cost about so many products of a number and a weight
 AIMED = 12  # more of them give the directions that are compared
 EXACT = 1e-3  # relative error of a gradient without chance,
 SINGLE = 1e-5  # and of any: single precision
-MOVING = 0.025  # share of its whole rise that the ELBO of a training at rest may still make in the last quarter
+MOVING = 0.025  # share of its whole rise that the ELBO of a training at rest may still make in the last quarter,
+AT_MOST = 0.05  # and the most that its noise may hide
 FEW = 8  # reports below which nothing is told
 
 
@@ -32,7 +33,7 @@ def rest_check(elbo: Array, what: str = "training") -> Check:
     """Has a training come to rest? By the ELBO that it reported, (T,), a noisy one.
 
     Not converged where a number broke or nothing was gained; stopped on the way where the last quarter still gained
-    more than its share, `MOVING`, beyond two standard errors.
+    more than its share, `MOVING`, beyond two standard errors; not to be told where two more might hide `AT_MOST`.
     """
     name, unit = f"{what} at rest", "of its whole rise"
     if is_planted(STUCK):
@@ -51,13 +52,18 @@ def rest_check(elbo: Array, what: str = "training") -> Check:
         return Check(name, "fail", math.inf, MOVING, words, unit, kind="run")
     rise = float(last.mean() - before.mean())
     error = math.hypot(*(float(part.std()) / math.sqrt(len(part)) for part in (before, last)))
-    share, sure = rise / risen, (rise - 2.0 * error) / risen
+    share, least, most = (by / risen for by in (rise, rise - 2.0 * error, rise + 2.0 * error))
     sentence = (
         f"In the last quarter of the {what} the ELBO rose by {rise:.3g} ± {error:.2g} nats, {share:.1%} of its whole "
         "rise: it "
     )
-    verdict: Verdict = "pass" if sure <= MOVING else "unknown"
-    sentence += "has come to rest." if verdict == "pass" else "stopped on the way. More steps would take it further."
+    verdict: Verdict = "pass" if least <= MOVING and most <= AT_MOST else "unknown"
+    if verdict == "pass":
+        sentence += "has come to rest."
+    elif least > MOVING:
+        sentence += "stopped on the way. More steps would take it further."
+    else:
+        sentence += "rises and falls too much to tell whether it has come to rest. More steps would tell."
     return Check(name, verdict, share, MOVING, sentence, unit, kind="run")
 
 

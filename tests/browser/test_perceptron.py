@@ -34,3 +34,19 @@ def test_a_first_visit(lab: Lab):
     lab.settled()
     expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
     expect(card.get_by_text(re.compile(r"^forward: z₁ = "))).to_be_visible()
+
+
+def test_a_press_is_not_scrolled_away_by_the_chip_that_was_pressed_before(lab: Lab):
+    page = lab.open("/perceptron")
+    page.get_by_role("radio", name="XOR: for ever").click()
+    lab.settled()
+    page.get_by_role("heading", name="From perceptron").click()  # the focus leaves the chips
+    chip = page.get_by_role("radio", name="forgot φ′")
+    chip.evaluate("chip => chip.scrollIntoView({block: 'start'})")
+    page.mouse.move(400, 400)
+    page.mouse.wheel(0, -50)  # from under the header
+    page.wait_for_timeout(300)
+    box = chip.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, delay=50)
+    expect(chip).to_be_checked()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, multivariate_normal
 
+from engine import judge
 from engine.diagnostics import ess_mean
 from engine.jumps import toy
 from engine.jumps.toy import ToySpec
@@ -70,7 +71,7 @@ def test_parameters_within_each_model(name):
 def test_wrong_variants_miss_the_model_probabilities(name, variant):
     spec = LADDERS[name].replace(variant=variant)
     z = model_z(toy.record(spec), toy.exact(spec).probability)
-    assert np.max(np.abs(z)) > 10, z
+    assert np.max(np.abs(z)) > judge.Z_LIMIT, z
 
 
 @pytest.mark.parametrize("name", LADDERS)

@@ -378,6 +378,7 @@ def test_polya_gamma_moments(eta):
     assert draws.var() == pytest.approx(variance, rel=0.08)
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize("likelihood", ["linear", "logistic"])
 def test_mean_field_over_models_is_a_bound_and_too_sure(likelihood):
     _, _, model = selection(likelihood)

@@ -109,6 +109,18 @@ def test_a_slider_on_the_move_wins_over_older_values_that_its_box_still_sends():
     assert visited(at).spec.drift == 0.1, "typed alone it is the reader's wish"
 
 
+def test_an_echo_beside_an_answer_leaves_the_scenario():
+    """A browser that is behind sends with a press of any widget what a control showed before the scenario changed."""
+    at = opened()
+    at.button(key="demo/step+1").click().run()
+    before = visited(at).spec.step_size
+    at.button_group[0].set_value("short").run()
+    assert visited(at).spec.step_size != before
+    at.radio(key="demo/predict/far/choice").set_value(1)
+    at.number_input(key="demo/step_size/box").set_value(before).run()
+    assert visited(at).scenario == "short"
+
+
 def test_a_move_that_comes_with_the_run_of_a_timer_is_kept_and_an_echo_is_not(monkeypatch: pytest.MonkeyPatch):
     state = {"box": 5.0, "filled": {"box": (time.monotonic(), (3.0, 4.0))}}
     monkeypatch.setattr(visit.st, "session_state", state)

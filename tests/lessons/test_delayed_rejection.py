@@ -189,6 +189,7 @@ def test_the_ledger_check_sees_a_forgotten_factor_and_a_wrong_decision():
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 def test_what_a_try_more_gains(monkeypatch):
     monkeypatch.setattr(analysis, "SCALES", (2.0, 20.0))
     found = analysis.sweep(BY_ID["bold"], NEVER)

@@ -256,6 +256,7 @@ def test_the_runs_answer_as_the_story_says(question, right):
     assert any(character.isdigit() for character in asked.explain(spec))
 
 
+@pytest.mark.one_seed
 def test_what_the_prose_says_of_the_wrong_samplers():
     lost = {name: analysis.long_shares(BY_ID[name]).mean - analysis.exact(BY_ID[name]) for name in BY_ID}
     assert analysis.long_shares(BY_ID["no-jacobian"]).rhat < 1.005, "and no diagnostic sees it"

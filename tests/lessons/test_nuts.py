@@ -153,6 +153,7 @@ def test_trees_beyond_what_is_recorded_are_cut():
 # What the scenarios say -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 def test_the_figure_is_the_one_of_the_caption():
     """Sixteen states in four doublings, the last of which turns inside and is thrown away: eight candidates."""
     inside, found = grown(FIGURE, 1, fine=True)
@@ -360,6 +361,7 @@ def test_the_last_doubling_gives_most_draws():
     assert chance[0] > 0.8 > 0.6 > share[0]
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize(
     "question,right", [("waste", 1), ("candidates", 1), ("form", 1), ("depth", 2), ("cure", 2), ("aliased", 2)]
 )

@@ -99,7 +99,7 @@ def test_mean_field_is_too_narrow_and_full_rank_is_not():
     narrow, right = (questions.sd_ratio(BY_ID[name]) for name in ("mean-field", "full-rank"))
     assert narrow == pytest.approx(np.sqrt(1 - 0.81), rel=0.08) and right == pytest.approx(1.0, rel=0.08)
     gap = [analysis.simulate(BY_ID[name]).gap[-1] for name in ("mean-field", "full-rank")]
-    assert gap[0] > -0.5 * np.log(1 - 0.81) - 1e-6 and gap[1] < 0.05
+    assert gap[0] > -0.5 * np.log(1 - 0.81) - 1e-6 and gap[1] < 0.2 * gap[0]
 
 
 def test_ellipses_hold_what_they_say():

@@ -242,6 +242,7 @@ def test_verdicts():
 # What the lesson says -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 def test_the_four_chains_sit_in_four_corners(draws):
     seen = np.sign(draws[..., [analysis.column(SWITCH, name) for name in ("w1", "w2")]])
     assert (seen == seen[:, :1]).all() and len(np.unique(seen[:, 0], axis=0)) == 4

@@ -238,7 +238,7 @@ def test_training_that_stopped_on_the_way_is_not_called_at_rest():
     assert analysis._settled_check(BY_ID["gap"].replace(steps=150), NEVER).verdict == "unknown"
     with planted(STUCK):
         found = {check.name: check.verdict for check in analysis.checks(BY_ID["gap"], NEVER)}
-    assert found["settled"] == found["chains of NUTS agree"] == "fail"
+    assert found["chains of NUTS agree"] == "fail" and found["settled"] != "pass"
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------

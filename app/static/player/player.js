@@ -6,15 +6,17 @@ const [
   { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel },
+  { keepPressesStill },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
-    "axes", "channel",
+    "axes", "channel", "presses",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
 
 const players = new WeakMap();
+keepPressesStill();
 
 // Called at mount and at every change of the data or of the page's theme.
 export function render(component) {

@@ -1,0 +1,21 @@
+// A press on one of several buttons of a group stays where it is. Streamlit's groups (React Aria's toolbars) give the
+// focus first to the button that had it last; out of view, that one scrolls the page under the finger, and the press
+// ends on a neighbour, which is to say nowhere.
+
+const GROUPS = "[role='radiogroup'], [role='toolbar']";
+
+// Until the press ends, the focus moves within the group without scrolling.
+function hold(event) {
+  const group = event.target instanceof Element && event.target.closest(GROUPS);
+  if (!group) return;
+  const buttons = [...group.querySelectorAll("button")];
+  for (const button of buttons) {
+    button.focus = (options) => HTMLElement.prototype.focus.call(button, { ...options, preventScroll: true });
+  }
+  const free = () => buttons.forEach((button) => delete button.focus);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, free, { once: true });
+}
+
+export function keepPressesStill() {
+  addEventListener("pointerdown", hold, { capture: true });
+}
