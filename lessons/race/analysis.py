@@ -55,12 +55,12 @@ class Features:
     edges: Array
     shares: bool
 
-    def of(self, draws: Array) -> Array:
-        """(2, n, dim) of draws (n, dim)."""
+    def of(self, draws: Array) -> tuple[Array, Array]:
+        """Both, (n, dim), of draws (n, dim)."""
         if self.shares:
             inside = (draws > self.edges[:, 0]) & (draws < self.edges[:, 1])
-            return np.stack([draws < self.centre, inside]).astype(np.float64)
-        return np.stack([draws, (draws - self.centre) ** 2])
+            return (draws < self.centre).astype(np.float64), inside.astype(np.float64)
+        return draws, (draws - self.centre) ** 2
 
 
 @kept
@@ -173,7 +173,7 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right")
         n = int(made[-1])
         values = scored.of(recording.draws[0, :n])
-        sums = np.concatenate([np.zeros((2, 1, target.dim)), np.cumsum(values, axis=1)], axis=1)[:, made]
+        sums = np.stack([_sums(each, made) for each in values])
         with np.errstate(invalid="ignore", divide="ignore"):
             averages = sums / made[:, None]
             error[:, pair] = np.sqrt(
@@ -186,7 +186,7 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         if racer == "nuts":
             sizes.append(float(recording.step_size[0, -1]))
         if pair < SUMMED_PAIRS:
-            watched.append(values[:, :, some].transpose(1, 0, 2).reshape(n, 2 * len(some)))
+            watched.append(np.concatenate([each[:, some] for each in values], axis=1))
         if pair == 0:
             states = np.vstack([recording.start[:1], recording.draws[0, :n]])
             place, running, count = states[made], averages[:, :, 0], made
@@ -204,6 +204,15 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         np.stack([rows[:shortest] for rows in watched]),
         float(np.median(sizes)) if sizes else math.nan,
     )
+
+
+def _sums(values: Array, counts: NDArray[np.int64]) -> Array:
+    """Of the first rows of `values` (n, dim), as many as each of the rising `counts`, the last of which is n."""
+    ends = np.unique(counts[counts > 0])
+    total = np.zeros((len(ends) + 1, values.shape[1]))
+    if len(ends):
+        np.cumsum(np.add.reduceat(values, np.concatenate([[0], ends[:-1]]), axis=0), axis=0, out=total[1:])
+    return total[np.searchsorted(ends, counts, side="right")]
 
 
 def _run(spec: RaceLesson, target: Target, racer: str, pair: int) -> Recording:

@@ -116,7 +116,7 @@ def test_heavy_tails_are_scored_by_shares(target):
     scored = analysis.features(RaceLesson(target=target).build_target())
     draws = RaceLesson(target=target).build_target().truth.draw(np.random.default_rng(1), 100_000)
     assert scored.shares
-    found = scored.of(draws).mean(axis=1)
+    found = np.array(scored.of(draws)).mean(axis=1)
     assert np.max(np.abs(found - scored.expected)) < 4 * 0.5 / np.sqrt(len(draws))
 
 
