@@ -49,12 +49,12 @@ RECOVERIES = {
 SWEEPS, JUMPS = 12_000, 40
 
 
-def prior_run(case, sweeps=SWEEPS, jumps=JUMPS, **settings):
+def prior_run(case, sweeps=SWEEPS, jumps=JUMPS, chains=1, **settings):
     case = {**case, **settings}
     network = engine.network(2, 2, width=case.pop("width"), depth=case.pop("depth", 1), prior_sd=1.3)
     within = {"within": "hmc", "step_size": 0.2, "steps": 10, **case}
     return engine.sample_architecture(
-        network, NO_X, NO_Y, chains=1, draws=sweeps, jumps=jumps, warmup=20, seed=31, **within
+        network, NO_X, NO_Y, chains=chains, draws=sweeps, jumps=jumps, warmup=20, seed=31, **within
     )
 
 
@@ -234,37 +234,56 @@ def redraw_data(run, rng):
     data.flags.writeable = False
 
 
+RUNS = 20  # independent ones: each begins at a draw of the prior, so that none is biased however slowly it moves
+UNLIKELY = 1e-5  # p-value of the worst of all averages, times their number
+
+
+def assert_unbiased(averages):
+    """t tests over runs: `averages` (runs,) by name must have the mean 0, all at once."""
+    p = {name: stats.ttest_1samp(found, 0.0).pvalue for name, found in averages.items()}
+    worst = min(p, key=p.get)
+    assert p[worst] * len(p) > UNLIKELY, (worst, p[worst], averages[worst])
+
+
+def assert_joint_distribution(network, y, draws, seed, **settings):
+    """Geweke: draw the data given the parameters after every sweep; sizes and parameters then follow the prior."""
+    rng, recordings = np.random.default_rng(seed), []
+    for run_seed in range(seed, seed + RUNS):
+        run = start_architecture(
+            network, TINY_X[::2], y, chains=1, draws=draws // RUNS, seed=run_seed,
+            **{"within": "hmc", "step_size": 0.25, "steps": 6, **settings},
+        )  # fmt: skip
+        for _ in range(draws // RUNS):
+            redraw_data(run, rng)
+            run.advance(1)
+        recordings.append(run.recording())
+    architectures = np.array([found.width[0] * 100 + found.depth[0] for found in recordings])
+    sizes = np.unique(architectures)
+    averages = {f"share of {size}": (architectures == size).mean(axis=1) - 1.0 / len(sizes) for size in sizes}
+    if "weight_precision" in settings:
+        for which in (0, 1, 2, 3, -1):
+            means = np.array([found.precisions[0, :, which].mean() for found in recordings])
+            averages[f"precision {which}"] = means - 1.0
+    else:  # of each parameter of each architecture, 0 where a run does not come by
+        for i, found in enumerate(recordings):
+            for sizes_here, theta in found.by_architecture().items():
+                off = ((theta / network.prior_sd) ** 2 - 1.0).sum(axis=0) / found.width.shape[1]
+                for j, each in enumerate(off):
+                    averages.setdefault(f"square {j} of {sizes_here}", np.zeros(RUNS))[i] = each
+    assert_unbiased(averages)
+
+
 @pytest.mark.parametrize("name", GEWEKE)
 def test_joint_distribution_of_parameters_and_data(name):
     network, settings = GEWEKE[name]
-    draws = 12_000
-    y = np.zeros(4, dtype=int)
-    run = start_architecture(
-        network, TINY_X[::2], y, chains=1, draws=draws, jumps=2, seed=34,
-        **{"within": "hmc", "step_size": 0.25, "steps": 6, **settings},
-    )  # fmt: skip
-    rng = np.random.default_rng(35)
-    for _ in range(draws):
-        redraw_data(run, rng)
-        run.advance(1)
-    recording = run.recording()
-    architectures = recording.width * 10 + recording.depth
-    for which in np.unique(architectures):
-        share = (architectures == which).astype(float)
-        z = (share.mean() - 1.0 / len(np.unique(architectures))) * np.sqrt(ess_mean(share)) / share.std()
-        assert abs(z) < 4, which
-    for (width, depth), theta in recording.by_architecture().items():
-        if "weight_precision" in settings:
-            continue
-        sd = network.prior_sd
-        squares = (theta / sd) ** 2
-        for j in range(theta.shape[1]):
-            effective = ess_mean(squares[None, :, j])
-            assert abs(squares[:, j].mean() - 1.0) < 4.5 * squares[:, j].std() / np.sqrt(effective), (width, depth, j)
-    if "weight_precision" in settings:
-        for which in (0, 1, 2, 3, -1):
-            values = recording.precisions[:, :, which]
-            assert abs(values.mean() - 1.0) < 4.5 * values.std() / np.sqrt(ess_mean(values)), which
+    assert_joint_distribution(network, np.zeros(4, dtype=int), 12_000, 34, **{"jumps": 2, **settings})
+
+
+@pytest.mark.parametrize("variant", ["no_end_points", "slot_once", "no_kernel_densities"])
+def test_the_joint_test_sees_wrong_jumps(variant):
+    network, _ = GEWEKE["bernoulli"]
+    with pytest.raises(AssertionError):
+        assert_joint_distribution(network, np.zeros(4, dtype=int), 6_000, 34, jump="plain", jumps=2, variant=variant)
 
 
 # Births and deaths balance.

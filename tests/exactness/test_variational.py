@@ -362,7 +362,8 @@ def test_gibbs_over_models_agrees_with_enumeration(likelihood):
         for values in (found.conditional[:, :, j], found.included[:, :, j].astype(float)):
             error = values.std() / np.sqrt(ess_mean(values))
             assert error < 0.02
-            assert abs(values.mean() - exact.inclusion[j]) < 4 * np.hypot(error, exact.inclusion_error[j])
+            seen = 4 * np.hypot(error, exact.inclusion_error[j]) + 4 / values.size  # what so many draws can show
+            assert abs(values.mean() - exact.inclusion[j]) < seen
     for k in range(model.design.shape[1]):
         values = found.coefficients[:, :, k]
         assert abs(values.mean() - exact.coefficients[k]) < 4 * values.std() / np.sqrt(ess_mean(values)) + 0.01

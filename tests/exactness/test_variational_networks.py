@@ -269,6 +269,7 @@ def reference_log_likelihood(layers, activation, likelihood, noise_sd, x, y):
     return float((-0.5 * (residual / noise_sd) ** 2 - math.log(noise_sd * math.sqrt(2 * math.pi))).sum())
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
 @pytest.mark.parametrize("likelihood", ["softmax", "bernoulli", "gaussian"])
 def test_backward_pass(activation, likelihood):
@@ -488,6 +489,7 @@ def test_inclusion_probabilities_where_the_mean_field_is_nearly_exact():
     assert fitted_inclusion(x, y) == pytest.approx(true, abs=0.02)
 
 
+@pytest.mark.one_seed
 def test_known_bias_of_the_mean_field_with_correlated_predictors():
     """Two predictors that stand for each other: the truth shares the inclusion, a factorised q decides for one."""
     x, y = linear_case(0.95, 3)

@@ -120,6 +120,7 @@ def test_training_climbs_what_the_formula_says():
     assert np.abs(best.x - theta).max() < 0.5
 
 
+@pytest.mark.one_seed
 def test_the_heaps_are_told_where_they_are():
     spec = BY_ID["few-masks"]
     low, high, below = analysis.widest_gap(spec)

@@ -128,6 +128,7 @@ def test_the_card_of_the_perceptron_is_its_arithmetic():
     assert card["bound"]["k"][-1] == analysis.visits(spec).run.mistakes <= card["bound"]["m"][0]
 
 
+@pytest.mark.one_seed
 def test_xor_goes_round_and_is_shown_going_round():
     found = analysis.visits(BY_ID["xor"])
     first, length = found.run.cycle
@@ -172,6 +173,7 @@ def test_lines_lie_where_the_sum_is_zero():
 # Hidden units ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 def test_units_and_the_boundary():
     right = {
         name: analysis.training(BY_ID[name]).right[-1] for name in ("one-unit", "two-units", "stuck", "three-units")

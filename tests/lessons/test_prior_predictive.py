@@ -240,6 +240,7 @@ def test_the_kurtosis_has_an_honest_error():
     assert np.std([value / error for value, error in z]) == pytest.approx(1.0, abs=0.2)
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize(("question", "right"), [("covariance", 1), ("growth", 1), ("noise", 1), ("survivors", 3)])
 def test_the_runs_answer_as_the_story_says(question, right):
     asked = next(q for q in questions.QUESTIONS if q.id == question)

@@ -215,6 +215,7 @@ def test_binning_by_the_true_class_is_red(reading: Reading, voters: Reading):
         assert proof.calibrated_check(FIRST.replace(variant="true_class"), someone).verdict == "fail"
 
 
+@pytest.mark.one_seed
 def test_a_cutoff_for_every_image_would_be_red(reading: Reading, monkeypatch):
     """What may have happened in Steyn (2018): GA with another cutoff for every image ranks otherwise."""
     rng = np.random.default_rng(0)
@@ -309,6 +310,7 @@ def test_all_scores_stand_beside_what_s2_printed(reading: Reading):
     assert stage_errors.PRINTED["ga"] == (0.978, 0.99)
 
 
+@pytest.mark.one_seed
 def test_the_claims_of_the_questions_hold_on_fast_networks(reading: Reading):
     asked = {question.id: question for question in QUESTIONS}
     spec = FIRST.replace(score="ga", against="inconsistency")

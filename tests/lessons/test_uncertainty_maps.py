@@ -296,6 +296,7 @@ def test_what_is_claimed_out_of_domain(monkeypatch: pytest.MonkeyPatch):
 # What is claimed ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 def test_what_scenarios_and_questions_claim(sweep: analysis.Sweep):
     assert sweep.parts.epistemic[9] > 0.5, "on its side"
     six = analysis.sweep(SPECS["six"], analysis.trained(SPECS["six"]))

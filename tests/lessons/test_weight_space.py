@@ -248,6 +248,7 @@ def test_the_four_chains_sit_in_four_corners(draws):
     assert (seen == seen[:, :1]).all() and len(np.unique(seen[:, 0], axis=0)) == 4
 
 
+@pytest.mark.one_seed
 def test_the_runs_answer_as_the_story_says():
     right = {"screams": 0, "forgotten": 2, "later": 1}
     for question in questions.QUESTIONS:

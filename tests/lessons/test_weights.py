@@ -150,6 +150,7 @@ def test_the_questions_have_the_answer_of_the_prose(question):
     assert question.explain(spec)
 
 
+@pytest.mark.one_seed
 def test_questions_answer_otherwise_where_it_is_otherwise():
     answers = {question.id: question.answer for question in QUESTIONS}
     assert answers["light"](BY_ID["gap"]) == 1

@@ -77,6 +77,7 @@ def test_seeds_differ():
     assert advi(GAUSSIAN, steps=5, seed=1).parameters.tobytes() != advi(GAUSSIAN, steps=5, seed=2).parameters.tobytes()
 
 
+@pytest.mark.one_seed
 def test_a_step_that_is_too_big_stops_where_numbers_end():
     fit = advi(GAUSSIAN, steps=300, optimiser=Adam(step_size=500.0), init=1.0)
     assert fit.stopped is not None and fit.stopped < 300
