@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab
@@ -46,6 +47,7 @@ def test_a_first_visit(lab: Lab):
     page.wait_for_url(re.compile("flips="))
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_the_broken_update_is_red(lab: Lab):
     page = lab.open("/conjugate?scenario=twice")
     expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PATIENT, Lab, one_press_moves
@@ -39,6 +40,7 @@ def test_a_first_visit_and_a_diagnosis(lab: Lab):
     page.wait_for_url(re.compile("file=open"))
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_perfect_diagnostics_and_a_red_sign(lab: Lab):
     lab.page.set_viewport_size({"width": 360, "height": 740})
     page = lab.open("/diagnostics?scenario=biased")

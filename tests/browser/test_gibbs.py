@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
@@ -50,6 +51,7 @@ def test_a_window_without_a_phase_of_its_own_is_missed_outside(lab: Lab):
     assert page.evaluate(CLOCK) == [True, False, True]
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_predict_lock_run_explain_and_the_windowed_one(lab: Lab):
     page = lab.open("/gibbs?scenario=window")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab, player
@@ -29,6 +30,7 @@ def test_walk_in_and_ask_elsewhere(lab: Lab):
     assert float(lab.query()["at"]) > -0.5
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_forgotten_prior_on_a_phone(lab: Lab):
     lab.page.set_viewport_size({"width": 360, "height": 740})
     page = lab.open("/logistic?scenario=no-prior")

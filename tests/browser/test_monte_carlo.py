@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab
@@ -24,6 +25,7 @@ def test_a_first_visit(lab: Lab):
     stage.get_by_role("button", name="Pause").click()
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_infinite_variance_is_grey_and_a_forgotten_weight_is_red(lab: Lab):
     page = lab.open("/monte-carlo?scenario=infinite")
     expect(page.get_by_role("button", name=re.compile(r"numbers \?"))).to_be_visible(timeout=PATIENT)

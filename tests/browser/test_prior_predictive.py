@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
@@ -32,6 +33,7 @@ def test_draw_then_reject(lab: Lab):
     expect(card.get_by_text(re.compile(r"Accepted so far: \d{3} of 100"))).to_be_visible(timeout=PATIENT)
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_forgotten_scaling_on_a_phone(lab: Lab):
     lab.page.set_viewport_size({"width": 360, "height": 740})
     page = lab.open("/prior-predictive?scenario=unscaled")

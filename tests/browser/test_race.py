@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab, player
@@ -29,6 +30,7 @@ def test_predict_lock_run_explain(lab: Lab):
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_the_cheat_is_red_and_a_phone_does_not_scroll_sideways(lab: Lab):
     lab.page.set_viewport_size({"width": 360, "height": 740})
     page = lab.open("/race?scenario=cheat")

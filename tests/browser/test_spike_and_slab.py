@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
@@ -25,6 +26,7 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile("the coin says (in|out)"))).to_be_visible()
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_the_constant_left_out(lab: Lab):
     page = lab.open("/spike-and-slab?scenario=unnormalised")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)

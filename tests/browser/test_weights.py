@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENT, Lab, player
@@ -26,6 +27,7 @@ def test_a_first_visit(lab: Lab):
     expect(page.get_by_text("q is narrower than NUTS on").first).to_be_visible(timeout=PATIENT)
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_the_light_kl_is_red(lab: Lab):
     page = lab.open("/weights?variant=light_kl&steps=200&draws=200&rows=8&units=2")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)

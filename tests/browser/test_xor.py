@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import PATIENT, Lab, player
@@ -52,6 +53,7 @@ def test_own_points_by_click(lab: Lab):
     assert lab.query()["points"].count(";") == 8, "eight points and the new one"
 
 
+@pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_predict_and_the_broken_sampler(lab: Lab):
     page = lab.open("/xor?scenario=never-reject")
     shown(page)
