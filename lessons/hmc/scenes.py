@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import pictures, theme
-from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.player.scene import Panel, Phase, Scene
 from engine.kept import kept
 from engine.targets.target import Target
 from lessons.hmc import analysis
@@ -25,9 +25,11 @@ PHASES = (
     Phase("decide", "accept or reject"),
 )
 BUDGET = 1600  # points of paths that travel at once
-MAP = (0, 0, 9, 2)
-BESIDE = ((9, 0, 6, 1), (9, 1, 6, 1))
-HEIGHT = 400
+LAYOUTS = {
+    "path": "plane*9 energy*6 / plane*9 distance*6",
+    "phase": "plane*9 phase-0*6 / plane*9 phase-1*6",
+    "draws": "plane*9 marginal-0*6 / plane*9 marginal-1*6",
+}
 _ARROW = 0.13  # of the map's width: the length of a typical arrow
 _ASTRAY = 1e100  # coordinates beyond it are as good as infinite
 _AHEAD, _BACK, _HOME = range(3)  # a point of a path: moving away, past the U-turn, run backwards
@@ -46,20 +48,19 @@ def scene(spec: HmcLesson, window: int | None = None) -> bytes:
         label=f"Hamiltonian Monte Carlo on the target {spec.target.replace('_', ' ')}: each transition follows a path "
         f"of {spec.steps} steps over the map.",
     )
+    picture.layout(LAYOUTS[spec.view], heights=200)
     picture.window(detail.first, detail.offsets)
     _map(picture, spec, walk, detail)
     if spec.view == "path":
-        _energy(picture, spec, walk, detail, BESIDE[0])
-        _distance(picture, spec, walk, detail, BESIDE[1])
+        _energy(picture, spec, walk, detail)
+        _distance(picture, spec, walk, detail)
     for coordinate in (0, 1):
         if spec.view == "phase":
-            _phase_space(picture, walk, detail, coordinate, BESIDE[coordinate])
+            _phase_space(picture, walk, detail, coordinate)
         if spec.view == "draws":
             draws = walk.recording.draws[0, :, coordinate]
             label = "draws so far" if spec.chains == 1 else "draws of chain 1 so far"
-            pictures.marginal_panel(
-                picture, walk.target, draws, coordinate, place=BESIDE[coordinate], height=HEIGHT // 2, label=label
-            )
+            pictures.marginal_panel(picture, walk.target, draws, coordinate, label=label)
     _arithmetic(picture, spec, walk, detail)
     _words(picture, spec, walk)
     return picture.encode()
@@ -153,7 +154,7 @@ class _Detail:
 
 def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
     equal = False if spec.target == "funnel" else None  # its two coordinates have no common scale
-    panel = pictures.density_panel(picture, walk.target, place=MAP, height=HEIGHT, equal=equal)
+    panel = pictures.density_panel(picture, walk.target, equal=equal)
     pictures.draw_layers(panel, walk.recording.draws)
     reach, name = _arrow(spec, walk)
     start, push = walk.previous, walk.velocity(walk.inside.path_momentum[:, 0])
@@ -172,19 +173,10 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
         size=dot,
         label=[None, "after the U-turn: wasted", None],
     )
-    panel.points(start, show=Show("at", phase=("momentum", "u")), role="ink", shape="ring", size=6)
-    panel.arrows(
-        start,
-        start + reach * push,
-        show=Show("at", phase=("momentum", "momentum")),
-        role="momentum",
-        width=2.5,
-        label=name,
-    )
+    panel.points(start, show="at", during=("momentum", "u"), role="ink", shape="ring", size=6)
+    panel.arrows(start, start + reach * push, during="momentum", width=2.5, label=name)
     tips = detail.position + reach * walk.velocity(detail.momentum)
-    panel.arrows(
-        detail.position, tips, show=Show("inner_at", phase=("leapfrog", "leapfrog")), role="momentum", width=2.5
-    )
+    panel.arrows(detail.position, tips, show="inner_at", during="leapfrog", width=2.5)
     if walk.recording.divergent[0].any():
         panel.points(
             walk.divergence_points,
@@ -197,7 +189,8 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
         )
     panel.points(
         _finite(walk.proposal),
-        show=Show("at", phase=("decide", None)),
+        show="at",
+        since="decide",
         classes=walk.recording.accepted[0].astype(np.uint8),
         role=["reject", "accept"],
         shape=["diamond", "circle"],
@@ -207,15 +200,13 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
     return pictures.last_draw(panel, walk.recording.draws[0, :, :2])
 
 
-def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, place: pictures.Place) -> None:
+def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> None:
     limit = energy_limit(walk)
     panel = picture.panel(
         "energy",
         title="Energy error along the path",
-        x=Axis("leapfrog step", 0, detail.items - 1),
-        y=Axis("H − H₀", -limit, limit),
-        place=place,
-        height=HEIGHT // 2,
+        x=("leapfrog step", 0, detail.items - 1),
+        y=("H − H₀", -limit, limit),
     )
     panel.rule(y=0.0, role="muted")
     panel.line(detail.number, detail.error, show="inner", role="energy", width=2.0)
@@ -225,7 +216,7 @@ def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, place:
     if (bar < limit).any():
         panel.rule(
             y=np.where(bar < limit, bar, np.nan),
-            show=Show("at", phase=("u", None)),
+            since="u",
             role="accept",
             dash=True,
             label="−log u: accepted if the path ends below",
@@ -241,7 +232,7 @@ def energy_limit(walk: Walk) -> float:
     return float(np.clip(1.3 * np.quantile(errors, 0.95), 1e-6, 6.0)) if errors.size else 6.0
 
 
-def _distance(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, place: pictures.Place) -> None:
+def _distance(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> None:
     origin = np.repeat(walk.previous[detail.first : detail.first + detail.count], detail.items, axis=0)
     distance = np.linalg.norm(detail.position - origin, axis=1)
     seen = walk.distances
@@ -250,10 +241,8 @@ def _distance(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, plac
     panel = picture.panel(
         "distance",
         title="Distance from the start of the path",
-        x=Axis("leapfrog step", 0, detail.items - 1),
-        y=Axis("|x − x₀|", 0, max(min(top, far), 1e-9)),
-        place=place,
-        height=HEIGHT // 2,
+        x=("leapfrog step", 0, detail.items - 1),
+        y=("|x − x₀|", 0, max(min(top, far), 1e-9)),
     )
     turns = walk.u_turns
     panel.line(detail.number, distance, show="inner", role="highlight", width=2.0)
@@ -265,25 +254,18 @@ def _distance(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, plac
         shape=["circle", "ring", "square"],
         size=3.0 if spec.steps <= 40 else 2.0,
     )
-    panel.rule(
-        x=np.where(turns <= spec.steps, turns.astype(float), np.nan),
-        show=Show("at", phase=("energy", None)),
-        role="reject",
-        dash=True,
-    )
+    panel.rule(x=np.where(turns <= spec.steps, turns.astype(float), np.nan), since="energy", role="reject", dash=True)
 
 
-def _phase_space(picture: Scene, walk: Walk, detail: _Detail, coordinate: int, place: pictures.Place) -> None:
+def _phase_space(picture: Scene, walk: Walk, detail: _Detail, coordinate: int) -> None:
     name, momentum_name = walk.target.labels[coordinate], _momentum_names(walk.target)[coordinate]
     mass = float(np.linalg.inv(walk.inverse_mass)[coordinate, coordinate])
     (q_low, q_high), p_high = pictures.coordinate_range(walk.target, coordinate), 3.6 * float(np.sqrt(mass))
     panel = picture.panel(
         f"phase-{coordinate}",
         title=f"Phase space of {name}",
-        x=Axis(name, q_low, q_high),
-        y=Axis(momentum_name, -p_high, p_high),
-        place=place,
-        height=HEIGHT // 2,
+        x=(name, q_low, q_high),
+        y=(momentum_name, -p_high, p_high),
     )
     if walk.target.truth is not None:
         values, levels = _phase_map(walk.target, coordinate, mass)
@@ -340,111 +322,70 @@ def _arithmetic(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) ->
     inside, recording = walk.inside, walk.recording
     name, other = walk.target.labels[:2]
     p, p_other = _momentum_names(walk.target)
-    momentum = inside.path_momentum[:, 0]
+    momentum, error, turns, length = inside.path_momentum[:, 0], inside.energy_error, walk.u_turns, spec.steps
     kinetic = 0.5 * np.einsum("ti,ti->t", momentum, walk.velocity(momentum))
-    start = inside.path_energy[:, 0]
-    picture.readout(
-        "momentum",
-        f"({p}, {p_other}) ~ N(0, M) = ({{p:.3f}}, {{q:.3f}}).  K = ½pᵀM⁻¹p = {{k:.3f}}",
-        p=momentum[:, 0],
-        q=momentum[:, 1],
-        k=kinetic,
-    )
-    picture.readout("start", "H₀ = −log π + K = {u:.3f} + {k:.3f} = {h:.3f}", u=start - kinetic, k=kinetic, h=start)
-    inside_path = Show("all", phase=("leapfrog", None))
-    for line, template, values in _step_lines(spec, walk, detail, name, p):
-        picture.readout(line, template, show=inside_path, inner=True, **values)
-    picture.readout(
-        "point",
-        f"step {{i:d}}: ({name}, {other}) = ({{x:.3f}}, {{y:.3f}}).  H − H₀ = {{e:+.4f}}",
-        show=inside_path,
-        inner=True,
-        i=detail.number,
-        x=detail.position[:, 0],
-        y=detail.position[:, 1],
-        e=detail.error,
-    )
-    turns, length = walk.u_turns, spec.steps
-    compared, thrown, decided = (Show("at", phase=(phase, None)) for phase in ("energy", "u", "decide"))
-    picture.readout(
-        "turn",
-        f"{{turned?U-turn at step:no U-turn in}} {{at:d}}: {{lost:d}} of {length} gradients spent on the way back",
-        show=compared,
-        turned=turns <= length,
-        at=np.minimum(turns, length),
-        lost=np.maximum(0, length - turns),
-    )
-    error = inside.energy_error
-    picture.readout(
-        "ratio",
-        "H₁ − H₀ = {h1:.4f} − {h0:.4f} = {e:+.4f}.  exp(H₀ − H₁) = {r:.4g}",
-        show=compared,
-        h1=start + error,
-        h0=start,
-        e=error,
-        r=np.exp(-np.maximum(error, -700.0)),
-    )
-    picture.readout(
-        "u",
-        "u ~ U(0, 1) = {u:.4f},  −log u = {b:.4f}",
-        show=thrown,
-        u=inside.uniform,
-        b=-np.log(np.maximum(inside.uniform, 1e-300)),
-    )
+    start, accept_prob = inside.path_energy[:, 0], recording.accept_prob[0]
+    picture.values(
+        p=momentum[:, 0], q=momentum[:, 1], kinetic=kinetic, potential=start - kinetic, start=start,
+        turned=turns <= length, turn=np.minimum(turns, length), lost=np.maximum(0, length - turns),
+        end=start + error, error=error, ratio=np.exp(-np.maximum(error, -700.0)),
+        u=inside.uniform, bar=-np.log(np.maximum(inside.uniform, 1e-300)),
+        accept_prob=accept_prob, fine=inside.uniform < accept_prob,
+        yes=recording.accepted[0], divergent=recording.divergent[0],
+    )  # fmt: skip
+    picture.inner_values(step=detail.number, x=detail.position[:, 0], y=detail.position[:, 1], so_far=detail.error)
+    picture.line("momentum", f"({p}, {p_other}) ~ N(0, M) = ({{p:.3f}}, {{q:.3f}}).  K = ½pᵀM⁻¹p = {{kinetic:.3f}}")
+    picture.line("start", "H₀ = −log π + K = {potential:.3f} + {kinetic:.3f} = {start:.3f}")
+    _steps(picture, spec, walk, detail, name, p)
+    point = f"step {{step:d}}: ({name}, {other}) = ({{x:.3f}}, {{y:.3f}}).  H − H₀ = {{so_far:+.4f}}"
+    picture.line("point", point, since="leapfrog")
+    wasted = f"{{lost:d}} of {length} gradients spent on the way back"
+    picture.line("turn", f"{{turned?U-turn at step:no U-turn in}} {{turn:d}}: {wasted}", show="at", since="energy")
+    ratio = "H₁ − H₀ = {end:.4f} − {start:.4f} = {error:+.4f}.  exp(H₀ − H₁) = {ratio:.4g}"
+    picture.line("ratio", ratio, show="at", since="energy")
+    picture.line("u", "u ~ U(0, 1) = {u:.4f},  −log u = {bar:.4f}", show="at", since="u")
     if spec.variant == "always_accept":
-        verdict = "broken on purpose: accepted without looking; the rule asks u < {a:.4f}: {fine?yes:no}"
-        picture.readout(
-            "verdict", verdict, show=decided, a=recording.accept_prob[0], fine=inside.uniform < recording.accept_prob[0]
-        )
+        verdict = "broken on purpose: accepted without looking; the rule asks u < {accept_prob:.4f}: {fine?yes:no}"
     else:
         verdict = (
-            "u < min(1, exp(H₀ − H₁)) = {a:.4f}: "
-            "{yes?yes, accepted:no, rejected and the old state counts again}{div? (divergent):}"
+            "u < min(1, exp(H₀ − H₁)) = {accept_prob:.4f}: "
+            "{yes?yes, accepted:no, rejected and the old state counts again}{divergent? (divergent):}"
         )
-        picture.readout(
-            "verdict",
-            verdict,
-            show=decided,
-            a=recording.accept_prob[0],
-            yes=recording.accepted[0],
-            div=recording.divergent[0],
-        )
+    picture.line("verdict", verdict, show="at", since="decide")
     if spec.reverse == "on":
         home = detail.position.reshape(detail.count, detail.items, 2)
         gap = np.full(walk.steps, np.nan)
         gap[detail.first : detail.first + detail.count] = np.linalg.norm(home[:, -1] - home[:, 0], axis=1)
-        picture.readout("round", "there and back: |x back − x₀| = {gap:.2e}", show=compared, gap=gap)
+        picture.values(gap=gap)
+        picture.line("round", "there and back: |x back − x₀| = {gap:.2e}", show="at", since="energy")
 
 
-def _step_lines(
-    spec: HmcLesson, walk: Walk, detail: _Detail, name: str, p: str
-) -> list[tuple[str, str, dict[str, Array]]]:
+def _steps(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, name: str, p: str) -> None:
     """The arithmetic of one step in its first coordinate, from the recorded states before and after it."""
     epsilon = np.repeat(walk.inside.step_size[detail.first : detail.first + detail.count], detail.items)
     before, after = detail.before_momentum[:, 0], detail.momentum[:, 0]
-    x, moved = detail.before_position[:, 0], detail.position[:, 0]
     speed = (detail.position - detail.before_position) / epsilon[:, None]  # M⁻¹p during the drift
-    drift = (
-        f"drift: {name} + ε(M⁻¹{p[0]})₁ = {{x:.3f}} + {{e:.3g}}·({{v:.3f}}) = {{y:.3f}}",
-        {"x": x, "e": epsilon, "v": speed[:, 0], "y": moved},
-    )
-    if spec.integrator == "euler":
-        kick = {"a": before, "e": epsilon, "g": (after - before) / epsilon, "b": after}
-        return [
-            ("drift", *drift),
-            ("kick", f"kick with the old slope: {p} + ε∂log π = {{a:.3f}} + {{e:.3g}}·({{g:.3f}}) = {{b:.3f}}", kick),
-        ]
     middle = (speed @ np.linalg.inv(walk.inverse_mass))[:, 0]  # p during the drift
-    if spec.integrator == "swapped_kicks":
-        return [("drift", *drift)]
     half = 0.5 * epsilon
-    first = {"a": before, "h": half, "g": (middle - before) / half, "b": middle}
-    second = {"a": middle, "h": half, "g": (after - middle) / half, "b": after}
-    return [
-        ("kick", f"half kick: {p} + ½ε∂log π = {{a:.3f}} + {{h:.3g}}·({{g:.3f}}) = {{b:.3f}}", first),
-        ("drift", *drift),
-        ("kick again", f"half kick: {p} + ½ε∂log π = {{a:.3f}} + {{h:.3g}}·({{g:.3f}}) = {{b:.3f}}", second),
-    ]
+    picture.inner_values(
+        epsilon=epsilon, half=half, before_x=detail.before_position[:, 0], speed=speed[:, 0],
+        before=before, middle=middle, after=after,
+        slope=(after - before) / epsilon, first_slope=(middle - before) / half, second_slope=(after - middle) / half,
+    )  # fmt: skip
+    drift = f"drift: {name} + ε(M⁻¹{p[0]})₁ = {{before_x:.3f}} + {{epsilon:.3g}}·({{speed:.3f}}) = {{x:.3f}}"
+    kick = f"half kick: {p} + ½ε∂log π = "
+    whole = f"kick with the old slope: {p} + ε∂log π = {{before:.3f}} + {{epsilon:.3g}}·({{slope:.3f}}) = {{after:.3f}}"
+    first, second = (
+        f"{kick}{{{one}:.3f}} + {{half:.3g}}·({{{which}_slope:.3f}}) = {{{then}:.3f}}"
+        for one, which, then in (("before", "first", "middle"), ("middle", "second", "after"))
+    )
+    lines = {
+        "leapfrog": {"kick": first, "drift": drift, "kick again": second},
+        "euler": {"drift": drift, "kick": whole},
+        "swapped_kicks": {"drift": drift},
+    }[spec.integrator]
+    for id, line in lines.items():
+        picture.line(id, line, since="leapfrog")
 
 
 def _words(picture: Scene, spec: HmcLesson, walk: Walk) -> None:

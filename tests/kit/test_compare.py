@@ -26,7 +26,7 @@ def drawn(change: Callable[[Scene, Panel], object] = lambda scene, panel: None, 
     panel.points(np.column_stack([XS, XS]), label="points")
     scene.panel("two", x=Axis("x", 0, 1), y=Axis("y", 0, 1), place=given["beside"]).line(XS, XS, label="other")
     name = given["name"]
-    scene.readout("card", "so much: {" + str(name) + ":.2f}", **{str(name): XS})
+    scene.readout("card", "{t}: so much: {" + str(name) + ":.2f}", **{str(name): XS})
     change(scene, panel)
     return scene.encode()
 

@@ -14,6 +14,7 @@ from app.kit.player.scene import (
     Show,
     compile_template,
     decode,
+    read_layout,
 )
 
 N = 10
@@ -199,6 +200,27 @@ def test_shows():
     ):
         with pytest.raises(SceneError, match=message):
             p.points(np.zeros((N, 2)), show=faulty)
+
+
+def test_during_and_since_say_what_a_show_says():
+    s = scene(phases=[Phase("a"), Phase("b"), Phase("c")])
+    p = s.panel("p", **PLANE)
+    points = np.zeros((N, 2))
+    p.points(points, show="at", during="b").points(points, show="at", during=("a", "b"))
+    p.arrows(points, points, since="b").rule(y=np.zeros(N), since="c").path(points, show="upto", last=3, fade=True)
+    shows = [entry["show"] for entry in decode(s.encode())[0]["panels"][0]["layers"]]
+    assert [show["phase"] for show in shows] == [[1, 1], [0, 1], [1, 2], [2, 2], None]
+    assert [show["what"] for show in shows] == ["at", "at", "at", "at", "upto"]
+    assert shows[-1]["last"] == 3 and shows[-1]["fade"]
+    for faulty, message in (
+        ({"show": Show("at"), "since": "b"}, "not both"),
+        ({"during": "a", "since": "b"}, "not both"),
+        ({"since": "nowhere"}, "unknown phase"),
+    ):
+        with pytest.raises(SceneError, match=message):
+            p.points(points, **faulty)
+    with pytest.raises(TypeError, match="sinse"):
+        p.points(points, sinse="b")
 
 
 def test_faulty_phases():
@@ -437,7 +459,56 @@ def test_readouts_and_sentences():
             fault()
 
 
+def test_lines_of_the_card_take_values_by_their_names():
+    s = scene(phases=[Phase("go", count="inner"), Phase("decide")]).window(0, [0, N])  # as many items as transitions
+    s.panel("p", **PLANE)
+    s.values(x=np.zeros(N), ok=np.ones(N, bool)).inner_values(i=np.arange(N))
+    s.line("a", "{i:d} of {steps}: {x:.2f}", since="go").line("b", "{ok?yes:no}", show="at", during="decide")
+    lines = decode(s.encode())[0]["readouts"]
+    assert {name: value["inner"] for name, value in lines[0]["values"].items()} == {"x": False, "i": True}
+    assert list(lines[1]["values"]) == ["ok"] and lines[1]["show"]["phase"] == [1, 1]
+    for fault in (
+        lambda: s.line("a", "again"),
+        lambda: s.line("c", "{unknown}"),
+        lambda: s.values(x=np.zeros(N)),
+        lambda: s.inner_values(x=np.zeros(N)),
+        lambda: s.values(steps=np.zeros(N)),
+        lambda: s.values(y=np.zeros(3)),
+        lambda: scene().inner_values(y=np.zeros(N)),
+    ):
+        with pytest.raises(SceneError):
+            fault()
+
+
 # -- the scene ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_layout_gives_each_panel_its_place():
+    assert read_layout("a*3 b*2 / a*3 c*2") == {"a": (0, 0, 3, 2), "b": (3, 0, 2, 1), "c": (3, 1, 2, 1)}
+    assert read_layout("a b") == {"a": (0, 0, 1, 1), "b": (1, 0, 1, 1)}
+    s = scene().layout("p*2 q / p*2 r", heights=[150, 100])
+    for name in "pqr":
+        s.panel(name, x=("x", -1, 1), y="y").points(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    s.panel("below", **PLANE)
+    panels = decode(s.encode())[0]["panels"]
+    assert [panel["place"] for panel in panels] == [[0, 0, 2, 2], [2, 0, 1, 1], [2, 1, 1, 1], None]
+    assert [panel["height"] for panel in panels] == [250, 150, 100, 320]
+    assert (panels[0]["x"]["low"], panels[0]["x"]["high"]) == (-1, 1) and panels[0]["y"]["label"] == "y"
+
+
+@pytest.mark.parametrize("plan", ["", "a*2 b / a b", "a b / b a", "a / b / a", "a*0", "a*x", "*2", "a b / c"])
+def test_faulty_layouts(plan):
+    with pytest.raises(SceneError, match="layout"):
+        read_layout(plan)
+
+
+def test_a_layout_and_its_panels_must_fit():
+    s = scene().layout("p q")
+    s.panel("p", **PLANE)
+    with pytest.raises(SceneError, match="no panel is called q"):
+        s.encode()
+    with pytest.raises(SceneError, match="heights"):
+        scene().layout("p / q", heights=[100])
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def _named(layers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def _unnamed(line: dict[str, Any]) -> list[Any]:
     """The words of a line, with each value in the place of its name."""
     return [
-        {**token, "name": line["values"][token["name"]]} if isinstance(token, dict) else token
+        {**token, "name": line["values"].get(token["name"], token["name"])} if isinstance(token, dict) else token
         for token in line["tokens"]
     ]
 

@@ -18,7 +18,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -57,6 +57,9 @@ class Axis:
     ticks: Sequence[tuple[float, str]] | None = None
 
 
+AxisLike = Axis | str | tuple[str, float | None, float | None] | None  # an axis, its label, or its label and range
+
+
 @dataclass(frozen=True)
 class Phase:
     """One part of a transition. `count` sub-steps, or "inner": as many as the transition has inner items."""
@@ -83,6 +86,20 @@ class Show:
     parts: str | None = None
 
 
+class When(TypedDict, total=False):
+    """When a mark is visible within a transition, beside its `show`.
+
+    during : the phase, or the first and the last of several, in which it is there
+    since : the phase from which on it is there
+    last, fade : as of `Show`
+    """
+
+    during: str | tuple[str, str]
+    since: str
+    last: int
+    fade: bool
+
+
 @dataclass(frozen=True)
 class Editable:
     """Points the reader may add, drag and remove: rows (x, y) or (x, y, class), and the classes' names."""
@@ -90,6 +107,65 @@ class Editable:
     points: Any = ()
     classes: Sequence[str] = ("point",)
     limit: int = 200
+
+
+def _axis_of(axis: AxisLike) -> Axis | None:
+    """An axis from its label alone, or from its label and its range."""
+    if axis is None or isinstance(axis, Axis):
+        return axis
+    return Axis(axis) if isinstance(axis, str) else Axis(*axis)
+
+
+def _shown(show: str | Show, when: When, where: str) -> str | Show:
+    """A Show with what `when` says of it."""
+    unknown = when.keys() - When.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{where}: unexpected argument {', '.join(sorted(unknown))}")
+    if not when:
+        return show
+    if isinstance(show, Show):
+        raise SceneError(f"{where}: give a Show, or {', '.join(when)}, not both")
+    if "during" in when and "since" in when:
+        raise SceneError(f"{where}: give during or since, not both")
+    during = when.get("during")
+    phase: tuple[str | None, str | None] | None = (when["since"], None) if "since" in when else None
+    if during is not None:
+        phase = (during, during) if isinstance(during, str) else during
+    return Show(show, last=when.get("last"), fade=when.get("fade", False), phase=phase)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Layout: "map*9 energy*6 / map*9 distance*6" — rows of the wide stage, panels by their names, widths in shares
+
+
+Place = tuple[int, int, int, int]
+
+
+def read_layout(plan: str) -> dict[str, Place]:
+    """The place (column, row, columnspan, rowspan) of each panel named in `plan`. A name that stands in several rows
+    spans them. Raises SceneError where rows differ in width or a panel is no rectangle.
+    """
+    cells: dict[str, list[tuple[int, int, int]]] = {}
+    widths = []
+    for row, text in enumerate(plan.split("/")):
+        column = 0
+        for entry in text.split():
+            name, _, wide = entry.partition("*")
+            if not name or (wide and not wide.isdigit()) or wide == "0":
+                raise SceneError(f"layout: {entry!r} is not name*width")
+            width = int(wide or 1)
+            cells.setdefault(name, []).append((row, column, width))
+            column += width
+        widths.append(column)
+    if len(set(widths)) != 1 or not widths[0]:
+        raise SceneError(f"layout: the rows of {plan!r} are {', '.join(map(str, widths))} wide")
+    places = {}
+    for name, found in cells.items():
+        (row, column, width), rows = found[0], [each[0] for each in found]
+        if any(each[1:] != (column, width) for each in found) or rows != list(range(row, row + len(found))):
+            raise SceneError(f"layout: panel {name!r} is no rectangle in {plan!r}")
+        places[name] = (column, row, width, len(found))
+    return places
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -226,15 +302,15 @@ class Panel:
         scene: Scene,
         id: str,
         title: str,
-        x: Axis | None,
-        y: Axis | None,
-        place: tuple[int, int, int, int] | None,
+        x: AxisLike,
+        y: AxisLike,
+        place: Place | None,
         equal: bool,
         height: int,
         editable: Editable | None,
         clickable: bool,
     ) -> None:
-        self._scene, self.id, self.x, self.y = scene, id, x, y
+        self._scene, self.id, self.x, self.y = scene, id, _axis_of(x), _axis_of(y)
         self.layers: list[dict] = []
         self._extent: dict[str, list[float]] = {"x": [], "y": []}
         where = f"panel {id!r}"
@@ -256,9 +332,12 @@ class Panel:
 
     # -- still layers ------------------------------------------------------------------------------------------------
 
-    def contour(self, values, *, levels, x, y, role="truth", label=None, fill=True, show="all") -> Panel:
+    def contour(
+        self, values, *, levels, x, y, role="truth", label=None, fill=True, show="all", **when: Unpack[When]
+    ) -> Panel:
         """Isolines of values (H, W) on the nodes of a regular grid over x and y; row 0 is the lowest y."""
         where = self._where("contour")
+        show = _shown(show, when, where)
         grid = _real(values, where, ndim=2)
         if min(grid.shape) < 2:
             raise SceneError(f"{where}: needs at least 2 × 2 values")
@@ -318,9 +397,10 @@ class Panel:
         }
         return self._layer("heatmap", where, "all", "ink", label, extra, allowed=("all",))
 
-    def text(self, x, y, text, *, role="ink", align="center", show="all") -> Panel:
+    def text(self, x, y, text, *, role="ink", align="center", show="all", **when: Unpack[When]) -> Panel:
         """A word in the picture, at data coordinates."""
         where = self._where("text")
+        show = _shown(show, when, where)
         if align not in ("left", "center", "right"):
             raise SceneError(f"{where}: align is left, center or right")
         if not (np.isfinite(x) and np.isfinite(y)):
@@ -328,14 +408,16 @@ class Panel:
         extra = {"x": float(x), "y": float(y), "text": str(text), "align": align}
         return self._layer("text", where, show, role, None, extra, allowed=("all",))
 
-    def rule(self, *, x=None, y=None, show=None, role="muted", label=None, dash=False, chain=None) -> Panel:
+    def rule(
+        self, *, x=None, y=None, show=None, role="muted", label=None, dash=False, chain=None, **when: Unpack[When]
+    ) -> Panel:
         """A straight line across the panel at x or at y; an array (N,) gives a line that follows the cursor."""
         where = self._where("rule")
         if (x is None) == (y is None):
             raise SceneError(f"{where}: give x or y, not both")
         axis, value = ("x", x) if y is None else ("y", y)
         values = _real(value, where, ndim=(0, 1))
-        show = show or ("at" if values.ndim else "all")
+        show = _shown(show or ("at" if values.ndim else "all"), when, where)
         if values.ndim == 0 and not np.isfinite(values):
             raise SceneError(f"{where}: {axis} is not finite")
         extra = {"axis": axis, "values": self._add(np.atleast_1d(values), where), "dash": bool(dash)}
@@ -347,11 +429,23 @@ class Panel:
     # -- layers of items ---------------------------------------------------------------------------------------------
 
     def path(
-        self, points, *, show="all", role="ink", width=1.5, dash=False, alpha=1.0, label=None, chain=None, at=None
+        self,
+        points,
+        *,
+        show="all",
+        role="ink",
+        width=1.5,
+        dash=False,
+        alpha=1.0,
+        label=None,
+        chain=None,
+        at=None,
+        **when: Unpack[When],
     ) -> Panel:
         """A polyline through points (N, 2); NaN breaks it. With `at` (steps,), points (F, N, 2) are F polylines, and
         step t shows the one numbered `at[t]`."""
         where = self._where("path")
+        show = _shown(show, when, where)
         if at is None:
             plane = _plane(points, where)
             allowed: Sequence[str] = ("all", "upto", *INNER)
@@ -384,10 +478,12 @@ class Panel:
         label=None,
         mask=None,
         chain=None,
+        **when: Unpack[When],
     ) -> Panel:
         """Points (N, 2). With `classes` (N,), role, shape and label may be lists, one entry a class. `mask` (N,):
         0 hides a point. NaN is not drawn."""
         where = self._where("points")
+        show = _shown(show, when, where)
         plane, extra = self._marked(where, points, classes, role, shape, label)
         extra |= {
             "size": float(size),
@@ -411,10 +507,12 @@ class Panel:
         width=1.8,
         dash=False,
         label=None,
+        **when: Unpack[When],
     ) -> Panel:
         """Points (N, 2), each joined by a line to its parent, the row `parents` (N,) of another point (−1: none), as
         soon as both are visible. `classes` as in `points`; `dash` may be a list, too. NaN is not drawn."""
         where = self._where("tree")
+        show = _shown(show, when, where)
         plane, extra = self._marked(where, points, classes, role, shape, label)
         above = np.asarray(parents)
         if above.dtype.kind not in "iu" or above.shape != (len(plane),) or (above >= len(plane)).any():
@@ -426,11 +524,22 @@ class Panel:
         return self._layer("tree", where, show, extra["roles"][0], None, extra, allowed, count=len(plane))
 
     def columns(
-        self, xs, heights, *, widths, show="all", role="posterior", classes=None, hollow=False, label=None
+        self,
+        xs,
+        heights,
+        *,
+        widths,
+        show="all",
+        role="posterior",
+        classes=None,
+        hollow=False,
+        label=None,
+        **when: Unpack[When],
     ) -> Panel:
         """Bars from 0 to heights (N,) at xs (N,), widths (N,) wide in units of x. With `classes` (N,), role, label and
         hollow (an outline alone) may be lists, one entry a class. NaN is not drawn."""
         where = self._where("columns")
+        show = _shown(show, when, where)
         xs, heights = _real(xs, where, ndim=1), _real(heights, where, ndim=1)
         wide = np.broadcast_to(_real(widths, where, ndim=(0, 1)), xs.shape)
         if len(xs) != len(heights):
@@ -470,9 +579,12 @@ class Panel:
         }
         return plane, extra
 
-    def arrows(self, start, end, *, show="at", role="momentum", width=2.0, label=None, chain=None) -> Panel:
+    def arrows(
+        self, start, end, *, show="at", role="momentum", width=2.0, label=None, chain=None, **when: Unpack[When]
+    ) -> Panel:
         """Arrows from start (N, 2) to end (N, 2), in data coordinates."""
         where = self._where("arrows")
+        show = _shown(show, when, where)
         tails, tips = _plane(start, where), _plane(end, where)
         if len(tails) != len(tips):
             raise SceneError(f"{where}: {len(tails)} starts and {len(tips)} ends")
@@ -493,10 +605,12 @@ class Panel:
         alpha=1.0,
         label=None,
         chain=None,
+        **when: Unpack[When],
     ) -> Panel:
         """A curve ys (M,) over increasing xs (M,): still ("all"), or a trace up to the cursor ("upto", M = steps), or
         along the inner phase. ys (N, M): one curve a step ("at", or "upto" with `last`). `band` (lo, hi), each (M,)."""
         where = self._where("line")
+        show = _shown(show, when, where)
         xs, ys = _real(xs, where, ndim=1), _real(ys, where, ndim=(1, 2))
         if ys.shape[-1] != len(xs):
             raise SceneError(f"{where}: {len(xs)} xs and {ys.shape[-1]} ys")
@@ -522,11 +636,22 @@ class Panel:
 
     # -- layers of quantities ----------------------------------------------------------------------------------------
 
-    def bars(self, values, *, labels, show=None, role="posterior", truth=None, label=None, chain=None) -> Panel:
+    def bars(
+        self,
+        values,
+        *,
+        labels,
+        show=None,
+        role="posterior",
+        truth=None,
+        label=None,
+        chain=None,
+        **when: Unpack[When],
+    ) -> Panel:
         """Bars of values (K,), or of row t of values (N, K); `truth` (K,) is marked on each bar."""
         where = self._where("bars")
         heights = _real(values, where, ndim=(1, 2))
-        show = show or ("at" if heights.ndim == 2 else "all")
+        show = _shown(show or ("at" if heights.ndim == 2 else "all"), when, where)
         self._grow((), [0.0, *heights[np.isfinite(heights)].ravel()])
         extra = {"values": self._add(heights, where), **self._bar_names(labels, heights.shape[-1], truth, where)}
         allowed = ("all",) if heights.ndim == 1 else ("all", *STEPWISE, *INNER)
@@ -795,6 +920,22 @@ class Scene:
         self._readouts: list[dict] = []
         self._say: list[dict] = []
         self._table: list[dict] = []
+        self._places: dict[str, Place] = {}
+        self._row_heights: list[int] = []
+        self._named: dict[str, Any] = {}
+        self._inner_named: dict[str, Any] = {}
+
+    def layout(self, plan: str, heights: int | Sequence[int] = 320) -> Scene:
+        """Where the panels stand on the wide stage: `"map*9 energy*6 / map*9 distance*6"`, a row after the other, each
+        panel by its id and its share of the width; one that is named in several rows spans them. heights : of the
+        rows, px, which their panels take over. Call it before adding panels; those not named get a row of their own.
+        """
+        self._places = read_layout(plan)
+        rows = plan.count("/") + 1
+        self._row_heights = [heights] * rows if isinstance(heights, int) else [int(height) for height in heights]
+        if len(self._row_heights) != rows:
+            raise SceneError(f"layout: {len(self._row_heights)} heights for {rows} rows")
+        return self
 
     def window(self, first: int, offsets) -> Scene:
         """The inside of transitions first..first+W-1: inner item i of transition t is row offsets[t-first]+i of the
@@ -867,18 +1008,22 @@ class Scene:
         id: str,
         *,
         title: str = "",
-        x: Axis | None = None,
-        y: Axis | None = None,
-        place: tuple[int, int, int, int] | None = None,
+        x: AxisLike = None,
+        y: AxisLike = None,
+        place: Place | None = None,
         equal: bool = False,
         height: int = 320,
         editable: Editable | None = None,
         clickable: bool = False,
     ) -> Panel:
-        """Adds a panel at place = (column, row, columnspan, rowspan) of the wide stage; None: a row of its own.
-        A clickable panel sends a "click" event, which runs the page again, so ask for it only where it is used."""
+        """Adds a panel where `layout` says, or at place = (column, row, columnspan, rowspan) of the wide stage; None: a
+        row of its own. An axis is an `Axis`, its label, or its label and its range. A clickable panel sends a "click"
+        event, which runs the page again, so ask for it only where it is used."""
         if any(panel.id == id for panel in self.panels):
             raise SceneError(f"two panels are called {id!r}")
+        if id in self._places and place is None:
+            place = self._places[id]
+            height = sum(self._row_heights[place[1] : place[1] + place[3]])
         self.panels.append(Panel(self, id, title, x, y, place, equal, height, editable, clickable))
         return self.panels[-1]
 
@@ -891,6 +1036,41 @@ class Scene:
         tokens = compile_template(template, values, where)
         show = self._show(show, ("all", *STEPWISE, *INNER), None, where)
         self._readouts.append({"id": id, "tokens": tokens, "values": self._values(values, inner, where), "show": show})
+        return self
+
+    def values(self, **named: Any) -> Scene:
+        """Values of the transitions, (steps,) each, by the names that `line` and its templates call them."""
+        return self._name(self._named, named, self.steps)
+
+    def inner_values(self, **named: Any) -> Scene:
+        """The same of the items inside the window's transitions. Call it after `window`."""
+        if self._inner_count is None:
+            raise SceneError("inner values need scene.window(first, offsets) first")
+        return self._name(self._inner_named, named, self._inner_count)
+
+    def line(self, id: str, template: str, *, show: str | Show = "all", **when: Unpack[When]) -> Scene:
+        """A line of the arithmetic card, of values that `values` and `inner_values` have named."""
+        where = f"line {id!r}"
+        if any(line["id"] == id for line in self._readouts):
+            raise SceneError(f"two lines of the card are called {id!r}")
+        known = {**self._named, **self._inner_named}
+        tokens = compile_template(template, known, where)
+        used = [name for name in known if any(isinstance(token, dict) and token["name"] == name for token in tokens)]
+        bound = {
+            name: {"array": self._arrays.add(known[name], f"{where}, {name}"), "inner": name in self._inner_named}
+            for name in used
+        }
+        shown = self._show(_shown(show, when, where), ("all", *STEPWISE, *INNER), None, where)
+        self._readouts.append({"id": id, "tokens": tokens, "values": bound, "show": shown})
+        return self
+
+    def _name(self, known: dict[str, Any], named: Mapping[str, Any], count: int) -> Scene:
+        for name, values in named.items():
+            if name in self._named or name in self._inner_named or name in _BUILT_IN:
+                raise SceneError(f"two values are called {name!r}")
+            if np.shape(values) != (count,):
+                raise SceneError(f"value {name!r} needs shape ({count},), has {np.shape(values)}")
+            known[name] = values
         return self
 
     def say(self, template: str, *, show: str | Show = "all", **values: Any) -> Scene:
@@ -913,6 +1093,9 @@ class Scene:
         """The blob."""
         if not self.panels:
             raise SceneError("a scene needs at least one panel")
+        missing = self._places.keys() - {panel.id for panel in self.panels}
+        if missing:
+            raise SceneError(f"layout: no panel is called {', '.join(sorted(missing))}")
         if any(p.count == "inner" for p in self.phases) and self._window is None and self._has_inner_layers():
             raise SceneError("inner layers need a window")
         entries, size = self._arrays.layout()
