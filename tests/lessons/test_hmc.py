@@ -196,16 +196,18 @@ def test_the_arithmetic_adds_up():
     header, arrays = decode(scenes.scene(spec))
     lines = {line["id"]: {k: arrays[v["array"]] for k, v in line["values"].items()} for line in header["readouts"]}
     kick, drift, again, ratio = (lines[name] for name in ("kick", "drift", "kick again", "ratio"))
-    inside = ~np.isnan(kick["a"])
-    assert np.allclose((kick["a"] + kick["h"] * kick["g"])[inside], kick["b"][inside], atol=1e-5)
-    assert np.allclose((drift["x"] + drift["e"] * drift["v"])[inside], drift["y"][inside], atol=1e-5)
-    assert np.allclose((again["a"] + again["h"] * again["g"])[inside], again["b"][inside], atol=1e-5)
+    inside = ~np.isnan(kick["before"])
+    first = kick["before"] + kick["half"] * kick["first_slope"]
+    moved = drift["before_x"] + drift["epsilon"] * drift["speed"]
+    second = again["middle"] + again["half"] * again["second_slope"]
+    for found, shown in ((first, kick["middle"]), (moved, drift["x"]), (second, again["after"])):
+        assert np.allclose(found[inside], shown[inside], atol=1e-5)
     target = spec.build_target()
     walk = analysis.simulate(spec)
     slope = target.log_density_and_gradient(walk.inside.path[0, 0])[1][0]
-    assert kick["g"][1] == pytest.approx(slope, abs=1e-4), "the slope shown is the target's gradient"
-    assert np.allclose(ratio["h1"] - ratio["h0"], ratio["e"], atol=1e-4)
-    taken = lines["u"]["u"] < lines["verdict"]["a"]
+    assert kick["first_slope"][1] == pytest.approx(slope, abs=1e-4), "the slope shown is the target's gradient"
+    assert np.allclose(ratio["end"] - ratio["start"], ratio["error"], atol=1e-4)
+    taken = lines["u"]["u"] < lines["verdict"]["accept_prob"]
     assert np.array_equal(taken, lines["verdict"]["yes"].astype(bool))
 
 
