@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import pictures, theme
-from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.player.scene import Panel, Phase, Scene
 from engine.samplers.delayed_rejection import FIRST_REJECTED, TARGET
 from engine.targets.target import Target
 from lessons.delayed_rejection import analysis
@@ -27,7 +27,8 @@ TRAIL = 40  # newest transitions whose path stays visible
 SOON = 30  # transitions among which the first picture is chosen
 WIDEST = 2.2  # times its own size that the map is widened for a bold proposal
 
-AT_DECIDE = Show("at", phase=("decide", None))
+LAYOUT = "plane*2 marginal-0 / plane*2 endings / ledger*2 trace"
+HEIGHTS = (215, 215, 190)
 
 
 def phases(stages: int) -> tuple[Phase, ...]:
@@ -42,11 +43,6 @@ def phases(stages: int) -> tuple[Phase, ...]:
             Phase(f"u-{n}", "coin"),
         ]
     return (*found, Phase("decide", "verdict"))
-
-
-def since(part: str, stage: int) -> Show:
-    """From a part of a try, counted from 0, to the end of the transition."""
-    return Show("at", phase=(f"{part}-{stage + 1}", None))
 
 
 def scene(spec: DelayedRejectionLesson, window: int | None = None) -> bytes:
@@ -68,10 +64,8 @@ def picture(walk: Walk) -> Scene:
         theme=theme.palette(),
         label=f"Delayed rejection over the density of {x} and {y}: the tries of each transition and the way back, "
         "the factors of each try's ratio, the histogram of the draws against the truth, and how transitions end.",
-    )
-    panel = pictures.density_panel(
-        made, target, title="The tries and the way back", view=view(target, spec.scale), place=(0, 0, 2, 2), height=430
-    )
+    ).layout(LAYOUT, HEIGHTS)
+    panel = pictures.density_panel(made, target, title="The tries and the way back", view=view(target, spec.scale))
     pictures.draw_layers(panel, walk.recording.draws)
     _tries(panel, walk)
     _rulers(panel, walk)
@@ -79,7 +73,7 @@ def picture(walk: Walk) -> Scene:
     _marginal(made, walk)
     truth = target.truth
     mean = None if truth is None else float(truth.mean[0])
-    pictures.trace_panel(made, walk.recording.draws[:, :, 0], x, place=(2, 2, 1, 1), height=190, truth=mean)
+    pictures.trace_panel(made, walk.recording.draws[:, :, 0], x, truth=mean)
     _endings(made, walk)
     _arithmetic(made, walk)
     _words(made, walk)
@@ -111,25 +105,26 @@ def view(target: Target, scale: float) -> pictures.View:
 def _tries(panel: Panel, walk: Walk) -> None:
     """The newest path, the tries of this transition, and the way back from the last of them."""
     inside, before, draws = walk.inside, walk.before, walk.recording.draws[0]
-    panel.path(draws, show=Show("upto", last=TRAIL, fade=True), role="ink", width=1.0, alpha=0.6)
+    panel.path(draws, show="upto", last=TRAIL, fade=True, role="ink", width=1.0, alpha=0.6)
     for stage in range(walk.spec.stages):
-        y = inside.proposal[:, stage]
+        n, y = stage + 1, inside.proposal[:, stage]
         name = f"y{SUBSCRIPT[stage]}"
         accepted = (walk.ending == stage).astype(np.uint8)
         failed = f"{name} rejected" + (": a ghost" if stage == 0 and walk.spec.stages > 1 else "")
-        panel.arrows(before, y, show=since("try", stage), role=ROLES[stage], width=2.6 - 0.6 * (stage == 0))
-        panel.points(y, show=Show("at", phase=(f"try-{stage + 1}", f"alpha-{stage + 1}")), role=ROLES[stage],
-                     shape=TRY_SHAPES[stage], size=6.5, label=f"{name}, {ORDINAL[stage]} try")  # fmt: skip
-        panel.points(y, show=since("u", stage), classes=accepted, role=["reject", "accept"], shape=["cross", "circle"],
-                     size=6.5, label=[failed, "accepted" if stage == 0 else None])  # fmt: skip
+        panel.arrows(before, y, since=f"try-{n}", role=ROLES[stage], width=2.6 - 0.6 * (stage == 0))
+        panel.points(y, show="at", during=(f"try-{n}", f"alpha-{n}"), role=ROLES[stage], shape=TRY_SHAPES[stage],
+                     size=6.5, label=f"{name}, {ORDINAL[stage]} try")  # fmt: skip
+        told = [failed, "accepted" if stage == 0 else None]
+        panel.points(y, show="at", since=f"u-{n}", classes=accepted, role=["reject", "accept"],
+                     shape=["cross", "circle"], size=6.5, label=told)  # fmt: skip
     for stage in range(1, walk.spec.stages):
-        y = inside.proposal[:, stage]
-        last = Show("at", phase=(f"back-{stage + 1}", None if stage == walk.spec.stages - 1 else f"u-{stage + 1}"))
+        n, y = stage + 1, inside.proposal[:, stage]
+        end = "decide" if n == walk.spec.stages else f"u-{n}"
         for i, tip in enumerate([*(inside.proposal[:, j] for j in range(stage - 1, -1, -1)), before]):
             label = "the way back: the same points fail, then x" if stage == 1 and i == 0 else None
-            panel.arrows(y, tip, show=last, role="momentum", width=1.3, label=label)
-    panel.points(before, show=Show("at"), role="ink", shape="ring", size=7, label="x, the present point")
-    panel.points(draws, show=AT_DECIDE, role="ink", shape="circle", size=4.5, label="the draw")
+            panel.arrows(y, tip, during=(f"back-{n}", end), width=1.3, label=label)
+    panel.points(before, show="at", role="ink", shape="ring", size=7, label="x, the present point")
+    panel.points(draws, show="at", since="decide", role="ink", shape="circle", size=4.5, label="the draw")
 
 
 def _rulers(panel: Panel, walk: Walk) -> None:
@@ -157,13 +152,7 @@ def _ledger(made: Scene, walk: Walk) -> None:
     spec, inside = walk.spec, walk.inside
     kept = rows(spec.stages)
     names = [ROWS[f] + (" ✗" if spec.forgets and f >= FIRST_REJECTED else "") for f in kept]
-    panel = made.panel(
-        "ledger",
-        title="The ledger: log of each factor",
-        y=Axis("log", LEDGER_LOW, LEDGER_HIGH),
-        place=(0, 2, 2, 1),
-        height=190,
-    )
+    panel = made.panel("ledger", title="The ledger: log of each factor", y=("log", LEDGER_LOW, LEDGER_HIGH))
     with np.errstate(divide="ignore"):
         log_u = np.log(inside.uniform)
     for stage in range(spec.stages):
@@ -171,7 +160,7 @@ def _ledger(made: Scene, walk: Walk) -> None:
         if stage == 0:
             factors[:, 1:] = np.nan  # the ratio of the first try is that of the densities
         bars = np.column_stack([factors, inside.log_ratio[:, stage], log_u[:, stage]])
-        panel.bars(bars, labels=[*names, "sum", "log u"], show=since("alpha", stage), role=ROLES[stage],
+        panel.bars(bars, labels=[*names, "sum", "log u"], since=f"alpha-{stage + 1}", role=ROLES[stage],
                    label=f"{ORDINAL[stage]} try")  # fmt: skip
 
 
@@ -179,9 +168,7 @@ def _marginal(made: Scene, walk: Walk) -> None:
     """The running histogram of the first coordinate; for a wrong sampler also what it converges to."""
     spec = walk.spec
     label = "chain 1, draws so far" if spec.chains > 1 else "draws so far"
-    panel = pictures.marginal_panel(
-        made, walk.target, walk.recording.draws[0, :, 0], 0, place=(2, 0, 1, 1), height=215, bins=36, label=label
-    )
+    panel = pictures.marginal_panel(made, walk.target, walk.recording.draws[0, :, 0], 0, bins=36, label=label)
     if spec.forgets:
         panel.line(*analysis.drawn_from(spec, 0), role="divergent", width=2.0, label="what this sampler draws from")
 
@@ -189,7 +176,7 @@ def _marginal(made: Scene, walk: Walk) -> None:
 def _endings(made: Scene, walk: Walk) -> None:
     """The share of transitions that each try ended."""
     names = [*("1st", "2nd", "3rd")[: walk.spec.stages], "none"]
-    panel = made.panel("endings", title="Try accepted", y=Axis("share", 0, 1), place=(2, 1, 1, 1), height=215)
+    panel = made.panel("endings", title="Try accepted", y=("share", 0, 1))
     panel.counts(walk.ending, walk.spec.stages + 1, names, role="posterior", label="transitions so far")
 
 
@@ -199,61 +186,55 @@ def _endings(made: Scene, walk: Walk) -> None:
 def _arithmetic(made: Scene, walk: Walk) -> None:
     """The card: for each try the proposal, the way back, the ratio and the coin."""
     spec, inside, ending = walk.spec, walk.inside, walk.ending
-    before = {"x1": walk.before[:, 0], "x2": walk.before[:, 1]}
+    made.values(
+        x1=walk.before[:, 0], x2=walk.before[:, 1], old=walk.log_before, new=inside.proposal_log_density[:, 0],
+        end=ending, spent=inside.stages.astype(np.int32),
+    )  # fmt: skip
     for stage in range(spec.stages):
-        name, made_it = SUBSCRIPT[stage], inside.stages > stage
-        y, u, a = inside.proposal[:, stage], inside.uniform[:, stage], inside.accept_prob[:, stage]
+        n, name, made_it = stage + 1, SUBSCRIPT[stage], inside.stages > stage
+        y = inside.proposal[:, stage]
+        said = np.where(made_it, np.where(ending == stage, 1, 2), 0)
+        made.values(**{
+            f"y{n}1": y[:, 0], f"y{n}2": y[:, 1], f"made{n}": made_it, f"u{n}": inside.uniform[:, stage],
+            f"a{n}": inside.accept_prob[:, stage], f"ok{n}": ending == stage, f"said{n}": said,
+        })  # fmt: skip
         sd = spec.scale * spec.shrink**stage
-        centre = "x" if stage == 0 or spec.pull == 0 else f"x + {spec.pull:g} (y{SUBSCRIPT[stage - 1]} − x)"
-        there = {"y1": y[:, 0], "y2": y[:, 1]}
+        there = f"{sd:.3g} z = ({{y{n}1:.2f}}, {{y{n}2:.2f}})"
+        again = "reject, try again" if n < spec.stages else "reject"
+        coin = f"u{name} = {{u{n}:.3f}}"
         if stage == 0:
-            text = f"first try: x = ({{x1:.2f}}, {{x2:.2f}}), y₁ = x + {sd:.3g} z = ({{y1:.2f}}, {{y2:.2f}})"
-            made.readout("try-1", text, show=since("try", 0), **before, **there)
-            made.readout(
-                "alpha-1",
-                "α₁ = min(1, π(y₁)/π(x)) = min(1, exp({new:.2f} − ({old:.2f}))) = {a:.3g}",
-                show=since("alpha", 0), new=inside.proposal_log_density[:, 0], old=walk.log_before, a=a,
-            )  # fmt: skip
+            ratio = "α₁ = min(1, π(y₁)/π(x)) = min(1, exp({new:.2f} − ({old:.2f}))) = {a1:.3g}"
+            made.line("try-1", f"first try: x = ({{x1:.2f}}, {{x2:.2f}}), y₁ = x + {there}", show="at", since="try-1")
+            made.line("alpha-1", ratio, show="at", since="alpha-1")
+            coin += f" {{ok1?<:≥}} α₁ = {{a1:.3g}}: {{ok1?accept y₁:{again}}}"
         else:
-            made.readout(
-                f"try-{stage + 1}",
-                f"{ORDINAL[stage]} try{{ok?:, not needed}}: y{name} = {centre} + {sd:.3g} z = ({{y1:.2f}}, {{y2:.2f}})",
-                show=since("try", stage), ok=made_it, **there,
-            )  # fmt: skip
+            centre = "x" if spec.pull == 0 else f"x + {spec.pull:g} (y{SUBSCRIPT[stage - 1]} − x)"
+            further = f"{ORDINAL[stage]} try{{made{n}?:, not needed}}: y{name} = {centre} + {there}"
+            made.line(f"try-{n}", further, show="at", since=f"try-{n}")
             _way_back(made, walk, stage)
             _ratio(made, walk, stage)
-        again = "reject, try again" if stage + 1 < spec.stages else "reject"
-        show = since("u", stage)
-        if stage == 0:
-            made.readout("u-1", f"u₁ = {{u:.3f}} {{ok?<:≥}} α₁ = {{a:.3g}}: {{ok?accept y₁:{again}}}", show=show,
-                         u=u, a=a, ok=ending == 0)  # fmt: skip
-        else:
-            said = np.where(made_it, np.where(ending == stage, 1, 2), 0)
             words = f"no coin needed|u < α, accept y{name}|u ≥ α, {again}"
-            made.readout(f"u-{stage + 1}", f"u{name} = {{u:.3f}}, α{name} = {{a:.3g}}: {{said|{words}}}", show=show,
-                         u=u, a=a, said=said)  # fmt: skip
+            coin += f", α{name} = {{a{n}:.3g}}: {{said{n}|{words}}}"
+        made.line(f"u-{n}", coin, show="at", since=f"u-{n}")
     verdicts = [*(f"the draw is y{name}" for name in SUBSCRIPT[: spec.stages]), "the draw is x, counted again"]
-    made.readout(
-        "decide",
-        f"verdict: {{end|{'|'.join(verdicts)}}}. Evaluations of the density spent: {{n}}",
-        show=AT_DECIDE, end=ending, n=inside.stages.astype(np.int32),
-    )  # fmt: skip
+    verdict = f"verdict: {{end|{'|'.join(verdicts)}}}. Evaluations of the density spent: {{spent}}"
+    made.line("decide", verdict, show="at", since="decide")
 
 
 def _way_back(made: Scene, walk: Walk, stage: int) -> None:
     """The chances that the same points fail on both ways."""
     n, y = stage + 1, f"y{SUBSCRIPT[stage]}"
-    back, ahead = walk.inside.back[:, stage], walk.inside.accept_prob
     path = ("y₁", "y₂, y₁")[stage - 1]
+    for i in range(stage):
+        ahead = np.where(walk.inside.stages > stage, walk.inside.accept_prob[:, i], np.nan)
+        made.values(**{f"back{n}{i}": walk.inside.back[:, stage, i], f"ahead{n}{i}": ahead})
     text = (
-        f"way back from {y}: {path} must fail. 1 − α₁({y}, {path[:2]}) = 1 − {{b:.3g}}; "
-        "there 1 − α₁(x, y₁) = 1 − {a:.3g}"
+        f"way back from {y}: {path} must fail. 1 − α₁({y}, {path[:2]}) = 1 − {{back{n}0:.3g}}; "
+        f"there 1 − α₁(x, y₁) = 1 − {{ahead{n}0:.3g}}"
     )
-    values = {"b": back[:, 0], "a": np.where(walk.inside.stages > stage, ahead[:, 0], np.nan)}
     if stage == 2:
-        text += ". Then 1 − α₂(y₃, y₂, y₁) = 1 − {d:.3g}; there 1 − α₂(x, y₁, y₂) = 1 − {c:.3g}"
-        values |= {"d": back[:, 1], "c": np.where(walk.inside.stages > stage, ahead[:, 1], np.nan)}
-    made.readout(f"back-{n}", text, show=since("back", stage), **values)
+        text += ". Then 1 − α₂(y₃, y₂, y₁) = 1 − {back31:.3g}; there 1 − α₂(x, y₁, y₂) = 1 − {ahead31:.3g}"
+    made.line(f"back-{n}", text, show="at", since=f"back-{n}")
 
 
 def _ratio(made: Scene, walk: Walk, stage: int) -> None:
@@ -261,14 +242,14 @@ def _ratio(made: Scene, walk: Walk, stage: int) -> None:
     spec, n, name = walk.spec, stage + 1, SUBSCRIPT[stage]
     counted = [TARGET, *range(1, n + 1), *range(FIRST_REJECTED, FIRST_REJECTED + stage)]
     forgotten = counted[-stage:] if spec.forgets else []
-    terms = [f for f in counted if f not in forgotten]
-    factors = {f"f{f}": walk.inside.factors[:, stage, f] for f in counted}
-    text = f"log r{name}: " + " + ".join(f"{ROWS[f]} ({{f{f}:.2f}})" for f in terms)
-    text += f" = {{r:.2f}}, α{name} = min(1, r{name}) = {{a:.3g}}"
+    made.values(**{f"f{n}{f}": walk.inside.factors[:, stage, f] for f in counted})
+    made.values(**{f"r{n}": walk.inside.log_ratio[:, stage]})
+    terms = {f: f"{ROWS[f]} ({{f{n}{f}:.2f}})" for f in counted}
+    text = f"log r{name}: " + " + ".join(term for f, term in terms.items() if f not in forgotten)
+    text += f" = {{r{n}:.2f}}, α{name} = min(1, r{name}) = {{a{n}:.3g}}"
     if forgotten:
-        text += "   (left out: " + ", ".join(f"{ROWS[f]} ({{f{f}:.2f}})" for f in forgotten) + ")"
-    made.readout(f"alpha-{n}", text, show=since("alpha", stage), r=walk.inside.log_ratio[:, stage],
-                 a=walk.inside.accept_prob[:, stage], **factors)  # fmt: skip
+        text += "   (left out: " + ", ".join(terms[f] for f in forgotten) + ")"
+    made.line(f"alpha-{n}", text, show="at", since=f"alpha-{n}")
 
 
 def _words(made: Scene, walk: Walk) -> None:

@@ -119,7 +119,7 @@ def test_the_scene_shows_what_the_recording_says():
     walk = analysis.simulate(spec)
     header, arrays = decode(scenes.scene(spec))
     lines = {line["id"]: line for line in header["readouts"]}
-    shown = arrays[lines["alpha-2"]["values"]["r"]["array"]]
+    shown = arrays[lines["alpha-2"]["values"]["r2"]["array"]]
     np.testing.assert_allclose(shown, walk.inside.log_ratio[:, 1].astype(np.float32))
     panel = {panel["id"]: panel for panel in header["panels"]}
     second = panel["ledger"]["layers"][1]
