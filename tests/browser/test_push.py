@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import WebSocket, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from app.kit.stage import PATIENCE
 from tests.browser.conftest import Lab, player
 from tests.browser.test_frame import set_box
 
@@ -96,24 +98,36 @@ def test_a_picture_is_drawn_before_streamlit_says_anything_and_only_once(demo: L
 
 @pytest.mark.parametrize("altered_demo", [SLOW_SCENE], indirect=True, ids=["slow"])
 def test_streamlit_says_no_more_before_a_picture_than_it_must(altered_demo: Lab):
-    """For each message the browser draws the page anew, and the picture waits in line behind that."""
+    """For each message the browser draws the page anew, and the picture waits in line behind that. A run that waits for
+    it in vain, on a busy machine, rightly goes on: then another is tried.
+    """
     said: list[str | None] = []
+    when: dict[str | None, float] = {}
+
+    def hear(kind: str | None) -> None:
+        said.append(kind)
+        when.setdefault(kind, time.monotonic())
 
     def listen(socket: WebSocket) -> None:
         if STREAM.search(socket.url):
-            socket.on("framereceived", lambda frame: said.append(ForwardMsg.FromString(frame).WhichOneof("type")))
+            socket.on("framereceived", lambda frame: hear(ForwardMsg.FromString(frame).WhichOneof("type")))
         elif SOCKET.search(socket.url):
-            socket.on("framereceived", lambda frame: said.append("picture"))
+            socket.on("framereceived", lambda frame: hear("picture"))
 
     altered_demo.page.on("websocket", listen)
     page = altered_demo.open("/demo")
     expect(player(page)).to_be_visible()
-    while said:  # until all is quiet: what follows a first picture, and the note on the kernels, have ended
-        said.clear()
-        page.wait_for_timeout(2000)
-    set_box(page, "drift", "0.25")
-    page.wait_for_url(re.compile("drift=0.25"))
-    altered_demo.settled()
+    page.wait_for_timeout(1000)
+    for drift in ("0.25", "0.26", "0.27", "0.28"):
+        while said:  # until all is quiet: what follows a first picture, and the note on the kernels, have ended
+            said.clear()
+            page.wait_for_timeout(2000)
+        when.clear()
+        set_box(page, "drift", drift)
+        page.wait_for_url(re.compile(f"drift={drift}"))
+        altered_demo.settled()
+        if when["picture"] - when["new_session"] < 0.8 * PATIENCE:
+            break
     assert said.count("picture") == 1
     before = sorted(str(kind) for kind in said[: said.index("picture")])
     assert before == ["delta", "navigation", "new_session", "page_config_changed", "session_status_changed"]

@@ -1,4 +1,4 @@
-"""Pages start checks and panels as jobs: none outlives its module."""
+"""Pages run without a browser; they start checks and panels as jobs: none outlives its module."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from app.kit import jobs
+from tests.quick import quick_pages
+
+without_a_browser = pytest.fixture(scope="session", autouse=True)(quick_pages)
 
 
 @pytest.fixture(scope="module", autouse=True)
