@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import pictures, theme
-from app.kit.player.scene import Axis, Panel, Scene, Show
+from app.kit.player.scene import Axis, Panel, Scene
 from engine.targets.target import Target
 from lessons.race import analysis
 from lessons.race.analysis import Race
@@ -14,9 +14,7 @@ from lessons.race.spec import RACERS, RaceLesson
 
 Array = NDArray[np.float64]
 
-PLACES = ((0, 0, 4, 1), (4, 0, 4, 1), (0, 1, 4, 1), (4, 1, 4, 1))
-SCORES = ((8, 0, 6, 1), (8, 1, 6, 1))
-HEIGHT = 230
+LAYOUT = "lane-metropolis*4 lane-gibbs*4 score-0*6 / lane-hmc*4 lane-nuts*4 score-1*6"
 TRAIL = 12  # newest checkpoints whose path stays visible
 CLOUD = 400  # exact draws that stand for the density where there is no map of two coordinates
 _NOWHERE = 1e6  # states further out are as good as lost
@@ -33,7 +31,7 @@ def scene(spec: RaceLesson, window: int | None = None) -> bytes:
         theme=theme.palette(),
         label=f"Four samplers race on the target {spec.target.replace('_', ' ')}, advancing by evaluations of the "
         "density; beside them their errors against the exact answer.",
-    )
+    ).layout(LAYOUT, heights=230)
     for k, racer in enumerate(RACERS):
         _lane(picture, spec, found, racer, names[racer], k)
     kinds = analysis.features(found.target).kinds
@@ -48,7 +46,7 @@ def scene(spec: RaceLesson, window: int | None = None) -> bytes:
 
 def _lane(picture: Scene, spec: RaceLesson, found: Race, racer: str, name: str, k: int) -> None:
     lane = found.lanes[racer]
-    panel = _ground(picture, found.target, f"lane-{racer}", name, PLACES[k], first=k == 0)
+    panel = _ground(picture, found.target, f"lane-{racer}", name, first=k == 0)
     places = np.where(np.abs(lane.place[:, :2]) < _NOWHERE, lane.place[:, :2], np.nan)
     fresh = np.concatenate([[True], np.any(np.diff(lane.place[:, :2], axis=0) != 0, axis=1)]) & (lane.count > 0)
     panel.points(
@@ -61,7 +59,7 @@ def _lane(picture: Scene, spec: RaceLesson, found: Race, racer: str, name: str, 
         alpha=0.6,
         label=f"states of the first pair, one each {_stride(spec)} evaluations" if k == 0 else None,
     )
-    panel.path(places, show=Show("upto", last=TRAIL, fade=True), role="ink", width=1.1, alpha=0.5)
+    panel.path(places, show="upto", last=TRAIL, fade=True, role="ink", width=1.1, alpha=0.5)
     panel.points(places, show="at", role="ink", shape="ring", size=6, label="now" if k == 0 else None)
 
 
@@ -70,20 +68,13 @@ def _stride(spec: RaceLesson) -> str:
     return f"{spec.budget / analysis.STEPS:g}"
 
 
-def _ground(picture: Scene, target: Target, id: str, title: str, place: pictures.Place, *, first: bool) -> Panel:
+def _ground(picture: Scene, target: Target, id: str, title: str, *, first: bool) -> Panel:
     """The density below a lane: a map in the plane, else exact draws of the first two coordinates."""
     if (target.plane or target).dim == 2:
-        return pictures.density_panel(picture, target, id=id, title=title, place=place, height=HEIGHT, equal=False)
+        return pictures.density_panel(picture, target, id=id, title=title, equal=False)
     cloud = target.truth.draw(np.random.Generator(np.random.SFC64(1)), CLOUD)[:, :2]
-    (x_low, x_high), (y_low, y_high) = target.view
-    panel = picture.panel(
-        id,
-        title=title,
-        x=Axis(target.labels[0], x_low, x_high),
-        y=Axis(target.labels[1], y_low, y_high),
-        place=place,
-        height=HEIGHT,
-    )
+    x, y = ((label, *side) for label, side in zip(target.labels, target.view, strict=False))
+    panel = picture.panel(id, title=title, x=x, y=y)
     return panel.points(cloud, role="truth", size=1.6, alpha=0.35, label="exact draws" if first else None)
 
 
@@ -102,8 +93,6 @@ def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str],
         title=f"Error of the {kind}",
         x=Axis("evaluations spent", found.cost[0], spec.budget, log=True),
         y=Axis(f"error / {unit}", low, high, log=True),
-        place=SCORES[k],
-        height=HEIGHT,
     )
     panel.line(found.cost, guide, role="truth", dash=True, width=1.2, label="guide: 1/√evaluations")
     for c, racer in enumerate(RACERS):
@@ -125,36 +114,29 @@ def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str],
 
 def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str]) -> None:
     scored = analysis.features(found.target)
-    picture.readout(
-        "spent",
-        "each has spent {c:.0f} of {b:.0f} evaluations of the density",
-        c=found.cost,
-        b=np.full(analysis.STEPS, float(spec.budget)),
-    )
+    picture.values(cost=found.cost, budget=np.full(analysis.STEPS, float(spec.budget)))
+    picture.line("spent", "each has spent {cost:.0f} of {budget:.0f} evaluations of the density")
     word = "share below the median" if scored.shares else "mean"
     first, unit = found.target.labels[0], float(scored.scale[0, 0])
     exact = round(float(scored.expected[0, 0]), 6) + 0.0  # + 0.0 makes a negative zero positive
     shown = f"{exact:.4g}" if exact >= 0 else f"(−{-exact:.4g})"
     middles = {racer: analysis.band(found.lanes[racer].both)[0] for racer in RACERS}
     for racer in RACERS:
-        lane = found.lanes[racer]
-        picture.readout(
+        lane, mine = found.lanes[racer], f"{racer}_mean"
+        off = np.abs(lane.running[0] - exact) / unit
+        picture.values(**{f"{racer}_draws": lane.count.astype(np.int32), f"{racer}_tunes": lane.count == 0})
+        picture.values(**{mine: lane.running[0], f"{racer}_off": off})
+        picture.line(
             racer,
-            f"{names[racer]}: {{n}} draws{{none?, still tuning:}}, {word} of {first} = {{m:.4f}}, off by "
-            f"|{{m:.4f}} − {shown}| / {unit:.3g} = {{e:.4f}}",
-            n=lane.count.astype(np.int32),
-            none=lane.count == 0,
-            m=lane.running[0],
-            e=np.abs(lane.running[0] - exact) / unit,
+            f"{names[racer]}: {{{racer}_draws}} draws{{{racer}_tunes?, still tuning:}}, {word} of {first} = "
+            f"{{{mine}:.4f}}, off by |{{{mine}:.4f}} − {shown}| / {unit:.3g} = {{{racer}_off:.4f}}",
         )
     leader = _leader(middles)
     options = "|".join((*(names[racer] for racer in RACERS), "nobody yet"))
     lead = np.min(np.stack([np.where(np.isnan(v), np.inf, v) for v in middles.values()]), axis=0)
-    picture.readout(
-        "leader",
-        f"in the lead over all {spec.pairs} pairs, both errors in one: {{who|{options}}}, {{e:.4f}}",
-        who=leader,
-        e=np.where(np.isfinite(lead), lead, np.nan),
+    picture.values(leader=leader, lead=np.where(np.isfinite(lead), lead, np.nan))
+    picture.line(
+        "leader", f"in the lead over all {spec.pairs} pairs, both errors in one: {{leader|{options}}}, {{lead:.4f}}"
     )
     picture.say(f"{{c:.0f}} evaluations spent. In the lead: {{who|{options}}}.", c=found.cost, who=leader)
     picture.table(

@@ -286,9 +286,9 @@ def test_the_card_adds_up():
     line = next(line for line in header["readouts"] if line["id"] == "metropolis")
     values = {k: arrays[v["array"]] for k, v in line["values"].items()}
     target = BY_ID["banana"].build_target()
-    off = np.abs(values["m"] - target.truth.mean[0]) / np.sqrt(target.truth.covariance[0, 0])
-    np.testing.assert_allclose(values["e"], off, atol=1e-5)
-    assert values["n"][-1] == BY_ID["banana"].budget
+    off = np.abs(values["metropolis_mean"] - target.truth.mean[0]) / np.sqrt(target.truth.covariance[0, 0])
+    np.testing.assert_allclose(values["metropolis_off"], off, atol=1e-5)
+    assert values["metropolis_draws"][-1] == BY_ID["banana"].budget
 
 
 def test_panels_and_table_say_what_they_show():
