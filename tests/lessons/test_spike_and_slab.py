@@ -499,8 +499,9 @@ def test_the_sum_over_masks_is_an_average_over_networks():
     assert abs(values.mean() - estimators.energy(1, mean, sd, alpha)) < 4 * error
 
 
+@pytest.mark.one_seed
 def test_the_estimators_are_as_the_page_says(monkeypatch):
-    monkeypatch.setattr(estimators, "ESTIMATES", 6000)
+    monkeypatch.setattr(estimators, "ESTIMATES", 1500)
     estimators.small.forget()
     found = estimators.small(1).found
     estimators.small.forget()
