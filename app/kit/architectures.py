@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from app.kit import charts, theme
 from app.kit.charts import Figure
-from app.kit.pictures import Place
-from app.kit.player.scene import Axis, Panel, Scene, Show
+from app.kit.player.scene import Axis, Panel, Place, Scene, Show
 from engine import kept, ticket
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import (

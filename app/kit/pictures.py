@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import MAX_WINDOW, Axis, Panel, Scene, Show
+from app.kit.player.scene import MAX_WINDOW, Axis, Panel, Place, Scene, Show
 from engine.kept import kept
 from engine.targets.target import Target
 
 Array = NDArray[np.float64]
-Place = tuple[int, int, int, int]
 View = tuple[tuple[float, float], tuple[float, float]]  # (low, high) of both coordinates
 
 SHARES = (0.5, 0.8, 0.95, 0.99)  # of the probability that the regions of a density map hold

@@ -99,7 +99,7 @@ def _explain(question: Question, answer: Answer, visit: Visit, slug: str) -> Non
     st.button(
         "Ask me again",
         key=f"{slug}/predict/{question.id}/again",
-        on_click=visit.looked,
+        on_click=visit.moved,
         args=(lambda: visit.answers.pop(question.id, None),),
         type="tertiary",
     )

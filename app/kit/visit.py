@@ -69,11 +69,11 @@ class Visit:
             self.touched = True
         self.moves.append((key, repeats, act))
 
-    def looked(self, act: Callable[[], object] = lambda: None) -> None:
-        """Note what changes nothing of the run: a tab, a fold, an answer. What browsers echo beside it is known for an
+    def looked(self) -> None:
+        """Note what changes nothing: a tab, a fold, an answer chosen. What browsers echo beside it is known for an
         echo, as beside every move.
         """
-        self.moved(act)
+        self.moved(lambda: None)
 
     def given(self, act: Callable[[], object]) -> None:
         """Note that the reader gave something that no browser echoes: files. They may arrive with the run of a timer,

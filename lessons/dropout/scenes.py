@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.pictures import Place
 from app.kit.player import scene as pictured
-from app.kit.player.scene import Axis, Editable, Panel, Scene, Show
+from app.kit.player.scene import Axis, Editable, Panel, Place, Scene, Show
 from lessons.dropout import analysis
 from lessons.dropout.analysis import CELLS, Exact, Passes, Study
 from lessons.dropout.spec import HEIGHT, MAX_POINTS, PLANE, REACH, DropoutSpec

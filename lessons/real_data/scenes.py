@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.pictures import Place
-from app.kit.player.scene import Axis, Scene
+from app.kit.player.scene import Axis, Place, Scene
 from app.kit.text import number
 from datasets import remote
 from lessons.real_data import analysis, protocol

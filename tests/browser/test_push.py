@@ -117,7 +117,6 @@ def test_streamlit_says_no_more_before_a_picture_than_it_must(altered_demo: Lab)
     altered_demo.page.on("websocket", listen)
     page = altered_demo.open("/demo")
     expect(player(page)).to_be_visible()
-    page.wait_for_timeout(1000)
     for drift in ("0.25", "0.26", "0.27", "0.28"):
         while said:  # until all is quiet: what follows a first picture, and the note on the kernels, have ended
             said.clear()

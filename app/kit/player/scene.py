@@ -1031,12 +1031,8 @@ class Scene:
         """A line of the arithmetic card. Values are (steps,) arrays; with `inner`, arrays of inner items may be mixed
         in, told apart by their length."""
         where = f"readout {id!r}"
-        if any(line["id"] == id for line in self._readouts):
-            raise SceneError(f"two readouts are called {id!r}")
         tokens = compile_template(template, values, where)
-        show = self._show(show, ("all", *STEPWISE, *INNER), None, where)
-        self._readouts.append({"id": id, "tokens": tokens, "values": self._values(values, inner, where), "show": show})
-        return self
+        return self._card(id, tokens, self._values(values, inner, where), show, where)
 
     def values(self, **named: Any) -> Scene:
         """Values of the transitions, (steps,) each, by the names that `line` and its templates call them."""
@@ -1050,18 +1046,21 @@ class Scene:
 
     def line(self, id: str, template: str, *, show: str | Show = "all", **when: Unpack[When]) -> Scene:
         """A line of the arithmetic card, of values that `values` and `inner_values` have named."""
-        where = f"line {id!r}"
+        where, known = f"line {id!r}", {**self._named, **self._inner_named}
+        tokens = compile_template(template, known, where)
+        used = {token["name"] for token in tokens if isinstance(token, dict)}
+        bound = {
+            name: {"array": self._arrays.add(values, f"{where}, {name}"), "inner": name in self._inner_named}
+            for name, values in known.items()
+            if name in used
+        }
+        return self._card(id, tokens, bound, _shown(show, when, where), where)
+
+    def _card(self, id: str, tokens: list[Any], values: dict[str, dict], show: str | Show, where: str) -> Scene:
         if any(line["id"] == id for line in self._readouts):
             raise SceneError(f"two lines of the card are called {id!r}")
-        known = {**self._named, **self._inner_named}
-        tokens = compile_template(template, known, where)
-        used = [name for name in known if any(isinstance(token, dict) and token["name"] == name for token in tokens)]
-        bound = {
-            name: {"array": self._arrays.add(known[name], f"{where}, {name}"), "inner": name in self._inner_named}
-            for name in used
-        }
-        shown = self._show(_shown(show, when, where), ("all", *STEPWISE, *INNER), None, where)
-        self._readouts.append({"id": id, "tokens": tokens, "values": bound, "show": shown})
+        shown = self._show(show, ("all", *STEPWISE, *INNER), None, where)
+        self._readouts.append({"id": id, "tokens": tokens, "values": values, "show": shown})
         return self
 
     def _name(self, known: dict[str, Any], named: Mapping[str, Any], count: int) -> Scene:

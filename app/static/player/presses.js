@@ -12,8 +12,12 @@ function hold(event) {
   for (const button of buttons) {
     button.focus = (options) => HTMLElement.prototype.focus.call(button, { ...options, preventScroll: true });
   }
-  const free = () => buttons.forEach((button) => delete button.focus);
-  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, free, { once: true });
+  const press = new AbortController();
+  const free = () => {
+    buttons.forEach((button) => delete button.focus);
+    press.abort();
+  };
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, free, { signal: press.signal });
 }
 
 export function keepPressesStill() {
