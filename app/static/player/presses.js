@@ -4,6 +4,8 @@
 
 const GROUPS = "[role='radiogroup'], [role='toolbar']";
 
+const AFTERWARDS = 500; // ms
+
 // Until the press ends, the focus moves within the group without scrolling.
 function hold(event) {
   const group = event.target instanceof Element && event.target.closest(GROUPS);
@@ -17,7 +19,9 @@ function hold(event) {
     buttons.forEach((button) => delete button.focus);
     press.abort();
   };
-  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, free, { signal: press.signal });
+  // the focus and the click of a finger follow when it is lifted
+  const end = () => setTimeout(free, AFTERWARDS);
+  for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, end, { signal: press.signal });
 }
 
 export function keepPressesStill() {
