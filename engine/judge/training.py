@@ -52,7 +52,8 @@ def rest_check(elbo: Array, what: str = "training") -> Check:
         return Check(name, "fail", math.inf, MOVING, words, unit, kind="run")
     rise = float(last.mean() - before.mean())
     error = math.hypot(*(float(part.std()) / math.sqrt(len(part)) for part in (before, last)))
-    share, least, most = (by / risen for by in (rise, rise - 2.0 * error, rise + 2.0 * error))
+    # A training that seems to fall has not risen, but its noise hides as much as any other's.
+    share, least, most = (by / risen for by in (rise, rise - 2.0 * error, max(rise, 0.0) + 2.0 * error))
     sentence = (
         f"In the last quarter of the {what} the ELBO rose by {rise:.3g} ± {error:.2g} nats, {share:.1%} of its whole "
         "rise: it "

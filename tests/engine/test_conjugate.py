@@ -117,7 +117,7 @@ def test_densities_are_scipys():
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_moments_modes_and_intervals(pair):
-    belief = PRIORS[pair].update(some_data(pair, 40))
+    belief = PRIORS[pair].update(some_data(pair, 400))  # all kinds seen, so that there is a mode
     draws = belief.draw(np.random.default_rng(2), 200_000)
     sd = np.sqrt(np.diag(belief.covariance()))
     assert np.all(np.abs(draws.mean(axis=0) - belief.mean()) < 4.5 * sd / math.sqrt(len(draws)))

@@ -296,6 +296,7 @@ def test_the_runs_answer_as_the_story_says(question, right):
     assert any(character.isdigit() for character in asked.explain(spec))
 
 
+@pytest.mark.one_seed
 def test_without_warm_up_the_first_guesses_lie_far_apart():
     tuned = analysis.simulate(BY_ID["none"])
     sizes, accepted = tuned.step_size[:, 0], tuned.accept.mean(axis=1)

@@ -143,6 +143,7 @@ def test_the_curve_is_overconfident_outside_and_not_among_its_data():
     assert sum(line.places for line in lines.values()) == training.NODES
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
 def test_the_questions_have_the_answer_of_the_prose(question):
     spec = BY_ID[question.scenario]

@@ -217,6 +217,7 @@ VERDICTS = {
 }
 
 
+@pytest.mark.one_seed  # another run of the same length may not have converged: its sign is “cannot tell” then
 @pytest.mark.parametrize("scenario", VERDICTS)
 def test_the_signs_say(scenario):
     assert verdicts("xor", BY_ID[scenario]) == VERDICTS[scenario]

@@ -15,10 +15,10 @@ STEPS = np.arange(400.0)
 )
 def test_rest_is_what_noise_cannot_hide(still_to_rise: float, noise: float, verdict: str):
     """Of a rise by 100 nats: at rest, still rising, and too noisy to tell."""
-    rng = np.random.default_rng(1)
     rise = 100.0 * (1.0 - np.exp(-STEPS / 20.0)) + still_to_rise * STEPS / len(STEPS)
-    found = rest_check(rise + noise * rng.standard_normal(len(STEPS)))
-    assert found.verdict == verdict, found.sentence
+    for seed in range(20):  # with some of them the last quarter seems to fall
+        found = rest_check(rise + noise * np.random.default_rng(seed).standard_normal(len(STEPS)))
+        assert found.verdict == verdict, found.sentence
 
 
 def test_what_falls_has_gained_nothing():

@@ -89,7 +89,7 @@ def test_every_method_learns(digits, method, estimator):
     history = fit.history
     assert history.elbo[-1] > history.elbo[0]
     assert history.elbo == pytest.approx(history.energy - history.kl)
-    assert 0.85 < history.accuracy[-5:].mean() <= 1.0  # of one draw of the weights each
+    assert 0.8 < history.accuracy[-5:].mean() <= 1.0  # of one draw of the weights each, with many left out
     assert history.step[-1] == run.total
 
 
