@@ -16,8 +16,7 @@ from engine.recording import Recording
 from engine.samplers.delayed_rejection import FIRST_REJECTED
 from engine.spec import SpecError
 from lessons.delayed_rejection import analysis, panels, questions, scenes
-from lessons.delayed_rejection.scenarios import SCENARIOS
-from lessons.delayed_rejection.spec import DelayedRejectionLesson
+from lessons.delayed_rejection.spec import SCENARIOS, DelayedRejectionLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -230,6 +229,7 @@ def test_diagnostics_count_every_evaluation():
 # Words ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize(
     "question,expected",
     list(zip(questions.QUESTIONS, (0, 2, 0, 2, 2), strict=True)),
