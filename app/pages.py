@@ -21,6 +21,6 @@ def _made() -> dict[str, list[Any]]:
     start = st.Page(catalogue.ROOT / "app" / "start.py", title="Start", icon="🎲", default=True)
     lessons = {
         track: [st.Page(entry.path, title=entry.title, icon=entry.icon, url_path=entry.slug) for entry in entries]
-        for track, entries in catalogue.by_track().items()
+        for track, entries in catalogue.TRACKS.items()
     }
     return {"": [start], **lessons}

@@ -40,7 +40,7 @@ if st.query_params:
         f"The start page takes no parameters; {names} had no effect. Links to a lesson look like /hmc?…", icon="⚠️"
     )
 
-for track, entries in catalogue.by_track().items():
+for track, entries in catalogue.TRACKS.items():
     st.header(track, anchor=False)
     grid = st.grid(columns=3, min_column_width=300, border=True)
     for entry in entries:

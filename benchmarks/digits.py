@@ -50,7 +50,7 @@ def in_the_server() -> None:
     from app.kit.digit_posteriors import Networks
     from datasets import pad
     from lessons.digits import analysis, scenes
-    from lessons.digits.scenarios import LETTER, SCENARIOS, THREE
+    from lessons.digits.spec import LETTER, SCENARIOS, THREE
 
     spec = SCENARIOS[0].spec
     networks = analysis.trained(spec)

@@ -33,17 +33,8 @@ app = st.App(
 {last}
 """
 DEMO = """
-catalogue.LESSONS = (
-    catalogue.Entry(
-        slug="demo",
-        title="A random walk",
-        track="Beginnings",
-        file="tests/kit/demo/page.py",
-        promise="A walk on the line.",
-        icon="🚶",
-        scenarios=(("long", "long steps"),),
-    ),
-)
+catalogue.LESSONS = (catalogue.Entry("demo", "tests/kit/demo", ("long",)),)
+catalogue.TRACKS = {"Beginnings": catalogue.LESSONS}
 """
 TICKS = os.sysconf("SC_CLK_TCK")  # of a CPU clock in /proc, a second
 LISTENS, ENDED = "0A", "06"  # states of a socket in /proc/net/tcp

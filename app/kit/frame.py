@@ -22,14 +22,14 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import messages, predict, seams, share, stage, story
+from app.kit import messages, predict, seams, share, stage, story, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
-from app.kit.lesson import Lesson, Scenario
-from app.kit.predict import Question
+from app.kit.lesson import Lesson
 from app.kit.text import plain
-from app.kit.visit import SANDBOX, Visit, arriving, fill, visit
+from app.kit.visit import Visit, arriving, fill, visit
+from app.kit.words import SANDBOX, Question, Scenario
 from engine.judge import Check
 
 __all__ = ["Check", "Controls", "Figure", "Lesson", "Question", "Scenario", "Table", "show"]
@@ -128,7 +128,7 @@ def _chips(lesson: Lesson, here: Visit) -> None:
     def named(name: str) -> str:
         if name == SANDBOX:
             return "sandbox"
-        return scenarios[name].title + (" ⚠" if scenarios[name].failure else "")
+        return scenarios[name].title + (words.WARNING if scenarios[name].failure else "")
 
     st.pills(
         "Scenario",

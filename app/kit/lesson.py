@@ -1,4 +1,4 @@
-"""What a lesson is: the one object that a lesson hands to the frame, and its scenarios."""
+"""What a lesson is: the one object that a lesson hands to the frame."""
 
 from __future__ import annotations
 
@@ -11,38 +11,20 @@ from typing import Any
 from app.kit import jobs, references, story
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
-from app.kit.predict import Question
-from app.kit.visit import SANDBOX
+from app.kit.words import Question, Scenario, Words
 from engine.judge import Check, Kernel
 from engine.spec import Spec
 
 
-@dataclass(frozen=True)
-class Scenario:
-    """A named setting with its story. `failure` marks one where the method goes wrong; then `why` says the reason."""
-
-    id: str
-    title: str
-    spec: Spec
-    story: str
-    failure: bool = False
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        if self.failure and not self.why:
-            raise ValueError(f"scenario {self.id} is a failure without a reason")
-        if self.id == SANDBOX:
-            raise ValueError(f"{SANDBOX} is not free as a scenario's name")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """What a lesson hands to the frame. Its story and formulas stand beside its code, in the folder of `scene`:
-    `story.md` (guided steps, see `app.kit.story`) and `formula.md` (Markdown with LaTeX); either may be absent.
+    """What a lesson hands to the frame. Its story and formulas stand beside its words: `story.md` (guided steps, see
+    `app.kit.story`) and `formula.md` (Markdown with LaTeX); either may be absent.
 
     Attributes
     ----------
-    slug, title, promise : its path, its name, one sentence that says what one will see
+    slug : its path
+    words : its title and promise, and its folder
     spec : class of its spec, defined in a module (not in page.py, which is run anew each time)
     scenarios : three to five; the first is shown when the page is opened bare
     controls : lays out the widgets
@@ -68,8 +50,7 @@ class Lesson:
     """
 
     slug: str
-    title: str
-    promise: str
+    words: Words
     spec: type[Spec]
     scenarios: Sequence[Scenario]
     controls: Callable[[Controls], None]
@@ -89,6 +70,14 @@ class Lesson:
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
     live_label: str = "Run"
     ready: Callable[[Any], bool] = lambda spec: True
+
+    @property
+    def title(self) -> str:
+        return self.words.title
+
+    @property
+    def promise(self) -> str:
+        return self.words.promise
 
     def specs(self) -> dict[str, Spec]:
         """The scenarios' specs by id."""
@@ -115,7 +104,7 @@ class Lesson:
         return references.named(texts)
 
     def _beside(self, name: str) -> Path:
-        return Path(self.scene.__code__.co_filename).parent / name
+        return self.words.folder / name
 
 
 @cache

@@ -3,40 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
 from app.kit.visit import Answer, Visit
+from app.kit.words import Question
 from engine.spec import Spec
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question about a run.
-
-    Attributes
-    ----------
-    id : unique within the lesson
-    ask : the question, Markdown
-    options : the possible answers
-    answer : index of the right option, or a function of the spec that computes it from the run
-    explain : Markdown shown once the answer is locked, or a function of the spec
-    scenario : id of the scenario that is run when the answer is locked; None: the settings as they stand
-    reveal : (spec) → the spec that is shown once the answer is locked: what was hidden until then
-    """
-
-    id: str
-    ask: str
-    options: Sequence[str]
-    answer: int | Callable[[Spec], int]
-    explain: str | Callable[[Spec], str]
-    scenario: str | None = None
-    reveal: Callable[[Any], Spec] | None = None
 
 
 def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:

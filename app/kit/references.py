@@ -78,8 +78,9 @@ def named(texts: Iterable[str]) -> list[Reference]:
 
 @cache
 def texts_beside(folder: Path) -> tuple[str, ...]:
-    """What the files of a lesson say: its Markdown, and every piece of text in its code."""
-    found = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))]
+    """What the files of a lesson say: its Markdown, its words, and every piece of text in its code."""
+    texts = (*sorted(folder.glob("*.md")), *sorted(folder.glob("*.toml")))
+    found = [path.read_text(encoding="utf-8") for path in texts]
     for path in sorted(folder.glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         found += [

@@ -20,7 +20,6 @@ from app.kit.push import Channel
 from engine import turns
 from engine.spec import Spec, SpecError
 
-SANDBOX = "sandbox"
 PATIENCE = 0.5  # s that a run waits for what takes long to try
 _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
 _REMEMBERED = 64  # values that a widget may have shown in that time

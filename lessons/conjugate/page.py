@@ -6,14 +6,13 @@ from engine.judge import Kernel, TransitionKernel
 from engine.samplers import Metropolis
 from lessons.conjugate import analysis, drawing
 from lessons.conjugate.kernel import Pair, UpdateKernel
-from lessons.conjugate.pairs import WORDS
+from lessons.conjugate.pairs import TERMS
 from lessons.conjugate.panels import diagnostics, panels
 from lessons.conjugate.questions import QUESTIONS
-from lessons.conjugate.scenarios import SCENARIOS
 from lessons.conjugate.scenes import scene
-from lessons.conjugate.spec import DATA, FIELDS, ConjugateLesson
+from lessons.conjugate.spec import DATA, FIELDS, SCENARIOS, WORDS, ConjugateLesson
 
-PAIRS = {pair: words.short for pair, words in WORDS.items()}
+PAIRS = {pair: words.short for pair, words in TERMS.items()}
 VIEWS = {"next": "next observation", "evidence": "evidence", "estimate": "estimate"}
 SYMBOLS = {
     "alpha": "α", "beta": "β", "m": "m", "s": "s", "sigma": "σ, known", "centre": "μ, known", "kappa": "κ",
@@ -36,7 +35,7 @@ def controls(panel: Controls) -> None:
         panel.slider("unknown", "Unknown shown")
     for name in FIELDS[spec.pair]:
         panel.slider(name, SYMBOLS[name])
-    panel.note(f"The prior claims to have seen {WORDS[spec.pair].worth}.")
+    panel.note(f"The prior claims to have seen {TERMS[spec.pair].worth}.")
     panel.text(DATA[spec.pair], "Data", "1 0 1 1")
     panel.note("Blanks or commas between observations; `0*12` is twelve zeros.")
     if spec.pair == "bernoulli":
@@ -48,8 +47,8 @@ def controls(panel: Controls) -> None:
     panel.segmented("play", "What moves", {"data": "data arrive", "walk": "a Metropolis chain"})
     panel.segmented("likelihood", "Curves", {"all": "prior, all data", "newest": "posterior becomes prior"})
     with panel.more("Rival prior, and what makes the data"):
-        panel.number("rival_1", f"Rival, {WORDS[spec.pair].plane[0]}")
-        panel.number("rival_2", f"Rival, {WORDS[spec.pair].plane[1]}")
+        panel.number("rival_1", f"Rival, {TERMS[spec.pair].plane[0]}")
+        panel.number("rival_2", f"Rival, {TERMS[spec.pair].plane[1]}")
         for name in drawing.MAKERS[spec.pair]:
             panel.slider(name)
         panel.toggle("truth", "Mark it in the picture")
@@ -74,16 +73,14 @@ def runs(spec: ConjugateLesson) -> str:
     """Which formula runs."""
     wrong = "" if spec.mistake == "none" else f" Broken on purpose: {MISTAKES[spec.mistake]}."
     return (
-        f"engine.conjugate, {WORDS[spec.pair].name}, against quadrature and random-walk Metropolis on prior × "
+        f"engine.conjugate, {TERMS[spec.pair].name}, against quadrature and random-walk Metropolis on prior × "
         f"likelihood." + wrong
     )
 
 
 LESSON = Lesson(
     slug="conjugate",
-    title="Conjugate priors",
-    promise="A prior acts like data you have already seen. Watch observations arrive, belief sharpen, and every "
-    "formula checked by integration.",
+    words=WORDS,
     spec=ConjugateLesson,
     scenarios=SCENARIOS,
     controls=controls,

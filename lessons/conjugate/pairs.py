@@ -15,7 +15,7 @@ Line = tuple[str, str, dict[str, Array]]  # id, template, values
 
 
 @dataclass(frozen=True)
-class Words:
+class Terms:
     """How a pair is spoken of.
 
     name : the model and its prior
@@ -45,8 +45,8 @@ def _any(x: Array) -> Array:
     return x
 
 
-WORDS: dict[str, Words] = {
-    "bernoulli": Words(
+TERMS: dict[str, Terms] = {
+    "bernoulli": Terms(
         "x ~ Bernoulli(p), p ~ Beta(α, β)",
         "coin: Bernoulli and Beta",
         "flip (1 is heads)",
@@ -58,7 +58,7 @@ WORDS: dict[str, Words] = {
         -0.3,
         1.3,
     ),
-    "poisson": Words(
+    "poisson": Terms(
         "x ~ Poisson(λ), λ ~ Gamma(α, rate β)",
         "counts: Poisson and Gamma",
         "count",
@@ -69,7 +69,7 @@ WORDS: dict[str, Words] = {
         True,
         -0.4,
     ),
-    "exponential": Words(
+    "exponential": Terms(
         "x ~ Exponential(λ), λ ~ Gamma(α, rate β)",
         "waiting times: exponential and Gamma",
         "waiting time (minutes)",
@@ -80,7 +80,7 @@ WORDS: dict[str, Words] = {
         False,
         0.0,
     ),
-    "precision": Words(
+    "precision": Terms(
         "x ~ N(μ, 1/τ) with μ known, τ ~ Gamma(α, rate β)",
         "spread: normal with known mean and Gamma",
         "measurement",
@@ -90,7 +90,7 @@ WORDS: dict[str, Words] = {
         _any,
         False,
     ),
-    "mean": Words(
+    "mean": Terms(
         "x ~ N(μ, σ²) with σ known, μ ~ N(m, s²)",
         "mean: normal with known spread, and normal",
         "measurement",
@@ -100,7 +100,7 @@ WORDS: dict[str, Words] = {
         _any,
         False,
     ),
-    "both": Words(
+    "both": Terms(
         "x ~ N(μ, 1/τ), (μ, τ) ~ Normal-Gamma(m, κ, α, β)",
         "mean and spread: normal and Normal-Gamma",
         "measurement",
@@ -110,7 +110,7 @@ WORDS: dict[str, Words] = {
         _any,
         False,
     ),
-    "categorical": Words(
+    "categorical": Terms(
         "x ~ Categorical(p₁, p₂, p₃), p ~ Dirichlet(a₁, a₂, a₃)",
         "kinds: categorical and Dirichlet",
         "kind",

@@ -8,7 +8,7 @@ from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import number
 from lessons.conjugate import analysis
-from lessons.conjugate.pairs import WORDS
+from lessons.conjugate.pairs import TERMS
 from lessons.conjugate.spec import ConjugateLesson
 
 
@@ -18,7 +18,7 @@ def panels(spec: ConjugateLesson, cancel: object = None) -> list[Figure]:
 
 
 def _width(spec: ConjugateLesson) -> Figure:
-    name = WORDS[spec.pair].unknowns[spec.shown()]
+    name = TERMS[spec.pair].unknowns[spec.shown()]
     found = analysis.widths(spec)
     likely = analysis.course(spec).best[-1]
     figure = charts.blank("prior taken how seriously (× its imagined data; log scale)", name)

@@ -10,7 +10,7 @@ from app.kit.player.scene import Axis, Editable, Phase, Scene, Show
 from engine.conjugate import Belief
 from lessons.conjugate import analysis
 from lessons.conjugate.analysis import MASS, Course
-from lessons.conjugate.pairs import WORDS, Words, arithmetic
+from lessons.conjugate.pairs import TERMS, Terms, arithmetic
 from lessons.conjugate.spec import MAX_DATA, ConjugateLesson, in_plane
 
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ BURN = 10  # the first tenth of a chain is left out of its histogram
 
 def scene(spec: ConjugateLesson, window: int | None = None) -> bytes:
     """The scene of a spec: data arriving one by one, or a Metropolis chain on the finished posterior."""
-    course, words = analysis.course(spec), WORDS[spec.pair]
+    course, words = analysis.course(spec), TERMS[spec.pair]
     walking = spec.play == "walk"
     steps = spec.draws if walking else course.steps
     moves = ("walk", spec) if walking else ("data", spec.pair, tuple(course.x))
@@ -99,7 +99,7 @@ def likelihoods(course: Course, at: Array, *, newest: bool) -> Array:
     return values / area
 
 
-def _belief(picture: Scene, course: Course, words: Words) -> None:
+def _belief(picture: Scene, course: Course, words: Terms) -> None:
     spec, i = course.spec, course.spec.shown()
     at = _axis(course)
     shown, exact = densities(course.shown, i, at), densities(course.exact, i, at)
@@ -153,7 +153,7 @@ def _belief(picture: Scene, course: Course, words: Words) -> None:
 # Imagined data --------------------------------------------------------------------------------------------------------
 
 
-def _plane(picture: Scene, course: Course, words: Words) -> None:
+def _plane(picture: Scene, course: Course, words: Terms) -> None:
     path = np.array([in_plane(belief) for belief in course.shown])
     rival = np.array([in_plane(belief) for belief in course.rival])
     every = np.vstack([path, rival])
@@ -183,7 +183,7 @@ def _plane(picture: Scene, course: Course, words: Words) -> None:
 # The data -------------------------------------------------------------------------------------------------------------
 
 
-def _data(picture: Scene, course: Course, words: Words) -> None:
+def _data(picture: Scene, course: Course, words: Terms) -> None:
     x, n = course.x, len(course.x)
     low, high = words.low, words.high
     span = max(float(np.ptp(x)), 1.0)
@@ -204,7 +204,7 @@ def _data(picture: Scene, course: Course, words: Words) -> None:
     panel.points(seen, show=Show("at", phase=("datum", None)), role="ink", shape="ring", size=9, label="newest")
 
 
-def _trace(picture: Scene, course: Course, words: Words) -> None:
+def _trace(picture: Scene, course: Course, words: Terms) -> None:
     spec, i = course.spec, course.spec.shown()
     draws = analysis.walk(spec).draws[0, :, i]
     panel = picture.panel(
@@ -223,7 +223,7 @@ def _trace(picture: Scene, course: Course, words: Words) -> None:
 # What follows ---------------------------------------------------------------------------------------------------------
 
 
-def _next(picture: Scene, course: Course, words: Words) -> None:
+def _next(picture: Scene, course: Course, words: Terms) -> None:
     walking = course.spec.play == "walk"
     place, height = (9, 1, 6, 1), HEIGHT - 60
     beliefs = course.shown[-1:] if walking else course.shown
@@ -263,7 +263,7 @@ def _next(picture: Scene, course: Course, words: Words) -> None:
     panel.line(at, curves, show="at", role="posterior", width=2.5, label="posterior predictive")
 
 
-def _evidence(picture: Scene, course: Course, words: Words) -> None:
+def _evidence(picture: Scene, course: Course, words: Terms) -> None:
     factor = (course.log_evidence - course.rival_log_evidence) / np.log(10.0)
     edge = float(max(1.2, 1.15 * np.abs(factor).max()))
     panel = picture.panel(
@@ -281,7 +281,7 @@ def _evidence(picture: Scene, course: Course, words: Words) -> None:
     panel.line(course.n, factor, show=show, role="highlight", width=2.5, label="Bayes factor so far")
 
 
-def _estimate(picture: Scene, course: Course, words: Words) -> None:
+def _estimate(picture: Scene, course: Course, words: Terms) -> None:
     i = course.spec.shown()
     rows = np.array([[belief.mean()[i], *belief.interval(i, MASS)] for belief in course.shown])
     low, high = np.nanmin(rows[len(rows) // 3 :, 1]), np.nanmax(rows[len(rows) // 3 :, 2])
@@ -309,7 +309,7 @@ def _estimate(picture: Scene, course: Course, words: Words) -> None:
 # Numbers and words ----------------------------------------------------------------------------------------------------
 
 
-def _sums(picture: Scene, course: Course, words: Words) -> None:
+def _sums(picture: Scene, course: Course, words: Terms) -> None:
     spec, i = course.spec, course.spec.shown()
     done = Show("all", phase=("posterior", None))
     x = np.concatenate([[np.nan], course.x])
@@ -359,7 +359,7 @@ def _sums(picture: Scene, course: Course, words: Words) -> None:
 MISTAKES = {"twice": "data used twice", "scale": "rate taken for scale", "miscount": "n miscounted", "none": ""}
 
 
-def _walk_words(picture: Scene, course: Course, words: Words) -> None:
+def _walk_words(picture: Scene, course: Course, words: Terms) -> None:
     spec, i = course.spec, course.spec.shown()
     run = analysis.walk(spec)
     draws, accepted = run.draws[0, :, i], run.accepted[0]
@@ -389,5 +389,5 @@ def placed(spec: ConjugateLesson, event: dict) -> dict | None:
     if event["panel"] == "plane":
         return {"plane": {label: (x, y) for x, y, label in rows}}
     heights = np.array([y for _, y, _ in sorted(rows)])
-    snapped = WORDS[spec.pair].snap(heights)
-    return {"data": snapped if WORDS[spec.pair].discrete else np.round(snapped, 3)}
+    snapped = TERMS[spec.pair].snap(heights)
+    return {"data": snapped if TERMS[spec.pair].discrete else np.round(snapped, 3)}

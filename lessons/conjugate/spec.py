@@ -10,9 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.words import Words
 from datasets import coin, counts, kinds, measurements, waiting_times
 from engine.conjugate import PAIRS, Belief, DirichletCategorical
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field, text
+
+WORDS = Words(__file__)
 
 Array = NDArray[np.float64]
 
@@ -196,3 +199,60 @@ def moved_rival(spec: ConjugateLesson, place: tuple[float, float]) -> dict[str, 
 def _kept(spec: ConjugateLesson, name: str, value: float) -> float:
     declared = spec.declarations()[name]
     return float(np.clip(float(f"{value:.3g}"), declared.low, declared.high))
+
+
+BIASED = written(coin(20, 0.7, seed=3).x)
+HUNDRED = written(measurements(100, 5.0, 1.0, seed=2).x)
+
+COIN = ConjugateLesson(pair="bernoulli", alpha=6.0, beta=6.0, flips=BIASED)
+NARROW = ConjugateLesson(
+    pair="mean", m=4.0, s=0.1, sigma=1.0, values=HUNDRED, rival_1=0.0, rival_2=0.01, play="walk", truth="on"
+)
+WAITS = ConjugateLesson(
+    pair="exponential", alpha=2.0, beta=2.0, rate_true=0.5, waits=written(waiting_times(30, 0.5, seed=2).x), truth="on"
+)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "coin": COIN,
+        "flat": COIN.replace(alpha=1.0, beta=1.0, rival_1=6.0, rival_2=6.0, likelihood="newest", view="evidence"),
+        "counts": ConjugateLesson(
+            pair="poisson", alpha=2.0, beta=1.0, rival_1=20.0, rival_2=10.0, counts=written(counts().x), view="next"
+        ),
+        "waits": WAITS,
+        "narrow": NARROW,
+        "vague": NARROW.replace(m=0.0, s=10.0, rival_1=4.0, rival_2=100.0),
+        "spread": ConjugateLesson(
+            pair="precision",
+            centre=5.0,
+            alpha=2.0,
+            beta=2.0,
+            rival_1=1.0,
+            rival_2=0.5,
+            truth="on",
+            values=written(measurements(40, 5.0, 1.0, seed=4).x),
+            view="estimate",
+        ),
+        "both": ConjugateLesson(
+            pair="both",
+            m=4.0,
+            kappa=1.0,
+            alpha=2.0,
+            beta=2.0,
+            rival_1=4.0,
+            rival_2=20.0,
+            truth="on",
+            values=written(measurements(25, 5.0, 1.0, seed=6).x),
+            view="estimate",
+        ),
+        "kinds": ConjugateLesson(
+            pair="categorical",
+            rival_1=20.0,
+            rival_2=2.0,
+            kinds=written(kinds(30, (0.5, 0.3, 0.2), seed=2).x),
+            truth="on",
+        ),
+        "twice": COIN.replace(mistake="twice", view="estimate"),
+        "rate": WAITS.replace(mistake="scale", view="next"),
+    }
+)

@@ -7,9 +7,8 @@ from engine.targets import parameters_of
 from lessons.delayed_rejection import analysis
 from lessons.delayed_rejection.panels import diagnostics, panels
 from lessons.delayed_rejection.questions import QUESTIONS
-from lessons.delayed_rejection.scenarios import SCENARIOS
 from lessons.delayed_rejection.scenes import scene
-from lessons.delayed_rejection.spec import DelayedRejectionLesson
+from lessons.delayed_rejection.spec import SCENARIOS, WORDS, DelayedRejectionLesson
 
 
 def controls(panel: Controls) -> None:
@@ -39,8 +38,7 @@ def controls(panel: Controls) -> None:
 
 LESSON = Lesson(
     slug="delayed-rejection",
-    title="Delayed rejection",
-    promise="Rejected? Try again, more carefully, before it counts. See the price that keeps it exact: a way back.",
+    words=WORDS,
     spec=DelayedRejectionLesson,
     scenarios=SCENARIOS,
     controls=controls,

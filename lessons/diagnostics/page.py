@@ -8,9 +8,8 @@ from engine.targets import parameters_of
 from lessons.diagnostics import analysis, doctor, panels
 from lessons.diagnostics.patients import GALLERY
 from lessons.diagnostics.questions import QUESTIONS
-from lessons.diagnostics.scenarios import SCENARIOS
 from lessons.diagnostics.scenes import scene
-from lessons.diagnostics.spec import NOBODY, PATIENTS, DiagnosticsLesson
+from lessons.diagnostics.spec import NOBODY, PATIENTS, SCENARIOS, WORDS, DiagnosticsLesson
 
 VIEWS = {"ranks": "rank plot", "histogram": "histogram", "average": "average", "plane": "plane"}
 QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁²"}
@@ -79,9 +78,7 @@ def runs(spec: DiagnosticsLesson) -> str:
 
 LESSON = Lesson(
     slug="diagnostics",
-    title="Can I trust this chain?",
-    promise="Watch traces, ranks, R-hat and effective draws grow with the chains, diagnose sick ones, and meet the "
-    "case that no diagnostic finds.",
+    words=WORDS,
     spec=DiagnosticsLesson,
     scenarios=SCENARIOS,
     controls=controls,

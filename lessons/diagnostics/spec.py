@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.words import Words
 from engine.spec import SpecError, choice, integer, number, seed_field
 from engine.targets.spec import TargetSpec
 from engine.targets.target import TargetError
 
+WORDS = Words(__file__)
 SAMPLERS = ("metropolis", "hmc", "nuts", "gibbs")
 VIEWS = ("ranks", "histogram", "average", "plane")
 QUANTITIES = ("first", "second", "square")
@@ -104,3 +106,30 @@ class DiagnosticsLesson(TargetSpec):
         points = np.zeros((self.chains, self.build_target().dim))
         points[:, :2] = (self.start_x, self.start_y) + self.spread * _CORNERS[: self.chains]
         return points
+
+
+HEALTHY = DiagnosticsLesson(target="gaussian", sampler="nuts", step_size=0.5)
+MODES = DiagnosticsLesson(target="two_modes", separation=9.0, weight=0.7, sampler="hmc", step_size=0.4, steps=4)
+BIASED = DiagnosticsLesson(
+    target="gaussian", correlation=0.0, sampler="nuts", step_size=0.1, broken="yes", spread=2.0, draws=1500
+)
+FAR = DiagnosticsLesson(target="gaussian", sampler="metropolis", scale=1.5, spread=40.0)
+ONE_MODE = MODES.replace(start_x=-4.5, spread=1.0)
+FAR_TOGETHER = FAR.replace(start_x=40.0, start_y=40.0, spread=5.0)
+THINNED = DiagnosticsLesson(target="gaussian", sampler="metropolis", scale=1.0, draws=1500, thin=10)
+
+FIRST, *OTHERS = PATIENTS
+SCENARIOS = [
+    *WORDS.scenarios(
+        {
+            "healthy": HEALTHY,
+            "two-modes": MODES,
+            "one-mode": ONE_MODE,
+            "far": FAR_TOGETHER,
+            "thinning": THINNED,
+            f"patient-{FIRST}": DiagnosticsLesson(patient=FIRST),
+        }
+    ),
+    *(WORDS.scenario(f"patient-{n}", DiagnosticsLesson(patient=n), "patient", number=n) for n in OTHERS),
+    WORDS.scenario("biased", BIASED.replace(quantity="square", view="average")),
+]

@@ -9,9 +9,8 @@ from engine.spec import Spec
 from lessons.digits import analysis
 from lessons.digits.panels import diagnostics, panels
 from lessons.digits.questions import QUESTIONS
-from lessons.digits.scenarios import SCENARIOS
 from lessons.digits.scenes import grow, scene
-from lessons.digits.spec import DigitsSpec
+from lessons.digits.spec import SCENARIOS, WORDS, DigitsSpec
 
 DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28", "own": "your files"}
 SOURCES = {"pad": "drawn on the pad", "test": "a test image"}
@@ -71,9 +70,7 @@ def runs(spec: DigitsSpec) -> str:
 
 LESSON = Lesson(
     slug="digits",
-    title="Draw a digit",
-    promise="A hundred networks from one posterior read what you draw, stroke by stroke: see where each of them is in "
-    "doubt, where they contradict each other, and which pixels decide.",
+    words=WORDS,
     spec=DigitsSpec,
     scenarios=SCENARIOS,
     controls=controls,

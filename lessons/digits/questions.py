@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app.kit.digit_posteriors import METHODS, NAMES
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
-from lessons.digits.spec import DigitsSpec
+from lessons.digits.spec import WORDS, DigitsSpec
 
 CONTENDERS = ("nuts", "dense", "dropout", "ensemble")
 
@@ -27,12 +27,13 @@ def _which_part(spec: DigitsSpec) -> int:
     return 0 if share > 0.6 else 1 if share < 0.4 else 2
 
 
-def _explain_part(spec: DigitsSpec) -> str:
+def _explain_part(spec: DigitsSpec) -> Said:
     reading = _reading(spec)
-    return (
-        f"{100 * _share(spec):.0f} % of the total {reading.total[-1]:.2f} nats is epistemic. Each network by itself is "
-        f"in doubt by {reading.aleatoric[-1]:.2f} nats on average; the rest is that they say different things: "
-        f"{', '.join(f'{votes} say {digit}' for digit, votes in _parties(reading))}."
+    return say(
+        share=100 * _share(spec),
+        total=reading.total[-1],
+        aleatoric=reading.aleatoric[-1],
+        join=", ".join((f"{votes} say {digit}" for digit, votes in _parties(reading))),
     )
 
 
@@ -47,15 +48,20 @@ def _surest(spec: DigitsSpec) -> int:
     return totals.index(min(totals))
 
 
-def _explain_surest(spec: DigitsSpec) -> str:
-    lines = []
-    for method in METHODS:
-        reading = _reading(spec, method)
-        lines.append(
-            f"{NAMES[method]} says {reading.predicted} with {reading.mean[-1].max():.2f} (total "
-            f"{reading.total[-1]:.2f}, epistemic {reading.epistemic[-1]:.2f} nats)"
+def _explain_surest(spec: DigitsSpec) -> Said:
+    readings = {method: _reading(spec, method) for method in METHODS}
+    each = [
+        WORDS.phrase(
+            "questions.surest.each",
+            method=NAMES[method],
+            digit=reading.predicted,
+            probability=reading.mean[-1].max(),
+            total=reading.total[-1],
+            epistemic=reading.epistemic[-1],
         )
-    return "; ".join(lines) + ". None of them was told that there are things which are no digits."
+        for method, reading in readings.items()
+    ]
+    return say(all="; ".join(each))
 
 
 def _moved(spec: DigitsSpec) -> int:
@@ -66,41 +72,20 @@ def _moved(spec: DigitsSpec) -> int:
     return 1 if there.mean[-1].max() < 0.9 * centred.mean[-1].max() else 0
 
 
-def _explain_moved(spec: DigitsSpec) -> str:
+def _explain_moved(spec: DigitsSpec) -> Said:
     there, centred = _reading(spec), _reading(spec.replace(variant="exact"))
-    return (
-        f"As it stands: {there.predicted} with probability {there.mean[-1].max():.2f}. Cropped, scaled and centred: "
-        f"{centred.predicted} with {centred.mean[-1].max():.2f}. A network that reads pixels knows nothing of places."
+    return say(
+        predicted=there.predicted,
+        mean=there.mean[-1].max(),
+        predicted_2=centred.predicted,
+        mean_2=centred.mean[-1].max(),
     )
 
 
 QUESTIONS = (
-    Question(
-        "part",
-        "This shape lies between digits. Which part of its uncertainty is the larger, for the dense Gaussian?",
-        (
-            "Epistemic: the networks contradict each other",
-            "Aleatoric: each network by itself is in doubt",
-            "About the same: both between 40 and 60 %",
-        ),
-        _which_part,
-        _explain_part,
-        scenario="between",
+    WORDS.question("part", _which_part, _explain_part, scenario="between"),
+    WORDS.question(
+        "surest", _surest, _explain_surest, scenario="star", options=tuple(NAMES[method] for method in CONTENDERS)
     ),
-    Question(
-        "surest",
-        "A star is no digit. Which of these posteriors is the surest of what it says?",
-        tuple(NAMES[method] for method in CONTENDERS),
-        _surest,
-        _explain_surest,
-        scenario="star",
-    ),
-    Question(
-        "moved",
-        "The 3 that was read well is drawn half as large, in the corner, and not centred. What will the networks say?",
-        ("A 3, as sure as before", "A 3, but less sure", "Another digit"),
-        _moved,
-        _explain_moved,
-        scenario="corner",
-    ),
+    WORDS.question("moved", _moved, _explain_moved, scenario="corner"),
 )

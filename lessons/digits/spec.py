@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from app.kit.digit_posteriors import METHODS
 from app.kit.pad import LIMIT
+from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, points, seed_field, text
+
+WORDS = Words(__file__)
 
 DATA = ("digits", "mnist", "own")
 TESTS = {"digits": 450, "mnist": 10_000}  # test images; of own files as many as they hold
@@ -43,3 +46,35 @@ class DigitsSpec(Spec):
         for index, (x, y, stroke) in enumerate(self.drawing, start=1):
             if not (0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 and 0 <= stroke <= LIMIT):
                 raise SpecError("drawing", f"point {index} lies outside the pad, 0 to 1")
+
+
+Strokes = tuple[tuple[float, float, int], ...]
+
+
+def _strokes(*lines: tuple[tuple[int, int], ...]) -> Strokes:
+    """Lines of (x, y) in hundredths of the pad's edge."""
+    return tuple((x / 100, y / 100, stroke) for stroke, line in enumerate(lines) for x, y in line)
+
+
+THREE = _strokes(
+    (
+        *((30, 25), (40, 16), (55, 15), (66, 22), (66, 33), (56, 43), (45, 47), (58, 50), (69, 60), (69, 74)),
+        *((58, 84), (42, 85), (29, 77)),
+    )
+)
+FOUR_OR_NINE = _strokes(
+    ((60, 16), (46, 28), (34, 44), (32, 52), (44, 56), (60, 54), (68, 50)), ((66, 16), (68, 34), (67, 60), (65, 86))
+)
+STAR = _strokes(((20, 20), (80, 80)), ((80, 20), (20, 80)), ((20, 50), (80, 50)), ((50, 20), (50, 80)))
+LETTER = _strokes(((20, 86), (24, 16), (50, 60), (76, 16), (80, 86)))
+CORNER = tuple((round(0.04 + 0.42 * x, 3), round(0.04 + 0.42 * y, 3), stroke) for x, y, stroke in THREE)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "between": DigitsSpec(drawing=FOUR_OR_NINE),
+        "plain": DigitsSpec(drawing=THREE),
+        "letter": DigitsSpec(drawing=LETTER, method="nuts"),
+        "star": DigitsSpec(drawing=STAR, method="dropout"),
+        "corner": DigitsSpec(drawing=CORNER, variant="no_centring"),
+    }
+)

@@ -5,9 +5,8 @@ from engine.jumps import nested, toy
 from lessons.dimensions import analysis
 from lessons.dimensions.panels import diagnostics_table, panels
 from lessons.dimensions.questions import QUESTIONS
-from lessons.dimensions.scenarios import SCENARIOS
 from lessons.dimensions.scenes import dragged, scene
-from lessons.dimensions.spec import DimensionsLesson, written
+from lessons.dimensions.spec import SCENARIOS, WORDS, DimensionsLesson, written
 
 FAMILIES = {"means": "means", "polynomial": "polynomial"}
 VARIANTS = {
@@ -69,9 +68,7 @@ def on_event(spec: DimensionsLesson, event: dict) -> DimensionsLesson | None:
 
 LESSON = Lesson(
     slug="dimensions",
-    title="Jumping between dimensions",
-    promise="A sampler that changes how many parameters it has: every factor of a jump, and what happens when one is "
-    "forgotten.",
+    words=WORDS,
     spec=DimensionsLesson,
     scenarios=SCENARIOS,
     controls=controls,

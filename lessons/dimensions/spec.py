@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.words import Words
 from engine.jumps.toy import ToySpec
 from engine.spec import SpecError, integer, text
+
+WORDS = Words(__file__)
 
 Array = NDArray[np.float64]
 
@@ -72,3 +75,18 @@ def _measurement(place: int, entry: str) -> float:
 def written(y: Array) -> str:
     """Measurements as the text of their field, two decimals each."""
     return ", ".join(f"{round(value, 2) + 0.0:g}" for value in y)
+
+
+SPLIT = DimensionsLesson(effect=0.4, seed=277)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "split": SPLIT,
+        "polynomial": DimensionsLesson(family="polynomial", models=4, truth=3, data_seed=3, effect=0.4, seed=144),
+        "prior": SPLIT.replace(likelihood="off"),
+        "no-jacobian": SPLIT.replace(variant="no_jacobian"),
+        "no-end-points": SPLIT.replace(variant="no_end_points"),
+        "no-proposal": SPLIT.replace(variant="no_proposal"),
+        "one-sided": SPLIT.replace(variant="one_sided"),
+    }
+)

@@ -294,9 +294,7 @@ def passes(spec: DropoutSpec) -> Passes:
 # The posterior --------------------------------------------------------------------------------------------------------
 
 
-def begin(
-    spec: DropoutSpec, draws: int = DRAWS, warmup: int = WARMUP, depth: int = DEPTH, chains: int = CHAINS
-) -> Run:
+def begin(spec: DropoutSpec, draws: int = DRAWS, warmup: int = WARMUP, depth: int = DEPTH, chains: int = CHAINS) -> Run:
     """NUTS on the posterior of the very same network, not moved yet. Chains start at draws from the prior."""
     x, y = data(spec)
     net = model(spec)

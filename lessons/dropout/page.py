@@ -5,9 +5,8 @@ from engine.variational import dropout
 from lessons.dropout import analysis
 from lessons.dropout.panels import diagnostics, panels
 from lessons.dropout.questions import QUESTIONS
-from lessons.dropout.scenarios import SCENARIOS
 from lessons.dropout.scenes import live, scene
-from lessons.dropout.spec import DropoutSpec
+from lessons.dropout.spec import SCENARIOS, WORDS, DropoutSpec
 
 DATA = {"gap": "curve with a gap", "xor": "XOR", "points": "your points"}
 METHODS = {"mc_dropout": "p fixed", "concrete_dropout": "p learned"}
@@ -53,9 +52,7 @@ def runs(spec: DropoutSpec) -> str:
 
 LESSON = Lesson(
     slug="dropout",
-    title="Dropout, seen as Bayes",
-    promise="Leave dropout on after training, and every pass is another network. See what band they add up to, and how "
-    "it compares with the posterior it is taken for.",
+    words=WORDS,
     spec=DropoutSpec,
     scenarios=SCENARIOS,
     controls=controls,

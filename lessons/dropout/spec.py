@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
 from engine.variational.dropout import SCALINGS
+
+WORDS = Words(__file__)
 
 DATA = ("gap", "xor", "points")
 METHODS = ("mc_dropout", "concrete_dropout")
@@ -69,3 +72,18 @@ class DropoutSpec(Spec):
         """The settings that the posterior depends on; the rest at its default."""
         names = ("passes", "probe", "method", "keep", "scaling", "steps", "step_size")
         return self.replace(**{name: self.default(name) for name in names})
+
+
+FIRST_POINTS = ((-2.0, -1.0, 0), (-1.6, -0.4, 0), (-1.3, 0.3, 0), (1.0, 1.0, 0), (1.4, 0.4, 0), (1.9, -0.6, 0))
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "passes": DropoutSpec(),
+        "unscaled": DropoutSpec(scaling="none", keep=0.6),
+        "more-data": DropoutSpec(rows=80),
+        "few-masks": DropoutSpec(units=3, activation="relu", keep=0.6, probe=1.5),
+        "xor": DropoutSpec(data="xor", rows=100, units=8, keep=0.8, probe=0.0),
+        "concrete": DropoutSpec(method="concrete_dropout"),
+        "own-points": DropoutSpec(data="points", points=FIRST_POINTS),
+    }
+)

@@ -8,9 +8,8 @@ from engine.targets.gaussian import _autoregressive_conditional
 from lessons.gibbs import analysis
 from lessons.gibbs.panels import diagnostics, panels
 from lessons.gibbs.questions import QUESTIONS
-from lessons.gibbs.scenarios import SCENARIOS
 from lessons.gibbs.scenes import scene
-from lessons.gibbs.spec import PARAMETERS, GibbsLesson
+from lessons.gibbs.spec import PARAMETERS, SCENARIOS, WORDS, GibbsLesson
 
 TARGETS = {
     "gaussian": "bivariate Gaussian",
@@ -83,9 +82,7 @@ def runs(spec: GibbsLesson) -> str:
 
 LESSON = Lesson(
     slug="gibbs",
-    title="Gibbs",
-    promise="One coordinate at a time, drawn exactly: every step runs along an axis and none is rejected. See when "
-    "that is wonderful, and when it hardly moves.",
+    words=WORDS,
     spec=GibbsLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -11,11 +11,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.words import Words
 from engine.samplers.spec import GibbsSpec
 from engine.spec import SpecError, choice, integer, number, text
 from engine.targets import build, hierarchical_normal, normal_gamma
 from engine.targets.conjugate import EIGHT_SCHOOLS
 from engine.targets.target import Target, TargetError
+
+WORDS = Words(__file__)
 
 Array = NDArray[np.float64]
 
@@ -181,3 +184,20 @@ def _numbers(name: str, words: str, fewest: int, most: int) -> tuple[float, ...]
             raise SpecError(name, f"number {place}: {entry} is not between −10,000 and 10,000")
         values.append(value)
     return tuple(values)
+
+
+STEPS = GibbsLesson(correlation=0.6, draws=300, seed=2)
+RIDGE = STEPS.replace(correlation=0.97, view="memory", draws=500, seed=1)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "steps": STEPS,
+        "ridge": RIDGE,
+        "block": RIDGE.replace(block="yes"),
+        "metropolis": GibbsLesson(target="banana", update="metropolis", scale=1.5, draws=500, seed=3),
+        "normal-gamma": GibbsLesson(target="normal_gamma", draws=500, seed=4),
+        "groups": GibbsLesson(target="hierarchical", rate=25.0, draws=200, seed=5),
+        "neck": GibbsLesson(target="hierarchical", rate=0.05, shape=0.2, draws=200, seed=5, view="memory"),
+        "window": GibbsLesson(target="banana", width=1.0, variant="window", scale=0.3, draws=1000, seed=6),
+    }
+)

@@ -7,9 +7,8 @@ from engine.targets import parameters_of
 from lessons.hmc import analysis
 from lessons.hmc.panels import diagnostics, panels
 from lessons.hmc.questions import QUESTIONS
-from lessons.hmc.scenarios import SCENARIOS
 from lessons.hmc.scenes import scene
-from lessons.hmc.spec import HmcLesson
+from lessons.hmc.spec import SCENARIOS, WORDS, HmcLesson
 
 VIEWS = {"path": "energy and U-turn", "phase": "phase space", "draws": "marginals"}
 INTEGRATORS = {"swapped_kicks": "swapped kicks (exact, wasteful)", "euler": "Euler (wrong)"}
@@ -62,9 +61,7 @@ def runs(spec: HmcLesson) -> str:
 
 LESSON = Lesson(
     slug="hmc",
-    title="HMC trajectories",
-    promise="A ball rolls over a landscape made of your posterior. See each step of its path, its energy, and why it "
-    "is accepted.",
+    words=WORDS,
     spec=HmcLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from engine import diagnostics, sample
 from engine.samplers.hmc import trajectory
 from lessons.hmc import analysis
-from lessons.hmc.scenarios import NO_ACCEPT, RAVINE
-from lessons.hmc.spec import HmcLesson
+from lessons.hmc.spec import NO_ACCEPT, RAVINE, WORDS, HmcLesson
 
 
 def nearest(value: float, choices: tuple[float, ...]) -> int:
@@ -52,12 +51,8 @@ def efficiency(spec: HmcLesson) -> float:
     return 1000.0 * diagnostics.least_ess(run.draws) / float(run.gradient_evaluations.sum())
 
 
-def _explain_halving(spec: HmcLesson) -> str:
-    return (
-        f"From the same starts with the same pushes, the median error became {error_ratio(spec):.2f} times as large. "
-        "Leapfrog's error falls like $\\varepsilon^2$: half the step, a quarter of the error, for twice the gradients. "
-        "Euler's falls only like $\\varepsilon$."
-    )
+def _explain_halving(spec: HmcLesson) -> Said:
+    return say(error_ratio=error_ratio(spec))
 
 
 SHORT = 12
@@ -68,13 +63,9 @@ def length_gain(spec: HmcLesson) -> float:
     return efficiency(spec) / efficiency(spec.replace(steps=SHORT))
 
 
-def _explain_length(spec: HmcLesson) -> str:
+def _explain_length(spec: HmcLesson) -> Said:
     long, short = efficiency(spec), efficiency(spec.replace(steps=SHORT))
-    return (
-        f"{long:.2g} effective draws per 1 000 gradients with L = {spec.steps}, {short:.2g} with L = {SHORT}. "
-        f"{100 * analysis.simulate(spec).waste:.0f} % of the steps were made after the U-turn. NUTS stops at the "
-        f"U-turn by itself."
-    )
+    return say(long=long, steps=spec.steps, short_2=short, waste=100 * analysis.simulate(spec).waste)
 
 
 def _variance(spec: HmcLesson) -> tuple[float, float, float]:
@@ -105,15 +96,12 @@ def _shadow_energy_is_known(spec: HmcLesson) -> bool:
     return spec.step_size < 2.0 and spec.simulation() == known.simulation()
 
 
-def _explain_variance(spec: HmcLesson) -> str:
-    found, true, agreement = _variance(spec)
-    text = f"Measured variance {found:.3f}, true {true:.3f}."
-    if _shadow_energy_is_known(spec):
-        text += f" Theory says $1/(1-\\varepsilon^2/4) = {1 / (1 - spec.step_size**2 / 4):.3f}$."
-    return (
-        text
-        + f" R-hat is {agreement:.3f}: it compares chains with each other, and they agree on the same wrong density."
-    )
+def _explain_variance(spec: HmcLesson) -> Said:
+    found, true, rhat = _variance(spec)
+    if not _shadow_energy_is_known(spec):
+        return say("measured", "agreement", found=found, true=true, rhat=rhat)
+    theory = 1 / (1 - spec.step_size**2 / 4)
+    return say("measured", "theory", "agreement", found=found, true=true, theory=theory, rhat=rhat)
 
 
 def mass_gain(spec: HmcLesson) -> float:
@@ -121,49 +109,23 @@ def mass_gain(spec: HmcLesson) -> float:
     return efficiency(spec) / efficiency(RAVINE)
 
 
-def _explain_mass(spec: HmcLesson) -> str:
-    return (
-        f"{efficiency(spec):.3g} effective draws per 1 000 gradients with the inverse covariance as mass, "
-        f"{efficiency(RAVINE):.3g} with the identity and the small "
-        f"steps that it needs (ε = {RAVINE.step_size:g}, L = {RAVINE.steps}). Without it the narrowest width sets ε, "
-        f"and the length of the ravine sets how many "
-        "such steps a path needs. The map below shows how much easier the tuning becomes, too."
+def _explain_mass(spec: HmcLesson) -> Said:
+    return say(
+        efficiency=efficiency(spec), efficiency_2=efficiency(RAVINE), step_size=RAVINE.step_size, steps=RAVINE.steps
     )
 
 
 QUESTIONS = [
-    Question(
-        "halve",
-        "Half the step size and twice the steps: the path covers the same time. What happens to the energy error at "
-        "its end?",
-        ["It stays the same", "It becomes half as large", "It becomes a quarter as large"],
-        lambda spec: nearest(error_ratio(spec), (1.0, 0.5, 0.25)),
-        _explain_halving,
-        scenario="just-right",
+    WORDS.question(
+        "halve", lambda spec: nearest(error_ratio(spec), (1.0, 0.5, 0.25)), _explain_halving, scenario="just-right"
     ),
-    Question(
+    WORDS.question(
         "length",
-        f"Paths of 100 steps instead of {SHORT}. How many effective draws does the same number of gradients give?",
-        ["About five times as many", "About the same", "About five times fewer"],
         lambda spec: nearest(length_gain(spec), (5.0, 1.0, 0.2)),
         _explain_length,
         scenario="too-long",
+        short=SHORT,
     ),
-    Question(
-        "mass",
-        "The ravine with the inverse of the covariance as mass matrix, against the identity, each with steps that suit "
-        "it. Effective draws per gradient?",
-        ["About the same", "About three times as many", "About ten times as many"],
-        lambda spec: nearest(mass_gain(spec), (1.0, 3.0, 10.0)),
-        _explain_mass,
-        scenario="mass",
-    ),
-    Question(
-        "no-accept",
-        "Accept every path, whatever its energy error. What does the variance of the draws become?",
-        ["Too small", "Right", "Too large"],
-        _which_way,
-        _explain_variance,
-        scenario="no-accept",
-    ),
+    WORDS.question("mass", lambda spec: nearest(mass_gain(spec), (1.0, 3.0, 10.0)), _explain_mass, scenario="mass"),
+    WORDS.question("no-accept", _which_way, _explain_variance, scenario="no-accept"),
 ]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.samplers.spec import HmcSpec
 from engine.spec import SpecError, choice, integer
 from engine.targets.target import TargetError
+
+WORDS = Words(__file__)
 
 VIEWS = ("path", "phase", "draws")
 
@@ -42,3 +45,39 @@ class HmcLesson(HmcSpec):
     def simulation(self) -> HmcLesson:
         """The part that decides the run: the same for every way of looking at it."""
         return self.replace(view="path", reverse="off")
+
+
+JUST_RIGHT = HmcLesson(target="banana", step_size=0.25, steps=12, draws=500, seed=1)
+NO_ACCEPT = HmcLesson(
+    target="gaussian",
+    correlation=0.0,
+    step_size=1.2,
+    steps=4,
+    variant="always_accept",
+    view="draws",
+    draws=2000,
+    seed=5,
+)
+RAVINE = HmcLesson(target="gaussian", correlation=0.95, scale_ratio=3.0, step_size=0.1, steps=16, seed=3)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "just-right": JUST_RIGHT,
+        "too-short": JUST_RIGHT.replace(step_size=0.1, steps=3, view="draws"),
+        "too-long": JUST_RIGHT.replace(steps=100),
+        "too-large": JUST_RIGHT.replace(step_size=0.9, seed=2),
+        "funnel": HmcLesson(target="funnel", step_size=0.3, steps=20, draws=1000, chains=4, seed=4),
+        "mass": RAVINE.replace(mass="covariance", step_size=0.5, steps=4, view="phase"),
+        "euler": HmcLesson(
+            target="gaussian",
+            correlation=0.0,
+            integrator="euler",
+            step_size=0.2,
+            steps=10,
+            view="phase",
+            reverse="on",
+            seed=2,
+        ),
+        "no-accept": NO_ACCEPT,
+    }
+)

@@ -9,8 +9,7 @@ from engine.evidence import architecture_evidence
 from engine.jumps import bridges, delayed, run, sweep
 from lessons.landing import analysis, boston, optdigits, panels, scenes
 from lessons.landing.questions import QUESTIONS
-from lessons.landing.scenarios import SCENARIOS
-from lessons.landing.spec import LandingSpec
+from lessons.landing.spec import SCENARIOS, WORDS, LandingSpec
 
 PARTS = {"sandwich": "NUTS around", "landing": "Jumps that land", "thesis": "The thesis"}
 SANDWICHES = {
@@ -92,9 +91,7 @@ def runs(spec: LandingSpec) -> str:
 
 LESSON = Lesson(
     slug="landing",
-    title="Making jumps land",
-    promise="Most jumps to another size are rejected. See why settling before and after does not help, and how a unit "
-    "that fades in over bridges gets across.",
+    words=WORDS,
     spec=LandingSpec,
     scenarios=SCENARIOS,
     controls=controls,

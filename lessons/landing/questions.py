@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from lessons.landing import analysis
 from lessons.landing.analysis import Outcome
-from lessons.landing.spec import LandingSpec
+from lessons.landing.spec import WORDS, LandingSpec
 
 FEWEST = 0.03  # shares that differ by less are called the same
 TS = (1, 4, 16, 64)
@@ -21,14 +21,10 @@ def _sandwich(spec: LandingSpec) -> int:
     return 1 if analysis.alike(one, other) else 0 if one.accepted > other.accepted else 2
 
 
-def _sandwich_why(spec: LandingSpec) -> str:
+def _sandwich_why(spec: LandingSpec) -> Said:
     found = _last(spec)
     one, other = found["palindrome"], found["plain"]
-    return (
-        f"{one.accepted:.1%} ± {2 * one.error:.1%} with NUTS around, {other.accepted:.1%} ± {2 * other.error:.1%} "
-        "without. NUTS leaves the posterior as it is: before the jump the state was a draw of it, and after NUTS it "
-        "still is. The jump starts from the same kind of state, and its ratio is the bare one. Only the work has grown."
-    )
+    return say(accepted=one.accepted, error=2 * one.error, accepted_2=other.accepted, error_2=2 * other.error)
 
 
 def _bridges(spec: LandingSpec) -> int:
@@ -37,31 +33,13 @@ def _bridges(spec: LandingSpec) -> int:
     return 1 if abs(gain) < FEWEST else 0 if gain > 0 else 2
 
 
-def _bridges_why(spec: LandingSpec) -> str:
+def _bridges_why(spec: LandingSpec) -> Said:
     found = _last(spec)
     told = ", ".join(f"{found[f'annealed {T}'].accepted:.0%} at T = {T}" for T in TS)
-    return (
-        f"{told}. T = 1 is the bare jump. More bridges let the network settle in smaller steps. But the share does not "
-        "tend to 1: what is left in the end is the odds of the two models, which no jump can pass."
-    )
+    return say(told_value=told)
 
 
 QUESTIONS = [
-    Question(
-        "sandwich",
-        "NUTS moves the weights before the jump and again after it, and the whole is accepted or rejected at once. "
-        "Compared with the bare jump, how many land?",
-        ("more", "the same, within the error", "fewer"),
-        _sandwich,
-        _sandwich_why,
-        scenario="sandwich",
-    ),
-    Question(
-        "bridges",
-        "From 1 to 64 bridges: what happens to the share of the jumps that land?",
-        ("it rises", "it stays, within 3 points", "it falls"),
-        _bridges,
-        _bridges_why,
-        scenario="annealed",
-    ),
+    WORDS.question("sandwich", _sandwich, _sandwich_why, scenario="sandwich"),
+    WORDS.question("bridges", _bridges, _bridges_why, scenario="annealed"),
 ]

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from app.kit.files import LENGTH
 from app.kit.growing import GrowingSpec
+from app.kit.words import Words
 from datasets.xor import chosen
 from engine.jumps.settings import Prior
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer, number, text
 from lessons.landing import boston, optdigits
+
+WORDS = Words(__file__)
 
 PARTS = ("sandwich", "landing", "thesis")
 SANDWICHES = ("palindromic", "no_kernel_densities", "as_coded")
@@ -197,3 +200,18 @@ def crossing(jump: str, bridges: int, wrong: bool = False) -> dict[str, Any]:
     variant = WRONG[jump][0] if wrong else "exact"
     over = {"annealed": {"bridges": bridges}, "tempered": {"bridges": LEVELS, "tempering": 0.8}}.get(jump, {})
     return {"jump": jump, "variant": variant, "jump_steps": LEAPFROG, **over}
+
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "plain": LandingSpec(jump="plain"),
+        "annealed": LandingSpec(),
+        "noisy": LandingSpec(data="noisy", bridges=64, step_size=0.07),
+        "delayed": LandingSpec(jump="delayed"),
+        "sandwich": LandingSpec(part="sandwich"),
+        "as-coded": LandingSpec(part="sandwich", sandwich="as_coded"),
+        "old-level": LandingSpec(variant="wrong", bridges=3, temper=2.0, step_size=0.05),
+        "thesis": LandingSpec(part="thesis"),
+        "boston": LandingSpec(part="thesis", setting="BH2a", sweeps=200),
+    }
+)

@@ -6,9 +6,8 @@ from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
 from lessons.layers.panels import panels
 from lessons.layers.questions import QUESTIONS
-from lessons.layers.scenarios import SCENARIOS
 from lessons.layers.scenes import scene
-from lessons.layers.spec import LayersSpec
+from lessons.layers.spec import SCENARIOS, WORDS, LayersSpec
 
 VARIANTS = {
     "exact": "right",
@@ -31,9 +30,7 @@ def controls(panel: Controls) -> None:
 
 LESSON = Lesson(
     slug="layers",
-    title="Layers are born and die",
-    promise="A network that gains and loses whole layers while it is sampled: watch why so few of these jumps "
-    "land, and what that does to the chains.",
+    words=WORDS,
     spec=LayersSpec,
     scenarios=SCENARIOS,
     controls=controls,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.architectures import HELD, UNSURE, side
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from engine.judge import Z_LIMIT
 from lessons.layers import panels
-from lessons.layers.spec import LayersSpec
+from lessons.layers.spec import WORDS, LayersSpec
 
 LIMITS = (0.02, 0.1, 0.3)
 SHARES = ("fewer than 2 in 100", "2 to 10 in 100", "10 to 30 in 100", "more than 30 in 100")
@@ -23,14 +23,9 @@ def _share(spec: LayersSpec) -> int:
     return int(np.searchsorted(LIMITS, found.accepted, side="right"))
 
 
-def _share_why(spec: LayersSpec) -> str:
+def _share_why(spec: LayersSpec) -> Said:
     found = panels.acceptance(spec)
-    return (
-        f"{found.accepted:.1%} ± {HELD * found.error:.1%} of the jumps were accepted. A birth puts random features "
-        f"before weights that were fitted to others: half of those proposed cost more than "
-        f"{-np.median(found.log_ratios):.0f} nats of fit. A death takes a layer away that the weights behind it have "
-        "learned to use. Compare a single unit: it *adds* something small to a function that stays."
-    )
+    return say(accepted=found.accepted, held=HELD * found.error, log_ratios=-np.median(found.log_ratios))
 
 
 def _widths(spec: LayersSpec) -> tuple[panels.Births, panels.Births]:
@@ -46,31 +41,12 @@ def _width(spec: LayersSpec) -> int:
     return side(float(np.log(narrow.accepted / wide.accepted)), float(error), float(np.log(ALIKE)))
 
 
-def _width_why(spec: LayersSpec) -> str:
+def _width_why(spec: LayersSpec) -> Said:
     narrow, wide = _widths(spec)
-    return (
-        f"Of the jumps, {narrow.accepted:.1%} ± {HELD * narrow.error:.1%} are accepted with {NARROW} units a layer and "
-        f"{wide.accepted:.1%} ± {HELD * wide.error:.1%} with {WIDE}. A layer of w units brings w² + w random numbers. "
-        "(Berezowski 2021, table 6.1, reports 4.5 and 4.9 % for layers of 2 units, 1.1 and 1.4 % for layers of 4, on "
-        "Boston housing.)"
-    )
+    return say(accepted=narrow.accepted, held=HELD * narrow.error, accepted_2=wide.accepted, held_2=HELD * wide.error)
 
 
 QUESTIONS = [
-    Question(
-        "share",
-        "200 points. Of 100 proposed births and deaths of layers, how many will be accepted?",
-        SHARES,
-        _share,
-        _share_why,
-        scenario="many",
-    ),
-    Question(
-        "width",
-        f"Back to 20 points. Layers of {WIDE} units instead of {NARROW}: what happens to the share of accepted jumps?",
-        ("it falls", "it stays about the same", "it rises"),
-        _width,
-        _width_why,
-        scenario="few",
-    ),
+    WORDS.question("share", _share, _share_why, scenario="many", options=SHARES),
+    WORDS.question("width", _width, _width_why, scenario="few", wide=WIDE, narrow=NARROW),
 ]

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.growing import GrowingSpec
+from app.kit.words import Words
 from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import choice, integer, number
+
+WORDS = Words(__file__)
 
 VARIANTS = ("exact", "no_end_points", "no_kernel_densities", "as_coded")
 
@@ -45,3 +48,21 @@ class LayersSpec(GrowingSpec):
         return network(
             2, 2, width=self.width, depth=(self.low, self.deepest), temper=self.temper, prior_sd=self.prior_sd
         )
+
+
+FIRST_POINTS = (
+    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (0.5, 0.4, 0), (0.6, 0.6, 0),
+    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (0.4, -0.5, 1), (0.6, -0.4, 1),
+)  # fmt: skip
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "few": LayersSpec(),
+        "many": LayersSpec(corner=50, temper=0.5, step_size=0.03),
+        "noisy": LayersSpec(data="noisy", temper=0.5),
+        "shallow": LayersSpec(prior="geometric", ratio=0.3),
+        "own-points": LayersSpec(data="points", points=FIRST_POINTS, step_size=0.1),
+        "end-points": LayersSpec(variant="no_end_points"),
+        "as-coded": LayersSpec(variant="as_coded"),
+    }
+)

@@ -5,9 +5,8 @@ from engine import logistic
 from engine.samplers import metropolis
 from lessons.logistic import analysis, evidence
 from lessons.logistic.questions import QUESTIONS
-from lessons.logistic.scenarios import SCENARIOS
 from lessons.logistic.scenes import scene
-from lessons.logistic.spec import REACH, LogisticSpec
+from lessons.logistic.spec import REACH, SCENARIOS, WORDS, LogisticSpec
 
 VARIANTS = {"exact": "right", "no_prior": "forget the prior", "drop_rejections": "rejections not counted"}
 
@@ -53,9 +52,7 @@ def runs(spec: LogisticSpec) -> str:
 
 LESSON = Lesson(
     slug="logistic",
-    title="Two-parameter exactness",
-    promise="Logistic regression with two weights, solved exactly on a grid: see how near Newton, Laplace and a "
-    "Metropolis chain come.",
+    words=WORDS,
     spec=LogisticSpec,
     scenarios=SCENARIOS,
     controls=controls,

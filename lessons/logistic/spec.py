@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from datasets.logistic import TRAIN
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 REACH = 5.0  # inputs are shown from -REACH to REACH
 MAX_POINTS = 60
@@ -33,3 +36,18 @@ class LogisticSpec(Spec):
                 raise SpecError("points", f"point {index} has class {label}; y is 0 or 1")
             if abs(x) > REACH:
                 raise SpecError("points", f"point {index} lies at x = {x:g}, outside −{REACH:g} to {REACH:g}")
+
+
+STANDARD = LogisticSpec()
+SEPARATED = tuple((x, float(x > 0), int(x > 0)) for x in (-3.0, -2.0, -1.4, -0.8, 0.8, 1.2, 2.1, 3.2))
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "exact": STANDARD,
+        "few": STANDARD.replace(used=8, prior_sd=5.0, scale=1.5, at=1.0),
+        "prediction": STANDARD.replace(used=20, at=-0.5, scale=0.8),
+        "separated": STANDARD.replace(data="points", points=SEPARATED, prior_sd=3.0, scale=2.0, at=0.3),
+        "no-prior": STANDARD.replace(used=20, prior_sd=0.5, scale=0.8, variant="no_prior"),
+        "dropped": STANDARD.replace(scale=1.5, variant="drop_rejections"),
+    }
+)

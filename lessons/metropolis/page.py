@@ -7,8 +7,7 @@ from engine.spec import SpecError
 from engine.targets import parameters_of
 from lessons.metropolis import analysis, evidence, scenes
 from lessons.metropolis.questions import QUESTIONS
-from lessons.metropolis.scenarios import SCENARIOS
-from lessons.metropolis.spec import PRESETS, MetropolisLesson
+from lessons.metropolis.spec import PRESETS, SCENARIOS, WORDS, MetropolisLesson
 
 PARTS = {"islands": "Islands", "plane": "Plane", "triptych": "Three step sizes"}
 VARIANTS = {"exact": "right", "no_hastings": "Hastings ratio left out", "drop_rejections": "rejections not counted"}
@@ -66,9 +65,7 @@ def _notes(panel: Controls) -> None:
 
 LESSON = Lesson(
     slug="metropolis",
-    title="Metropolis",
-    promise="A walker who knows only his own place and the next one visits every place exactly as often as he "
-    "should: see why, and see what breaks it.",
+    words=WORDS,
     spec=MetropolisLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.words import Words
 from engine.samplers.spec import MetropolisSpec
 from engine.spec import SpecError, choice, integer, number, text
+
+WORDS = Words(__file__)
 
 PARTS = ("islands", "plane", "triptych")
 MIN_ISLANDS, MAX_ISLANDS = 3, 16  # more would not be told apart on the ring
@@ -82,3 +85,28 @@ def _people(place: int, entry: str) -> float:
     if not 1e-3 <= value <= MAX_PEOPLE:
         raise SpecError("populations", f"island {place}: {entry} is not between 0.001 and {MAX_PEOPLE:,.0f}")
     return value
+
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "king": MetropolisLesson(part="islands", draws=2000, seed=3),
+        "plane": MetropolisLesson(part="plane", target="banana", scale=1.2, draws=2000),
+        "sizes": MetropolisLesson(part="triptych", scale=1.5, factor=10.0, draws=1500),
+        "far": MetropolisLesson(
+            part="plane",
+            correlation=0.5,
+            scale=0.6,
+            chains=4,
+            draws=1000,
+            start="at",
+            start_x=-12.0,
+            start_y=10.0,
+            burn=150,
+        ),
+        "hastings": MetropolisLesson(
+            part="plane", correlation=0.5, scale=1.0, drift=0.5, variant="no_hastings", draws=2000
+        ),
+        "rejections": MetropolisLesson(part="plane", correlation=0.0, scale=5.0, variant="drop_rejections", draws=2000),
+        "high": MetropolisLesson(part="plane", dimension=20, correlation=0.0, scale=1.0, draws=2000),
+    }
+)

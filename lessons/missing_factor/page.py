@@ -6,9 +6,8 @@ from engine.jumps.run import ArchitectureRun
 from lessons.missing_factor.analysis import checks, kept_births, kernels, log_weights, put_right, runs, survivors
 from lessons.missing_factor.panels import diagnostics, panels
 from lessons.missing_factor.questions import QUESTIONS
-from lessons.missing_factor.scenarios import SCENARIOS
 from lessons.missing_factor.scenes import live, scene
-from lessons.missing_factor.spec import MissingSpec
+from lessons.missing_factor.spec import SCENARIOS, WORDS, MissingSpec
 
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "none": "none"}
 SCHEMES = {
@@ -37,9 +36,7 @@ def controls(panel: Controls) -> None:
 
 LESSON = Lesson(
     slug="missing-factor",
-    title="The missing factor that looked like Occam's razor",
-    promise="A published histogram seems to prefer small networks. Run its scheme beside the right one, factor by "
-    "factor, and see what the preference is made of.",
+    words=WORDS,
     spec=MissingSpec,
     scenarios=SCENARIOS,
     controls=controls,

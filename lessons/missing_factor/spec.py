@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.kit.architectures import BARE_JUMPS, SCHEMES
+from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, seed_field
+
+WORDS = Words(__file__)
 
 DATA = ("xor", "noisy", "none")
 SLOW = ("no_kernel_densities", "as_coded")  # those that run a short NUTS before and after every jump
@@ -35,3 +38,17 @@ class MissingSpec(Spec):
     @property
     def slow(self) -> bool:
         return self.variant in SLOW
+
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "slot": MissingSpec(),
+        "no-data": MissingSpec(data="none"),
+        "ends": MissingSpec(variant="no_end_points"),
+        "jacobian": MissingSpec(variant="no_jacobian", jump="rescaled"),
+        "densities": MissingSpec(variant="no_kernel_densities", sweeps=400, burn=40),
+        "as-coded": MissingSpec(variant="as_coded"),
+        "noisy": MissingSpec(variant="as_coded", data="noisy"),
+        "right": MissingSpec(variant="exact"),
+    }
+)

@@ -5,9 +5,8 @@ from engine import linear
 from lessons.model_selection import analysis, proof
 from lessons.model_selection.panels import diagnostics, panels
 from lessons.model_selection.questions import QUESTIONS
-from lessons.model_selection.scenarios import SCENARIOS
 from lessons.model_selection.scenes import on_event, scene
-from lessons.model_selection.spec import ModelSelectionLesson
+from lessons.model_selection.spec import SCENARIOS, WORDS, ModelSelectionLesson
 
 PLAYS = {"data": "data arrive", "draws": "posterior draws", "razor": "Occam's razor"}
 BASES = {"legendre": "Legendre", "powers": "powers of x"}
@@ -67,9 +66,7 @@ def faults(spec: ModelSelectionLesson) -> dict[str, ModelSelectionLesson]:
 
 LESSON = Lesson(
     slug="model-selection",
-    title="Model selection and Occam",
-    promise="Fifteen polynomials, one data set. Watch each predict the next point, and see why the most flexible "
-    "does not win.",
+    words=WORDS,
     spec=ModelSelectionLesson,
     scenarios=SCENARIOS,
     controls=controls,

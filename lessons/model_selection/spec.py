@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.kit.words import Words
 from datasets.polynomial import NOISE_SD, OBSERVATIONS, SEED, cosine
 from datasets.six import Curve, own_curve
 from engine.linear import BASES
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 MOST_DEGREE = 15
 MAX_POINTS = 60
@@ -77,3 +80,19 @@ class ModelSelectionLesson(Spec):
         """(degrees,) log p(degree)."""
         log = np.zeros(self.degrees) if self.degree_prior == "uniform" else -math.log(2.0) * np.arange(self.degrees)
         return log - np.logaddexp.reduce(log)
+
+
+STANDARD = ModelSelectionLesson()
+WEAK = STANDARD.replace(observations=12, data_noise=0.4, noise_sd=0.4, degrees=8, degree=3, data_seed=3)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "evidence": STANDARD,
+        "average": STANDARD.replace(observations=9, play="draws", degree=3),
+        "razor": STANDARD.replace(play="razor"),
+        "best-fit": STANDARD.replace(mistake="best_fit", degree=15),
+        "vague": WEAK.replace(prior_sd=300.0),
+        "powers": STANDARD.replace(basis="powers"),
+        "unknown-noise": STANDARD.replace(noise="unknown", noise_sd=0.3, worth=2.0, play="data"),
+    }
+)

@@ -5,9 +5,8 @@ from engine import montecarlo
 from lessons.monte_carlo import analysis
 from lessons.monte_carlo.panels import diagnostics, panels
 from lessons.monte_carlo.questions import QUESTIONS
-from lessons.monte_carlo.scenarios import SCENARIOS
 from lessons.monte_carlo.scenes import scene
-from lessons.monte_carlo.spec import SETTINGS, MonteCarloLesson
+from lessons.monte_carlo.spec import SCENARIOS, SETTINGS, WORDS, MonteCarloLesson
 
 INTEGRALS = {
     "ball": "volume of a ball, by darts (π in the plane)",
@@ -55,8 +54,7 @@ def faults(spec: MonteCarloLesson) -> dict[str, MonteCarloLesson]:
 
 LESSON = Lesson(
     slug="monte-carlo",
-    title="Monte Carlo integration",
-    promise="An integral is an average. Watch its error fall like 1/√n, see why, and where it fails.",
+    words=WORDS,
     spec=MonteCarloLesson,
     scenarios=SCENARIOS,
     controls=controls,

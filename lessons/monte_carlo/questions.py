@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from lessons.monte_carlo import analysis
-from lessons.monte_carlo.spec import MonteCarloLesson
+from lessons.monte_carlo.spec import WORDS, MonteCarloLesson
 
 
 def nearest(value: float, choices: tuple[float, ...]) -> int:
@@ -20,23 +20,29 @@ def gain(spec: MonteCarloLesson, few: int, many: int) -> float:
     return float(typical[few - 1] / typical[min(many, spec.draws) - 1])
 
 
-def _explain_four(spec: MonteCarloLesson) -> str:
+def _explain_four(spec: MonteCarloLesson) -> Said:
     here = analysis.estimates(spec)
     few = spec.draws // 4
-    return (
-        f"After {few} draws the typical error over {spec.replications} repetitions is {here.typical[few - 1]:.3g}, "
-        f"after {spec.draws} draws {here.typical[-1]:.3g}: a factor {gain(spec, few, spec.draws):.2f}. The variance of "
-        "an average is σ²/n, so its standard deviation is σ/√n: one digit more costs a hundred times the draws."
+    return say(
+        few=few,
+        replications=spec.replications,
+        typical=here.typical[few - 1],
+        draws=spec.draws,
+        typical_2=here.typical[-1],
+        gain=gain(spec, few, spec.draws),
     )
 
 
-def _explain_infinite(spec: MonteCarloLesson) -> str:
+def _explain_infinite(spec: MonteCarloLesson) -> Said:
     here = analysis.estimates(spec)
-    return (
-        f"From 10 to {min(1000, spec.draws)} draws the median error went from {here.typical[9]:.3g} to "
-        f"{here.typical[min(1000, spec.draws) - 1]:.3g}, a factor {gain(spec, 10, 1000):.1f}. With σ finite it would "
-        f"be 10; theory says 100 to the power {here.integral.rate:.2g} = {100**here.integral.rate:.1f}. The reported "
-        f"band held the truth in {100 * here.coverage(spec.draws):.0f} % of the repetitions instead of 95 %."
+    return say(
+        value=min(1000, spec.draws),
+        typical=here.typical[9],
+        typical_2=here.typical[min(1000, spec.draws) - 1],
+        gain=gain(spec, 10, 1000),
+        rate=here.integral.rate,
+        rate_2=100**here.integral.rate,
+        coverage=100 * here.coverage(spec.draws),
     )
 
 
@@ -47,36 +53,21 @@ def spread(spec: MonteCarloLesson) -> float:
     return wide[0] / wide[1]
 
 
-def _explain_cauchy(spec: MonteCarloLesson) -> str:
-    return (
-        f"The middle half of the averages of {spec.draws} draws is {spread(spec):.2f} times as wide as that of single "
-        f"draws, over {spec.replications} repetitions. Theory says exactly 1: sums of Cauchy draws are Cauchy."
-    )
+def _explain_cauchy(spec: MonteCarloLesson) -> Said:
+    return say(draws=spec.draws, spread=spread(spec), replications=spec.replications)
 
 
 QUESTIONS = [
-    Question(
+    WORDS.question(
         "four",
-        "Four times as many darts. By how much does the typical error shrink?",
-        ["to a quarter", "to a half", "to about 0.7"],
         lambda spec: nearest(1.0 / gain(spec, spec.draws // 4, spec.draws), (0.25, 0.5, 0.7)),
         _explain_four,
         scenario="pi",
     ),
-    Question(
-        "infinite",
-        "The variance is infinite. From 10 draws to 1 000: by what factor does the median error shrink?",
-        ["about 10, like 1/√n", "about 4", "not at all"],
-        lambda spec: nearest(gain(spec, 10, 1000), (10.0, 4.0, 1.0)),
-        _explain_infinite,
-        scenario="infinite",
+    WORDS.question(
+        "infinite", lambda spec: nearest(gain(spec, 10, 1000), (10.0, 4.0, 1.0)), _explain_infinite, scenario="infinite"
     ),
-    Question(
-        "cauchy",
-        "Averages of 1 000 Cauchy draws, compared with single draws: how spread are they?",
-        ["about 32 times narrower", "about 4 times narrower", "just as wide"],
-        lambda spec: nearest(spread(spec), (1 / 32, 1 / 4, 1.0)),
-        _explain_cauchy,
-        scenario="cauchy",
+    WORDS.question(
+        "cauchy", lambda spec: nearest(spread(spec), (1 / 32, 1 / 4, 1.0)), _explain_cauchy, scenario="cauchy"
     ),
 ]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.montecarlo import Integral, ball, cauchy, power, rare, square
 from engine.spec import Spec, choice, integer, number, seed_field
+
+WORDS = Words(__file__)
 
 INTEGRALS = ("ball", "power", "rare", "square", "cauchy")
 MISTAKES = ("none", "no_weight", "band")
@@ -45,3 +48,22 @@ SETTINGS = {
     "square": ("scale",),
     "cauchy": (),
 }  # the settings of each integral, the proposal's last
+
+
+PI = MonteCarloLesson(integral="ball", dimension=2, draws=1000, seed=1)
+HEAVY = MonteCarloLesson(integral="power", a=0.7, seed=3)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "pi": PI,
+        "root": MonteCarloLesson(integral="power", a=0.3, seed=2),
+        "infinite": HEAVY,
+        "cured": HEAVY.replace(b=0.6),
+        "rare": MonteCarloLesson(integral="rare", threshold=3.0, seed=4),
+        "shifted": MonteCarloLesson(integral="rare", threshold=3.0, shift=3.0, seed=4),
+        "narrow": MonteCarloLesson(integral="square", scale=0.6, seed=5),
+        "cauchy": MonteCarloLesson(integral="cauchy", seed=6),
+        "dimensions": PI.replace(dimension=10, draws=2000),
+        "forgotten": MonteCarloLesson(integral="rare", threshold=3.0, shift=3.0, mistake="no_weight", seed=4),
+    }
+)

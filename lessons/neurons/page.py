@@ -5,9 +5,8 @@ from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
 from lessons.neurons.questions import QUESTIONS
-from lessons.neurons.scenarios import SCENARIOS
 from lessons.neurons.scenes import scene
-from lessons.neurons.spec import NeuronsSpec
+from lessons.neurons.spec import SCENARIOS, WORDS, NeuronsSpec
 
 VARIANTS = {
     "exact": "right",
@@ -32,9 +31,7 @@ def controls(panel: Controls) -> None:
 
 LESSON = Lesson(
     slug="neurons",
-    title="Neurons are born and die",
-    promise="Watch a network grow and shrink while it is sampled: a unit fades in or out at its slot, the ledger says "
-    "why it may, and the shares of k are checked against the exact answer.",
+    words=WORDS,
     spec=NeuronsSpec,
     scenarios=SCENARIOS,
     controls=controls,

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from app.kit.architectures import BARE_JUMPS, SCHEMES
 from app.kit.growing import GrowingSpec
+from app.kit.words import Words
 from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
+
+WORDS = Words(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,3 +52,23 @@ class NeuronsSpec(GrowingSpec):
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "jump": self.jump}
+
+
+FIRST_POINTS = (
+    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (0.5, 0.4, 0), (0.6, 0.6, 0),
+    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (0.4, -0.5, 1), (0.6, -0.4, 1),
+)  # fmt: skip
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "xor": NeuronsSpec(),
+        "ten": NeuronsSpec(jumps=10),
+        "noisy": NeuronsSpec(data="noisy", step_size=0.07),
+        "few-units": NeuronsSpec(prior="geometric", ratio=0.5),
+        "own-points": NeuronsSpec(data="points", points=FIRST_POINTS, temper=2.0, step_size=0.2),
+        "slot-once": NeuronsSpec(variant="slot_once"),
+        "end-points": NeuronsSpec(variant="no_end_points"),
+        "no-jacobian": NeuronsSpec(jump="rescaled", variant="no_jacobian"),
+        "as-coded": NeuronsSpec(variant="as_coded"),
+    }
+)

@@ -7,9 +7,8 @@ from engine.samplers import nuts
 from lessons.nuts import analysis
 from lessons.nuts.panels import diagnostics, panels
 from lessons.nuts.questions import QUESTIONS
-from lessons.nuts.scenarios import SCENARIOS
 from lessons.nuts.scenes import scene
-from lessons.nuts.spec import NutsLesson
+from lessons.nuts.spec import SCENARIOS, WORDS, NutsLesson
 
 TARGETS = {"mean": "mean of a bivariate normal (figure 4.1)", "non_centred": "funnel, non-centred"}
 VIEWS = {"tree": "tree", "draws": "marginals", "cost": "cost", "compare": "slice beside multinomial"}
@@ -66,9 +65,7 @@ def runs(spec: NutsLesson) -> str:
 
 LESSON = Lesson(
     slug="nuts",
-    title="NUTS",
-    promise="A trajectory that doubles until it turns back. See the tree that is built on the orbit, every number in "
-    "it, and why a part of it is thrown away.",
+    words=WORDS,
     spec=NutsLesson,
     scenarios=SCENARIOS,
     controls=controls,

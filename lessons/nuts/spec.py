@@ -7,10 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from app.kit.words import Words
 from engine.samplers.spec import MASSES, NutsSpec
 from engine.spec import SpecError, choice, integer, number
 from engine.targets import dense_gaussian, parameters_of
 from engine.targets.target import Target, TargetError
+
+WORDS = Words(__file__)
 
 VIEWS = ("tree", "draws", "cost", "compare")
 PACES = ("doublings", "leapfrogs")
@@ -85,3 +88,50 @@ def _non_centred(neck: float) -> Target:
     target = dense_gaussian((0.0, 0.0), np.diag([neck**2, 1.0]))
     half = 3.0 * neck
     return replace(target, name="non_centred", labels=("v", "z"), view=((-half, half), (-3.5, 3.5)))
+
+
+DOUBLING = NutsLesson(target="banana", target_accept=0.9, seed=66)
+FIGURE = NutsLesson(
+    target="mean",
+    correlation=0.6,
+    tuning="fixed",
+    step_size=0.25,
+    warmup=0,
+    draws=200,
+    sampling="slice",
+    start="at",
+    start_x=1.5,
+    start_y=0.2,
+    pace="leapfrogs",
+    seed=6,
+)
+FORMS = NutsLesson(target="gaussian", correlation=0.8, tuning="fixed", step_size=0.4, warmup=0, view="compare", seed=2)
+RAVINE = NutsLesson(target="gaussian", correlation=0.95, scale_ratio=3.0, tuning="fixed", step_size=0.1, seed=3)
+SHALLOW = RAVINE.replace(step_size=0.02, max_depth=3, view="cost", warmup=0)
+FUNNEL = NutsLesson(target="funnel", draws=1000, warmup=500, view="draws", seed=4)
+CURE = FUNNEL.replace(target="non_centred", view="tree")
+ALIASED = NutsLesson(
+    target="gaussian",
+    correlation=0.0,
+    tuning="fixed",
+    step_size=0.1,
+    warmup=0,
+    draws=1500,
+    sampling="slice",
+    variant="aliased_momentum",
+    view="draws",
+    seed=1,
+)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "doubling": DOUBLING,
+        "figure": FIGURE,
+        "forms": FORMS,
+        "waste": DOUBLING.replace(view="cost"),
+        "shallow": SHALLOW,
+        "funnel": FUNNEL,
+        "cure": CURE,
+        "aliased": ALIASED,
+    }
+)

@@ -7,9 +7,8 @@ from engine.jumps import sweep
 from lessons.occam.analysis import checks, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
 from lessons.occam.questions import QUESTIONS
-from lessons.occam.scenarios import FIRST_POINTS, SCENARIOS
 from lessons.occam.scenes import live, on_event, scene
-from lessons.occam.spec import OccamSpec
+from lessons.occam.spec import FIRST_POINTS, SCENARIOS, WORDS, OccamSpec
 
 DATA = {"clouds": "XOR clouds", "points": "your points"}
 SCALINGS = {"none": "σ for every k", "width": "σ/√k out of hidden units"}
@@ -42,9 +41,7 @@ def controls(panel: Controls) -> None:
 
 LESSON = Lesson(
     slug="occam",
-    title="Occam's razor, honestly",
-    promise="The posterior of a network's size under priors of your choice: what a unit buys, what it costs, and why "
-    "“the right size” is yours as much as the data's.",
+    words=WORDS,
     spec=OccamSpec,
     scenarios=SCENARIOS,
     controls=controls,

@@ -12,8 +12,7 @@ from app.kit.charts import Figure, Table
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence
 from lessons.occam.analysis import Split, Study, evidence, exact, score_of_all, split, study
-from lessons.occam.scenarios import THESIS
-from lessons.occam.spec import OccamSpec
+from lessons.occam.spec import THESIS, OccamSpec
 
 UNSURE = 1.05  # R-hat of the two chains at a k, above which its fit is not drawn
 REACH = 12.0  # nats from the best k, at most, that the balance shows

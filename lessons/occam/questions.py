@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from app.kit import architectures as kit
-from app.kit.predict import Question
+from app.kit.words import Said, say
 from engine.evidence import ModelProbabilities
 from lessons.occam.analysis import evidence, exact, gap_of, study
-from lessons.occam.spec import OccamSpec
+from lessons.occam.spec import WORDS, OccamSpec
 
 NEVER = threading.Event()
 BANDS = ((1, 1), (2, 4), (5, 12), (13, 20))  # of k
@@ -34,14 +34,14 @@ def _peak(spec: OccamSpec) -> int:
     return kit.mode_band(known(spec), 1, BANDS)
 
 
-def _peak_why(spec: OccamSpec) -> str:
+def _peak_why(spec: OccamSpec) -> Said:
     probability, error = known(spec)
     mode = int(probability.argmax())
-    return (
-        f"By annealing, k = {mode + 1} is the most probable, with {probability[mode]:.0%} ± {2 * error[mode]:.0%}; the "
-        f"mean is {probability @ np.arange(1, spec.highest + 1):.1f}. Every k now starts from the same spread of "
-        "outputs, so a unit more is only something more to adjust. The data are the same; the prior on *functions* has "
-        "changed."
+    return say(
+        mode=mode + 1,
+        probability=probability[mode],
+        error=2 * error[mode],
+        probability_2=probability @ np.arange(1, spec.highest + 1),
     )
 
 
@@ -82,14 +82,9 @@ def _price(spec: OccamSpec) -> int:
     return kit.side(found.price, found.price_error, 0.5)
 
 
-def _price_why(spec: OccamSpec) -> str:
+def _price_why(spec: OccamSpec) -> Said:
     low, high, fit, fit_error, price, price_error = ends(spec)
-    return (
-        f"From k = {low} to k = {high} the fit changes by {fit:+.1f} ± {2 * fit_error:.1f} nats and the price by "
-        f"{price:+.1f} ± {2 * price_error:.1f} (two standard errors). The output is a sum of k units, each with "
-        "weights N(0, 1), so at large k large outputs are common before any data. XOR with a = 0.5 asks for large "
-        "outputs, and many units need not be moved far for them: that works against the cost of more weights."
-    )
+    return say(low=low, high=high, fit=fit, fit_error=2 * fit_error, price=price, price_error=2 * price_error)
 
 
 def _gap(spec: OccamSpec) -> tuple[float, float]:
@@ -100,41 +95,13 @@ def _best(spec: OccamSpec) -> int:
     return kit.side(*_gap(spec), CLOSE)
 
 
-def _best_why(spec: OccamSpec) -> str:
+def _best_why(spec: OccamSpec) -> Said:
     gap, error = _gap(spec)
-    return (
-        f"On 200 new points the networks of the most probable k score {gap:+.4f} ± {2 * error:.4f} nats a point (two "
-        "standard errors) against the average over all k. p(k | D) asks which k made these data least surprising "
-        "*before they were seen*; it is not a contest of predictions. In table 7.4 of Berezowski (2021), on layers, "
-        "the modal depth beats the best chain in two of four experiments and loses in two."
-    )
+    return say(gap=gap, error=2 * error)
 
 
 QUESTIONS = [
-    Question(
-        "price",
-        "From a few units to the most allowed: what happens to the *price*, the distance the data must "
-        "move the weights from their prior?",
-        ("it rises: more weights to set", "it stays, within half a nat", "it falls"),
-        _price,
-        _price_why,
-        scenario="thesis",
-    ),
-    Question(
-        "peak",
-        "Same data. Now let the prior sd of the weights out of hidden units be σ/√k, with σ = 3. Where will p(k | D) "
-        "peak?",
-        ("k = 1", "k = 2 to 4", "k = 5 to 12", "k = 13 or more"),
-        _peak,
-        _peak_why,
-        scenario="scaled",
-    ),
-    Question(
-        "best",
-        "Do the networks of the most probable k predict new points better than the average over all k?",
-        (f"yes, by more than {CLOSE} nats a point", "the same, within that", "no, worse by more"),
-        _best,
-        _best_why,
-        scenario="scaled",
-    ),
+    WORDS.question("price", _price, _price_why, scenario="thesis"),
+    WORDS.question("peak", _peak, _peak_why, scenario="scaled"),
+    WORDS.question("best", _best, _best_why, scenario="scaled", close=CLOSE),
 ]

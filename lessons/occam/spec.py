@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 import datasets
 import engine
 from app.kit.growing import MAX_POINTS, REACH
-from datasets.xor import VARIANCE
+from app.kit.words import Words
+from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.jumps.settings import Prior, log_size_prior
 from engine.networks import Network
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 Array = NDArray[np.float64]
 
@@ -78,3 +81,24 @@ class OccamSpec(Spec):
     def log_prior(self) -> Array:
         """Log prior of each k (highest,), normalised."""
         return log_size_prior("prior", self.size_prior(), 1, self.highest)
+
+
+THESIS = OccamSpec()
+SCALED = OccamSpec(prior_sd=3.0, scaling="width")
+FIRST_POINTS = (
+    (-0.7, -0.5, 0), (-0.5, -0.7, 0), (0.5, 0.6, 0), (0.7, 0.5, 0),
+    (-0.6, 0.6, 1), (-0.5, 0.4, 1), (0.5, -0.5, 1), (0.7, -0.6, 1), (0.0, 0.0, 1),
+)  # fmt: skip
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "thesis": THESIS,
+        "scaled": SCALED,
+        "edge": THESIS.replace(highest=8),
+        "prior-on-k": THESIS.replace(prior="poisson", mean=1.0),
+        "wide": THESIS.replace(prior_sd=10.0),
+        "noisy": SCALED.replace(variance=NOISY_VARIANCE),
+        "few": THESIS.replace(corner=3),
+        "own-points": SCALED.replace(data="points", points=FIRST_POINTS, temper=2.0),
+    }
+)

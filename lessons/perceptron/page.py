@@ -7,9 +7,8 @@ from engine.variational import optimisers
 from lessons.perceptron import analysis
 from lessons.perceptron.panels import diagnostics, panels
 from lessons.perceptron.questions import QUESTIONS
-from lessons.perceptron.scenarios import SCENARIOS
 from lessons.perceptron.scenes import scene
-from lessons.perceptron.spec import CLASSES, PARAMETERS, PerceptronLesson
+from lessons.perceptron.spec import CLASSES, PARAMETERS, SCENARIOS, WORDS, PerceptronLesson
 
 PARTS = {"perceptron": "perceptron", "network": "hidden units", "nodes": "one pass", "race": "race"}
 DATA = {"separable": "a line separates them", "xor": "XOR, 4 points", "clouds": "XOR clouds", "points": "your points"}
@@ -105,9 +104,7 @@ def faults(spec: PerceptronLesson) -> dict[str, PerceptronLesson]:
 
 LESSON = Lesson(
     slug="perceptron",
-    title="From perceptron to network",
-    promise="One unit learns a line, and cannot learn XOR. Add hidden units, send a point through them and its error "
-    "back, and race the rules that turn slopes into steps.",
+    words=WORDS,
     spec=PerceptronLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError, check_points, choice, integer, number, points, seed_field
 from engine.targets.spec import TargetSpec
 from engine.targets.target import TargetError
 from engine.training import RULES
 from engine.training.nodes import VARIANTS
+
+WORDS = Words(__file__)
 
 PARTS = ("perceptron", "network", "nodes", "race")
 DATA = ("separable", "xor", "clouds", "points")
@@ -67,3 +70,31 @@ class PerceptronLesson(TargetSpec):
         density = target.log_density([self.start_x, self.start_y])
         if not -1e6 < density < float("inf"):
             raise SpecError("start_x", "at this start the surface is not finite, or higher than a million")
+
+
+FIRST = PerceptronLesson(gap=0.03, seed=4)
+CLOUDS = PerceptronLesson(part="network", data="clouds", units=2, seed=4)
+NODES = PerceptronLesson(part="nodes", data="xor", seed=1)
+RACE = PerceptronLesson(part="race", correlation=0.8, scale_ratio=3.0, length=1.2, start_x=-2.5, start_y=0.3)
+OWN_POINTS = (
+    (-0.9, 0.8, 0), (-0.2, 0.9, 0), (0.7, 0.9, 0), (0.9, -0.2, 0), (0.6, -0.9, 0), (-0.5, -0.9, 0), (-1.0, -0.1, 0),
+    (0.0, 0.1, 1), (0.2, -0.2, 1), (-0.2, 0.2, 1), (-0.1, -0.2, 1), (0.3, 0.2, 1),
+)  # fmt: skip
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "separable": FIRST,
+        "xor": PerceptronLesson(data="xor"),
+        "one-unit": CLOUDS.replace(units=1, seed=1),
+        "two-units": CLOUDS,
+        "stuck": CLOUDS.replace(seed=1),
+        "three-units": CLOUDS.replace(units=3, seed=1),
+        "own-points": CLOUDS.replace(data="points", points=OWN_POINTS, units=4, seed=2),
+        "pass": NODES,
+        "forgot": NODES.replace(variant="no_slope"),
+        "vanishing": NODES.replace(activation="sigmoid", depth=2, seed=5),
+        "race": RACE,
+        "too-long": RACE.replace(length=2.05, momentum=0.5, racing=60),
+        "valley": RACE.replace(target="banana", start_x=-3.0, start_y=6.0, length=0.2, racing=200, adaptive=0.1),
+    }
+)

@@ -5,9 +5,8 @@ from app.kit.frame import Controls, Lesson, show
 from engine.networks import prior
 from lessons.prior_predictive import evidence
 from lessons.prior_predictive.questions import QUESTIONS
-from lessons.prior_predictive.scenarios import SCENARIOS
 from lessons.prior_predictive.scenes import scene
-from lessons.prior_predictive.spec import PriorSpec
+from lessons.prior_predictive.spec import SCENARIOS, WORDS, PriorSpec
 
 VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data"}
 SCALINGS = {"sqrt": "by √k (right)", "none": "not at all", "full": "by k"}
@@ -84,8 +83,7 @@ def faults(spec: PriorSpec) -> dict[str, PriorSpec]:
 
 LESSON = Lesson(
     slug="prior-predictive",
-    title="Functions before data",
-    promise="Draw networks from their prior and look at the functions; then let a few points reject all but a handful.",
+    words=WORDS,
     spec=PriorSpec,
     scenarios=SCENARIOS,
     controls=controls,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.predict import Question
+from app.kit.words import Said, say
 from lessons.prior_predictive import analysis
-from lessons.prior_predictive.spec import PriorSpec
+from lessons.prior_predictive.spec import WORDS, PriorSpec
 
 SMALL, LARGE = 4, 64
 MANY = 20_000
@@ -28,15 +28,11 @@ def covariance_answer(spec: PriorSpec) -> int:
     return 1 if abs(z) < 4 else 2 if z > 0 else 0
 
 
-def covariance_explain(spec: PriorSpec) -> str:
+def covariance_explain(spec: PriorSpec) -> Said:
     """With the numbers of both."""
     (one, first), (many, second) = _moment(spec, 1), _moment(spec, LARGE)
     true = float(analysis.meant(spec).covariance([spec.at_a], [spec.at_b])[0, 0])
-    return (
-        f"Over {MANY:,} networks each: {one:.3f} ± {first:.3f} with one unit, {many:.3f} ± {second:.3f} with {LARGE}; "
-        f"exactly {true:.3f} for both. The units are independent and have mean zero, so the covariances of k of them "
-        "add up, and 1/√k in the weights is 1/k in the covariance. What changes with the width is the *shape*."
-    )
+    return say(many=MANY, one=one, first=first, many_2=many, second=second, large=LARGE, true=true)
 
 
 def _growth(spec: PriorSpec) -> float:
@@ -54,13 +50,9 @@ def growth_answer(spec: PriorSpec) -> int:
     return int(np.argmin(np.abs(np.log(np.array(FACTORS) / _growth(spec)))))
 
 
-def growth_explain(spec: PriorSpec) -> str:
+def growth_explain(spec: PriorSpec) -> Said:
     """With the factor found."""
-    return (
-        f"They come out {_growth(spec):.2f} times as large. Sixteen times as many independent terms have sixteen times "
-        "the variance, so √16 = 4 times the sd, up to the luck of the draws. To "
-        "keep the functions as they were, the weights must shrink by √k."
-    )
+    return say(growth=_growth(spec))
 
 
 CUTS = (300.0, 30.0, 10.0)
@@ -72,17 +64,13 @@ def survivors_answer(spec: PriorSpec) -> int:
     return int(sum(left <= cut for cut in CUTS))
 
 
-def survivors_explain(spec: PriorSpec) -> str:
+def survivors_explain(spec: PriorSpec) -> Said:
     """With the counts by number of points."""
     tested = analysis.tested(spec)
     expected = analysis.expected_survivors(tested.run, spec.noise_sd)
     counts = ", ".join(f"{value:,.0f}" for value in expected[1:])
     effective = float(np.nanmin(analysis.summary(spec).ess_bulk))
-    return (
-        f"{tested.number} survived. To expect by the exact bound after 1, 2, … points: {counts}. (The second point is "
-        "almost at the place of the first, so it costs little.) The Markov chain tested as many networks, and its "
-        f"draws are worth {effective:,.0f} independent ones."
-    )
+    return say(number=tested.number, counts=counts, effective=effective)
 
 
 def noise_answer(spec: PriorSpec) -> int:
@@ -96,50 +84,14 @@ def _halved(spec: PriorSpec) -> float:
     return full / half
 
 
-def noise_explain(spec: PriorSpec) -> str:
+def noise_explain(spec: PriorSpec) -> Said:
     """With the factor found."""
-    return (
-        f"They shrink by a factor of {_halved(spec):.2f}. A curve must pass through a gate at each point, and "
-        "halving σ "
-        "halves each gate. There are three points, but the first two stand at nearly the same place: two gates, so "
-        "about 2² = 4, as far as the prior's density is level across a gate. With n gates apart from one another it "
-        "tends to 2ⁿ."
-    )
+    return say(halved=_halved(spec))
 
 
 QUESTIONS = (
-    Question(
-        "covariance",
-        "From 1 hidden unit to 64, with weights divided by √k: what happens to the covariance of f(a) and f(b)?",
-        ("it shrinks", "it stays the same", "it grows"),
-        covariance_answer,
-        covariance_explain,
-        scenario="narrow",
-    ),
-    Question(
-        "growth",
-        f"Every weight is N(0, 1), with no scaling, one hidden layer. How much larger are the functions of {LARGE} "
-        f"units than those of {SMALL}?",
-        ("equally large: the weights are the same", "about 4 times", "about 16 times"),
-        growth_answer,
-        growth_explain,
-        scenario="same-weights",
-    ),
-    Question(
-        "noise",
-        "Three points, two of them at nearly the same place, σ = 0.1. We halve σ. By what factor does the number of "
-        "survivors shrink?",
-        ("about 2", "about 4", "about 8"),
-        noise_answer,
-        noise_explain,
-        scenario="three-points",
-    ),
-    Question(
-        "survivors",
-        "Three points leave some hundreds of 100,000 networks. How many survive all six?",
-        ("more than 300", "31 to 300", "11 to 30", "10 or fewer"),
-        survivors_answer,
-        survivors_explain,
-        scenario="six-points",
-    ),
+    WORDS.question("covariance", covariance_answer, covariance_explain, scenario="narrow"),
+    WORDS.question("growth", growth_answer, growth_explain, scenario="same-weights", large=LARGE, small=SMALL),
+    WORDS.question("noise", noise_answer, noise_explain, scenario="three-points"),
+    WORDS.question("survivors", survivors_answer, survivors_explain, scenario="six-points"),
 )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.networks.prior import ACTIVATIONS, SCALINGS, Prior
 from engine.rejection import BOUNDS
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 VIEWS = ("functions", "compare", "rejection")
 REACH = 2.0  # functions are drawn from -REACH to REACH
@@ -73,3 +76,23 @@ class PriorSpec(Spec):
             scaling=self.scaling,
             squash=self.squash if self.view == "rejection" else "none",
         )
+
+
+STANDARD = PriorSpec()
+NARROW = STANDARD.replace(width=1, draws=500)
+# Andersen and Roed-Sørensen 2021, appendix .3: hidden weights and biases N(0, 8), output N(0, 1 / sqrt 16), tanh output
+THESIS = PriorSpec(view="rejection", width=16, weight_sd=8.0, bias_sd=8.0, out_sd=1.0, out_bias_sd=0.25, squash="tanh")
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "functions": STANDARD,
+        "narrow": NARROW,
+        "wide": STANDARD.replace(width=256),
+        "kinks": STANDARD.replace(activation="relu", weight_sd=1.5, bias_sd=1.0, width=64),
+        "unscaled": STANDARD.replace(width=128, scaling="none"),
+        "same-weights": PriorSpec(view="compare", scaling="none", weight_sd=1.0, bias_sd=1.0, out_sd=1.0, draws=120),
+        "three-points": THESIS,
+        "six-points": THESIS.replace(used=6, bound="observed"),
+        "undivided": THESIS.replace(used=4, bound="undivided"),
+    }
+)

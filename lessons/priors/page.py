@@ -5,9 +5,8 @@ from engine.networks import scales, sweep
 from lessons.priors import analysis
 from lessons.priors.panels import diagnostics, panels
 from lessons.priors.questions import QUESTIONS
-from lessons.priors.scenarios import SCENARIOS
 from lessons.priors.scenes import scene
-from lessons.priors.spec import PriorsLesson
+from lessons.priors.spec import SCENARIOS, WORDS, PriorsLesson
 
 VIEWS = {"watch": "One prior", "compare": "Side by side"}
 DATA = {"wave": "a wave", "inputs": "six inputs"}
@@ -66,8 +65,7 @@ def runs(spec: PriorsLesson) -> str:
 
 LESSON = Lesson(
     slug="priors",
-    title="Priors that learn",
-    promise="The prior's width is learned along with the weights: watch the two hold each other, and what pools.",
+    words=WORDS,
     spec=PriorsLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from app.kit.words import Words
 from datasets.relevance import INPUTS, Values, six_inputs, six_inputs_at, wave, wave_at
 from engine.networks import Network, SweepSpec, network
 from engine.spec import SpecError, choice, integer, number
+
+WORDS = Words(__file__)
 
 VIEWS = ("watch", "compare")
 DATA = ("wave", "inputs")
@@ -73,3 +76,19 @@ class PriorsLesson(SweepSpec):
     def simulation(self) -> PriorsLesson:
         """The part that decides the run: the same for every way of looking at it."""
         return self.replace(view="watch", look="W1", input=1)  # type: ignore[return-value]
+
+
+LAYERS = PriorsLesson(seed=6)
+SIX = PriorsLesson(
+    data="inputs", points=60, true_noise=0.2, weights="per_input", input=1, weight_shape=0.5, weight_rate=0.05, seed=4
+)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "layers": LAYERS,
+        "own": LAYERS.replace(weights="per_weight"),
+        "inputs": SIX,
+        "compare": LAYERS.replace(view="compare", draws=100),
+        "forgot-count": LAYERS.replace(variant="no_half_count"),
+    }
+)

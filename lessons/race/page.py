@@ -6,9 +6,8 @@ from engine.samplers import gibbs, hmc, metropolis, nuts
 from lessons.race import analysis
 from lessons.race.panels import diagnostics_table, panels
 from lessons.race.questions import QUESTIONS
-from lessons.race.scenarios import SCENARIOS
 from lessons.race.scenes import scene
-from lessons.race.spec import RaceLesson
+from lessons.race.spec import SCENARIOS, WORDS, RaceLesson
 
 TARGETS = {
     "gaussian": "Gaussian",
@@ -48,9 +47,7 @@ def runs(spec: RaceLesson) -> str:
 
 LESSON = Lesson(
     slug="race",
-    title="Sampler race",
-    promise="Four samplers on one target with the same budget, side by side. The score is how wrong their averages "
-    "are: per evaluation, and by the clock.",
+    words=WORDS,
     spec=RaceLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -7,10 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from app.kit.words import Words
 from engine.spec import SpecError, choice, integer, number, seed_field
 from engine.targets import FAMILIES, hierarchical_normal, normal_gamma, parameters_of
 from engine.targets.spec import TargetSpec
 from engine.targets.target import Target, TargetError
+
+WORDS = Words(__file__)
 
 MODELS = ("normal_gamma", "hierarchical")
 RACERS = ("metropolis", "gibbs", "hmc", "nuts")
@@ -100,3 +103,38 @@ def true_sd(target: Target) -> np.ndarray:
 @lru_cache(maxsize=4)
 def _model(name: str) -> Target:
     return normal_gamma(mean=1.0, kappa=4.0, shape=3.0, rate=3.0) if name == "normal_gamma" else hierarchical_normal()
+
+
+HIGH = RaceLesson(dimension=20, correlation=0.5, scale=0.5, step_size=0.4, steps=6, seed=2)
+CHEAT = RaceLesson(dimension=10, correlation=0.0, scale=0.75, step_size=0.5, steps=4, cheat="on", budget=20_000, seed=3)
+
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "high": HIGH,
+        "banana": RaceLesson(target="banana", scale=1.2, single_scale=1.5, step_size=0.3, steps=10, seed=1),
+        "home": RaceLesson(target="normal_gamma", scale=1.7, step_size=0.25, steps=8, seed=4),
+        "rough": RaceLesson(
+            target="formula",
+            formula="-x^2/2 - y^2/2 + 2*cos(8*x) + 2*cos(8*y)",
+            scale=1.2,
+            single_scale=2.0,
+            step_size=0.12,
+            steps=10,
+            seed=5,
+        ),
+        "resonance": RaceLesson(correlation=0.0, step_size=0.393, steps=16, seed=6),
+        "large": RaceLesson(correlation=0.9, step_size=0.9, steps=8, seed=7),
+        "modes": RaceLesson(
+            target="two_modes",
+            separation=12.0,
+            scale=0.15,
+            single_scale=0.15,
+            step_size=0.5,
+            steps=6,
+            begin="random",
+            seed=8,
+        ),
+        "cheat": CHEAT,
+    }
+)

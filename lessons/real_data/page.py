@@ -7,9 +7,8 @@ from engine.networks import sweep
 from lessons.real_data import analysis
 from lessons.real_data.panels import diagnostics, panels
 from lessons.real_data.questions import QUESTIONS
-from lessons.real_data.scenarios import SCENARIOS
 from lessons.real_data.scenes import live, scene
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import SCENARIOS, WORDS, RealDataSpec
 
 SHOWS = {"fit": "one network", "protocol": "a published table"}
 DATA = {
@@ -97,9 +96,7 @@ def runs(spec: RealDataSpec) -> str:
 
 LESSON = Lesson(
     slug="real-data",
-    title="House prices and credit default",
-    promise="One network on a real table, trained the usual way and as a posterior: intervals that hold what they say, "
-    "or do not, and a published table run again.",
+    words=WORDS,
     spec=RealDataSpec,
     scenarios=SCENARIOS,
     controls=controls,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from app.kit.predict import Question
+from app.kit.words import Said, say
 from lessons.real_data import analysis, protocol
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 NEVER = threading.Event()
 
@@ -21,14 +21,16 @@ def _held(spec: RealDataSpec) -> int:
     return 0 if share >= 0.85 else 1 if share >= 0.75 else 2
 
 
-def _held_why(spec: RealDataSpec) -> str:
+def _held_why(spec: RealDataSpec) -> Said:
     learned = analysis.studied(spec.replace(noise="learned"), NEVER)
     found = analysis.studied(spec, NEVER)
-    return (
-        f"{100 * held(spec):.0f} % of {len(found.held)}. The errors are {found.error:.3g} on average, the noise was "
-        f"said "
-        f"to be {spec.noise_sd:g}. Learned with the weights it comes to {learned.noise_sd.mean():.3g}, and "
-        f"{100 * learned.held.mean():.0f} % are held."
+    return say(
+        held=100 * held(spec),
+        held_2=len(found.held),
+        error=found.error,
+        noise_sd=spec.noise_sd,
+        noise_sd_2=learned.noise_sd.mean(),
+        held_3=100 * learned.held.mean(),
     )
 
 
@@ -40,16 +42,11 @@ def _threshold(spec: RealDataSpec) -> int:
     return min(range(len(THRESHOLDS)), key=lambda index: abs(THRESHOLDS[index] - best))
 
 
-def _threshold_why(spec: RealDataSpec) -> str:
+def _threshold_why(spec: RealDataSpec) -> Said:
     found, y = analysis.studied(spec, NEVER), analysis.problem(spec).y_test
     cut = analysis.best_threshold(spec)
     ours, half = analysis.costs(spec, found.guess, y, [cut, 0.5])
-    return (
-        f"At probability $t$ a flag costs {spec.alarm_cost:g} × (1 − $t$) on average and no flag {spec.miss_cost:g} "
-        f"× $t$; "
-        f"they are equal at $t$ = {cut:.3f}. On these {len(y)} test rows that costs {ours:.3f} a row, and "
-        f"{half:.3f} at 0.5."
-    )
+    return say(alarm_cost=spec.alarm_cost, miss_cost=spec.miss_cost, cut=cut, y=len(y), ours=ours, half=half)
 
 
 LEVELS = (0.221, 0.528, 0.693)
@@ -60,39 +57,21 @@ def _constant(spec: RealDataSpec) -> int:
     return min(range(len(LEVELS)), key=lambda index: abs(LEVELS[index] - level))
 
 
-def _constant_why(spec: RealDataSpec) -> str:
+def _constant_why(spec: RealDataSpec) -> Said:
     rate, model = protocol.BASE_RATE, protocol.CREDIT[5]
-    return (
-        f"H({rate}) = −{rate} ln {rate} − {1 - rate:.4f} ln {1 - rate:.4f} = {analysis.entropy(rate):.4f} nats. The "
-        f"Bayesian network with ten units is printed at {model.train} on the rows learned from and {model.test} on the "
-        "test rows. That is the score of having learned nothing about anybody. ln 2 = 0.693 is what always saying one "
-        "half gets."
-    )
+    return say(rate=rate, rate_2=1 - rate, entropy=analysis.entropy(rate), train=model.train, test=model.test)
 
 
 QUESTIONS = [
-    Question(
-        "held",
-        "The intervals are meant to hold 90 % of the test values. The noise is told, at 18. How many will they hold?",
-        ("about 90 %", "75 to 85 %", "less than 75 %"),
-        _held,
-        _held_why,
-        scenario="too-sure",
+    WORDS.question("held", _held, _held_why, scenario="too-sure"),
+    WORDS.question(
+        "threshold", _threshold, _threshold_why, scenario="tumours", options=tuple(f"{value:g}" for value in THRESHOLDS)
     ),
-    Question(
-        "threshold",
-        "To miss a malignant tumour costs 20, a false alarm 1. Above which probability should one flag?",
-        tuple(f"{value:g}" for value in THRESHOLDS),
-        _threshold,
-        _threshold_why,
-        scenario="tumours",
-    ),
-    Question(
+    WORDS.question(
         "constant",
-        "22.12 % of the clients default. Which cross-entropy does one get by saying 0.2212 to everybody?",
-        tuple(f"{value:g} nats" for value in LEVELS),
         _constant,
         _constant_why,
         scenario="credit-table",
+        options=tuple(f"{value:g} nats" for value in LEVELS),
     ),
 ]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.kit.files import LENGTH
+from app.kit.words import Words
 from datasets.tables import SPLITS
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field, text
+
+WORDS = Words(__file__)
 
 SHOWS = ("fit", "protocol")
 DATA = ("diabetes", "breast_cancer", "boston", "credit", "own")
@@ -86,3 +89,17 @@ class RealDataSpec(Spec):
 
 _ROWS = ("data", "file", "target", "without", "split", "rows", "test_rows", "scaled", "seed")
 _MODEL = ("hidden", "activation", "weights", "prior_sd", "noise", "noise_sd")
+
+
+BUDGET: dict = {"chains": 3, "warmup": 200, "draws": 200, "max_depth": 8}  # a tenth of what the thesis had
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "diabetes": RealDataSpec(),
+        "too-sure": RealDataSpec(noise="fixed", noise_sd=18.0),
+        "tumours": RealDataSpec(data="breast_cancer", hidden=6, case=46, miss_cost=20.0),
+        "raw": RealDataSpec(data="breast_cancer", hidden=6, case=46, miss_cost=20.0, scaled="no"),
+        "boston-table": RealDataSpec(show="protocol", data="boston", scaled="no", split="published", **BUDGET),
+        "credit-table": RealDataSpec(show="protocol", data="credit", scaled="no", split="published", **BUDGET),
+    }
+)

@@ -7,9 +7,8 @@ from engine.training import ensemble, laplace
 from lessons.regression import analysis, proof
 from lessons.regression.panels import diagnostics, panels
 from lessons.regression.questions import QUESTIONS
-from lessons.regression.scenarios import SCENARIOS
 from lessons.regression.scenes import NAMES, grow, live, on_event, scene
-from lessons.regression.spec import RegressionLesson
+from lessons.regression.spec import SCENARIOS, WORDS, RegressionLesson
 
 PLAYS = {"draws": "one method", "compare": "five methods", "repeat": "many data sets"}
 VARIANTS = {
@@ -69,8 +68,7 @@ def runs(spec: RegressionLesson) -> str:
 
 LESSON = Lesson(
     slug="regression",
-    title="A regression with honest error bars",
-    promise="A band that opens where nothing was measured: see it made of curves, split in two, compared, and counted.",
+    words=WORDS,
     spec=RegressionLesson,
     scenarios=SCENARIOS,
     controls=controls,

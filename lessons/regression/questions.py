@@ -6,11 +6,11 @@ import threading
 
 import numpy as np
 
-from app.kit.predict import Question
+from app.kit.words import Said, say
 from lessons.regression import analysis
 from lessons.regression.analysis import GRID
 from lessons.regression.scenes import NAMES
-from lessons.regression.spec import RegressionLesson
+from lessons.regression.spec import WORDS, RegressionLesson
 
 NEVER = threading.Event()
 PLACES = ("on the data", "in the gap, near x = 0.7", "at the ends, near x = ±3")
@@ -31,13 +31,9 @@ def _where(spec: RegressionLesson) -> int:
     return int(np.argmax(places(spec)))
 
 
-def _where_why(spec: RegressionLesson) -> str:
+def _where_why(spec: RegressionLesson) -> Said:
     data, gap, ends = places(spec)
-    return (
-        f"The sd over the curves is {data:.2f} on the data, {gap:.2f} in the gap and {ends:.2f} at the ends. On the "
-        "data every curve that strays is punished by the likelihood. In the gap the curves are held from both sides, "
-        "at the ends from one only. Far out it is the prior that decides how far they may go."
-    )
+    return say(data=data, gap=gap, ends=ends)
 
 
 def held(spec: RegressionLesson) -> float:
@@ -50,12 +46,14 @@ def _share(spec: RegressionLesson) -> int:
     return next(i for i, (low, _) in enumerate(SHARES) if share >= low)
 
 
-def _share_why(spec: RegressionLesson) -> str:
+def _share_why(spec: RegressionLesson) -> Said:
     right = spec.replace(noise_sd=spec.data_noise)
-    return (
-        f"It holds {held(spec):.0%} of {analysis.FRESH} fresh measurements. The band is ± 1.64 σ and a little more, "
-        f"and σ is {spec.data_noise / spec.noise_sd:.0f} times too small. Told the true σ = {spec.data_noise:g}, the "
-        f"same model on the same data holds {held(right):.0%}. Check a fixed σ against the errors that you see."
+    return say(
+        held=held(spec),
+        fresh=analysis.FRESH,
+        data_noise=spec.data_noise / spec.noise_sd,
+        data_noise_2=spec.data_noise,
+        held_2=held(right),
     )
 
 
@@ -74,12 +72,14 @@ def _shrinks(spec: RegressionLesson) -> int:
     return 0 if e and a else 1 if e else 2 if a else 3
 
 
-def _shrinks_why(spec: RegressionLesson) -> str:
+def _shrinks_why(spec: RegressionLesson) -> Said:
     epistemic, aleatoric, later_epistemic, later_aleatoric = shrink(spec)
-    return (
-        f"With {MANY} in place of {spec.observations} measurements the epistemic sd where there are data goes from "
-        f"{epistemic:.3f} to {later_epistemic:.3f}, the aleatoric from {aleatoric:.3f} to {later_aleatoric:.3f}. "
-        "Ignorance is cured by data, noise is not: learning σ makes its value *known*, not small."
+    return say(
+        observations=spec.observations,
+        epistemic=epistemic,
+        later_epistemic=later_epistemic,
+        aleatoric=aleatoric,
+        later_aleatoric=later_aleatoric,
     )
 
 
@@ -95,39 +95,14 @@ def _nearest(spec: RegressionLesson) -> int:
     return int(np.argmin(off))
 
 
-def _nearest_why(spec: RegressionLesson) -> str:
+def _nearest_why(spec: RegressionLesson) -> Said:
     told = ", ".join(f"{NAMES[method]} {ratio:.2f}" for method, ratio in nearest(spec).items())
-    return (
-        f"Spread in the gap, as a share of the posterior's: {told}. One network has none. The ensemble's members are "
-        "climbers: where the prior leaves one clear top, they meet there. Dropout's spread is made by leaving out "
-        "units, wherever the input lies. Laplace takes the curvature at one top for the whole landscape."
-    )
+    return say(told_value=told)
 
 
 QUESTIONS = [
-    Question("where", "Where will the curves differ most?", PLACES, _where, _where_why, scenario="gap"),
-    Question(
-        "rivals",
-        "Which comes nearest to the posterior's spread in the gap?",
-        [NAMES[method] for method in RIVALS],
-        _nearest,
-        _nearest_why,
-        scenario="compare",
-    ),
-    Question(
-        "share",
-        "Of 100 fresh measurements, how many will this 90 % band hold?",
-        [words for _, words in SHARES],
-        _share,
-        _share_why,
-        scenario="wrong-noise",
-    ),
-    Question(
-        "shrink",
-        f"With {MANY} measurements in place of 30, what shrinks by more than 15 %?",
-        ("both kinds", "the epistemic part only", "the aleatoric part only", "neither"),
-        _shrinks,
-        _shrinks_why,
-        scenario="learned-noise",
-    ),
+    WORDS.question("where", _where, _where_why, scenario="gap", options=PLACES),
+    WORDS.question("rivals", _nearest, _nearest_why, scenario="compare", options=[NAMES[method] for method in RIVALS]),
+    WORDS.question("share", _share, _share_why, scenario="wrong-noise", options=[words for _, words in SHARES]),
+    WORDS.question("shrink", _shrinks, _shrinks_why, scenario="learned-noise", many=MANY),
 ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from datasets.regression import MOST_GAP, curve_with_gap, line_with_gap
 from datasets.six import Curve, own_curve
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 PLAYS = ("draws", "compare", "repeat")
 METHODS = ("nuts", "laplace", "dropout", "ensemble", "map")
@@ -70,3 +73,26 @@ class RegressionLesson(Spec):
         make = curve_with_gap if self.data == "curve" else line_with_gap
         n = self.observations if observations is None else observations
         return make(n, self.data_noise, self.gap, self.data_seed if seed is None else seed)
+
+
+STANDARD = RegressionLesson()
+NOISY = STANDARD.replace(data_noise=0.6, observations=30)
+LINE = STANDARD.replace(data="line", model="line", data_noise=0.4, noise_sd=0.4, observations=12)
+OWN = (
+    (-2.0, -0.6, 0), (-1.6, -0.9, 0), (-1.2, -1.2, 0), (-0.9, -1.4, 0),
+    (0.9, 1.3, 0), (1.2, 1.2, 0), (1.6, 0.9, 0), (2.0, 0.4, 0),
+)  # fmt: skip
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "gap": STANDARD,
+        "one-network": STANDARD.replace(method="map"),
+        "compare": STANDARD.replace(play="compare"),
+        "wrong-noise": NOISY,
+        "learned-noise": NOISY.replace(noise="learned"),
+        "repeat": STANDARD.replace(play="repeat", observations=16),
+        "line": LINE,
+        "broken": LINE.replace(variant="final_accept"),
+        "own": STANDARD.replace(data="points", points=OWN, at=0.0),
+    }
+)

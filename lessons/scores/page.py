@@ -7,9 +7,8 @@ from engine import scores
 from lessons.scores import analysis, proof
 from lessons.scores.panels import diagnostics, panels
 from lessons.scores.questions import QUESTIONS
-from lessons.scores.scenarios import SCENARIOS
 from lessons.scores.scenes import grow, scene
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import SCENARIOS, WORDS, ScoresSpec
 
 VIEWS = {
     "errors": "finds the errors?",
@@ -54,9 +53,7 @@ def runs(spec: ScoresSpec) -> str:
 
 LESSON = Lesson(
     slug="scores",
-    title="Is the score any good?",
-    promise="A hundred networks give every digit a score of uncertainty. See whether it finds the errors, whether the "
-    "probabilities hold, and what it is worth when answers cost.",
+    words=WORDS,
     spec=ScoresSpec,
     scenarios=SCENARIOS,
     controls=controls,

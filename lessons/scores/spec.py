@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.kit.digit_posteriors import METHODS
+from app.kit.words import Words
 from engine.spec import Spec, choice, integer, number, seed_field
+
+WORDS = Words(__file__)
 
 VIEWS = ("errors", "thresholds", "calibration", "abstain")
 SCORES = ("sd", "inconsistency", "ga", "total", "epistemic", "confidence")
@@ -31,3 +34,17 @@ class ScoresSpec(Spec):
     split: int = integer(1, 0, 9999, "random numbers that part the test digits into two halves")
     variant: str = choice("exact", ("exact", *MISTAKES), "the right way, or one that is wrong on purpose")
     seed: int = seed_field()
+
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "find": ScoresSpec(),
+        "ga": ScoresSpec(score="ga", against="inconsistency"),
+        "unanimous": ScoresSpec(method="ensemble", score="inconsistency", against="total"),
+        "lucky-ties": ScoresSpec(method="ensemble", score="inconsistency", variant="ties"),
+        "thresholds": ScoresSpec(view="thresholds"),
+        "calibration": ScoresSpec(view="calibration", method="nuts"),
+        "true-class": ScoresSpec(view="calibration", method="nuts", variant="true_class"),
+        "abstain": ScoresSpec(view="abstain", score="confidence"),
+    }
+)

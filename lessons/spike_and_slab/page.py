@@ -10,9 +10,8 @@ from engine.variational.spike_and_slab_network import SpikeAndSlab
 from lessons.spike_and_slab import analysis, estimators
 from lessons.spike_and_slab.panels import diagnostics, panels
 from lessons.spike_and_slab.questions import QUESTIONS
-from lessons.spike_and_slab.scenarios import SCENARIOS
 from lessons.spike_and_slab.scenes import live, scene
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import SCENARIOS, WORDS, SpikeAndSlabSpec
 
 PARTS = {"regression": "Regression", "network": "Network"}
 WEIGHT_PRIORS = {"aic": "odds e⁻²", "bic": "odds n⁻²", "own": "own"}
@@ -68,9 +67,7 @@ def runs(spec: SpikeAndSlabSpec) -> str:
 
 LESSON = Lesson(
     slug="spike-and-slab",
-    title="Spike and slab",
-    promise="Which predictors are in? A Gibbs sampler walks over the models, every model is weighed exactly beside "
-    "it, and mean-field shows where it is too sure. Then the same switches on every weight of a network.",
+    words=WORDS,
     spec=SpikeAndSlabSpec,
     scenarios=SCENARIOS,
     controls=controls,

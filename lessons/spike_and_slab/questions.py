@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from lessons.spike_and_slab import analysis, learning
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 
 def _twins(spec: SpikeAndSlabSpec) -> int:
@@ -17,13 +17,10 @@ def _twins(spec: SpikeAndSlabSpec) -> int:
     return 1 if field.max() > exact.max() else 2
 
 
-def _explain_twins(spec: SpikeAndSlabSpec) -> str:
+def _explain_twins(spec: SpikeAndSlabSpec) -> Said:
     here = analysis.setup(spec)
     exact, field = here.truth.inclusion[:2], here.field.inclusion[-1, :2]
-    return (
-        f"Exact: {exact[0]:.2f} and {exact[1]:.2f}. Mean-field: {field[0]:.2f} and {field[1]:.2f}. A product of "
-        "independent coins cannot say *one of the two, I do not know which*. The ELBO prefers to be sure of one."
-    )
+    return say(exact=exact[0], exact_2=exact[1], field=field[0], field_2=field[1])
 
 
 def _vague(spec: SpikeAndSlabSpec) -> int:
@@ -31,12 +28,9 @@ def _vague(spec: SpikeAndSlabSpec) -> int:
     return 0 if change > 0.2 else 2 if change < -0.2 else 1
 
 
-def _explain_vague(spec: SpikeAndSlabSpec) -> str:
+def _explain_vague(spec: SpikeAndSlabSpec) -> Said:
     before, after = analysis.expected_size(spec.replace(slab_sd=1.0)), analysis.expected_size(spec)
-    return (
-        f"Expected number of predictors in: {before:.2f} with a slab of sd 1, {after:.2f} with sd {spec.slab_sd:g}. "
-        "Evidence is the likelihood *averaged over the prior*, and a wider prior wastes more of itself."
-    )
+    return say(before=before, after=after, slab_sd=spec.slab_sd)
 
 
 def _sizes(spec: SpikeAndSlabSpec) -> tuple[float, float]:
@@ -49,12 +43,9 @@ def _unnormalised(spec: SpikeAndSlabSpec) -> int:
     return 0 if found > exact + 0.1 else 2 if found < exact - 0.1 else 1
 
 
-def _explain_unnormalised(spec: SpikeAndSlabSpec) -> str:
+def _explain_unnormalised(spec: SpikeAndSlabSpec) -> Said:
     found, exact = _sizes(spec)
-    return (
-        f"{found:.2f} predictors in on average, exact {exact:.2f}. The odds of each are "
-        f"$s\\sqrt{{2\\pi}} = {np.exp(spec.log_odds_error):.2f}$ times too high."
-    )
+    return say(found=found, exact=exact, log_odds_error=np.exp(spec.log_odds_error))
 
 
 def _modes(spec: SpikeAndSlabSpec) -> tuple[float, float]:
@@ -68,47 +59,15 @@ def _median(spec: SpikeAndSlabSpec) -> int:
     return 0 if median > averaged + 0.02 else 1 if median > averaged - 0.02 else 2
 
 
-def _explain_median(spec: SpikeAndSlabSpec) -> str:
+def _explain_median(spec: SpikeAndSlabSpec) -> Said:
     averaged, median = _modes(spec)
     fit = learning.fitted(spec)
-    return (
-        f"{100 * averaged:.1f} % of the test digits by the average of ten networks, {100 * median:.1f} % by the median "
-        f"model, which keeps {100 * fit.select().density:.1f} % of the weights. Weights with α of a third are cut one "
-        "and all, though every network drawn has a third of them."
-    )
+    return say(averaged=100 * averaged, median=100 * median, density=100 * fit.select().density)
 
 
 QUESTIONS = [
-    Question(
-        "twins",
-        "Two predictors are nearly the same, one of them has the effect. What does mean-field say about the two?",
-        ["Both near their exact probability", "More sure than exact that one is in", "Less than exact for both"],
-        _twins,
-        _explain_twins,
-        scenario="twins",
-    ),
-    Question(
-        "vague",
-        "The slab is made 300 times as wide, “to let the data speak”. How many predictors are in now?",
-        ["More", "About as many", "Fewer"],
-        _vague,
-        _explain_vague,
-        scenario="vague",
-    ),
-    Question(
-        "unnormalised",
-        "The slab's constant 1/(s√2π) is left out, with s = 3. How many predictors does the chain take in?",
-        ["Too many", "The right number", "Too few"],
-        _unnormalised,
-        _explain_unnormalised,
-        scenario="unnormalised",
-    ),
-    Question(
-        "median",
-        "At odds of n⁻² a weight, which predicts better: ten drawn networks averaged, or the median model?",
-        ["The median model", "About the same", "The average"],
-        _median,
-        _explain_median,
-        scenario="too-sparse",
-    ),
+    WORDS.question("twins", _twins, _explain_twins, scenario="twins"),
+    WORDS.question("vague", _vague, _explain_vague, scenario="vague"),
+    WORDS.question("unnormalised", _unnormalised, _explain_unnormalised, scenario="unnormalised"),
+    WORDS.question("median", _median, _explain_median, scenario="too-sparse"),
 ]

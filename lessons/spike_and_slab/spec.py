@@ -10,7 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.words import Words
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed_field, text
+
+WORDS = Words(__file__)
 
 PARTS = ("regression", "network")
 LIKELIHOODS = ("linear", "logistic")
@@ -83,3 +86,22 @@ def _effect(place: int, entry: str) -> float:
     if not abs(value) <= LARGEST:
         raise SpecError("effects", f"coefficient {place}: {entry} is not between −{LARGEST:g} and {LARGEST:g}")
     return value
+
+
+TWINS = SpikeAndSlabSpec(effects="0.5, 0, 0.6, 0, 0, 0", correlation=0.97, rows=60, data_seed=3, seed=2)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "eight": SpikeAndSlabSpec(),
+        "twins": TWINS,
+        "logistic": SpikeAndSlabSpec(
+            likelihood="logistic", effects="1.2, 0, -0.8, 0, 0.5, 0", rows=80, data_seed=2, draws=400
+        ),
+        "vague": SpikeAndSlabSpec(slab_sd=300.0),
+        "unnormalised": SpikeAndSlabSpec(variant="no_normaliser", slab_sd=3.0),
+        "digits": SpikeAndSlabSpec(part="network"),
+        "cut": SpikeAndSlabSpec(part="network", view="cut"),
+        "draws": SpikeAndSlabSpec(part="network", view="draws"),
+        "too-sparse": SpikeAndSlabSpec(part="network", weight_prior="bic"),
+    }
+)

@@ -6,9 +6,8 @@ from engine.targets import parameters_of
 from lessons.tuning import analysis
 from lessons.tuning.panels import diagnostics, panels
 from lessons.tuning.questions import QUESTIONS
-from lessons.tuning.scenarios import SCENARIOS
 from lessons.tuning.scenes import scene
-from lessons.tuning.spec import TuningLesson
+from lessons.tuning.spec import SCENARIOS, WORDS, TuningLesson
 
 VIEWS = {"one": "one δ", "three": "0.6 / 0.8 / 0.95", "pair": "0.8 / 0.99"}
 THIRDS = {"cost": "gradients", "estimate": "an average"}
@@ -58,9 +57,7 @@ def runs(spec: TuningLesson) -> str:
 
 LESSON = Lesson(
     slug="tuning",
-    title="NUTS tunes itself",
-    promise="How long a step, how round the world? Watch the sampler find out while it warms up, and see where that "
-    "goes wrong.",
+    words=WORDS,
     spec=TuningLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from lessons.tuning import analysis
 from lessons.tuning.analysis import LONG_CHAINS, LONG_DRAWS, LONG_SETS
-from lessons.tuning.spec import SEVERAL, TuningLesson
+from lessons.tuning.spec import SEVERAL, WORDS, TuningLesson
 
 
 def nearest(value: float, choices: tuple[float, ...]) -> int:
@@ -22,14 +22,11 @@ def yields(spec: TuningLesson) -> list[float]:
     return [float(found.efficiency[found.deltas.index(delta)]) for delta in SEVERAL["three"]]
 
 
-def _explain_delta(spec: TuningLesson) -> str:
+def _explain_delta(spec: TuningLesson) -> Said:
     told = ", ".join(
         f"{value:.3g} at δ = {delta:g}" for delta, value in zip(SEVERAL["three"], yields(spec), strict=True)
     )
-    return (
-        f"Effective draws per 1 000 gradients: {told}. On a target as mild as this long steps are the cheap ones. The "
-        "usual 0.8 pays a little for safety, and 0.95 pays more; the banana shows what it buys."
-    )
+    return say(told_value=told)
 
 
 BEFORE = 75  # transitions of the first stretch, in which only the step size is tuned
@@ -41,13 +38,15 @@ def gain(spec: TuningLesson) -> tuple[float, float]:
     return float(gradients[:, BEFORE // 3 : BEFORE].mean()), float(gradients[:, spec.warmup :].mean())
 
 
-def _explain_gain(spec: TuningLesson) -> str:
+def _explain_gain(spec: TuningLesson) -> Said:
     before, after = gain(spec)
     ledger = analysis.simulate(spec)
-    return (
-        f"{before:.0f} gradients per transition before the first window ends, {after:.1f} after the warm-up: "
-        f"{before / after:.0f} times fewer. ε must fit the narrowest width, in units of what the mass believes; it "
-        f"went from {ledger.step_size[0, BEFORE - 1]:.3g} to {ledger.step_size[0, -1]:.3g}."
+    return say(
+        before=before,
+        after=after,
+        before_2=before / after,
+        step_size=ledger.step_size[0, BEFORE - 1],
+        step_size_2=ledger.step_size[0, -1],
     )
 
 
@@ -59,25 +58,25 @@ def tilt_gain(spec: TuningLesson) -> tuple[float, float]:
     return diagonal, dense
 
 
-def _explain_tilt(spec: TuningLesson) -> str:
+def _explain_tilt(spec: TuningLesson) -> Said:
     diagonal, dense = tilt_gain(spec)
-    return (
-        f"{diagonal:.1f} gradients per draw with the diagonal mass, {dense:.1f} with the dense one: "
-        f"{diagonal / dense:.1f} times fewer. A diagonal matrix can stretch the axes but not turn them. The price of "
-        "a dense one: its numbers to learn and the work of each step grow like the square of the dimension."
-    )
+    return say(diagonal=diagonal, dense=dense, diagonal_2=diagonal / dense)
 
 
-def _explain_banana(spec: TuningLesson) -> str:
+def _explain_banana(spec: TuningLesson) -> Said:
     low, high = SEVERAL["pair"]
     poor, good = analysis.long_runs(spec, low), analysis.long_runs(spec, high)
     each = ", ".join(f"{a:,.0f} against {b:,.0f}" for a, b in zip(poor.ess, good.ess, strict=True))
-    return (
-        f"{LONG_SETS} sets of {LONG_CHAINS} chains of {LONG_DRAWS:,} draws give effective draws of x₂²: {each}. "
-        f"That is {analysis.ess_ratio(spec, high, low):.0f} times (geometric mean). A draw at {high:g} costs "
-        f"{good.gradients.mean() / poor.gradients.mean():.1f} times the gradients, so it is still much cheaper. "
-        f"Divergent transitions: {int(poor.divergent.sum()):,} against {int(good.divergent.sum()):,}; they were the "
-        "warning."
+    return say(
+        long_sets=LONG_SETS,
+        long_chains_2=LONG_CHAINS,
+        long_draws=LONG_DRAWS,
+        each=each,
+        ess_ratio=analysis.ess_ratio(spec, high, low),
+        high=high,
+        gradients=good.gradients.mean() / poor.gradients.mean(),
+        divergent=int(poor.divergent.sum()),
+        divergent_2=int(good.divergent.sum()),
     )
 
 
@@ -87,58 +86,35 @@ def _which_way(spec: TuningLesson) -> int:
     return 1 if abs(short.z) < 4.0 else 0 if short.mean < short.exact else 2
 
 
-def _explain_for_ever(spec: TuningLesson) -> str:
+def _explain_for_ever(spec: TuningLesson) -> Said:
     never, frozen = analysis.short_runs(spec, "adapting"), analysis.short_runs(spec, "frozen")
     assert never is not None and frozen is not None
     agreement = analysis.diagnose(spec).summary.rhat[-1]
-    return (
-        f"{never.runs} runs of this length from exact draws: the variance comes out {never.mean:.3f} times the exact "
-        f"one ({abs(never.z):.0f} standard errors off) if tuning never stops, {frozen.mean:.3f} times "
-        f"({abs(frozen.z):.1f}) if it stops after the warm-up. All chains make the same mistake, so comparing them "
-        f"cannot show it: R-hat of x₂² is {agreement:.3f}."
+    return say(
+        runs=never.runs, mean=never.mean, z=abs(never.z), mean_2=frozen.mean, z_2=abs(frozen.z), agreement=agreement
     )
 
 
 QUESTIONS = [
-    Question(
-        "delta",
-        "Which target acceptance gives the most effective draws per gradient on this mild Gaussian?",
-        ["δ = 0.6", "δ = 0.8", "δ = 0.95"],
-        lambda spec: int(np.argmax(yields(spec))),
-        _explain_delta,
-        scenario="deltas",
-    ),
-    Question(
+    WORDS.question("delta", lambda spec: int(np.argmax(yields(spec))), _explain_delta, scenario="deltas"),
+    WORDS.question(
         "scales",
-        "Widths 100 : 1. Once the windows have taught the mass, how many times fewer gradients does a transition take?",
-        ["About 2 times", "About 20 times", "About 200 times"],
         lambda spec: nearest(gain(spec)[0] / gain(spec)[1], (2.0, 20.0, 200.0)),
         _explain_gain,
         scenario="scales",
     ),
-    Question(
+    WORDS.question(
         "dense",
-        "Correlation 0.99, equal widths. Gradients per draw with a dense mass against a diagonal one?",
-        ["About the same", "About five times fewer", "About 25 times fewer"],
         lambda spec: nearest(tilt_gain(spec)[0] / tilt_gain(spec)[1], (1.0, 5.0, 25.0)),
         _explain_tilt,
         scenario="dense",
     ),
-    Question(
+    WORDS.question(
         "banana",
-        f"{LONG_CHAINS * LONG_DRAWS:,} draws at δ = 0.8 and as many at δ = 0.99. How many times as many effective "
-        "draws of x₂² does 0.99 give?",
-        ["About as many", "About 10 times", "About 100 times"],
         lambda spec: nearest(analysis.ess_ratio(spec, 0.99, 0.8), (1.0, 10.0, 100.0)),
         _explain_banana,
         scenario="banana",
+        long_chains=LONG_CHAINS * LONG_DRAWS,
     ),
-    Question(
-        "for-ever",
-        "Never stop tuning. What does the variance of x₂ come out as?",
-        ["Too small", "Right", "Too large"],
-        _which_way,
-        _explain_for_ever,
-        scenario="for-ever",
-    ),
+    WORDS.question("for-ever", _which_way, _explain_for_ever, scenario="for-ever"),
 ]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.samplers.spec import NutsSpec
 from engine.spec import SpecError, choice, integer
 from engine.targets.target import TargetError
+
+WORDS = Words(__file__)
 
 VIEWS = ("one", "three", "pair")
 THIRDS = ("cost", "estimate")
@@ -62,3 +65,24 @@ class TuningLesson(NutsSpec):
     def steps(self) -> int:
         """All transitions of a chain."""
         return self.warmup + self.draws
+
+
+ONE = TuningLesson(correlation=0.5, mass="identity", warmup=200, draws=200, seed=1)
+SCALES = TuningLesson(correlation=0.0, scale_ratio=100.0, seed=3)
+TILTED = TuningLesson(correlation=0.99, mass="dense", seed=4)
+BENT = TuningLesson(
+    target="banana", curvature=1.0, width=3.0, warmup=1000, draws=2000, view="pair", third="estimate", seed=4
+)
+FOR_EVER = TuningLesson(target="banana", after="adapting", third="estimate", draws=2000, seed=2)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "step": ONE,
+        "deltas": ONE.replace(view="three"),
+        "scales": SCALES,
+        "dense": TILTED,
+        "banana": BENT,
+        "none": ONE.replace(mass="diagonal", warmup=0, draws=300, third="estimate", seed=3),
+        "for-ever": FOR_EVER,
+    }
+)

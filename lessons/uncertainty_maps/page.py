@@ -12,9 +12,8 @@ from engine.judge import Check
 from engine.spec import Spec
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
-from lessons.uncertainty_maps.scenarios import SCENARIOS
 from lessons.uncertainty_maps.scenes import grow, scene
-from lessons.uncertainty_maps.spec import MISTAKES, REACH, MapsSpec
+from lessons.uncertainty_maps.spec import MISTAKES, REACH, SCENARIOS, WORDS, MapsSpec
 
 PARTS = {"maps": "Changed step by step", "domain": "In and out of domain"}
 OUTSIDE = {"letters": "letters", "inverted": "ink for paper", "shuffled": "pixels shuffled", "fashion": "clothes"}
@@ -102,9 +101,7 @@ def runs(spec: MapsSpec) -> str:
 
 LESSON = Lesson(
     slug="uncertainty-maps",
-    title="Where it should not know",
-    promise="Turn, blur, shift or morph a digit step by step, and watch a hundred networks: where they should not know "
-    "any more, and whether they do.",
+    words=WORDS,
     spec=MapsSpec,
     scenarios=SCENARIOS,
     controls=controls,

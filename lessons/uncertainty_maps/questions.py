@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.frame import Question
+from app.kit.words import Said, say
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.analysis import SURE, Average, Sweep
 from lessons.uncertainty_maps.domain import PARTS, Both
-from lessons.uncertainty_maps.spec import MapsSpec
+from lessons.uncertainty_maps.spec import WORDS, MapsSpec
 
 
 def _sweep(spec: MapsSpec) -> Sweep:
@@ -36,15 +36,11 @@ def _half_turn(spec: MapsSpec) -> int:
     return 2 if int(mean.argmax()) == analysis.labels(spec)[0] else 0
 
 
-def _explain_half_turn(spec: MapsSpec) -> str:
+def _explain_half_turn(spec: MapsSpec) -> Said:
     found = _sweep(spec)
     at = _at(found.amounts, 180.0)
     mean, total = found.parts.mean[at], found.parts.total
-    return (
-        f"At 180° the average says {mean.argmax()} with probability {mean.max():.2f}. The total is {total[at]:.2f} "
-        f"nats; it was {total[0]:.2f} at the start and {total.max():.2f} at its top. The networks answer what the "
-        "pixels show."
-    )
+    return say(argmax=mean.argmax(), mean=mean.max(), total=total[at], total_2=total[0], total_3=total.max())
 
 
 def _on_its_side(spec: MapsSpec) -> int:
@@ -59,15 +55,17 @@ def _sure_share(spec: MapsSpec) -> float:
     return float(found.sure_and_wrong[at] / max(1.0 - found.right[:, at].mean(), 1e-12))
 
 
-def _explain_on_its_side(spec: MapsSpec) -> str:
+def _explain_on_its_side(spec: MapsSpec) -> Said:
     mine, gaussian = _average(spec), _average(spec.replace(method="dense"))
     at = _at(mine.amounts, 90.0)
-    return (
-        f"Of the {len(mine.right)} images {100 * (1 - mine.right[:, at].mean()):.0f} % are read wrong at 90°, and "
-        f"{100 * _sure_share(spec):.0f} % of those with a probability of at least {SURE:g}. By the dense Gaussian it "
-        f"is {100 * _sure_share(spec.replace(method='dense')):.0f} %. The mean epistemic part is "
-        f"{mine.epistemic[:, at].mean():.2f} nats by dropout and {gaussian.epistemic[:, at].mean():.2f} by the "
-        "Gaussian."
+    return say(
+        right=len(mine.right),
+        right_2=100 * (1 - mine.right[:, at].mean()),
+        sure_share=100 * _sure_share(spec),
+        sure=SURE,
+        sure_share_2=100 * _sure_share(spec.replace(method="dense")),
+        epistemic=mine.epistemic[:, at].mean(),
+        epistemic_2=gaussian.epistemic[:, at].mean(),
     )
 
 
@@ -88,40 +86,16 @@ def _negatives(spec: MapsSpec) -> int:
     return 0 if share < 0.01 else 1 if share < 0.1 else 2
 
 
-def _explain_negatives(spec: MapsSpec) -> str:
+def _explain_negatives(spec: MapsSpec) -> Said:
     areas = {part: domain.area(_both(spec), part) for part in PARTS}
     told = ", ".join(f"{part} {area.value:.2f} ± {2 * area.error:.2f}" for part, area in areas.items())
-    return (
-        f"{100 * _sure_of_none(spec):.0f} % by MC dropout, {100 * _sure_of_none(spec, 'dense'):.0f} % by the dense "
-        f"Gaussian. Dropout's AUROC, ± 2 errors: {told}."
+    return say(
+        sure_of_none=100 * _sure_of_none(spec), sure_of_none_2=100 * _sure_of_none(spec, "dense"), told_value=told
     )
 
 
 QUESTIONS = (
-    Question(
-        "half_turn",
-        "A 6 is turned by 180°. What will the networks say?",
-        ("Another digit, with a probability of at least 0.8", "They will be unsure: below 0.8", "Still a 6, surely"),
-        _half_turn,
-        _explain_half_turn,
-        scenario="six",
-    ),
-    Question(
-        "on_its_side",
-        "Digits on their sides, read by MC dropout. Of those that it reads wrong, how many does it answer with a "
-        "probability of at least 0.9?",
-        ("Fewer than a third", "Between a third and two thirds", "More than two thirds"),
-        _on_its_side,
-        _explain_on_its_side,
-        scenario="quarter",
-    ),
-    Question(
-        "negatives",
-        "450 test images with ink for paper, none of them a digit any more. How many does MC dropout answer with a "
-        "probability of at least 0.9?",
-        ("Fewer than 1 %", "Between 1 and 10 %", "More than 10 %"),
-        _negatives,
-        _explain_negatives,
-        scenario="inverted",
-    ),
+    WORDS.question("half_turn", _half_turn, _explain_half_turn, scenario="six"),
+    WORDS.question("on_its_side", _on_its_side, _explain_on_its_side, scenario="quarter"),
+    WORDS.question("negatives", _negatives, _explain_negatives, scenario="inverted"),
 )

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from app.kit.digit_posteriors import METHODS
 from app.kit.pad import LIMIT
+from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+from lessons.uncertainty_maps.letters import O
+
+WORDS = Words(__file__)
 
 TESTS = 450  # bundled test images
 # How far each change goes, and in what.
@@ -50,3 +54,17 @@ class MapsSpec(Spec):
         for index, (x, y, stroke) in enumerate(self.drawing, start=1):
             if not (0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 and 0 <= stroke <= LIMIT):
                 raise SpecError("drawing", f"point {index} lies outside the pad, 0 to 1")
+
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "turning": MapsSpec(),
+        "between": MapsSpec(image=1, other=9, across="morph", second="noise"),
+        "shifted": MapsSpec(image=4, across="shift", second="noise", method="lbbnn"),
+        "six": MapsSpec(image=18),
+        "quarter": MapsSpec(method="dropout"),
+        "letters": MapsSpec(part="domain"),
+        "inverted": MapsSpec(part="domain", outside="inverted", method="dropout"),
+        "round": MapsSpec(part="domain", drawing=O),
+    }
+)

@@ -501,9 +501,7 @@ def faults(spec: VariationalLesson) -> dict[str, VariationalLesson]:
     elif spec.minibatch is None:
         known["no_scaling"] = {"batch": max(1, spec.rows // 4)}
     return {
-        MISTAKES[name]: spec.replace(variant=name, **changes)
-        for name, changes in known.items()
-        if name != spec.variant
+        MISTAKES[name]: spec.replace(variant=name, **changes) for name, changes in known.items() if name != spec.variant
     }
 
 

@@ -7,9 +7,8 @@ from engine.variational.advi import _estimate, _score
 from lessons.variational import analysis
 from lessons.variational.panels import diagnostics, panels
 from lessons.variational.questions import QUESTIONS
-from lessons.variational.scenarios import SCENARIOS
 from lessons.variational.scenes import scene
-from lessons.variational.spec import PARAMETERS, VariationalLesson
+from lessons.variational.spec import PARAMETERS, SCENARIOS, WORDS, VariationalLesson
 
 METHODS = {"advi": "stochastic gradients", "cavi": "coordinate ascent", "kl": "two divergences"}
 TARGETS = {
@@ -111,9 +110,7 @@ def runs(spec: VariationalLesson) -> str:
 
 LESSON = Lesson(
     slug="variational",
-    title="Fit a distribution with a distribution",
-    promise="Variational inference turns integration into climbing: a simple distribution q moves until it fits. See "
-    "what it finds, how fast, and what it cannot see.",
+    words=WORDS,
     spec=VariationalLesson,
     scenarios=SCENARIOS,
     controls=controls,

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from app.kit.words import Words
 from datasets.logistic import logistic_pairs
 from engine import logistic
 from engine.conjugate.beliefs import NormalGamma
@@ -16,6 +17,8 @@ from engine.targets import build, normal_gamma
 from engine.targets.spec import TargetSpec
 from engine.targets.target import Target, TargetError, Truth
 from engine.variational import FAMILIES, VARIANTS, Adam, Advi, Decaying, NormalMixture, logistic_regression
+
+WORDS = Words(__file__)
 
 METHODS = ("advi", "cavi", "kl")
 TARGETS = ("gaussian", "logistic", "precision", "banana", "two_modes", "formula")
@@ -171,3 +174,40 @@ def _precision(y: tuple[float, ...]) -> Target:
     """Posterior of mean and precision of normal data."""
     found = PRIOR.update(y)
     return normal_gamma(mean=found.m, kappa=found.kappa, shape=found.alpha, rate=found.beta)
+
+
+FIT = VariationalLesson(target="logistic", rows=40, start_x=-1.5, start_y=-0.5, start_sd=0.3, steps=200, seed=1)
+RIDGE = VariationalLesson(correlation=0.9, steps=200, start_x=-2.0, start_y=1.0, view="marginals", seed=2)
+MODES = VariationalLesson(method="kl", separation=7.0, weight=0.6, start_x=1.0, start_sd=1.0)
+SCORE = VariationalLesson(
+    target="logistic", start_x=-0.5, start_sd=0.5, estimator="score", step_size=0.03, view="gradients", seed=3
+)
+PRECISION = VariationalLesson(
+    target="precision", start_x=3.0, start_sd=0.6, view="marginals", steps=300, step_size=0.05, seed=4
+)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "fit": FIT,
+        "modes": MODES,
+        "mean-field": RIDGE,
+        "full-rank": RIDGE.replace(family="full_rank", steps=300),
+        "coordinates": VariationalLesson(method="cavi", correlation=0.9, start_x=-2.5, start_y=2.0, sweeps=10),
+        "mean-precision": VariationalLesson(method="cavi", pair="precision", start_x=0.0, start_sd=1.0, sweeps=6),
+        "score": SCORE,
+        "too-big": FIT.replace(step_size=3.0, samples=3, steps=200),
+        "three": VariationalLesson(
+            target="logistic",
+            rows=10,
+            prior_sd=5.0,
+            family="full_rank",
+            start_sd=0.5,
+            view="marginals",
+            steps=300,
+            step_size=0.05,
+            seed=5,
+        ),
+        "jacobian": PRECISION.replace(variant="no_jacobian"),
+        "minibatch": FIT.replace(rows=100, batch=10, variant="no_scaling", step_size=0.05, steps=400),
+    }
+)

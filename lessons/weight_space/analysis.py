@@ -50,7 +50,6 @@ SAMPLE = 400  # draws on which a symmetry is tried
 ROUNDING = 1000.0  # units in the last place that sums in another order may differ by
 
 
-
 # Data and network -----------------------------------------------------------------------------------------------------
 
 

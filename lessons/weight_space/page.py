@@ -7,9 +7,8 @@ from engine.samplers import nuts
 from lessons.weight_space import analysis, symmetry
 from lessons.weight_space import panels as figures
 from lessons.weight_space.questions import QUESTIONS
-from lessons.weight_space.scenarios import SCENARIOS
 from lessons.weight_space.scenes import on_event, scene
-from lessons.weight_space.spec import WeightSpaceSpec
+from lessons.weight_space.spec import SCENARIOS, WORDS, WeightSpaceSpec
 
 VIEWS = {"walk": "weights", "predictive": "prediction at x′"}
 DATA = {"hump": "hump", "gap": "a gap", "uneven": "three levels", "xor": "XOR", "points": "your points"}
@@ -58,9 +57,7 @@ def runs(spec: WeightSpaceSpec) -> str:
 
 LESSON = Lesson(
     slug="weight-space",
-    title="Same function, many weights",
-    promise="Chains sit in different corners of weight space and draw the same curve. See which disagreement is "
-    "harmless, and which two-humped prediction is not.",
+    words=WORDS,
     spec=WeightSpaceSpec,
     scenarios=SCENARIOS,
     controls=controls,

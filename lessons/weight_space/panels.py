@@ -12,8 +12,7 @@ from app.kit.charts import Figure, Table
 from app.kit.text import chains as how_many
 from app.kit.text import number
 from lessons.weight_space import analysis, symmetry
-from lessons.weight_space.scenarios import TWO_HUMPS, UNMIXED
-from lessons.weight_space.spec import WeightSpaceSpec
+from lessons.weight_space.spec import TWO_HUMPS, UNMIXED, WeightSpaceSpec
 
 Array = NDArray[np.float64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.frame import Question
 from app.kit.text import number
+from app.kit.words import Said, say
 from lessons.weight_space import analysis
-from lessons.weight_space.spec import WeightSpaceSpec
+from lessons.weight_space.spec import WORDS, WeightSpaceSpec
 
 LIMIT = 1.05  # a shown run is short: its R-hat of a mixing quantity may be that far from 1
 DIGITS = (1e-9, 1.0)  # nats: rounding below the first, something else above
@@ -26,13 +26,9 @@ def screams(spec: WeightSpaceSpec) -> int:
     return {(True, False): 0, (False, True): 1, (True, True): 2, (False, False): 3}[weights, function]
 
 
-def _explain_screams(spec: WeightSpaceSpec) -> str:
+def _explain_screams(spec: WeightSpaceSpec) -> Said:
     weights, function = final_rhats(spec)
-    return (
-        f"After {spec.draws} draws of each chain the largest split R-hat of a weight is {weights:.2f}, that of $f$ "
-        f"{function:.3f}. The chains sit in different copies of the same place. "
-        "R-hat is right both times: the weights are not mixed, and the function is."
-    )
+    return say(draws=spec.draws, weights=weights, function=function)
 
 
 def change(spec: WeightSpaceSpec) -> float:
@@ -41,14 +37,12 @@ def change(spec: WeightSpaceSpec) -> float:
     return float(np.median(np.abs(made.log_density_after - made.log_density)))
 
 
-def _explain_change(spec: WeightSpaceSpec) -> str:
+def _explain_change(spec: WeightSpaceSpec) -> Said:
     made = analysis.copied(spec, analysis.draws_of(spec)[spec.chain - 1])
     right = analysis.copied(spec.replace(mistake="none"), analysis.draws_of(spec)[spec.chain - 1])
     largest = float(np.abs(right.log_density_after - right.log_density).max())
-    return (
-        f"Half of the draws change by more than {change(spec):.3g} nats, and the curve by up to "
-        f"{made.function_error.max():.2g}. With the bias flipped as well, the largest change of "
-        f"{len(right.ulps)} draws is {number(largest, 2)} nats."
+    return say(
+        change=change(spec), function_error=made.function_error.max(), ulps=len(right.ulps), number=number(largest, 2)
     )
 
 
@@ -69,7 +63,7 @@ def later(spec: WeightSpaceSpec) -> int:
     return 1 if abs(after - before) <= 0.1 * before else 0 if after < before else 2
 
 
-def _explain_later(spec: WeightSpaceSpec) -> str:
+def _explain_later(spec: WeightSpaceSpec) -> Said:
     before, after = upper_shares(spec)
     values = analysis.function_at(spec, analysis.draws_of(spec), np.array([spec.at]))[..., 0]
     found, truth = analysis.prediction(values), analysis.exact_prediction(spec)
@@ -77,39 +71,21 @@ def _explain_later(spec: WeightSpaceSpec) -> str:
     told = ""
     if truth is not None:
         told = f" Exactly it holds {100 * truth.share_above(found.cut):.2g} % of the probability."
-    return (
-        f"The upper hump holds {100 * before:.0f} % of the {spec.draws} shown draws of each chain and "
-        f"{100 * after:.0f} % of {analysis.KEPT[spec.units]:,}.{told} Chain by chain its share is {chains}: no chain "
-        f"crosses, so more draws say the same more often. Split R-hat {found.rhat:.2f}."
+    return say(
+        before=100 * before,
+        draws=spec.draws,
+        after=100 * after,
+        kept_2=analysis.KEPT[spec.units],
+        told_value=told,
+        chains=chains,
+        rhat=found.rhat,
     )
 
 
 QUESTIONS = [
-    Question(
-        "screams",
-        "Four chains, two tanh units, each chain begun at random. After a few hundred draws, which R-hat is above "
-        f"{LIMIT}?",
-        ["That of some weights, not of f", "That of f, not of the weights", "Both", "Neither"],
-        screams,
-        _explain_screams,
-        scenario="switch",
+    WORDS.question("screams", screams, _explain_screams, scenario="switch", limit=LIMIT),
+    WORDS.question(
+        "forgotten", lambda spec: int(np.searchsorted(DIGITS, change(spec))), _explain_change, scenario="forgot-bias"
     ),
-    Question(
-        "forgotten",
-        "Flip the signs of $w$ and $v$ of one unit, and leave its bias $b$. By how much does the log density of a "
-        "typical draw change?",
-        ["Not at all, but for rounding", "By less than 1 nat", "By more than 1 nat"],
-        lambda spec: int(np.searchsorted(DIGITS, change(spec))),
-        _explain_change,
-        scenario="forgot-bias",
-    ),
-    Question(
-        "later",
-        f"Sample on: {analysis.KEPT[1]:,} draws of each chain. What happens to the hump near 0, which the exact "
-        "density hardly has?",
-        ["It melts away, as it should", "It stays as large as it is", "It grows"],
-        later,
-        _explain_later,
-        scenario="unmixed",
-    ),
+    WORDS.question("later", later, _explain_later, scenario="unmixed", kept=analysis.KEPT[1]),
 ]

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 VIEWS = ("walk", "predictive")
 DATA = ("hump", "gap", "uneven", "xor", "points")
@@ -74,3 +77,26 @@ class WeightSpaceSpec(Spec):
         """The part that decides the draws: the same for every way of looking at them."""
         default = {name: type(self).default(name) for name in ("view", "symmetry", "mistake", "order", "at", "chain")}
         return self.replace(**default, first="b1", second="c", draws=type(self).default("draws"))
+
+
+SWITCH = WeightSpaceSpec(seed=2)  # its four chains settle in four corners
+TWO_HUMPS = WeightSpaceSpec(
+    view="predictive", data="gap", units=1, prior_sd=4.0, noise_sd=0.15, second="b1", at=0.0, draws=400, warmup=500
+)
+UNMIXED = WeightSpaceSpec(
+    view="predictive", data="uneven", units=1, prior_sd=2.0, noise_sd=0.3, second="b1", at=-1.5, draws=400, seed=12
+)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "switch": SWITCH,
+        "four-units": SWITCH.replace(units=4, symmetry="permute", second="v1", draws=200),
+        "sorted": SWITCH.replace(order="bend"),
+        "sorted-badly": SWITCH.replace(order="output"),
+        "forgot-bias": SWITCH.replace(symmetry="flip", mistake="forget_bias"),
+        "xor": WeightSpaceSpec(data="xor", prior_sd=3.0, second="u1", symmetry="permute"),
+        "two-humps": TWO_HUMPS,
+        "unmixed": UNMIXED,
+    }
+)
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

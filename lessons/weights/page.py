@@ -6,9 +6,8 @@ from engine.variational import dense, fused
 from lessons.weights import analysis, training
 from lessons.weights.panels import diagnostics, panels
 from lessons.weights.questions import QUESTIONS
-from lessons.weights.scenarios import SCENARIOS
 from lessons.weights.scenes import live, scene
-from lessons.weights.spec import CLASSES, WeightsSpec
+from lessons.weights.spec import CLASSES, SCENARIOS, WORDS, WeightsSpec
 
 PROBLEMS = {"curve": "a curve", "plane": "XOR"}
 DATA = {"made": "made", "own": "your own points"}
@@ -87,9 +86,7 @@ def runs(spec: WeightsSpec) -> str:
 
 LESSON = Lesson(
     slug="weights",
-    title="Weights with a distribution",
-    promise="Give every weight of a network a mean and an sd and train both. Then compare with NUTS on the same "
-    "posterior: where it is overconfident, and by how much.",
+    words=WORDS,
     spec=WeightsSpec,
     scenarios=SCENARIOS,
     controls=controls,

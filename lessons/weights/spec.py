@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 PROBLEMS = ("curve", "plane")
 DATA = ("made", "own")
@@ -87,3 +90,19 @@ class WeightsSpec(Spec):
     def minibatch(self) -> int:
         """Points of one step B."""
         return min(self.batch, self.size) if self.batch else self.size
+
+
+XOR = WeightsSpec(problem="plane", prior_sd=2.0, initial_sd=0.02, draws=2000)
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "gap": WeightsSpec(),
+        "xor": XOR,
+        "own": WeightsSpec(data="own"),
+        "two-units": XOR.replace(units=2, prior_sd=3.0, draws=1000),
+        "gives-up": WeightsSpec(problem="plane", prior_sd=1.0, draws=1500),
+        "wide-start": WeightsSpec(problem="plane", units=6, prior_sd=2.0, initial_sd=1.0),
+        "light-kl": WeightsSpec(variant="light_kl"),
+        "no-scaling": WeightsSpec(batch=5, variant="no_scaling"),
+    }
+)

@@ -9,9 +9,8 @@ from lessons.xor.figures import diagnostics, panels
 from lessons.xor.learning import Learning, data_of
 from lessons.xor.proof import audit, checks, kernels
 from lessons.xor.questions import QUESTIONS
-from lessons.xor.scenarios import SCENARIOS
 from lessons.xor.scenes import live, scene
-from lessons.xor.spec import CLASSES, MAX_POINTS, XorSpec
+from lessons.xor.spec import CLASSES, MAX_POINTS, SCENARIOS, WORDS, XorSpec
 
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points", "none": "none"}
 STARTS = {"prior": "a prior draw", "best": "best of 1,000"}
@@ -63,9 +62,7 @@ def on_event(spec: XorSpec, event: dict) -> XorSpec | None:
 
 LESSON = Lesson(
     slug="xor",
-    title="XOR network",
-    promise="Watch all the weights of a small network being drawn from their posterior as it learns XOR, and see where "
-    "it knows that it does not know.",
+    words=WORDS,
     spec=XorSpec,
     scenarios=SCENARIOS,
     controls=controls,

@@ -6,11 +6,11 @@ import threading
 
 import numpy as np
 
-from app.kit.predict import Question
+from app.kit.words import Said, say
 from engine.networks.predictive import Ensemble, probabilities
 from lessons.xor.chains import smallest_width, study
 from lessons.xor.learning import CELLS, CENTRE, modes, plane, predictor_of
-from lessons.xor.spec import XorSpec
+from lessons.xor.spec import WORDS, XorSpec
 
 NEVER = threading.Event()
 ENOUGH = 0.95
@@ -35,27 +35,17 @@ def _where(spec: XorSpec) -> int:
     return int(np.argmax(regions(spec)))
 
 
-def _where_why(spec: XorSpec) -> str:
+def _where_why(spec: XorSpec) -> Said:
     centre, clouds, far = regions(spec)
-    return (
-        f"Mean epistemic uncertainty: {centre:.3f} nats at the centre, {clouds:.3f} in the clouds, {far:.3f} far away. "
-        "In the clouds every network must agree with the data. Between them, some networks join the two clouds "
-        "of class 1 by a bridge and some the two of class 0: each can be sure, and they contradict one another. Look "
-        "at the strip of single networks."
-    )
+    return say(centre=centre, clouds=clouds, far=far)
 
 
 def _width(spec: XorSpec) -> int:
     return smallest_width(spec, ENOUGH) - 1
 
 
-def _width_why(spec: XorSpec) -> str:
-    return (
-        f"With {smallest_width(spec, ENOUGH)} hidden units the averaged networks get at least {ENOUGH:.0%} of the "
-        "points right. One unit is one slanted step: a single straight edge, and no straight line separates XOR. Two "
-        "units cut a stripe out of the plane; more units let it bend, and let the chain get from one solution to "
-        "another."
-    )
+def _width_why(spec: XorSpec) -> Said:
+    return say(smallest_width=smallest_width(spec, ENOUGH))
 
 
 def _sides(spec: XorSpec) -> tuple[float, float]:
@@ -73,39 +63,14 @@ def _surer(spec: XorSpec) -> int:
     return 0 if single > many + 0.02 else 1 if abs(single - many) <= 0.02 else 2
 
 
-def _surer_why(spec: XorSpec) -> str:
+def _surer_why(spec: XorSpec) -> Said:
     single, many = _sides(spec)
     centre = probabilities(predictor_of(spec), modes(spec)[0][None], CENTRE)[0, 0, 1]
-    return (
-        f"Away from the data the MAP gives its class {single:.0%} on average, the average of the networks {many:.0%}. "
-        "The MAP's colours are *aleatoric* only: what this one network thinks of the label, if it were right. Whether "
-        f"another network would say the opposite, it cannot know. (At the centre the MAP says p = {centre:.2f}.)"
-    )
+    return say(single=single, many=many, centre=centre)
 
 
 QUESTIONS = [
-    Question(
-        "where",
-        "Where will the networks *disagree* most with one another (epistemic uncertainty)?",
-        REGIONS,
-        _where,
-        _where_why,
-        scenario="learn",
-    ),
-    Question(
-        "width",
-        f"How many hidden units does XOR need, so that at least {ENOUGH:.0%} of the points come out right?",
-        ("1", "2", "3", "4"),
-        _width,
-        _width_why,
-        scenario="one-unit",
-    ),
-    Question(
-        "map",
-        "Outside the square of the clouds: which is surer of its class there?",
-        ("the MAP, a single network", "both the same, within 2 points", "the average of all networks"),
-        _surer,
-        _surer_why,
-        scenario="map",
-    ),
+    WORDS.question("where", _where, _where_why, scenario="learn", options=REGIONS),
+    WORDS.question("width", _width, _width_why, scenario="one-unit", enough=ENOUGH),
+    WORDS.question("map", _surer, _surer_why, scenario="map"),
 ]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 DATA = ("xor", "noisy", "points", "none")
 CLASSES = ("class 0", "class 1")
@@ -51,3 +54,23 @@ class XorSpec(Spec):
     def size(self) -> int:
         """Number of data points."""
         return {"xor": 4 * self.corner, "noisy": 4 * self.corner, "points": len(self.points), "none": 0}[self.data]
+
+
+FIRST_POINTS = (
+    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (0.5, 0.4, 0), (0.6, 0.6, 0),
+    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (0.4, -0.5, 1), (0.6, -0.4, 1),
+)  # fmt: skip
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "learn": XorSpec(),
+        "one-unit": XorSpec(units=1),
+        "noisy": XorSpec(data="noisy"),
+        "map": XorSpec(prior_sd=3.0, leapfrog=100),
+        "tiny-prior": XorSpec(prior_sd=0.1),
+        "huge-prior": XorSpec(prior_sd=10.0, leapfrog=200),
+        "large-step": XorSpec(step_size=0.15),
+        "never-reject": XorSpec(step_size=0.1, variant="always_accept"),
+        "own-points": XorSpec(data="points", points=FIRST_POINTS, step_size=0.1, leapfrog=40, temper=2.0),
+    }
+)

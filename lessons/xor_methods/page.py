@@ -6,9 +6,8 @@ from app.kit.frame import Controls, Lesson, show
 from lessons.xor_methods import analysis, proof
 from lessons.xor_methods.panels import diagnostics, panels
 from lessons.xor_methods.questions import QUESTIONS
-from lessons.xor_methods.scenarios import SCENARIOS
 from lessons.xor_methods.scenes import grow, scene
-from lessons.xor_methods.spec import CLASSES, MAX_POINTS, NAMES, REACH, MethodsSpec
+from lessons.xor_methods.spec import CLASSES, MAX_POINTS, NAMES, REACH, SCENARIOS, WORDS, MethodsSpec
 
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points"}
 
@@ -63,9 +62,7 @@ def runs(spec: MethodsSpec) -> str:
 
 LESSON = Lesson(
     slug="xor-methods",
-    title="XOR, all methods",
-    promise="One network, one prior, one data set, six methods: see which of them know that they do not know far from "
-    "the data, and what that costs.",
+    words=WORDS,
     spec=MethodsSpec,
     scenarios=SCENARIOS,
     controls=controls,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
+
+WORDS = Words(__file__)
 
 NAMES = {
     "nuts": "NUTS",
@@ -55,3 +58,22 @@ class MethodsSpec(Spec):
     def size(self) -> int:
         """Number of data points."""
         return len(self.points) if self.data == "points" else 4 * self.corner
+
+
+FEW = ((-0.6, -0.5, 0), (0.5, 0.5, 0), (-0.5, 0.6, 1), (0.6, -0.4, 1))
+ONE_OUT = (
+    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (-0.5, -0.3, 0), (0.5, 0.4, 0), (0.6, 0.6, 0), (0.3, 0.5, 0),
+    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (-0.3, 0.5, 1), (0.4, -0.5, 1), (0.6, -0.4, 1), (0.5, -0.3, 1),
+    (2.2, 2.2, 1),
+)  # fmt: skip
+
+SCENARIOS = WORDS.scenarios(
+    {
+        "six": MethodsSpec(),
+        "noisy": MethodsSpec(data="noisy", corner=30, step_size=0.06, leapfrog=50, compare="advi"),
+        "few": MethodsSpec(data="points", points=FEW, prior_sd=2.0, step_size=0.2, compare="ensemble"),
+        "far-out": MethodsSpec(data="points", points=ONE_OUT, prior_sd=2.0, compare="advi"),
+        "sure": MethodsSpec(corner=50, step_size=0.06, leapfrog=50, epochs=3000, method="ensemble", compare="nuts"),
+        "never-reject": MethodsSpec(method="hmc", compare="nuts", step_size=0.25, variant="always_accept"),
+    }
+)

@@ -13,6 +13,7 @@ from app.kit import stage
 from app.kit.lesson import Lesson
 from app.kit.pad import LIMIT, strokes
 from app.kit.visit import Visit
+from app.kit.words import Words
 from engine.spec import Spec, points
 
 
@@ -69,9 +70,14 @@ def test_only_a_finished_stroke_counts_as_seen(monkeypatch: pytest.MonkeyPatch, 
 @pytest.fixture
 def lesson() -> Lesson:
     return Lesson(
-        slug="drawn", title="", promise="", spec=Drawn, scenarios=(), controls=lambda panel: None,
-        scene=lambda spec, window: b"", on_event=lambda spec, event: spec.replace(drawing=strokes(event)),
-    )  # fmt: skip
+        slug="drawn",
+        words=Words(__file__),
+        spec=Drawn,
+        scenarios=(),
+        controls=lambda panel: None,
+        scene=lambda spec, window: b"",
+        on_event=lambda spec, event: spec.replace(drawing=strokes(event)),
+    )
 
 
 def event(*rows: tuple[float, float, int], final: bool) -> dict:

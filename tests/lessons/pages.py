@@ -47,7 +47,7 @@ def page(slug: str, **query: str) -> AppTest:
 
 
 def module(slug: str, name: str) -> ModuleType:
-    """A module of a lesson: `module("nuts", "scenarios")`."""
+    """A module of a lesson: `module("nuts", "scenes")`."""
     return importlib.import_module(f"lessons.{ENTRIES[slug].path.parent.name}.{name}")
 
 

@@ -12,9 +12,8 @@ from engine.conjugate import PAIRS, BetaBernoulli
 from engine.judge import overall
 from engine.spec import SpecError
 from lessons.conjugate import analysis, drawing, panels, questions, scenes
-from lessons.conjugate.pairs import WORDS, coin_formula
-from lessons.conjugate.scenarios import SCENARIOS
-from lessons.conjugate.spec import DATA, MAX_DATA, ConjugateLesson, at_plane, in_plane, read
+from lessons.conjugate.pairs import TERMS, coin_formula
+from lessons.conjugate.spec import DATA, MAX_DATA, SCENARIOS, ConjugateLesson, at_plane, in_plane, read
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -61,7 +60,7 @@ def test_data_are_read_as_people_write_them():
 
 
 def test_every_pair_has_a_scenario():
-    assert set(WORDS) == set(PAIRS) == {spec.pair for spec in BY_ID.values()}
+    assert set(TERMS) == set(PAIRS) == {spec.pair for spec in BY_ID.values()}
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -14,9 +14,18 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.diagnostics import analysis, doctor, panels, questions, scenes
-from lessons.diagnostics.patients import BIASED, GALLERY, ILLNESSES, case
-from lessons.diagnostics.scenarios import FAR_TOGETHER, HEALTHY, ONE_MODE, SCENARIOS
-from lessons.diagnostics.spec import PATIENTS, SAMPLERS, VIEWS, DiagnosticsLesson
+from lessons.diagnostics.patients import GALLERY, ILLNESSES, case
+from lessons.diagnostics.spec import (
+    BIASED,
+    FAR_TOGETHER,
+    HEALTHY,
+    ONE_MODE,
+    PATIENTS,
+    SAMPLERS,
+    SCENARIOS,
+    VIEWS,
+    DiagnosticsLesson,
+)
 from tests.lessons.pages import MOST_BYTES, NEVER, module, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -16,8 +16,7 @@ from datasets.images import Images, digits
 from engine import kept, scores
 from engine.spec import SpecError
 from lessons.digits import analysis, panels, questions, scenes
-from lessons.digits.scenarios import LETTER, SCENARIOS, STAR, THREE
-from lessons.digits.spec import DigitsSpec
+from lessons.digits.spec import LETTER, SCENARIOS, STAR, THREE, DigitsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
 
 SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -12,8 +12,7 @@ from engine.jumps import toy
 from engine.jumps.toy import FACTORS, VARIANTS
 from engine.spec import SpecError
 from lessons.dimensions import analysis, panels, questions, scenes
-from lessons.dimensions.scenarios import SCENARIOS
-from lessons.dimensions.spec import DimensionsLesson, written
+from lessons.dimensions.spec import SCENARIOS, DimensionsLesson, written
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

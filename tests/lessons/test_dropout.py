@@ -17,8 +17,7 @@ from engine.spec import SpecError
 from engine.variational.dropout import Dropout
 from lessons.dropout import analysis, panels, scenes
 from lessons.dropout.questions import QUESTIONS, ratios, shout
-from lessons.dropout.scenarios import SCENARIOS
-from lessons.dropout.spec import DropoutSpec
+from lessons.dropout.spec import SCENARIOS, DropoutSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

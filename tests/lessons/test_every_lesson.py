@@ -8,7 +8,7 @@ from app.kit import share, story
 from engine import kept
 from tests.lessons.pages import ENTRIES, Job, module, page
 
-SCENARIOS = {slug: {scenario.id: scenario.spec for scenario in module(slug, "scenarios").SCENARIOS} for slug in ENTRIES}
+SCENARIOS = {slug: {scenario.id: scenario.spec for scenario in module(slug, "spec").SCENARIOS} for slug in ENTRIES}
 TOLD_WHOLE = ("nuts", "tuning", "diagnostics")  # their stories lead through every scenario
 PAGES = [pytest.param(slug, name, id=f"{slug}-{name}") for slug in ENTRIES for name in SCENARIOS[slug]]
 

@@ -9,8 +9,7 @@ from app.kit.player.scene import decode
 from engine.judge import overall
 from engine.spec import SpecError
 from lessons.gibbs import analysis, panels, questions, scenes
-from lessons.gibbs.scenarios import SCENARIOS
-from lessons.gibbs.spec import TARGETS, VIEWS, GibbsLesson
+from lessons.gibbs.spec import SCENARIOS, TARGETS, VIEWS, GibbsLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -13,8 +13,7 @@ from engine.judge import overall
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.hmc import analysis, panels, questions, scenes
-from lessons.hmc.scenarios import RAVINE, SCENARIOS
-from lessons.hmc.spec import VIEWS, HmcLesson
+from lessons.hmc.spec import RAVINE, SCENARIOS, VIEWS, HmcLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -18,8 +18,7 @@ from datasets.images import digit_components
 from engine.judge import overall, proofs
 from engine.spec import SpecError
 from lessons.landing import analysis, boston, optdigits, panels, questions, scenes
-from lessons.landing.scenarios import SCENARIOS
-from lessons.landing.spec import DIGITS, JUMPS, THESIS, LandingSpec
+from lessons.landing.spec import DIGITS, JUMPS, SCENARIOS, THESIS, LandingSpec
 from tests.lessons.growing import Ticket, panel_of
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 

@@ -12,8 +12,7 @@ from engine.evidence import ModelProbabilities
 from engine.judge import overall
 from engine.spec import SpecError
 from lessons.layers import panels, questions, scenes
-from lessons.layers.scenarios import SCENARIOS
-from lessons.layers.spec import LayersSpec
+from lessons.layers.spec import SCENARIOS, LayersSpec
 from tests.lessons import growing as shared
 from tests.lessons.pages import NEVER, planted, says, verdicts
 

@@ -10,8 +10,7 @@ from engine import logistic
 from engine.judge import overall
 from engine.spec import SpecError
 from lessons.logistic import analysis, evidence, questions, scenes
-from lessons.logistic.scenarios import SCENARIOS, STANDARD
-from lessons.logistic.spec import LogisticSpec
+from lessons.logistic.spec import SCENARIOS, STANDARD, LogisticSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -13,8 +13,7 @@ from engine.judge import overall
 from engine.spec import SpecError
 from lessons.metropolis import analysis, evidence, scenes
 from lessons.metropolis.questions import QUESTIONS
-from lessons.metropolis.scenarios import SCENARIOS
-from lessons.metropolis.spec import PRESETS, MetropolisLesson
+from lessons.metropolis.spec import PRESETS, SCENARIOS, MetropolisLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

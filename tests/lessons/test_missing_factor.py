@@ -19,8 +19,7 @@ from engine.evidence import model_probabilities
 from engine.judge import overall
 from engine.spec import SpecError
 from lessons.missing_factor import analysis, panels, questions, scenes
-from lessons.missing_factor.scenarios import SCENARIOS
-from lessons.missing_factor.spec import SCHEMES, MissingSpec
+from lessons.missing_factor.spec import SCENARIOS, SCHEMES, MissingSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

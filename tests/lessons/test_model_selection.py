@@ -17,8 +17,7 @@ from engine.judge.plant import SHIFTED, planted
 from engine.linear import polynomial_design
 from engine.spec import SpecError
 from lessons.model_selection import analysis, panels, proof, questions, scenes
-from lessons.model_selection.scenarios import SCENARIOS
-from lessons.model_selection.spec import MAX_POINTS, ModelSelectionLesson
+from lessons.model_selection.spec import MAX_POINTS, SCENARIOS, ModelSelectionLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -13,8 +13,7 @@ from engine.judge import overall
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from lessons.monte_carlo import analysis, panels, questions, scenes
-from lessons.monte_carlo.scenarios import SCENARIOS
-from lessons.monte_carlo.spec import INTEGRALS, MonteCarloLesson
+from lessons.monte_carlo.spec import INTEGRALS, SCENARIOS, MonteCarloLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -9,8 +9,7 @@ from app.kit import architectures, growing
 from engine.judge import overall, proofs
 from engine.spec import SpecError
 from lessons.neurons import questions, scenes
-from lessons.neurons.scenarios import SCENARIOS
-from lessons.neurons.spec import NeuronsSpec
+from lessons.neurons.spec import SCENARIOS, NeuronsSpec
 from tests.lessons import growing as shared
 from tests.lessons.pages import planted, says, verdicts
 

@@ -13,8 +13,20 @@ from engine.samplers.nuts import DIVERGED, TOO_DEEP, TURNED_INSIDE
 from engine.spec import SpecError
 from engine.targets import funnel
 from lessons.nuts import analysis, panels, questions, scenes, trees
-from lessons.nuts.scenarios import ALIASED, CURE, DOUBLING, FIGURE, FORMS, FUNNEL, RAVINE, SCENARIOS, SHALLOW
-from lessons.nuts.spec import PACES, VIEWS, NutsLesson
+from lessons.nuts.spec import (
+    ALIASED,
+    CURE,
+    DOUBLING,
+    FIGURE,
+    FORMS,
+    FUNNEL,
+    PACES,
+    RAVINE,
+    SCENARIOS,
+    SHALLOW,
+    VIEWS,
+    NutsLesson,
+)
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

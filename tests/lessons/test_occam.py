@@ -17,8 +17,7 @@ from engine.judge import FIRST, overall
 from engine.networks.predictive import probabilities
 from engine.spec import SpecError
 from lessons.occam import analysis, panels, questions, scenes
-from lessons.occam.scenarios import FIRST_POINTS, SCALED, SCENARIOS, THESIS
-from lessons.occam.spec import OccamSpec
+from lessons.occam.spec import FIRST_POINTS, SCALED, SCENARIOS, THESIS, OccamSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

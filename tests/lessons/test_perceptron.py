@@ -14,8 +14,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks import predictive
 from engine.spec import SpecError
 from lessons.perceptron import analysis, drawing, panels, questions, scenes, stage_nodes
-from lessons.perceptron.scenarios import SCENARIOS
-from lessons.perceptron.spec import REACH, PerceptronLesson
+from lessons.perceptron.spec import REACH, SCENARIOS, PerceptronLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

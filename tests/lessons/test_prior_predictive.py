@@ -13,8 +13,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.prior import ACTIVATIONS
 from engine.spec import SpecError
 from lessons.prior_predictive import analysis, evidence, questions, scenes
-from lessons.prior_predictive.scenarios import SCENARIOS, STANDARD, THESIS
-from lessons.prior_predictive.spec import PriorSpec
+from lessons.prior_predictive.spec import SCENARIOS, STANDARD, THESIS, PriorSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -12,8 +12,7 @@ from engine.judge import overall, proofs
 from engine.judge.plant import STUCK, planted
 from engine.spec import SpecError
 from lessons.priors import analysis, panels, questions, scenes
-from lessons.priors.scenarios import SCENARIOS
-from lessons.priors.spec import PriorsLesson
+from lessons.priors.spec import SCENARIOS, PriorsLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

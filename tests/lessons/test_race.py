@@ -15,8 +15,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.race import analysis, panels, questions, scenes
-from lessons.race.scenarios import SCENARIOS
-from lessons.race.spec import MODELS, RACERS, RaceLesson
+from lessons.race.spec import MODELS, RACERS, SCENARIOS, RaceLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -21,8 +21,7 @@ from engine.judge.plant import STUCK, planted
 from engine.spec import SpecError
 from lessons.real_data import analysis, panels, protocol, scenes
 from lessons.real_data.questions import QUESTIONS
-from lessons.real_data.scenarios import SCENARIOS
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import SCENARIOS, RealDataSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

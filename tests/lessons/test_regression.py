@@ -18,8 +18,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from lessons.regression import analysis, panels, proof, questions, scenes
 from lessons.regression.analysis import EDGES, GRID, Answer
-from lessons.regression.scenarios import SCENARIOS
-from lessons.regression.spec import METHODS, RegressionLesson
+from lessons.regression.spec import METHODS, SCENARIOS, RegressionLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -14,8 +14,7 @@ from engine.spec import SpecError
 from lessons.scores import analysis, panels, proof, scenes, stage_errors
 from lessons.scores.analysis import NAMES, Reading
 from lessons.scores.questions import QUESTIONS
-from lessons.scores.scenarios import SCENARIOS
-from lessons.scores.spec import VIEWS, ScoresSpec
+from lessons.scores.spec import SCENARIOS, VIEWS, ScoresSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
 
 SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}

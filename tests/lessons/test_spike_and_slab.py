@@ -27,8 +27,7 @@ from lessons.spike_and_slab import (
     scenes,
 )
 from lessons.spike_and_slab.questions import QUESTIONS
-from lessons.spike_and_slab.scenarios import SCENARIOS
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import SCENARIOS, SpikeAndSlabSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -15,8 +15,7 @@ from datasets.images import Images, digits
 from engine import scores
 from engine.spec import SpecError
 from lessons.uncertainty_maps import analysis, domain, domain_panels, letters, panels, questions, scenes
-from lessons.uncertainty_maps.scenarios import SCENARIOS
-from lessons.uncertainty_maps.spec import CHANGES, REACH, MapsSpec
+from lessons.uncertainty_maps.spec import CHANGES, REACH, SCENARIOS, MapsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
 from tests.lessons.pages import module as page_of
 

@@ -12,8 +12,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from engine.targets.quadrature import quadrature_truth
 from lessons.variational import analysis, panels, questions, scenes
-from lessons.variational.scenarios import SCENARIOS
-from lessons.variational.spec import TARGETS, VIEWS, VariationalLesson
+from lessons.variational.spec import SCENARIOS, TARGETS, VIEWS, VariationalLesson
 from lessons.variational.stage_advi import _votes
 from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 

@@ -15,8 +15,7 @@ from engine.judge import proofs
 from engine.judge.plant import STUCK, planted
 from engine.spec import SpecError
 from lessons.weight_space import analysis, panels, quadrature, questions, scenes, symmetry
-from lessons.weight_space.scenarios import BY_ID, SWITCH, TWO_HUMPS, UNMIXED
-from lessons.weight_space.spec import WeightSpaceSpec
+from lessons.weight_space.spec import BY_ID, SWITCH, TWO_HUMPS, UNMIXED, WeightSpaceSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 SMALL = WeightSpaceSpec(draws=60, warmup=60, chains=2)

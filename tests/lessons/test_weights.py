@@ -15,8 +15,7 @@ from engine.spec import SpecError
 from engine.variational import divergence as closed
 from lessons.weights import analysis, panels, scenes, training
 from lessons.weights.questions import QUESTIONS
-from lessons.weights.scenarios import SCENARIOS
-from lessons.weights.spec import WeightsSpec
+from lessons.weights.spec import SCENARIOS, WeightsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

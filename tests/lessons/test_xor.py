@@ -16,8 +16,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import probabilities
 from engine.spec import SpecError
 from lessons.xor import chains, figures, learning, proof, questions, scenes
-from lessons.xor.scenarios import FIRST_POINTS, SCENARIOS
-from lessons.xor.spec import MAX_POINTS, VARIANTS, XorSpec
+from lessons.xor.spec import FIRST_POINTS, MAX_POINTS, SCENARIOS, VARIANTS, XorSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

@@ -14,8 +14,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import decompose
 from engine.spec import SpecError
 from lessons.xor_methods import analysis, panels, proof, questions, scenes, study
-from lessons.xor_methods.scenarios import SCENARIOS
-from lessons.xor_methods.spec import FITTED, METHODS, NAMES, SAMPLERS, MethodsSpec
+from lessons.xor_methods.spec import FITTED, METHODS, NAMES, SAMPLERS, SCENARIOS, MethodsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}

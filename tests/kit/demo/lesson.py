@@ -9,9 +9,12 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit import pad as drawing_pad
-from app.kit.frame import Check, Lesson, Question, Scenario
+from app.kit.frame import Check, Lesson
 from app.kit.player.scene import Axis, Scene
+from app.kit.words import Words, say
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field, text
+
+WORDS = Words(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,21 +177,15 @@ def on_event(spec: WalkSpec, event: dict) -> WalkSpec | None:
 
 DEMO = Lesson(
     slug="demo",
-    title="A random walk",
-    promise="You will see a walk on the line, and how far it strays.",
+    words=WORDS,
     spec=WalkSpec,
-    scenarios=[
-        Scenario("short", "short steps", WalkSpec(), "Small steps stay **near home**."),
-        Scenario("long", "long steps", WalkSpec(step_size=4.0), "Long steps stray."),
-        Scenario(
-            "broken",
-            "drift twice",
-            WalkSpec(drift=0.5, broken="on"),
-            "It runs away.",
-            failure=True,
-            why="The drift is counted twice.",
-        ),
-    ],
+    scenarios=WORDS.scenarios(
+        {
+            "short": WalkSpec(),
+            "long": WalkSpec(step_size=4.0),
+            "broken": WalkSpec(drift=0.5, broken="on"),
+        }
+    ),
     controls=controls,
     scene=scene,
     audit=audit,
@@ -197,17 +194,8 @@ DEMO = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=[
-        Question(
-            "far",
-            "How does the distance grow with time?",
-            ["like t", "like √t"],
-            1,
-            "The *variance* grows like $t$.",
-            scenario="long",
-        ),
-        Question(
-            "last", "Is the end right of 0?", ["no", "yes"], lambda spec: int(walk(spec)[-1] > 0), "The run decides."
-        ),
+        WORDS.question("far", 1, scenario="long"),
+        WORDS.question("last", lambda spec: int(walk(spec)[-1] > 0), lambda spec: say(end=walk(spec)[-1])),
     ],
     code=[walk],
     runs="numpy's normal generator",

@@ -1,0 +1,237 @@
+"""The words of a lesson: `words.toml` beside its page. Whoever translates or teaches edits this file and `story.md`.
+
+    title = "HMC trajectories"
+    promise = "One sentence that says what one will see."
+    icon = "🎢"
+
+    [scenarios.too-large]
+    title = "ε too large"
+    story = "Markdown"
+    why = "Markdown, only where the method goes wrong: then the reason"
+
+    [questions.halve]
+    ask = "Markdown"
+    options = ["the answers", "from which to choose"]
+    explain = "The median error became {ratio:.2f} times as large."
+
+Numbers of a run stand in `explain` by their names, as Python's `str.format` has it; what they are called is said where
+they are computed, in `questions.py`. An explanation that depends on the run is a table of passages, of which the code
+chooses. A single end of line in a long text is a space, an empty line ends a paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.spec import Spec
+
+SANDBOX = "sandbox"  # the chip of settings that are no scenario's
+
+WARNING = " ⚠"  # behind the title of a scenario where the method goes wrong
+HEAD = ("title", "promise", "icon")
+SCENARIO = {"title", "story"}
+QUESTION = {"ask", "explain"}
+
+
+class WordsError(ValueError):
+    """Words that are missing or that nobody says; the message names the file and the place."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A named setting with its story. `failure` marks one where the method goes wrong; then `why` says the reason."""
+
+    id: str
+    title: str
+    spec: Spec
+    story: str
+    failure: bool = False
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.failure and not self.why:
+            raise ValueError(f"scenario {self.id} is a failure without a reason")
+        if self.id == SANDBOX:
+            raise ValueError(f"{SANDBOX} is not free as a scenario's name")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a run.
+
+    Attributes
+    ----------
+    id : unique within the lesson
+    ask : the question, Markdown
+    options : the possible answers
+    answer : index of the right option, or a function of the spec that computes it from the run
+    explain : Markdown shown once the answer is locked, or a function of the spec
+    scenario : id of the scenario that is run when the answer is locked; None: the settings as they stand
+    reveal : (spec) → the spec that is shown once the answer is locked: what was hidden until then
+    """
+
+    id: str
+    ask: str
+    options: Sequence[str]
+    answer: int | Callable[[Any], int]
+    explain: str | Callable[[Any], str]
+    scenario: str | None = None
+    reveal: Callable[[Any], Spec] | None = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a run has to say to a question: numbers by name, and the passages in which they stand, in order; an empty
+    name begins a paragraph. No passages: the explanation is one text.
+    """
+
+    passages: tuple[str, ...]
+    values: Mapping[str, Any]
+
+
+def say(*passages: str, **values: Any) -> Said:
+    """These passages of an explanation, with these values."""
+    return Said(passages, values)
+
+
+class Words:
+    """The words of the lesson in whose folder `file` stands: `Words(__file__)`.
+
+    Scenarios and questions are made of them and of what only code can say. Each entry of the file must be used, and
+    each id must have its entry (`unsaid` says what is left).
+    """
+
+    def __init__(self, file: str | Path):
+        self.folder = Path(file).parent
+        self._said: set[tuple[str, str]] = set()
+
+    @property
+    def title(self) -> str:
+        return self._text(self._all, "title")
+
+    @property
+    def promise(self) -> str:
+        return self._text(self._all, "promise")
+
+    def __getitem__(self, table: str) -> dict[str, str]:
+        """Other words by name, in the order of the file: what stands in `[table]`."""
+        return {name: self._filled(text, {}) for name, text in self._all[table].items()}
+
+    def scenarios(self, specs: Mapping[str, Spec]) -> list[Scenario]:
+        """One scenario each, in this order; the first is shown when the page is opened bare."""
+        return [self.scenario(id, spec) for id, spec in specs.items()]
+
+    def scenario(self, id: str, spec: Spec, words: str | None = None, **values: Any) -> Scenario:
+        """A scenario. `words`: the entry it shares with others, in which `values` stand by name."""
+        entry = self._entry("scenarios", words or id, SCENARIO)
+        title, story, why = (self._text(entry, name, values) for name in ("title", "story", "why"))
+        return Scenario(id, title, spec, story, failure=bool(why), why=why)
+
+    def question(
+        self,
+        id: str,
+        answer: int | Callable[[Any], int],
+        told: Callable[[Any], Said] | None = None,
+        *,
+        scenario: str | None = None,
+        options: Sequence[str] | None = None,
+        reveal: Callable[[Any], Spec] | None = None,
+        words: str | None = None,
+        **values: Any,
+    ) -> Question:
+        """A question; see `Question`.
+
+        told : (spec) → what the run says to it, by `say`; None: the explanation has no numbers
+        options : names that stand elsewhere, in place of the entry's
+        words : the entry it shares with others
+        values : constants that stand in any of its texts by name
+        """
+        entry = self._entry("questions", words or id, QUESTION)
+        chosen = entry.get("options") if options is None else options
+        if not chosen:
+            raise self._wrong(f"questions.{words or id} has no options")
+
+        def explain(spec: Any) -> str:
+            said = told(spec) if told else say()
+            known = {**values, **said.values}
+            passages = entry["explain"]
+            if isinstance(passages, str):
+                return self._text(entry, "explain", known)
+            texts = (self._text(passages, name, known) if name else "\n\n" for name in said.passages)
+            return " ".join(texts).replace(" \n\n ", "\n\n")
+
+        texts = [self._filled(str(option), values) for option in chosen]
+        return Question(id, self._text(entry, "ask", values), texts, answer, explain, scenario, reveal)
+
+    def phrase(self, path: str, **values: Any) -> str:
+        """A text that stands in others, by its tables and name: `phrase("questions.surest.each", digit=3)`."""
+        *tables, name = path.split(".")
+        entry = self._all
+        for table in tables:
+            entry = entry.get(table, {})
+        return self._text(entry, name, values)
+
+    def unsaid(self) -> list[str]:
+        """Entries of the file that nobody used."""
+        kinds = ("scenarios", "questions")
+        return [f"{kind}.{id}" for kind in kinds for id in self._all.get(kind, {}) if (kind, id) not in self._said]
+
+    @property
+    def _all(self) -> dict[str, Any]:
+        return _read(self.folder / "words.toml")
+
+    def _entry(self, kind: str, id: str, needed: set[str]) -> Mapping[str, Any]:
+        entry = self._all.get(kind, {}).get(id)
+        if entry is None or needed - set(entry):
+            raise self._wrong(f"[{kind}.{id}] with {', '.join(sorted(needed))} is missing")
+        self._said.add((kind, id))
+        return entry
+
+    def _text(self, entry: Mapping[str, Any], name: str, values: Mapping[str, Any] | None = None) -> str:
+        if name not in entry:
+            if name == "why":
+                return ""
+            raise self._wrong(f"there is no {name!r}")
+        return self._filled(entry[name], values or {})
+
+    def _filled(self, text: str, values: Mapping[str, Any]) -> str:
+        joined = re.sub(r"(?<!\n)\n(?!\n)", " ", text.strip("\n"))
+        if not values:
+            return joined
+        try:
+            return joined.format_map(values)
+        except (KeyError, IndexError, ValueError) as problem:
+            raise self._wrong(f"“{joined[:60]}…” cannot be said with {', '.join(values)}: {problem!r}") from problem
+
+    def _wrong(self, what: str) -> WordsError:
+        return WordsError(f"{self.folder.name}/words.toml: {what}")
+
+
+def head(folder: Path) -> dict[str, str]:
+    """Title, promise and icon of the lesson in this folder: what stands above the first table, without the rest."""
+    text = (folder / "words.toml").read_text(encoding="utf-8")
+    told = tomllib.loads(re.split(r"^\[", text, maxsplit=1, flags=re.MULTILINE)[0])
+    if missing := [name for name in HEAD if not told.get(name)]:
+        raise WordsError(f"{folder.name}/words.toml: there is no {', '.join(missing)}")
+    return told
+
+
+def chip(folder: Path, scenario: str) -> str:
+    """What a scenario of the lesson in this folder is called where one can go to it."""
+    entry = _read(folder / "words.toml")["scenarios"][scenario]
+    return entry["title"] + (WARNING if "why" in entry else "")
+
+
+@cache
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as problem:
+        raise WordsError(f"{path.parent.name}/{path.name}: {problem}") from problem
