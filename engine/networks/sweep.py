@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.diagnostics import Summary, summarise
-from engine.kernels import kernel, log_density_at
+from engine.kernels import kernel
 from engine.networks import predictive
 from engine.networks.mlp import GAUSSIAN, HIDDEN, SIZES, Network, checked_inputs, network_target
 from engine.networks.passes import LINEAR, RELU, SIGMOID
@@ -39,7 +39,7 @@ from engine.recording import Recording
 from engine.resumable import Resumable
 from engine.samplers import nuts
 from engine.samplers.adaptation import LOG_BAR, mass_of
-from engine.samplers.chain import Chain, Trace
+from engine.samplers.chain import Chain, Trace, evaluate
 from engine.samplers.nuts import Nuts, nuts_chunk
 from engine.samplers.run import MAX_BYTES
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
@@ -218,28 +218,23 @@ def draw_scales(rng, theta, half_squares, scales, rules):
 
 
 @kernel
-def _sweeps(
-    address, data, ints, scratch, rng, position, gradient, running, adaptation, rows, adapt_step, adapt_mass,
-    target_accept, max_depth, sliced, variant, max_energy_error, scales, rules, first, n, trace, one, inside,
-):  # fmt: skip
+def _sweeps(density, rng, state, adaptation, settings, scales, rules, first, n, trace, one, inside):
     """n sweeps, written from row `first` on; `one` is the row in which NUTS writes a transition."""
-    dim = position.size
+    position, gradient, running = state
+    dim, data, scratch = position.size, density.data, density.scratch
     for i in range(first, first + n):
         put_in_force(scratch, scales, rules)
-        running[0] = log_density_at(address, position, gradient, data, ints, scratch)
-        inverse_mass, mass_root = mass_of(adaptation, rows, dim)
-        set_mass(inverse_mass, mass_root, scratch, ints, scales, rules)
-        nuts_chunk(
-            address, data, ints, scratch, rng, position, gradient, running, adaptation, rows, adapt_step, adapt_mass,
-            target_accept, max_depth, sliced, variant, max_energy_error, 1, one, inside,
-        )  # fmt: skip
+        running[0] = evaluate(density, position, gradient)
+        inverse_mass, mass_root = mass_of(adaptation, settings.rows, dim)
+        set_mass(inverse_mass, mass_root, scratch, density.ints, scales, rules)
+        nuts_chunk(density, rng, state, adaptation, settings, 1, one, inside)
         log_fit = running[0] - data[3]
         for j in range(dim):
             log_fit += 0.5 * scratch[j] * position[j] ** 2
         half_squares = -log_fit / scales.noise[0]
         draw_scales(rng, position, half_squares, scales, rules)
 
-        if ints[1] == GAUSSIAN:
+        if density.ints[1] == GAUSSIAN:
             log_likelihood = 0.5 * rules.values * math.log(scales.noise[0] / (2.0 * math.pi))
             log_likelihood -= scales.noise[0] * half_squares
         else:
@@ -476,7 +471,7 @@ class NetworkRun(Resumable):
         ints, scratch = self.target.buffers()
         put_in_force(scratch, scales, self._rules)
         chain = Chain(position, np.zeros_like(position), np.zeros(1), ints, scratch, stream)
-        chain.running[0] = evaluate(*chain.arguments(self.target))
+        chain.running[0] = log_density_of(*chain.arguments(self.target))
         if not np.isfinite(chain.running[0]):
             raise TargetError("the log density at the start is not finite: scale the inputs, or lower prior_sd")
         inverse_mass, root = np.ones((1, chain.position.size)), np.ones((1, chain.position.size))
@@ -521,7 +516,7 @@ class NetworkRun(Resumable):
         chain = self._chains[c]
         one = Trace.empty(1, 1, self.network.dim, Nuts.records).at(0)
         _sweeps(
-            *chain.arguments(self.target), chain.adaptation, *self._settings, self._scales[c], self._rules, first, n,
+            *chain.arguments(self.target), chain.adaptation, self._settings, self._scales[c], self._rules, first, n,
             trace, one, self._inside,
         )  # fmt: skip
 
@@ -549,9 +544,9 @@ class NetworkRun(Resumable):
 
 
 @kernel
-def evaluate(address, data, ints, scratch, rng, position, gradient, running):
-    """Log density at `position`; fills `gradient`."""
-    return log_density_at(address, position, gradient, data, ints, scratch)
+def log_density_of(density, rng, state):
+    """Log density at a state's position; fills its gradient."""
+    return evaluate(density, state.position, state.gradient)
 
 
 def start_network(network: Network, x: ArrayLike, y: ArrayLike, **settings: Any) -> NetworkRun:

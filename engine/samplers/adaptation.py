@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels import kernel, log_density_at
-from engine.samplers.chain import Chain
+from engine.kernels import kernel
+from engine.samplers.chain import Chain, evaluate
 from engine.samplers.hmc import draw_momentum, kinetic_energy, velocity
 from engine.targets.target import Target
 
@@ -131,23 +131,8 @@ def mass_of(adaptation, rows, dim):
 
 
 @kernel
-def learn(
-    address,
-    data,
-    ints,
-    scratch,
-    rng,
-    position,
-    gradient,
-    running,
-    adaptation,
-    rows,
-    adapt_step,
-    adapt_mass,
-    target_accept,
-    accept,
-):
-    """Take one warm-up transition, now at `position`, with acceptance statistic `accept`. Returns the evaluations
+def learn(density, rng, state, adaptation, rows, adapt_step, adapt_mass, target_accept, accept):
+    """Take one warm-up transition, now at `state`, with acceptance statistic `accept`. Returns the evaluations
     spent.
     """
     evaluations = 0
@@ -162,12 +147,12 @@ def learn(
         adaptation[STEP] = math.exp(log_step)
     window = int(adaptation[WINDOW])
     if adapt_mass and done > adaptation[FIRST_SLOW] and window < MAX_WINDOWS and adaptation[10 + window] < np.inf:
-        _see(position, adaptation, rows)
+        _see(state.position, adaptation, rows)
         if done == adaptation[10 + window]:
-            _estimate_mass(adaptation, rows, position.size)
+            _estimate_mass(adaptation, rows, state.position.size)
             adaptation[WINDOW] += 1.0
             if adapt_step:
-                evaluations = restart(address, data, ints, scratch, rng, position, gradient, running, adaptation, rows)
+                evaluations = restart(density, rng, state, adaptation, rows)
     adaptation[DONE] = done
     if done == adaptation[TOTAL] and adapt_step:
         adaptation[STEP] = math.exp(adaptation[LOG_BAR])
@@ -241,13 +226,14 @@ def _root_of_inverse(matrix, root):
 
 
 @kernel
-def restart(address, data, ints, scratch, rng, position, gradient, running, adaptation, rows):
+def restart(density, rng, state, adaptation, rows):
     """Start dual averaging from a step size sought by doubling or halving from the present one. Returns the evaluations
     spent.
 
     With a fresh momentum each time, one leapfrog step is taken; the step size goes up (down) until its acceptance falls
     below (rises above) 0.8.
     """
+    position, gradient, running = state
     dim = position.size
     inverse_mass, mass_root = mass_of(adaptation, rows, dim)
     q, p, g, work = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
@@ -262,7 +248,7 @@ def restart(address, data, ints, scratch, rng, position, gradient, running, adap
         velocity(inverse_mass, p, work)
         for j in range(dim):
             q[j] = position[j] + step_size * work[j]
-        log_density = log_density_at(address, q, g, data, ints, scratch)
+        log_density = evaluate(density, q, g)
         for j in range(dim):
             p[j] += 0.5 * step_size * g[j]
         gain = energy - kinetic_energy(inverse_mass, p, work) + log_density

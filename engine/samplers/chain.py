@@ -8,10 +8,34 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.kernels import log_density_at, part
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
 
 Array = NDArray[np.float64]
+
+
+class Density(NamedTuple):
+    """A target as kernels call it, see `engine.kernels`; ints and scratch belong to one chain."""
+
+    address: int
+    data: Array
+    ints: NDArray[np.int64]
+    scratch: Array
+
+
+class State(NamedTuple):
+    """Where a chain is: position, gradient (dim,), and running (1,), the log density there."""
+
+    position: Array
+    gradient: Array
+    running: Array
+
+
+@part
+def evaluate(density, q, gradient):
+    """Log density at q; fills `gradient`."""
+    return log_density_at(density.address, q, gradient, density.data, density.ints, density.scratch)
 
 
 @dataclass
@@ -36,18 +60,10 @@ class Chain:
     rng: np.random.Generator
     adaptation: Array = field(default_factory=lambda: np.zeros(0))
 
-    def arguments(self, target: Target) -> tuple[Any, ...]:
-        """What every kernel takes first: the target and this chain, in the order of their parameters."""
-        return (
-            target.address,
-            target.data,
-            self.ints,
-            self.scratch,
-            self.rng,
-            self.position,
-            self.gradient,
-            self.running,
-        )
+    def arguments(self, target: Target) -> tuple[Density, np.random.Generator, State]:
+        """What every kernel takes first. (The generator stays outside: in a NamedTuple it costs 20 us a call.)"""
+        density = Density(target.address, target.data, self.ints, self.scratch)
+        return density, self.rng, State(self.position, self.gradient, self.running)
 
 
 class Trace(NamedTuple):

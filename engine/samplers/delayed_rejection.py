@@ -28,8 +28,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel, log_density_at
-from engine.samplers.chain import Chain, Trace, per_coordinate
+from engine.kernels import kernel
+from engine.samplers.chain import Chain, Trace, evaluate, per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
 
@@ -193,13 +193,11 @@ def _third(x, y, log_x, log_y, scales, pull, forgetful, rejected, factors, back_
 
 
 @kernel
-def delayed_rejection_chunk(
-    address, data, ints, scratch, rng, position, gradient, running, scale, stages, shrink, pull, variant, n, trace,
-    inside,
-):  # fmt: skip
+def delayed_rejection_chunk(density, rng, state, scale, stages, shrink, pull, variant, n, trace, inside):
     """Advance one chain by n transitions. `running[0]` is the log density at `position`. Consumes dim normals and one
     uniform per stage.
     """
+    position, gradient, running = state
     dim = position.size
     y, log_y = np.empty((MAX_STAGES, dim)), np.empty(MAX_STAGES)
     factors, back_factors, scales = np.empty(len(FACTORS)), np.empty(len(FACTORS)), np.empty((MAX_STAGES, dim))
@@ -218,7 +216,7 @@ def delayed_rejection_chunk(
             for j in range(dim):
                 centre = position[j] if stage == 0 else position[j] + pull * (failed[j] - position[j])
                 y[stage, j] = centre + scales[stage, j] * rng.standard_normal()
-            log_y[stage] = log_density_at(address, y[stage], gradient, data, ints, scratch)
+            log_y[stage] = evaluate(density, y[stage], gradient)
             back_1 = back_2 = np.nan
             if stage == 0:
                 factors[:] = 0.0

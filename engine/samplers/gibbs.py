@@ -23,8 +23,8 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel, log_density_at, native_call
-from engine.samplers.chain import Chain, Trace, per_coordinate
+from engine.kernels import kernel, native_call
+from engine.samplers.chain import Chain, Trace, evaluate, per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
 
@@ -151,14 +151,9 @@ def _conditional_at(typingctx, address, coordinate, q, out, data, ints, scratch)
 
 @kernel
 def gibbs_chunk(
-    address,
-    data,
-    ints,
-    scratch,
+    density,
     rng,
-    position,
-    gradient,
-    running,
+    state,
     conditionals,
     rule,
     scale,
@@ -173,6 +168,7 @@ def gibbs_chunk(
     Random numbers per update: the choice of coordinate (random scan), then one normal or gamma; or one normal and one
     uniform; or one uniform (window).
     """
+    position, gradient, running = state
     dim = position.size
     detailed = inside.before.size > 0
     parameters, grid = np.empty(2), np.empty(2 * REACH + 1)
@@ -185,7 +181,15 @@ def gibbs_chunk(
             before = position[j]
             kind, proposal, log_ratio, uniform, accept = -1.0, np.nan, np.nan, np.nan, 1.0
             if rule == 0:
-                kind = _conditional_at(conditionals, j + dim if block else j, position, parameters, data, ints, scratch)
+                kind = _conditional_at(
+                    conditionals,
+                    j + dim if block else j,
+                    position,
+                    parameters,
+                    density.data,
+                    density.ints,
+                    density.scratch,
+                )
                 if kind == 0.0:
                     position[j] = parameters[0] + parameters[1] * rng.standard_normal()
                 else:
@@ -193,7 +197,7 @@ def gibbs_chunk(
             elif rule == 1:
                 proposal = before + scale[j] * rng.standard_normal()
                 position[j] = proposal
-                log_density = log_density_at(address, position, gradient, data, ints, scratch)
+                log_density = evaluate(density, position, gradient)
                 evaluations += 1
                 log_ratio = log_density - running[0]
                 accept = 1.0 if log_ratio >= 0.0 else math.exp(log_ratio)
@@ -208,7 +212,7 @@ def gibbs_chunk(
                 total = 0.0
                 for k in range(2 * REACH + 1):
                     position[j] = before + (k - REACH) * scale[j]
-                    grid[k] = log_density_at(address, position, gradient, data, ints, scratch) - running[0]
+                    grid[k] = evaluate(density, position, gradient) - running[0]
                     grid[k] = math.exp(min(grid[k], 700.0)) if grid[k] == grid[k] else 0.0
                     total += grid[k]
                 evaluations += 2 * REACH + 1
@@ -218,7 +222,7 @@ def gibbs_chunk(
                     level -= grid[k]
                     k += 1
                 position[j] = before + (k - REACH) * scale[j]
-                running[0] = log_density_at(address, position, gradient, data, ints, scratch)
+                running[0] = evaluate(density, position, gradient)
                 evaluations += 1
                 parameters[0], parameters[1] = before - REACH * scale[j], before + REACH * scale[j]
             accept_sum += accept
@@ -235,7 +239,7 @@ def gibbs_chunk(
                     uniform,
                 )
         if rule == 0:
-            running[0] = log_density_at(address, position, gradient, data, ints, scratch)
+            running[0] = evaluate(density, position, gradient)
             evaluations += 1
         for j in range(dim):
             trace.draws[i, j] = position[j]

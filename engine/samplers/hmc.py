@@ -24,8 +24,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel, log_density_at
-from engine.samplers.chain import Chain, Trace
+from engine.kernels import kernel
+from engine.samplers.chain import Chain, Density, Trace, evaluate
 from engine.spec import SpecError
 from engine.targets.target import Target
 
@@ -158,12 +158,8 @@ def trajectory(
     path = Trajectory(
         np.empty((*points, target.dim)), np.empty((*points, target.dim)), np.empty(points), np.empty(points)
     )
-    ints, scratch = target.buffers()
     _integrate(
-        target.address,
-        target.data,
-        ints,
-        scratch,
+        Density(target.address, target.data, *target.buffers()),
         q,
         p,
         gradient,
@@ -249,10 +245,7 @@ def draw_momentum(rng, mass_root, noise, momentum):
 
 @kernel
 def _integrate(
-    address,
-    data,
-    ints,
-    scratch,
+    density,
     q,
     p,
     gradient,
@@ -299,7 +292,7 @@ def _integrate(
             if integrator == 2:
                 for j in range(dim):
                     p[j] += step_size * gradient[j]
-        log_density = log_density_at(address, q, gradient, data, ints, scratch)
+        log_density = evaluate(density, q, gradient)
         taken = step + 1
         if integrator == 2:
             synchronised[:] = p
@@ -325,14 +318,9 @@ def _integrate(
 
 @kernel
 def hmc_chunk(
-    address,
-    data,
-    ints,
-    scratch,
+    density,
     rng,
-    position,
-    gradient,
-    running,
+    state,
     step_size,
     steps,
     jitter,
@@ -349,6 +337,7 @@ def hmc_chunk(
     A path that meets a density that is not finite is rejected: the reversed path meets the same point, so detailed
     balance holds.
     """
+    position, gradient, running = state
     dim = position.size
     q, p, g, work, synchronised = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     detailed = inside.uniform.size > 0
@@ -365,10 +354,7 @@ def hmc_chunk(
         if detailed:
             row = i
         log_density, taken = _integrate(
-            address,
-            data,
-            ints,
-            scratch,
+            density,
             q,
             p,
             g,

@@ -22,8 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel, log_density_at
-from engine.samplers.chain import Chain, Trace, per_coordinate
+from engine.kernels import kernel
+from engine.samplers.chain import Chain, Trace, evaluate, per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
 
@@ -94,12 +94,11 @@ class Metropolis:
 
 
 @kernel
-def metropolis_chunk(
-    address, data, ints, scratch, rng, position, gradient, running, scale, drift, variant, n, trace, inside
-):
+def metropolis_chunk(density, rng, state, scale, drift, variant, n, trace, inside):
     """Advance one chain by n transitions. `running[0]` is the log density at `position`. Consumes dim normals and one
     uniform per proposal.
     """
+    position, gradient, running = state
     dim = position.size
     proposal, tilt = np.empty(dim), np.empty(dim)
     for j in range(dim):
@@ -114,7 +113,7 @@ def metropolis_chunk(
                 step = drift[j] + scale[j] * rng.standard_normal()
                 proposal[j] = position[j] + step
                 log_hastings += tilt[j] * step
-            log_density = log_density_at(address, proposal, gradient, data, ints, scratch)
+            log_density = evaluate(density, proposal, gradient)
             tries += 1
             log_ratio = log_density - current
             if variant != 1:

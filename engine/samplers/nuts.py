@@ -30,18 +30,16 @@ on the set of states alone, so the draws are right, but the trajectory stops aft
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import FASTMATH, kernel, log_density_at
+from engine.kernels import fast_part, kernel, part
 from engine.samplers import adaptation as adapting
 from engine.samplers.adaptation import DONE, STEP, TOTAL, learn, mass_of
-from engine.samplers.chain import Chain, Trace
+from engine.samplers.chain import Chain, Trace, evaluate
 from engine.samplers.hmc import DIVERGENCE, draw_momentum, factor_mass, kinetic_energy
 from engine.spec import SpecError
 from engine.targets.target import Target
@@ -51,6 +49,7 @@ Whole = NDArray[np.int32]
 
 SAMPLINGS = ("multinomial", "slice")
 VARIANTS = ("exact", "aliased_momentum", "reversed_dot", "final_accept")
+_, ALIASED_MOMENTUM, REVERSED_DOT, FINAL_ACCEPT = range(4)
 ADAPTED_MASSES = ("diagonal", "dense")
 MAX_DEPTH = 14
 MAX_LEAVES = 2**MAX_DEPTH - 1
@@ -126,6 +125,19 @@ class NutsTransitions(NamedTuple):
     final_uniform: Array
 
 
+class NutsSettings(NamedTuple):
+    """Settings as the kernel takes them. rows : of the mass, 1 for a diagonal one; variant : index into `VARIANTS`."""
+
+    rows: int
+    adapt_step: bool
+    adapt_mass: bool
+    target_accept: float
+    max_depth: int
+    sliced: bool
+    variant: int
+    max_energy_error: float
+
+
 @dataclass(frozen=True)
 class Nuts:
     """Settings of the sampler.
@@ -153,7 +165,7 @@ class Nuts:
     max_energy_error: float = DIVERGENCE
     max_leaves: int = 255
 
-    def prepare(self, target: Target) -> tuple[Any, ...]:
+    def prepare(self, target: Target) -> NutsSettings:
         """Validated kernel arguments. Raises SpecError naming the setting."""
         if self.step_size is not None and not (math.isfinite(self.step_size) and self.step_size > 0):
             raise SpecError("step_size", f"{self.step_size} is not a finite number above 0")
@@ -172,7 +184,7 @@ class Nuts:
         if not self.max_energy_error > 0:
             raise SpecError("max_energy_error", f"{self.max_energy_error} is not above 0")
         rows = len(self._factored_mass(target.dim)[0])
-        return (
+        return NutsSettings(
             rows,
             self.step_size is None,
             isinstance(self.mass, str),
@@ -231,22 +243,76 @@ class Nuts:
         )
 
     def advance(
-        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: NutsTransitions
+        self, target: Target, settings: NutsSettings, chain: Chain, n: int, trace: Trace, inside: NutsTransitions
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         if chain.adaptation.size == 0:
             self.begin(target, chain, 0)
-        nuts_chunk(*chain.arguments(target), chain.adaptation, *settings, n, trace, inside)
+        nuts_chunk(*chain.arguments(target), chain.adaptation, settings, n, trace, inside)
 
 
-class _Waiting(NamedTuple):
+class _Phase(NamedTuple):
+    """A point of phase space that a leapfrog step moves: position, momentum, v = M^-1 p, gradient, and of a dense mass
+    pull = M^-1 gradient; each (dim,)."""
+
+    q: Array
+    p: Array
+    v: Array
+    g: Array
+    pull: Array
+
+
+class _Leaf(NamedTuple):
+    """What is known of the newest state: its number in the extension, its time, and what a leapfrog step gave."""
+
+    number: int
+    time: int
+    log_density: float
+    energy: float
+    weight: float
+
+
+class _Doubling(NamedTuple):
+    """Which transition, which of its doublings, +1 forwards or -1 backwards."""
+
+    transition: int
+    depth: int
+    sign: int
+
+
+class _Start(NamedTuple):
+    """H of the first state, log U of the slice (0 for multinomial), and by how much H may rise."""
+
+    energy: float
+    slice_log: float
+    limit: float
+
+
+class _Ends(NamedTuple):
+    """Both ends of the trajectory, the earlier one in row 0: q, p, v, g, pull (2, dim), time (2,).
+
+    near_p, near_v : (dim,), the end from which the present extension set out
+    """
+
+    q: Array
+    p: Array
+    v: Array
+    g: Array
+    pull: Array
+    time: NDArray[np.int64]
+    near_p: Array
+    near_v: Array
+
+
+class _Subtrees(NamedTuple):
     """Subtrees that wait for their other half: slot k holds one of 2**k states. "First" and "last" are in the order of
-    making.
+    making. The last slot, number max_depth, is that of the trajectory: its proposal, its weight and its rho.
 
-    first_p, first_v, last_p, last_v, rho, first_q : (max_depth, dim)
-    proposal_q, proposal_g : (max_depth, dim), and proposal_log_density, proposal_energy : (max_depth,), proposal_time :
-        (max_depth,)
-    weight : (max_depth,)
+    first_p, first_v, last_p, last_v, rho, first_q : (max_depth + 1, dim)
+    proposal_q, proposal_g : (max_depth + 1, dim), and proposal_log_density, proposal_energy : (max_depth + 1,),
+        proposal_time : (max_depth + 1,)
+    weight : (max_depth + 1,), exp(H_start - H - shift)
+    new_rho : (dim,), of the half that came last
     """
 
     first_p: Array
@@ -261,19 +327,175 @@ class _Waiting(NamedTuple):
     proposal_energy: Array
     proposal_time: NDArray[np.int64]
     weight: Array
+    new_rho: Array
 
 
-def _inlined(function: Callable[..., Any]) -> Any:
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
+class _Halves(NamedTuple):
+    """Two neighbouring subtrees in the order of making: the first state of the old one, its last, the first of the new
+    one, its last, and the sums of their momenta; each (dim,)."""
+
+    first_q: Array
+    first_p: Array
+    first_v: Array
+    old_p: Array
+    old_v: Array
+    old_rho: Array
+    new_p: Array
+    new_v: Array
+    new_rho: Array
+    last_q: Array
+    last_p: Array
+    last_v: Array
 
 
-@_inlined
-def _leapfrog(address, data, ints, scratch, q, p, v, g, pull, step, inverse_mass):
+@kernel
+def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
+    """Advance one chain by n transitions. `state.running[0]` is the log density at `state.position`.
+
+    Random numbers in order: momentum, then the slice; for each doubling its coin and one uniform for each merge that
+    did not turn.
+    """
+    position, gradient, running = state
+    top = settings.max_depth
+    mass = mass_of(adaptation, settings.rows, position.size)
+    ends, subtrees = _empty_ends(position.size), _empty_subtrees(top, position.size)
+    for i in range(n):
+        step_size = adaptation[STEP]
+        start = _begin(rng, state, mass, settings, i, ends, subtrees, inside)
+        depth, ending, accept_sum = _double(density, rng, mass, step_size, settings, i, start, ends, subtrees, inside)
+        evaluations = ends.time[1] - ends.time[0]
+        accept = accept_sum / evaluations
+        moved, energy = subtrees.proposal_time[top] != 0, subtrees.proposal_energy[top]
+        if settings.variant == FINAL_ACCEPT:
+            moved, energy = _accept_again(rng, accept, moved, energy, start, i, inside)
+        if moved:
+            running[0] = subtrees.proposal_log_density[top]
+            for j in range(position.size):
+                position[j], gradient[j] = subtrees.proposal_q[top, j], subtrees.proposal_g[top, j]
+        if inside.proposal.size > 0:
+            inside.ending[i], inside.proposal[i] = ending, subtrees.proposal_time[top]
+        if adaptation[DONE] < adaptation[TOTAL]:
+            evaluations += learn(
+                density, rng, state, adaptation, settings.rows, settings.adapt_step, settings.adapt_mass,
+                settings.target_accept, accept,
+            )  # fmt: skip
+        for j in range(position.size):
+            trace.draws[i, j] = position[j]
+        trace.log_density[i], trace.energy[i] = running[0], energy
+        trace.accept_prob[i], trace.accepted[i] = accept, moved
+        trace.divergent[i], trace.gradient_evaluations[i] = ending == DIVERGED, evaluations
+        trace.tree_depth[i], trace.tree_ending[i], trace.step_size[i] = depth, ending, step_size
+
+
+@part
+def _begin(rng, state, mass, settings, i, ends, subtrees, inside):
+    """A trajectory of one state: a new momentum at the chain's position, and the slice under its density."""
+    inverse_mass, mass_root = mass
+    top, p, v = settings.max_depth, ends.near_p, ends.near_v
+    draw_momentum(rng, mass_root, subtrees.new_rho, p)
+    energy = kinetic_energy(inverse_mass, p, v) - state.running[0]
+    for side in range(2):
+        for j in range(p.size):
+            ends.q[side, j], ends.g[side, j] = state.position[j], state.gradient[j]
+            ends.p[side, j], ends.v[side, j] = p[j], v[j]
+        ends.time[side] = 0
+        if settings.rows > 1:
+            _product(inverse_mass, state.gradient, ends.pull[side])
+    for j in range(p.size):
+        subtrees.rho[top, j] = p[j]
+    subtrees.weight[top], subtrees.proposal_time[top] = 1.0, 0
+    subtrees.proposal_log_density[top], subtrees.proposal_energy[top] = state.running[0], energy
+    slice_log, limit = 0.0, settings.max_energy_error
+    if settings.sliced:
+        uniform = 1.0 - rng.random()
+        slice_log = math.log(uniform)
+        limit = settings.max_energy_error - slice_log
+        if inside.proposal.size > 0:
+            inside.slice_uniform[i] = uniform
+    if inside.proposal.size > 0:
+        inside.leaves[i], inside.nodes[i] = 0, 0
+        _record_leaf(inside, i, 0, state.position, p, energy, 0.0, False)
+    return _Start(energy, slice_log, limit)
+
+
+@part
+def _double(density, rng, mass, step_size, settings, i, start, ends, subtrees, inside):
+    """Double the trajectory, forwards or backwards by a coin, until it turns. Returns doublings, why it ended, and the
+    sum of the acceptance statistic.
+    """
+    accept_sum, shift, depth, ending = 0.0, 0.0, 0, JOINED
+    while ending == JOINED and depth < settings.max_depth:
+        coin = rng.random()
+        side = 1 if coin < 0.5 else 0
+        doubling = _Doubling(i, depth, 2 * side - 1)
+        node_row = inside.nodes[i] if inside.proposal.size > 0 else 0
+        ending, accept_sum, shift = _build_tree(
+            density, rng, mass[0], step_size, settings, doubling, start, ends, subtrees, accept_sum, shift, inside
+        )
+        if inside.proposal.size > 0:
+            inside.doubling_coin[i, depth], inside.doubling_direction[i, depth] = coin, doubling.sign
+            inside.doubling_ending[i, depth] = ending
+            if ending != JOINED:
+                for row in range(node_row, inside.nodes[i]):
+                    inside.node_kept[i, row] = False
+        if ending == JOINED:
+            if _join(rng, settings, doubling, ends, subtrees, shift, inside):
+                ending = TURNED
+            depth += 1
+    return depth, ending if ending != JOINED else TOO_DEEP, accept_sum
+
+
+@part
+def _build_tree(
+    density, rng, inverse_mass, step_size, settings, doubling, start, ends, subtrees, accept_sum, shift, inside
+):
+    """The extension: a tree of 2**depth leaves from one end of the trajectory, unless it turns or diverges inside.
+
+    Returns how it ended, and accept_sum and shift brought up to date.
+    """
+    sign, side = doubling.sign, (doubling.sign + 1) // 2
+    end = _Phase(ends.q[side], ends.p[side], ends.v[side], ends.g[side], ends.pull[side])
+    for j in range(end.p.size):
+        ends.near_p[j], ends.near_v[j] = end.p[j], end.v[j]
+    time, step, outcome = ends.time[side], sign * step_size, JOINED
+    for number in range(1 << doubling.depth):
+        log_density, kinetic = _leapfrog(density, end, step, inverse_mass)
+        energy = kinetic - log_density
+        time += sign
+        log_weight = start.energy - energy
+        weight, accept = _weigh(log_weight, shift)
+        accept_sum += accept
+        if not (math.isfinite(energy) and -log_weight <= start.limit):
+            outcome = DIVERGED
+        if settings.sliced:
+            weight = 1.0 if start.slice_log <= log_weight else 0.0
+            log_weight = 0.0 if weight > 0.0 else -np.inf
+        elif log_weight - shift > _LARGE:
+            shift = _shift_to(log_weight, shift, subtrees.weight)
+        if inside.proposal.size > 0:
+            _record_leaf(
+                inside, doubling.transition, time, end.q, end.p, energy, log_weight, outcome == DIVERGED
+            )  # fmt: skip
+        if outcome == DIVERGED:
+            break
+        leaf = _Leaf(number, time, log_density, energy, weight)
+        level, chosen, weight, turning = _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside)
+        if turning:
+            outcome = TURNED_INSIDE
+            break
+        _wait(subtrees, level, chosen, weight, end, leaf, settings.sliced)
+    ends.time[side] = time
+    return outcome, accept_sum, shift
+
+
+@fast_part
+def _leapfrog(density, end, step, inverse_mass):
     """One step in place. Returns log density and kinetic energy.
 
     v = M^-1 p before and after. A dense mass also keeps pull = M^-1 g, so that a step costs one product with the matrix
     and not two.
     """
+    q, p, v, g, pull = end
     dim = q.size
     half = 0.5 * step
     twice = 0.0
@@ -281,7 +503,7 @@ def _leapfrog(address, data, ints, scratch, q, p, v, g, pull, step, inverse_mass
         for j in range(dim):
             p[j] += half * g[j]
             q[j] += step * inverse_mass[0, j] * p[j]
-        log_density = log_density_at(address, q, g, data, ints, scratch)
+        log_density = evaluate(density, q, g)
         for j in range(dim):
             p[j] += half * g[j]
             v[j] = inverse_mass[0, j] * p[j]
@@ -292,7 +514,7 @@ def _leapfrog(address, data, ints, scratch, q, p, v, g, pull, step, inverse_mass
         p[j] += half * g[j]
         v[j] += half * pull[j]
         q[j] += step * v[j]
-    log_density = log_density_at(address, q, g, data, ints, scratch)
+    log_density = evaluate(density, q, g)
     _product(inverse_mass, g, pull)
     for j in range(dim):
         p[j] += half * g[j]
@@ -302,7 +524,7 @@ def _leapfrog(address, data, ints, scratch, q, p, v, g, pull, step, inverse_mass
     return log_density, 0.5 * twice
 
 
-@_inlined
+@fast_part
 def _product(matrix, x, out):
     for i in range(x.size):
         total = 0.0
@@ -311,18 +533,93 @@ def _product(matrix, x, out):
         out[i] = total
 
 
-@_inlined
-def _pair_dots(first_v, last_v, first_p, last_p):
-    """Two single states: the products of the sum of their momenta with both velocities."""
-    a, b = 0.0, 0.0
-    for j in range(first_p.size):
-        both = first_p[j] + last_p[j]
-        a += first_v[j] * both
-        b += last_v[j] * both
-    return a, b
+@part
+def _weigh(log_weight, shift):
+    """The weight of a state, and its acceptance statistic min(1, exp(log_weight))."""
+    weight, accept = 0.0, 0.0
+    if log_weight >= 0.0:
+        accept = 1.0
+        weight = math.exp(log_weight - shift) if log_weight - shift <= _LARGE else 1.0
+    elif log_weight < 0.0:
+        accept = math.exp(log_weight)
+        weight = accept if shift == 0.0 else math.exp(log_weight - shift)
+    return weight, accept
 
 
-@_inlined
+@part
+def _shift_to(log_weight, shift, weights):
+    """Weigh all anew relative to a state so much likelier that its weight would leave the range of numbers."""
+    factor = math.exp(shift - log_weight)
+    for slot in range(weights.size):
+        weights[slot] *= factor
+    return log_weight
+
+
+@part
+def _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside):
+    """Join the halves that this leaf completes, a level at a time, until one turns or must wait for its other half.
+
+    Returns the level, the slot of the proposal (-1: the leaf itself), the weight, and whether it turned.
+    """
+    level, chosen, weight, turning = 0, -1, leaf.weight, False
+    for j in range(end.p.size):  # a leaf is a subtree of one
+        subtrees.new_rho[j] = end.p[j]
+    while (leaf.number >> level) & 1:
+        halves = _waiting_halves(subtrees, level, end)
+        if settings.variant == ALIASED_MOMENTUM:
+            dots = _products(_aliased(halves), level == 0, settings.sliced, doubling.sign)
+        else:
+            dots = _products(halves, level == 0, settings.sliced, doubling.sign)
+        for j in range(end.p.size):
+            subtrees.new_rho[j] += subtrees.rho[level, j]
+        turning = _u_turn(dots, level > 0, settings, doubling.sign)
+        old_weight = subtrees.weight[level]
+        uniform, took_new = np.nan, False
+        if not turning:  # uniform progressive sampling: in proportion to the weights
+            uniform = rng.random()
+            took_new = uniform * (old_weight + weight) < weight
+        if not took_new:
+            chosen = level
+        weight = old_weight + weight
+        if inside.proposal.size > 0:
+            _record_node(
+                inside, doubling, False, leaf.time - doubling.sign * ((2 << level) - 1), leaf.time, dots, turning,
+                math.log(weight) + shift, uniform, took_new,
+                leaf.time if chosen < 0 else subtrees.proposal_time[chosen],
+            )  # fmt: skip
+        if turning:
+            break
+        level += 1
+    return level, chosen, weight, turning
+
+
+@part
+def _waiting_halves(subtrees, level, end):
+    """The subtree in slot `level`, and the one that ends at `end`, whose first state waits a slot below (at level 0 it
+    is that state, and nothing reads it there).
+    """
+    return _Halves(
+        subtrees.first_q[level], subtrees.first_p[level], subtrees.first_v[level],
+        subtrees.last_p[level], subtrees.last_v[level], subtrees.rho[level],
+        subtrees.first_p[level - 1], subtrees.first_v[level - 1], subtrees.new_rho,
+        end.q, end.p, end.v,
+    )  # fmt: skip
+
+
+@part
+def _products(halves, single, sliced, sign):
+    """What the criterion looks at, in the order of making."""
+    if sliced:
+        return _span_dots(halves.first_q, halves.first_p, halves.last_q, halves.last_p, sign)
+    if single:
+        return _pair_dots(halves.first_v, halves.last_v, halves.old_rho, halves.new_rho)
+    return _half_dots(
+        halves.first_v, halves.old_p, halves.old_v, halves.old_rho, halves.new_p, halves.new_v, halves.last_v,
+        halves.new_rho,
+    )  # fmt: skip
+
+
+@fast_part
 def _half_dots(first_v, old_p, old_v, old_rho, new_p, new_v, last_v, new_rho):
     """Two halves: the six products of `NutsTransitions.node_dots` in the order of making.
 
@@ -343,7 +640,18 @@ def _half_dots(first_v, old_p, old_v, old_rho, new_p, new_v, last_v, new_rho):
     return a, b, c, d, e, f
 
 
-@_inlined
+@fast_part
+def _pair_dots(first_v, last_v, first_p, last_p):
+    """Two single states: the products of the sum of their momenta with both velocities."""
+    a, b = 0.0, 0.0
+    for j in range(first_p.size):
+        both = first_p[j] + last_p[j]
+        a += first_v[j] * both
+        b += last_v[j] * both
+    return a, b, np.nan, np.nan, np.nan, np.nan
+
+
+@fast_part
 def _span_dots(first_q, first_p, last_q, last_p, sign):
     """(q+ - q-) . p at both ends, in the order of making."""
     a, b = 0.0, 0.0
@@ -351,33 +659,141 @@ def _span_dots(first_q, first_p, last_q, last_p, sign):
         span = sign * (last_q[j] - first_q[j])
         a += span * first_p[j]
         b += span * last_p[j]
-    return a, b
+    return a, b, np.nan, np.nan, np.nan, np.nan
 
 
-@kernel
+@part
+def _u_turn(dots, crossed, settings, sign):
+    """The U-turn criterion, on products in the order of making."""
+    if settings.variant == REVERSED_DOT:
+        dots = _reversed_dot(dots, sign)
+    a, b, c, d, e, f = dots
+    if settings.sliced:
+        return not (a >= 0.0 and b >= 0.0)
+    return not (a > 0.0 and b > 0.0 and (not crossed or (c > 0.0 and d > 0.0 and e > 0.0 and f > 0.0)))
+
+
+@part
+def _wait(subtrees, level, chosen, weight, end, leaf, sliced):
+    """The subtree now waits in slot `level`; what it is made of was in the slots below."""
+    subtrees.weight[level] = weight
+    if chosen < 0:
+        for j in range(end.q.size):
+            subtrees.proposal_q[level, j], subtrees.proposal_g[level, j] = end.q[j], end.g[j]
+        subtrees.proposal_log_density[level] = leaf.log_density
+        subtrees.proposal_energy[level], subtrees.proposal_time[level] = leaf.energy, leaf.time
+    else:
+        _hand_up(subtrees, chosen, level)
+    if level == 0:
+        for j in range(end.q.size):
+            subtrees.first_p[0, j], subtrees.first_v[0, j], subtrees.rho[0, j] = end.p[j], end.v[j], end.p[j]
+        if sliced:
+            for j in range(end.q.size):
+                subtrees.first_q[0, j] = end.q[j]
+    else:
+        for j in range(end.q.size):
+            subtrees.first_p[level, j], subtrees.first_v[level, j] = (
+                subtrees.first_p[level - 1, j],
+                subtrees.first_v[level - 1, j],
+            )
+            subtrees.last_p[level, j], subtrees.last_v[level, j] = end.p[j], end.v[j]
+            subtrees.rho[level, j] = subtrees.new_rho[j]
+        if sliced:
+            for j in range(end.q.size):
+                subtrees.first_q[level, j] = subtrees.first_q[level - 1, j]
+
+
+@part
+def _hand_up(subtrees, source, slot):
+    """The proposal of one slot becomes that of another."""
+    for j in range(subtrees.proposal_q.shape[1]):
+        subtrees.proposal_q[slot, j], subtrees.proposal_g[slot, j] = (
+            subtrees.proposal_q[source, j],
+            subtrees.proposal_g[source, j],
+        )
+    subtrees.proposal_log_density[slot] = subtrees.proposal_log_density[source]
+    subtrees.proposal_energy[slot] = subtrees.proposal_energy[source]
+    subtrees.proposal_time[slot] = subtrees.proposal_time[source]
+
+
+@part
+def _join(rng, settings, doubling, ends, subtrees, shift, inside):
+    """Join the extension to the trajectory. Returns whether they turn."""
+    top, depth, side = settings.max_depth, doubling.depth, (doubling.sign + 1) // 2
+    uniform = rng.random()  # biased progressive sampling: the extension's with probability min(1, w_new / w_old)
+    took_new = uniform * subtrees.weight[top] < subtrees.weight[depth]
+    if took_new:
+        _hand_up(subtrees, depth, top)
+    subtrees.weight[top] += subtrees.weight[depth]
+    far, rho = 1 - side, subtrees.rho[top]
+    halves = _Halves(
+        ends.q[far], ends.p[far], ends.v[far], ends.near_p, ends.near_v, rho,
+        subtrees.first_p[depth], subtrees.first_v[depth], subtrees.rho[depth],
+        ends.q[side], ends.p[side], ends.v[side],
+    )  # fmt: skip
+    dots = _products(halves, depth == 0, settings.sliced, doubling.sign)
+    for j in range(rho.size):
+        rho[j] += subtrees.rho[depth, j]
+    turning = _u_turn(dots, depth > 0, settings, doubling.sign)
+    if inside.proposal.size > 0:
+        _record_node(
+            inside, doubling, True, ends.time[far], ends.time[side], dots, turning,
+            math.log(subtrees.weight[top]) + shift, uniform, took_new, subtrees.proposal_time[top],
+        )  # fmt: skip
+    return turning
+
+
+@part
+def _aliased(halves):
+    """Wrong on purpose, "aliased_momentum": inside an extension all ends have the momentum of the last state."""
+    q, p, v = halves.last_q, halves.last_p, halves.last_v
+    return _Halves(halves.first_q, p, v, p, v, halves.old_rho, p, v, halves.new_rho, q, p, v)
+
+
+@part
+def _reversed_dot(dots, sign):
+    """Misprinted on purpose, "reversed_dot": the products with the later end in time."""
+    a, b, c, d, e, f = dots
+    if sign > 0:
+        return a, -b, c, -d, e, -f
+    return -a, b, -c, d, -e, f
+
+
+@part
+def _accept_again(rng, accept, moved, energy, start, i, inside):
+    """Wrong on purpose, "final_accept": the draw is accepted once more. Returns (moved, energy)."""
+    uniform = rng.random()
+    if inside.proposal.size > 0:
+        inside.final_uniform[i] = uniform
+    moved = moved and uniform < accept
+    return moved, energy if moved else start.energy
+
+
+@part
 def _record_leaf(inside, i, time, q, p, energy, log_weight, divergent):
     row = inside.leaves[i]
     if row < inside.leaf_time.shape[1]:
         inside.leaf_time[i, row] = time
-        inside.leaf_position[i, row] = q
-        inside.leaf_momentum[i, row] = p
+        for j in range(q.size):
+            inside.leaf_position[i, row, j], inside.leaf_momentum[i, row, j] = q[j], p[j]
         inside.leaf_energy[i, row] = energy
         inside.leaf_log_weight[i, row] = log_weight
         inside.leaf_divergent[i, row] = divergent
         inside.leaves[i] = row + 1
 
 
-@kernel
-def _record_node(inside, i, doubling, whole, first, last, dots, sign, turning, log_weight, uniform, took_new, proposal):
+@part
+def _record_node(inside, doubling, whole, first, last, dots, turning, log_weight, uniform, took_new, proposal):
     """`first`, `last` and `dots` are in the order of making; what is kept is in the order of time."""
+    i = doubling.transition
     row = inside.nodes[i]
     if row < inside.node_low.shape[1]:
         inside.node_low[i, row] = min(first, last)
         inside.node_high[i, row] = max(first, last)
-        inside.node_doubling[i, row] = doubling
+        inside.node_doubling[i, row] = doubling.depth
         inside.node_whole[i, row] = whole
         a, b, c, d, e, f = dots
-        if sign > 0:
+        if doubling.sign > 0:
             inside.node_dots[i, row, 0], inside.node_dots[i, row, 1], inside.node_dots[i, row, 2] = a, b, c
             inside.node_dots[i, row, 3], inside.node_dots[i, row, 4], inside.node_dots[i, row, 5] = d, e, f
         else:
@@ -392,342 +808,20 @@ def _record_node(inside, i, doubling, whole, first, last, dots, sign, turning, l
         inside.nodes[i] = row + 1
 
 
-@_inlined
-def _goes_on(dots, sign, crossed, sliced, variant):
-    """The U-turn test on products in the order of making."""
-    a, b, c, d, e, f = dots
-    if variant == 2:  # "reversed_dot": the later end in time
-        if sign > 0:
-            b, d, f = -b, -d, -f
-        else:
-            a, c, e = -a, -c, -e
-    if sliced:
-        return a >= 0.0 and b >= 0.0
-    return a > 0.0 and b > 0.0 and (not crossed or (c > 0.0 and d > 0.0 and e > 0.0 and f > 0.0))
+@kernel
+def _empty_ends(dim):
+    shape = (2, dim)
+    return _Ends(
+        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(2, np.int64),
+        np.empty(dim), np.empty(dim),
+    )  # fmt: skip
 
 
 @kernel
-def nuts_chunk(
-    address,
-    data,
-    ints,
-    scratch,
-    rng,
-    position,
-    gradient,
-    running,
-    adaptation,
-    rows,
-    adapt_step,
-    adapt_mass,
-    target_accept,
-    max_depth,
-    sliced,
-    variant,
-    max_energy_error,
-    n,
-    trace,
-    inside,
-):
-    """Advance one chain by n transitions. `running[0]` is the log density at `position`, `gradient` its gradient.
-
-    Random numbers in order: momentum, then the slice; for each doubling its coin and one uniform for each merge that
-    did not turn.
-    """
-    dim = position.size
-    detailed = inside.proposal.size > 0
-    inverse_mass, mass_root = mass_of(adaptation, rows, dim)
-    shape = (max_depth, dim)
-    waiting = _Waiting(
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(max_depth),
-        np.empty(max_depth),
-        np.empty(max_depth, np.int64),
-        np.empty(max_depth),
-    )
-    ends_q, ends_p, ends_v, ends_g = np.empty((2, dim)), np.empty((2, dim)), np.empty((2, dim)), np.empty((2, dim))
-    ends_pull = np.empty((2, dim))
-    ends_time = np.empty(2, np.int64)
-    rho, tree_rho, inner_p, inner_v, work = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
-    chosen_q, chosen_g = np.empty(dim), np.empty(dim)
-    nothing = np.nan
-
-    for i in range(n):
-        step_size = adaptation[STEP]
-        draw_momentum(rng, mass_root, work, inner_p)
-        start_energy = kinetic_energy(inverse_mass, inner_p, inner_v) - running[0]
-        for side in range(2):
-            for j in range(dim):
-                ends_q[side, j], ends_g[side, j] = position[j], gradient[j]
-                ends_p[side, j], ends_v[side, j] = inner_p[j], inner_v[j]
-            ends_time[side] = 0
-            if rows > 1:
-                _product(inverse_mass, gradient, ends_pull[side])
-        for j in range(dim):
-            tree_rho[j] = inner_p[j]
-        chosen_time, chosen_energy, chosen_log_density = 0, start_energy, running[0]
-        slice_log, limit = 0.0, max_energy_error
-        if sliced:
-            uniform = 1.0 - rng.random()
-            slice_log = math.log(uniform)
-            limit = max_energy_error - slice_log
-            if detailed:
-                inside.slice_uniform[i] = uniform
-        if detailed:
-            inside.leaves[i], inside.nodes[i] = 0, 0
-            _record_leaf(inside, i, 0, position, inner_p, start_energy, 0.0, False)
-
-        tree_weight, shift = 1.0, 0.0  # weights are exp(H_start - H - shift)
-        accept_sum, evaluations, depth, ending, diverged = 0.0, 0, 0, TOO_DEEP, False
-        while depth < max_depth:
-            coin = rng.random()
-            side = 1 if coin < 0.5 else 0
-            sign = 2 * side - 1
-            step = sign * step_size
-            q, p, v, g, pull = ends_q[side], ends_p[side], ends_v[side], ends_g[side], ends_pull[side]
-            for j in range(dim):
-                inner_p[j], inner_v[j] = p[j], v[j]
-            time = ends_time[side]
-            node_row = inside.nodes[i] if detailed else 0
-
-            # The extension: 2**depth leaves from this end.
-            outcome = JOINED
-            for leaf in range(1 << depth):
-                log_density, kinetic = _leapfrog(address, data, ints, scratch, q, p, v, g, pull, step, inverse_mass)
-                energy = kinetic - log_density
-                time += sign
-                evaluations += 1
-                log_weight = start_energy - energy
-                weight = 0.0
-                if log_weight >= 0.0:
-                    accept_sum += 1.0
-                    weight = math.exp(log_weight - shift) if log_weight - shift <= _LARGE else 1.0
-                elif log_weight < 0.0:
-                    weight = math.exp(log_weight)
-                    accept_sum += weight
-                    if shift != 0.0:
-                        weight = math.exp(log_weight - shift)
-                if not (math.isfinite(energy) and -log_weight <= limit):
-                    outcome = DIVERGED
-                if sliced:
-                    weight = 1.0 if slice_log <= log_weight else 0.0
-                    log_weight = 0.0 if weight > 0.0 else -np.inf
-                elif log_weight - shift > _LARGE:
-                    factor = math.exp(shift - log_weight)
-                    shift = log_weight
-                    tree_weight *= factor
-                    for level in range(max_depth):
-                        waiting.weight[level] *= factor
-                if detailed:
-                    _record_leaf(inside, i, time, q, p, energy, log_weight, outcome == DIVERGED)
-                if outcome == DIVERGED:
-                    break
-
-                # Join the halves that this leaf completes.
-                level, chosen = 0, -1  # the slot of the current subtree's proposal; -1: the leaf itself
-                turning = False
-                while (leaf >> level) & 1:
-                    first_p, first_v = waiting.first_p[level], waiting.first_v[level]
-                    crossed = False
-                    if sliced:
-                        start_p = p if variant == 1 else first_p
-                        a, b = _span_dots(waiting.first_q[level], start_p, q, p, sign)
-                        dots = (a, b, nothing, nothing, nothing, nothing)
-                    elif level == 0:
-                        a, b = _pair_dots(v if variant == 1 else first_v, v, first_p, p)
-                        dots = (a, b, nothing, nothing, nothing, nothing)
-                        for j in range(dim):
-                            rho[j] = first_p[j] + p[j]
-                    else:
-                        crossed = True
-                        if variant == 1:
-                            dots = _half_dots(v, p, v, waiting.rho[level], p, v, v, rho)
-                        else:
-                            dots = _half_dots(
-                                first_v,
-                                waiting.last_p[level],
-                                waiting.last_v[level],
-                                waiting.rho[level],
-                                waiting.first_p[level - 1],
-                                waiting.first_v[level - 1],
-                                v,
-                                rho,
-                            )
-                        for j in range(dim):
-                            rho[j] += waiting.rho[level, j]
-                    turning = not _goes_on(dots, sign, crossed, sliced, variant)
-                    together = waiting.weight[level] + weight
-                    uniform, took_new = nothing, False
-                    if not turning:
-                        uniform = rng.random()
-                        took_new = uniform * together < weight
-                    if not took_new:
-                        chosen = level
-                    weight = together
-                    if detailed:
-                        _record_node(
-                            inside,
-                            i,
-                            depth,
-                            False,
-                            time - sign * ((2 << level) - 1),
-                            time,
-                            dots,
-                            sign,
-                            turning,
-                            math.log(together) + shift,
-                            uniform,
-                            took_new,
-                            time if chosen < 0 else waiting.proposal_time[chosen],
-                        )
-                    if turning:
-                        break
-                    level += 1
-                if turning:
-                    outcome = TURNED_INSIDE
-                    break
-
-                # The subtree now waits in slot `level`; what it is made of was in the slots below.
-                waiting.weight[level] = weight
-                if chosen < 0:
-                    for j in range(dim):
-                        waiting.proposal_q[level, j], waiting.proposal_g[level, j] = q[j], g[j]
-                    (
-                        waiting.proposal_log_density[level],
-                        waiting.proposal_energy[level],
-                        waiting.proposal_time[level],
-                    ) = log_density, energy, time
-                else:
-                    for j in range(dim):
-                        waiting.proposal_q[level, j], waiting.proposal_g[level, j] = (
-                            waiting.proposal_q[chosen, j],
-                            waiting.proposal_g[chosen, j],
-                        )
-                    waiting.proposal_log_density[level] = waiting.proposal_log_density[chosen]
-                    waiting.proposal_energy[level] = waiting.proposal_energy[chosen]
-                    waiting.proposal_time[level] = waiting.proposal_time[chosen]
-                if level == 0:
-                    for j in range(dim):
-                        waiting.first_p[0, j], waiting.first_v[0, j] = p[j], v[j]
-                    if sliced:
-                        for j in range(dim):
-                            waiting.first_q[0, j] = q[j]
-                else:
-                    for j in range(dim):
-                        waiting.first_p[level, j], waiting.first_v[level, j] = (
-                            waiting.first_p[level - 1, j],
-                            waiting.first_v[level - 1, j],
-                        )
-                        waiting.last_p[level, j], waiting.last_v[level, j], waiting.rho[level, j] = p[j], v[j], rho[j]
-                    if sliced:
-                        for j in range(dim):
-                            waiting.first_q[level, j] = waiting.first_q[level - 1, j]
-            ends_time[side] = time
-            if detailed:
-                inside.doubling_coin[i, depth] = coin
-                inside.doubling_direction[i, depth] = sign
-                inside.doubling_ending[i, depth] = outcome
-            if outcome != JOINED:
-                ending = outcome
-                diverged = outcome == DIVERGED
-                if detailed:
-                    inside.node_kept[i, node_row : inside.nodes[i]] = False
-                break
-
-            # Join the extension to the trajectory.
-            new_weight = waiting.weight[depth]
-            uniform = rng.random()
-            took_new = uniform * tree_weight < new_weight
-            if took_new:
-                for j in range(dim):
-                    chosen_q[j], chosen_g[j] = waiting.proposal_q[depth, j], waiting.proposal_g[depth, j]
-                chosen_time, chosen_energy = waiting.proposal_time[depth], waiting.proposal_energy[depth]
-                chosen_log_density = waiting.proposal_log_density[depth]
-            tree_weight += new_weight
-            far = 1 - side
-            if sliced:
-                a, b = _span_dots(ends_q[far], ends_p[far], q, p, sign)
-                dots = (a, b, nothing, nothing, nothing, nothing)
-            elif depth == 0:
-                a, b = _pair_dots(inner_v, v, inner_p, p)
-                dots = (a, b, nothing, nothing, nothing, nothing)
-                for j in range(dim):
-                    tree_rho[j] += p[j]
-            else:
-                new_rho = waiting.rho[depth]
-                dots = _half_dots(
-                    ends_v[far], inner_p, inner_v, tree_rho, waiting.first_p[depth], waiting.first_v[depth], v, new_rho
-                )
-                for j in range(dim):
-                    tree_rho[j] += new_rho[j]
-            turning = not _goes_on(dots, sign, depth > 0, sliced, variant)
-            if detailed:
-                _record_node(
-                    inside,
-                    i,
-                    depth,
-                    True,
-                    ends_time[far],
-                    time,
-                    dots,
-                    sign,
-                    turning,
-                    math.log(tree_weight) + shift,
-                    uniform,
-                    took_new,
-                    chosen_time,
-                )
-            depth += 1
-            if turning:
-                ending = TURNED
-                break
-
-        accept = accept_sum / evaluations
-        moved = chosen_time != 0
-        if variant == 3:
-            uniform = rng.random()
-            moved = moved and uniform < accept
-            if detailed:
-                inside.final_uniform[i] = uniform
-        if moved:
-            running[0] = chosen_log_density
-            for j in range(dim):
-                position[j], gradient[j] = chosen_q[j], chosen_g[j]
-        if detailed:
-            inside.ending[i] = ending
-            inside.proposal[i] = chosen_time
-        if adaptation[DONE] < adaptation[TOTAL]:
-            evaluations += learn(
-                address,
-                data,
-                ints,
-                scratch,
-                rng,
-                position,
-                gradient,
-                running,
-                adaptation,
-                rows,
-                adapt_step,
-                adapt_mass,
-                target_accept,
-                accept,
-            )
-        for j in range(dim):
-            trace.draws[i, j] = position[j]
-        trace.log_density[i] = running[0]
-        trace.accept_prob[i] = accept
-        trace.accepted[i] = moved
-        trace.divergent[i] = diverged
-        trace.gradient_evaluations[i] = evaluations
-        trace.energy[i] = chosen_energy if moved or variant != 3 else start_energy
-        trace.tree_depth[i] = depth
-        trace.tree_ending[i] = ending
-        trace.step_size[i] = step_size
+def _empty_subtrees(max_depth, dim):
+    slots, shape = max_depth + 1, (max_depth + 1, dim)
+    return _Subtrees(
+        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape),
+        np.empty(shape), np.empty(shape), np.empty(slots), np.empty(slots), np.empty(slots, np.int64), np.empty(slots),
+        np.empty(dim),
+    )  # fmt: skip

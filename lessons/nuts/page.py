@@ -76,7 +76,11 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[nuts.nuts_chunk, nuts._goes_on, nuts._half_dots, nuts._span_dots, turn_products],
+    code=[
+        nuts.nuts_chunk, nuts._double, nuts._build_tree, nuts._leapfrog, nuts._weigh, nuts._merge, nuts._products,
+        nuts._half_dots, nuts._span_dots, nuts._u_turn, nuts._join, nuts._aliased, nuts._reversed_dot,
+        nuts._accept_again, turn_products,
+    ],
     runs=runs,
-)
+)  # fmt: skip
 show(LESSON)

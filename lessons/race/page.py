@@ -58,7 +58,14 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
-    code=[metropolis.metropolis_chunk, gibbs.gibbs_chunk, hmc.hmc_chunk, nuts.nuts_chunk],
+    code=[
+        metropolis.metropolis_chunk,
+        gibbs.gibbs_chunk,
+        hmc.hmc_chunk,
+        nuts.nuts_chunk,
+        nuts._double,
+        nuts._build_tree,
+    ],
     runs=runs,
 )
 show(LESSON)

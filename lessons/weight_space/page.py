@@ -70,7 +70,7 @@ LESSON = Lesson(
     predict=QUESTIONS,
     code=[
         symmetry.act, symmetry.ordered, symmetry.shadows, analysis.split_rhat, diagnostics.summarise, mlp._network,
-        nuts.nuts_chunk,
+        nuts.nuts_chunk, nuts._double, nuts._build_tree,
     ],
     runs=runs,
     on_event=on_event,

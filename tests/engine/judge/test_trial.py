@@ -160,8 +160,7 @@ def test_an_engine_with_another_default_is_seen(monkeypatch: pytest.MonkeyPatch)
     prepare = nuts.Nuts.prepare
 
     def wrong(self: nuts.Nuts, target: engine.Target) -> tuple:
-        rows, *rest = prepare(self, target)
-        return (rows, *rest[:-2], nuts.VARIANTS.index("aliased_momentum"), rest[-1])
+        return prepare(self, target)._replace(variant=nuts.VARIANTS.index("aliased_momentum"))
 
     monkeypatch.setattr(nuts.Nuts, "prepare", wrong)
     assert overall(proofs(nuts_on_xor(), seed=4)) == "fail"

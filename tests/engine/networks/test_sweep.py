@@ -18,7 +18,7 @@ from engine.networks import predictive
 from engine.networks.mlp import HEADER
 from engine.networks.passes import ROW
 from engine.networks.scales import VARIANTS, draw_cosh, draw_means, draw_precisions, groups_of
-from engine.networks.sweep import evaluate, put_in_force, sample_network, start_network
+from engine.networks.sweep import log_density_of, put_in_force, sample_network, start_network
 from engine.spec import SpecError
 from engine.targets.target import TargetError
 from tests.engine.networks import reference
@@ -74,7 +74,7 @@ def test_the_density_is_that_of_the_scales_in_force(likelihood):
         return prior + reference.log_likelihood(network, theta, x, y)
 
     theta = chain.position
-    assert evaluate(*chain.arguments(run.target)) == pytest.approx(expected(theta), rel=1e-12)
+    assert log_density_of(*chain.arguments(run.target)) == pytest.approx(expected(theta), rel=1e-12)
     for j in range(network.dim):
         step = np.zeros(network.dim)
         step[j] = 1e-5
