@@ -566,10 +566,8 @@ def _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside):
         subtrees.new_rho[j] = end.p[j]
     while (leaf.number >> level) & 1:
         halves = _waiting_halves(subtrees, level, end)
-        if settings.variant == ALIASED_MOMENTUM:
-            dots = _products(_aliased(halves), level == 0, settings.sliced, doubling.sign)
-        else:
-            dots = _products(halves, level == 0, settings.sliced, doubling.sign)
+        aliased = settings.variant == ALIASED_MOMENTUM
+        dots = _products(halves, level == 0, settings.sliced, aliased, doubling.sign)
         for j in range(end.p.size):
             subtrees.new_rho[j] += subtrees.rho[level, j]
         turning = _u_turn(dots, level > 0, settings, doubling.sign)
@@ -607,15 +605,19 @@ def _waiting_halves(subtrees, level, end):
 
 
 @part
-def _products(halves, single, sliced, sign):
-    """What the criterion looks at, in the order of making."""
+def _products(halves, single, sliced, aliased, sign):
+    """What the criterion looks at, in the order of making. `aliased`, wrong on purpose: all ends have the momentum of
+    the last state.
+    """
+    first_p, first_v, p, v = halves.first_p, halves.first_v, halves.last_p, halves.last_v
     if sliced:
-        return _span_dots(halves.first_q, halves.first_p, halves.last_q, halves.last_p, sign)
+        return _span_dots(halves.first_q, p if aliased else first_p, halves.last_q, p, sign)
     if single:
-        return _pair_dots(halves.first_v, halves.last_v, halves.old_rho, halves.new_rho)
+        return _pair_dots(v if aliased else first_v, v, halves.old_rho, halves.new_rho)
+    if aliased:
+        return _half_dots(v, p, v, halves.old_rho, p, v, v, halves.new_rho)
     return _half_dots(
-        halves.first_v, halves.old_p, halves.old_v, halves.old_rho, halves.new_p, halves.new_v, halves.last_v,
-        halves.new_rho,
+        first_v, halves.old_p, halves.old_v, halves.old_rho, halves.new_p, halves.new_v, v, halves.new_rho
     )  # fmt: skip
 
 
@@ -731,7 +733,7 @@ def _join(rng, settings, doubling, ends, subtrees, shift, inside):
         subtrees.first_p[depth], subtrees.first_v[depth], subtrees.rho[depth],
         ends.q[side], ends.p[side], ends.v[side],
     )  # fmt: skip
-    dots = _products(halves, depth == 0, settings.sliced, doubling.sign)
+    dots = _products(halves, depth == 0, settings.sliced, False, doubling.sign)
     for j in range(rho.size):
         rho[j] += subtrees.rho[depth, j]
     turning = _u_turn(dots, depth > 0, settings, doubling.sign)
@@ -741,13 +743,6 @@ def _join(rng, settings, doubling, ends, subtrees, shift, inside):
             math.log(subtrees.weight[top]) + shift, uniform, took_new, subtrees.proposal_time[top],
         )  # fmt: skip
     return turning
-
-
-@part
-def _aliased(halves):
-    """Wrong on purpose, "aliased_momentum": inside an extension all ends have the momentum of the last state."""
-    q, p, v = halves.last_q, halves.last_p, halves.last_v
-    return _Halves(halves.first_q, p, v, p, v, halves.old_rho, p, v, halves.new_rho, q, p, v)
 
 
 @part
