@@ -49,20 +49,22 @@ def _raise_other_shape(source, place):
 arrayobj.raise_with_shape_context = _other_shape
 
 
+# A kernel counts references. That is said to it, since one that a part calls would else be compiled like the part.
+_WHOLE: dict[str, Any] = {"_nrt": True}
+
+
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a sampler kernel: releases the GIL, kept in the cache, NaN and rounding as written. (`_nrt` is said here,
-    since a kernel that a part calls would else be compiled like the part.)
-    """
-    return numba.njit(nogil=True, cache=True, error_model="numpy", _nrt=True)(function)
+    """Compile a sampler kernel: releases the GIL, kept in the cache, NaN and rounding as written."""
+    return numba.njit(nogil=True, cache=True, error_model="numpy", **_WHOLE)(function)
 
 
 def fast_kernel(function: Callable[..., Any]) -> Any:
     """Compile a numeric helper with the fastmath subset. Never for code that relies on rounding, NaN or infinity."""
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)(function)
+    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, **_WHOLE)(function)
 
 
 # Never called from Python: without wrappers, which take long to compile where arguments are records of many arrays.
-_PART = dict(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+_PART: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 
 
 def part(function: Callable[..., Any]) -> Any:
@@ -71,12 +73,12 @@ def part(function: Callable[..., Any]) -> Any:
     The kernel holds all arrays, so its parts count no references to them: counting those of a record of arrays takes
     longer than a leapfrog step. Hence a part allocates nothing, and returns arrays to other parts alone.
     """
-    return numba.njit(error_model="numpy", **_PART)(function)
+    return numba.njit(nogil=True, cache=True, error_model="numpy", **_PART)(function)
 
 
 def fast_part(function: Callable[..., Any]) -> Any:
     """A part with the fastmath subset, see `fast_kernel`."""
-    return numba.njit(error_model="numpy", fastmath=FASTMATH, **_PART)(function)
+    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, **_PART)(function)
 
 
 class TargetKernel:
