@@ -358,7 +358,16 @@ def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
     position, gradient, running = state
     top = settings.max_depth
     mass = mass_of(adaptation, settings.rows, position.size)
-    ends, subtrees = _empty_ends(position.size), _empty_subtrees(top, position.size)
+    pair, shape = (2, position.size), (top + 1, position.size)
+    ends = _Ends(
+        np.empty(pair), np.empty(pair), np.empty(pair), np.empty(pair), np.empty(pair), np.empty(2, np.int64),
+        np.empty(position.size), np.empty(position.size),
+    )  # fmt: skip
+    subtrees = _Subtrees(
+        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape),
+        np.empty(shape), np.empty(shape), np.empty(top + 1), np.empty(top + 1), np.empty(top + 1, np.int64),
+        np.empty(top + 1), np.empty(position.size),
+    )  # fmt: skip
     for i in range(n):
         step_size = adaptation[STEP]
         start = _begin(rng, state, mass, settings, i, ends, subtrees, inside)
@@ -565,7 +574,13 @@ def _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside):
     for j in range(end.p.size):  # a leaf is a subtree of one
         subtrees.new_rho[j] = end.p[j]
     while (leaf.number >> level) & 1:
-        halves = _waiting_halves(subtrees, level, end)
+        # The half in slot `level`, and the one that ends here: its first state, unless it is a leaf, waits a slot below.
+        halves = _Halves(
+            subtrees.first_q[level], subtrees.first_p[level], subtrees.first_v[level],
+            subtrees.last_p[level], subtrees.last_v[level], subtrees.rho[level],
+            subtrees.first_p[level - 1], subtrees.first_v[level - 1], subtrees.new_rho,
+            end.q, end.p, end.v,
+        )  # fmt: skip
         aliased = settings.variant == ALIASED_MOMENTUM
         dots = _products(halves, level == 0, settings.sliced, aliased, doubling.sign)
         for j in range(end.p.size):
@@ -589,19 +604,6 @@ def _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside):
             break
         level += 1
     return level, chosen, weight, turning
-
-
-@part
-def _waiting_halves(subtrees, level, end):
-    """The subtree in slot `level`, and the one that ends at `end`, whose first state waits a slot below (at level 0 it
-    is that state, and nothing reads it there).
-    """
-    return _Halves(
-        subtrees.first_q[level], subtrees.first_p[level], subtrees.first_v[level],
-        subtrees.last_p[level], subtrees.last_v[level], subtrees.rho[level],
-        subtrees.first_p[level - 1], subtrees.first_v[level - 1], subtrees.new_rho,
-        end.q, end.p, end.v,
-    )  # fmt: skip
 
 
 @part
@@ -801,22 +803,3 @@ def _record_node(inside, doubling, whole, first, last, dots, turning, log_weight
         inside.node_proposal[i, row] = proposal
         inside.node_kept[i, row] = True
         inside.nodes[i] = row + 1
-
-
-@kernel
-def _empty_ends(dim):
-    shape = (2, dim)
-    return _Ends(
-        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(2, np.int64),
-        np.empty(dim), np.empty(dim),
-    )  # fmt: skip
-
-
-@kernel
-def _empty_subtrees(max_depth, dim):
-    slots, shape = max_depth + 1, (max_depth + 1, dim)
-    return _Subtrees(
-        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape),
-        np.empty(shape), np.empty(shape), np.empty(slots), np.empty(slots), np.empty(slots, np.int64), np.empty(slots),
-        np.empty(dim),
-    )  # fmt: skip
