@@ -157,6 +157,7 @@ def test_the_centre_of_every_real_digit_passes():
 # What is claimed ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 def test_what_scenarios_and_questions_claim():
     plain, star = (analysis.read(SPECS[name], analysis.trained(SPECS[name])) for name in ("plain", "star"))
     assert plain.predicted == 3 and plain.mean[-1, 3] > 0.9
