@@ -8,8 +8,6 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -18,8 +16,9 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from app import catalogue
 from app.kit import share, startup
+from tests import rooms
+from tests.rooms import ROOT, imported, modules
 
-ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("app", "lessons", "engine", "datasets", "tests", "benchmarks")
 MAY_IMPORT = {
     "engine": {"engine"},
@@ -40,23 +39,6 @@ SLUGS = {
     *("variational", "weights", "spike-and-slab", "dropout"),
     *("digits", "uncertainty-maps", "scores", "xor-methods"),
 }
-
-
-def modules(room: str) -> Iterator[tuple[Path, ast.Module]]:
-    """Every source file of a room, parsed."""
-    for path in sorted((ROOT / room).rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
-def imported(tree: ast.AST) -> set[str]:
-    """The full names of all modules that a file imports, at any depth; relative imports keep to their room."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
 
 
 def top(names: set[str]) -> set[str]:
@@ -223,3 +205,24 @@ def test_the_commands_in_the_readme_exist():
         assert (ROOT / file).exists(), file
     for module in re.findall(r"python -m ([a-z.]+)", text):
         assert importlib.util.find_spec(module), module
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_code():
+    assert rooms.drawn(rooms.PAGE.read_text(encoding="utf-8")) == rooms.picture(), "python -m tests.rooms --write"
+
+
+def test_no_two_rooms_have_a_circle_but_those_of_networks_and_of_the_player():
+    """Networks, jumps and what judges them know each other; so do the frame and the player."""
+    joined = [room.split(", ") for room in rooms.reduced(rooms.arrows())]
+    assert [room for room in joined if len(room) > 1] == [
+        ["app/kit", "app/kit/player"],
+        ["engine/judge", "engine/jumps", "engine/networks", "engine/variational"],
+    ]
+
+
+def test_what_the_architecture_names_is_there():
+    text = rooms.PAGE.read_text(encoding="utf-8")
+    for named in re.findall(r"`((?:app|lessons|engine|tests)/[\w/.]+)(?:: (\w+))?", text):
+        path, name = named
+        assert (ROOT / path).exists(), path
+        assert not name or re.search(rf"(def|class) {name}\b", (ROOT / path).read_text(encoding="utf-8")), named
