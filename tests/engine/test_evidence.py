@@ -103,7 +103,7 @@ def test_one_island_that_decides_is_no_certainty():
 
 
 def test_an_estimate_that_rises_with_the_levels_is_known_no_better_than_it_rose():
-    fine = islands(-90.0, 0.3, 16)
+    fine = islands(-90.0, 0.2, 16)
     _, error, drift = judged(fine, islands(-91.5, 0.4, 8, seed=2))
     assert error == drift and 1.0 < drift < 2.0
     assert judged(fine, islands(-90.1, 0.4, 8, seed=2))[1] < 0.1

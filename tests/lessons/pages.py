@@ -51,6 +51,13 @@ def module(slug: str, name: str) -> ModuleType:
     return importlib.import_module(f"lessons.{ENTRIES[slug].path.parent.name}.{name}")
 
 
+def explained(slug: str, question: str, spec: Spec) -> str:
+    """What the run of `spec` says to a question of a lesson."""
+    explain = next(each.explain for each in module(slug, "questions").QUESTIONS if each.id == question)
+    assert callable(explain)
+    return explain(spec)
+
+
 def verdicts(slug: str, spec: Spec) -> tuple[Verdict, ...]:
     """What the three signs of a page say with these settings: kernel, this run, numbers."""
     lesson = module(slug, "page").LESSON

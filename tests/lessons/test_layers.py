@@ -14,7 +14,7 @@ from engine.spec import SpecError
 from lessons.layers import panels, questions, scenes
 from lessons.layers.spec import SCENARIOS, LayersSpec
 from tests.lessons import growing as shared
-from tests.lessons.pages import NEVER, planted, says, verdicts
+from tests.lessons.pages import NEVER, explained, planted, says, verdicts
 
 SMALL = LayersSpec(corner=3, deepest=3, sweeps=120, burn=20, shown=3, step_size=0.1)
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -162,7 +162,9 @@ def test_questions_are_answered_from_the_run(monkeypatch):
     recording = growing.study(SMALL).run.recording()
     late = slice(SMALL.burn, None)
     assert found.accepted == pytest.approx(recording.jumped[:, late].sum() / recording.proposed[:, late].sum())
-    assert 0.0 < found.error < 0.1 and f"{found.accepted:.1%} ± {2 * found.error:.1%}" in questions._share_why(SMALL)
+    assert 0.0 < found.error < 0.1 and f"{found.accepted:.1%} ± {2 * found.error:.1%}" in explained(
+        "layers", "share", SMALL
+    )
     for share, error, answer in ((0.01, 0.001, 0), (0.05, 0.005, 1), (0.4, 0.02, 3), (0.11, 0.01, UNSURE)):
         seen = panels.Births(found.log_ratios, share, error)
         monkeypatch.setattr(panels, "acceptance", lambda _, seen=seen: seen)
