@@ -175,7 +175,8 @@ def test_the_long_run_can_be_stopped():
 
 def test_questions_are_answered_from_the_run():
     found = analysis.small(AROUND).history[-1]
-    assert f"{found['palindrome'].accepted:.1%}" in questions._sandwich_why(AROUND)
+    told = next(asked.explain(AROUND) for asked in questions.QUESTIONS if asked.id == "sandwich")
+    assert f"{found['palindrome'].accepted:.1%}" in told
     assert questions._sandwich(AROUND) == 1, "the theorem"
     one, many = (analysis.small(SMALL).history[-1][f"annealed {T}"].accepted for T in (1, 64))
     assert (questions._bridges(SMALL) == 0) == (many - one >= questions.FEWEST)

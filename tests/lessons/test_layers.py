@@ -161,7 +161,8 @@ def test_questions_are_answered_from_the_run(monkeypatch):
     recording = growing.study(SMALL).run.recording()
     late = slice(SMALL.burn, None)
     assert found.accepted == pytest.approx(recording.jumped[:, late].sum() / recording.proposed[:, late].sum())
-    assert 0.0 < found.error < 0.1 and f"{found.accepted:.1%} ± {2 * found.error:.1%}" in questions._share_why(SMALL)
+    told = next(asked.explain(SMALL) for asked in questions.QUESTIONS if asked.id == "share")
+    assert 0.0 < found.error < 0.1 and f"{found.accepted:.1%} ± {2 * found.error:.1%}" in told
     for share, error, answer in ((0.01, 0.001, 0), (0.05, 0.005, 1), (0.4, 0.02, 3), (0.11, 0.01, UNSURE)):
         seen = panels.Births(found.log_ratios, share, error)
         monkeypatch.setattr(panels, "acceptance", lambda _, seen=seen: seen)

@@ -131,12 +131,16 @@ def test_the_ledger_is_checked_against_the_run():
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
+def told(question: str, spec: NeuronsSpec) -> str:
+    return next(asked.explain(spec) for asked in questions.QUESTIONS if asked.id == question)
+
+
 def test_where_the_chains_are_is_answered_by_annealing():
     spec = SMALL.replace(widest=8)
     found = architectures.quick_evidence(spec.network(), *spec.data_set())
     share = architectures.exact_shares(found, spec.log_prior()).probability.reshape(4, 2).sum(axis=1)
     assert questions._where(spec) in (int(share.argmax()), architectures.UNSURE)
-    assert f"{share.max():.0%}" in questions._where_why(spec)
+    assert f"{share.max():.0%}" in told("where", spec)
 
 
 def test_the_flux_is_answered_by_chains_that_agree(monkeypatch):
@@ -146,13 +150,13 @@ def test_the_flux_is_answered_by_chains_that_agree(monkeypatch):
     difference, error = questions._flux_difference(run)
     assert difference == pytest.approx(granted[0] / asked[0] - granted[1] / asked[1]) and 0 < error < 0.1
     monkeypatch.setattr(questions, "AGREE", 2.0)
-    assert f"{granted[0] / asked[0]:.0%}" in questions._flux_why(spec)
+    assert f"{granted[0] / asked[0]:.0%}" in told("flux", spec)
     for seen, answer in (((0.2, 0.01), 0), ((-0.2, 0.01), 1), ((0.01, 0.001), 2), ((0.06, 0.01), architectures.UNSURE)):
         monkeypatch.setattr(questions, "_flux_difference", lambda _, seen=seen: seen)
         assert questions._flux(spec) == answer
     monkeypatch.setattr(questions, "AGREE", 0.9)
     assert questions._flux(spec) == questions._slot(spec) == architectures.UNSURE
-    assert "R-hat" in questions._flux_why(spec) and "R-hat" in questions._slot_why(spec)
+    assert "R-hat" in told("flux", spec) and "R-hat" in told("slot", spec)
 
 
 def test_the_slot_counted_once_makes_networks_small():
@@ -161,7 +165,7 @@ def test_the_slot_counted_once_makes_networks_small():
     assert questions._slot(spec) == 0
     right, wrong, error, agreement = questions._means(spec)
     assert right - wrong > 4.0 and error < 0.3 and agreement <= questions.AGREE
-    assert f"{wrong:.1f}" in questions._slot_why(spec) and f"{right:.1f} (exact" in questions._slot_why(spec)
+    assert f"{wrong:.1f}" in told("slot", spec) and f"{right:.1f} (exact" in told("slot", spec)
 
 
 def test_the_experiment_answers_every_question():
