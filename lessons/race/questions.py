@@ -49,7 +49,7 @@ def _explain_resonance(spec: RaceLesson) -> Said:
     lane = analysis.race(spec).lanes["hmc"]
     return say(
         standings=standings(spec),
-        acceptance=100 * lane.acceptance,
+        accepted=100 * lane.acceptance,
         turns=turns(spec),
         steps=spec.steps,
         quarter_steps=spec.steps // 4,
