@@ -37,7 +37,7 @@ def _undo(spec: MissingSpec) -> int:
 
 
 def _undo_why(spec: MissingSpec) -> Said:
-    return say(log=-math.log(6))
+    return say(log_ratio=-math.log(6))
 
 
 def _tends(spec: MissingSpec) -> np.ndarray:
@@ -55,17 +55,11 @@ def _empty(spec: MissingSpec) -> int:
 
 def _empty_why(spec: MissingSpec) -> Said:
     shares = _tends(spec)
-    return say(shares=shares[0], shares_2=shares[1], shares_3=shares[2], highest=spec.highest)
+    return say(at_one=shares[0], at_two=shares[1], at_three=shares[2], highest=spec.highest)
 
 
 QUESTIONS = [
-    WORDS.question(
-        "peak",
-        _peak,
-        _peak_why,
-        scenario="slot",
-        options=tuple(f"k = {low} to {high}" if high < 24 else f"k = {low} or more" for low, high in BANDS),
-    ),
+    WORDS.question("peak", _peak, _peak_why, scenario="slot"),
     WORDS.question("undo", _undo, _undo_why, scenario="slot"),
     WORDS.question("no-data", _empty, _empty_why, scenario="no-data"),
 ]

@@ -26,22 +26,22 @@ def _explain_four(spec: MonteCarloLesson) -> Said:
     return say(
         few=few,
         replications=spec.replications,
-        typical=here.typical[few - 1],
+        few_error=here.typical[few - 1],
         draws=spec.draws,
-        typical_2=here.typical[-1],
-        gain=gain(spec, few, spec.draws),
+        error=here.typical[-1],
+        factor=gain(spec, few, spec.draws),
     )
 
 
 def _explain_infinite(spec: MonteCarloLesson) -> Said:
-    here = analysis.estimates(spec)
+    here, many = analysis.estimates(spec), min(1000, spec.draws)
     return say(
-        value=min(1000, spec.draws),
-        typical=here.typical[9],
-        typical_2=here.typical[min(1000, spec.draws) - 1],
-        gain=gain(spec, 10, 1000),
+        many=many,
+        few_error=here.typical[9],
+        many_error=here.typical[many - 1],
+        factor=gain(spec, 10, 1000),
         rate=here.integral.rate,
-        rate_2=100**here.integral.rate,
+        theory=100**here.integral.rate,
         coverage=100 * here.coverage(spec.draws),
     )
 
@@ -54,7 +54,7 @@ def spread(spec: MonteCarloLesson) -> float:
 
 
 def _explain_cauchy(spec: MonteCarloLesson) -> Said:
-    return say(draws=spec.draws, spread=spread(spec), replications=spec.replications)
+    return say(draws=spec.draws, width_ratio=spread(spec), replications=spec.replications)
 
 
 QUESTIONS = [

@@ -16,7 +16,6 @@ from engine.evidence import ArchitectureEvidence
 from engine.jumps import MOVES
 from lessons.neurons.spec import WORDS, NeuronsSpec
 
-QUARTERS = ("in the lowest quarter", "in the second quarter", "in the third quarter", "in the highest quarter")
 CLOSE = 0.05  # acceptance shares that are called equal
 LEAST_SHIFT = 0.5  # units that a mean must move to be called moved
 MIXING = 10  # jumps a sweep of the chains that answer: with one they need many more sweeps until they agree
@@ -148,7 +147,7 @@ def _slot_why(spec: NeuronsSpec) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question("where", _where, _where_why, scenario="xor", options=QUARTERS),
+    WORDS.question("where", _where, _where_why, scenario="xor"),
     WORDS.question("flux", _flux, _flux_why, scenario="xor"),
     WORDS.question("slot", _slot, _slot_why, scenario="slot-once"),
 ]

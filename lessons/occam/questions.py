@@ -36,13 +36,8 @@ def _peak(spec: OccamSpec) -> int:
 
 def _peak_why(spec: OccamSpec) -> Said:
     probability, error = known(spec)
-    mode = int(probability.argmax())
-    return say(
-        mode=mode + 1,
-        probability=probability[mode],
-        error=2 * error[mode],
-        probability_2=probability @ np.arange(1, spec.highest + 1),
-    )
+    mode, mean = int(probability.argmax()), probability @ np.arange(1, spec.highest + 1)
+    return say(mode=mode + 1, probability=probability[mode], error=2 * error[mode], mean=mean)
 
 
 class Ends(NamedTuple):

@@ -25,9 +25,9 @@ def relevance(spec: PriorsLesson, weights: str) -> float:
 
 def _explain_inputs(spec: PriorsLesson) -> Said:
     return say(
-        relevance=relevance(spec, "per_input"),
-        relevance_2=relevance(spec, "per_layer"),
-        relevance_3=relevance(spec, "per_weight"),
+        per_input=relevance(spec, "per_input"),
+        per_layer=relevance(spec, "per_layer"),
+        per_weight=relevance(spec, "per_weight"),
     )
 
 
@@ -39,7 +39,7 @@ def held(spec: PriorsLesson) -> tuple[float, float]:
 
 def _explain_held(spec: PriorsLesson) -> Said:
     shared, own = held(spec)
-    return say(shared=shared, own=own, shared_2=4 / shared, own_2=4 / own)
+    return say(shared_sd=shared, own_sd=own, shared_distance=4 / shared, own_distance=4 / own)
 
 
 def loosened(spec: PriorsLesson) -> float:
@@ -52,7 +52,7 @@ def loosened(spec: PriorsLesson) -> float:
 
 
 def _explain_forgot(spec: PriorsLesson) -> Said:
-    return say(loosened=loosened(spec))
+    return say(sd_ratio=loosened(spec))
 
 
 QUESTIONS = [

@@ -27,8 +27,8 @@ def _surest(spec: MethodsSpec) -> int:
 
 def _surest_why(spec: MethodsSpec) -> Said:
     values = _values(spec)
-    told = ", ".join(f"{NAMES[method]} {values[method]:.3f}" for method in sorted(METHODS, key=values.__getitem__))
-    return say(told_value=told)
+    each = [f"{NAMES[method]} {values[method]:.3f}" for method in sorted(METHODS, key=values.__getitem__)]
+    return say(uncertainties=", ".join(each))
 
 
 def _exact(spec: MethodsSpec) -> int:
@@ -40,7 +40,7 @@ def _exact(spec: MethodsSpec) -> int:
 
 def _exact_why(spec: MethodsSpec) -> Said:
     difference, error = study(spec, NEVER).difference("hmc")
-    return say(signed=signed(difference[FAR_AWAY]), error=error[FAR_AWAY])
+    return say(difference=signed(difference[FAR_AWAY]), error=error[FAR_AWAY])
 
 
 QUESTIONS = [
