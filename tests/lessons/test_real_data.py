@@ -143,6 +143,7 @@ def test_classes(classes):
     assert analysis.constant(CELLS) == pytest.approx(log_loss(rows.y_test, np.full(100, rows.y.mean())))
 
 
+@pytest.mark.one_seed  # how far 200 epochs overfit hangs on where they begin
 @pytest.mark.parametrize("training", ["plain", "weight_decay", "early_stopping"])
 def test_training(training):
     spec = SMALL.replace(training=training, epochs=200, hidden=10)

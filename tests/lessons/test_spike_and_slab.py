@@ -194,6 +194,7 @@ def test_the_p_values_of_inclusion_are_uniform(monkeypatch):
     assert len(told) > 100 and kstest(told, "uniform").pvalue > 1e-4
 
 
+@pytest.mark.one_seed  # on other data all may be certain, and then no average can be off
 def test_an_elbo_above_the_evidence_and_a_stuck_chain_are_red(monkeypatch):
     assert analysis._agreement_check(SMALL).verdict == "pass"
     with planted(STUCK):
