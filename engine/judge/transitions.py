@@ -28,9 +28,15 @@ VARIANTS = {
     "hmc": ("always_accept", "euler"),
     "nuts": ("aliased_momentum", "final_accept"),
     "gibbs": ("window",),
+    "slice_sampling": ("wrong_end", "no_test", "fixed_side"),
 }
 AROUND = ("stale_log_density",)
-AUDITS = {"metropolis": audit.metropolis, "delayed_rejection": audit.delayed_rejection, "gibbs": audit.gibbs}
+AUDITS = {
+    "metropolis": audit.metropolis,
+    "delayed_rejection": audit.delayed_rejection,
+    "gibbs": audit.gibbs,
+    "slice_sampling": audit.slice_sampling,
+}
 AUDITED, TRANSITIONS_AUDITED = 40, 3  # starts, and transitions of each, that are worked out again
 MOST_AUDITED = 400  # starts where a transition decides little, until there are FEW decisions
 FEW, ENOUGH = 4_000, 40_000  # decisions; after ENOUGH no further start is taken
@@ -41,6 +47,7 @@ MISPRINT = (
     "with one sign of its U-turn test reversed, which still asks the same of every state of a trajectory: nothing is "
     "biased, but the trees stop too soon"
 )
+NOTHING_TO_TEST = "The test after doubling is left out, which changes nothing where no slice has a gap."
 OPERATIONS = 6.0  # of one gradient, a number of the data and a parameter; 200 more for the call
 
 
@@ -81,6 +88,8 @@ class TransitionKernel:
             return bool(np.any(np.asarray(self.method.drift) != 0.0))
         if fault == "no_rejection_terms":
             return self.method.stages > 1
+        if fault == "no_test":
+            return self.method.interval == "doubling"
         return True
 
     def planted(self, fault: str) -> TransitionKernel:
@@ -95,7 +104,8 @@ class TransitionKernel:
             method = dataclasses.replace(self.method, variant=fault, scale=narrow, block=False)
             return dataclasses.replace(self, method=method)
         if fault in VARIANTS[self.method.name]:
-            return dataclasses.replace(self, method=dataclasses.replace(self.method, variant=fault))
+            mistake = NOTHING_TO_TEST if fault == "no_test" else self.mistake
+            return dataclasses.replace(self, method=dataclasses.replace(self.method, variant=fault), mistake=mistake)
         return dataclasses.replace(self, fault=fault)
 
     def reference(self, n: int, rng: np.random.Generator) -> Array:
@@ -237,4 +247,5 @@ LABELS = {
     "hmc": "HMC",
     "nuts": "NUTS",
     "gibbs": "Gibbs",
+    "slice_sampling": "Slice sampling",
 }
