@@ -260,10 +260,11 @@ def _window(target: Target, point: Array, j: int, after: float, scale: float) ->
 
 def slice_sampling(target: Target, method: Any, before: Array, after: Array, inside: Any) -> list[float]:
     """One transition: every level, interval, point and what became of it, and where the chain stands then."""
-    if int(inside.events) > len(inside.kind):
-        return []  # not all of it was kept
+    kept = int((inside.kind >= 0).sum())
+    if kept < int(inside.events):
+        return []  # not all of it is there
     w = np.broadcast_to(np.asarray(method.w, dtype=np.float64), before.shape)
-    errors, now, level, events = [], before.copy(), 0.0, range(int(inside.events))
+    errors, now, level, events = [], before.copy(), 0.0, range(kept)
     low, high = now.copy(), now.copy()
     for k in events:
         kind, j = int(inside.kind[k]), int(inside.coordinate[k])

@@ -14,6 +14,7 @@ from engine.judge import audit
 from engine.judge.check import Check
 from engine.judge.models import Model
 from engine.judge.trial import Worlds
+from engine.recording import Recording
 from engine.samplers.adaptation import LOG_BAR, mass_of, rows_of
 from engine.samplers.chain import Chain, Trace
 from engine.samplers.hmc import factor_mass
@@ -239,6 +240,24 @@ class TransitionKernel:
             evaluations += int(row.gradient_evaluations[0])
             chain.running[0], old = target.log_density(chain.position), now
         return evaluations
+
+
+def books(recording: Recording, mistake: str = "", most: int = 200) -> Check:
+    """The first transitions of a recording with their inside, chain 1, worked out again: one of a method in `AUDITS`.
+
+    mistake : what is wrong on purpose; books that balance all the same cannot tell then
+    """
+    run, inside, errors = recording.run, recording.transitions, []
+    before = np.vstack([recording.start[:1], recording.draws[0, :-1]])
+    for t in range(min(most, len(before))):
+        row = type(inside)(*(array[0, t] for array in inside))
+        errors += AUDITS[run.method.name](run.target, run.method, before[t], recording.draws[0, t], row)
+    found = dataclasses.replace(
+        audit.check(errors, len(errors), "Chain 1 of this run"), name="this run worked out again"
+    )
+    if mistake and found.verdict == "pass":
+        found = dataclasses.replace(found, verdict="unknown", sentence=f"{found.sentence} {mistake}")
+    return found
 
 
 LABELS = {

@@ -44,14 +44,15 @@ MAX_POINTS = 200  # tried in one update; an exact one ends long before, for the 
 
 EVENTS = ("level", "placed", "grown", "outside", "refused", "taken", "given up")
 LEVEL, PLACED, GROWN, OUTSIDE, REFUSED, TAKEN, GIVEN_UP = range(7)
-RECORDED = 192  # events of one transition that are kept
+RECORDED = 96  # events that are kept of a transition, for each coordinate
 
 
 class SliceSamplingTransitions(NamedTuple):
     """The inside of n transitions, each a row of events; what an event does not have is NaN.
 
-    events : (n,) int32, how many there were; those beyond `RECORDED` are not kept
-    kind, coordinate : (n, E) int8, what happened, see `EVENTS`, and to which coordinate (0 for the hyperrectangle)
+    events : (n,) int32, how many there were; E = dim * `RECORDED` have room, and what grows or shrinks beyond is lost
+    kind, coordinate : (n, E) int8, what happened, see `EVENTS` (-1: nothing more), and to which coordinate (0 for the
+        hyperrectangle)
     low, high : (n, E, dim), ends of the interval after the event; coordinates held fixed have both ends where they are
     point : (n, E, dim), the point tried
     log_density : (n, E, 3), at the lower end, at the upper end (where they were needed) and at the point
@@ -71,6 +72,46 @@ class SliceSamplingTransitions(NamedTuple):
     log_level: Array
     offset: Array
     split: Array
+
+
+class Events(NamedTuple):
+    """The events of some transitions, one after the other, M of them.
+
+    offsets : (n + 1,), where each transition begins
+    kind, coordinate : (M,), see `SliceSamplingTransitions`
+    x0, low, high, point : (M, dim), where the update began, its interval, the point tried
+    log_density : (M, 4), at the lower end, the upper end, the point, and x0
+    uniform, offset, log_level : (M,), of the update
+    """
+
+    offsets: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    coordinate: NDArray[np.int8]
+    x0: Array
+    low: Array
+    high: Array
+    point: Array
+    log_density: Array
+    uniform: Array
+    offset: Array
+    log_level: Array
+
+
+def events_of(inside: SliceSamplingTransitions) -> Events:
+    """The events of n transitions of one chain: arrays (n, ...) as it has them."""
+    there = inside.kind >= 0
+    kind, j, row = inside.kind[there], inside.coordinate[there], np.nonzero(there)[0]
+    began = np.maximum.accumulate(np.where(kind == LEVEL, np.arange(len(kind)), 0))
+    low, high, uniform, log_level = (
+        *(each[there] for each in (inside.low, inside.high)), inside.uniform[row, j], inside.log_level[row, j],
+    )  # fmt: skip
+    x0, no_interval = low[began], (kind == LEVEL)[:, None]
+    return Events(
+        np.concatenate([[0], np.cumsum(there.sum(axis=1))]), kind, j, x0,
+        np.where(no_interval, np.nan, low), np.where(no_interval, np.nan, high), inside.point[there],
+        np.column_stack([inside.log_density[there], log_level - np.log(uniform)]),
+        uniform, inside.offset[row, j], log_level,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,10 +146,10 @@ class SliceSampling:
 
     def transitions(self, chains: int, n: int, dim: int) -> SliceSamplingTransitions:
         """Empty arrays for the inside of n transitions of each chain."""
-        shape = (chains, n, RECORDED)
+        shape = (chains, n, dim * RECORDED)
         return SliceSamplingTransitions(
-            events=np.empty((chains, n), np.int32),
-            kind=np.empty(shape, np.int8),
+            events=np.zeros((chains, n), np.int32),
+            kind=np.full(shape, -1, np.int8),
             coordinate=np.empty(shape, np.int8),
             low=np.empty((*shape, dim)),
             high=np.empty((*shape, dim)),
@@ -168,15 +209,19 @@ def _would_come_back(address, data, ints, scratch, gradient, position, j, value,
 
 @kernel
 def _note(inside, i, k, kind, j, low, high, point, log_low, log_high, log_point):
-    """Write event k of transition i, where there is room. Returns k + 1."""
-    if k < inside.kind.shape[1]:
-        inside.kind[i, k], inside.coordinate[i, k] = kind, j
-        inside.low[i, k], inside.high[i, k] = low, high
-        inside.point[i, k] = np.nan
-        if kind > GROWN:
-            inside.point[i, k] = point
-        inside.log_density[i, k, 0], inside.log_density[i, k, 1] = log_low, log_high
-        inside.log_density[i, k, 2] = log_point
+    """Write an event of transition i to place k, where there is room: beginnings and ends of updates always have it.
+    Returns the next place.
+    """
+    inside.events[i] += 1
+    if GROWN <= kind <= REFUSED and k >= inside.kind.shape[1] - 4 * low.size:
+        return k
+    inside.kind[i, k], inside.coordinate[i, k] = kind, j
+    inside.low[i, k], inside.high[i, k] = low, high
+    inside.point[i, k] = np.nan
+    if kind > GROWN:
+        inside.point[i, k] = point
+    inside.log_density[i, k, 0], inside.log_density[i, k, 1] = log_low, log_high
+    inside.log_density[i, k, 2] = log_point
     return k + 1
 
 
@@ -191,10 +236,10 @@ def slice_sampling_chunk(
     """
     dim = position.size
     low, high, point = np.empty(dim), np.empty(dim), np.empty(dim)
-    detailed = inside.events.size > 0
+    detailed = inside.kind.size > 0
     updates = 1 if interval == HYPERRECTANGLE else dim
     for i in range(n):
-        spent, events, moved = 0, 0, False
+        spent, place, moved = 0, 0, False
         for j in range(updates):
             first, last = (0, dim) if interval == HYPERRECTANGLE else (j, j + 1)
             for d in range(dim):
@@ -204,7 +249,7 @@ def slice_sampling_chunk(
             log_low = log_high = np.nan
             if detailed:
                 inside.uniform[i, j], inside.log_level[i, j] = uniform, level
-                events = _note(inside, i, events, LEVEL, j, low, high, point, np.nan, np.nan, np.nan)
+                place = _note(inside, i, place, LEVEL, j, low, high, point, np.nan, np.nan, np.nan)
 
             for d in range(first, last):
                 offset = rng.random()
@@ -217,7 +262,7 @@ def slice_sampling_chunk(
                 log_high = _log_density_along(address, data, ints, scratch, gradient, position, j, high[j])
                 spent += 2
             if detailed:
-                events = _note(inside, i, events, PLACED, j, low, high, point, log_low, log_high, np.nan)
+                place = _note(inside, i, place, PLACED, j, low, high, point, log_low, log_high, np.nan)
 
             if interval == STEPPING_OUT:
                 split = rng.random()
@@ -230,13 +275,13 @@ def slice_sampling_chunk(
                     log_low = _log_density_along(address, data, ints, scratch, gradient, position, j, low[j])
                     spent, down = spent + 1, down - 1
                     if detailed:
-                        events = _note(inside, i, events, GROWN, j, low, high, point, log_low, log_high, np.nan)
+                        place = _note(inside, i, place, GROWN, j, low, high, point, log_low, log_high, np.nan)
                 while up > 0 and log_high > level:
                     high[j] += w[j]
                     log_high = _log_density_along(address, data, ints, scratch, gradient, position, j, high[j])
                     spent, up = spent + 1, up - 1
                     if detailed:
-                        events = _note(inside, i, events, GROWN, j, low, high, point, log_low, log_high, np.nan)
+                        place = _note(inside, i, place, GROWN, j, low, high, point, log_low, log_high, np.nan)
             elif interval == DOUBLING:
                 widths = 2
                 while widths <= limit and (log_low > level or log_high > level):
@@ -248,7 +293,7 @@ def slice_sampling_chunk(
                         log_high = _log_density_along(address, data, ints, scratch, gradient, position, j, high[j])
                     spent, widths = spent + 1, 2 * widths
                     if detailed:
-                        events = _note(inside, i, events, GROWN, j, low, high, point, log_low, log_high, np.nan)
+                        place = _note(inside, i, place, GROWN, j, low, high, point, log_low, log_high, np.nan)
 
             left, right = low[j], high[j]
             for _ in range(MAX_POINTS):
@@ -274,7 +319,7 @@ def slice_sampling_chunk(
                         else:
                             low[d] = position[d]
                 if detailed:
-                    events = _note(inside, i, events, kind, j, low, high, point, np.nan, np.nan, log_point)
+                    place = _note(inside, i, place, kind, j, low, high, point, np.nan, np.nan, log_point)
                 if kind == TAKEN:
                     running[0] = log_point
                     for d in range(first, last):
@@ -283,9 +328,7 @@ def slice_sampling_chunk(
                     break
             else:
                 if detailed:
-                    events = _note(inside, i, events, GIVEN_UP, j, low, high, position, np.nan, np.nan, running[0])
-        if detailed:
-            inside.events[i] = events
+                    place = _note(inside, i, place, GIVEN_UP, j, low, high, position, np.nan, np.nan, running[0])
         for d in range(dim):
             trace.draws[i, d] = position[d]
         trace.log_density[i] = running[0]

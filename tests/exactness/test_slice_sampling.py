@@ -134,8 +134,8 @@ def test_every_event_is_worked_out_again(name, form):
     errors = books(recording)
     assert len(errors) > 1000 and max(errors) < 1e-9
     inside = recording.transitions
-    assert inside.events.max() < RECORDED
-    kinds = inside.kind[0][np.arange(RECORDED) < inside.events[0][:, None]]
+    np.testing.assert_array_equal(inside.events, (inside.kind >= 0).sum(axis=2))
+    kinds = inside.kind[0]
     updates = 1 if form == "hyperrectangle" else 2
     assert np.sum(kinds == TAKEN) == updates * 300 and not np.any(kinds == GIVEN_UP)
     if name == "two widths" and form == "doubling":
@@ -156,11 +156,23 @@ def test_the_books_see_each_number(name):
 
 def test_evaluations_are_counted():
     recording = detailed("banana", "stepping out")
-    kind = np.where(np.arange(RECORDED) < recording.transitions.events[0][:, None], recording.transitions.kind[0], -1)
+    kind = recording.transitions.kind[0]
     each = {PLACED: 2, GROWN: 1, OUTSIDE: 1, TAKEN: 1}
     np.testing.assert_array_equal(
         sum(cost * (kind == event).sum(axis=1) for event, cost in each.items()), recording.gradient_evaluations[0]
     )
+
+
+def test_what_does_not_fit_is_counted_and_ends_are_kept():
+    target = targets.build("gaussian", dimension=2, correlation=0.0)
+    recording = engine.sample(
+        target, "slice_sampling", chains=1, draws=40, seed=1, w=0.01, limit=1000, detail="transitions"
+    )
+    inside = recording.transitions
+    lost = inside.events[0] > (inside.kind[0] >= 0).sum(axis=1)
+    assert lost.all() and inside.events.max() > 2 * RECORDED
+    assert np.all((inside.kind[0] == PLACED).sum(axis=1) == 2) and np.all((inside.kind[0] == TAKEN).sum(axis=1) == 2)
+    assert books(recording) == []
 
 
 def test_the_slice_is_drawn_uniformly():
@@ -178,8 +190,7 @@ def test_the_slice_is_drawn_uniformly():
 def test_an_interval_keeps_its_limit():
     for form, most in (("stepping out, limited", 3), ("doubling, limited", 4)):
         inside = detailed("gaussian", form).transitions
-        there = np.arange(RECORDED) < inside.events[0][:, None]
-        widths = (inside.high - inside.low)[0].max(axis=-1)[there] / 0.8
+        widths = (inside.high - inside.low)[inside.kind >= 0].max(axis=-1) / 0.8
         assert most - 0.5 < widths.max() < most + 1e-9
 
 
