@@ -12,9 +12,9 @@ from lessons.slice_sampling.spec import SCENARIOS, WORDS, SliceSamplingLesson
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
     panel.segmented("interval", "Interval", WORDS["intervals"])
-    panel.slider("w", "Width w")
+    panel.slider("w", "First interval: w wide")
     if panel.spec.interval != "hyperrectangle":
-        panel.slider("limit", "Grows to at most (in w)")
+        panel.slider("limit", "Grows to at most … w")
     panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
     panel.note(pictures.truth_note(panel.spec.build_target()))
     with panel.more("Chains and draws"):

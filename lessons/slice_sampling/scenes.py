@@ -137,7 +137,7 @@ def _card(made: Scene, spec: SliceSamplingLesson, one: Recording, events: Events
     spent, tried = one.gradient_evaluations[0], (one.transitions.kind[0] >= OUTSIDE).sum(axis=1)
     draws = {x: one.draws[0, :, 0], y: one.draws[0, :, 1]}
     made.values(spent=spent, tried=tried)
-    made.line("spent", "the whole transition: {tried} points tried, {spent} evaluations of the density", show="at")
+    made.line("spent", "{tried} points tried, {spent} evaluations of the density spent", show="at", since="draw")
     said = f"{{tried}} points tried, {{spent}} evaluations. {x} is {{x:.2f}}, {y} is {{y:.2f}}."
     made.say(f"Transition {{t}} of {{steps}}: {said}", x=draws[x], y=draws[y], tried=tried, spent=spent)
     made.table(draws | {"points tried": tried, "evaluations": spent})
