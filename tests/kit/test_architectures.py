@@ -104,7 +104,7 @@ def test_shares_are_held_against_the_exact_ones():
 
     assert says(drawn, 1, p).verdict == "pass" and says(drawn, 1, p).kind == "numbers"
     assert "annealing" in says(drawn, 1, p).sentence and "annealing" not in says(drawn, 1, p, 0.0).sentence
-    wrong = says(drawn, 1, [0.25, 0.5, 0.25])
+    wrong = says(drawn, 1, [0.26, 0.48, 0.26])
     assert wrong.verdict == "fail" and "k = 1" in wrong.sentence
     assert says(drawn, 0, [0.1, 0.2, 0.5, 0.2]).verdict == "fail", "a size that is never visited"
     assert says(drawn[:, :50], 1, p).verdict == "unknown", "too few draws"

@@ -261,6 +261,7 @@ def test_a_visit_is_counted_when_it_happens():
     assert scenes._times_seen(np.array([3, 1, 3, 3, 1])).tolist() == [1, 1, 2, 3, 2]
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
 def test_the_questions_have_the_answer_of_the_prose(question):
     spec = BY_ID[question.scenario]
