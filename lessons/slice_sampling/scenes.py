@@ -40,7 +40,7 @@ def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:
         label=f"Slice sampling over the density of {x} and {y}: the interval of each update and the points tried, the "
         "slice along each coordinate, the draws against the truth.",
     ).layout(BOX if box else ALONG, HEIGHTS).window(first, events.offsets)  # fmt: skip
-    panel = pictures.density_panel(made, target, title="The box" if box else "One coordinate at a time")
+    panel = pictures.density_panel(made, target, title="The box" if box else "One coordinate at a time", equal=box)
     pictures.draw_layers(panel, run.draws)
     panel.path(draws, show="upto", last=TRAIL, fade=True, width=1.0, alpha=0.5)
     _sides(panel, events)

@@ -50,6 +50,6 @@ SCENARIOS = WORDS.scenarios(
             target="formula", formula=WIDE_AND_NARROW, interval="doubling", variant="no_test", draws=1000, seed=4
         ),
         "wrong-end": SliceSamplingLesson(correlation=0.5, w=4.0, variant="wrong_end", draws=1000, seed=5),
-        "box": SliceSamplingLesson(interval="hyperrectangle", w=4.0, seed=6),
+        "box": SliceSamplingLesson(interval="hyperrectangle", w=4.0, warmup=20, seed=6),
     }
 )
