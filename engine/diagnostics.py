@@ -5,6 +5,7 @@ Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021. arviz-stats is im
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,15 @@ def rhat(values: Array) -> float:
     """Rank-normalised split R-hat of `values` (chains, draws)."""
     with np.errstate(all="ignore"):
         return float(_stats().rhat(_at_least_two(values), chain_axis=0, draw_axis=1))
+
+
+def jackknife(estimate: Callable[[NDArray[np.int64]], float], chains: int) -> tuple[float, float]:
+    """What `estimate` says of all independent chains (it takes their numbers), and its standard error from leaving out
+    one chain at a time.
+    """
+    every = np.arange(chains)
+    each = np.array([estimate(every[every != c]) for c in range(chains)])
+    return estimate(every), float(np.sqrt((chains - 1) * each.var()))
 
 
 def _at_least_two(draws: Array) -> Array:

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import Networks
 from datasets import remote, transforms
 from datasets.images import digits, overlap
 from engine import scores
 from engine.judge import Check, Verdict
 from engine.kept import kept
+from engine.networks.stack import Networks
 from engine.scores import Decomposition
 from engine.spec import SpecError
+from lessons.families.digit_posteriors.checks import training_check
 from lessons.uncertainty_maps import analysis, letters
 from lessons.uncertainty_maps.analysis import SIDE, Array, Stack
 from lessons.uncertainty_maps.spec import MapsSpec
@@ -154,7 +154,7 @@ def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
     draws = np.concatenate([both.inside_draws, both.outside_draws], axis=1)
     shown = Decomposition(*(np.concatenate(pair) for pair in zip(both.inside, both.outside, strict=True)))
     return [
-        *digit_posteriors.training_check(digits(), analysis.recipe(spec), cancel),
+        *training_check(digits(), analysis.recipe(spec), cancel),
         analysis.parts_check(draws, shown),
         auroc_check(both),
         unseen_check(),

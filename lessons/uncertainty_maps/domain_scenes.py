@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from app.kit import theme
-from app.kit.digit_posteriors import NAMES, Networks
 from app.kit.player.scene import Axis, Scene
+from engine.networks.stack import Networks
 from engine.scores import Decomposition
+from lessons.families.digit_posteriors.spec import NAMES
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.domain import SHOWN, Both, Outside
 from lessons.uncertainty_maps.spec import MapsSpec

@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import Networks
 from app.kit.player.scene import decode
 from datasets import remote, transforms
 from datasets.images import Images, digits
 from engine import scores
+from engine.networks.stack import Networks
 from engine.spec import SpecError
+from lessons.families.digit_posteriors import shared
 from lessons.uncertainty_maps import analysis, domain, domain_panels, letters, panels, questions, scenes
 from lessons.uncertainty_maps.spec import CHANGES, REACH, SCENARIOS, MapsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
@@ -119,7 +119,7 @@ def test_another_row_keeps_the_place_and_another_image_does_not():
 
 
 def test_the_picture_grows_while_the_networks_learn(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(digit_posteriors, "SLICE", 0.1)
+    monkeypatch.setattr(shared, "SLICE", 0.1)
     spec, job = TURNING.replace(seed=4244), Job()
     last = scenes.grow(spec, job)
     assert len(job.blobs) > 1 and last == scenes.scene(spec, None)
