@@ -29,6 +29,12 @@ def entropy(p: ArrayLike) -> Array:
     return 0.0 - np.sum(p * np.log(np.maximum(p, TINY)), axis=-1)
 
 
+def binary_entropy(p: ArrayLike) -> Array:
+    """(...,) entropy of a label that is 1 with probability p (...,)."""
+    p = np.asarray(p, dtype=np.float64)
+    return entropy(np.stack([p, 1.0 - p], axis=-1))
+
+
 class Decomposition(NamedTuple):
     """Uncertainty in parts (Depeweg et al. 2018, equation 1).
 

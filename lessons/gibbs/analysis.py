@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, sample, ticket
+from engine.diagnostics import autocorrelation
 from engine.judge import (
     FIRST,
     SECOND,
@@ -297,15 +298,6 @@ def exact_lag_one(spec: GibbsLesson) -> float | None:
     return float(1.0 / (2.0 * spec.build_target().data[3] + 3.0))
 
 
-def autocorrelation(values: Array, lags: int) -> Array:
-    """(lags + 1,) autocorrelation of `values` (chains, n), averaged over chains; NaN where they do not vary."""
-    n = values.shape[1]
-    centred = values - values.mean()
-    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
-    covariance = np.fft.irfft(power, axis=1)[:, : lags + 1].mean(axis=0)
-    return covariance / covariance[0] if covariance[0] > 0 else np.full(lags + 1, np.nan)
-
-
 # Longer runs ----------------------------------------------------------------------------------------------------------
 
 LONG_CHAINS = 4
@@ -370,7 +362,7 @@ def correlation_sweep(seed: int, scale: float) -> Sweep:
             x = sample(
                 target, "gibbs", chains=LONG_CHAINS, draws=SWEEP_DRAWS, warmup=500, seed=seed, scale=scale, **settings
             ).draws[:, :, 0]
-            lag_one[name][i] = autocorrelation(x, 1)[1]
+            lag_one[name][i] = autocorrelation(x, 1, pooled=True)[1]
             effective[name][i] = diagnostics.ess_mean(x) / x.size
     return Sweep(np.array(CORRELATIONS), lag_one, effective)
 

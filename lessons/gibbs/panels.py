@@ -9,6 +9,7 @@ import numpy as np
 from app.kit import charts, pictures, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
+from engine.diagnostics import autocorrelation
 from lessons.gibbs import analysis
 from lessons.gibbs.analysis import CORRELATIONS, LONG_CHAINS, SWEEP_DRAWS
 from lessons.gibbs.spec import GibbsLesson
@@ -39,7 +40,7 @@ def _memory(spec: GibbsLesson) -> Figure:
     lags = min(LAGS, spec.draws // 3)
     figure = charts.blank("lag (sweeps)", "autocorrelation")
     for axis, j in enumerate(analysis.plane(spec).coordinates):
-        found = analysis.autocorrelation(walk.recording.draws[:, :, j], lags)
+        found = autocorrelation(walk.recording.draws[:, :, j], lags, pooled=True)
         line = {"color": theme.colour(f"chain-{axis}"), "dash": theme.DASHES[axis], "width": 2}
         figure.add_scatter(y=found, mode="lines", line=line, name=walk.target.labels[j])
     caption = f"Of the {spec.chains} × {spec.draws} draws of this run, averaged over chains."

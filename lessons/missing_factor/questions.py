@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import threading
 
 import numpy as np
 
 from app.kit.words import Said, say
 from engine.evidence import ModelProbabilities
 from engine.judge.answers import mode_band
+from engine.ticket import NEVER
 from lessons.families.growing.evidence import quick_evidence
 from lessons.missing_factor.analysis import EVIDENCE, data_of, exact, limit, network_of, sizes_of
 from lessons.missing_factor.spec import WORDS, MissingSpec
 
-NEVER = threading.Event()
 BANDS = ((1, 3), (4, 7), (8, 12), (13, 24))  # of k
 
 

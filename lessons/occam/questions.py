@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +10,10 @@ from app.kit.words import Said, say
 from engine.diagnostics import jackknife
 from engine.evidence import ModelProbabilities
 from engine.judge.answers import mode_band, side
+from engine.ticket import NEVER
 from lessons.occam.analysis import evidence, exact, gap_of, study
 from lessons.occam.spec import WORDS, OccamSpec
 
-NEVER = threading.Event()
 BANDS = ((1, 1), (2, 4), (5, 12), (13, 20))  # of k
 ENOUGH = 60  # draws at a k that is judged
 FALLING = 0.5  # ratio of the geometric prior under which all sizes are visited

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
@@ -12,7 +10,6 @@ from lessons.regression.analysis import GRID
 from lessons.regression.scenes import NAMES
 from lessons.regression.spec import WORDS, RegressionLesson
 
-NEVER = threading.Event()
 PLACES = ("on the data", "in the gap, near x = 0.7", "at the ends, near x = ±3")
 SHARES = ((0.85, "about 90"), (0.7, "70 to 85"), (0.55, "55 to 70"), (0.0, "fewer than 55"))
 RIVALS = ("map", "ensemble", "dropout", "laplace")

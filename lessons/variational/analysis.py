@@ -26,6 +26,7 @@ from engine.judge import (
 )
 from engine.judge.looks import correlation_of, looked
 from engine.judge.plant import SHIFTED, STUCK, is_planted
+from engine.judge.recordings import LATER
 from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import MAX_SEED, SpecError
@@ -426,7 +427,6 @@ WORK = 60_000  # points drawn for one gradient check, at a first look
 EXACT = 1e-6
 BLURRED = 0.02  # relative error of quadrature above which nothing is compared
 NODES_OF_SLOPES = (6 * NODES, 5 * NODES + 1, 4 * NODES, 3 * NODES + 1)  # even and odd: a bend at the mean shows
-LATER = 1_000_003  # from one seed to the next
 MISTAKES = {
     "no_jacobian": "the log-Jacobian forgotten",
     "entropy_sign": "the entropy with the wrong sign",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from datasets.xor import xor
 from engine import network
-from engine.diagnostics import Summary, summarise
+from engine.diagnostics import Summary, split_rhat, summarise
 from engine.judge import (
     Average,
     Check,
@@ -177,16 +177,6 @@ def compared(spec: WeightSpaceSpec, draws: Array) -> Array:
 
 
 # R-hat along the run --------------------------------------------------------------------------------------------------
-
-
-def split_rhat(values: Array) -> Array:
-    """R-hat of the halves of chains, (chains, n, q) → (q,): sqrt(((m − 1)/m W + B/m) / W) with m draws a half, W the
-    mean variance of the halves, B/m the variance of their means. Source: Gelman et al. 2013, section 11.4."""
-    half = values.shape[1] // 2
-    halves = np.concatenate([values[:, :half], values[:, half : 2 * half]])
-    within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
-    with np.errstate(all="ignore"):
-        return np.sqrt((half - 1) / half + between / within)
 
 
 def running_rhat(values: Array) -> Array:

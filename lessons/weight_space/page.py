@@ -69,7 +69,7 @@ LESSON = Lesson(
     diagnostics=figures.diagnostics,
     predict=QUESTIONS,
     code=[
-        symmetry.act, symmetry.ordered, symmetry.shadows, analysis.split_rhat, diagnostics.summarise, mlp._network,
+        symmetry.act, symmetry.ordered, symmetry.shadows, diagnostics.split_rhat, diagnostics.summarise, mlp._network,
         nuts.nuts_chunk,
     ],
     runs=runs,

@@ -225,3 +225,9 @@ def test_wrong_arguments_are_named(call, field: str):
     with pytest.raises(SpecError) as problem:
         call()
     assert problem.value.parameter == field
+
+
+def test_the_entropy_of_two_classes_is_that_of_their_probabilities():
+    p = np.array([0.0, 1e-9, 0.3, 0.5, 1.0])
+    assert scores.binary_entropy(p) == pytest.approx(scores.entropy(np.stack([p, 1.0 - p], axis=1)))
+    assert scores.binary_entropy(0.5) == pytest.approx(np.log(2.0)) and scores.binary_entropy([0.0, 1.0]).max() == 0.0
