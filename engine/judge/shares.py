@@ -95,7 +95,7 @@ def shares_check(
     check = averages_check(title, averages, level=level)
     if check.verdict == "unknown" or not known.error.any():
         return check
-    seen = [abs(check.limit) * np.hypot(a.sd / np.sqrt(slowest), a.error) for a in averages]  # type: ignore[operator]
+    seen = [abs(check.limit) * np.hypot(a.sd / np.sqrt(slowest), a.error) for a in averages]
     if check.verdict == "pass" and max(seen) > RESOLVED:
         words = f"Annealing and chains are too rough to see a share of {name} that is off by {RESOLVED:.0%}."
         return unknown(title, words, kind="numbers", unit="MCSE")

@@ -77,7 +77,7 @@ class ArchitectureRecording(Recording):
 
     def after(self, burn: int) -> ArchitectureRecording:
         """The same draws without the first `burn` of each chain, and without the ledger."""
-        cut = {
+        cut: dict[str, Any] = {
             name: each[:, burn:]
             for name, each in vars(self).items()
             if isinstance(each, np.ndarray) and each.shape[:2] == self.width.shape and not name.startswith("start")

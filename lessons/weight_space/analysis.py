@@ -25,12 +25,12 @@ from engine.judge import (
     unknown,
 )
 from engine.kept import kept
-from engine.networks import Network
+from engine.networks import Network, symmetry
 from engine.networks.predictive import outputs, probabilities
+from engine.networks.quadrature import Mixture, one_unit
 from engine.recording import Recording
 from engine.samplers.run import Run, start
 from engine.ticket import Lock
-from lessons.weight_space import quadrature, symmetry
 from lessons.weight_space.spec import ORDERS, REACH, WeightSpaceSpec
 
 Array = NDArray[np.float64]
@@ -295,13 +295,13 @@ def _humps(values: Array, cut: float) -> int:
     return 2 if near(cut) < 0.75 * peaks else 1
 
 
-def exact_prediction(spec: WeightSpaceSpec, at: float | None = None) -> quadrature.Mixture | None:
+def exact_prediction(spec: WeightSpaceSpec, at: float | None = None) -> Mixture | None:
     """The posterior of f(x′) by quadrature: one hidden unit and a curve. None elsewhere."""
     if spec.units != 1 or spec.data == "xor":
         return None
     x, y = data_of(spec)
-    key = spec.simulation().replace(chains=2, seed=0, warmup=200, points=())
-    return quadrature.exact(key, tuple(x[:, 0]), tuple(y), spec.at if at is None else at)
+    place = spec.at if at is None else at
+    return one_unit(tuple(x[:, 0]), tuple(y), place, spec.activation, spec.prior_sd, spec.noise_sd)
 
 
 # The study: longer chains, diagnosed ----------------------------------------------------------------------------------
