@@ -178,6 +178,26 @@ def auroc(scores: ArrayLike, positive: ArrayLike) -> float:
     return roc_curve(scores, positive).area
 
 
+def wins(negative: Array, positive: Array) -> Array:
+    """(m, n) 1 where a positive case (m,) scores higher than a negative one (n,), one half where they tie: its mean is
+    the AUROC.
+    """
+    return (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)
+
+
+def running_auroc(negative: Array, positive: Array) -> Array:
+    """(T,) AUROC of the first 1, 2, ... T cases of each kind."""
+    count = np.arange(1, len(negative) + 1)
+    return np.diagonal(wins(negative, positive).cumsum(axis=0).cumsum(axis=1)) / count**2
+
+
+def hanley_mcneil(area: Array, positives: Array, negatives: Array) -> Array:
+    """Standard error of an AUROC (Hanley and McNeil 1982, equation 1), cases taken as independent."""
+    q1, q2 = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
+    pairs = area * (1 - area) + (positives - 1) * (q1 - area**2) + (negatives - 1) * (q2 - area**2)
+    return np.sqrt(np.maximum(pairs, 0.0) / (positives * negatives))
+
+
 # Is a prediction right, and are its probabilities? --------------------------------------------------------------------
 
 

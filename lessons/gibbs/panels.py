@@ -10,6 +10,7 @@ from app.kit import charts, pictures, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from engine.diagnostics import autocorrelation
+from engine.samplers.gibbs_theory import gaussian_efficiency
 from lessons.gibbs import analysis
 from lessons.gibbs.analysis import CORRELATIONS, LONG_CHAINS, SWEEP_DRAWS
 from lessons.gibbs.spec import GibbsLesson
@@ -100,7 +101,7 @@ def _effective(spec: GibbsLesson) -> Figure:
     figure = _sweep_figure(spec, "Effective draws per sweep", "ESS of x₁ per sweep", sweep.efficiency, words)
     rho = np.linspace(0, 0.995, 200)
     figure.figure.add_scatter(
-        x=rho, y=analysis.exact_efficiency(rho), mode="lines", line={"color": theme.colour("ink")}, name="exact"
+        x=rho, y=gaussian_efficiency(rho), mode="lines", line={"color": theme.colour("ink")}, name="exact"
     )
     figure.figure.update_yaxes(type="log", dtick=1)
     return figure

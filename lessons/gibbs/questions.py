@@ -6,6 +6,7 @@ import numpy as np
 
 from app.kit.words import Said, nearest, say
 from engine.diagnostics import autocorrelation
+from engine.samplers.gibbs_theory import gaussian_efficiency
 from lessons.gibbs import analysis
 from lessons.gibbs.spec import WORDS, GibbsLesson
 
@@ -21,7 +22,7 @@ def _explain_ridge(spec: GibbsLesson) -> Said:
     found = per_thousand(spec)
     if spec.target != "gaussian":
         return say("found", "no_sign", found=found)
-    exact = 1000 * float(analysis.exact_efficiency(np.array(spec.correlation)))
+    exact = 1000 * float(gaussian_efficiency(np.array(spec.correlation)))
     return say("found", "exact", "no_sign", found=found, exact=exact, lag_one=spec.correlation**2)
 
 

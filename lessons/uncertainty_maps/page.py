@@ -117,7 +117,7 @@ LESSON = Lesson(
     panels=figures,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    code=[scores.decompose, transforms.rotate, transforms.morph, domain.wins, domain.area, Networks.predict],
+    code=[scores.decompose, transforms.rotate, transforms.morph, scores.wins, domain.area, Networks.predict],
     runs=runs,
 )
 show(LESSON)

@@ -174,26 +174,6 @@ def read(spec: MapsSpec) -> domain.Both:
     return domain.read(spec, analysis.trained(spec))
 
 
-def test_auroc_by_hand():
-    inside, beyond = np.array([0.1, 0.4, 0.4]), np.array([0.4, 0.3, 0.9])
-    assert domain.wins(inside, beyond).mean() == pytest.approx((1 + 0.5 + 0.5 + 1 + 0 + 0 + 3) / 9)
-    running = domain.running_auroc(inside, beyond)
-    assert running == pytest.approx([1.0, (1 + 0.5 + 1 + 0) / 4, 6 / 9])
-    truth = np.repeat([0, 1], 3)
-    assert running[-1] == pytest.approx(scores.auroc(np.concatenate([inside, beyond]), truth))
-
-
-def test_the_errors_of_an_auroc_are_its_spread():
-    """Of 2,000 repetitions with exponential scores, for which Hanley and McNeil's formula is exact."""
-    rng = np.random.default_rng(1)
-    n, m, rate = 40, 25, 3.0
-    found = np.array([domain.wins(rng.exponential(1.0, n), rng.exponential(rate, m)).mean() for _ in range(2000)])
-    area = rate / (1.0 + rate)
-    error = domain.hanley_mcneil(np.array(area), m, n)
-    assert found.mean() == pytest.approx(area, abs=4 * error / np.sqrt(2000))
-    assert found.std() == pytest.approx(error, rel=0.07)
-
-
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_bootstrap_draws_together_what_belongs_together(paired: bool):
     rng = np.random.default_rng(2)
