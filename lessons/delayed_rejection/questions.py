@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.delayed_rejection import analysis
 from lessons.delayed_rejection.analysis import Efficiency
 from lessons.delayed_rejection.spec import WORDS, DelayedRejectionLesson
@@ -20,11 +20,6 @@ def gain(spec: DelayedRejectionLesson) -> float:
     """Effective draws per evaluation of the present run over those of plain Metropolis at the same scale."""
     plain, delayed = both(spec)
     return delayed.per_evaluation / plain.per_evaluation
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def way_back_answer(spec: DelayedRejectionLesson) -> int:

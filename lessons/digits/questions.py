@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.kit.digit_posteriors import METHODS, NAMES
 from app.kit.words import Said, say
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import WORDS, DigitsSpec
+from lessons.families.digit_posteriors.spec import METHODS, NAMES
 
 CONTENDERS = ("nuts", "dense", "dropout", "ensemble")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 from app.kit.words import Said, say
+from engine.ticket import NEVER
 from lessons.dropout import analysis
 from lessons.dropout.spec import WORDS, DropoutSpec
 
-NEVER = threading.Event()
 FEW = 20  # points of the scenario that *More data* is compared with
 
 

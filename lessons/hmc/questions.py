@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from engine import diagnostics, sample
 from engine.samplers.hmc import trajectory
 from lessons.hmc import analysis
 from lessons.hmc.spec import NO_ACCEPT, RAVINE, WORDS, HmcLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def error_ratio(spec: HmcLesson) -> float:

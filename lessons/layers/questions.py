@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.architectures import HELD, UNSURE, side
 from app.kit.words import Said, say
 from engine.judge import Z_LIMIT
+from engine.judge.answers import UNSURE, side
+from lessons.families.growing.sizes import HELD
 from lessons.layers import panels
 from lessons.layers.spec import WORDS, LayersSpec
 

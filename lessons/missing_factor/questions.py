@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import threading
 
 import numpy as np
 
-from app.kit.architectures import exact_shares, mode_band, quick_evidence
 from app.kit.words import Said, say
 from engine.evidence import ModelProbabilities
+from engine.judge.answers import mode_band
+from engine.ticket import NEVER
+from lessons.families.growing.evidence import quick_evidence
 from lessons.missing_factor.analysis import EVIDENCE, data_of, exact, limit, network_of, sizes_of
 from lessons.missing_factor.spec import WORDS, MissingSpec
 
-NEVER = threading.Event()
 BANDS = ((1, 3), (4, 7), (8, 12), (13, 24))  # of k
 
 
 def known(spec: MissingSpec) -> ModelProbabilities:
     """p(k | data) by annealing: as the panels have it, or rougher at once."""
-    return exact_shares(quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE))
+    return quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE).probabilities()
 
 
 def _peak(spec: MissingSpec) -> int:

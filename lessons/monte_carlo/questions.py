@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.monte_carlo import analysis
 from lessons.monte_carlo.spec import WORDS, MonteCarloLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def gain(spec: MonteCarloLesson, few: int, many: int) -> float:

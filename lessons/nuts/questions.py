@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from engine.diagnostics import rhat
 from engine.samplers.nuts import ENDINGS
 from lessons.nuts import analysis
@@ -12,11 +10,6 @@ from lessons.nuts.spec import SHALLOW, WORDS, NutsLesson
 
 DEEP = 10
 ALIKE = 0.15  # relative difference that four chains of this length cannot be sure of
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value`."""
-    return int(np.argmin([abs(value - choice) for choice in choices]))
 
 
 def _explain_waste(spec: NutsLesson) -> Said:
@@ -117,12 +110,15 @@ def _explain_variance(spec: NutsLesson) -> Said:
 QUESTIONS = [
     WORDS.question(
         "waste",
-        lambda spec: nearest(analysis.simulate(spec).waste, (0.02, 0.25, 0.75)),
+        lambda spec: nearest(analysis.simulate(spec).waste, (0.02, 0.25, 0.75), log=False),
         _explain_waste,
         scenario="waste",
     ),
     WORDS.question(
-        "candidates", lambda spec: nearest(candidates(spec)[1], (16, 8, 1)), _explain_candidates, scenario="figure"
+        "candidates",
+        lambda spec: nearest(candidates(spec)[1], (16, 8, 1), log=False),
+        _explain_candidates,
+        scenario="figure",
     ),
     WORDS.question("form", _which_form, _explain_form, scenario="forms"),
     WORDS.question(
@@ -135,7 +131,9 @@ QUESTIONS = [
     ),
     WORDS.question(
         "cure",
-        lambda spec: nearest(divergent_shares(spec)[0] / max(divergent_shares(spec)[1], 1e-9), (1.0, 0.5, 0.0)),
+        lambda spec: nearest(
+            divergent_shares(spec)[0] / max(divergent_shares(spec)[1], 1e-9), (1.0, 0.5, 0.0), log=False
+        ),
         _explain_cure,
         scenario="cure",
     ),

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.priors import analysis
 from lessons.priors.spec import WORDS, PriorsLesson
 
 RATIOS = (1.0, 3.0, 10.0)
 LOOSE = (0.5, 1.0, 3.0)
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(max(value, 1e-9) / choice)) for choice in choices]))
 
 
 def relevance(spec: PriorsLesson, weights: str) -> float:

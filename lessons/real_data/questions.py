@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 from app.kit.words import Said, say
+from engine.scores import binary_entropy
+from engine.ticket import NEVER
 from lessons.real_data import analysis, protocol
 from lessons.real_data.spec import WORDS, RealDataSpec
-
-NEVER = threading.Event()
 
 
 def held(spec: RealDataSpec) -> float:
@@ -60,13 +58,13 @@ LEVELS = (0.221, 0.528, 0.693)
 
 
 def _constant(spec: RealDataSpec) -> int:
-    level = analysis.entropy(protocol.BASE_RATE)
+    level = binary_entropy(protocol.BASE_RATE)
     return min(range(len(LEVELS)), key=lambda index: abs(LEVELS[index] - level))
 
 
 def _constant_why(spec: RealDataSpec) -> Said:
     rate, model = protocol.BASE_RATE, protocol.CREDIT[5]
-    return say(rate=rate, complement=1 - rate, entropy=analysis.entropy(rate), train=model.train, test=model.test)
+    return say(rate=rate, complement=1 - rate, entropy=binary_entropy(rate), train=model.train, test=model.test)
 
 
 QUESTIONS = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
@@ -12,7 +10,6 @@ from lessons.regression.analysis import GRID
 from lessons.regression.scenes import NAMES
 from lessons.regression.spec import WORDS, RegressionLesson
 
-NEVER = threading.Event()
 SHARES = (0.85, 0.7, 0.55, 0.0)  # the least of each answer
 RIVALS = ("map", "ensemble", "dropout", "laplace")
 MANY = 60  # measurements instead of the spec's

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
 from engine import scores
+from engine.ticket import NEVER
 from lessons.scores import analysis
 from lessons.scores.analysis import ALPHA, Reading
 from lessons.scores.panels import SPLITS, flattery
 from lessons.scores.spec import WORDS, ScoresSpec
-
-NEVER = threading.Event()
 
 
 def _reading(spec: ScoresSpec) -> Reading:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.tuning import analysis
 from lessons.tuning.analysis import LONG_CHAINS, LONG_DRAWS, LONG_SETS
 from lessons.tuning.spec import SEVERAL, WORDS, TuningLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def yields(spec: TuningLesson) -> list[float]:

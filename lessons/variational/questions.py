@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.variational import analysis
 from lessons.variational.spec import WORDS, VariationalLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(max(value, 1e-9) / choice)) for choice in choices]))
-
 
 # Two modes ------------------------------------------------------------------------------------------------------------
 

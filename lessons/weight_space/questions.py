@@ -6,6 +6,7 @@ import numpy as np
 
 from app.kit.text import number
 from app.kit.words import Said, say
+from engine.diagnostics import split_rhat
 from lessons.weight_space import analysis
 from lessons.weight_space.spec import WORDS, WeightSpaceSpec
 
@@ -17,7 +18,7 @@ def final_rhats(spec: WeightSpaceSpec) -> tuple[float, float]:
     """Largest split R-hat of a weight, and of the function at the watched inputs, over the shown draws."""
     draws = analysis.compared(spec, analysis.draws_of(spec))
     function = analysis.function_at(spec, draws, analysis.watched(spec))
-    return float(np.max(analysis.split_rhat(draws))), float(np.max(analysis.split_rhat(function)))
+    return float(np.max(split_rhat(draws))), float(np.max(split_rhat(function)))
 
 
 def screams(spec: WeightSpaceSpec) -> int:

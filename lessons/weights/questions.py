@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.ticket import NEVER
 from lessons.weights import analysis
 from lessons.weights.spec import WORDS, WeightsSpec
 from lessons.weights.training import model_of
 
-NEVER = threading.Event()
 RATIOS = (0.25, 0.7, 1.0, 1.6)
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
 from engine.networks.predictive import Ensemble, probabilities
+from engine.ticket import NEVER
 from lessons.xor.chains import smallest_width, study
 from lessons.xor.learning import CELLS, CENTRE, modes, plane, predictor_of
 from lessons.xor.spec import WORDS, XorSpec
 
-NEVER = threading.Event()
 ENOUGH = 0.95
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.ticket import NEVER
 from lessons.xor_methods.proof import FAR_AWAY, signed
 from lessons.xor_methods.spec import METHODS, NAMES, WORDS, MethodsSpec
 from lessons.xor_methods.study import study
 
-NEVER = threading.Event()
 WITHIN = 3.0  # standard errors within which two answers count as the same
 
 

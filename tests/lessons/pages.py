@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -13,8 +12,8 @@ from app import catalogue
 from app.kit.verdicts import KernelProofs, Planted, plantable
 from engine.judge import KINDS, Check, Verdict, overall
 from engine.spec import Spec
+from engine.ticket import NEVER
 
-NEVER = threading.Event()  # the cancel event of a job that nobody cancels
 MOST_BYTES = 500_000  # a message to the browser
 ENTRIES = {entry.slug: entry for entry in catalogue.LESSONS}
 

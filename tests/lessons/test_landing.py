@@ -19,7 +19,7 @@ from engine.judge import overall, proofs
 from engine.spec import SpecError
 from lessons.landing import analysis, boston, optdigits, panels, questions, scenes
 from lessons.landing.spec import DIGITS, JUMPS, SCENARIOS, THESIS, LandingSpec
-from tests.lessons.growing import Ticket, panel_of
+from tests.lessons.families.growing import Ticket, panel_of
 from tests.lessons.pages import MOST_BYTES, NEVER, explained, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
