@@ -68,6 +68,7 @@ TRACKS: dict[str, tuple[Entry, ...]] = {
     "Samplers": (
         Entry("metropolis", "lessons/metropolis", ("sizes", "hastings")),
         Entry("gibbs", "lessons/gibbs", ("ridge", "groups")),
+        Entry("slice-sampling", "lessons/slice_sampling", ("narrow", "no-test")),
         Entry("hmc", "lessons/hmc", ("too-large", "funnel")),
         Entry("nuts", "lessons/nuts", ("figure", "aliased")),
         Entry("tuning", "lessons/tuning", ("scales", "banana", "for-ever")),

@@ -47,8 +47,8 @@ def spread(name: str, seconds: list[float]) -> None:
 
 def in_the_server() -> None:
     """The bundled digits, and networks of MNIST's size."""
-    from app.kit.digit_posteriors import Networks
     from datasets import pad
+    from engine.networks.stack import Networks
     from lessons.digits import analysis, scenes
     from lessons.digits.spec import LETTER, SCENARIOS, THREE
 
@@ -113,12 +113,12 @@ def in_the_browser() -> None:
 
 def accuracy(methods: list[str]) -> None:
     """Train as the page does, and test."""
-    from app.kit.digit_posteriors import posterior
     from datasets import own
     from datasets.files import optdigits
     from engine import scores
     from lessons.digits import analysis
     from lessons.digits.spec import DigitsSpec
+    from lessons.families.digit_posteriors.shared import posterior
 
     named = os.environ.get("POSTERIOR_LAB_DATA")
     if not named:

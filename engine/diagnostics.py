@@ -5,6 +5,7 @@ Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021. arviz-stats is im
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,42 @@ def rhat(values: Array) -> float:
     """Rank-normalised split R-hat of `values` (chains, draws)."""
     with np.errstate(all="ignore"):
         return float(_stats().rhat(_at_least_two(values), chain_axis=0, draw_axis=1))
+
+
+def jackknife(estimate: Callable[[NDArray[np.int64]], float], chains: int) -> tuple[float, float]:
+    """What `estimate` says of all independent chains (it takes their numbers), and its standard error from leaving out
+    one chain at a time.
+    """
+    every = np.arange(chains)
+    each = np.array([estimate(every[every != c]) for c in range(chains)])
+    return estimate(every), float(np.sqrt((chains - 1) * each.var()))
+
+
+def split_rhat(values: Array) -> Array:
+    """R-hat of the halves of chains, (chains, n, q) → (q,): sqrt(((m − 1)/m W + B/m) / W) with m draws a half, W the
+    mean variance of the halves, B/m the variance of their means. Source: Gelman et al. 2013, section 11.4."""
+    half = values.shape[1] // 2
+    halves = np.concatenate([values[:, :half], values[:, half : 2 * half]])
+    within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(all="ignore"):
+        return np.sqrt((half - 1) / half + between / within)
+
+
+def autocorrelation(values: Array, lags: int, *, pooled: bool = False) -> Array:
+    """Correlation of each chain (chains, draws) with itself `0..lags` draws later, (chains, lags + 1); NaN for a chain
+    that never moved. pooled : of all chains about their common mean, (lags + 1,).
+
+    By the fast Fourier transform, padded so that the ends do not meet.
+    """
+    n = values.shape[1]
+    centre = values.mean() if pooled else values.mean(axis=1, keepdims=True)
+    spectrum = np.fft.rfft(values - centre, 2 * n, axis=1)
+    covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, : lags + 1]
+    if pooled:
+        covariance = covariance.mean(axis=0, keepdims=True)
+    with np.errstate(all="ignore"):
+        found = np.where(covariance[:, :1] > 1e-12 * n, covariance / covariance[:, :1], np.nan)
+    return np.asarray(found[0] if pooled else found)
 
 
 def _at_least_two(draws: Array) -> Array:

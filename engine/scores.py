@@ -29,6 +29,12 @@ def entropy(p: ArrayLike) -> Array:
     return 0.0 - np.sum(p * np.log(np.maximum(p, TINY)), axis=-1)
 
 
+def binary_entropy(p: ArrayLike) -> Array:
+    """(...,) entropy of a label that is 1 with probability p (...,)."""
+    p = np.asarray(p, dtype=np.float64)
+    return entropy(np.stack([p, 1.0 - p], axis=-1))
+
+
 class Decomposition(NamedTuple):
     """Uncertainty in parts (Depeweg et al. 2018, equation 1).
 
@@ -170,6 +176,26 @@ def roc_curve(scores: ArrayLike, positive: ArrayLike) -> Curve:
 def auroc(scores: ArrayLike, positive: ArrayLike) -> float:
     """Probability that a positive case scores higher than a negative one, ties counted half: area under `roc_curve`."""
     return roc_curve(scores, positive).area
+
+
+def wins(negative: Array, positive: Array) -> Array:
+    """(m, n) 1 where a positive case (m,) scores higher than a negative one (n,), one half where they tie: its mean is
+    the AUROC.
+    """
+    return (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)
+
+
+def running_auroc(negative: Array, positive: Array) -> Array:
+    """(T,) AUROC of the first 1, 2, ... T cases of each kind."""
+    count = np.arange(1, len(negative) + 1)
+    return np.diagonal(wins(negative, positive).cumsum(axis=0).cumsum(axis=1)) / count**2
+
+
+def hanley_mcneil(area: Array, positives: Array, negatives: Array) -> Array:
+    """Standard error of an AUROC (Hanley and McNeil 1982, equation 1), cases taken as independent."""
+    q1, q2 = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
+    pairs = area * (1 - area) + (positives - 1) * (q1 - area**2) + (negatives - 1) * (q2 - area**2)
+    return np.sqrt(np.maximum(pairs, 0.0) / (positives * negatives))
 
 
 # Is a prediction right, and are its probabilities? --------------------------------------------------------------------

@@ -41,6 +41,8 @@ class Ticket(Protocol):
         """`done` of `total` units are finished."""
 
 
+NEVER = threading.Event()  # the ticket of work that nobody stops
+
 _held: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
 _helpers = ThreadPoolExecutor(turns.machine.cores, thread_name_prefix="helper")
 

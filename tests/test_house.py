@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,8 +19,9 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from app import catalogue
 from app.kit import share, startup
+from tests import rooms
+from tests.rooms import ROOT, imported, modules
 
-ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("app", "lessons", "engine", "datasets", "tests", "benchmarks")
 MAY_IMPORT = {
     "engine": {"engine"},
@@ -34,7 +36,7 @@ COUNTED = {  # targets that specs build, and the source of functions: small and 
 }
 SLUGS = {
     *("conjugate", "monte-carlo", "prior-predictive", "logistic", "model-selection"),
-    *("metropolis", "gibbs", "hmc", "nuts", "tuning", "diagnostics", "race"),
+    *("metropolis", "gibbs", "slice-sampling", "hmc", "nuts", "tuning", "diagnostics", "race"),
     *("perceptron", "regression", "weight-space", "priors", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
     *("variational", "weights", "spike-and-slab", "dropout"),
@@ -42,21 +44,32 @@ SLUGS = {
 }
 
 
-def modules(room: str) -> Iterator[tuple[Path, ast.Module]]:
-    """Every source file of a room, parsed."""
-    for path in sorted((ROOT / room).rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"), str(path))
+def module_name(path: Path) -> str:
+    """A module as Python names it."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(tree: ast.AST) -> set[str]:
-    """The full names of all modules that a file imports, at any depth; relative imports keep to their room."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
+def imported_at_once(tree: ast.Module, files: Container[str]) -> set[str]:
+    """The modules among `files` that are imported while this one is: not in functions, nor for type checkers alone."""
+
+    def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+        for node in body:
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                continue
+            yield node
+            for part in ("body", "orelse", "handlers", "finalbody"):
+                if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    yield from statements(getattr(node, part, []))
+
+    found: set[str] = set()
+    for node in statements(tree.body):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {name if name in files else node.module for name in names}
+    return {name for name in found if name in files}
 
 
 def top(names: set[str]) -> set[str]:
@@ -75,6 +88,27 @@ def test_lessons_use_the_kit_and_not_the_entry():
     for path, tree in modules("lessons"):
         from_app = {name for name in imported(tree) if name.split(".")[0] == "app"}
         assert all(name == "app" or name.startswith("app.kit") for name in from_app), path
+
+
+def test_no_lesson_imports_another():
+    """What lessons share stands in a family, which is no lesson and knows none."""
+    for path, tree in modules("lessons"):
+        first, second, *_ = path.relative_to(ROOT / "lessons").parts
+        own = f"lessons.families.{second}" if first == "families" else f"lessons.{first}"
+        may = (f"{own}.",) if first == "families" else (f"{own}.", "lessons.families.")
+        names = {name for name in imported(tree) if name.split(".")[0] == "lessons"}
+        strangers = {name for name in names if not f"{name}.".startswith(may)}
+        assert not strangers, f"{path.relative_to(ROOT)} imports {strangers}"
+
+
+def test_modules_are_imported_one_after_another():
+    """No circles among the imports that run when a module is imported."""
+    files = {module_name(path): tree for room in MAY_IMPORT for path, tree in modules(room)}
+    graph = {name: imported_at_once(tree, files) - {name} for name, tree in files.items()}
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 def test_entry_and_catalogue_name_lessons_by_file_only():
@@ -223,3 +257,24 @@ def test_the_commands_in_the_readme_exist():
         assert (ROOT / file).exists(), file
     for module in re.findall(r"python -m ([a-z.]+)", text):
         assert importlib.util.find_spec(module), module
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_code():
+    assert rooms.drawn(rooms.PAGE.read_text(encoding="utf-8")) == rooms.picture(), "python -m tests.rooms --write"
+
+
+def test_no_two_rooms_have_a_circle_but_those_of_networks_and_of_the_player():
+    """Networks, jumps and what judges them know each other; so do the frame and the player."""
+    joined = [room.split(", ") for room in rooms.reduced(rooms.arrows())]
+    assert [room for room in joined if len(room) > 1] == [
+        ["app/kit", "app/kit/player"],
+        ["engine/evidence", "engine/judge", "engine/jumps", "engine/networks", "engine/variational"],
+    ]
+
+
+def test_what_the_architecture_names_is_there():
+    text = rooms.PAGE.read_text(encoding="utf-8")
+    for named in re.findall(r"`((?:app|lessons|engine|tests)/[\w/.]+)(?:: (\w+))?", text):
+        path, name = named
+        assert (ROOT / path).exists(), path
+        assert not name or re.search(rf"(def|class) {name}\b", (ROOT / path).read_text(encoding="utf-8")), named

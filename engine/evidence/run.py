@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine import ticket, turns
 from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
 from engine.evidence.pilot import explore
-from engine.evidence.probabilities import ModelProbabilities, model_probabilities
+from engine.evidence.probabilities import ModelProbabilities, group_probabilities, model_probabilities
 from engine.evidence.spec import EvidenceSpec
 from engine.judge import Z_LIMIT
 from engine.networks.mlp import Network
@@ -72,6 +72,10 @@ class ArchitectureEvidence:
     def probabilities(self, log_prior: ArrayLike | None = None) -> ModelProbabilities:
         """p(architecture | y), see `model_probabilities`. Raises SpecError while any evidence is missing."""
         return model_probabilities(self.log_evidence, self.error, log_prior)
+
+    def group_probabilities(self, groups: ArrayLike, log_prior: ArrayLike | None = None) -> ModelProbabilities:
+        """Probabilities of groups of architectures, see `group_probabilities`; groups : (K,). Raises as above."""
+        return group_probabilities(groups, self.log_evidence, self.error, log_prior)
 
 
 class Problem(NamedTuple):

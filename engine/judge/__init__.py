@@ -45,7 +45,7 @@ if _TYPE_CHECKING:
     )
     from engine.judge.selection import SelectionKernel
     from engine.judge.sweeps import SweepKernel
-    from engine.judge.transitions import TransitionKernel
+    from engine.judge.transitions import TransitionKernel, books
     from engine.judge.trial import Kernel, kernel_check, proofs
     from engine.judge.walk import WalkKernel
 
@@ -79,6 +79,7 @@ __all__ = [
     "acceptance_check",
     "agreement_check",
     "averages_check",
+    "books",
     "calibrate",
     "chains_checks",
     "depth_check",
@@ -125,7 +126,7 @@ _HOMES = {
     ),
     "selection": ("SelectionKernel",),
     "sweeps": ("SweepKernel",),
-    "transitions": ("TransitionKernel",),
+    "transitions": ("TransitionKernel", "books"),
     "trial": ("Kernel", "kernel_check", "proofs"),
     "walk": ("WalkKernel",),
 }  # fmt: skip

@@ -17,6 +17,7 @@ from engine.judge.check import Check
 from engine.samplers.gibbs import REACH
 from engine.samplers.hmc import DIVERGENCE, trajectory
 from engine.samplers.nuts import NutsTransitions
+from engine.samplers.slice_sampling import GIVEN_UP, GROWN, LEVEL, PLACED, TAKEN
 from engine.targets.target import Target
 
 Array = NDArray[np.float64]
@@ -255,3 +256,85 @@ def _window(target: Target, point: Array, j: int, after: float, scale: float) ->
         line[:, j] = centre + grid
         logs.append(float(np.logaddexp.reduce(target.log_density_many(line))))
     return logs[0] - logs[1]
+
+
+def slice_sampling(target: Target, method: Any, before: Array, after: Array, inside: Any) -> list[float]:
+    """One transition: every level, interval, point and what became of it, and where the chain stands then."""
+    kept = int((inside.kind >= 0).sum())
+    if kept < int(inside.events):
+        return []  # not all of it is there
+    w = np.broadcast_to(np.asarray(method.w, dtype=np.float64), before.shape)
+    errors, now, level, events = [], before.copy(), 0.0, range(kept)
+    low, high = now.copy(), now.copy()
+    for k in events:
+        kind, j = int(inside.kind[k]), int(inside.coordinate[k])
+        free = slice(None) if method.interval == "hyperrectangle" else slice(j, j + 1)
+        if kind == LEVEL:
+            low, high = now.copy(), now.copy()
+            level = target.log_density(now) + math.log(inside.uniform[j])
+            errors.append(apart(level, float(inside.log_level[j])))
+        elif kind == PLACED:
+            low[free] -= w[free] * inside.offset[free]
+            high[free] = low[free] + w[free]
+            errors.append(max(apart(low, inside.low[k]), apart(high, inside.high[k])))
+            if method.interval != "hyperrectangle":
+                grown = [i for i in events if i > k and inside.kind[i] == GROWN and inside.coordinate[i] == j]
+                ends = [(float(inside.low[i, j]), float(inside.high[i, j])) for i in (k, *grown)]
+                errors.append(_grown(target, method, now, j, float(w[j]), level, ends, float(inside.split[j])))
+                low[j], high[j] = found = ends[-1]
+        elif kind == GIVEN_UP:
+            errors.append(math.inf)  # an interval around x0 never comes to this
+        elif kind != GROWN:
+            point, above = inside.point[k], target.log_density(inside.point[k]) > level
+            taken = above and (method.interval != "doubling" or _comes_back(target, now, j, point, found, w[j], level))
+            within = bool(np.all((low <= point) & (point <= high)))
+            errors.append(0.0 if within and taken == (kind == TAKEN) else math.inf)
+            if kind == TAKEN:
+                now = point.copy()
+            else:
+                low, high = np.where(point < now, point, low), np.where(point > now, point, high)
+                errors.append(max(apart(low, inside.low[k]), apart(high, inside.high[k])))
+    return [*errors, 0.0 if np.array_equal(now, after) else math.inf]
+
+
+def _line(target: Target, point: Array, j: int, at: Any) -> Array:
+    """Log densities at `point` with coordinate j at each of `at`."""
+    line = np.tile(point, (len(at), 1))
+    line[:, j] = at
+    return target.log_density_many(line)
+
+
+def _grown(
+    target: Target, method: Any, now: Array, j: int, w: float, level: float, ends: list[tuple[float, float]],
+    split: float,
+) -> float:  # fmt: skip
+    """How far the last of these intervals is from where the first one must grow to, given the coins seen."""
+    if method.interval == "stepping_out":
+        down = int(method.limit * split)
+        lows = ends[0][0] - w * np.arange(down + 1)
+        highs = ends[0][1] + w * np.arange(method.limit - down)
+        (low,), (high,) = (
+            side[[np.argmin(np.append(_line(target, now, j, side[:-1]) > level, False))]] for side in (lows, highs)
+        )
+        return max(apart(low, ends[-1][0]), apart(high, ends[-1][1]))
+    error = 0.0
+    for (low, high), (next_low, next_high) in pairwise(ends):
+        inside = bool(np.any(_line(target, now, j, (low, high)) > level))
+        doubled = ((low, 2 * high - low), (2 * low - high, high))
+        error = max(error, min(apart(np.array(each), np.array((next_low, next_high))) for each in doubled))
+        error = error if inside else math.inf
+    full = 2.0 ** len(ends) > method.limit
+    return error if full or not np.any(_line(target, now, j, ends[-1]) > level) else math.inf
+
+
+def _comes_back(
+    target: Target, now: Array, j: int, point: Array, ends: tuple[float, float], w: float, level: float
+) -> bool:
+    """Whether doubling from `point` could have led to the same `ends`: of the intervals through which it would have
+    passed, those without x0 must all have had an end inside the slice.
+    """
+    widths = w * 2.0 ** np.arange(round(math.log2((ends[1] - ends[0]) / w)))
+    there, here = np.floor((point[j] - ends[0]) / widths), np.floor((now[j] - ends[0]) / widths)
+    lows = (ends[0] + there * widths)[there != here]
+    highs = lows + widths[there != here]
+    return bool(np.all((_line(target, now, j, lows) > level) | (_line(target, now, j, highs) > level)))

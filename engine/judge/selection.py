@@ -100,7 +100,7 @@ class SelectionKernel:
             found = run.recording()
             each = np.broadcast_to(y, (transitions, len(y)))
             moved.append(self._values(found.included[0], found.coefficients[0], each))
-            operations += 1e5 + transitions * self.model.predictors ** 4 * 2.0
+            operations += 1e5 + transitions * self.model.predictors**4 * 2.0
         return np.stack(moved), operations
 
     def _values(self, included: NDArray[np.bool_], coefficients: Array, y: Array) -> Array:

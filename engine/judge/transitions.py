@@ -14,6 +14,7 @@ from engine.judge import audit
 from engine.judge.check import Check
 from engine.judge.models import Model
 from engine.judge.trial import Worlds
+from engine.recording import Recording
 from engine.samplers.adaptation import LOG_BAR, mass_of, rows_of
 from engine.samplers.chain import Chain, Trace
 from engine.samplers.hmc import factor_mass
@@ -28,9 +29,15 @@ VARIANTS = {
     "hmc": ("always_accept", "euler"),
     "nuts": ("aliased_momentum", "final_accept"),
     "gibbs": ("window",),
+    "slice_sampling": ("wrong_end", "no_test", "fixed_side"),
 }
 AROUND = ("stale_log_density",)
-AUDITS = {"metropolis": audit.metropolis, "delayed_rejection": audit.delayed_rejection, "gibbs": audit.gibbs}
+AUDITS = {
+    "metropolis": audit.metropolis,
+    "delayed_rejection": audit.delayed_rejection,
+    "gibbs": audit.gibbs,
+    "slice_sampling": audit.slice_sampling,
+}
 AUDITED, TRANSITIONS_AUDITED = 40, 3  # starts, and transitions of each, that are worked out again
 MOST_AUDITED = 400  # starts where a transition decides little, until there are FEW decisions
 FEW, ENOUGH = 4_000, 40_000  # decisions; after ENOUGH no further start is taken
@@ -41,6 +48,7 @@ MISPRINT = (
     "with one sign of its U-turn test reversed, which still asks the same of every state of a trajectory: nothing is "
     "biased, but the trees stop too soon"
 )
+NOTHING_TO_TEST = "The test after doubling is left out, which changes nothing where no slice has a gap."
 OPERATIONS = 6.0  # of one gradient, a number of the data and a parameter; 200 more for the call
 
 
@@ -81,6 +89,8 @@ class TransitionKernel:
             return bool(np.any(np.asarray(self.method.drift) != 0.0))
         if fault == "no_rejection_terms":
             return self.method.stages > 1
+        if fault == "no_test":
+            return self.method.interval == "doubling"
         return True
 
     def planted(self, fault: str) -> TransitionKernel:
@@ -95,7 +105,8 @@ class TransitionKernel:
             method = dataclasses.replace(self.method, variant=fault, scale=narrow, block=False)
             return dataclasses.replace(self, method=method)
         if fault in VARIANTS[self.method.name]:
-            return dataclasses.replace(self, method=dataclasses.replace(self.method, variant=fault))
+            mistake = NOTHING_TO_TEST if fault == "no_test" else self.mistake
+            return dataclasses.replace(self, method=dataclasses.replace(self.method, variant=fault), mistake=mistake)
         return dataclasses.replace(self, fault=fault)
 
     def reference(self, n: int, rng: np.random.Generator) -> Array:
@@ -231,10 +242,29 @@ class TransitionKernel:
         return evaluations
 
 
+def books(recording: Recording, mistake: str = "", most: int = 200) -> Check:
+    """The first transitions of a recording with their inside, chain 1, worked out again: one of a method in `AUDITS`.
+
+    mistake : what is wrong on purpose; books that balance all the same cannot tell then
+    """
+    run, inside, errors = recording.run, recording.transitions, []
+    before = np.vstack([recording.start[:1], recording.draws[0, :-1]])
+    for t in range(min(most, len(before))):
+        row = type(inside)(*(array[0, t] for array in inside))
+        errors += AUDITS[run.method.name](run.target, run.method, before[t], recording.draws[0, t], row)
+    found = dataclasses.replace(
+        audit.check(errors, len(errors), "Chain 1 of this run"), name="this run worked out again"
+    )
+    if mistake and found.verdict == "pass":
+        found = dataclasses.replace(found, verdict="unknown", sentence=f"{found.sentence} {mistake}")
+    return found
+
+
 LABELS = {
     "metropolis": "Metropolis",
     "delayed_rejection": "Delayed rejection",
     "hmc": "HMC",
     "nuts": "NUTS",
     "gibbs": "Gibbs",
+    "slice_sampling": "Slice sampling",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,11 +19,15 @@ def uncertainty(recording: ArchitectureRecording, inputs: ArrayLike) -> Uncertai
     The mean probability is the mean over architectures, weighted by their draws; epistemic uncertainty then includes
     not knowing the architecture. Raises SpecError for a regression.
     """
-    parts = [(e.count, e.uncertainty()) for e in _ensembles(recording, inputs)]
-    counts = [count for count, _ in parts]
-    mean, sd = _mixture(counts, [part.mean for _, part in parts], [part.sd for _, part in parts])
+    return pooled(_ensembles(recording, inputs))
+
+
+def pooled(ensembles: Sequence[Ensemble]) -> Uncertainty:
+    """What the draws of several ensembles say together of the same inputs, every draw with equal weight."""
+    counts, parts = [e.count for e in ensembles], [e.uncertainty() for e in ensembles]
+    mean, sd = _mixture(counts, [part.mean for part in parts], [part.sd for part in parts])
     total = -(mean * np.log(np.where(mean > 0.0, mean, 1.0))).sum(axis=-1)
-    aleatoric = np.average([part.aleatoric for _, part in parts], axis=0, weights=counts)
+    aleatoric = np.average([part.aleatoric for part in parts], axis=0, weights=counts)
     return Uncertainty(mean, sd, total, aleatoric, np.maximum(total - aleatoric, 0.0))
 
 

@@ -66,13 +66,23 @@ class ArchitectureRecording(Recording):
         network = self.network(int(self.width[chain, draw]), int(self.depth[chain, draw]))
         return self.draws[chain, draw, : network.dim]
 
-    def by_architecture(self) -> dict[tuple[int, int], Array]:
-        """The draws of all chains, chain by chain, grouped: (width, depth) -> (n, dim)."""
+    def by_architecture(self, which: slice = slice(None)) -> dict[tuple[int, int], Array]:
+        """Draws `which` of all chains, chain by chain, grouped: (width, depth) -> (n, dim)."""
+        widths, depths, draws = self.width[:, which], self.depth[:, which], self.draws[:, which]
         groups = {}
-        for width, depth in sorted({*zip(self.width.ravel().tolist(), self.depth.ravel().tolist(), strict=True)}):
-            here = (self.width == width) & (self.depth == depth)
-            groups[width, depth] = self.draws[here][:, : self.network(width, depth).dim]
+        for width, depth in sorted({*zip(widths.ravel().tolist(), depths.ravel().tolist(), strict=True)}):
+            here = (widths == width) & (depths == depth)
+            groups[width, depth] = draws[here][:, : self.network(width, depth).dim]
         return groups
+
+    def after(self, burn: int) -> ArchitectureRecording:
+        """The same draws without the first `burn` of each chain, and without the ledger."""
+        cut: dict[str, Any] = {
+            name: each[:, burn:]
+            for name, each in vars(self).items()
+            if isinstance(each, np.ndarray) and each.shape[:2] == self.width.shape and not name.startswith("start")
+        }
+        return dataclasses.replace(self, transitions=None, **cut)
 
 
 @lru_cache(maxsize=512)

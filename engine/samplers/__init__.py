@@ -7,6 +7,7 @@ from engine.samplers.hmc import Hmc, HmcTransitions, Trajectory, trajectory
 from engine.samplers.metropolis import Metropolis, MetropolisTransitions
 from engine.samplers.nuts import Nuts, NutsTransitions
 from engine.samplers.run import METHODS, Run, begin, record, replay, sample, start
+from engine.samplers.slice_sampling import SliceSampling, SliceSamplingTransitions
 
 __all__ = [
     "METHODS",
@@ -22,6 +23,8 @@ __all__ = [
     "Nuts",
     "NutsTransitions",
     "Run",
+    "SliceSampling",
+    "SliceSamplingTransitions",
     "Trace",
     "Trajectory",
     "begin",

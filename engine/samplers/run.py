@@ -16,6 +16,7 @@ from engine.samplers.gibbs import Gibbs
 from engine.samplers.hmc import Hmc
 from engine.samplers.metropolis import Metropolis
 from engine.samplers.nuts import Nuts
+from engine.samplers.slice_sampling import SliceSampling
 from engine.spec import MAX_SEED, SpecError
 from engine.targets.target import Target
 
@@ -25,11 +26,11 @@ METHODS: dict[str, Any] = {
     "hmc": Hmc,
     "nuts": Nuts,
     "gibbs": Gibbs,
+    "slice_sampling": SliceSampling,
 }
 DETAILS = ("draws", "transitions")
 OPTIONAL = ("energy", "tree_depth", "tree_ending", "step_size")  # arrays of `Trace` that only some methods write
 MAX_BYTES = 4 * 2**30  # of one recording
-
 
 
 class Method(Protocol):
@@ -224,14 +225,15 @@ def sample(
     """Sample a target.
 
     target : from `engine.target`, `engine.network(...).posterior(x, y)` or a family in `engine.targets`
-    method : "metropolis", "delayed_rejection", "hmc", "nuts" or "gibbs" (one draw is a sweep over all coordinates)
+    method : "metropolis", "delayed_rejection", "hmc", "nuts", "gibbs" or "slice_sampling" (of these two one draw is a
+        sweep over all coordinates)
     chains, draws, warmup : numbers of chains, of transitions kept and of transitions dropped before them, per chain;
         "nuts" tunes itself in the warm-up
     seed : 0 to 2**32 - 1; the same arguments give the same bytes on the same build
     init : (dim,) or (chains, dim) start; default a draw from U(-2, 2) per coordinate, where the density is positive
     detail : "draws", or "transitions" to record the inside of each transition
     keep_warmup : record the warm-up too, with the path of the adaptation
-    settings : fields of `Metropolis`, `DelayedRejection`, `Hmc`, `Nuts` or `Gibbs`
+    settings : fields of `Metropolis`, `DelayedRejection`, `Hmc`, `Nuts`, `Gibbs` or `SliceSampling`
 
     Raises SpecError naming a wrong parameter, TargetError for a start outside the support.
     """

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.samplers import delayed_rejection, gibbs, hmc, metropolis, nuts
+from engine.samplers import delayed_rejection, gibbs, hmc, metropolis, nuts, slice_sampling
 from engine.spec import SpecError, choice, integer, number, seed_field
 from engine.targets.spec import TargetSpec
 from engine.targets.target import Target
@@ -186,6 +186,25 @@ class GibbsSpec(SamplerSpec):
             "block": self.block == "yes",
             "variant": self.variant,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceSamplingSpec(SamplerSpec):
+    """A run of `engine.samplers.SliceSampling`: a transition is a sweep over all coordinates, or one hyperrectangle."""
+
+    method: ClassVar[str] = "slice_sampling"
+
+    w: float = number(1.0, 0.01, 100.0, "width of the first interval, about that of a typical slice", log=True)
+    interval: str = choice(
+        "stepping_out",
+        slice_sampling.INTERVALS,
+        "how the interval is found: stepping out or doubling along one coordinate, or a box of all that does not grow",
+    )
+    limit: int = integer(64, 1, slice_sampling.MAX_LIMIT, "widths w to which an interval may grow", log=True)
+    variant: str = choice("exact", slice_sampling.VARIANTS, "the sampler, or one that is wrong on purpose")
+
+    def settings(self) -> dict[str, Any]:
+        return {"w": self.w, "interval": self.interval, "limit": self.limit, "variant": self.variant}
 
 
 def true_mass(name: str, target: Target) -> ArrayLike:

@@ -205,6 +205,23 @@ def hierarchical_normal(
     )
 
 
+def hierarchical_effect(
+    y: ArrayLike, sigma: ArrayLike, group: int, w: Array, *, prior_sd: float = 20.0
+) -> tuple[Array, Array]:
+    """Mean and variance, each as `w` (m,), of theta of one group given the precision w between groups; the common mean
+    is integrated out. y, sigma, prior_sd : as `hierarchical_normal`.
+
+    Source: Gelman et al., Bayesian Data Analysis, section 5.4.
+    """
+    values, errors = np.asarray(y, dtype=np.float64), np.asarray(sigma, dtype=np.float64)
+    total = 1.0 / w[:, None] + errors**2  # variance of y given the common mean
+    precision = 1.0 / prior_sd**2 + (1.0 / total).sum(axis=1)
+    common = (values / total).sum(axis=1) / precision
+    own = w + 1.0 / errors[group] ** 2
+    pull = w / own  # towards the common mean
+    return (1.0 - pull) * values[group] + pull * common, pull**2 / precision + 1.0 / own
+
+
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 

@@ -10,8 +10,7 @@ from lessons.conjugate.spec import WORDS, ConjugateLesson
 
 
 def _pull(spec: ConjugateLesson) -> int:
-    """Where the posterior mean lies between prior mean and data mean: 0 at the data, 1 in the middle, 2 at the "
-    "prior."""
+    """Where the posterior mean lies: 0 at the data mean, 1 in the middle, 2 at the prior mean."""
     here = analysis.course(spec)
     prior, data, after = here.prior.mean()[0], here.x.mean(), here.exact[-1].mean()[0]
     return int(np.argmin(np.abs(np.array([0.0, 0.5, 1.0]) - (data - after) / (data - prior))))
@@ -22,16 +21,16 @@ def _explain_pull(spec: ConjugateLesson) -> Said:
     after, worth = here.exact[-1], (spec.sigma / spec.s) ** 2
     draws = analysis.walk(spec).draws[:, spec.draws // 10 :, 0]
     return say(
-        worth=worth,
-        x=len(here.x),
-        m=spec.m,
-        x_2=here.x.mean(),
-        worth_2=worth + len(here.x),
-        after=after.mean()[0],
-        covariance=np.sqrt(after.covariance()[0, 0]),
-        draws=draws.mean(),
+        prior_worth=worth,
+        points=len(here.x),
+        prior_mean=spec.m,
+        data_mean=here.x.mean(),
+        total_worth=worth + len(here.x),
+        posterior_mean=after.mean()[0],
+        posterior_sd=np.sqrt(after.covariance()[0, 0]),
+        metropolis_mean=draws.mean(),
         repeats=analysis.REPEATS,
-        share=analysis.conflict(spec).share * analysis.REPEATS,
+        as_far=analysis.conflict(spec).share * analysis.REPEATS,
     )
 
 
@@ -45,13 +44,9 @@ def _order(spec: ConjugateLesson) -> int:
 
 def _explain_order(spec: ConjugateLesson) -> Said:
     here = analysis.course(spec)
-    after = here.exact[-1]
+    after, heads = here.exact[-1], here.x.sum()
     return say(
-        alpha=after.alpha,
-        beta=after.beta,
-        x=here.x.sum(),
-        x_2=len(here.x) - here.x.sum(),
-        log_evidence=here.log_evidence[-1],
+        alpha=after.alpha, beta=after.beta, heads=heads, tails=len(here.x) - heads, log_evidence=here.log_evidence[-1]
     )
 
 
@@ -63,20 +58,20 @@ def _better(spec: ConjugateLesson) -> int:
 
 def _explain_better(spec: ConjugateLesson) -> Said:
     here = analysis.course(spec)
-    one, two = here.log_evidence[-1], here.rival_log_evidence[-1]
-    heads, n = here.x.sum(), len(here.x)
+    log_evidence, rival = here.log_evidence[-1], here.rival_log_evidence[-1]
+    heads, flips = here.x.sum(), len(here.x)
     return say(
         heads=heads,
-        n=n,
-        one=np.exp(one),
+        flips=flips,
+        evidence=np.exp(log_evidence),
         alpha=spec.alpha,
         beta=spec.beta,
-        two=np.exp(two),
-        rival_1=spec.rival_1,
-        rival_2=spec.rival_2,
-        one_2=np.exp(one - two),
-        unsurprised=_unsurprised(spec.alpha, spec.beta, heads, n),
-        unsurprised_2=_unsurprised(spec.rival_1, spec.rival_2, heads, n),
+        rival_evidence=np.exp(rival),
+        rival_alpha=spec.rival_1,
+        rival_beta=spec.rival_2,
+        bayes_factor=np.exp(log_evidence - rival),
+        unsurprised=_unsurprised(spec.alpha, spec.beta, heads, flips),
+        rival_unsurprised=_unsurprised(spec.rival_1, spec.rival_2, heads, flips),
     )
 
 
@@ -90,7 +85,7 @@ def _unsurprised(a: float, b: float, heads: float, n: int) -> float:
     return float(betainc(a, b, inside[-1]) - betainc(a, b, inside[0]))
 
 
-def _narrower(spec: ConjugateLesson) -> float:
+def _width_ratio(spec: ConjugateLesson) -> float:
     """Width of the interval shown over the right one."""
     here = analysis.course(spec)
     return float(np.ptp(here.shown[-1].interval()) / np.ptp(here.exact[-1].interval()))
@@ -102,8 +97,8 @@ QUESTIONS = [
     WORDS.question("pull", _pull, _explain_pull, scenario="narrow"),
     WORDS.question(
         "twice",
-        lambda spec: int(np.argmin([abs(_narrower(spec) - c) for c in (0.5, 0.78, 1.0)])),
-        lambda spec: say(narrower=_narrower(spec)),
+        lambda spec: int(np.argmin([abs(_width_ratio(spec) - c) for c in (0.5, 0.78, 1.0)])),
+        lambda spec: say(width_ratio=_width_ratio(spec)),
         scenario="twice",
     ),
 ]

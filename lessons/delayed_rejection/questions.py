@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.delayed_rejection import analysis
 from lessons.delayed_rejection.analysis import Efficiency
 from lessons.delayed_rejection.spec import WORDS, DelayedRejectionLesson
@@ -18,13 +18,8 @@ def both(spec: DelayedRejectionLesson) -> tuple[Efficiency, Efficiency]:
 
 def gain(spec: DelayedRejectionLesson) -> float:
     """Effective draws per evaluation of the present run over those of plain Metropolis at the same scale."""
-    plain, more = both(spec)
-    return more.per_evaluation / plain.per_evaluation
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
+    plain, delayed = both(spec)
+    return delayed.per_evaluation / plain.per_evaluation
 
 
 def way_back_answer(spec: DelayedRejectionLesson) -> int:
@@ -37,34 +32,36 @@ def way_back_answer(spec: DelayedRejectionLesson) -> int:
 def _explain_way_back(spec: DelayedRejectionLesson) -> Said:
     inside = analysis.simulate(spec.replace(variant="exact", stages=2)).inside
     tried, sure = inside.stages > 1, inside.back[:, 1, 0] == 1.0
-    return say(tried=int(tried.sum()), sure=int(sure.sum()))
+    return say(second_tries=int(tried.sum()), barred=int(sure.sum()))
 
 
 def _explain_tuned(spec: DelayedRejectionLesson) -> Said:
-    plain, more = both(spec)
+    plain, delayed = both(spec)
     return say(
-        shares=plain.shares[0],
-        shares_2=sum(more.shares),
-        per_transition=more.per_transition,
-        per_transition_2=plain.per_transition,
-        per_evaluation=more.per_evaluation,
-        per_evaluation_2=plain.per_evaluation,
+        plain_accepted=plain.shares[0],
+        delayed_accepted=sum(delayed.shares),
+        plain_per_transition=plain.per_transition,
+        delayed_per_transition=delayed.per_transition,
+        plain_per_evaluation=plain.per_evaluation,
+        delayed_per_evaluation=delayed.per_evaluation,
     )
 
 
 def _explain_bold(spec: DelayedRejectionLesson) -> Said:
-    plain, more = both(spec)
-    return say(per_evaluation=plain.per_evaluation, per_evaluation_2=more.per_evaluation, gain=gain(spec))
+    plain, delayed = both(spec)
+    return say(
+        plain_per_evaluation=plain.per_evaluation, delayed_per_evaluation=delayed.per_evaluation, gain=gain(spec)
+    )
 
 
 def _explain_leap(spec: DelayedRejectionLesson) -> Said:
     timid = analysis.efficiency(spec.replace(pull=0.0))
     leap = analysis.efficiency(spec)
     return say(
-        per_evaluation=timid.per_evaluation,
-        per_evaluation_2=leap.per_evaluation,
-        shares=leap.shares[1],
-        shares_2=timid.shares[1],
+        timid_per_evaluation=timid.per_evaluation,
+        leap_per_evaluation=leap.per_evaluation,
+        timid_accepted=timid.shares[1],
+        leap_accepted=leap.shares[1],
     )
 
 
@@ -89,7 +86,7 @@ def spread_answer(spec: DelayedRejectionLesson) -> int:
 
 
 def _explain_spread(spec: DelayedRejectionLesson) -> Said:
-    return say(spread=spread(spec))
+    return say(sd_ratio=spread(spec))
 
 
 QUESTIONS = (

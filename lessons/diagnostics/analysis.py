@@ -288,18 +288,6 @@ def thinning(spec: DiagnosticsLesson) -> Thinning:
     return Thinning(every, ess, np.array([part.size for part in parts]))
 
 
-def autocorrelation(values: Array, lags: int) -> Array:
-    """Correlation of each chain (chains, draws) with itself `0..lags` draws later, (chains, lags + 1).
-
-    NaN for a chain that never moved. By the fast Fourier transform, padded so that the ends do not meet.
-    """
-    n = values.shape[1]
-    spectrum = np.fft.rfft(values - values.mean(axis=1, keepdims=True), 2 * n, axis=1)
-    covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, : lags + 1]
-    with np.errstate(all="ignore"):
-        return np.where(covariance[:, :1] > 1e-12 * n, covariance / covariance[:, :1], np.nan)
-
-
 # Checks and diagnostics -----------------------------------------------------------------------------------------------
 
 CHECK_CHAINS, CHECK_DRAWS = 4, 10_000

@@ -8,6 +8,7 @@ from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import number
 from engine import diagnostics as engine_diagnostics
+from engine.diagnostics import autocorrelation
 from engine.recording import Recording
 from lessons.diagnostics import analysis, doctor
 from lessons.diagnostics.patients import ILLNESSES
@@ -67,7 +68,7 @@ def _thinning(spec: DiagnosticsLesson) -> Figure:
 def _autocorrelation(spec: DiagnosticsLesson) -> Figure:
     values = analysis.counted(spec, analysis.watched(spec, analysis.simulate(spec).draws))
     lags = min(LAGS, values.shape[1] // 2)
-    found = analysis.autocorrelation(values, lags)
+    found = autocorrelation(values, lags)
     figure = charts.blank("lag: kept draws apart", "autocorrelation")
     for chain, line in enumerate(found):
         look = {"color": theme.colour(f"chain-{chain}"), "width": 1.5, "dash": theme.DASHES[chain]}

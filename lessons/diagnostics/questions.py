@@ -6,15 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.diagnostics import analysis, doctor
 from lessons.diagnostics.patients import GALLERY, ILLNESSES
 from lessons.diagnostics.spec import BIASED, FAR_TOGETHER, PATIENTS, WORDS, DiagnosticsLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def error_in_mcse(spec: DiagnosticsLesson) -> float:

@@ -9,15 +9,19 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import LARGE, Networks, PosteriorSpec, Shared
 from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import scores
 from engine.judge import Check, Kernel, Verdict
 from engine.kept import kept
+from engine.networks.stack import Networks
 from engine.spec import SpecError
 from lessons.digits.spec import DigitsSpec
+from lessons.families.digit_posteriors import checks as posterior_checks
+from lessons.families.digit_posteriors.checks import numbers_check, run_checks, training_check
+from lessons.families.digit_posteriors.shared import Shared, posterior
+from lessons.families.digit_posteriors.spec import PosteriorSpec
+from lessons.families.digit_posteriors.training import LARGE
 
 Array = NDArray[np.float64]
 
@@ -59,7 +63,7 @@ def recipe(spec: DigitsSpec, method: str = "") -> PosteriorSpec:
 def shared(spec: DigitsSpec, method: str = "") -> Shared:
     """The posterior, trained as far as somebody has trained it."""
     name = (spec.data, spec.files) if spec.data == "own" else spec.data
-    return digit_posteriors.posterior(name, data_of(spec), recipe(spec, method))
+    return posterior(name, data_of(spec), recipe(spec, method))
 
 
 def trained(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
@@ -175,7 +179,7 @@ def predicted(reading: Reading) -> Array:
 
 def kernels(spec: DigitsSpec) -> list[Kernel]:
     """NUTS, where the networks are its draws."""
-    return digit_posteriors.kernels(shared(spec))
+    return posterior_checks.kernels(shared(spec))
 
 
 def audit(spec: DigitsSpec, cancel: Any) -> list[Check]:
@@ -184,7 +188,7 @@ def audit(spec: DigitsSpec, cancel: Any) -> list[Check]:
     if networks is None:
         return []
     reading = read(spec, networks)
-    found = digit_posteriors.training_check(data_of(spec), recipe(spec), cancel)
+    found = training_check(data_of(spec), recipe(spec), cancel)
     found += [_parts_check(reading), _gradient_check(networks, reading.image)]
     return [*found, _centring_check(spec, reading.image)] if spec.source == "pad" and reading.image.any() else found
 
@@ -196,8 +200,8 @@ def checks(spec: DigitsSpec, cancel: Any) -> list[Check]:
         return []
     reading = read(spec, networks)
     what = f"the probability of {reading.predicted}"
-    found = digit_posteriors.run_checks(shared(spec), predicted(reading), what)
-    return [*found, digit_posteriors.numbers_check(spec.method)]
+    found = run_checks(shared(spec), predicted(reading), what)
+    return [*found, numbers_check(spec.method)]
 
 
 def faults(spec: DigitsSpec) -> dict[str, DigitsSpec]:

@@ -1,16 +1,17 @@
 """The page of the lesson: controls, and what the frame needs."""
 
 from app.kit import pad as drawing_pad
-from app.kit.digit_posteriors import NAMES, RUNS, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import files, own, pad
 from engine import scores
+from engine.networks.stack import Networks
 from engine.spec import Spec
 from lessons.digits import analysis
 from lessons.digits.panels import diagnostics, panels
 from lessons.digits.questions import QUESTIONS
 from lessons.digits.scenes import grow, scene
 from lessons.digits.spec import SCENARIOS, WORDS, DigitsSpec
+from lessons.families.digit_posteriors.spec import NAMES, RUNS
 
 DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28", "own": "your files"}
 SOURCES = {"pad": "drawn on the pad", "test": "a test image"}

@@ -8,10 +8,11 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import METHODS, NAMES, chain_rhat
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import DigitsSpec
+from lessons.families.digit_posteriors.checks import chain_rhat
+from lessons.families.digit_posteriors.spec import METHODS, NAMES
 
 LOOKS = (("posterior", ""), ("class-1", "/"), ("class-2", "x"), ("highlight", "."), ("ink", "-"))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.kit.digit_posteriors import METHODS, NAMES
 from app.kit.words import Said, say
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import WORDS, DigitsSpec
+from lessons.families.digit_posteriors.spec import METHODS, NAMES
 
 CONTENDERS = ("nuts", "dense", "dropout", "ensemble")
 
@@ -29,11 +29,12 @@ def _which_part(spec: DigitsSpec) -> int:
 
 def _explain_part(spec: DigitsSpec) -> Said:
     reading = _reading(spec)
+    each = [WORDS.phrase("questions.part.each", votes=votes, digit=digit) for digit, votes in _parties(reading)]
     return say(
-        share=100 * _share(spec),
+        epistemic_share=100 * _share(spec),
         total=reading.total[-1],
         aleatoric=reading.aleatoric[-1],
-        join=", ".join((f"{votes} say {digit}" for digit, votes in _parties(reading))),
+        votes=", ".join(each),
     )
 
 
@@ -61,7 +62,7 @@ def _explain_surest(spec: DigitsSpec) -> Said:
         )
         for method, reading in readings.items()
     ]
-    return say(all="; ".join(each))
+    return say(answers="; ".join(each))
 
 
 def _moved(spec: DigitsSpec) -> int:
@@ -75,10 +76,10 @@ def _moved(spec: DigitsSpec) -> int:
 def _explain_moved(spec: DigitsSpec) -> Said:
     there, centred = _reading(spec), _reading(spec.replace(variant="exact"))
     return say(
-        predicted=there.predicted,
-        mean=there.mean[-1].max(),
-        predicted_2=centred.predicted,
-        mean_2=centred.mean[-1].max(),
+        digit=there.predicted,
+        probability=there.mean[-1].max(),
+        centred_digit=centred.predicted,
+        centred_probability=centred.mean[-1].max(),
     )
 
 

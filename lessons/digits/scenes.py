@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from app.kit import theme
-from app.kit.digit_posteriors import NAMES, Networks
 from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
+from engine.networks.stack import Networks
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import DigitsSpec
+from lessons.families.digit_posteriors.spec import NAMES
 
 HEIGHT = 205
 SMALL = 190

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit.architectures import Shares, shares
 from engine import diagnostics
 from engine.judge import (
     FIRST,
@@ -30,6 +29,7 @@ from engine.judge import (
 )
 from engine.jumps import toy
 from engine.jumps.nested import Nested, append_maps, group_designs, legendre_designs, nested, split_maps
+from engine.jumps.shares import Shares, shares
 from engine.jumps.toy import Ledger, ToyRecording, ToySpec
 from engine.kept import kept
 from engine.spec import MAX_SEED

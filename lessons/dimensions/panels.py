@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.architectures import HELD, running_shares, shares
 from app.kit.charts import Figure, Table
 from app.kit.text import number
+from engine.jumps.shares import running_shares, shares
 from engine.jumps.toy import VARIANTS
 from lessons.dimensions import analysis
 from lessons.dimensions.analysis import LONG, LONG_CHAINS
 from lessons.dimensions.scenes import names
 from lessons.dimensions.spec import DimensionsLesson
+from lessons.families.growing.sizes import HELD
 
 SPREADS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 LOOKS = {

@@ -26,11 +26,16 @@ def spread_answer(spec: DimensionsLesson) -> int:
 
 def spread_explain(spec: DimensionsLesson) -> Said:
     """With the shares and the acceptance of both runs."""
-    told = []
-    for one in (spec, _twice(spec)):
-        found = ", ".join(f"{share:.3f}" for share in analysis.long_shares(one).mean)
-        told.append(f"s = {one.spread:g}: {found}, {100 * analysis.efficiency(one)[0]:.0f} % of jumps accepted")
-    return say(join="; ".join(told))
+    each = [
+        WORDS.phrase(
+            "questions.spread.each",
+            spread=run.spread,
+            shares=", ".join(f"{share:.3f}" for share in analysis.long_shares(run).mean),
+            accepted=100 * analysis.efficiency(run)[0],
+        )
+        for run in (spec, _twice(spec))
+    ]
+    return say(runs="; ".join(each))
 
 
 def _gainer(spec: DimensionsLesson) -> int:
@@ -45,24 +50,25 @@ def end_answer(spec: DimensionsLesson) -> int:
 
 
 def _against(spec: DimensionsLesson) -> str:
-    shares, true = analysis.long_shares(spec).mean, analysis.exact(spec)
-    return "; ".join(f"{name}: {a:.3f}, exact {p:.3f}" for name, a, p in zip(names(spec), shares, true, strict=True))
+    """The share of each model beside its exact probability."""
+    models = zip(names(spec), analysis.long_shares(spec).mean, analysis.exact(spec), strict=True)
+    return "; ".join(WORDS.phrase("pieces.model", name=name, share=share, exact=exact) for name, share, exact in models)
 
 
 def jacobian_explain(spec: DimensionsLesson) -> Said:
     """With the odds that the run lost."""
     shares, true = analysis.long_shares(spec).mean, analysis.exact(spec)
-    factor = float(np.exp(analysis.models_of(spec).log_jacobian[0]))
-    odds, right = shares[1] / shares[0], true[1] / true[0]
-    return say(against=_against(spec), odds=odds, right=right, right_2=right / odds, factor=factor)
+    jacobian = float(np.exp(analysis.models_of(spec).log_jacobian[0]))
+    odds, true_odds = shares[1] / shares[0], true[1] / true[0]
+    return say(shares=_against(spec), odds=odds, true_odds=true_odds, too_small=true_odds / odds, jacobian=jacobian)
 
 
 def ends_explain(spec: DimensionsLesson) -> Said:
-    """With the two factors."""
+    """With the factors that were left out."""
     births, deaths = analysis.move_probabilities(spec)
     lost = deaths[1:] / births[:-1]
-    listed = ", ".join(f"{k} ↔ {k + 1}: {value:.2g}" for k, value in enumerate(lost, 1))
-    return say(against=_against(spec), listed=listed)
+    factors = ", ".join(f"{k} ↔ {k + 1}: {value:.2g}" for k, value in enumerate(lost, 1))
+    return say(shares=_against(spec), factors=factors)
 
 
 QUESTIONS = [

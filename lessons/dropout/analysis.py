@@ -25,6 +25,7 @@ from engine.judge import (
     unknown,
 )
 from engine.judge.looks import correlation_of, looked
+from engine.judge.recordings import LATER
 from engine.judge.training import rest_check, training_gradient_check
 from engine.kept import kept
 from engine.networks import Network, network
@@ -41,7 +42,6 @@ GRID = 121  # places of a curve
 CELLS = 32  # of a map, a side
 GAP, EDGE = 0.7, 2.0  # data of the curve lie where GAP < |x| < EDGE
 CHECKED = 8000  # passes that are compared with the sum over all masks, at a first look
-LATER = 1_000_003  # from the seed of the page to those of the looks
 CHAINS, WARMUP, DRAWS, DEPTH = 4, 300, 500, 7  # of NUTS
 SIDE = 0.15  # of the probability, that a heap of masks must hold to be told of
 STILL = 1e-5  # outputs that differ by less are the same

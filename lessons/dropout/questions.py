@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 from app.kit.words import Said, say
+from engine.ticket import NEVER
 from lessons.dropout import analysis
 from lessons.dropout.spec import WORDS, DropoutSpec
 
-NEVER = threading.Event()
 FEW = 20  # points of the scenario that *More data* is compared with
 
 
@@ -29,8 +27,8 @@ def _where(spec: DropoutSpec) -> int:
 
 
 def _where_why(spec: DropoutSpec) -> Said:
-    at, gap = ratios(spec)
-    return say(at=at, gap=gap)
+    at_data, in_gap = ratios(spec)
+    return say(at_data=at_data, in_gap=in_gap)
 
 
 def shout(spec: DropoutSpec) -> float:
@@ -49,7 +47,7 @@ def _shout(spec: DropoutSpec) -> int:
 
 
 def _shout_why(spec: DropoutSpec) -> Said:
-    return say(shout=shout(spec), keeps=1 / analysis.keeps(spec)[1])
+    return say(ratio=shout(spec), inverse_p=1 / analysis.keeps(spec)[1])
 
 
 def widths(spec: DropoutSpec) -> tuple[float, float]:
@@ -64,8 +62,8 @@ def _narrower(spec: DropoutSpec) -> int:
 
 
 def _narrower_why(spec: DropoutSpec) -> Said:
-    before, after = widths(spec)
-    return say(before=before, after=after, rows=spec.rows, rows_2=(spec.rows / FEW) ** 0.5)
+    few, more = widths(spec)
+    return say(few_sd=few, more_sd=more, points=spec.rows, root_n_factor=(spec.rows / FEW) ** 0.5)
 
 
 def _learned(spec: DropoutSpec) -> int:
@@ -76,7 +74,7 @@ def _learned(spec: DropoutSpec) -> int:
 def _learned_why(spec: DropoutSpec) -> Said:
     inputs, units = analysis.keeps(spec)
     sd = analysis.region_sd(spec, analysis.everywhere(spec).sd, "in the gap")
-    return say(units=units, inputs=inputs, sd=sd)
+    return say(p_units=units, p_input=inputs, gap_sd=sd)
 
 
 QUESTIONS = [

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, sample, ticket
+from engine.diagnostics import autocorrelation
 from engine.judge import (
     FIRST,
     SECOND,
@@ -29,8 +30,10 @@ from engine.judge.recordings import LATER
 from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers.gibbs import REACH, Gibbs
+from engine.samplers.gibbs_theory import gaussian_autocorrelation, normal_gamma_lag_one
 from engine.spec import MAX_SEED, SpecError
 from engine.targets import gaussian
+from engine.targets.conjugate import hierarchical_effect
 from engine.targets.target import Target, TargetError, Truth
 from lessons.gibbs.spec import GibbsLesson
 
@@ -218,15 +221,8 @@ def log_density(spec: GibbsLesson, xs: Array, ys: Array) -> Array:
 
 
 def effect_given_spread(spec: GibbsLesson, group: int, w: Array) -> tuple[Array, Array]:
-    """Mean and variance, each as `w`, of a group's effect given the precision w between groups; the common mean is
-    integrated out. Source: Gelman et al., Bayesian Data Analysis, section 5.4."""
-    y, sigma = (np.array(values) for values in spec.groups())
-    total = 1.0 / w[:, None] + sigma**2  # variance of y given the common mean
-    precision = 1.0 / spec.prior_sd**2 + (1.0 / total).sum(axis=1)
-    common = (y / total).sum(axis=1) / precision
-    own = w + 1.0 / sigma[group] ** 2
-    pull = w / own  # towards the common mean
-    return (1.0 - pull) * y[group] + pull * common, pull**2 / precision + 1.0 / own
+    """Mean and variance, each as `w`, of a group's effect given the precision w between groups."""
+    return hierarchical_effect(*spec.groups(), group, w, prior_sd=spec.prior_sd)
 
 
 def conditional_curve(
@@ -264,46 +260,19 @@ def slice_curve(target: Target, state: Array, coordinate: int, low: float, high:
 
 
 def exact_autocorrelation(spec: GibbsLesson, lags: int) -> Array | None:
-    """(lags + 1,) of the first coordinate, draw by draw (a draw is a sweep of two updates): known for the bivariate
-    Gaussian and conditional updates, else None.
-
-    In order, each sweep multiplies the expectation by ρ². At random, an update is the matrix ½[[1, ρ], [ρ, 1]], whose
-    eigenvalues are (1 ± ρ)/2.
+    """(lags + 1,) of the first coordinate, draw by draw: known for the bivariate Gaussian and conditional updates, else
+    None.
     """
     if spec.target != "gaussian" or not spec.by_conditional:
         return None
-    k, rho = np.arange(lags + 1, dtype=float), spec.correlation
-    if spec.blocked:
-        return (k == 0).astype(float)
-    if spec.scan == "systematic":
-        return rho ** (2 * k)
-    plus, minus = 0.5 * (1 + rho), 0.5 * (1 - rho)
-    return np.where(k == 0, 1.0, plus ** (2 * k + 1) + minus ** (2 * k + 1))
-
-
-def exact_efficiency(correlation: Array) -> Array:
-    """Effective draws per sweep of systematic Gibbs on a bivariate Gaussian: 1 / (1 + 2 Σ ρ^2k)."""
-    square = np.asarray(correlation) ** 2
-    return (1.0 - square) / (1.0 + square)
+    return gaussian_autocorrelation(spec.correlation, lags, scan=spec.scan, blocked=spec.blocked)
 
 
 def exact_lag_one(spec: GibbsLesson) -> float | None:
-    """Lag-one autocorrelation of the precision τ of the Normal-Gamma under systematic Gibbs: 1 / (2 shape + 3).
-
-    It is Var(E[τ | μ]) / Var(τ). Given μ, τ has mean (a + ½) B / b with B ~ Beta(a, ½), a and b its shape and rate.
-    """
+    """Lag-one autocorrelation of the precision of the Normal-Gamma under systematic Gibbs, else None."""
     if spec.target != "normal_gamma" or not spec.by_conditional or spec.scan != "systematic":
         return None
-    return float(1.0 / (2.0 * spec.build_target().data[3] + 3.0))
-
-
-def autocorrelation(values: Array, lags: int) -> Array:
-    """(lags + 1,) autocorrelation of `values` (chains, n), averaged over chains; NaN where they do not vary."""
-    n = values.shape[1]
-    centred = values - values.mean()
-    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
-    covariance = np.fft.irfft(power, axis=1)[:, : lags + 1].mean(axis=0)
-    return covariance / covariance[0] if covariance[0] > 0 else np.full(lags + 1, np.nan)
+    return normal_gamma_lag_one(float(spec.build_target().data[3]))
 
 
 # Longer runs ----------------------------------------------------------------------------------------------------------
@@ -370,7 +339,7 @@ def correlation_sweep(seed: int, scale: float) -> Sweep:
             x = sample(
                 target, "gibbs", chains=LONG_CHAINS, draws=SWEEP_DRAWS, warmup=500, seed=seed, scale=scale, **settings
             ).draws[:, :, 0]
-            lag_one[name][i] = autocorrelation(x, 1)[1]
+            lag_one[name][i] = autocorrelation(x, 1, pooled=True)[1]
             effective[name][i] = diagnostics.ess_mean(x) / x.size
     return Sweep(np.array(CORRELATIONS), lag_one, effective)
 

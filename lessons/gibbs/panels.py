@@ -9,6 +9,8 @@ import numpy as np
 from app.kit import charts, pictures, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
+from engine.diagnostics import autocorrelation
+from engine.samplers.gibbs_theory import gaussian_efficiency
 from lessons.gibbs import analysis
 from lessons.gibbs.analysis import CORRELATIONS, LONG_CHAINS, SWEEP_DRAWS
 from lessons.gibbs.spec import GibbsLesson
@@ -39,7 +41,7 @@ def _memory(spec: GibbsLesson) -> Figure:
     lags = min(LAGS, spec.draws // 3)
     figure = charts.blank("lag (sweeps)", "autocorrelation")
     for axis, j in enumerate(analysis.plane(spec).coordinates):
-        found = analysis.autocorrelation(walk.recording.draws[:, :, j], lags)
+        found = autocorrelation(walk.recording.draws[:, :, j], lags, pooled=True)
         line = {"color": theme.colour(f"chain-{axis}"), "dash": theme.DASHES[axis], "width": 2}
         figure.add_scatter(y=found, mode="lines", line=line, name=walk.target.labels[j])
     caption = f"Of the {spec.chains} × {spec.draws} draws of this run, averaged over chains."
@@ -99,7 +101,7 @@ def _effective(spec: GibbsLesson) -> Figure:
     figure = _sweep_figure(spec, "Effective draws per sweep", "ESS of x₁ per sweep", sweep.efficiency, words)
     rho = np.linspace(0, 0.995, 200)
     figure.figure.add_scatter(
-        x=rho, y=analysis.exact_efficiency(rho), mode="lines", line={"color": theme.colour("ink")}, name="exact"
+        x=rho, y=gaussian_efficiency(rho), mode="lines", line={"color": theme.colour("ink")}, name="exact"
     )
     figure.figure.update_yaxes(type="log", dtick=1)
     return figure

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
+from engine.diagnostics import autocorrelation
+from engine.samplers.gibbs_theory import gaussian_efficiency
 from lessons.gibbs import analysis
 from lessons.gibbs.spec import WORDS, GibbsLesson
 
 LONG = 20_000
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(max(value, 1e-9) / choice)) for choice in choices]))
 
 
 def per_thousand(spec: GibbsLesson) -> float:
@@ -25,7 +22,7 @@ def _explain_ridge(spec: GibbsLesson) -> Said:
     found = per_thousand(spec)
     if spec.target != "gaussian":
         return say("found", "no_sign", found=found)
-    exact = 1000 * float(analysis.exact_efficiency(np.array(spec.correlation)))
+    exact = 1000 * float(gaussian_efficiency(np.array(spec.correlation)))
     return say("found", "exact", "no_sign", found=found, exact=exact, lag_one=spec.correlation**2)
 
 
@@ -40,7 +37,7 @@ def _explain_block(spec: GibbsLesson) -> Said:
 
 def lag_one(spec: GibbsLesson) -> float:
     """Lag-one autocorrelation of the second coordinate, from a longer run."""
-    return float(analysis.autocorrelation(analysis.long_run(spec.simulation(), LONG).draws[:, :, 1], 1)[1])
+    return float(autocorrelation(analysis.long_run(spec.simulation(), LONG).draws[:, :, 1], 1, pooled=True)[1])
 
 
 def _explain_precision(spec: GibbsLesson) -> Said:

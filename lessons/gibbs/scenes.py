@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from engine.diagnostics import autocorrelation
 from engine.kept import kept
 from lessons.gibbs import analysis
 from lessons.gibbs.analysis import CURVE, Plane, Walk
@@ -342,7 +343,7 @@ def _trace(picture: Scene, walk: Walk, plane: Plane) -> None:
 
 def _memory(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
     j = analysis.plane(spec).coordinates[0]
-    found = analysis.autocorrelation(walk.recording.draws[:, :, j], LAGS)[1:]
+    found = autocorrelation(walk.recording.draws[:, :, j], LAGS, pooled=True)[1:]
     exact = analysis.exact_autocorrelation(spec, LAGS)
     panel = picture.panel(
         "memory",

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from engine import diagnostics, sample
 from engine.samplers.hmc import trajectory
 from lessons.hmc import analysis
 from lessons.hmc.spec import NO_ACCEPT, RAVINE, WORDS, HmcLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def error_ratio(spec: HmcLesson) -> float:
@@ -64,8 +59,8 @@ def length_gain(spec: HmcLesson) -> float:
 
 
 def _explain_length(spec: HmcLesson) -> Said:
-    long, short = efficiency(spec), efficiency(spec.replace(steps=SHORT))
-    return say(long=long, steps=spec.steps, short_2=short, waste=100 * analysis.simulate(spec).waste)
+    with_long, with_short = efficiency(spec), efficiency(spec.replace(steps=SHORT))
+    return say(with_long=with_long, with_short=with_short, steps=spec.steps, waste=100 * analysis.simulate(spec).waste)
 
 
 def _variance(spec: HmcLesson) -> tuple[float, float, float]:
@@ -111,7 +106,7 @@ def mass_gain(spec: HmcLesson) -> float:
 
 def _explain_mass(spec: HmcLesson) -> Said:
     return say(
-        efficiency=efficiency(spec), efficiency_2=efficiency(RAVINE), step_size=RAVINE.step_size, steps=RAVINE.steps
+        with_mass=efficiency(spec), with_identity=efficiency(RAVINE), step_size=RAVINE.step_size, steps=RAVINE.steps
     )
 
 
@@ -124,7 +119,7 @@ QUESTIONS = [
         lambda spec: nearest(length_gain(spec), (5.0, 1.0, 0.2)),
         _explain_length,
         scenario="too-long",
-        short=SHORT,
+        short_steps=SHORT,
     ),
     WORDS.question("mass", lambda spec: nearest(mass_gain(spec), (1.0, 3.0, 10.0)), _explain_mass, scenario="mass"),
     WORDS.question("no-accept", _which_way, _explain_variance, scenario="no-accept"),

@@ -10,15 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import architectures
-from app.kit.architectures import EVIDENCE, Jumps, evidence, exact_shares, jumps_of
 from engine import ticket
 from engine.diagnostics import ess_mean, least_ess
 from engine.evidence import ModelProbabilities
 from engine.judge import Z_LIMIT, Check, JumpKernel, Kernel, Verdict, run_checks, unknown
+from engine.judge.shares import shares_looks
 from engine.jumps import ArchitectureRecording, ArchitectureRun, sample_architecture, start_architecture
 from engine.kept import kept
 from engine.networks import Network
+from lessons.families.growing.chains import advanced
+from lessons.families.growing.drawn import born_unit
+from lessons.families.growing.evidence import EVIDENCE, shared_evidence
+from lessons.families.growing.ledger import SHORT, Jumps, jumps_of
 from lessons.landing import boston
 from lessons.landing.spec import LandingSpec, crossing, sandwich
 
@@ -95,7 +98,7 @@ def larger(recording: ArchitectureRecording, jumps: Jumps, i: int) -> Network:
 
 def unit_of(net: Network, slot: int) -> NDArray[np.bool_]:
     """Which parameters belong to the unit at `slot`: into it, its bias, out of it."""
-    return architectures.born_unit(net, slot)
+    return born_unit(net, slot)
 
 
 def whole(net: Network, theta: Array, slot: int, unit: Array | float = np.nan) -> Array:
@@ -227,7 +230,7 @@ def between(spec: LandingSpec) -> Sandwich:
         if jumps.accepted[j]:
             before = path[2]
     jumps = Jumps(*(column[kept] for column in jumps))
-    names = list(architectures.SHORT)
+    names = list(SHORT)
     density = jumps.factors[
         :, [names.index("likelihood"), names.index("architecture prior"), names.index("weight prior")]
     ]
@@ -485,13 +488,15 @@ def checks(spec: LandingSpec, cancel: Any = None) -> list[Check]:
 
     def look(seed: int, number: int, work: int) -> ArchitectureRecording:
         run = chains(spec, CHAINS, work * sweeps, seed=seed)
-        return architectures.after(architectures.advanced(run, cancel), min(spec.burn, sweeps // 2))
+        return advanced(run, cancel).after(min(spec.burn, sweeps // 2))
 
     def exact(number: int) -> ModelProbabilities:
         how: Any = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
-        return exact_shares(evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel), spec.log_prior())
+        return shared_evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel).probabilities(
+            spec.log_prior()
+        )
 
-    return architectures.shares_looks(look, spec.seed, spec.low, exact)
+    return shares_looks(look, spec.seed, spec.low, exact, EVIDENCE.islands)
 
 
 def thesis_checks(spec: LandingSpec, cancel: Any) -> list[Check]:
@@ -502,7 +507,7 @@ def thesis_checks(spec: LandingSpec, cancel: Any) -> list[Check]:
         return found
     race = small(spec, cancel)
     for name, run in race.runs.items():
-        for check in run_checks(architectures.after(run.recording(), race.burn)):
+        for check in run_checks(run.recording().after(race.burn)):
             found.append(dataclasses.replace(check, name=f"{check.name}: {name}", sentence=f"{name}: {check.sentence}"))
     return found
 

@@ -2,11 +2,11 @@
 
 from app.kit import files
 from app.kit.frame import Controls, Lesson, show
-from app.kit.growing import prior_controls
 from datasets import tables
 from datasets.files import MOST_BYTES
 from engine.evidence import architecture_evidence
 from engine.jumps import bridges, delayed, run, sweep
+from lessons.families.growing.controls import prior_controls
 from lessons.landing import analysis, boston, optdigits, panels, scenes
 from lessons.landing.questions import QUESTIONS
 from lessons.landing.spec import SCENARIOS, WORDS, LandingSpec

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.architectures import HELD
 from app.kit.charts import Figure, Table
 from app.kit.text import chains
 from engine.diagnostics import summarise
 from engine.evidence import ModelProbabilities
+from lessons.families.growing.sizes import HELD
 from lessons.landing import analysis, optdigits
 from lessons.landing.analysis import Outcome, Race
 from lessons.landing.scenes import exact_now

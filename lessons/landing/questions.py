@@ -24,7 +24,7 @@ def _sandwich(spec: LandingSpec) -> int:
 def _sandwich_why(spec: LandingSpec) -> Said:
     found = _last(spec)
     one, other = found["palindrome"], found["plain"]
-    return say(accepted=one.accepted, error=2 * one.error, accepted_2=other.accepted, error_2=2 * other.error)
+    return say(with_nuts=one.accepted, with_nuts_error=2 * one.error, bare=other.accepted, bare_error=2 * other.error)
 
 
 def _bridges(spec: LandingSpec) -> int:
@@ -35,8 +35,8 @@ def _bridges(spec: LandingSpec) -> int:
 
 def _bridges_why(spec: LandingSpec) -> Said:
     found = _last(spec)
-    told = ", ".join(f"{found[f'annealed {T}'].accepted:.0%} at T = {T}" for T in TS)
-    return say(told_value=told)
+    each = [WORDS.phrase("questions.bridges.each", accepted=found[f"annealed {T}"].accepted, T=T) for T in TS]
+    return say(shares=", ".join(each))
 
 
 QUESTIONS = [

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import architectures, theme
-from app.kit.architectures import exact_shares, finished_evidence
-from app.kit.growing import REACH, ROLES, SHAPES, quantised
+from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene
 from datasets import remote
 from engine.networks.predictive import probabilities
+from lessons.families.growing.drawn import Drawn, network_panel, padded_weights
+from lessons.families.growing.evidence import EVIDENCE, finished_evidence, shared_evidence
+from lessons.families.growing.plane import REACH, ROLES, SHAPES, quantised
 from lessons.landing import analysis, boston
 from lessons.landing.analysis import FACTORS_AROUND, Race
 from lessons.landing.spec import DIGITS, THESIS, LandingSpec
@@ -92,15 +93,13 @@ def _network(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[
         theta = np.array(row.theta)
         if row.there:
             theta = analysis.shown(net, row, slot, spec.jump == "annealed")
-        weights.append(architectures.padded_weights(net, theta, sizes))
+        weights.append(padded_weights(net, theta, sizes))
         with_unit, without = _there(spec, net.width, None), _there(spec, net.width, slot)  # type: ignore[arg-type]
         now = with_unit if row.there else without
         flags.append((with_unit if earlier else without, now, now))
     before, proposed, active = (np.stack(column) for column in zip(*flags, strict=True))
-    drawn = architectures.Drawn(sizes, np.stack(weights), before, proposed, active)
-    architectures.network_panel(
-        made, drawn, labels=LABELS, title=f"The network (chain {spec.shown})", place=(0, 0, 7, 1), height=300
-    )
+    drawn = Drawn(sizes, np.stack(weights), before, proposed, active)
+    network_panel(made, drawn, labels=LABELS, title=f"The network (chain {spec.shown})", place=(0, 0, 7, 1), height=300)
 
 
 def _map(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tuple[int, int]]) -> None:
@@ -317,14 +316,14 @@ def _network_between(made: Scene, spec: LandingSpec, found: analysis.Sandwich) -
     jumps, sizes, weights, flags = found.jumps, [2, spec.high, 2], [], []
     for i, theta in enumerate(found.thetas):
         k = int(max(jumps.before[i], jumps.after[i]))
-        weights += [architectures.padded_weights(found.recording.network(k, 1), theta, sizes)] * STAGES
+        weights += [padded_weights(found.recording.network(k, 1), theta, sizes)] * STAGES
         pair = _there(spec, k, int(jumps.slot[i])), _there(spec, k, None)
         before, proposed = pair if jumps.birth[i] else pair[::-1]
         after = proposed if jumps.accepted[i] else before
         flags += [(before, proposed, proposed), *[(proposed,) * 3] * (STAGES - 2), (proposed, proposed, after)]
-    drawn = architectures.Drawn(sizes, np.stack(weights), *(np.stack(column) for column in zip(*flags, strict=True)))
+    drawn = Drawn(sizes, np.stack(weights), *(np.stack(column) for column in zip(*flags, strict=True)))
     title = "The network at the jump, θ~ → θ′"
-    architectures.network_panel(made, drawn, labels=LABELS, title=title, place=(0, 0, 6, 1), height=280)
+    network_panel(made, drawn, labels=LABELS, title=title, place=(0, 0, 6, 1), height=280)
 
 
 def _path(made: Scene, found: analysis.Sandwich) -> None:
@@ -614,7 +613,7 @@ def live(spec: LandingSpec) -> Callable[[Any], bytes]:
         if spec.on_boston and not spec.file:
             remote.fetch_table(boston.NAME, job)
         found = Race(spec, spec.sweeps, analysis.chains_of(spec))
-        evidence = 0 if spec.part != "landing" else spec.count * architectures.EVIDENCE.pieces
+        evidence = 0 if spec.part != "landing" else spec.count * EVIDENCE.pieces
         total, rounds = spec.sweeps + evidence, -(-spec.sweeps // analysis.ROUND)
         while not found.done and found.advance(job.is_set):
             job.report(found.sweeps, total)
@@ -624,7 +623,7 @@ def live(spec: LandingSpec) -> Callable[[Any], bytes]:
         if found.done and evidence:
             try:
                 x, y = spec.data_set()
-                architectures.evidence(
+                shared_evidence(
                     spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total)
                 )
             except InterruptedError:
@@ -641,4 +640,4 @@ def exact_now(spec: LandingSpec) -> Any:
     if spec.part == "thesis":
         return None
     found = finished_evidence(spec.network(), *spec.data_set())
-    return None if found is None else exact_shares(found, spec.log_prior())
+    return None if found is None else found.probabilities(spec.log_prior())

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.files import LENGTH
-from app.kit.growing import GrowingSpec
 from app.kit.words import Words
 from datasets.xor import chosen
 from engine.jumps.settings import Prior
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer, number, text
+from lessons.families.growing.spec import GrowingSpec
 from lessons.landing import boston, optdigits
 
 WORDS = Words(__file__)

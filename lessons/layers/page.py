@@ -1,9 +1,12 @@
 """The page of the lesson: controls → spec → picture."""
 
-from app.kit import growing
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from lessons.families.growing.checks import audit, checks, kernels
+from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
+from lessons.families.growing.panels import diagnostics
+from lessons.families.growing.scenes import live
 from lessons.layers.panels import panels
 from lessons.layers.questions import QUESTIONS
 from lessons.layers.scenes import scene
@@ -19,12 +22,12 @@ VARIANTS = {
 
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
-    growing.data_controls(panel)
+    data_controls(panel)
     panel.slider("shown", "Chain on the stage")
     panel.slider("width", "Units of each layer")
     panel.slider("deepest", "Most hidden layers")
-    growing.prior_controls(panel)
-    growing.sampler_controls(panel)
+    prior_controls(panel)
+    sampler_controls(panel)
     panel.select("variant", "Break it", VARIANTS)
 
 
@@ -35,16 +38,16 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    kernels=growing.kernels,
-    audit=growing.audit,
-    checks=growing.checks,
+    kernels=kernels,
+    audit=audit,
+    checks=checks,
     panels=panels,
-    diagnostics=growing.diagnostics,
+    diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, architecture_evidence],
-    runs=growing.runs,
-    on_event=growing.on_event,
-    live=growing.live,
+    runs=runs,
+    on_event=on_event,
+    live=live,
     live_label="Run the experiment",
 )
 show(LESSON)

@@ -7,14 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import architectures, charts, growing, theme
-from app.kit.architectures import HELD
+from app.kit import charts, theme
 from app.kit.charts import Figure
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine import sample_architecture
 from engine.diagnostics import ess_mean
 from engine.jumps import ArchitectureRecording
 from engine.networks import network
+from lessons.families.growing.chains import Growth, study
+from lessons.families.growing.ledger import accept_table
+from lessons.families.growing.panels import share_figure
+from lessons.families.growing.sizes import HELD
+from lessons.families.growing.spec import CHAINS
 from lessons.layers.spec import LayersSpec
 
 Array = NDArray[np.float64]
@@ -48,8 +52,8 @@ def _births(recording: ArchitectureRecording, burn: int) -> Births:
 
 def panels(spec: LayersSpec, cancel: Any) -> list[Figure]:
     """Shares with their errors, what births do to the fit, and acceptance against the number of points."""
-    growth = growing.study(spec, cancel)
-    return [growing.share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel)]
+    growth = study(spec, cancel)
+    return [share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel)]
 
 
 def births(spec: LayersSpec, grows: str, corner: int) -> Births:
@@ -64,12 +68,12 @@ def births(spec: LayersSpec, grows: str, corner: int) -> Births:
     return _births(recording, BURN)
 
 
-def layer_births(growth: growing.Growth) -> Births:
+def layer_births(growth: Growth) -> Births:
     """The births on the page's own data, after the burn-in."""
     return _births(growth.run.recording(), growth.burn)
 
 
-def fit_figure(spec: LayersSpec, growth: growing.Growth) -> Figure:
+def fit_figure(spec: LayersSpec, growth: Growth) -> Figure:
     """What a proposed birth does to the log likelihood."""
     found = layer_births(growth)
     ratios = np.where(np.isfinite(found.log_ratios), found.log_ratios, WORST)
@@ -81,7 +85,7 @@ def fit_figure(spec: LayersSpec, growth: growing.Growth) -> Figure:
     figure.update_layout(bargap=0)
     half, better = float(np.median(ratios)), float((ratios > 0).mean())
     caption = (
-        f"{len(ratios):,} births proposed in {growth.total - growth.burn} sweeps of {growing.CHAINS} chains. Half of "
+        f"{len(ratios):,} births proposed in {growth.total - growth.burn} sweeps of {CHAINS} chains. Half of "
         f"them cost more than {-half:.1f} nats of fit; {better:.1%} improve it. The leftmost bar holds all below "
         f"{WORST:.0f}."
     )
@@ -121,10 +125,10 @@ def points_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
 
 def acceptance(spec: LayersSpec) -> Births:
     """The jumps of the page's run, after the burn-in."""
-    return layer_births(growing.study(spec))
+    return layer_births(study(spec))
 
 
 def accepted_by_move(spec: LayersSpec) -> dict[str, list]:
     """The table of acceptance of the page's run."""
-    growth = growing.study(spec)
-    return architectures.accept_table(growth.run.recording(), growth.burn)
+    growth = study(spec)
+    return accept_table(growth.run.recording(), growth.burn)

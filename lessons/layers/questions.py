@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.architectures import HELD, UNSURE, side
 from app.kit.words import Said, say
 from engine.judge import Z_LIMIT
+from engine.judge.answers import UNSURE, side
+from lessons.families.growing.sizes import HELD
 from lessons.layers import panels
 from lessons.layers.spec import WORDS, LayersSpec
 
 LIMITS = (0.02, 0.1, 0.3)
-SHARES = ("fewer than 2 in 100", "2 to 10 in 100", "10 to 30 in 100", "more than 30 in 100")
 NARROW, WIDE = 2, 5
 ALIKE = 1.25  # a ratio of shares that is called the same
 
@@ -25,7 +25,7 @@ def _share(spec: LayersSpec) -> int:
 
 def _share_why(spec: LayersSpec) -> Said:
     found = panels.acceptance(spec)
-    return say(accepted=found.accepted, held=HELD * found.error, log_ratios=-np.median(found.log_ratios))
+    return say(accepted=found.accepted, error=HELD * found.error, cost=-np.median(found.log_ratios))
 
 
 def _widths(spec: LayersSpec) -> tuple[panels.Births, panels.Births]:
@@ -43,10 +43,15 @@ def _width(spec: LayersSpec) -> int:
 
 def _width_why(spec: LayersSpec) -> Said:
     narrow, wide = _widths(spec)
-    return say(accepted=narrow.accepted, held=HELD * narrow.error, accepted_2=wide.accepted, held_2=HELD * wide.error)
+    return say(
+        narrow_accepted=narrow.accepted,
+        narrow_error=HELD * narrow.error,
+        wide_accepted=wide.accepted,
+        wide_error=HELD * wide.error,
+    )
 
 
 QUESTIONS = [
-    WORDS.question("share", _share, _share_why, scenario="many", options=SHARES),
+    WORDS.question("share", _share, _share_why, scenario="many"),
     WORDS.question("width", _width, _width_why, scenario="few", wide=WIDE, narrow=NARROW),
 ]

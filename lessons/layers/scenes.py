@@ -1,8 +1,9 @@
-"""The picture of this lesson is that of all growing networks, see `app.kit.growing`."""
+"""The picture of this lesson is that of all growing networks, see `lessons.families.growing`."""
 
 from __future__ import annotations
 
-from app.kit import growing
+from lessons.families.growing.chains import first_look
+from lessons.families.growing.scenes import picture
 from lessons.layers.spec import LayersSpec
 
 
@@ -10,4 +11,4 @@ def scene(spec: LayersSpec, window: int | None) -> bytes:
     """The first picture: all chains as far as they come at once. `window` is not used: a sweep's inside travels with
     it.
     """
-    return growing.picture(growing.first_look(spec))
+    return picture(first_look(spec))

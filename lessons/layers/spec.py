@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit.growing import GrowingSpec
 from app.kit.words import Words
 from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import choice, integer, number
+from lessons.families.growing.spec import GrowingSpec
 
 WORDS = Words(__file__)
 

@@ -16,10 +16,10 @@ def newton_answer(spec: LogisticSpec) -> int:
 
 
 def newton_explain(spec: LogisticSpec) -> Said:
-    """With the number of steps."""
+    """With the number of steps and where they end."""
     climb = analysis.climb_likelihood(spec)
     w0, w1 = climb.path[-1]
-    return say(path=len(climb.path) - 1, w0=w0, w1=w1)
+    return say(steps=len(climb.path) - 1, w0=w0, w1=w1)
 
 
 def skew_answer(spec: LogisticSpec) -> int:
@@ -36,8 +36,10 @@ def _gap(spec: LogisticSpec) -> float:
 def skew_explain(spec: LogisticSpec) -> Said:
     """With the numbers of both."""
     grid, normal = analysis.grid(spec), analysis.laplace(spec)
-    sd, other = np.sqrt(grid.covariance[1, 1]), np.sqrt(normal.covariance[1, 1])
-    return say(mean=grid.mean[1], sd=sd, mean_2=normal.mean[1], other=other, gap=_gap(spec))
+    exact_sd, laplace_sd = np.sqrt(grid.covariance[1, 1]), np.sqrt(normal.covariance[1, 1])
+    return say(
+        exact_mean=grid.mean[1], exact_sd=exact_sd, laplace_mean=normal.mean[1], laplace_sd=laplace_sd, gap=_gap(spec)
+    )
 
 
 def width_answer(spec: LogisticSpec) -> int:
@@ -53,7 +55,7 @@ def _shrink(spec: LogisticSpec) -> float:
 
 def width_explain(spec: LogisticSpec) -> Said:
     """With the factor."""
-    return say(shrink=_shrink(spec))
+    return say(factor=_shrink(spec))
 
 
 QUESTIONS = (

@@ -357,14 +357,6 @@ def shown(target: Target, view: View) -> Target:
     return dataclasses.replace(target, view=view)
 
 
-def autocorrelation(values: Array, lags: int) -> Array:
-    """(lags + 1,) autocorrelation of `values` (n,) at lags 0, 1, …; NaN where they do not vary."""
-    centred = values - values.mean()
-    power = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
-    covariance = np.fft.irfft(power)[: lags + 1]
-    return covariance / covariance[0] if covariance[0] > 0 else np.full(lags + 1, np.nan)
-
-
 # Words ----------------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from engine import diagnostics, judge
+from engine.diagnostics import autocorrelation
 from engine.judge import Check, Verdict
 from lessons.metropolis import analysis
 from lessons.metropolis.spec import MetropolisLesson
@@ -257,7 +258,7 @@ def _memory(spec: MetropolisLesson, lags: int = 100) -> Figure:
     lags = min(lags, spec.draws // 3)
     figure = charts.blank("lag (transitions)", f"autocorrelation of {name}")
     for k, run in enumerate(analysis.three(spec)):
-        values = analysis.autocorrelation(analysis.after_burn_in(run)[0, :, 0], lags)
+        values = autocorrelation(analysis.after_burn_in(run)[:1, :, 0], lags)[0]
         line = {"color": theme.colour(f"chain-{k}"), "dash": theme.DASHES[k], "width": 2}
         figure.add_scatter(y=values, mode="lines", line=line, name=f"scale {run.scale:.3g}")
     figure.update_yaxes(range=[-0.3, 1.02])

@@ -24,15 +24,15 @@ def king_explain(spec: MetropolisLesson) -> Said:
     """With the counts of the run."""
     most, least = _extremes(spec)
     people, visits = spec.people(), analysis.island_walk(spec).draws
-    seen = [int(np.isin(visits, np.flatnonzero(people == size)).sum()) for size in (most, least)]
+    most_visits, least_visits = (int(np.isin(visits, np.flatnonzero(people == size)).sum()) for size in (most, least))
     return say(
         least=least,
         most=most,
-        least_2=least / most,
-        most_2=most / least,
-        visits=len(visits),
-        seen=seen[0],
-        seen_2=seen[1],
+        ratio=least / most,
+        inverse_ratio=most / least,
+        transitions=len(visits),
+        most_visits=most_visits,
+        least_visits=least_visits,
     )
 
 
@@ -43,11 +43,13 @@ def size_answer(spec: MetropolisLesson) -> int:
 
 def size_explain(spec: MetropolisLesson) -> Said:
     """With acceptance and ESS of the three runs."""
-    parts = [
-        f"scale {run.scale:.3g}: {analysis.acceptance(run):.1%} accepted, ESS {analysis.effective(run):.0f}"
+    each = [
+        WORDS.phrase(
+            "questions.sizes.each", scale=run.scale, accepted=analysis.acceptance(run), ess=analysis.effective(run)
+        )
         for run in analysis.three(spec)
     ]
-    return say(draws=spec.draws, join="; ".join(parts))
+    return say(draws=spec.draws, walks="; ".join(each))
 
 
 def _shift(spec: MetropolisLesson) -> tuple[float, float]:
@@ -64,13 +66,12 @@ def hastings_answer(spec: MetropolisLesson) -> int:
 
 
 def hastings_explain(spec: MetropolisLesson) -> Said:
-    """With the exact prediction."""
+    """With the exact prediction where there is one."""
     shift, _ = _shift(spec)
     prediction = analysis.predicted(spec)
-    exact = (
-        "" if prediction is None else f" The density it really samples has its mean at {prediction.moments(0)[0]:+.2f}."
-    )
-    return say(shift=shift, exact=exact)
+    if prediction is None:
+        return say("shift", "why", shift=shift)
+    return say("shift", "sampled", "why", shift=shift, sampled_mean=prediction.moments(0)[0])
 
 
 def rejections_answer(spec: MetropolisLesson) -> int:
@@ -81,9 +82,9 @@ def rejections_answer(spec: MetropolisLesson) -> int:
 
 def rejections_explain(spec: MetropolisLesson) -> Said:
     """With the numbers of the run."""
-    _, ratio = _shift(spec)
+    _, sd_ratio = _shift(spec)
     tries = analysis.walk(spec).tries
-    return say(ratio=ratio, tries=int(tries.sum() - len(tries)))
+    return say(sd_ratio=sd_ratio, rejections=int(tries.sum() - len(tries)))
 
 
 QUESTIONS = (

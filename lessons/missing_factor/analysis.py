@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 import datasets
 import engine
-from app.kit import architectures as kit
-from app.kit.architectures import Jumps
 from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine import ticket
 from engine.evidence import EvidenceSpec, ModelProbabilities, model_probabilities
 from engine.judge import Check, JumpKernel, Kernel
+from engine.judge.shares import shares_looks
 from engine.jumps import FACTORS, ArchitectureRecording, ArchitectureRun, start_architecture
 from engine.jumps.sweep import CHOICE, JACOBIAN, SLOT_BIRTH, SLOT_DEATH
 from engine.kept import kept
 from engine.networks import Network
+from lessons.families.growing.chains import advanced
+from lessons.families.growing.evidence import finished_evidence, shared_evidence
+from lessons.families.growing.ledger import Jumps
 from lessons.missing_factor.spec import MissingSpec
 
 Array = NDArray[np.float64]
@@ -145,16 +147,16 @@ def exact(spec: MissingSpec, cancel: Any = None, report: Any = None, number: int
     if spec.data == "none":
         return model_probabilities(np.zeros(spec.highest))
     how = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
-    found = kit.evidence(network_of(spec), *data_of(spec), spec=how, cancel=cancel, report=report)  # type: ignore[arg-type]
-    return kit.exact_shares(found)
+    found = shared_evidence(network_of(spec), *data_of(spec), spec=how, cancel=cancel, report=report)  # type: ignore[arg-type]
+    return found.probabilities()
 
 
 def exact_if_known(spec: MissingSpec) -> ModelProbabilities | None:
     """`exact` where it costs nothing."""
     if spec.data == "none":
         return exact(spec)
-    found = kit.finished_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE)
-    return None if found is None else kit.exact_shares(found)
+    found = finished_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE)
+    return None if found is None else found.probabilities()
 
 
 # What a wrong scheme tends to -----------------------------------------------------------------------------------------
@@ -308,9 +310,9 @@ def checks(spec: MissingSpec, cancel: Any = None) -> list[Check]:
 
     def chains(seed: int, number: int, work: int) -> ArchitectureRecording:
         run = begin(spec.replace(seed=seed), work * sweeps, detail="draws")  # type: ignore[arg-type]
-        return kit.after(kit.advanced(run, cancel), min(spec.burn, sweeps // 2))
+        return advanced(run, cancel).after(min(spec.burn, sweeps // 2))
 
-    return kit.shares_looks(chains, spec.seed, 1, lambda number: exact(spec, cancel, number=number))
+    return shares_looks(chains, spec.seed, 1, lambda number: exact(spec, cancel, number=number), EVIDENCE.islands)
 
 
 def runs(spec: MissingSpec) -> str:

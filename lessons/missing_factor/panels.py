@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import architectures as kit
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ModelProbabilities
+from engine.jumps.shares import shares
+from lessons.families.growing.sizes import size_figure
 from lessons.missing_factor.analysis import Limit, exact, limit, sizes_of, study
 from lessons.missing_factor.spec import MissingSpec
 
@@ -47,13 +48,13 @@ def answers(spec: MissingSpec, runs: Any, known: ModelProbabilities) -> list[Fig
         if name == "This scheme" and spec.variant == "exact":
             continue
         kept = run.width[:, runs.burn :]
-        drawn = kit.shares(kept, 1, spec.highest)
+        drawn = shares(kept, 1, spec.highest)
         caption = (
             f"Bars: {kept.shape[0]} chains × {kept.shape[1]} sweeps, the first part of the long run, ± 2 Monte Carlo "
             f"standard errors (R-hat of k {drawn.rhat:.2f}). Diamonds: "
             + ("the prior, which is the posterior here." if spec.data == "none" else "annealing, ± 2 standard errors.")
         )
-        found.append(kit.size_figure(name, drawn, 1, exact=known, caption=caption))
+        found.append(size_figure(name, drawn, 1, exact=known, caption=caption))
     return found
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import threading
 
 import numpy as np
 
-from app.kit.architectures import exact_shares, mode_band, quick_evidence
 from app.kit.words import Said, say
 from engine.evidence import ModelProbabilities
+from engine.judge.answers import mode_band
+from engine.ticket import NEVER
+from lessons.families.growing.evidence import quick_evidence
 from lessons.missing_factor.analysis import EVIDENCE, data_of, exact, limit, network_of, sizes_of
 from lessons.missing_factor.spec import WORDS, MissingSpec
 
-NEVER = threading.Event()
 BANDS = ((1, 3), (4, 7), (8, 12), (13, 24))  # of k
 
 
 def known(spec: MissingSpec) -> ModelProbabilities:
     """p(k | data) by annealing: as the panels have it, or rougher at once."""
-    return exact_shares(quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE))
+    return quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE).probabilities()
 
 
 def _peak(spec: MissingSpec) -> int:
@@ -37,7 +37,7 @@ def _undo(spec: MissingSpec) -> int:
 
 
 def _undo_why(spec: MissingSpec) -> Said:
-    return say(log=-math.log(6))
+    return say(log_ratio=-math.log(6))
 
 
 def _tends(spec: MissingSpec) -> np.ndarray:
@@ -55,17 +55,11 @@ def _empty(spec: MissingSpec) -> int:
 
 def _empty_why(spec: MissingSpec) -> Said:
     shares = _tends(spec)
-    return say(shares=shares[0], shares_2=shares[1], shares_3=shares[2], highest=spec.highest)
+    return say(at_one=shares[0], at_two=shares[1], at_three=shares[2], highest=spec.highest)
 
 
 QUESTIONS = [
-    WORDS.question(
-        "peak",
-        _peak,
-        _peak_why,
-        scenario="slot",
-        options=tuple(f"k = {low} to {high}" if high < 24 else f"k = {low} or more" for low, high in BANDS),
-    ),
+    WORDS.question("peak", _peak, _peak_why, scenario="slot"),
     WORDS.question("undo", _undo, _undo_why, scenario="slot"),
     WORDS.question("no-data", _empty, _empty_why, scenario="no-data"),
 ]

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import architectures as kit
 from app.kit import theme
-from app.kit.architectures import Jumps
 from app.kit.player.scene import Axis, Panel, Scene, Show
 from engine.evidence import ModelProbabilities
+from engine.jumps.shares import running_shares
 from engine.jumps.sweep import (
     ARCHITECTURE,
     CHOICE,
@@ -23,6 +22,8 @@ from engine.jumps.sweep import (
     SLOT_DEATH,
     WEIGHTS,
 )
+from lessons.families.growing.ledger import Jumps, jumps_of, ledger_words
+from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.missing_factor.analysis import (
     CHAINS,
     SHOWN,
@@ -96,10 +97,10 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
     spec, at = growing.spec, times(growing.spec, growing.sweeps)
     scheme, right = growing.scheme.recording(), growing.right.recording()
     rows = {
-        name: kit.running_shares(run.width, 1, spec.highest, spec.burn)[at]
+        name: running_shares(run.width, 1, spec.highest, spec.burn)[at]
         for name, run in (("scheme", scheme), ("right", right))
     }
-    jumps = kit.jumps_of(scheme, SHOWN, at)
+    jumps = jumps_of(scheme, SHOWN, at)
     wrong = spec.variant != "exact"
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
@@ -120,7 +121,7 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
         title = "All factors in place, the same budget"
         histogram(made, spec, rows["right"], known, id="right", title=title, place=(0, 1, 11, 1), height=250)
     ledger(made, spec, jumps)
-    kit.size_traces(
+    size_traces(
         made, at + 1.0, scheme.width[:, at].astype(float), id="traces", title="k of the 16 chains, this scheme",
         x=Axis("sweep", 1, spec.sweeps if growing.sweeps > first_sweeps(spec) else growing.sweeps),
         y=Axis("k", 0.5, spec.highest + 0.5), shown=SHOWN, place=(11, 1, 9, 1), height=250,
@@ -136,7 +137,7 @@ def histogram(
     """Running shares of k (steps, K) and the exact ones: from annealing, or without data the prior."""
     annealed = None if spec.data == "none" else known
     label = f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more"
-    panel = kit.size_panel(made, rows, 1, exact=annealed, id=id, title=title, label=label, place=place, height=height)
+    panel = size_panel(made, rows, 1, exact=annealed, id=id, title=title, label=label, place=place, height=height)
     if spec.data == "none" and known is not None:
         marks = np.stack([sizes_of(spec), known.probability], axis=1)
         panel.points(marks, role="ink", shape="diamond", size=4.5, label="exact: without data it is the prior")
@@ -170,7 +171,7 @@ def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], r
     sweep, chain = at + 1, np.full(len(at), SHOWN + 1)
     mean = {name: shares @ sizes_of(spec) for name, shares in rows.items()}
     made.readout("sweep", "sweep {n:d}, chain {c:d}", n=sweep, c=chain)
-    kit.ledger_words(made, jumps)
+    ledger_words(made, jumps)
     back, should = way_back(spec, jumps), put_right(spec, jumps)
     left = jumps.log_ratio + back.sum(axis=1)
     if spec.variant == "no_kernel_densities":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.kit.architectures import BARE_JUMPS, SCHEMES
 from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, seed_field
+from lessons.families.growing.spec import BARE_JUMPS, SCHEMES
 
 WORDS = Words(__file__)
 

@@ -10,7 +10,7 @@ from lessons.model_selection import analysis
 from lessons.model_selection.spec import WORDS, ModelSelectionLesson
 
 GROUPS = ((1, 2), (3, 5), (6, 15))
-GROUP_NAMES = ("1 or 2", "3 to 5", "6 or more")
+GROUP_NAMES = list(WORDS["degrees"].values())
 
 
 def group(degree: int) -> int:
@@ -26,15 +26,11 @@ def winner(spec: ModelSelectionLesson) -> int:
 def winner_explain(spec: ModelSelectionLesson) -> Said:
     """With probability and cross-validation."""
     here, cross = analysis.fits(spec), analysis.validation(spec)
-    lowest = analysis.lowest(cross.neighbours)
-    at_four = f" against {cross.neighbours[3]:.4f} at 4" if len(cross.neighbours) > 3 else ""
-    return say(
-        best=here.best,
-        probability=here.probability.max(),
-        lowest=lowest,
-        neighbours=cross.neighbours[lowest - 1],
-        at_four=at_four,
-    )
+    errors, lowest = cross.neighbours, analysis.lowest(cross.neighbours)
+    found = dict(degree=here.best, probability=here.probability.max(), lowest=lowest, error=errors[lowest - 1])
+    if len(errors) < 4:
+        return say("degree", "figure_without_four", **found)
+    return say("degree", "figure", **found, error_at_four=errors[3])
 
 
 def order(spec: ModelSelectionLesson) -> int:
@@ -46,10 +42,14 @@ def order(spec: ModelSelectionLesson) -> int:
 def order_explain(spec: ModelSelectionLesson) -> Said:
     """With both courses."""
     d = spec.degree
-    courses = [analysis.arrival(spec.replace(order=way)) for way in ("random", "sorted")]
-    one, two = (run.course.log_evidence[-1, d - 1] for run in courses)
-    scores = [run.course.score[:, d - 1] for run in courses]
-    return say(d=d, one=one, two=two, scores=scores[0].min(), scores_2=scores[1].min())
+    shuffled, sorted_ = (analysis.arrival(spec.replace(order=way)).course for way in ("random", "sorted"))
+    return say(
+        degree=d,
+        shuffled=shuffled.log_evidence[-1, d - 1],
+        left_to_right=sorted_.log_evidence[-1, d - 1],
+        worst_shuffled=shuffled.score[:, d - 1].min(),
+        worst_left_to_right=sorted_.score[:, d - 1].min(),
+    )
 
 
 def fitted(spec: ModelSelectionLesson) -> int:
@@ -60,7 +60,12 @@ def fitted(spec: ModelSelectionLesson) -> int:
 def fitted_explain(spec: ModelSelectionLesson) -> Said:
     """With training error and what it is worth on points left out."""
     cross, best = analysis.validation(spec), analysis.fits(spec.replace(mistake="best_fit")).best
-    return say(best=best, training=cross.training[best - 1], noise_sd=spec.noise_sd**2, one_out=cross.one_out[best - 1])
+    return say(
+        degree=best,
+        training_error=cross.training[best - 1],
+        noise_variance=spec.noise_sd**2,
+        left_out_error=cross.one_out[best - 1],
+    )
 
 
 def vague(spec: ModelSelectionLesson) -> int:
@@ -76,11 +81,11 @@ def vague_explain(spec: ModelSelectionLesson) -> Said:
     moved = np.abs(after.curve(spec.degree)[0] - before.curve(spec.degree)[0])
     inside = np.abs(analysis.GRID - before.data.x[[0, -1]].mean()) < 0.5 * np.ptp(before.data.x)
     return say(
-        best=before.best,
-        best_2=after.best,
+        before=before.best,
+        after=after.best,
         prior_sd=spec.prior_sd,
         cost=-cost,
-        prior_sd_2=np.log(spec.prior_sd),
+        log_prior_sd=np.log(spec.prior_sd),
         degree=spec.degree,
         moved=moved[inside].max(),
     )
@@ -96,7 +101,7 @@ def basis_explain(spec: ModelSelectionLesson) -> Said:
     here, other = analysis.fits(spec), analysis.fits(spec.replace(basis="legendre"))
     data = here.data
     needed = np.linalg.lstsq(linear.polynomial_design(data.x, 3, "powers"), data.y)[0]
-    return say(best=here.best, best_2=other.best, needed=np.abs(needed).max(), prior_sd=spec.prior_sd)
+    return say(degree=here.best, legendre_degree=other.best, needed=np.abs(needed).max(), prior_sd=spec.prior_sd)
 
 
 QUESTIONS = (

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.monte_carlo import analysis
 from lessons.monte_carlo.spec import WORDS, MonteCarloLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def gain(spec: MonteCarloLesson, few: int, many: int) -> float:
@@ -26,22 +21,22 @@ def _explain_four(spec: MonteCarloLesson) -> Said:
     return say(
         few=few,
         replications=spec.replications,
-        typical=here.typical[few - 1],
+        few_error=here.typical[few - 1],
         draws=spec.draws,
-        typical_2=here.typical[-1],
-        gain=gain(spec, few, spec.draws),
+        error=here.typical[-1],
+        factor=gain(spec, few, spec.draws),
     )
 
 
 def _explain_infinite(spec: MonteCarloLesson) -> Said:
-    here = analysis.estimates(spec)
+    here, many = analysis.estimates(spec), min(1000, spec.draws)
     return say(
-        value=min(1000, spec.draws),
-        typical=here.typical[9],
-        typical_2=here.typical[min(1000, spec.draws) - 1],
-        gain=gain(spec, 10, 1000),
+        many=many,
+        few_error=here.typical[9],
+        many_error=here.typical[many - 1],
+        factor=gain(spec, 10, 1000),
         rate=here.integral.rate,
-        rate_2=100**here.integral.rate,
+        theory=100**here.integral.rate,
         coverage=100 * here.coverage(spec.draws),
     )
 
@@ -54,7 +49,7 @@ def spread(spec: MonteCarloLesson) -> float:
 
 
 def _explain_cauchy(spec: MonteCarloLesson) -> Said:
-    return say(draws=spec.draws, spread=spread(spec), replications=spec.replications)
+    return say(draws=spec.draws, width_ratio=spread(spec), replications=spec.replications)
 
 
 QUESTIONS = [

@@ -1,9 +1,12 @@
 """The page of the lesson: controls → spec → picture."""
 
-from app.kit import growing
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from lessons.families.growing.checks import audit, checks, kernels
+from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
+from lessons.families.growing.panels import diagnostics, panels
+from lessons.families.growing.scenes import live
 from lessons.neurons.questions import QUESTIONS
 from lessons.neurons.scenes import scene
 from lessons.neurons.spec import SCENARIOS, WORDS, NeuronsSpec
@@ -20,12 +23,12 @@ VARIANTS = {
 
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
-    growing.data_controls(panel)
+    data_controls(panel)
     panel.slider("shown", "Chain on the stage")
     panel.slider("widest", "Most hidden units")
-    growing.prior_controls(panel)
+    prior_controls(panel)
     panel.segmented("jump", "Kept weights at a birth", {"plain": "stay", "rescaled": "shrink"})
-    growing.sampler_controls(panel)
+    sampler_controls(panel)
     panel.select("variant", "Break it", VARIANTS)
 
 
@@ -36,16 +39,16 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    kernels=growing.kernels,
-    audit=growing.audit,
-    checks=growing.checks,
-    panels=growing.panels,
-    diagnostics=growing.diagnostics,
+    kernels=kernels,
+    audit=audit,
+    checks=checks,
+    panels=panels,
+    diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[sweep.jump_sweeps, sweep.propose, growth.add_unit, growth.drop_unit, architecture_evidence],
-    runs=growing.runs,
-    on_event=growing.on_event,
-    live=growing.live,
+    runs=runs,
+    on_event=on_event,
+    live=live,
     live_label="Run the experiment",
 )
 show(LESSON)

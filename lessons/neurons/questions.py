@@ -8,15 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.kit import architectures, growing
-from app.kit.architectures import UNSURE
 from app.kit.words import Said, say
-from engine.diagnostics import rhat
-from engine.evidence import ArchitectureEvidence
+from engine.diagnostics import jackknife, rhat
+from engine.evidence import ArchitectureEvidence, ModelProbabilities
+from engine.judge.answers import UNSURE, leader, side
 from engine.jumps import MOVES
+from lessons.families.growing.chains import study
+from lessons.families.growing.evidence import quick_evidence
+from lessons.families.growing.ledger import jumps_of
 from lessons.neurons.spec import WORDS, NeuronsSpec
 
-QUARTERS = ("in the lowest quarter", "in the second quarter", "in the third quarter", "in the highest quarter")
 CLOSE = 0.05  # acceptance shares that are called equal
 LEAST_SHIFT = 0.5  # units that a mean must move to be called moved
 MIXING = 10  # jumps a sweep of the chains that answer: with one they need many more sweeps until they agree
@@ -24,20 +25,20 @@ AGREE = 1.05  # R-hat of k above which the chains do not answer
 
 
 def _exact(spec: NeuronsSpec) -> ArchitectureEvidence:
-    return architectures.quick_evidence(spec.network(), *spec.data_set())
+    return quick_evidence(spec.network(), *spec.data_set())
 
 
-def _quarters(spec: NeuronsSpec) -> architectures.ModelProbabilities:
-    return architectures.group_shares(_exact(spec), 4 * np.arange(spec.count) // spec.count, spec.log_prior())
+def _quarters(spec: NeuronsSpec) -> ModelProbabilities:
+    return _exact(spec).group_probabilities(4 * np.arange(spec.count) // spec.count, spec.log_prior())
 
 
 def _where(spec: NeuronsSpec) -> int:
-    return architectures.leader(*_quarters(spec))
+    return leader(*_quarters(spec))
 
 
 def _where_why(spec: NeuronsSpec) -> Said:
     found, (share, error) = _exact(spec), _quarters(spec)
-    mean = architectures.exact_shares(found, spec.log_prior()).probability @ np.arange(spec.low, spec.high + 1)
+    mean = found.probabilities(spec.log_prior()).probability @ np.arange(spec.low, spec.high + 1)
     half, last = spec.count // 2 - 1, spec.count - 1
     gain = found.log_evidence[last] - found.log_evidence[half]
     doubt = float(np.hypot(found.error[last], found.error[half]))
@@ -65,7 +66,7 @@ class Run(NamedTuple):
 
 def mixing(spec: NeuronsSpec) -> Run:
     """The experiment of `spec` with more jumps in a sweep."""
-    growth = growing.study(spec.replace(jumps=MIXING))
+    growth = study(spec.replace(jumps=MIXING))
     recording, kept = growth.run.recording(), slice(growth.burn, None)
     sizes = growth.sizes[:, kept].astype(float)
     asked, granted = (each[:, kept].sum(axis=1)[:, :2] for each in (recording.proposed, recording.jumped))
@@ -79,14 +80,14 @@ def _flux_difference(run: Run) -> tuple[float, float]:
         birth, death = run.granted[chains].sum(axis=0) / run.asked[chains].sum(axis=0)
         return float(birth - death)
 
-    return architectures.jackknife(difference, len(run.asked))
+    return jackknife(difference, len(run.asked))
 
 
 def _flux(spec: NeuronsSpec) -> int:
     run = mixing(spec)
     if not run.rhat <= AGREE:
         return UNSURE
-    return (0, 2, 1, UNSURE)[architectures.side(*_flux_difference(run), CLOSE)]
+    return (0, 2, 1, UNSURE)[side(*_flux_difference(run), CLOSE)]
 
 
 def _flux_why(spec: NeuronsSpec) -> Said:
@@ -108,7 +109,7 @@ def _flux_why(spec: NeuronsSpec) -> Said:
         rhat=run.rhat,
         born=granted[0],
         died=granted[1],
-        at_the_top=architectures.exact_shares(_exact(spec), spec.log_prior()).probability[-1],
+        at_the_top=_exact(spec).probabilities(spec.log_prior()).probability[-1],
         high=spec.high,
     )
 
@@ -116,7 +117,7 @@ def _flux_why(spec: NeuronsSpec) -> Said:
 def _means(spec: NeuronsSpec) -> tuple[float, float, float, float]:
     """Mean k by annealing, that of the wrong scheme's chains, the standard error of their difference, R-hat."""
     run, found, sizes = mixing(spec), _exact(spec), np.arange(spec.low, spec.high + 1)
-    probability = architectures.exact_shares(found, spec.log_prior()).probability
+    probability = found.probabilities(spec.log_prior()).probability
     right = float(probability @ sizes)
     error = np.linalg.norm(probability * (sizes - right) * found.error)
     chains = run.sizes.mean(axis=1)
@@ -125,14 +126,14 @@ def _means(spec: NeuronsSpec) -> tuple[float, float, float, float]:
 
 def _slot(spec: NeuronsSpec) -> int:
     right, wrong, error, agreement = _means(spec)
-    return architectures.side(right - wrong, error, LEAST_SHIFT) if agreement <= AGREE else UNSURE
+    return side(right - wrong, error, LEAST_SHIFT) if agreement <= AGREE else UNSURE
 
 
 def _slot_why(spec: NeuronsSpec) -> Said:
     right, wrong, error, rhat = _means(spec)
     if not rhat <= AGREE:
         return say("unsure", rhat=rhat)
-    found = architectures.jumps_of(growing.study(spec).run.recording(), spec.shown - 1)
+    found = jumps_of(study(spec).run.recording(), spec.shown - 1)
     return say(
         "sure",
         wrong=wrong,
@@ -148,7 +149,7 @@ def _slot_why(spec: NeuronsSpec) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question("where", _where, _where_why, scenario="xor", options=QUARTERS),
+    WORDS.question("where", _where, _where_why, scenario="xor"),
     WORDS.question("flux", _flux, _flux_why, scenario="xor"),
     WORDS.question("slot", _slot, _slot_why, scenario="slot-once"),
 ]

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit.architectures import BARE_JUMPS, SCHEMES
-from app.kit.growing import GrowingSpec
 from app.kit.words import Words
 from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
+from lessons.families.growing.spec import BARE_JUMPS, SCHEMES, GrowingSpec
 
 WORDS = Words(__file__)
 

@@ -25,12 +25,12 @@ from engine.judge import (
 from engine.judge.recordings import LATER
 from engine.kept import kept
 from engine.recording import Recording
+from engine.samplers import trees
 from engine.samplers.hmc import factor_mass
 from engine.samplers.nuts import TOO_DEEP, NutsTransitions
 from engine.spec import MAX_SEED, SpecError
 from engine.targets import funnel
 from engine.targets.target import Target, TargetError
-from lessons.nuts import trees
 from lessons.nuts.spec import NutsLesson
 
 Array = NDArray[np.float64]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from engine.diagnostics import rhat
 from engine.samplers.nuts import ENDINGS
 from lessons.nuts import analysis
@@ -14,20 +12,14 @@ DEEP = 10
 ALIKE = 0.15  # relative difference that four chains of this length cannot be sure of
 
 
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value`."""
-    return int(np.argmin([abs(value - choice) for choice in choices]))
-
-
 def _explain_waste(spec: NutsLesson) -> Said:
     walk = analysis.simulate(spec)
-    thrown = int((walk.wasted > 0).sum())
     return say(
-        wasted=walk.wasted.sum(),
-        leapfrogs=walk.leapfrogs.sum(),
+        wasted_steps=walk.wasted.sum(),
+        steps=walk.leapfrogs.sum(),
         waste=100 * walk.waste,
-        thrown=thrown,
-        steps=walk.steps,
+        affected=int((walk.wasted > 0).sum()),
+        transitions=walk.steps,
     )
 
 
@@ -38,8 +30,8 @@ def candidates(spec: NutsLesson) -> tuple[int, int, str]:
 
 
 def _explain_candidates(spec: NutsLesson) -> Said:
-    made, left, ending = candidates(spec)
-    return say(made=made, left=left, ending=ending)
+    computed, left, ending = candidates(spec)
+    return say(computed=computed, candidates=left, ending=ending)
 
 
 def form_gain(spec: NutsLesson) -> float:
@@ -56,13 +48,12 @@ def _which_form(spec: NutsLesson) -> int:
 
 def _explain_form(spec: NutsLesson) -> Said:
     pair = {s.sampling: analysis.form(s) for s in (spec, spec.other_form())}
-    many, few = pair["multinomial"], pair["slice"]
     return say(
-        ess_per_1000=many.ess_per_1000,
-        leapfrogs=many.leapfrogs,
-        ess_per_1000_2=few.ess_per_1000,
-        leapfrogs_2=few.leapfrogs,
-        form_draws=analysis.FORM_DRAWS,
+        with_multinomial=pair["multinomial"].ess_per_1000,
+        multinomial_steps=pair["multinomial"].leapfrogs,
+        with_slice=pair["slice"].ess_per_1000,
+        slice_steps=pair["slice"].leapfrogs,
+        draws=analysis.FORM_DRAWS,
     )
 
 
@@ -75,10 +66,10 @@ def _explain_depth(spec: NutsLesson) -> Said:
     shallow, deep = analysis.form(spec), analysis.form(spec.replace(max_depth=DEEP))
     walk = analysis.simulate(spec)
     return say(
-        ess_per_1000=shallow.ess_per_1000,
-        max_depth_2=spec.max_depth,
-        ess_per_1000_2=deep.ess_per_1000,
-        depth_gain=depth_gain(spec),
+        with_shallow=shallow.ess_per_1000,
+        max_depth=spec.max_depth,
+        with_deep=deep.ess_per_1000,
+        gain=depth_gain(spec),
         saturated=100 * walk.saturated.mean(),
     )
 
@@ -93,9 +84,9 @@ def _centred(spec: NutsLesson) -> NutsLesson:
 
 
 def _explain_cure(spec: NutsLesson) -> Said:
-    here, centred = divergent_shares(spec)
-    lowest = [float(analysis.simulate(s).recording.draws[:, :, 0].min()) for s in (spec, _centred(spec))]
-    return say(here=100 * here, centred=100 * centred, lowest=lowest[0], lowest_2=lowest[1])
+    divergent, centred = divergent_shares(spec)
+    lowest, centred_lowest = (analysis.simulate(s).recording.draws[:, :, 0].min() for s in (spec, _centred(spec)))
+    return say(divergent=100 * divergent, centred_divergent=100 * centred, lowest=lowest, centred_lowest=centred_lowest)
 
 
 def variance(spec: NutsLesson) -> tuple[float, float, float]:
@@ -111,20 +102,23 @@ def _which_way(spec: NutsLesson) -> int:
 
 
 def _explain_variance(spec: NutsLesson) -> Said:
-    found, true, agreement = variance(spec)
-    right, _, _ = variance(spec.replace(variant="exact"))
-    return say(found=found, true=true, right=right, agreement=agreement)
+    found, true, rhat = variance(spec)
+    without_bug, _, _ = variance(spec.replace(variant="exact"))
+    return say(found=found, true=true, without_bug=without_bug, rhat=rhat)
 
 
 QUESTIONS = [
     WORDS.question(
         "waste",
-        lambda spec: nearest(analysis.simulate(spec).waste, (0.02, 0.25, 0.75)),
+        lambda spec: nearest(analysis.simulate(spec).waste, (0.02, 0.25, 0.75), log=False),
         _explain_waste,
         scenario="waste",
     ),
     WORDS.question(
-        "candidates", lambda spec: nearest(candidates(spec)[1], (16, 8, 1)), _explain_candidates, scenario="figure"
+        "candidates",
+        lambda spec: nearest(candidates(spec)[1], (16, 8, 1), log=False),
+        _explain_candidates,
+        scenario="figure",
     ),
     WORDS.question("form", _which_form, _explain_form, scenario="forms"),
     WORDS.question(
@@ -133,11 +127,13 @@ QUESTIONS = [
         _explain_depth,
         scenario="shallow",
         deep=DEEP,
-        max_depth=SHALLOW.max_depth,
+        shallow=SHALLOW.max_depth,
     ),
     WORDS.question(
         "cure",
-        lambda spec: nearest(divergent_shares(spec)[0] / max(divergent_shares(spec)[1], 1e-9), (1.0, 0.5, 0.0)),
+        lambda spec: nearest(
+            divergent_shares(spec)[0] / max(divergent_shares(spec)[1], 1e-9), (1.0, 0.5, 0.0), log=False
+        ),
         _explain_cure,
         scenario="cure",
     ),

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from engine.samplers import trees
 from engine.samplers.nuts import NutsTransitions
+from engine.samplers.trees import FATES
 from engine.targets import funnel
 from engine.targets.target import Target
-from lessons.nuts import analysis, trees
+from lessons.nuts import analysis
 from lessons.nuts.analysis import Walk
 from lessons.nuts.spec import NutsLesson
-from lessons.nuts.trees import FATES
 
 Array = NDArray[np.float64]
 

@@ -7,15 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import architectures as kit
-from app.kit.growing import CELLS, grouped, mixture, plane, quantised
 from engine import ticket
-from engine.diagnostics import ess_mean, rhat
+from engine.diagnostics import ess_mean, jackknife, rhat
 from engine.evidence import ArchitectureEvidence, EvidenceSpec, ModelProbabilities
 from engine.judge import Check, JumpKernel, Kernel
+from engine.judge.shares import shares_looks
 from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
+from engine.jumps.predict import pooled
 from engine.kept import kept
 from engine.networks.predictive import Ensemble, probabilities
+from lessons.families.growing.chains import advanced
+from lessons.families.growing.evidence import finished_evidence, shared_evidence
+from lessons.families.growing.plane import CELLS, plane, quantised
 from lessons.occam.spec import OccamSpec
 
 Array = NDArray[np.float64]
@@ -75,9 +78,9 @@ def map_of(recording: ArchitectureRecording, burn: int) -> NDArray[np.uint8]:
     """
     sweeps = recording.width.shape[1]
     first = burn if sweeps > burn else sweeps - 1
-    groups = grouped(recording, slice(first, sweeps, max(1, (sweeps - first) // 25)))
+    groups = recording.by_architecture(slice(first, sweeps, max(1, (sweeps - first) // 25)))
     made = [Ensemble(recording.network(*sizes), plane()).add(theta) for sizes, theta in groups.items()]
-    mean, _ = mixture(made)
+    mean = pooled(made).mean
     return quantised(mean[:, 1], 1.0).reshape(CELLS, CELLS)
 
 
@@ -104,25 +107,25 @@ def study(spec: OccamSpec, cancel: Any) -> Study:
 @kept
 def _study(spec: OccamSpec) -> Study:
     last = min(spec.sweeps, STUDIED)
-    return Study(kit.advanced(begin(spec, last)), min(spec.burn, last // 3))
+    return Study(advanced(begin(spec, last)), min(spec.burn, last // 3))
 
 
 def evidence(spec: OccamSpec, cancel: Any = None, report: Any = None, number: int = 1) -> ArchitectureEvidence:
     """log p(D | k) of every k by annealing, with its error. Another number: other random numbers."""
     how: Any = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
-    return kit.evidence(
+    return shared_evidence(
         spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=how, cancel=cancel, report=report
     )
 
 
 def evidence_if_known(spec: OccamSpec) -> ArchitectureEvidence | None:
     """`evidence` where it is there already."""
-    return kit.finished_evidence(spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=EVIDENCE)
+    return finished_evidence(spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=EVIDENCE)
 
 
 def exact(spec: OccamSpec, found: ArchitectureEvidence) -> ModelProbabilities:
     """p(k | D) from the evidence and the prior on k."""
-    return kit.exact_shares(found, spec.log_prior())
+    return found.probabilities(spec.log_prior())
 
 
 # Fit and price --------------------------------------------------------------------------------------------------------
@@ -167,7 +170,7 @@ def split(spec: OccamSpec, cancel: Any) -> Split:
 
 @kept
 def _stay(spec: OccamSpec) -> ArchitectureRecording:
-    return kit.advanced(fixed(spec))
+    return advanced(fixed(spec))
 
 
 def fixed(spec: OccamSpec) -> ArchitectureRun:
@@ -236,7 +239,7 @@ def score_of_all(spec: OccamSpec, runs: Study) -> tuple[float, float]:
     the jumping chains.
     """
     found = predicted(spec, runs)
-    return kit.jackknife(lambda c: float(np.log(found.total[c].sum(axis=0) / found.count[c].sum()).mean()), CHAINS)
+    return jackknife(lambda c: float(np.log(found.total[c].sum(axis=0) / found.count[c].sum()).mean()), CHAINS)
 
 
 def gap_of(spec: OccamSpec, runs: Study, k: int) -> tuple[float, float]:
@@ -247,7 +250,7 @@ def gap_of(spec: OccamSpec, runs: Study, k: int) -> tuple[float, float]:
         alone = found.alone[c].sum(axis=0) / found.count_alone[c].sum()
         return float((np.log(alone) - np.log(found.total[c].sum(axis=0) / found.count[c].sum())).mean())
 
-    return kit.jackknife(gap, CHAINS)
+    return jackknife(gap, CHAINS)
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -264,6 +267,8 @@ def checks(spec: OccamSpec, cancel: Any = None) -> list[Check]:
 
     def chains(seed: int, number: int, work: int) -> ArchitectureRecording:
         run = begin(spec.replace(seed=seed), work * sweeps)  # type: ignore[arg-type]
-        return kit.after(kit.advanced(run, cancel), min(spec.burn, sweeps // 2))
+        return advanced(run, cancel).after(min(spec.burn, sweeps // 2))
 
-    return kit.shares_looks(chains, spec.seed, 1, lambda number: exact(spec, evidence(spec, cancel, number=number)))
+    return shares_looks(
+        chains, spec.seed, 1, lambda number: exact(spec, evidence(spec, cancel, number=number)), EVIDENCE.islands
+    )

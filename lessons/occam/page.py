@@ -1,9 +1,9 @@
 """The page of the lesson: controls → spec → picture."""
 
 from app.kit.frame import Controls, Lesson, show
-from app.kit.growing import CLASSES
 from engine.evidence import run as evidence_run
 from engine.jumps import sweep
+from lessons.families.growing.plane import CLASSES
 from lessons.occam.analysis import checks, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
 from lessons.occam.questions import QUESTIONS

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import architectures as kit
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence
+from engine.jumps.shares import shares
+from lessons.families.growing.sizes import HELD, size_figure
 from lessons.occam.analysis import Split, Study, evidence, exact, score_of_all, split, study
 from lessons.occam.spec import THESIS, OccamSpec
 
@@ -22,7 +23,7 @@ SCORES = 0.08  # nats a point below the best k that the scores show
 def panels(spec: OccamSpec, cancel: Any) -> list[Figure | Table]:
     """p(k | D) by two methods; fit against price; predictions at each k; the thesis's prior beside this one."""
     found, runs, parts = evidence(spec, cancel), study(spec, cancel), split(spec, cancel)
-    made: list[Figure | Table] = [shares(spec, runs, found), balance(spec, found, parts)]
+    made: list[Figure | Table] = [share_figure(spec, runs, found), balance(spec, found, parts)]
     if np.isfinite(parts.score).any():
         made.append(predictions(spec, runs, parts))
     reference = as_in_the_thesis(spec)
@@ -45,15 +46,15 @@ def log_data(spec: OccamSpec, found: ArchitectureEvidence) -> float:
     return float(np.logaddexp.reduce(spec.log_prior() + found.log_evidence))
 
 
-def shares(spec: OccamSpec, runs: Study, found: ArchitectureEvidence) -> Figure:
+def share_figure(spec: OccamSpec, runs: Study, found: ArchitectureEvidence) -> Figure:
     """The first part of the long run beside annealing."""
-    drawn = kit.shares(runs.widths, 1, spec.highest)
+    drawn = shares(runs.widths, 1, spec.highest)
     caption = (
         f"Bars: jumps, {runs.widths.shape[0]} chains × {runs.widths.shape[1]} sweeps, ± 2 Monte Carlo standard errors "
         f"(R-hat of k {drawn.rhat:.2f}). Diamonds: annealing at each k, ± 2 standard errors. Dotted: prior on k."
     )
     prior = np.exp(spec.log_prior())
-    return kit.size_figure("Two methods", drawn, 1, exact=exact(spec, found), prior=prior, caption=caption)
+    return size_figure("Two methods", drawn, 1, exact=exact(spec, found), prior=prior, caption=caption)
 
 
 def balance(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Figure:
@@ -112,7 +113,7 @@ def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
         x=k[sure], y=parts.score[sure], mode="markers+lines", name="networks of one k",
         marker={"symbol": "circle", "size": 7, "color": theme.colour("posterior")},
         line={"color": theme.colour("posterior"), "width": 1.5},
-        error_y={**spread, "array": kit.HELD * parts.score_error[sure]},
+        error_y={**spread, "array": HELD * parts.score_error[sure]},
     )  # fmt: skip
     figure.add_scatter(
         x=k[[0, -1]], y=[together] * 2, mode="lines", name="all k, by p(k | D)",
@@ -123,13 +124,13 @@ def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
     figure.layout.yaxis.range = [max(float(np.min(parts.score[sure])), top - SCORES) - 0.004, top + 0.008]
     alt = (
         f"Score on new points: highest at k = {best} with {parts.score[best - 1]:.4f} ± "
-        f"{kit.HELD * parts.score_error[best - 1]:.4f}"
+        f"{HELD * parts.score_error[best - 1]:.4f}"
     )
     alt += f"; not told apart from it: k = {', '.join(map(str, alike))}" if alike else ""
-    alt += f"; all k together {together:.4f} ± {kit.HELD * doubt:.4f}."
+    alt += f"; all k together {together:.4f} ± {HELD * doubt:.4f}."
     caption = (
         "Mean log probability given to the classes of 200 new points of the same clouds; higher is better. Bars and ±: "
-        f"{kit.HELD:g} Monte Carlo standard errors, for these new points; other points would give other scores. {alt}"
+        f"{HELD:g} Monte Carlo standard errors, for these new points; other points would give other scores. {alt}"
     )
     return Figure("Which k predicts best?", figure, alt, caption)
 
@@ -138,7 +139,7 @@ def best_of(parts: Split) -> tuple[int, list[int]]:
     """The k with the highest score, and those whose scores are within two standard errors of the difference of it."""
     score = np.where(sure_of(parts), parts.score, -np.inf)
     best = int(score.argmax())
-    near = score[best] - score < kit.HELD * np.hypot(parts.score_error, parts.score_error[best])
+    near = score[best] - score < HELD * np.hypot(parts.score_error, parts.score_error[best])
     return best + 1, [int(k) + 1 for k in np.flatnonzero(near) if k != best]
 
 
@@ -157,7 +158,7 @@ def beside(
             x=k, y=p.probability, mode="markers+lines", name=name,
             marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
             line={"color": theme.colour(role), "dash": dash, "width": 2},
-            error_y={"type": "data", "array": kit.HELD * p.error, "color": theme.colour(role), "thickness": 1},
+            error_y={"type": "data", "array": HELD * p.error, "color": theme.colour(role), "thickness": 1},
         )  # fmt: skip
     here, there = log_data(spec, found), log_data(reference, other)
     alt = (

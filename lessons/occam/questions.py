@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
 
-from app.kit import architectures as kit
 from app.kit.words import Said, say
+from engine.diagnostics import jackknife
 from engine.evidence import ModelProbabilities
+from engine.judge.answers import mode_band, side
+from engine.ticket import NEVER
 from lessons.occam.analysis import evidence, exact, gap_of, study
 from lessons.occam.spec import WORDS, OccamSpec
 
-NEVER = threading.Event()
 BANDS = ((1, 1), (2, 4), (5, 12), (13, 20))  # of k
 ENOUGH = 60  # draws at a k that is judged
 FALLING = 0.5  # ratio of the geometric prior under which all sizes are visited
@@ -31,18 +31,13 @@ def known(spec: OccamSpec) -> ModelProbabilities:
 
 
 def _peak(spec: OccamSpec) -> int:
-    return kit.mode_band(known(spec), 1, BANDS)
+    return mode_band(known(spec), 1, BANDS)
 
 
 def _peak_why(spec: OccamSpec) -> Said:
     probability, error = known(spec)
-    mode = int(probability.argmax())
-    return say(
-        mode=mode + 1,
-        probability=probability[mode],
-        error=2 * error[mode],
-        probability_2=probability @ np.arange(1, spec.highest + 1),
-    )
+    mode, mean = int(probability.argmax()), probability @ np.arange(1, spec.highest + 1)
+    return say(mode=mode + 1, probability=probability[mode], error=2 * error[mode], mean=mean)
 
 
 class Ends(NamedTuple):
@@ -74,12 +69,12 @@ def ends(spec: OccamSpec) -> Ends:
         return fit(chains) - float(evidence[1] - evidence[0])
 
     number = len(runs.widths)
-    return Ends(low + 1, high + 1, *kit.jackknife(fit, number), *kit.jackknife(price, number))
+    return Ends(low + 1, high + 1, *jackknife(fit, number), *jackknife(price, number))
 
 
 def _price(spec: OccamSpec) -> int:
     found = ends(spec)
-    return kit.side(found.price, found.price_error, 0.5)
+    return side(found.price, found.price_error, 0.5)
 
 
 def _price_why(spec: OccamSpec) -> Said:
@@ -92,7 +87,7 @@ def _gap(spec: OccamSpec) -> tuple[float, float]:
 
 
 def _best(spec: OccamSpec) -> int:
-    return kit.side(*_gap(spec), CLOSE)
+    return side(*_gap(spec), CLOSE)
 
 
 def _best_why(spec: OccamSpec) -> Said:

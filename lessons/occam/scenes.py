@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import architectures as kit
 from app.kit import theme
-from app.kit.growing import CLASSES, MAX_POINTS, REACH
 from app.kit.player.scene import Axis, Editable, Panel, Scene
 from engine.evidence import ArchitectureEvidence
 from engine.jumps import ArchitectureRecording, ArchitectureRun
+from engine.jumps.shares import running_shares
+from lessons.families.growing.plane import CLASSES, MAX_POINTS, REACH
+from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.occam.analysis import (
     CHAINS,
     FIRST,
@@ -63,7 +64,7 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
     """The scene of the chains as far as they have come."""
     recording = run.recording()
     at = times(spec, run.completed)
-    rows = kit.running_shares(recording.width, 1, spec.highest, spec.burn)[at]
+    rows = running_shares(recording.width, 1, spec.highest, spec.burn)[at]
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=len(at),
@@ -74,7 +75,7 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
         theme=theme.palette(),
     )
     probability = None if known is None else exact(spec, known)
-    panel = kit.size_panel(
+    panel = size_panel(
         made, rows, 1, exact=probability, title="p(k | D): share of each k so far", place=(0, 0, 11, 1), height=HEIGHT,
         label=f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more",
     )  # fmt: skip
@@ -82,7 +83,7 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
     panel.line(sizes, np.exp(spec.log_prior()), role="prior", dash=True, width=1.8, label="prior p(k)")
     fit = running_fit(recording, spec.highest, spec.burn, at)
     fit_panel(made, spec, fit, known)
-    kit.size_traces(
+    size_traces(
         made, at + 1.0, recording.width[:, at].astype(float), id="traces", title=f"k of the {CHAINS} chains",
         x=Axis("sweep", 1, spec.sweeps if run.completed > FIRST else run.completed),
         y=Axis("k", 0.5, spec.highest + 0.5), place=(0, 1, 11, 1), height=HEIGHT,

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 import datasets
 import engine
-from app.kit.growing import MAX_POINTS, REACH
 from app.kit.words import Words
 from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.jumps.settings import Prior, log_size_prior
 from engine.networks import Network
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
+from lessons.families.growing.plane import MAX_POINTS, REACH
 
 WORDS = Words(__file__)
 

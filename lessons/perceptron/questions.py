@@ -10,6 +10,7 @@ from lessons.perceptron.analysis import GOAL, RUNNERS
 from lessons.perceptron.spec import WORDS, PerceptronLesson
 
 RESTARTS = 20
+NOBODY = WORDS.phrase("questions.first.nobody")
 
 
 def _stops(spec: PerceptronLesson) -> int:
@@ -52,7 +53,7 @@ def _kept(spec: PerceptronLesson) -> int:
 def _kept_why(spec: PerceptronLesson) -> Said:
     found = analysis.one_pass(spec.replace(variant="no_slope"))
     wrong = int((np.abs(found.nodes.gradient - found.differences) >= 1e-6).sum())
-    return say(wrong=wrong, dim=found.network.dim)
+    return say(wrong=wrong, derivatives=found.network.dim)
 
 
 def first(spec: PerceptronLesson) -> int:
@@ -63,15 +64,17 @@ def first(spec: PerceptronLesson) -> int:
 
 
 def _first_why(spec: PerceptronLesson) -> Said:
-    found = analysis.race(spec)
-    steps = {name: found.arrival(name) for name in RUNNERS}
-    told = ", ".join(f"{name} {'not yet' if at is None else at}" for name, at in steps.items())
-    return say(told_value=told)
+    steps = {name: analysis.race(spec).arrival(name) for name in RUNNERS}
+    each = [
+        WORDS.phrase(f"questions.first.{'not_yet' if at is None else 'arrived'}", runner=name, steps=at)
+        for name, at in steps.items()
+    ]
+    return say(arrivals=", ".join(each))
 
 
 QUESTIONS = [
     WORDS.question("stops", _stops, _stops_why, scenario="xor"),
     WORDS.question("units", _units, _units_why, scenario="one-unit"),
     WORDS.question("kept", _kept, _kept_why, scenario="forgot"),
-    WORDS.question("first", first, _first_why, scenario="race", options=(*RUNNERS, "none of them"), goal=GOAL),
+    WORDS.question("first", first, _first_why, scenario="race", options=(*RUNNERS, NOBODY), goal=GOAL),
 ]

@@ -8,8 +8,8 @@ from app.kit.words import Said, say
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.spec import WORDS, PriorSpec
 
-SMALL, LARGE = 4, 64
-MANY = 20_000
+NARROW, WIDE = 4, 64  # hidden units
+MANY = 20_000  # networks
 FACTORS = (1.0, 4.0, 16.0)
 
 
@@ -23,22 +23,29 @@ def _moment(spec: PriorSpec, width: int) -> tuple[float, float]:
 
 def covariance_answer(spec: PriorSpec) -> int:
     """Covariance of 1 unit against that of 64: smaller, the same within 4 standard errors, larger."""
-    (one, first), (many, second) = _moment(spec, 1), _moment(spec, LARGE)
-    z = (many - one) / np.hypot(first, second)
+    (one, one_error), (many, many_error) = _moment(spec, 1), _moment(spec, WIDE)
+    z = (many - one) / np.hypot(one_error, many_error)
     return 1 if abs(z) < 4 else 2 if z > 0 else 0
 
 
 def covariance_explain(spec: PriorSpec) -> Said:
     """With the numbers of both."""
-    (one, first), (many, second) = _moment(spec, 1), _moment(spec, LARGE)
-    true = float(analysis.meant(spec).covariance([spec.at_a], [spec.at_b])[0, 0])
-    return say(many=MANY, one=one, first=first, many_2=many, second=second, large=LARGE, true=true)
+    (one, one_error), (many, many_error) = _moment(spec, 1), _moment(spec, WIDE)
+    return say(
+        networks=MANY,
+        one_unit=one,
+        one_unit_error=one_error,
+        many_units=many,
+        many_units_error=many_error,
+        wide=WIDE,
+        exact=analysis.meant(spec).covariance([spec.at_a], [spec.at_b])[0, 0],
+    )
 
 
 def _growth(spec: PriorSpec) -> float:
     """How many times larger the functions of 64 units are than those of 4, by their root mean square at a."""
     sizes = []
-    for width in (SMALL, LARGE):
+    for width in (NARROW, WIDE):
         prior = spec.prior().replace(width=width, depth=1)
         values = prior.values(prior.draw(MANY // 4, spec.seed), [spec.at_a])
         sizes.append(float(np.sqrt(np.mean(values**2))))
@@ -52,7 +59,7 @@ def growth_answer(spec: PriorSpec) -> int:
 
 def growth_explain(spec: PriorSpec) -> Said:
     """With the factor found."""
-    return say(growth=_growth(spec))
+    return say(factor=_growth(spec))
 
 
 CUTS = (300.0, 30.0, 10.0)
@@ -69,8 +76,7 @@ def survivors_explain(spec: PriorSpec) -> Said:
     tested = analysis.tested(spec)
     expected = analysis.expected_survivors(tested.run, spec.noise_sd)
     counts = ", ".join(f"{value:,.0f}" for value in expected[1:])
-    effective = float(np.nanmin(analysis.summary(spec).ess_bulk))
-    return say(number=tested.number, counts=counts, effective=effective)
+    return say(survivors=tested.number, expected=counts, ess=np.nanmin(analysis.summary(spec).ess_bulk))
 
 
 def noise_answer(spec: PriorSpec) -> int:
@@ -86,12 +92,12 @@ def _halved(spec: PriorSpec) -> float:
 
 def noise_explain(spec: PriorSpec) -> Said:
     """With the factor found."""
-    return say(halved=_halved(spec))
+    return say(factor=_halved(spec))
 
 
 QUESTIONS = (
     WORDS.question("covariance", covariance_answer, covariance_explain, scenario="narrow"),
-    WORDS.question("growth", growth_answer, growth_explain, scenario="same-weights", large=LARGE, small=SMALL),
+    WORDS.question("growth", growth_answer, growth_explain, scenario="same-weights", wide=WIDE, narrow=NARROW),
     WORDS.question("noise", noise_answer, noise_explain, scenario="three-points"),
     WORDS.question("survivors", survivors_answer, survivors_explain, scenario="six-points"),
 )

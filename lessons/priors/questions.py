@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.priors import analysis
 from lessons.priors.spec import WORDS, PriorsLesson
 
 RATIOS = (1.0, 3.0, 10.0)
 LOOSE = (0.5, 1.0, 3.0)
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(max(value, 1e-9) / choice)) for choice in choices]))
 
 
 def relevance(spec: PriorsLesson, weights: str) -> float:
@@ -25,9 +20,9 @@ def relevance(spec: PriorsLesson, weights: str) -> float:
 
 def _explain_inputs(spec: PriorsLesson) -> Said:
     return say(
-        relevance=relevance(spec, "per_input"),
-        relevance_2=relevance(spec, "per_layer"),
-        relevance_3=relevance(spec, "per_weight"),
+        per_input=relevance(spec, "per_input"),
+        per_layer=relevance(spec, "per_layer"),
+        per_weight=relevance(spec, "per_weight"),
     )
 
 
@@ -39,7 +34,7 @@ def held(spec: PriorsLesson) -> tuple[float, float]:
 
 def _explain_held(spec: PriorsLesson) -> Said:
     shared, own = held(spec)
-    return say(shared=shared, own=own, shared_2=4 / shared, own_2=4 / own)
+    return say(shared_sd=shared, own_sd=own, shared_distance=4 / shared, own_distance=4 / own)
 
 
 def loosened(spec: PriorsLesson) -> float:
@@ -52,7 +47,7 @@ def loosened(spec: PriorsLesson) -> float:
 
 
 def _explain_forgot(spec: PriorsLesson) -> Said:
-    return say(loosened=loosened(spec))
+    return say(sd_ratio=loosened(spec))
 
 
 QUESTIONS = [

@@ -20,7 +20,11 @@ def standings(spec: RaceLesson) -> str:
     wins = found.wins()
     finals = {racer: float(np.median(found.final(racer))) for racer in RACERS}
     best_first = sorted(RACERS, key=lambda racer: finals[racer])
-    return ", ".join(f"{names[racer]} {finals[racer]:.3f} ({100 * wins[racer]:.0f} % of pairs)" for racer in best_first)
+    each = [
+        WORDS.phrase("pieces.standing", racer=names[racer], error=finals[racer], wins=100 * wins[racer])
+        for racer in best_first
+    ]
+    return ", ".join(each)
 
 
 def _explain_high(spec: RaceLesson) -> Said:
@@ -45,10 +49,10 @@ def _explain_resonance(spec: RaceLesson) -> Said:
     lane = analysis.race(spec).lanes["hmc"]
     return say(
         standings=standings(spec),
-        acceptance=100 * lane.acceptance,
+        accepted=100 * lane.acceptance,
         turns=turns(spec),
         steps=spec.steps,
-        steps_2=spec.steps // 4,
+        quarter_steps=spec.steps // 4,
     )
 
 
@@ -59,49 +63,34 @@ def honest(spec: RaceLesson) -> RaceLesson:
 
 def _explain_cheat(spec: RaceLesson) -> Said:
     cheat, fair = (analysis.race(s).lanes["hmc"].error[1] for s in (spec, honest(spec)))
-    theory = ""
-    if spec.target == "gaussian" and spec.correlation == 0.0 and spec.scale_ratio == 1.0 and spec.step_size < 2:
-        bias = 1 / (1 - spec.step_size**2 / 4) - 1
-        theory = f" Theory says that its floor is $1/(1-\\varepsilon^2/4) - 1 = {bias:.3f}$."
-    return say(
+    found = dict(
         standings=standings(spec),
-        cheat=np.median(cheat[:, -1]),
-        fair=np.median(fair[:, -1]),
-        theory=theory,
-        names=analysis.names(spec)[analysis.race(honest(spec)).winner()],
+        cheat_error=np.median(cheat[:, -1]),
+        fair_error=np.median(fair[:, -1]),
+        winner=analysis.names(spec)[analysis.race(honest(spec)).winner()],
     )
+    if spec.target == "gaussian" and spec.correlation == 0.0 and spec.scale_ratio == 1.0 and spec.step_size < 2:
+        return say("errors", "theory", "fair", **found, floor=1 / (1 - spec.step_size**2 / 4) - 1)
+    return say("errors", "fair", **found)
 
 
 def _explain_clock(spec: RaceLesson) -> Said:
     _, then = analysis.fastest(spec)
     names, seconds = analysis.names(spec), analysis.clock(spec)
     errors = ", ".join(f"{names[racer]} {then[racer]:.3f}" for racer in sorted(RACERS, key=lambda r: then[r]))
-    whole = ", ".join(f"{names[racer]} {1000 * seconds[racer]:.2f}" for racer in RACERS)
-    return say(errors=errors, whole=whole, names=names[analysis.race(spec).winner()])
-
-
-def _names(gibbs: str) -> list[str]:
-    return ["Metropolis", gibbs, "HMC", "NUTS"]
+    milliseconds = ", ".join(f"{names[racer]} {1000 * seconds[racer]:.2f}" for racer in RACERS)
+    return say(errors=errors, milliseconds=milliseconds, winner=names[analysis.race(spec).winner()])
 
 
 QUESTIONS = [
-    WORDS.question("high", winner, _explain_high, scenario="high", options=_names("Gibbs")),
-    WORDS.question(
-        "clock",
-        lambda spec: RACERS.index(analysis.fastest(spec)[0]),
-        _explain_clock,
-        scenario="banana",
-        options=_names("Metropolis, one variable at a time"),
-    ),
-    WORDS.question(
-        "rough", winner, _explain_rough, scenario="rough", options=_names("Metropolis, one variable at a time")
-    ),
+    WORDS.question("high", winner, _explain_high, scenario="high"),
+    WORDS.question("clock", lambda spec: RACERS.index(analysis.fastest(spec)[0]), _explain_clock, scenario="banana"),
+    WORDS.question("rough", winner, _explain_rough, scenario="rough"),
     WORDS.question(
         "resonance",
         lambda spec: int(np.argmax([np.median(analysis.race(spec).final(racer)) for racer in RACERS])),
         _explain_resonance,
         scenario="resonance",
-        options=_names("Gibbs"),
     ),
-    WORDS.question("cheat", winner, _explain_cheat, scenario="cheat", options=_names("Gibbs")),
+    WORDS.question("cheat", winner, _explain_cheat, scenario="cheat"),
 ]

@@ -186,11 +186,6 @@ def cross_entropy(p: Array, y: Array) -> float:
     return float(-np.mean(np.log(np.maximum(np.where(y > 0.5, p, 1.0 - p), TINY))))
 
 
-def entropy(rate: float) -> float:
-    """H(rate) = −rate log rate − (1 − rate) log(1 − rate), nats: the cross-entropy of always saying the base rate."""
-    return -sum(p * math.log(p) for p in (rate, 1.0 - rate) if p > 0.0)
-
-
 def error(spec: RealDataSpec, guess: Array, y: Array) -> float:
     """Root mean squared error in units of the target, or cross-entropy in nats, of guesses (m,)."""
     return cross_entropy(guess, y) if problem(spec).classes else float(np.sqrt(np.mean((guess - y) ** 2)))

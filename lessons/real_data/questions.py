@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 from app.kit.words import Said, say
+from engine.scores import binary_entropy
+from engine.ticket import NEVER
 from lessons.real_data import analysis, protocol
 from lessons.real_data.spec import WORDS, RealDataSpec
-
-NEVER = threading.Event()
 
 
 def held(spec: RealDataSpec) -> float:
@@ -26,11 +24,11 @@ def _held_why(spec: RealDataSpec) -> Said:
     found = analysis.studied(spec, NEVER)
     return say(
         held=100 * held(spec),
-        held_2=len(found.held),
+        test_values=len(found.held),
         error=found.error,
         noise_sd=spec.noise_sd,
-        noise_sd_2=learned.noise_sd.mean(),
-        held_3=100 * learned.held.mean(),
+        learned_noise_sd=learned.noise_sd.mean(),
+        learned_held=100 * learned.held.mean(),
     )
 
 
@@ -44,22 +42,29 @@ def _threshold(spec: RealDataSpec) -> int:
 
 def _threshold_why(spec: RealDataSpec) -> Said:
     found, y = analysis.studied(spec, NEVER), analysis.problem(spec).y_test
-    cut = analysis.best_threshold(spec)
-    ours, half = analysis.costs(spec, found.guess, y, [cut, 0.5])
-    return say(alarm_cost=spec.alarm_cost, miss_cost=spec.miss_cost, cut=cut, y=len(y), ours=ours, half=half)
+    threshold = analysis.best_threshold(spec)
+    cost, cost_at_half = analysis.costs(spec, found.guess, y, [threshold, 0.5])
+    return say(
+        alarm_cost=spec.alarm_cost,
+        miss_cost=spec.miss_cost,
+        threshold=threshold,
+        rows=len(y),
+        cost=cost,
+        cost_at_half=cost_at_half,
+    )
 
 
 LEVELS = (0.221, 0.528, 0.693)
 
 
 def _constant(spec: RealDataSpec) -> int:
-    level = analysis.entropy(protocol.BASE_RATE)
+    level = binary_entropy(protocol.BASE_RATE)
     return min(range(len(LEVELS)), key=lambda index: abs(LEVELS[index] - level))
 
 
 def _constant_why(spec: RealDataSpec) -> Said:
     rate, model = protocol.BASE_RATE, protocol.CREDIT[5]
-    return say(rate=rate, rate_2=1 - rate, entropy=analysis.entropy(rate), train=model.train, test=model.test)
+    return say(rate=rate, complement=1 - rate, entropy=binary_entropy(rate), train=model.train, test=model.test)
 
 
 QUESTIONS = [
@@ -67,11 +72,5 @@ QUESTIONS = [
     WORDS.question(
         "threshold", _threshold, _threshold_why, scenario="tumours", options=tuple(f"{value:g}" for value in THRESHOLDS)
     ),
-    WORDS.question(
-        "constant",
-        _constant,
-        _constant_why,
-        scenario="credit-table",
-        options=tuple(f"{value:g} nats" for value in LEVELS),
-    ),
+    WORDS.question("constant", _constant, _constant_why, scenario="credit-table"),
 ]

@@ -12,6 +12,7 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Place, Scene
 from app.kit.text import number
 from datasets import remote
+from engine.scores import binary_entropy
 from lessons.real_data import analysis, protocol
 from lessons.real_data.analysis import LEVELS, Fit, Problem, Study
 from lessons.real_data.protocol import Model, Result
@@ -136,7 +137,7 @@ def _constant(spec: RealDataSpec, rows: Problem) -> str:
         return f"always the mean {rows.y_units.mean():.4g}: RMSE {value:.4g}"
     return (
         f"always the base rate {rows.rate:.3g}: {value:.3f} nats on the test rows; H({rows.rate:.3g}) = "
-        f"{analysis.entropy(rows.rate):.3f} where they have the same share"
+        f"{binary_entropy(rows.rate):.3f} where they have the same share"
     )
 
 
@@ -415,7 +416,7 @@ def protocol_picture(spec: RealDataSpec, results: list[Result]) -> bytes:
         rate = protocol.BASE_RATE
         made.readout(
             "base",
-            f"H({rate}) = {analysis.entropy(rate):.4f} nats: always saying {100 * rate:.4g} % to clients like these",
+            f"H({rate}) = {binary_entropy(rate):.4f} nats: always saying {100 * rate:.4g} % to clients like these",
         )
     if analysis.is_here(spec):
         train, test = protocol.constant(protocol.published(spec))
@@ -435,7 +436,7 @@ def _base_line(spec: RealDataSpec, column: int) -> float | None:
     """The error of a constant prediction: of these rows, or of all clients where the rows are not here."""
     if analysis.is_here(spec):
         return protocol.constant(protocol.published(spec))[1 - column]
-    return analysis.entropy(protocol.BASE_RATE) if protocol.identity(spec) == "credit" else None
+    return binary_entropy(protocol.BASE_RATE) if protocol.identity(spec) == "credit" else None
 
 
 def line(model: Model, result: Result | None, top: float) -> str:

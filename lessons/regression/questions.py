@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
@@ -12,9 +10,7 @@ from lessons.regression.analysis import GRID
 from lessons.regression.scenes import NAMES
 from lessons.regression.spec import WORDS, RegressionLesson
 
-NEVER = threading.Event()
-PLACES = ("on the data", "in the gap, near x = 0.7", "at the ends, near x = ±3")
-SHARES = ((0.85, "about 90"), (0.7, "70 to 85"), (0.55, "55 to 70"), (0.0, "fewer than 55"))
+SHARES = (0.85, 0.7, 0.55, 0.0)  # the least of each answer
 RIVALS = ("map", "ensemble", "dropout", "laplace")
 MANY = 60  # measurements instead of the spec's
 
@@ -32,8 +28,8 @@ def _where(spec: RegressionLesson) -> int:
 
 
 def _where_why(spec: RegressionLesson) -> Said:
-    data, gap, ends = places(spec)
-    return say(data=data, gap=gap, ends=ends)
+    at_data, in_gap, at_ends = places(spec)
+    return say(at_data=at_data, in_gap=in_gap, at_ends=at_ends)
 
 
 def held(spec: RegressionLesson) -> float:
@@ -43,7 +39,7 @@ def held(spec: RegressionLesson) -> float:
 
 def _share(spec: RegressionLesson) -> int:
     share = held(spec)
-    return next(i for i, (low, _) in enumerate(SHARES) if share >= low)
+    return next(i for i, least in enumerate(SHARES) if share >= least)
 
 
 def _share_why(spec: RegressionLesson) -> Said:
@@ -51,9 +47,9 @@ def _share_why(spec: RegressionLesson) -> Said:
     return say(
         held=held(spec),
         fresh=analysis.FRESH,
-        data_noise=spec.data_noise / spec.noise_sd,
-        data_noise_2=spec.data_noise,
-        held_2=held(right),
+        too_small=spec.data_noise / spec.noise_sd,
+        true_noise_sd=spec.data_noise,
+        held_with_true=held(right),
     )
 
 
@@ -96,13 +92,12 @@ def _nearest(spec: RegressionLesson) -> int:
 
 
 def _nearest_why(spec: RegressionLesson) -> Said:
-    told = ", ".join(f"{NAMES[method]} {ratio:.2f}" for method, ratio in nearest(spec).items())
-    return say(told_value=told)
+    return say(ratios=", ".join(f"{NAMES[method]} {ratio:.2f}" for method, ratio in nearest(spec).items()))
 
 
 QUESTIONS = [
-    WORDS.question("where", _where, _where_why, scenario="gap", options=PLACES),
+    WORDS.question("where", _where, _where_why, scenario="gap"),
     WORDS.question("rivals", _nearest, _nearest_why, scenario="compare", options=[NAMES[method] for method in RIVALS]),
-    WORDS.question("share", _share, _share_why, scenario="wrong-noise", options=[words for _, words in SHARES]),
+    WORDS.question("share", _share, _share_why, scenario="wrong-noise"),
     WORDS.question("shrink", _shrinks, _shrinks_why, scenario="learned-noise", many=MANY),
 ]

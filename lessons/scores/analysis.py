@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import Networks, PosteriorSpec, Shared
 from datasets.images import Images, digits
 from engine import scores
 from engine.kept import kept
+from engine.networks.stack import Networks
 from engine.scores import Curve, Decomposition, Reliability
+from lessons.families.digit_posteriors.shared import Shared, posterior
+from lessons.families.digit_posteriors.spec import PosteriorSpec
 from lessons.scores.spec import ScoresSpec
 
 Array = NDArray[np.float64]
@@ -75,7 +76,7 @@ def shared(spec: ScoresSpec, method: str = "") -> Shared:
     recipe = PosteriorSpec(method=method or spec.method, networks=NETWORKS, seed=spec.seed)
     # all digits together are what the lesson with the drawing pad learns from, too
     name = "digits" if spec.learnt == len(digits().labels) else f"digits {spec.learnt}"
-    return digit_posteriors.posterior(name, data_of(spec.learnt), recipe)
+    return posterior(name, data_of(spec.learnt), recipe)
 
 
 def read(spec: ScoresSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Reading | None:

@@ -1,9 +1,9 @@
 """The page of the lesson: controls, and what the frame needs."""
 
-from app.kit.digit_posteriors import NAMES as POSTERIORS
-from app.kit.digit_posteriors import RUNS
 from app.kit.frame import Controls, Lesson, show
 from engine import scores
+from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
+from lessons.families.digit_posteriors.spec import RUNS
 from lessons.scores import analysis, proof
 from lessons.scores.panels import diagnostics, panels
 from lessons.scores.questions import QUESTIONS

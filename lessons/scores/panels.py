@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import CHAINS, METHODS
-from app.kit.digit_posteriors import NAMES as POSTERIORS
 from datasets.images import digits
 from engine import scores
 from engine.diagnostics import rhat
+from lessons.families.digit_posteriors.spec import METHODS
+from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
+from lessons.families.digit_posteriors.training import CHAINS
 from lessons.scores import analysis
 from lessons.scores.analysis import ALPHA, NAMES, Reading
 from lessons.scores.spec import ScoresSpec

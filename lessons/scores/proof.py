@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import digit_posteriors
 from engine import scores
 from engine.judge import Check, Kernel, two_looks, unknown
 from engine.judge.looks import looked
+from lessons.families.digit_posteriors import checks as posterior_checks
+from lessons.families.digit_posteriors.checks import numbers_check, run_checks, training_check
 from lessons.scores import analysis
 from lessons.scores.analysis import Reading
 from lessons.scores.spec import ScoresSpec
@@ -22,7 +23,7 @@ EXPECTED = 20.0  # right and wrong answers in a bin, below which it is not judge
 
 def kernels(spec: ScoresSpec) -> list[Kernel]:
     """NUTS, where the networks are its draws."""
-    return digit_posteriors.kernels(analysis.shared(spec))
+    return posterior_checks.kernels(analysis.shared(spec))
 
 
 def audit(spec: ScoresSpec, cancel: Any) -> list[Check]:
@@ -33,7 +34,7 @@ def audit(spec: ScoresSpec, cancel: Any) -> list[Check]:
     reading = analysis.read(spec, stop=cancel.is_set)
     if reading is None:
         return []
-    found = digit_posteriors.training_check(analysis.data_of(spec.learnt), shared.spec, cancel)
+    found = training_check(analysis.data_of(spec.learnt), shared.spec, cancel)
     found += [roc_check(spec, reading), *rank_checks(reading), parts_check(reading)]
     return [*found, calibrated_check(spec, reading)]
 
@@ -45,8 +46,8 @@ def checks(spec: ScoresSpec, cancel: Any) -> list[Check]:
         return []
     doubt = scores.entropy(reading.draws).mean(axis=1)
     what = "the mean entropy of a network on the test digits"
-    found = digit_posteriors.run_checks(analysis.shared(spec), doubt, what)
-    return [*found, digit_posteriors.numbers_check(spec.method)]
+    found = run_checks(analysis.shared(spec), doubt, what)
+    return [*found, numbers_check(spec.method)]
 
 
 def faults(spec: ScoresSpec) -> dict[str, ScoresSpec]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
 from engine import scores
+from engine.ticket import NEVER
 from lessons.scores import analysis
 from lessons.scores.analysis import ALPHA, Reading
 from lessons.scores.panels import SPLITS, flattery
 from lessons.scores.spec import WORDS, ScoresSpec
-
-NEVER = threading.Event()
 
 
 def _reading(spec: ScoresSpec) -> Reading:
@@ -34,7 +31,7 @@ def _ga(spec: ScoresSpec) -> int:
 
 def _explain_ga(spec: ScoresSpec) -> Said:
     reading = _reading(spec)
-    return say(alpha=ALPHA, gamma=_gamma(reading, "ga"), gamma_2=_gamma(reading, "inconsistency"))
+    return say(alpha=ALPHA, gamma_ga=_gamma(reading, "ga"), gamma_inconsistency=_gamma(reading, "inconsistency"))
 
 
 def _unanimous(spec: ScoresSpec) -> int:
@@ -44,14 +41,14 @@ def _unanimous(spec: ScoresSpec) -> int:
 
 def _explain_unanimous(spec: ScoresSpec) -> Said:
     reading = _reading(spec)
-    silent = reading.wrong & (analysis.values(reading, "inconsistency") == 0.0)
+    unanimous = reading.wrong & (analysis.values(reading, "inconsistency") == 0.0)
     return say(
         alpha=ALPHA,
-        gamma=_gamma(reading, "inconsistency"),
-        silent=int(silent.sum()),
-        wrong=int(reading.wrong.sum()),
-        draws=len(reading.draws),
-        gamma_2=_gamma(reading, "total"),
+        gamma_inconsistency=_gamma(reading, "inconsistency"),
+        unanimous=int(unanimous.sum()),
+        errors=int(reading.wrong.sum()),
+        members=len(reading.draws),
+        gamma_total=_gamma(reading, "total"),
     )
 
 
@@ -68,19 +65,15 @@ def _errors(spec: ScoresSpec) -> tuple[float, float]:
 
 
 def _explain_averaging(spec: ScoresSpec) -> Said:
-    one, all_ = _errors(spec)
-    reading = _reading(spec)
-    logs = float(np.mean([scores.log_scores(p, reading.y).mean() for p in reading.draws]))
-    together = float(scores.log_scores(reading.mean, reading.y).mean())
-    right = float(np.mean(reading.draws.argmax(axis=2) == reading.y)), float(np.mean(~reading.wrong))
+    reading, (single_ece, average_ece) = _reading(spec), _errors(spec)
     return say(
-        one=one,
-        all=all_,
-        draws=len(reading.draws),
-        right=100 * right[0],
-        right_2=100 * right[1],
-        logs=logs,
-        together=together,
+        single_ece=single_ece,
+        average_ece=average_ece,
+        networks=len(reading.draws),
+        single_right=100 * np.mean(reading.draws.argmax(axis=2) == reading.y),
+        average_right=100 * np.mean(~reading.wrong),
+        single_score=np.mean([scores.log_scores(p, reading.y).mean() for p in reading.draws]),
+        average_score=scores.log_scores(reading.mean, reading.y).mean(),
     )
 
 
@@ -92,9 +85,13 @@ def _honest(spec: ScoresSpec) -> int:
 
 def _explain_honest(spec: ScoresSpec) -> Said:
     reading = _reading(spec)
-    found, game = flattery(spec, reading, NEVER), analysis.game(spec, reading)
+    game = analysis.game(spec, reading)
     return say(
-        cost=game.first.cost, cost_2=game.second.cost, error=game.second.error, splits=SPLITS, found=found.mean()
+        first_cost=game.first.cost,
+        second_cost=game.second.cost,
+        second_error=game.second.error,
+        splits=SPLITS,
+        rise=flattery(spec, reading, NEVER).mean(),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.kit.digit_posteriors import METHODS
 from app.kit.words import Words
 from engine.spec import Spec, choice, integer, number, seed_field
+from lessons.families.digit_posteriors.spec import METHODS
 
 WORDS = Words(__file__)
 

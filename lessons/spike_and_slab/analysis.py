@@ -23,6 +23,7 @@ from engine.judge import (
     two_looks,
     unknown,
 )
+from engine.judge.recordings import LATER
 from engine.kept import kept
 from engine.spec import MAX_SEED
 from engine.spike_and_slab import (
@@ -44,7 +45,6 @@ Array = NDArray[np.float64]
 LONG_CHAINS = 4
 LONG_SWEEPS = {"linear": 10_000, "logistic": 4_000}
 LONG_WARMUP = 200
-LATER = 1_000_003  # from the seed of a first look to that of a second
 RARE = 100  # expected sweeps on the rarer side below which a share is not judged
 SAME = 1e-8  # conditional probabilities that agree to this are the same
 CORRELATIONS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99)

@@ -20,7 +20,7 @@ def _twins(spec: SpikeAndSlabSpec) -> int:
 def _explain_twins(spec: SpikeAndSlabSpec) -> Said:
     here = analysis.setup(spec)
     exact, field = here.truth.inclusion[:2], here.field.inclusion[-1, :2]
-    return say(exact=exact[0], exact_2=exact[1], field=field[0], field_2=field[1])
+    return say(exact_first=exact[0], exact_second=exact[1], field_first=field[0], field_second=field[1])
 
 
 def _vague(spec: SpikeAndSlabSpec) -> int:
@@ -45,7 +45,7 @@ def _unnormalised(spec: SpikeAndSlabSpec) -> int:
 
 def _explain_unnormalised(spec: SpikeAndSlabSpec) -> Said:
     found, exact = _sizes(spec)
-    return say(found=found, exact=exact, log_odds_error=np.exp(spec.log_odds_error))
+    return say(found=found, exact=exact, odds_factor=np.exp(spec.log_odds_error))
 
 
 def _modes(spec: SpikeAndSlabSpec) -> tuple[float, float]:
@@ -61,8 +61,8 @@ def _median(spec: SpikeAndSlabSpec) -> int:
 
 def _explain_median(spec: SpikeAndSlabSpec) -> Said:
     averaged, median = _modes(spec)
-    fit = learning.fitted(spec)
-    return say(averaged=100 * averaged, median=100 * median, density=100 * fit.select().density)
+    kept = learning.fitted(spec).select().density
+    return say(averaged=100 * averaged, median=100 * median, kept=100 * kept)
 
 
 QUESTIONS = [

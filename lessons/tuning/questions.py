@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.tuning import analysis
 from lessons.tuning.analysis import LONG_CHAINS, LONG_DRAWS, LONG_SETS
 from lessons.tuning.spec import SEVERAL, WORDS, TuningLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(value / choice)) for choice in choices]))
 
 
 def yields(spec: TuningLesson) -> list[float]:
@@ -23,10 +18,11 @@ def yields(spec: TuningLesson) -> list[float]:
 
 
 def _explain_delta(spec: TuningLesson) -> Said:
-    told = ", ".join(
-        f"{value:.3g} at δ = {delta:g}" for delta, value in zip(SEVERAL["three"], yields(spec), strict=True)
-    )
-    return say(told_value=told)
+    each = [
+        WORDS.phrase("questions.delta.each", ess=ess, delta=delta)
+        for delta, ess in zip(SEVERAL["three"], yields(spec), strict=True)
+    ]
+    return say(yields=", ".join(each))
 
 
 BEFORE = 75  # transitions of the first stretch, in which only the step size is tuned
@@ -44,9 +40,9 @@ def _explain_gain(spec: TuningLesson) -> Said:
     return say(
         before=before,
         after=after,
-        before_2=before / after,
-        step_size=ledger.step_size[0, BEFORE - 1],
-        step_size_2=ledger.step_size[0, -1],
+        ratio=before / after,
+        step_size_before=ledger.step_size[0, BEFORE - 1],
+        step_size_after=ledger.step_size[0, -1],
     )
 
 
@@ -60,23 +56,23 @@ def tilt_gain(spec: TuningLesson) -> tuple[float, float]:
 
 def _explain_tilt(spec: TuningLesson) -> Said:
     diagonal, dense = tilt_gain(spec)
-    return say(diagonal=diagonal, dense=dense, diagonal_2=diagonal / dense)
+    return say(diagonal=diagonal, dense=dense, ratio=diagonal / dense)
 
 
 def _explain_banana(spec: TuningLesson) -> Said:
     low, high = SEVERAL["pair"]
     poor, good = analysis.long_runs(spec, low), analysis.long_runs(spec, high)
-    each = ", ".join(f"{a:,.0f} against {b:,.0f}" for a, b in zip(poor.ess, good.ess, strict=True))
+    each = [WORDS.phrase("questions.banana.each", low=a, high=b) for a, b in zip(poor.ess, good.ess, strict=True)]
     return say(
-        long_sets=LONG_SETS,
-        long_chains_2=LONG_CHAINS,
-        long_draws=LONG_DRAWS,
-        each=each,
+        sets=LONG_SETS,
+        chains=LONG_CHAINS,
+        draws=LONG_DRAWS,
+        pairs=", ".join(each),
         ess_ratio=analysis.ess_ratio(spec, high, low),
-        high=high,
-        gradients=good.gradients.mean() / poor.gradients.mean(),
-        divergent=int(poor.divergent.sum()),
-        divergent_2=int(good.divergent.sum()),
+        delta=high,
+        gradient_ratio=good.gradients.mean() / poor.gradients.mean(),
+        divergent_low=int(poor.divergent.sum()),
+        divergent_high=int(good.divergent.sum()),
     )
 
 
@@ -89,9 +85,13 @@ def _which_way(spec: TuningLesson) -> int:
 def _explain_for_ever(spec: TuningLesson) -> Said:
     never, frozen = analysis.short_runs(spec, "adapting"), analysis.short_runs(spec, "frozen")
     assert never is not None and frozen is not None
-    agreement = analysis.diagnose(spec).summary.rhat[-1]
     return say(
-        runs=never.runs, mean=never.mean, z=abs(never.z), mean_2=frozen.mean, z_2=abs(frozen.z), agreement=agreement
+        runs=never.runs,
+        adapting_ratio=never.mean,
+        adapting_z=abs(never.z),
+        frozen_ratio=frozen.mean,
+        frozen_z=abs(frozen.z),
+        rhat=analysis.diagnose(spec).summary.rhat[-1],
     )
 
 
@@ -114,7 +114,7 @@ QUESTIONS = [
         lambda spec: nearest(analysis.ess_ratio(spec, 0.99, 0.8), (1.0, 10.0, 100.0)),
         _explain_banana,
         scenario="banana",
-        long_chains=LONG_CHAINS * LONG_DRAWS,
+        set_draws=LONG_CHAINS * LONG_DRAWS,
     ),
     WORDS.question("for-ever", _which_way, _explain_for_ever, scenario="for-ever"),
 ]

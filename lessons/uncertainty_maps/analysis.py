@@ -8,14 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import Networks, PosteriorSpec, Shared
 from datasets import transforms
 from datasets.images import digits
 from engine import scores
 from engine.judge import Check, Kernel
 from engine.kept import kept
+from engine.networks.stack import Networks
 from engine.scores import Decomposition
+from lessons.families.digit_posteriors import checks as posterior_checks
+from lessons.families.digit_posteriors.checks import numbers_check, training_check
+from lessons.families.digit_posteriors.shared import Shared, posterior
+from lessons.families.digit_posteriors.spec import PosteriorSpec
 from lessons.uncertainty_maps.spec import REACH, MapsSpec
 
 Array = NDArray[np.float64]
@@ -42,7 +45,7 @@ def recipe(spec: MapsSpec, method: str = "") -> PosteriorSpec:
 
 def shared(spec: MapsSpec, method: str = "") -> Shared:
     """The posterior, trained as far as somebody has trained it."""
-    return digit_posteriors.posterior("digits", digits(), recipe(spec, method))
+    return posterior("digits", digits(), recipe(spec, method))
 
 
 def trained(spec: MapsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
@@ -223,7 +226,7 @@ def _many(across: str, second: str, level: float, other: int, seed: int) -> tupl
 
 def kernels(spec: MapsSpec) -> list[Kernel]:
     """NUTS, where the networks are its draws."""
-    return digit_posteriors.kernels(shared(spec))
+    return posterior_checks.kernels(shared(spec))
 
 
 def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
@@ -233,7 +236,7 @@ def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
         return []
     found, kinds = sweep(spec, networks), (spec.across, spec.second)
     return [
-        *digit_posteriors.training_check(digits(), recipe(spec), cancel),
+        *training_check(digits(), recipe(spec), cancel),
         parts_check(found.draws, found.parts),
         zero_check(spec),
         *(change_check(kind, spec) for kind in kinds),
@@ -249,8 +252,8 @@ def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
 def run_checks(spec: MapsSpec, draws: Array) -> list[Check]:
     """Of the posterior that made these draws (R, m, classes)."""
     what = "the entropy of a network, averaged over the images"
-    found = digit_posteriors.run_checks(shared(spec), entropies(draws), what)
-    return [*found, digit_posteriors.numbers_check(spec.method)]
+    found = posterior_checks.run_checks(shared(spec), entropies(draws), what)
+    return [*found, numbers_check(spec.method)]
 
 
 def parts_check(draws: Array, shown: Decomposition) -> Check:

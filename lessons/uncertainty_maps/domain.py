@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import Networks
 from datasets import remote, transforms
 from datasets.images import digits, overlap
 from engine import scores
 from engine.judge import Check, Verdict
 from engine.kept import kept
-from engine.scores import Decomposition
+from engine.networks.stack import Networks
+from engine.scores import Decomposition, wins
 from engine.spec import SpecError
+from lessons.families.digit_posteriors.checks import training_check
 from lessons.uncertainty_maps import analysis, letters
 from lessons.uncertainty_maps.analysis import SIDE, Array, Stack
 from lessons.uncertainty_maps.spec import MapsSpec
@@ -98,24 +98,6 @@ def read(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None = N
     )  # fmt: skip
 
 
-def wins(inside: Array, beyond: Array) -> Array:
-    """(m, n) 1 where an image from outside scores higher than a test image, one half where they tie."""
-    return (beyond[:, None] > inside) + 0.5 * (beyond[:, None] == inside)
-
-
-def running_auroc(inside: Array, beyond: Array) -> Array:
-    """(T,) AUROC of the first 1, 2, ... T images of each kind."""
-    count = np.arange(1, len(inside) + 1)
-    return np.diagonal(wins(inside, beyond).cumsum(axis=0).cumsum(axis=1)) / count**2
-
-
-def hanley_mcneil(area: Array, positives: Array, negatives: Array) -> Array:
-    """Standard error of an AUROC (Hanley and McNeil 1982, equation 1), images taken as independent."""
-    q1, q2 = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
-    pairs = area * (1 - area) + (positives - 1) * (q1 - area**2) + (negatives - 1) * (q2 - area**2)
-    return np.sqrt(np.maximum(pairs, 0.0) / (positives * negatives))
-
-
 class Area(NamedTuple):
     """An AUROC with its bootstrap standard error."""
 
@@ -154,7 +136,7 @@ def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
     draws = np.concatenate([both.inside_draws, both.outside_draws], axis=1)
     shown = Decomposition(*(np.concatenate(pair) for pair in zip(both.inside, both.outside, strict=True)))
     return [
-        *digit_posteriors.training_check(digits(), analysis.recipe(spec), cancel),
+        *training_check(digits(), analysis.recipe(spec), cancel),
         analysis.parts_check(draws, shown),
         auroc_check(both),
         unseen_check(),

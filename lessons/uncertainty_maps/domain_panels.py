@@ -8,8 +8,8 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import METHODS, NAMES
 from engine import scores
+from lessons.families.digit_posteriors.spec import METHODS, NAMES
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.analysis import SURE
 from lessons.uncertainty_maps.domain import Area, Both

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from app.kit import theme
-from app.kit.digit_posteriors import NAMES, Networks
 from app.kit.player.scene import Axis, Scene
-from engine.scores import Decomposition
+from engine.networks.stack import Networks
+from engine.scores import Decomposition, hanley_mcneil, running_auroc
+from lessons.families.digit_posteriors.spec import NAMES
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.domain import SHOWN, Both, Outside
 from lessons.uncertainty_maps.spec import MapsSpec
@@ -95,7 +96,7 @@ def _auroc(made: Scene, both: Both, steps: int) -> None:
     count = np.arange(1, steps + 1)
     for part, role in (("total", "ink"), ("epistemic", "class-2")):
         values = _running(both, part, steps)
-        error = 2.0 * domain.hanley_mcneil(values, count, count)
+        error = 2.0 * hanley_mcneil(values, count, count)
         band = (np.clip(values - error, 0.0, 1.0), np.clip(values + error, 0.0, 1.0))
         panel.line(
             count.astype(float), values, show="upto", role=role, band=band, dash=part == "total", label=f"by {part}"
@@ -104,7 +105,7 @@ def _auroc(made: Scene, both: Both, steps: int) -> None:
 
 
 def _running(both: Both, part: str, steps: int) -> np.ndarray:
-    return domain.running_auroc(getattr(both.inside, part)[:steps], getattr(both.outside, part)[:steps])
+    return running_auroc(getattr(both.inside, part)[:steps], getattr(both.outside, part)[:steps])
 
 
 def _words(made: Scene, both: Both, strange: Outside, steps: int, fraction: float) -> None:

@@ -4,12 +4,13 @@ from typing import Any
 
 from app.kit import pad as drawing_pad
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import NAMES, RUNS, Networks
 from app.kit.frame import Controls, Lesson, show
 from datasets import transforms
 from engine import scores
 from engine.judge import Check
+from engine.networks.stack import Networks
 from engine.spec import Spec
+from lessons.families.digit_posteriors.spec import NAMES, RUNS
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
 from lessons.uncertainty_maps.scenes import grow, scene
@@ -116,7 +117,7 @@ LESSON = Lesson(
     panels=figures,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    code=[scores.decompose, transforms.rotate, transforms.morph, domain.wins, domain.area, Networks.predict],
+    code=[scores.decompose, transforms.rotate, transforms.morph, scores.wins, domain.area, Networks.predict],
     runs=runs,
 )
 show(LESSON)

@@ -8,8 +8,9 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from app.kit.digit_posteriors import METHODS, NAMES, chain_rhat
 from engine import scores
+from lessons.families.digit_posteriors.checks import chain_rhat
+from lessons.families.digit_posteriors.spec import METHODS, NAMES
 from lessons.uncertainty_maps import analysis
 from lessons.uncertainty_maps.analysis import MANY, SURE, Average
 from lessons.uncertainty_maps.spec import MapsSpec

@@ -40,7 +40,9 @@ def _explain_half_turn(spec: MapsSpec) -> Said:
     found = _sweep(spec)
     at = _at(found.amounts, 180.0)
     mean, total = found.parts.mean[at], found.parts.total
-    return say(argmax=mean.argmax(), mean=mean.max(), total=total[at], total_2=total[0], total_3=total.max())
+    return say(
+        digit=mean.argmax(), probability=mean.max(), total=total[at], total_at_start=total[0], total_at_top=total.max()
+    )
 
 
 def _on_its_side(spec: MapsSpec) -> int:
@@ -59,13 +61,13 @@ def _explain_on_its_side(spec: MapsSpec) -> Said:
     mine, gaussian = _average(spec), _average(spec.replace(method="dense"))
     at = _at(mine.amounts, 90.0)
     return say(
-        right=len(mine.right),
-        right_2=100 * (1 - mine.right[:, at].mean()),
-        sure_share=100 * _sure_share(spec),
-        sure=SURE,
-        sure_share_2=100 * _sure_share(spec.replace(method="dense")),
-        epistemic=mine.epistemic[:, at].mean(),
-        epistemic_2=gaussian.epistemic[:, at].mean(),
+        images=len(mine.right),
+        wrong=100 * (1 - mine.right[:, at].mean()),
+        dropout_sure=100 * _sure_share(spec),
+        threshold=SURE,
+        gaussian_sure=100 * _sure_share(spec.replace(method="dense")),
+        dropout_epistemic=mine.epistemic[:, at].mean(),
+        gaussian_epistemic=gaussian.epistemic[:, at].mean(),
     )
 
 
@@ -88,9 +90,10 @@ def _negatives(spec: MapsSpec) -> int:
 
 def _explain_negatives(spec: MapsSpec) -> Said:
     areas = {part: domain.area(_both(spec), part) for part in PARTS}
-    told = ", ".join(f"{part} {area.value:.2f} ± {2 * area.error:.2f}" for part, area in areas.items())
     return say(
-        sure_of_none=100 * _sure_of_none(spec), sure_of_none_2=100 * _sure_of_none(spec, "dense"), told_value=told
+        dropout_sure=100 * _sure_of_none(spec),
+        gaussian_sure=100 * _sure_of_none(spec, "dense"),
+        areas=", ".join(f"{part} {area.value:.2f} ± {2 * area.error:.2f}" for part, area in areas.items()),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.kit.digit_posteriors import Networks
+from engine.networks.stack import Networks
 from lessons.uncertainty_maps import analysis, domain_scenes, sweep_scenes
 from lessons.uncertainty_maps.spec import MapsSpec
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.kit.digit_posteriors import METHODS
 from app.kit.pad import LIMIT
 from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+from lessons.families.digit_posteriors.spec import METHODS
 from lessons.uncertainty_maps.letters import O
 
 WORDS = Words(__file__)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from app.kit import theme
-from app.kit.digit_posteriors import NAMES, Networks
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
+from engine.networks.stack import Networks
+from lessons.families.digit_posteriors.spec import NAMES
 from lessons.uncertainty_maps import analysis
 from lessons.uncertainty_maps.analysis import Maps, Sweep
 from lessons.uncertainty_maps.spec import REACH, MapsSpec

@@ -26,6 +26,7 @@ from engine.judge import (
 )
 from engine.judge.looks import correlation_of, looked
 from engine.judge.plant import SHIFTED, STUCK, is_planted
+from engine.judge.recordings import LATER
 from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import MAX_SEED, SpecError
@@ -52,6 +53,7 @@ from engine.variational import (
     logistic_regression,
     pack,
 )
+from engine.variational.optimum import elbo_gradient, still_to_gain
 from engine.variational.transforms import constrained
 from lessons.variational.spec import DATA_SEED, PARAMETERS, PRIOR, VariationalLesson
 
@@ -131,15 +133,11 @@ def exact_elbo(spec: VariationalLesson, parameters: Array, nodes: int = NODES) -
 def exact_gradient(
     spec: VariationalLesson, parameters: Array, components: Sequence[int] | None = None, nodes: int = NODES
 ) -> Array:
-    """(M, components) slopes of the exact ELBO at rows (M, P) of parameters, by central differences."""
-    rows, h = np.atleast_2d(parameters), 1e-4
-    chosen = range(rows.shape[1]) if components is None else components
-    slopes = np.empty((len(rows), len(chosen)))
-    for k, component in enumerate(chosen):
-        step = h * np.eye(rows.shape[1])[component]
-        up, down = (exact_elbo(spec, rows + sign * step, nodes).value for sign in (1, -1))
-        slopes[:, k] = (up - down) / (2 * h)
-    return slopes
+    """(M, components) slopes of the exact ELBO at rows (M, P) of parameters."""
+    with np.errstate(all="ignore"):
+        return elbo_gradient(
+            spec.build_target(), parameters, supports=spec.supports, components=components, nodes=nodes
+        )
 
 
 def slopes(spec: VariationalLesson) -> Array:
@@ -426,7 +424,6 @@ WORK = 60_000  # points drawn for one gradient check, at a first look
 EXACT = 1e-6
 BLURRED = 0.02  # relative error of quadrature above which nothing is compared
 NODES_OF_SLOPES = (6 * NODES, 5 * NODES + 1, 4 * NODES, 3 * NODES + 1)  # even and odd: a bend at the mean shows
-LATER = 1_000_003  # from one seed to the next
 MISTAKES = {
     "no_jacobian": "the log-Jacobian forgotten",
     "entropy_sign": "the entropy with the wrong sign",
@@ -549,26 +546,6 @@ def _slopes_with_error(spec: VariationalLesson, at: Array) -> Array:
     """
     found = np.stack([exact_gradient(spec, at, nodes=nodes)[0] for nodes in NODES_OF_SLOPES])
     return np.stack([found[0], np.full(found.shape[1], 3.0 * np.ptp(found, axis=0).max())])
-
-
-def still_to_gain(value: Callable[[Array], Array], at: Array, h: float = 1e-3) -> float:
-    """Nats that a Newton step from `at` (P,) would gain, with slope and curvature by central differences; inf where
-    `value`, of rows (R, P) to (R,), is not finite or does not bend down in every direction: that is near no maximum.
-    """
-    one = h * np.eye(len(at))
-    i, j = np.tril_indices(len(at), -1)
-    both = one[i] + one[j]
-    with np.errstate(all="ignore"):
-        values = np.asarray(value(at + np.concatenate([np.zeros((1, len(at))), one, -one, both, -both])))
-    if not np.all(np.isfinite(values)):
-        return float("inf")
-    middle, up, down, *_ = np.split(values, np.cumsum([1, len(one), len(one)]))
-    there, back = np.split(values[1 + 2 * len(one) :], 2)
-    slope, bend = (up - down) / (2 * h), np.diag((up + down - 2 * middle) / h**2)
-    bend[i, j] = bend[j, i] = 0.5 * ((there + back - 2 * middle) / h**2 - bend[i, i] - bend[j, j])
-    if np.linalg.eigvalsh(bend).max() >= 0.0:
-        return float("inf")
-    return float(-0.5 * slope @ np.linalg.solve(bend, slope))
 
 
 def _still(gain: float, risen: float, where: str, remedy: str, wander: float = 0.0) -> Check:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, say
+from app.kit.words import Said, nearest, say
 from lessons.variational import analysis
 from lessons.variational.spec import WORDS, VariationalLesson
-
-
-def nearest(value: float, choices: tuple[float, ...]) -> int:
-    """Index of the choice nearest to `value` on a logarithmic scale."""
-    return int(np.argmin([abs(np.log(max(value, 1e-9) / choice)) for choice in choices]))
-
 
 # Two modes ------------------------------------------------------------------------------------------------------------
 
@@ -50,9 +44,9 @@ def sd_ratio(spec: VariationalLesson) -> float:
 
 def _explain_ratio(spec: VariationalLesson) -> Said:
     if spec.target != "gaussian":
-        return say("fit", ratio=sd_ratio(spec))
+        return say("fit", sd_ratio=sd_ratio(spec))
     given = 1 - spec.correlation**2
-    return say("fit", "best", ratio=sd_ratio(spec), best=np.sqrt(given), gap=-0.5 * np.log(given))
+    return say("fit", "best", sd_ratio=sd_ratio(spec), best=np.sqrt(given), gap=-0.5 * np.log(given))
 
 
 # Score function -------------------------------------------------------------------------------------------------------
@@ -69,9 +63,9 @@ def noise_ratio(spec: VariationalLesson) -> float:
 def _explain_noise(spec: VariationalLesson) -> Said:
     found, ratio = analysis.noise(spec).sd, noise_ratio(spec)
     if "score_control" not in found:
-        return say("typical", ratio=ratio, points=ratio**2)
-    cure = float(np.exp(np.median(np.log(found["score_control"] / found["reparameterised"]))))
-    return say("typical", "cure", ratio=ratio, points=ratio**2, cure=cure)
+        return say("typical", sd_ratio=ratio, points=ratio**2)
+    control_ratio = np.exp(np.median(np.log(found["score_control"] / found["reparameterised"])))
+    return say("typical", "cure", sd_ratio=ratio, points=ratio**2, control_ratio=control_ratio)
 
 
 # Jacobian -------------------------------------------------------------------------------------------------------------

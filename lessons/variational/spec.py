@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
 from app.kit.words import Words
 from datasets.logistic import logistic_pairs
-from engine import logistic
 from engine.conjugate.beliefs import NormalGamma
 from engine.spec import SpecError, choice, integer, number, seed_field, text
 from engine.targets import build, normal_gamma
 from engine.targets.spec import TargetSpec
-from engine.targets.target import Target, TargetError, Truth
-from engine.variational import FAMILIES, VARIANTS, Adam, Advi, Decaying, NormalMixture, logistic_regression
+from engine.targets.target import Target, TargetError
+from engine.variational import FAMILIES, VARIANTS, Adam, Advi, Decaying, NormalMixture
+from engine.variational.logistic import simple_logistic_regression
 
 WORDS = Words(__file__)
 
@@ -147,26 +146,7 @@ class VariationalLesson(TargetSpec):
 def _logistic(rows: int, prior_sd: float) -> Target:
     """Posterior of a logistic regression, with its truth added up on a grid."""
     pairs = logistic_pairs(rows, seed=DATA_SEED)
-    target = logistic_regression(np.column_stack([np.ones(rows), pairs.x]), pairs.y, prior_sd=prior_sd)
-    grid = logistic.exact(pairs.x, pairs.y, prior_sd, nodes=NODES)
-    truth = Truth(
-        grid.mean,
-        grid.covariance,
-        tuple(partial(_interpolated, *grid.marginal(j)) for j in (0, 1)),
-        "quadrature",
-        grid.log_evidence,
-    )
-    sd = 4.2 * np.sqrt(np.diag(grid.covariance))
-    view = tuple((m - s, m + s) for m, s in zip(grid.mean.tolist(), sd.tolist(), strict=True))
-    return dataclasses.replace(target, labels=("w₀", "w₁"), view=view, truth=truth)
-
-
-def _interpolated(nodes: np.ndarray, density: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A marginal between the nodes of its grid: cubic in the log."""
-    from scipy.interpolate import CubicSpline
-
-    inside = np.exp(CubicSpline(nodes, np.log(np.maximum(density, 1e-300)))(np.clip(x, nodes[0], nodes[-1])))
-    return np.where((x >= nodes[0]) & (x <= nodes[-1]), inside, 0.0)
+    return simple_logistic_regression(pairs.x, pairs.y, prior_sd=prior_sd, nodes=NODES)
 
 
 @lru_cache(maxsize=32)

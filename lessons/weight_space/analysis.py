@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from datasets.xor import xor
 from engine import network
-from engine.diagnostics import Summary, summarise
+from engine.diagnostics import Summary, split_rhat, summarise
 from engine.judge import (
     Average,
     Check,
@@ -25,12 +25,12 @@ from engine.judge import (
     unknown,
 )
 from engine.kept import kept
-from engine.networks import Network
+from engine.networks import Network, symmetry
 from engine.networks.predictive import outputs, probabilities
+from engine.networks.quadrature import Mixture, one_unit
 from engine.recording import Recording
 from engine.samplers.run import Run, start
 from engine.ticket import Lock
-from lessons.weight_space import quadrature, symmetry
 from lessons.weight_space.spec import ORDERS, REACH, WeightSpaceSpec
 
 Array = NDArray[np.float64]
@@ -179,16 +179,6 @@ def compared(spec: WeightSpaceSpec, draws: Array) -> Array:
 # R-hat along the run --------------------------------------------------------------------------------------------------
 
 
-def split_rhat(values: Array) -> Array:
-    """R-hat of the halves of chains, (chains, n, q) → (q,): sqrt(((m − 1)/m W + B/m) / W) with m draws a half, W the
-    mean variance of the halves, B/m the variance of their means. Source: Gelman et al. 2013, section 11.4."""
-    half = values.shape[1] // 2
-    halves = np.concatenate([values[:, :half], values[:, half : 2 * half]])
-    within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
-    with np.errstate(all="ignore"):
-        return np.sqrt((half - 1) / half + between / within)
-
-
 def running_rhat(values: Array) -> Array:
     """`split_rhat` after each draw, (n, q): worked out at some `MARKS` times and held between. NaN before `FEWEST`."""
     n = values.shape[1]
@@ -305,13 +295,13 @@ def _humps(values: Array, cut: float) -> int:
     return 2 if near(cut) < 0.75 * peaks else 1
 
 
-def exact_prediction(spec: WeightSpaceSpec, at: float | None = None) -> quadrature.Mixture | None:
+def exact_prediction(spec: WeightSpaceSpec, at: float | None = None) -> Mixture | None:
     """The posterior of f(x′) by quadrature: one hidden unit and a curve. None elsewhere."""
     if spec.units != 1 or spec.data == "xor":
         return None
     x, y = data_of(spec)
-    key = spec.simulation().replace(chains=2, seed=0, warmup=200, points=())
-    return quadrature.exact(key, tuple(x[:, 0]), tuple(y), spec.at if at is None else at)
+    place = spec.at if at is None else at
+    return one_unit(tuple(x[:, 0]), tuple(y), place, spec.activation, spec.prior_sd, spec.noise_sd)
 
 
 # The study: longer chains, diagnosed ----------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine import diagnostics
-from engine.networks import mlp
+from engine.networks import mlp, symmetry
 from engine.samplers import nuts
-from lessons.weight_space import analysis, symmetry
+from lessons.weight_space import analysis
 from lessons.weight_space import panels as figures
 from lessons.weight_space.questions import QUESTIONS
 from lessons.weight_space.scenes import on_event, scene
@@ -69,7 +69,7 @@ LESSON = Lesson(
     diagnostics=figures.diagnostics,
     predict=QUESTIONS,
     code=[
-        symmetry.act, symmetry.ordered, symmetry.shadows, analysis.split_rhat, diagnostics.summarise, mlp._network,
+        symmetry.act, symmetry.ordered, symmetry.shadows, diagnostics.split_rhat, diagnostics.summarise, mlp._network,
         nuts.nuts_chunk, nuts._double, nuts._build_tree,
     ],
     runs=runs,

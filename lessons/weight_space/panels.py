@@ -11,7 +11,8 @@ from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains as how_many
 from app.kit.text import number
-from lessons.weight_space import analysis, symmetry
+from engine.networks import symmetry
+from lessons.weight_space import analysis
 from lessons.weight_space.spec import TWO_HUMPS, UNMIXED, WeightSpaceSpec
 
 Array = NDArray[np.float64]

@@ -6,6 +6,7 @@ import numpy as np
 
 from app.kit.text import number
 from app.kit.words import Said, say
+from engine.diagnostics import split_rhat
 from lessons.weight_space import analysis
 from lessons.weight_space.spec import WORDS, WeightSpaceSpec
 
@@ -17,7 +18,7 @@ def final_rhats(spec: WeightSpaceSpec) -> tuple[float, float]:
     """Largest split R-hat of a weight, and of the function at the watched inputs, over the shown draws."""
     draws = analysis.compared(spec, analysis.draws_of(spec))
     function = analysis.function_at(spec, draws, analysis.watched(spec))
-    return float(np.max(analysis.split_rhat(draws))), float(np.max(analysis.split_rhat(function)))
+    return float(np.max(split_rhat(draws))), float(np.max(split_rhat(function)))
 
 
 def screams(spec: WeightSpaceSpec) -> int:
@@ -28,7 +29,7 @@ def screams(spec: WeightSpaceSpec) -> int:
 
 def _explain_screams(spec: WeightSpaceSpec) -> Said:
     weights, function = final_rhats(spec)
-    return say(draws=spec.draws, weights=weights, function=function)
+    return say(draws=spec.draws, weights_rhat=weights, function_rhat=function)
 
 
 def change(spec: WeightSpaceSpec) -> float:
@@ -42,7 +43,10 @@ def _explain_change(spec: WeightSpaceSpec) -> Said:
     right = analysis.copied(spec.replace(mistake="none"), analysis.draws_of(spec)[spec.chain - 1])
     largest = float(np.abs(right.log_density_after - right.log_density).max())
     return say(
-        change=change(spec), function_error=made.function_error.max(), ulps=len(right.ulps), number=number(largest, 2)
+        change=change(spec),
+        function_error=made.function_error.max(),
+        draws=len(right.ulps),
+        rounding=number(largest, 2),
     )
 
 
@@ -67,19 +71,17 @@ def _explain_later(spec: WeightSpaceSpec) -> Said:
     before, after = upper_shares(spec)
     values = analysis.function_at(spec, analysis.draws_of(spec), np.array([spec.at]))[..., 0]
     found, truth = analysis.prediction(values), analysis.exact_prediction(spec)
-    chains = ", ".join(f"{100 * share:.0f} %" for share in found.upper)
-    told = ""
-    if truth is not None:
-        told = f" Exactly it holds {100 * truth.share_above(found.cut):.2g} % of the probability."
-    return say(
+    known = dict(
         before=100 * before,
         draws=spec.draws,
         after=100 * after,
-        kept_2=analysis.KEPT[spec.units],
-        told_value=told,
-        chains=chains,
+        kept=analysis.KEPT[spec.units],
+        chain_shares=", ".join(f"{100 * share:.0f} %" for share in found.upper),
         rhat=found.rhat,
     )
+    if truth is None:
+        return say("hump", "chains", **known)
+    return say("hump", "exact", "chains", **known, exact=100 * truth.share_above(found.cut))
 
 
 QUESTIONS = [

@@ -9,7 +9,8 @@ from app.kit import theme
 from app.kit.pictures import last_draw, trace_panel
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
 from app.kit.text import number
-from lessons.weight_space import analysis, symmetry
+from engine.networks import symmetry
+from lessons.weight_space import analysis
 from lessons.weight_space.spec import MAX_POINTS, REACH, WeightSpaceSpec
 
 Array = NDArray[np.float64]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.ticket import NEVER
 from lessons.weights import analysis
 from lessons.weights.spec import WORDS, WeightsSpec
 from lessons.weights.training import model_of
 
-NEVER = threading.Event()
 RATIOS = (0.25, 0.7, 1.0, 1.6)
 
 
@@ -26,9 +24,11 @@ def _outside(spec: WeightsSpec) -> int:
 
 
 def _explain_outside(spec: WeightsSpec) -> Said:
-    lines = analysis.compared(spec, NEVER)
-    told = "; ".join(f"{line.name} {line.ratio:.2f} ({line.low:.2f} to {line.high:.2f})" for line in lines)
-    return say(told_value=told)
+    each = [
+        WORDS.phrase("questions.outside.each", region=line.name, ratio=line.ratio, low=line.low, high=line.high)
+        for line in analysis.compared(spec, NEVER)
+    ]
+    return say(ratios="; ".join(each))
 
 
 def points_right(spec: WeightsSpec) -> tuple[float, float]:
@@ -43,10 +43,10 @@ def _gives_up(spec: WeightsSpec) -> int:
 
 
 def _explain_gives_up(spec: WeightsSpec) -> Said:
-    found, nuts = points_right(spec)
-    value, error = analysis.elbo(spec)
-    zero = spec.size * np.log(0.5)
-    return say(found=100 * found, nuts=100 * nuts, spec=spec.size, zero=zero, value=value, error=error)
+    q, nuts = points_right(spec)
+    elbo, error = analysis.elbo(spec)
+    coin = spec.size * np.log(0.5)
+    return say(q_right=100 * q, nuts_right=100 * nuts, points=spec.size, coin=coin, elbo=elbo, error=error)
 
 
 def between(spec: WeightsSpec) -> tuple[float, float]:
@@ -61,7 +61,7 @@ def _light(spec: WeightsSpec) -> int:
 
 def _explain_light(spec: WeightsSpec) -> Said:
     before, after = between(spec)
-    return say(before=before, after=after)
+    return say(with_whole=before, with_tenth=after)
 
 
 QUESTIONS = [

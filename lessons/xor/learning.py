@@ -26,6 +26,7 @@ from engine.networks.predictive import (
 )
 from engine.samplers import run as runs
 from engine.samplers.run import Run
+from engine.scores import binary_entropy
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
 from engine.ticket import each
@@ -260,7 +261,7 @@ class Learning:
         likelihood = log_likelihood(self.model, weights, self.x, self.y) if len(self.x) else np.zeros(len(weights))
         prior = -0.5 * ((weights / self.spec.prior_sd) ** 2 + np.log(2 * np.pi * self.spec.prior_sd**2)).sum(axis=1)
         mean_points, _ = self._points.running(at_points, kept)
-        mean_centre, networks = self._centre.running(np.stack([at_centre, entropy(at_centre)], axis=1), kept)
+        mean_centre, networks = self._centre.running(np.stack([at_centre, binary_entropy(at_centre)], axis=1), kept)
         rows = {
             "state": numbers, "weights": weights, "likelihood": likelihood, "prior": prior,
             "accept_prob": accept_prob, "accepted": accepted,
@@ -307,13 +308,6 @@ class Sums:
         alone = counts == 0
         means = np.where(alone[:, None], values, totals / np.maximum(counts, 1)[:, None])
         return means, np.where(alone, 1, counts)
-
-
-def entropy(p: Array) -> Array:
-    """Entropy in nats of a coin with probability p."""
-    inside = np.clip(p, 1e-300, 1.0)
-    other = np.clip(1.0 - p, 1e-300, 1.0)
-    return -(p * np.log(inside) + (1.0 - p) * np.log(other))
 
 
 def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:

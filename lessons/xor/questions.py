@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
 from engine.networks.predictive import Ensemble, probabilities
+from engine.ticket import NEVER
 from lessons.xor.chains import smallest_width, study
 from lessons.xor.learning import CELLS, CENTRE, modes, plane, predictor_of
 from lessons.xor.spec import WORDS, XorSpec
 
-NEVER = threading.Event()
 ENOUGH = 0.95
-REGIONS = ("at the centre, between the four clouds", "in the four clouds, where the data are", "far away from all data")
 
 
 def regions(spec: XorSpec) -> tuple[float, float, float]:
@@ -22,11 +19,7 @@ def regions(spec: XorSpec) -> tuple[float, float, float]:
     points = plane(CELLS)
     epistemic = Ensemble(predictor_of(spec), points).add(study(spec, NEVER).weights).uncertainty().epistemic
     corner = np.abs(np.abs(points) - 0.5)
-    masks = (
-        np.hypot(*points.T) < 0.15,
-        np.hypot(*corner.T) < 0.2,
-        np.max(np.abs(points), axis=1) > 1.2,
-    )
+    masks = (np.hypot(*points.T) < 0.15, np.hypot(*corner.T) < 0.2, np.max(np.abs(points), axis=1) > 1.2)
     centre, clouds, far = (float(epistemic[mask].mean()) for mask in masks)
     return centre, clouds, far
 
@@ -36,8 +29,8 @@ def _where(spec: XorSpec) -> int:
 
 
 def _where_why(spec: XorSpec) -> Said:
-    centre, clouds, far = regions(spec)
-    return say(centre=centre, clouds=clouds, far=far)
+    at_centre, in_clouds, far_away = regions(spec)
+    return say(at_centre=at_centre, in_clouds=in_clouds, far_away=far_away)
 
 
 def _width(spec: XorSpec) -> int:
@@ -45,7 +38,7 @@ def _width(spec: XorSpec) -> int:
 
 
 def _width_why(spec: XorSpec) -> Said:
-    return say(smallest_width=smallest_width(spec, ENOUGH))
+    return say(units=smallest_width(spec, ENOUGH))
 
 
 def _sides(spec: XorSpec) -> tuple[float, float]:
@@ -66,11 +59,11 @@ def _surer(spec: XorSpec) -> int:
 def _surer_why(spec: XorSpec) -> Said:
     single, many = _sides(spec)
     centre = probabilities(predictor_of(spec), modes(spec)[0][None], CENTRE)[0, 0, 1]
-    return say(single=single, many=many, centre=centre)
+    return say(map_confidence=single, average_confidence=many, map_at_centre=centre)
 
 
 QUESTIONS = [
-    WORDS.question("where", _where, _where_why, scenario="learn", options=REGIONS),
+    WORDS.question("where", _where, _where_why, scenario="learn"),
     WORDS.question("width", _width, _width_why, scenario="one-unit", enough=ENOUGH),
     WORDS.question("map", _surer, _surer_why, scenario="map"),
 ]

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from engine.networks.predictive import probabilities
+from engine.scores import binary_entropy
 from engine.spec import SpecError
-from lessons.xor.learning import CELLS, Learning, Maps, entropy, first_look, first_states, modes, plane
+from lessons.xor.learning import CELLS, Learning, Maps, first_look, first_states, modes, plane
 from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, XorSpec
 
 Array = NDArray[np.float64]
@@ -225,7 +226,7 @@ def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: Ar
     """The arithmetic card, the spoken sentence and the table."""
     state, mean, aleatoric = shown["state"], shown["mean"], shown["aleatoric"]
     posterior = shown["likelihood"] + shown["prior"]
-    total = entropy(mean)
+    total = binary_entropy(mean)
     warm = state <= learning.spec.burn
     made.readout("state", "state {n:d} of the chain: {warm?warm-up, not counted:counted}", n=state, warm=warm)
     made.readout(

@@ -23,6 +23,7 @@ from engine.networks import Network, network
 from engine.networks.predictive import probabilities
 from engine.resumable import Resumable
 from engine.samplers import run as runs
+from engine.scores import binary_entropy
 from engine.ticket import Lock
 from engine.training import EnsembleRun, Trained, TrainingRun, TrainingSpec, dropout_draws, map_decay
 from engine.variational.advi import Advi as AdviSettings
@@ -76,12 +77,6 @@ def distances(spec: MethodsSpec, places: ArrayLike) -> Array:
     """(m,) from each place (m, 2) to the nearest data point."""
     x, _ = data_of(spec)
     return np.sqrt(((np.asarray(places)[:, None] - x) ** 2).sum(axis=2).min(axis=1))
-
-
-def entropy(p: ArrayLike) -> Array:
-    """Entropy in nats of a label that is 1 with probability p."""
-    p = np.clip(p, TINY, 1.0 - TINY)
-    return -(p * np.log(p) + (1.0 - p) * np.log1p(-p))
 
 
 # Networks that a method found -----------------------------------------------------------------------------------------
@@ -278,10 +273,10 @@ def epistemic(
     of H'(p̄) p_s - H(p_s), and effective draws are those of that series.
     """
     chosen = np.ones(p.shape[:2]) if keep is None else keep.astype(float)
-    inside = entropy(p)
+    inside = binary_entropy(p)
     weight = chosen / chosen.sum()
     mean = np.clip(np.tensordot(weight, p, 2), TINY, 1.0 - TINY)
-    value = regions @ (entropy(mean) - np.tensordot(weight, inside, 2))
+    value = regions @ (binary_entropy(mean) - np.tensordot(weight, inside, 2))
     series = (p * np.log((1.0 - mean) / mean) - inside) @ regions.T
     return Estimate(np.maximum(value, 0.0), *errors(series, chosen, correlated, diagnosed))
 
@@ -347,13 +342,13 @@ def _look(found: Found) -> Look:
     counts = np.minimum(CHECKPOINTS, found.chains * found.draws)
     # so that the first networks are those of all chains
     mixed = p.transpose(1, 0, 2).reshape(-1, len(places))
-    inside = entropy(mixed)
+    inside = binary_entropy(mixed)
     ends = np.unique(counts)
     starts = np.concatenate([[0], ends[:-1]])
     at = np.searchsorted(ends, counts)
     mean = (np.cumsum(np.add.reduceat(mixed, starts), axis=0) / ends[:, None])[at]
     aleatoric = (np.cumsum(np.add.reduceat(inside, starts), axis=0) / ends[:, None])[at]
-    total = entropy(mean)
+    total = binary_entropy(mean)
     distance, weights = rings(found.spec, places)
     curve = epistemic(p, weights, correlated=found.correlated, diagnosed=False)
     maps = (array.reshape(-1, CELLS, CELLS) for array in (mean, total, aleatoric, np.maximum(total - aleatoric, 0.0)))

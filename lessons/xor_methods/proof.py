@@ -31,6 +31,7 @@ from engine.judge.run import APART
 from engine.kept import kept
 from engine.networks import Network
 from engine.networks.predictive import probabilities
+from engine.scores import binary_entropy
 from engine.training import dropout_draws
 from engine.variational.advi import elbo
 from lessons.xor_methods.analysis import (
@@ -39,7 +40,6 @@ from lessons.xor_methods.analysis import (
     advi_run,
     data_of,
     dropped,
-    entropy,
     learning,
     model_of,
     plane,
@@ -198,7 +198,7 @@ def masks_check(spec: MethodsSpec, keep: float | None = None) -> Check:
 def features(model: Network, theta: Array) -> Array:
     """(n, places + 1) probabilities of class 1 at PLACES, and the mean entropy over the map, of networks theta."""
     shown = probabilities(model, theta, PLACES)[:, :, 1]
-    inside = entropy(probabilities(model, theta, plane(CELLS))[:, :, 1]).mean(axis=1)
+    inside = binary_entropy(probabilities(model, theta, plane(CELLS))[:, :, 1]).mean(axis=1)
     return np.column_stack([shown, inside])
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.ticket import NEVER
 from lessons.xor_methods.proof import FAR_AWAY, signed
 from lessons.xor_methods.spec import METHODS, NAMES, WORDS, MethodsSpec
 from lessons.xor_methods.study import study
 
-NEVER = threading.Event()
 WITHIN = 3.0  # standard errors within which two answers count as the same
 
 
@@ -27,8 +25,8 @@ def _surest(spec: MethodsSpec) -> int:
 
 def _surest_why(spec: MethodsSpec) -> Said:
     values = _values(spec)
-    told = ", ".join(f"{NAMES[method]} {values[method]:.3f}" for method in sorted(METHODS, key=values.__getitem__))
-    return say(told_value=told)
+    each = [f"{NAMES[method]} {values[method]:.3f}" for method in sorted(METHODS, key=values.__getitem__)]
+    return say(uncertainties=", ".join(each))
 
 
 def _exact(spec: MethodsSpec) -> int:
@@ -40,7 +38,7 @@ def _exact(spec: MethodsSpec) -> int:
 
 def _exact_why(spec: MethodsSpec) -> Said:
     difference, error = study(spec, NEVER).difference("hmc")
-    return say(signed=signed(difference[FAR_AWAY]), error=error[FAR_AWAY])
+    return say(difference=signed(difference[FAR_AWAY]), error=error[FAR_AWAY])
 
 
 QUESTIONS = [

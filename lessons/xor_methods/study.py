@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from engine import ticket
 from engine.kept import kept
+from engine.scores import binary_entropy
 from lessons.xor_methods.analysis import (
     CHAINS,
     FAR,
@@ -25,7 +26,6 @@ from lessons.xor_methods.analysis import (
     Found,
     average,
     distances,
-    entropy,
     epistemic,
     fitted,
     learning,
@@ -90,7 +90,7 @@ def estimate(found: Found, width: NDArray[np.bool_] | None = None) -> Estimate:
     p = found.at(plane(CELLS))
     chosen = {"correlated": found.correlated, "keep": width}
     parts = epistemic(p, np.where(there[:, None], weights, 0.0), **chosen)
-    inside = average(entropy(p).mean(axis=2, keepdims=True), **chosen)
+    inside = average(binary_entropy(p).mean(axis=2, keepdims=True), **chosen)
     places = average(found.at(PLACES), **chosen)
     joined = Estimate(*(np.concatenate(rows) for rows in zip(parts, inside, places, strict=True)))
     for rows in (joined.value, joined.error):

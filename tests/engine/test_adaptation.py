@@ -170,10 +170,10 @@ def test_root_of_the_mass():
 @pytest.mark.parametrize("target_accept", [0.6, 0.8, 0.95])
 def test_acceptance_lands_near_its_target(target_accept):
     gaussian = targets.TargetSpec(target="gaussian", dimension=50, correlation=0.5).build_target()
-    recording = engine.sample(gaussian, "nuts", chains=2, draws=500, warmup=1000, seed=4, target_accept=target_accept)
+    recording = engine.sample(gaussian, "nuts", chains=8, draws=200, warmup=1000, seed=4, target_accept=target_accept)
     # The average of log eps lies below the log of what would hit the target exactly: Stan and blackjax overshoot a
-    # little too.
-    assert -0.03 < recording.accept_prob.mean() - target_accept < 0.13
+    # little too. At 0.6 by 0.115, give or take 0.014 from one seed to the next.
+    assert -0.03 < recording.accept_prob.mean() - target_accept < 0.17
 
 
 def test_adapted_mass_pays(target):

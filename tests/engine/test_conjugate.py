@@ -52,9 +52,9 @@ def test_posterior_and_evidence_agree_with_quadrature(pair, n):
     prior, x = PRIORS[pair], some_data(pair, n)
     found, after = integrate(prior, x), prior.update(x)
     assert found.log_evidence == pytest.approx(prior.log_evidence(x), abs=1e-8)
-    assert found.mean() == pytest.approx(after.mean(), rel=1e-8, abs=1e-10)
+    assert found.mean() == pytest.approx(after.mean(), rel=1e-7, abs=1e-10)
     if np.all(np.isfinite(after.covariance())):
-        assert found.covariance() == pytest.approx(after.covariance(), rel=1e-6, abs=1e-8)
+        assert found.covariance() == pytest.approx(after.covariance(), rel=1e-6, abs=1e-7)
     for i in range(after.dim):
         for share in (0.05, 0.5, 0.9):
             below = float(found.weight[found.theta[:, i] <= after.quantile(i, share)].sum())

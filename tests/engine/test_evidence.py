@@ -103,7 +103,7 @@ def test_one_island_that_decides_is_no_certainty():
 
 
 def test_an_estimate_that_rises_with_the_levels_is_known_no_better_than_it_rose():
-    fine = islands(-90.0, 0.3, 16)
+    fine = islands(-90.0, 0.2, 16)
     _, error, drift = judged(fine, islands(-91.5, 0.4, 8, seed=2))
     assert error == drift and 1.0 < drift < 2.0
     assert judged(fine, islands(-90.1, 0.4, 8, seed=2))[1] < 0.1
@@ -189,3 +189,20 @@ def test_one_model_is_certain():
     found = model_probabilities([-5.0, -np.inf], [0.1, 0.0])
     np.testing.assert_array_equal(found.probability, [1.0, 0.0])
     np.testing.assert_array_equal(found.error, [0.0, 0.0])
+
+
+def test_probabilities_are_normalised_and_follow_the_prior(whole):
+    flat, steep = whole.probabilities(), whole.probabilities(np.log([0.7, 0.2, 0.1]))
+    weights = np.exp(whole.log_evidence - whole.log_evidence.max())
+    assert flat.probability == pytest.approx(weights / weights.sum())
+    assert steep.probability == pytest.approx(weights * [0.7, 0.2, 0.1] / (weights @ [0.7, 0.2, 0.1]))
+
+
+def test_groups_of_sizes_have_the_probability_of_their_members_and_its_error(whole):
+    log_prior = np.log([0.2, 0.5, 0.3])
+    alone = whole.probabilities(log_prior)
+    each = whole.group_probabilities([0, 1, 2], log_prior)
+    assert np.allclose(each.probability, alone.probability) and np.allclose(each.error, alone.error)
+    two = whole.group_probabilities([0, 1, 1], log_prior)
+    assert two.probability == pytest.approx([alone.probability[0], alone.probability[1:].sum()])
+    assert two.error == pytest.approx([alone.error[0]] * 2)

@@ -16,6 +16,7 @@ METHODS = {
     "metropolis": {"scale": 0.8, "drift": 0.3},
     "delayed_rejection": {"scale": 3.0, "stages": 3, "shrink": 0.4, "pull": 0.3},
     "hmc": {"step_size": 0.3, "steps": 7, "jitter": 0.2},
+    "slice_sampling": {"w": 0.6, "interval": "doubling"},
 }
 
 

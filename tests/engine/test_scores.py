@@ -225,3 +225,29 @@ def test_wrong_arguments_are_named(call, field: str):
     with pytest.raises(SpecError) as problem:
         call()
     assert problem.value.parameter == field
+
+
+def test_the_entropy_of_two_classes_is_that_of_their_probabilities():
+    p = np.array([0.0, 1e-9, 0.3, 0.5, 1.0])
+    assert scores.binary_entropy(p) == pytest.approx(scores.entropy(np.stack([p, 1.0 - p], axis=1)))
+    assert scores.binary_entropy(0.5) == pytest.approx(np.log(2.0)) and scores.binary_entropy([0.0, 1.0]).max() == 0.0
+
+
+def test_auroc_by_hand():
+    inside, beyond = np.array([0.1, 0.4, 0.4]), np.array([0.4, 0.3, 0.9])
+    assert scores.wins(inside, beyond).mean() == pytest.approx((1 + 0.5 + 0.5 + 1 + 0 + 0 + 3) / 9)
+    running = scores.running_auroc(inside, beyond)
+    assert running == pytest.approx([1.0, (1 + 0.5 + 1 + 0) / 4, 6 / 9])
+    truth = np.repeat([0, 1], 3)
+    assert running[-1] == pytest.approx(scores.auroc(np.concatenate([inside, beyond]), truth))
+
+
+def test_the_errors_of_an_auroc_are_its_spread():
+    """Of 2,000 repetitions with exponential scores, for which Hanley and McNeil's formula is exact."""
+    rng = np.random.default_rng(1)
+    n, m, rate = 40, 25, 3.0
+    found = np.array([scores.wins(rng.exponential(1.0, n), rng.exponential(rate, m)).mean() for _ in range(2000)])
+    area = rate / (1.0 + rate)
+    error = scores.hanley_mcneil(np.array(area), m, n)
+    assert found.mean() == pytest.approx(area, abs=4 * error / np.sqrt(2000))
+    assert found.std() == pytest.approx(error, rel=0.07)

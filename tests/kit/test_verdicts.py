@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Sequence
 
 import pytest
@@ -13,9 +12,8 @@ from app.kit import badge
 from app.kit.verdicts import KernelProofs, Planted, plantable
 from engine.judge import Check, overall
 from engine.judge.plant import SHIFTED, STUCK
+from engine.ticket import NEVER
 from tests.power import lesson_of, right_spec
-
-NEVER = threading.Event()
 
 
 def told(capsys: pytest.CaptureFixture[str], *links: str) -> tuple[int, list[dict]]:

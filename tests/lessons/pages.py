@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -13,8 +12,8 @@ from app import catalogue
 from app.kit.verdicts import KernelProofs, Planted, plantable
 from engine.judge import KINDS, Check, Verdict, overall
 from engine.spec import Spec
+from engine.ticket import NEVER
 
-NEVER = threading.Event()  # the cancel event of a job that nobody cancels
 MOST_BYTES = 500_000  # a message to the browser
 ENTRIES = {entry.slug: entry for entry in catalogue.LESSONS}
 
@@ -49,6 +48,13 @@ def page(slug: str, **query: str) -> AppTest:
 def module(slug: str, name: str) -> ModuleType:
     """A module of a lesson: `module("nuts", "scenes")`."""
     return importlib.import_module(f"lessons.{ENTRIES[slug].path.parent.name}.{name}")
+
+
+def explained(slug: str, question: str, spec: Spec) -> str:
+    """What the run of `spec` says to a question of a lesson."""
+    explain = next(each.explain for each in module(slug, "questions").QUESTIONS if each.id == question)
+    assert callable(explain)
+    return explain(spec)
 
 
 def verdicts(slug: str, spec: Spec) -> tuple[Verdict, ...]:

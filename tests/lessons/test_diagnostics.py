@@ -102,16 +102,6 @@ def test_running_diagnostics_are_those_of_the_draws_so_far():
     assert found.at[-1] == values.shape[1], "the last look is at all draws"
 
 
-def test_autocorrelation_is_that_of_the_definition():
-    values = np.random.default_rng(3).normal(size=(2, 300)).cumsum(axis=1)
-    centred = values - values.mean(axis=1, keepdims=True)
-    found = analysis.autocorrelation(values, 20)
-    for lag in (0, 1, 20):
-        direct = (centred[:, lag:] * centred[:, : 300 - lag]).sum(axis=1) / (centred**2).sum(axis=1)
-        assert np.allclose(found[:, lag], direct)
-    assert np.isnan(analysis.autocorrelation(np.ones((2, 50)), 5)).all()
-
-
 # What the lesson says -------------------------------------------------------------------------------------------------
 
 

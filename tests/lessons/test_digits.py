@@ -7,16 +7,18 @@ import math
 import numpy as np
 import pytest
 
-from app.kit import digit_posteriors, jobs
-from app.kit.digit_posteriors import METHODS, Networks
+from app.kit import jobs
 from app.kit.pad import LIMIT, strokes
 from app.kit.player.scene import decode
 from datasets import own, pad, remote
 from datasets.images import Images, digits
 from engine import kept, scores
+from engine.networks.stack import Networks
 from engine.spec import SpecError
 from lessons.digits import analysis, panels, questions, scenes
 from lessons.digits.spec import LETTER, SCENARIOS, STAR, THREE, DigitsSpec
+from lessons.families.digit_posteriors import shared
+from lessons.families.digit_posteriors.spec import METHODS
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
 
 SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -95,7 +97,7 @@ def test_a_new_stroke_keeps_the_place_and_another_posterior_does_not():
 
 
 def test_the_picture_grows_while_the_networks_learn(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(digit_posteriors, "SLICE", 0.02)
+    monkeypatch.setattr(shared, "SLICE", 0.02)
     spec, job = BETWEEN.replace(seed=4242), Job()
     last = scenes.grow(spec, job)
     assert len(job.blobs) > 2 and last == scenes.scene(spec, None)
@@ -157,6 +159,7 @@ def test_the_centre_of_every_real_digit_passes():
 # What is claimed ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 def test_what_scenarios_and_questions_claim():
     plain, star = (analysis.read(SPECS[name], analysis.trained(SPECS[name])) for name in ("plain", "star"))
     assert plain.predicted == 3 and plain.mean[-1, 3] > 0.9

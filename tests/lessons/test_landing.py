@@ -19,8 +19,8 @@ from engine.judge import overall, proofs
 from engine.spec import SpecError
 from lessons.landing import analysis, boston, optdigits, panels, questions, scenes
 from lessons.landing.spec import DIGITS, JUMPS, SCENARIOS, THESIS, LandingSpec
-from tests.lessons.growing import Ticket, panel_of
-from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
+from tests.lessons.families.growing import Ticket, panel_of
+from tests.lessons.pages import MOST_BYTES, NEVER, explained, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = LandingSpec(corner=3, widest=6, sweeps=20, burn=0, bridges=4)
@@ -175,7 +175,7 @@ def test_the_long_run_can_be_stopped():
 
 def test_questions_are_answered_from_the_run():
     found = analysis.small(AROUND).history[-1]
-    assert f"{found['palindrome'].accepted:.1%}" in questions._sandwich_why(AROUND)
+    assert f"{found['palindrome'].accepted:.1%}" in explained("landing", "sandwich", AROUND)
     assert questions._sandwich(AROUND) == 1, "the theorem"
     one, many = (analysis.small(SMALL).history[-1][f"annealed {T}"].accepted for T in (1, 64))
     assert (questions._bridges(SMALL) == 0) == (many - one >= questions.FEWEST)

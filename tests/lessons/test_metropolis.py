@@ -129,15 +129,6 @@ def test_the_ring_in_the_long_run():
     assert distances[0] > 0.5 and distances[-1] < 1e-6
 
 
-def test_autocorrelation():
-    rng = np.random.default_rng(0)
-    x = np.zeros(20_000)
-    for t in range(1, len(x)):
-        x[t] = 0.8 * x[t - 1] + rng.normal()
-    np.testing.assert_allclose(analysis.autocorrelation(x, 5), 0.8 ** np.arange(6), atol=0.05)
-    assert np.isnan(analysis.autocorrelation(np.ones(50), 3)).all()
-
-
 def test_acceptance_and_effective_draws_fall_with_dimension():
     rows = list(analysis.dimension_sweep(plane(scale=1.0)))
     assert [row[0] for row in rows] == [1, 2, 5, 10, 20, 50]

@@ -13,11 +13,12 @@ import pytest
 
 import datasets
 import engine
-from app.kit import architectures as kit
 from app.kit.player.scene import decode
 from engine.evidence import model_probabilities
 from engine.judge import overall
+from engine.jumps.shares import running_shares, shares
 from engine.spec import SpecError
+from lessons.families.growing.ledger import jumps_of
 from lessons.missing_factor import analysis, panels, questions, scenes
 from lessons.missing_factor.spec import SCENARIOS, SCHEMES, MissingSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, planted, says, verdicts
@@ -64,7 +65,7 @@ def small_exact():
 
 
 @pytest.mark.parametrize(
-    "variant,jump,shares",
+    "variant,jump,odds",
     [
         ("no_end_points", "plain", [1, 2, 2, 2, 1]),
         ("no_jacobian", "rescaled", [k**k / math.factorial(k) for k in range(1, 6)]),
@@ -73,13 +74,13 @@ def small_exact():
         ("exact", "rescaled", [1, 1, 1, 1, 1]),
     ],
 )
-def test_what_a_scheme_tends_to_without_data_is_what_its_chains_do(variant, jump, shares):
+def test_what_a_scheme_tends_to_without_data_is_what_its_chains_do(variant, jump, odds):
     spec = SMALL.replace(variant=variant, jump=jump)
     tends = analysis.limit(spec, analysis.exact(spec), NEVER)
-    expected = np.array(shares) / np.sum(shares)
+    expected = np.array(odds) / np.sum(odds)
     np.testing.assert_allclose(tends.shares, expected, rtol=1e-12)
     recording = run(spec, draws=3000)
-    drawn = kit.shares(recording.width, 1, 5)
+    drawn = shares(recording.width, 1, 5)
     assert np.all(np.abs(drawn.mean - expected) < 4 * drawn.mcse)
     assert np.nanmax(drawn.mcse) < 0.012
 
@@ -101,7 +102,7 @@ def test_with_data_the_exact_answer_is_multiplied_by_the_known_factor(variant, j
     spec = MissingSpec(variant=variant, jump=jump, highest=FEW_WIDTHS)
     tends = analysis.limit(spec, known, NEVER).shares
     x, y, _ = datasets.xor(FEW // 4, seed=1)
-    drawn = kit.shares(run(spec, 2500, FEW_TEMPER, (x, y)).width, 1, FEW_WIDTHS)
+    drawn = shares(run(spec, 2500, FEW_TEMPER, (x, y)).width, 1, FEW_WIDTHS)
     assert np.all(np.abs(drawn.mean - tends) < 4 * np.hypot(drawn.mcse, 2 * known.error))
     assert np.any(np.abs(drawn.mean - known.probability) > 6 * drawn.mcse)
 
@@ -116,7 +117,7 @@ def test_births_that_survive_a_factor_that_is_left_over():
     assert np.all((1 / np.arange(2, 4) <= kept + 1e-12) & (kept <= 1))
     weights = np.concatenate([[0.0], np.cumsum(np.log(kept))])
     tends = analysis._normalised(weights, small_exact().probability)
-    drawn = kit.shares(run(spec, 2500, FEW_TEMPER, (x, y), jumps=1, steps=20).width, 1, 3)
+    drawn = shares(run(spec, 2500, FEW_TEMPER, (x, y), jumps=1, steps=20).width, 1, 3)
     assert np.all(np.abs(drawn.mean - tends) < 4.5 * drawn.mcse + 0.01), (drawn.mean, tends)
     assert abs(drawn.mean[0] - small_exact().probability[0]) > 0.1  # the right answer is far from it
 
@@ -135,8 +136,8 @@ def test_the_ledger_put_right_is_that_of_the_right_scheme(scenario):
     spec = BY_ID[scenario]
     growing = analysis.Growing(spec, 2).advance(2)
     for chain in range(analysis.CHAINS):
-        wrong = kit.jumps_of(growing.scheme.recording(), chain, [0])
-        true = kit.jumps_of(growing.right.recording(), chain, [0])
+        wrong = jumps_of(growing.scheme.recording(), chain, [0])
+        true = jumps_of(growing.right.recording(), chain, [0])
         np.testing.assert_allclose(analysis.put_right(spec, wrong), true.factors, rtol=1e-9, atol=1e-9)
 
 
@@ -144,7 +145,7 @@ def test_the_ledger_put_right_is_that_of_the_right_scheme(scenario):
 def test_a_jump_and_its_way_back_cancel_unless_the_slot_is_counted_once(variant):
     spec = MissingSpec(variant=variant, jump="rescaled" if variant == "no_jacobian" else "plain", sweeps=100, burn=0)
     growing = analysis.Growing(spec, 6).advance(6)
-    jumps = kit.jumps_of(growing.scheme.recording(), 7)
+    jumps = jumps_of(growing.scheme.recording(), 7)
     left = jumps.factors.sum(axis=1) + analysis.way_back(spec, jumps).sum(axis=1)
     large = np.maximum(jumps.before, jumps.after)
     np.testing.assert_allclose(left, -np.log(large) if variant in ("slot_once", "as_coded") else 0.0, atol=1e-9)
@@ -210,7 +211,7 @@ def test_the_first_picture_is_small_and_says_what_the_run_says(scenario):
     at = analysis.times(spec, growing.sweeps)
     assert header["steps"] == len(at)
     shown = next(panel for panel in header["panels"] if panel["id"] == "sizes")
-    rows = kit.running_shares(growing.scheme.recording().width, 1, spec.highest, spec.burn)[at]
+    rows = running_shares(growing.scheme.recording().width, 1, spec.highest, spec.burn)[at]
     np.testing.assert_allclose(arrays[shown["layers"][0]["values"]], rows, atol=1e-6)
     ids = {panel["id"] for panel in header["panels"]}
     assert ("right" in ids) == (spec.variant != "exact")

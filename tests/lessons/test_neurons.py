@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.kit import architectures, growing
 from engine.judge import overall, proofs
+from engine.judge.answers import UNSURE
 from engine.spec import SpecError
+from lessons.families.growing.chains import first_look
+from lessons.families.growing.checks import kernels
+from lessons.families.growing.evidence import quick_evidence
+from lessons.families.growing.spec import COSTLY
 from lessons.neurons import questions, scenes
 from lessons.neurons.spec import SCENARIOS, NeuronsSpec
-from tests.lessons import growing as shared
-from tests.lessons.pages import planted, says, verdicts
+from tests.lessons.families import growing as shared
+from tests.lessons.pages import explained, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = NeuronsSpec(corner=5, widest=5, sweeps=120, burn=20, shown=3, temper=1.0, step_size=0.2)
@@ -39,7 +43,7 @@ def test_a_wrong_setting_is_named(parameter, changes):
 
 def test_the_chains_start_at_every_width():
     assert NeuronsSpec().start_sizes() == list(range(1, 17))
-    first = growing.first_look(SMALL)
+    first = first_look(SMALL)
     assert np.array_equal(first.run.recording().start_width, SMALL.start_sizes())
 
 
@@ -73,6 +77,7 @@ def test_a_long_run_is_small_enough_to_send():
     shared.a_long_run_is_small_enough_to_send(NeuronsSpec(corner=5, burn=50))
 
 
+@pytest.mark.one_seed  # annealing may know its own error too badly to tell
 def test_jumps_agree_with_annealing():
     shared.jumps_agree_with_annealing(SMALL.replace(sweeps=1500, widest=3, burn=100))
 
@@ -119,7 +124,7 @@ def test_each_planted_fault_turns_its_sign_red():
 
 
 def test_a_forgotten_jacobian_is_seen():
-    kernel, *_ = growing.kernels(SMALL.replace(jump="rescaled"))
+    kernel, *_ = kernels(SMALL.replace(jump="rescaled"))
     assert "no_jacobian" in kernel.faults
     assert {check.verdict for check in proofs(kernel.planted("no_jacobian"))} == {"fail"}
 
@@ -133,10 +138,10 @@ def test_the_ledger_is_checked_against_the_run():
 
 def test_where_the_chains_are_is_answered_by_annealing():
     spec = SMALL.replace(widest=8)
-    found = architectures.quick_evidence(spec.network(), *spec.data_set())
-    share = architectures.exact_shares(found, spec.log_prior()).probability.reshape(4, 2).sum(axis=1)
-    assert questions._where(spec) in (int(share.argmax()), architectures.UNSURE)
-    assert f"{share.max():.0%}" in questions._where_why(spec)
+    found = quick_evidence(spec.network(), *spec.data_set())
+    share = found.probabilities(spec.log_prior()).probability.reshape(4, 2).sum(axis=1)
+    assert questions._where(spec) in (int(share.argmax()), UNSURE)
+    assert f"{share.max():.0%}" in explained("neurons", "where", spec)
 
 
 def test_the_flux_is_answered_by_chains_that_agree(monkeypatch):
@@ -146,13 +151,13 @@ def test_the_flux_is_answered_by_chains_that_agree(monkeypatch):
     difference, error = questions._flux_difference(run)
     assert difference == pytest.approx(granted[0] / asked[0] - granted[1] / asked[1]) and 0 < error < 0.1
     monkeypatch.setattr(questions, "AGREE", 2.0)
-    assert f"{granted[0] / asked[0]:.0%}" in questions._flux_why(spec)
-    for seen, answer in (((0.2, 0.01), 0), ((-0.2, 0.01), 1), ((0.01, 0.001), 2), ((0.06, 0.01), architectures.UNSURE)):
+    assert f"{granted[0] / asked[0]:.0%}" in explained("neurons", "flux", spec)
+    for seen, answer in (((0.2, 0.01), 0), ((-0.2, 0.01), 1), ((0.01, 0.001), 2), ((0.06, 0.01), UNSURE)):
         monkeypatch.setattr(questions, "_flux_difference", lambda _, seen=seen: seen)
         assert questions._flux(spec) == answer
     monkeypatch.setattr(questions, "AGREE", 0.9)
-    assert questions._flux(spec) == questions._slot(spec) == architectures.UNSURE
-    assert "R-hat" in questions._flux_why(spec) and "R-hat" in questions._slot_why(spec)
+    assert questions._flux(spec) == questions._slot(spec) == UNSURE
+    assert "R-hat" in explained("neurons", "flux", spec) and "R-hat" in explained("neurons", "slot", spec)
 
 
 def test_the_slot_counted_once_makes_networks_small():
@@ -161,7 +166,9 @@ def test_the_slot_counted_once_makes_networks_small():
     assert questions._slot(spec) == 0
     right, wrong, error, agreement = questions._means(spec)
     assert right - wrong > 4.0 and error < 0.3 and agreement <= questions.AGREE
-    assert f"{wrong:.1f}" in questions._slot_why(spec) and f"{right:.1f} (exact" in questions._slot_why(spec)
+    assert f"{wrong:.1f}" in explained("neurons", "slot", spec) and f"{right:.1f} (exact" in explained(
+        "neurons", "slot", spec
+    )
 
 
 def test_the_experiment_answers_every_question():
@@ -171,5 +178,5 @@ def test_the_experiment_answers_every_question():
 
 def test_every_scenario_can_be_pictured():
     for scenario in SCENARIOS:
-        if scenario.spec.variant not in growing.COSTLY:
+        if scenario.spec.variant not in COSTLY:
             assert len(scenes.scene(scenario.spec, None)) < shared.MOST_BYTES, scenario.id

@@ -9,10 +9,11 @@ from app.kit.player.scene import decode
 from engine import sample
 from engine.judge import mean_check, overall
 from engine.judge.audit import turn_products, turns
-from engine.samplers.nuts import DIVERGED, TOO_DEEP, TURNED_INSIDE
+from engine.samplers import trees
+from engine.samplers.nuts import TOO_DEEP, TURNED_INSIDE
 from engine.spec import SpecError
 from engine.targets import funnel
-from lessons.nuts import analysis, panels, questions, scenes, trees
+from lessons.nuts import analysis, panels, questions, scenes
 from lessons.nuts.spec import (
     ALIASED,
     CURE,
@@ -78,53 +79,6 @@ def test_looking_otherwise_is_the_same_run():
 def grown(spec, count=60, fine=False):
     inside = analysis.simulate(spec).inside(0, count)
     return inside, [trees.grow(inside, t, fine) for t in range(count)]
-
-
-@pytest.mark.parametrize("spec", [DOUBLING, FIGURE, FUNNEL, RAVINE], ids=["banana", "slice", "funnel", "ravine"])
-@pytest.mark.parametrize("fine", [False, True])
-def test_trees_hang_together(spec, fine):
-    inside, found = grown(spec, fine=fine)
-    for t, tree in enumerate(found):
-        assert int(tree.leaf.sum()) == inside.leaves[t] and int((~tree.leaf).sum()) == inside.nodes[t]
-        assert np.all(np.diff(tree.at) >= 0) and tree.at[-1] <= len(tree.doubling) - 1
-        assert tree.states[-1] == inside.leaves[t]
-        for i in np.flatnonzero(~tree.leaf):
-            children = np.flatnonzero(tree.parent == i)
-            assert len(children) == 2 and np.all(children < i)
-            assert tree.low[i] == tree.low[children].min() and tree.high[i] == tree.high[children].max()
-            assert tree.y[i] == np.log2(tree.high[i] - tree.low[i] + 1)
-        for i in np.flatnonzero(tree.leaf & (tree.low != 0)):
-            nearer = tree.before[i]
-            assert tree.leaf[nearer] and abs(tree.low[i]) - abs(tree.low[nearer]) == 1
-        in_time = np.argsort(tree.low[tree.leaf])
-        assert np.all(np.diff(tree.x[tree.leaf][in_time]) > 0)
-        assert np.isin(tree.fate, (1, 2, 4)).any() == (inside.ending[t] in (TURNED_INSIDE, DIVERGED))
-
-
-@pytest.mark.parametrize("spec", [DOUBLING, FIGURE, FUNNEL], ids=["multinomial", "slice", "funnel"])
-def test_chances_are_those_of_the_draws(spec):
-    """The chance of the states of each trajectory sums to 1, and proposals fall as the chances say."""
-    spec = spec.replace(draws=600, pace="doublings")
-    inside, found = grown(spec, 600)
-    surprise, spread = 0.0, 0.0
-    for t, tree in enumerate(found):
-        leaf = tree.leaf
-        assert tree.chance[leaf].sum() == pytest.approx(1.0) and not tree.chance[~leaf].any()
-        assert not tree.chance[leaf & np.isin(tree.fate, (1, 2, 4))].any()
-        times = tree.low[leaf].astype(float)
-        mean = float((tree.chance[leaf] * np.abs(times)).sum())
-        surprise += abs(float(inside.proposal[t])) - mean
-        spread += float((tree.chance[leaf] * (np.abs(times) - mean) ** 2).sum())
-    assert abs(surprise) < 4 * np.sqrt(spread)
-    # by weight alone the draws would lie nearer to the start
-    nearer = sum(
-        float((np.abs(tree.low[kept]) * share).sum() / share.sum())
-        - float((tree.chance[kept] * np.abs(tree.low[kept])).sum())
-        for t, tree in enumerate(found)
-        for kept in [tree.leaf & (tree.fate == 0)]
-        for share in [np.exp(inside.leaf_log_weight[t][tree.row[kept]])]
-    )
-    assert nearer < -4 * np.sqrt(spread)
 
 
 def test_what_is_kept_and_thrown_away_adds_up():
@@ -209,7 +163,7 @@ def test_the_cure_is_the_same_posterior():
     assert np.allclose(
         target.log_density_many(points), centred.log_density_many(analysis.to_funnel(points)) - jacobian, atol=1e-9
     )
-    assert questions.divergent_shares(CURE)[0] == 0.0 < 0.05 < questions.divergent_shares(CURE)[1]
+    assert questions.divergent_shares(CURE)[0] == 0.0 < 0.03 < questions.divergent_shares(CURE)[1]
     lowest = [analysis.simulate(spec).recording.draws[0, :, 0].min() for spec in (CURE, FUNNEL)]
     assert lowest[0] < -8.0 < -6.0 < lowest[1]
 

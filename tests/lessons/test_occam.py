@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import engine
-from app.kit import architectures as kit
 from app.kit.player.scene import decode
 from engine.evidence import model_probabilities
 from engine.judge import FIRST, overall
+from engine.judge.shares import shares_check
 from engine.networks.predictive import probabilities
 from engine.spec import SpecError
 from lessons.occam import analysis, panels, questions, scenes
@@ -134,7 +134,8 @@ def test_other_answers_are_off():
     known = analysis.exact(SMALL, analysis.evidence(SMALL))
     for variant, verdict in (("exact", "pass"), ("slot_once", "fail")):
         recording = engine.sample_architecture(SMALL.network(), x, y, variant=variant, **arguments)
-        assert kit.shares_check(recording.width[:, 20:], 1, lambda: known, level=FIRST).verdict == verdict
+        check = shares_check(recording.width[:, 20:], 1, lambda: known, analysis.EVIDENCE.islands, level=FIRST)
+        assert check.verdict == verdict
 
 
 # The picture ----------------------------------------------------------------------------------------------------------

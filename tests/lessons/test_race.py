@@ -122,6 +122,7 @@ def test_heavy_tails_are_scored_by_shares(target):
 # Who wins -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize(
     "question,right", [("high", "hmc"), ("rough", "gibbs"), ("resonance", "hmc"), ("cheat", "gibbs")]
 )

@@ -156,6 +156,7 @@ def test_the_first_half_alone_decides_the_game(voters: Reading):
         assert games[0].second != games[1].second, name
 
 
+@pytest.mark.one_seed
 def test_the_least_cost_flatters(voters: Reading):
     assert panels.flattery(ScoresSpec(view="abstain", score="confidence"), voters, NEVER).mean() > 0.0
 

@@ -189,10 +189,12 @@ def test_a_wrong_kernel_is_red_and_a_mistake_of_the_page_is_never_green(name):
 def test_the_p_values_of_inclusion_are_uniform(monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(analysis, "LONG_SWEEPS", {"linear": 1500})
-    p = [analysis._inclusion_check(SMALL.replace(seed=seed), 1, 1).p for seed in range(150)]
-    assert kstest(p, "uniform").pvalue > 1e-4
+    p = np.array([analysis._inclusion_check(SMALL.replace(seed=seed), 1, 1).p for seed in range(150)])
+    told = p[~np.isnan(p)]  # on some data all is certain, and nothing can be told
+    assert len(told) > 100 and kstest(told, "uniform").pvalue > 1e-4
 
 
+@pytest.mark.one_seed  # on other data all may be certain, and then no average can be off
 def test_an_elbo_above_the_evidence_and_a_stuck_chain_are_red(monkeypatch):
     assert analysis._agreement_check(SMALL).verdict == "pass"
     with planted(STUCK):
@@ -259,6 +261,7 @@ def test_a_visit_is_counted_when_it_happens():
     assert scenes._times_seen(np.array([3, 1, 3, 3, 1])).tolist() == [1, 1, 2, 3, 2]
 
 
+@pytest.mark.one_seed
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
 def test_the_questions_have_the_answer_of_the_prose(question):
     spec = BY_ID[question.scenario]

@@ -12,6 +12,7 @@ import pytest
 from app.kit.player.scene import decode
 from engine.judge import overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
+from engine.samplers import dual_averaging
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.tuning import analysis, panels, questions, scenes
@@ -70,7 +71,7 @@ def test_the_ledger_gives_the_step_sizes_of_the_kernel(name):
 @pytest.mark.parametrize("constant,other", [("GAMMA", 0.06), ("T0", 11.0), ("KAPPA", 0.8)])
 def test_a_wrong_constant_in_the_ledger_is_seen(monkeypatch, constant, other):
     tuned = analysis._simulate.__wrapped__(SHORT.simulation())
-    monkeypatch.setattr(analysis, constant, other)
+    monkeypatch.setattr(dual_averaging, constant, other)
     assert analysis.ledger_check(tuned).verdict == "fail"
 
 

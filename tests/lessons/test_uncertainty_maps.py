@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import Networks
 from app.kit.player.scene import decode
 from datasets import remote, transforms
 from datasets.images import Images, digits
 from engine import scores
+from engine.networks.stack import Networks
 from engine.spec import SpecError
+from lessons.families.digit_posteriors import shared
 from lessons.uncertainty_maps import analysis, domain, domain_panels, letters, panels, questions, scenes
 from lessons.uncertainty_maps.spec import CHANGES, REACH, SCENARIOS, MapsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
@@ -119,7 +119,7 @@ def test_another_row_keeps_the_place_and_another_image_does_not():
 
 
 def test_the_picture_grows_while_the_networks_learn(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(digit_posteriors, "SLICE", 0.1)
+    monkeypatch.setattr(shared, "SLICE", 0.1)
     spec, job = TURNING.replace(seed=4244), Job()
     last = scenes.grow(spec, job)
     assert len(job.blobs) > 1 and last == scenes.scene(spec, None)
@@ -172,26 +172,6 @@ def test_a_change_by_nothing_that_changes_is_found(monkeypatch: pytest.MonkeyPat
 
 def read(spec: MapsSpec) -> domain.Both:
     return domain.read(spec, analysis.trained(spec))
-
-
-def test_auroc_by_hand():
-    inside, beyond = np.array([0.1, 0.4, 0.4]), np.array([0.4, 0.3, 0.9])
-    assert domain.wins(inside, beyond).mean() == pytest.approx((1 + 0.5 + 0.5 + 1 + 0 + 0 + 3) / 9)
-    running = domain.running_auroc(inside, beyond)
-    assert running == pytest.approx([1.0, (1 + 0.5 + 1 + 0) / 4, 6 / 9])
-    truth = np.repeat([0, 1], 3)
-    assert running[-1] == pytest.approx(scores.auroc(np.concatenate([inside, beyond]), truth))
-
-
-def test_the_errors_of_an_auroc_are_its_spread():
-    """Of 2,000 repetitions with exponential scores, for which Hanley and McNeil's formula is exact."""
-    rng = np.random.default_rng(1)
-    n, m, rate = 40, 25, 3.0
-    found = np.array([domain.wins(rng.exponential(1.0, n), rng.exponential(rate, m)).mean() for _ in range(2000)])
-    area = rate / (1.0 + rate)
-    error = domain.hanley_mcneil(np.array(area), m, n)
-    assert found.mean() == pytest.approx(area, abs=4 * error / np.sqrt(2000))
-    assert found.std() == pytest.approx(error, rel=0.07)
 
 
 @pytest.mark.parametrize("paired", [False, True])

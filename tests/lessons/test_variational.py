@@ -309,21 +309,6 @@ def test_a_descent_that_is_stopped_too_early_is_no_pass(monkeypatch):
     analysis.descents.forget()
 
 
-def test_what_a_newton_step_gains():
-    """Exact on a quadratic; nothing to gain at its top; and no claim at a saddle or where there is no number."""
-    bend = np.array([[2.0, 0.6, 0.1], [0.6, 1.0, -0.2], [0.1, -0.2, 0.5]])
-
-    def quadratic(rows, bend=bend):
-        return 3.0 - 0.5 * np.einsum("ri,ij,rj->r", rows, bend, rows)
-
-    at = np.array([0.4, -0.3, 1.1])
-    assert analysis.still_to_gain(quadratic, at) == pytest.approx(0.5 * at @ bend @ at, rel=1e-5)
-    assert analysis.still_to_gain(quadratic, np.zeros(3)) == pytest.approx(0.0, abs=1e-9)
-    saddle = bend * np.array([[1, 1, 1], [1, 1, 1], [1, 1, -1]])
-    assert analysis.still_to_gain(lambda rows: quadratic(rows, saddle), np.zeros(3)) == np.inf
-    assert analysis.still_to_gain(lambda rows: quadratic(rows) * np.nan, at) == np.inf
-
-
 @pytest.mark.parametrize("name", ["fit", "modes", "mean-field", "coordinates", "mean-precision"])
 def test_panels_and_diagnostics_say_what_they_show(name):
     shown = panels.panels(BY_ID[name], NEVER)

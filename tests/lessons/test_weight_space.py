@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from scipy import integrate
 
 import engine
 from app.kit import badge
 from app.kit.player.scene import decode
+from engine.diagnostics import split_rhat
 from engine.judge import proofs
 from engine.judge.plant import STUCK, planted
+from engine.networks import symmetry
+from engine.networks.quadrature import Mixture
 from engine.spec import SpecError
-from lessons.weight_space import analysis, panels, quadrature, questions, scenes, symmetry
+from lessons.weight_space import analysis, panels, questions, scenes
 from lessons.weight_space.spec import BY_ID, SWITCH, TWO_HUMPS, UNMIXED, WeightSpaceSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
@@ -69,38 +69,6 @@ def test_units_and_back(spec):
         first = "W2[1," if kind == "v" else "W1[" if kind in "wu" else "b2[1]" if kind == "c" else "b1["
         label = net.labels[column]
         assert label.startswith(first) and (unit in label)
-
-
-@pytest.mark.parametrize("spec", [SMALL, XOR, SMALL.replace(units=4), SMALL.replace(activation="relu", units=3)])
-def test_every_symmetry_leaves_function_and_density(spec):
-    net, theta = analysis.network_of(spec), some_draws(spec, 1)
-    every = symmetry.elements(net)
-    assert len(set(every)) == len(every) == symmetry.copies(net)
-    count = math.factorial(spec.units) * (2**spec.units if spec.activation == "tanh" else 1)
-    assert symmetry.copies(net) == count
-    made = np.concatenate([symmetry.act(net, theta, *element) for element in every])
-    assert len(np.unique(made.round(12), axis=0)) == count, "all copies are different places"
-    density = net.posterior(*analysis.data_of(spec)).log_density_many(made)
-    assert np.ptp(density) < 1e-11 * max(1.0, abs(density[0]))
-    function = analysis.function_at(spec, made, analysis.GRID)
-    assert np.ptp(function, axis=0).max() < 1e-12
-
-
-@pytest.mark.parametrize("rule", ["output", "bend"])
-def test_sorting_picks_the_same_draw_of_all_copies(rule):
-    spec = SMALL.replace(units=3)
-    net, theta = analysis.network_of(spec), some_draws(spec, 1)
-    made = np.concatenate([symmetry.act(net, theta, *element) for element in symmetry.elements(net)])
-    first = symmetry.ordered(net, made, rule)
-    assert np.allclose(first, first[0], rtol=0, atol=1e-15)
-    parts, _ = symmetry.by_unit(net, first[0])
-    if rule == "output":
-        assert (parts[:, -1] > 0).all() and (np.diff(parts[:, -1]) <= 0).all()
-    else:
-        assert (parts[:, 0] > 0).all() and (np.diff(-parts[:, 1] / parts[:, 0]) >= 0).all()
-    assert np.allclose(
-        analysis.function_at(spec, first[:1], analysis.GRID), analysis.function_at(spec, theta, analysis.GRID)
-    )
 
 
 def test_the_shadows_are_the_copies_seen_in_the_plane():
@@ -179,8 +147,8 @@ def test_a_chain_that_stands_still_has_not_converged():
 
 
 def test_a_biased_prediction_fails(monkeypatch):
-    real = quadrature.Mixture.expectation.fget
-    monkeypatch.setattr(quadrature.Mixture, "expectation", property(lambda self: real(self) + 0.1))
+    real = Mixture.expectation.fget
+    monkeypatch.setattr(Mixture, "expectation", property(lambda self: real(self) + 0.1))
     assert analysis.checks(TWO_HUMPS, NEVER)[-1].verdict == "fail"
 
 
@@ -196,32 +164,10 @@ def test_a_cancelled_check_stops():
 # R-hat, quadrature, verdicts ------------------------------------------------------------------------------------------
 
 
-def test_split_rhat_is_that_of_the_definition():
+def test_rhat_along_the_run_ends_with_that_of_the_run():
     values = np.random.default_rng(1).normal(size=(3, 51, 2)).cumsum(axis=1)
-    halves = [half for chain in values[..., 0] for half in (chain[:25], chain[25:50])]
-    within = np.mean([np.var(half, ddof=1) for half in halves])
-    between = np.var([np.mean(half) for half in halves], ddof=1)
-    assert analysis.split_rhat(values)[0] == pytest.approx(np.sqrt((24 / 25 * within + between) / within))
     running = analysis.running_rhat(values)
-    assert np.isnan(running[: analysis.FEWEST - 1]).all() and np.array_equal(running[-1], analysis.split_rhat(values))
-
-
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_the_quadrature_is_an_integral_over_all_four_weights(activation):
-    spec = TWO_HUMPS.replace(activation=activation, prior_sd=1.0, noise_sd=0.8)
-    truth, (x, y) = analysis.exact_prediction(spec, 0.7), analysis.data_of(spec)
-    assert truth is not None
-    # importance draws from the prior: another way to the same integral
-    net = analysis.network_of(spec)
-    theta = net.prior_draws(400_000, seed=3)
-    weight = net.log_likelihood(x, y).log_density_many(theta)
-    weight = np.exp(weight - weight.max())
-    value = analysis.function_at(spec, theta, np.array([0.7]))[:, 0]
-    mean = np.average(value, weights=weight)
-    error = np.sqrt(np.sum((weight * (value - mean)) ** 2)) / weight.sum()
-    assert abs(mean - truth.expectation) < 4 * error < 0.05
-    total = integrate.quad(lambda v: float(truth.density(np.array([v]))[0]), -6, 6, limit=200)[0]
-    assert total == pytest.approx(1.0, abs=1e-3) and truth.share_above(-9.0) == pytest.approx(1.0)
+    assert np.isnan(running[: analysis.FEWEST - 1]).all() and np.array_equal(running[-1], split_rhat(values))
 
 
 def test_a_grid_that_is_too_coarse_is_not_believed():

@@ -14,6 +14,7 @@ from app.kit.player.scene import MAX_FRAMES, decode
 from engine.judge import proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import probabilities
+from engine.scores import binary_entropy
 from engine.spec import SpecError
 from lessons.xor import chains, figures, learning, proof, questions, scenes
 from lessons.xor.spec import FIRST_POINTS, MAX_POINTS, SCENARIOS, VARIANTS, XorSpec
@@ -94,7 +95,7 @@ def test_the_averages_are_plain_averages_after_the_warm_up():
     weights = np.concatenate([recording.start, recording.draws[0]])
     p = probabilities(done.model, weights[SHORT.burn :], learning.plane(learning.CELLS))[:, :, 1]
     mean = p.mean(axis=0)
-    total, aleatoric = learning.entropy(mean), learning.entropy(p).mean(axis=0)
+    total, aleatoric = binary_entropy(mean), binary_entropy(p).mean(axis=0)
     for cells, values, high in (
         (done.maps().mean, mean, 1.0),
         (done.maps().total, total, np.log(2)),
@@ -104,7 +105,7 @@ def test_the_averages_are_plain_averages_after_the_warm_up():
         assert np.abs(cells[-1].ravel().astype(int) - np.round(255 * values / high)).max() <= 1
     centre = probabilities(done.model, weights[SHORT.burn :], learning.CENTRE)[:, 0, 1]
     assert shown["mean"][-1] == pytest.approx(centre.mean())
-    assert shown["aleatoric"][-1] == pytest.approx(learning.entropy(centre).mean())
+    assert shown["aleatoric"][-1] == pytest.approx(binary_entropy(centre).mean())
     assert shown["networks"][-1] == 300 - SHORT.burn
 
 

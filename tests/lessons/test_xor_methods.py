@@ -12,6 +12,7 @@ from app.kit.player.scene import decode
 from engine.judge import proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import decompose
+from engine.scores import binary_entropy
 from engine.spec import SpecError
 from lessons.xor_methods import analysis, panels, proof, questions, scenes, study
 from lessons.xor_methods.spec import FITTED, METHODS, NAMES, SAMPLERS, SCENARIOS, MethodsSpec
@@ -70,7 +71,7 @@ def test_the_error_bar_is_the_spread_of_the_estimate():
     values, errors = np.array([one.value[0] for one in found]), np.array([one.error[0] for one in found])
     assert errors.mean() == pytest.approx(values.std(ddof=1), rel=0.12)
     many = rng.beta(0.7, 1.3, size=1_000_000)
-    truth = analysis.entropy(many.mean()) - analysis.entropy(many).mean()
+    truth = binary_entropy(many.mean()) - binary_entropy(many).mean()
     assert abs(values.mean() - truth) < 4 * values.std() / np.sqrt(400) + 3 * errors.mean() / 20
 
 
@@ -244,7 +245,7 @@ def test_with_four_points_the_ensemble_is_a_sure_coin():
 def test_between_noisy_clouds_every_method_finds_noise():
     spec = BY_ID["noisy"]
     found = [analysis.fitted(spec, method) for method in FITTED] + [_short(spec, "nuts")]
-    assert min(analysis.entropy(one.at([[0.0, 0.0]])).mean() for one in found) > 0.5
+    assert min(binary_entropy(one.at([[0.0, 0.0]])).mean() for one in found) > 0.5
 
 
 def test_a_lone_point_turns_the_average_around_it():

@@ -9,10 +9,15 @@ import pytest
 
 import datasets
 import engine
-from app.kit import architectures as shared
 from app.kit.player.scene import Phase, Scene, decode
 from engine.evidence import EvidenceSpec, ModelProbabilities, architecture_evidence
 from engine.jumps import FACTORS, start_architecture
+from engine.jumps.shares import running_shares, shares
+from lessons.families.growing.chains import advanced
+from lessons.families.growing.drawn import drawn_networks, network_panel
+from lessons.families.growing.evidence import DEEP_MOVES, finished_evidence, shared_evidence
+from lessons.families.growing.ledger import SHORT, accept_table, jumps_of, ledger_panel, ledger_words, merged_slots
+from lessons.families.growing.sizes import HELD, size_figure, size_panel, size_traces
 
 SMALL = EvidenceSpec(particles=32, islands=4)
 X, Y, _ = datasets.xor(2, seed=1)
@@ -32,25 +37,25 @@ def scene(steps: int) -> Scene:
 
 
 def test_evidence_is_the_engines_and_is_computed_once():
-    assert shared.finished_evidence(NETWORK, X, Y, spec=SMALL) is None
+    assert finished_evidence(NETWORK, X, Y, spec=SMALL) is None
     pieces = []
-    found = shared.evidence(NETWORK, X, Y, spec=SMALL, report=lambda done, total: pieces.append((done, total)))
+    found = shared_evidence(NETWORK, X, Y, spec=SMALL, report=lambda done, total: pieces.append((done, total)))
     right = architecture_evidence(NETWORK, X, Y, SMALL)
     assert np.array_equal(found.log_evidence, right.log_evidence) and np.array_equal(found.error, right.error)
     assert pieces[-1][0] == pieces[-1][1] and len(pieces) > 1
-    again = shared.evidence(NETWORK, X, Y, spec=SMALL, report=lambda *_: pytest.fail("computed anew"))
-    kept = shared.finished_evidence(NETWORK, X, Y, spec=SMALL)
+    again = shared_evidence(NETWORK, X, Y, spec=SMALL, report=lambda *_: pytest.fail("computed anew"))
+    kept = finished_evidence(NETWORK, X, Y, spec=SMALL)
     assert np.array_equal(again.log_evidence, found.log_evidence) and kept is not None
-    assert shared.finished_evidence(NETWORK, X + 1, Y, spec=SMALL) is None, "other data, other evidence"
+    assert finished_evidence(NETWORK, X + 1, Y, spec=SMALL) is None, "other data, other evidence"
 
 
 def test_deep_networks_get_more_levels():
     """Fewer miss what is hard to find, see `DEEP_MOVES`."""
     levels = {}
     for depth in (1, (1, 2)):
-        found = shared.evidence(engine.network(2, 2, width=2, depth=depth), X, Y, spec=SMALL)
+        found = shared_evidence(engine.network(2, 2, width=2, depth=depth), X, Y, spec=SMALL)
         levels[depth] = len(found.evidence[0].beta) - 1
-    assert levels[1] % SMALL.moves == 0 and levels[(1, 2)] % shared.DEEP_MOVES == 0
+    assert levels[1] % SMALL.moves == 0 and levels[(1, 2)] % DEEP_MOVES == 0
     assert levels[(1, 2)] > 2 * levels[1]
 
 
@@ -63,116 +68,43 @@ def test_a_stopped_job_leaves_its_pieces_to_the_next():
 
     other = Y[::-1].copy()
     with pytest.raises(InterruptedError):
-        shared.evidence(NETWORK, X, other, spec=SMALL, cancel=stop, report=once)
-    shared.evidence(NETWORK, X, other, spec=SMALL, report=lambda done, total: second.append(done))
+        shared_evidence(NETWORK, X, other, spec=SMALL, cancel=stop, report=once)
+    shared_evidence(NETWORK, X, other, spec=SMALL, report=lambda done, total: second.append(done))
     assert len(first) == 1 and second[0] > first[0]
-
-
-def test_exact_shares_are_normalised_and_follow_the_prior():
-    found = shared.evidence(NETWORK, X, Y, spec=SMALL)
-    flat, steep = shared.exact_shares(found), shared.exact_shares(found, np.log([0.7, 0.2, 0.1]))
-    weights = np.exp(found.log_evidence - found.log_evidence.max())
-    assert flat.probability == pytest.approx(weights / weights.sum())
-    assert steep.probability == pytest.approx(weights * [0.7, 0.2, 0.1] / (weights @ [0.7, 0.2, 0.1]))
 
 
 # Draws ----------------------------------------------------------------------------------------------------------------
 
 
-def test_running_shares_are_counts_so_far():
-    drawn = np.array([[1, 2, 2, 3, 1], [3, 3, 2, 2, 2]])
-    rows = shared.running_shares(drawn, 1, 3, burn=1)
-    for t in range(5):
-        counted = drawn[:, 1 : t + 1] if t >= 1 else drawn[:, :1]
-        assert rows[t] == pytest.approx([(counted == k).mean() for k in (1, 2, 3)])
-
-
-def test_shares_tell_their_error():
-    rng = np.random.default_rng(1)
-    drawn = rng.choice([1, 2, 3], p=[0.2, 0.5, 0.3], size=(4, 5000))
-    found = shared.shares(drawn, 1, 4)
-    assert found.mcse[:3] == pytest.approx(np.sqrt(found.mean[:3] * (1 - found.mean[:3]) / 20_000), rel=0.15)
-    assert found.mean[3] == 0 and np.isnan(found.mcse[3])
-
-
-def test_shares_are_held_against_the_exact_ones():
-    rng, p = np.random.default_rng(2), np.array([0.2, 0.5, 0.3])
-    drawn = rng.choice([1, 2, 3], p=p, size=(4, 5000))
-
-    def says(drawn, low, p, error=0.002):
-        return shared.shares_check(drawn, low, lambda: ModelProbabilities(np.array(p), np.full(len(p), error)))
-
-    assert says(drawn, 1, p).verdict == "pass" and says(drawn, 1, p).kind == "numbers"
-    assert "annealing" in says(drawn, 1, p).sentence and "annealing" not in says(drawn, 1, p, 0.0).sentence
-    wrong = says(drawn, 1, [0.25, 0.5, 0.25])
-    assert wrong.verdict == "fail" and "k = 1" in wrong.sentence
-    assert says(drawn, 0, [0.1, 0.2, 0.5, 0.2]).verdict == "fail", "a size that is never visited"
-    assert says(drawn[:, :50], 1, p).verdict == "unknown", "too few draws"
-    assert says(drawn, 1, p, 0.06).verdict == "unknown", "an exact answer that is not known"
-    assert says(drawn, 1, [0.25, 0.5, 0.25], 0.01).verdict == "pass", "within the error of the exact answer"
-    assert says(drawn, 1, p, 0.03).verdict == "unknown", "an exact answer too rough to see a wrong one"
-
-
-def test_a_second_look_has_chains_and_an_answer_of_its_own():
-    asked = []
-
-    def chains(seed, number, work):
-        how = {"jumps": 9, "within": "hmc", "step_size": 0.3}
-        run = start_architecture(NETWORK, X, Y, chains=4, draws=800 * work, seed=seed, **how)
-        asked.append((seed, number))
-        return shared.after(shared.advanced(run, at_once=1000), 10)
-
-    def exact(number):
-        asked.append(number)
-        return ModelProbabilities(np.array([0.1, 0.1, 0.8]), np.full(3, 0.002))
-
-    *_, found = shared.shares_looks(chains, 5, 1, exact)
-    assert found.verdict == "fail" and asked == [(5, 1), 1, (5 + shared.LATER, 2), 2]
-
-
-def test_chains_that_disagree_ask_for_no_exact_answer():
-    stuck = np.repeat([[1], [2], [3], [2]], 5000, axis=1)
-    assert shared.shares_check(stuck, 1, lambda: pytest.fail("asked")).verdict == "unknown"
-
-
-def test_rare_sizes_give_no_false_alarm():
-    """A size with few visits has no normal error: 300 right runs of sizes that are seldom visited."""
-    p = np.array([0.006, 0.03, 0.964])
-    for seed in range(300):
-        drawn = np.random.default_rng(seed).choice([1, 2, 3], p=p, size=(4, 400))
-        check = shared.shares_check(drawn, 1, lambda: ModelProbabilities(p, np.zeros(3)))
-        assert check.verdict != "fail", check.sentence
-
-
 def test_the_draws_after_the_burn_in():
     run = start_architecture(NETWORK, X, Y, chains=2, draws=7, within="none", detail="jumps")
-    whole = shared.advanced(run)
-    late = shared.after(whole, 3)
+    whole = advanced(run)
+    late = whole.after(3)
     assert np.array_equal(late.width, whole.width[:, 3:]) and late.precisions.shape[1] == 4
     assert np.array_equal(late.start, whole.start, equal_nan=True) and late.transitions is None
     stop = threading.Event()
     stop.set()
     with pytest.raises(InterruptedError):
-        shared.advanced(start_architecture(NETWORK, X, Y, chains=2, draws=7, within="none"), stop)
+        advanced(start_architecture(NETWORK, X, Y, chains=2, draws=7, within="none"), stop)
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
 
 
 def test_the_size_panel_shows_draws_and_exact_error_bars():
-    rows = shared.running_shares(np.array([[1, 2, 2], [3, 3, 2]]), 1, 3)
+    rows = running_shares(np.array([[1, 2, 2], [3, 3, 2]]), 1, 3)
     exact = ModelProbabilities(np.array([0.2, 0.5, 0.3]), np.array([0.01, 0.02, 0.03]))
     made = scene(3)
-    shared.size_panel(made, rows, 1, exact=exact)
+    size_panel(made, rows, 1, exact=exact)
     header, arrays = decode(made.encode())
     bars, error_bars, points = header["panels"][0]["layers"]
     assert arrays[bars["values"]] == pytest.approx(rows)
     assert arrays[points["points"]] == pytest.approx(np.stack([[1, 2, 3], exact.probability], axis=1))
     segments = arrays[error_bars["points"]].reshape(3, 3, 2)
-    assert segments[:, 1, 1] - segments[:, 0, 1] == pytest.approx(2 * shared.HELD * exact.error)
+    assert segments[:, 1, 1] - segments[:, 0, 1] == pytest.approx(2 * HELD * exact.error)
     assert np.isnan(segments[:, 2]).all()
     vague = scene(3)
-    shared.size_panel(vague, rows, 1, exact=ModelProbabilities(exact.probability, np.full(3, 0.4)))
+    size_panel(vague, rows, 1, exact=ModelProbabilities(exact.probability, np.full(3, 0.4)))
     header, arrays = decode(vague.encode())
     reached = arrays[header["panels"][0]["layers"][1]["points"]].reshape(3, 3, 2)[:, :2, 1]
     assert reached[:, 0] == pytest.approx(0.0) and reached[:, 1] == pytest.approx(1.0), "no bar leaves [0, 1]"
@@ -180,9 +112,9 @@ def test_the_size_panel_shows_draws_and_exact_error_bars():
 
 
 def test_the_size_figure_says_what_it_shows():
-    drawn = shared.shares(np.random.default_rng(3).choice([1, 2], size=(2, 500)), 1, 2)
+    drawn = shares(np.random.default_rng(3).choice([1, 2], size=(2, 500)), 1, 2)
     exact = ModelProbabilities(np.array([0.5, 0.5]), np.array([0.01, 0.01]))
-    made = shared.size_figure("Shares", drawn, 1, exact=exact, prior=np.array([0.5, 0.5]))
+    made = size_figure("Shares", drawn, 1, exact=exact, prior=np.array([0.5, 0.5]))
     assert f"1: {drawn.mean[0]:.3f}" in made.alt and "Exact: 1: 0.500" in made.alt
     assert {trace.name for trace in made.figure.data} == {"jumps", "prior", "exact (annealing)"}
 
@@ -190,7 +122,7 @@ def test_the_size_figure_says_what_it_shows():
 def test_traces_set_the_shown_chain_apart():
     made = scene(4)
     values = np.arange(48.0).reshape(12, 4)
-    shared.size_traces(made, np.arange(1.0, 5.0), values, id="k", title="k", y=made_axis(), shown=3)
+    size_traces(made, np.arange(1.0, 5.0), values, id="k", title="k", y=made_axis(), shown=3)
     header, arrays = decode(made.encode())
     layers = header["panels"][0]["layers"]
     assert len(layers) == 12 and layers[-1]["role"] == "ink" and layers[-1]["label"] == "chain 4, on the stage"
@@ -209,7 +141,7 @@ def made_axis():
 
 
 def test_jumps_are_the_ledgers_rows(recording):
-    jumps = shared.jumps_of(recording, 1, [3, 7, 20])
+    jumps = jumps_of(recording, 1, [3, 7, 20])
     ledger = recording.ledger
     assert np.array_equal(jumps.log_ratio, ledger.log_ratio[1, [3, 7, 20], 0])
     assert np.array_equal(jumps.birth, ledger.move[1, [3, 7, 20], 0] == 0)
@@ -219,13 +151,13 @@ def test_jumps_are_the_ledgers_rows(recording):
 
 
 def test_the_ledger_adds_up_on_screen(recording):
-    jumps = shared.jumps_of(recording, 0)
+    jumps = jumps_of(recording, 0)
     made = scene(50)
-    shared.ledger_panel(made, jumps.factors, reach=1000.0)
-    shared.ledger_words(made, jumps)
+    ledger_panel(made, jumps.factors, reach=1000.0)
+    ledger_words(made, jumps)
     header, arrays = decode(made.encode())
     bars = header["panels"][0]["layers"][0]
-    assert bars["labels"] == [*shared.SHORT.values(), "log r"] and list(shared.SHORT) == list(FACTORS)
+    assert bars["labels"] == [*SHORT.values(), "log r"] and list(SHORT) == list(FACTORS)
     drawn = arrays[bars["values"]]
     assert drawn[:, :-1].sum(axis=1) == pytest.approx(drawn[:, -1], abs=1e-4)
     assert drawn[:, -1] == pytest.approx(jumps.log_ratio, abs=1e-4)
@@ -236,7 +168,7 @@ def test_the_ledger_adds_up_on_screen(recording):
 
 def test_long_bars_go_on_and_say_their_length(recording):
     made = scene(2)
-    shared.ledger_panel(made, np.array([[1.0, -2.0], [5000.0, -np.inf]]), names=["a", "b"], reach=3.0)
+    ledger_panel(made, np.array([[1.0, -2.0], [5000.0, -np.inf]]), names=["a", "b"], reach=3.0)
     header, arrays = decode(made.encode())
     drawn = arrays[header["panels"][0]["layers"][0]["values"]]
     assert drawn[0] == pytest.approx([1.0, -2.0, -1.0]) and drawn[1].tolist() == [5000.0, -np.inf, -np.inf]
@@ -244,7 +176,7 @@ def test_long_bars_go_on_and_say_their_length(recording):
 
 
 def test_acceptance_is_told_by_move(recording):
-    table = shared.accept_table(recording)
+    table = accept_table(recording)
     assert table["move"] == ["neuron birth", "neuron death"]
     assert sum(table["proposed"]) == 100
     assert table["accepted"] == [int(n) for n in recording.jumped.sum(axis=(0, 1))[:2]]
@@ -252,8 +184,8 @@ def test_acceptance_is_told_by_move(recording):
 
 
 def test_slots_are_merged_without_loss(recording):
-    jumps = shared.jumps_of(recording, 0)
-    factors, names = shared.merged_slots(jumps)
+    jumps = jumps_of(recording, 0)
+    factors, names = merged_slots(jumps)
     assert factors.sum(axis=1) == pytest.approx(jumps.log_ratio) and len(names) == factors.shape[1] == len(FACTORS) - 1
 
 
@@ -267,8 +199,8 @@ def test_the_network_of_a_jump_is_the_larger_one(ranges):
     network = engine.network(2, 2, **ranges)
     found = engine.sample_architecture(network, X, Y, chains=1, draws=300, seed=1, within="none", detail="jumps")
     sweeps = np.arange(1, 300)
-    jumps = shared.jumps_of(found, 0, sweeps)
-    drawn = shared.drawn_networks(found, 0, sweeps, jumps)
+    jumps = jumps_of(found, 0, sweeps)
+    drawn = drawn_networks(found, 0, sweeps, jumps)
     hidden = slice(2, sum(drawn.sizes) - 2)
     for i, t in enumerate(sweeps):
         after, before = (int(found.width[0, s]) * int(found.depth[0, s]) for s in (t, t - 1))
@@ -283,8 +215,8 @@ def test_the_network_of_a_jump_is_the_larger_one(ranges):
 
 def test_the_network_panel_fades_from_before_to_after(recording):
     made = Scene(run="test", steps=50, label="A test.", phases=[Phase("propose"), Phase("decide")])
-    drawn = shared.drawn_networks(recording, 0, np.arange(50), shared.jumps_of(recording, 0))
-    shared.network_panel(made, drawn, phase="propose")
+    drawn = drawn_networks(recording, 0, np.arange(50), jumps_of(recording, 0))
+    network_panel(made, drawn, phase="propose")
     header, arrays = decode(made.encode())
     layer = header["panels"][0]["layers"][0]
     assert layer["sizes"] == [2, 3, 2] and layer["phase"] == 0
@@ -294,35 +226,3 @@ def test_the_network_panel_fades_from_before_to_after(recording):
 
 def changed_where_accepted(drawn):
     return (drawn.before != drawn.proposed) & (drawn.active == drawn.proposed)
-
-
-def test_groups_of_sizes_have_the_probability_of_their_members_and_its_error():
-    found = shared.evidence(NETWORK, X, Y, spec=SMALL)
-    log_prior = np.log([0.2, 0.5, 0.3])
-    alone = shared.exact_shares(found, log_prior)
-    each = shared.group_shares(found, [0, 1, 2], log_prior)
-    assert np.allclose(each.probability, alone.probability) and np.allclose(each.error, alone.error)
-    two = shared.group_shares(found, [0, 1, 1], log_prior)
-    assert two.probability == pytest.approx([alone.probability[0], alone.probability[1:].sum()])
-    assert two.error == pytest.approx([alone.error[0]] * 2)
-
-
-def test_only_what_leads_by_four_errors_leads():
-    assert shared.leader([0.1, 0.7, 0.2], [0.01, 0.05, 0.05]) == 1
-    assert shared.leader([0.1, 0.5, 0.4], [0.01, 0.05, 0.05]) == shared.UNSURE
-    assert shared.side(0.5, np.nan, 0.1) == shared.UNSURE
-    answers = [shared.side(d, 0.01, 0.1) for d in (0.2, 0.05, -0.05, -0.2, 0.11, -0.09)]
-    assert answers == [0, 1, 1, 2, shared.UNSURE, shared.UNSURE]
-
-
-def test_the_band_of_the_mode():
-    exact = ModelProbabilities(np.array([0.1, 0.2, 0.5, 0.2]), np.full(4, 0.01))
-    assert shared.mode_band(exact, 1, ((1, 2), (3, 4), (5, 9))) == 1
-    assert shared.mode_band(exact._replace(error=np.full(4, 0.1)), 1, ((1, 2), (3, 4))) == shared.UNSURE
-    assert shared.mode_band(exact, 3, ((1, 2), (3, 4), (5, 9))) == 2
-
-
-def test_leaving_out_one_chain_gives_the_error_of_a_mean():
-    values = np.random.Generator(np.random.SFC64(1)).standard_normal(12)
-    mean, error = shared.jackknife(lambda chains: float(values[chains].mean()), 12)
-    assert mean == pytest.approx(values.mean()) and error == pytest.approx(values.std(ddof=1) / np.sqrt(12))

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from app.kit import digit_posteriors
-from app.kit.digit_posteriors import METHODS, Networks, PosteriorSpec, Shared, begin, posterior
 from datasets.images import digits
 from engine import kept, scores
 from engine.judge import overall, proofs, training
 from engine.judge.plant import STUCK, planted
 from engine.networks.predictive import probabilities
+from engine.networks.stack import Networks
 from engine.spec import SpecError
 from engine.variational import NetworkRun, start_network
+from lessons.families.digit_posteriors.checks import kernels, run_checks, training_check
+from lessons.families.digit_posteriors.shared import Shared, posterior
+from lessons.families.digit_posteriors.spec import METHODS, PosteriorSpec
+from lessons.families.digit_posteriors.training import EPOCHS, begin
 from tests.lessons.pages import NEVER
 
 DATA = digits()
@@ -65,20 +68,6 @@ def test_pieces_give_the_same_networks(trained: dict[str, Networks], method: str
         assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("method", ["dense", "nuts"])
-def test_the_gradient_is_that_of_finite_differences(trained: dict[str, Networks], method: str):
-    """relu and tanh, in double precision so that small steps can be seen."""
-    nets, image, step = trained[method].precise(), DATA.x_test[3].astype(np.float64), 1e-6 * np.eye(64)
-    found = nets.sensitivity(image)
-    up, down = (scores.decompose(nets.predict(image + way)) for way in (step, -step))
-    for name in ("total", "aleatoric", "epistemic"):
-        slope = (getattr(up, name) - getattr(down, name)) / 2e-6
-        assert getattr(found, name) == pytest.approx(slope, abs=1e-6 * max(1.0, np.abs(slope).max())), name
-    assert found.total == pytest.approx(found.aleatoric + found.epistemic)
-    single = trained[method].sensitivity(image)
-    assert single.epistemic == pytest.approx(found.epistemic, abs=1e-4)
-
-
 def test_networks_on_components_and_on_pixels_are_the_same():
     training = begin(DATA, quick("nuts"))
     training.advance(60.0)
@@ -95,16 +84,6 @@ def test_a_variational_fit_predicts_the_same(trained: dict[str, Networks]):
     fit = training._run.fit()
     theirs = fit.predict(DATA.x_test, samples=400, seed=1).mean
     assert np.abs(trained["lbbnn"].predict(DATA.x_test).mean(axis=0) - theirs).mean() < 0.02
-
-
-def test_predictions_in_pieces_and_a_stop(trained: dict[str, Networks], monkeypatch: pytest.MonkeyPatch):
-    whole = trained["dense"].predict(DATA.x_test)
-    assert np.array_equal(trained["dense"].predict(DATA.x_test.reshape(-1, 8, 8)), whole)
-    monkeypatch.setattr(digit_posteriors, "CELLS", 7000)
-    assert trained["dense"].predict(DATA.x_test) == pytest.approx(whole, abs=1e-6)
-    assert trained["dense"].predict(DATA.x_test, stop=lambda: True) is None
-    with pytest.raises(SpecError, match="784 pixels; these networks read 64"):
-        trained["dense"].predict(np.zeros((1, 28, 28)))
 
 
 def test_a_posterior_is_shared_and_goes_on_where_it_was_left():
@@ -151,18 +130,18 @@ def test_a_training_is_judged_by_its_gradient_and_its_rest(method: str, monkeypa
     spec = PosteriorSpec(method=method, networks=3)
     shared = Shared(DATA, spec)
     shared.finish()
-    (rest,) = digit_posteriors.run_checks(shared, np.zeros(3), "nothing")
-    assert rest.verdict == "pass" and digit_posteriors.kernels(shared) == []
+    (rest,) = run_checks(shared, np.zeros(3), "nothing")
+    assert rest.verdict == "pass" and kernels(shared) == []
     with planted(STUCK):
-        assert digit_posteriors.run_checks(shared, np.zeros(3), "nothing")[0].verdict == "fail"
-    early = Shared(DATA, PosteriorSpec(method=method, networks=3, epochs=max(2, digit_posteriors.EPOCHS[method] // 20)))
+        assert run_checks(shared, np.zeros(3), "nothing")[0].verdict == "fail"
+    early = Shared(DATA, PosteriorSpec(method=method, networks=3, epochs=max(2, EPOCHS[method] // 20)))
     early.finish()
-    assert digit_posteriors.run_checks(early, np.zeros(3), "nothing")[0].verdict == "unknown"
-    (gradient,) = digit_posteriors.training_check(DATA, spec, NEVER)
+    assert run_checks(early, np.zeros(3), "nothing")[0].verdict == "unknown"
+    (gradient,) = training_check(DATA, spec, NEVER)
     assert gradient.verdict == "pass" and gradient.kind == "kernel"
     real = NetworkRun.gradient_estimates  # the prior counted a little too much
     monkeypatch.setattr(NetworkRun, "gradient_estimates", lambda self, *given: 1.05 * real(self, *given))
-    assert digit_posteriors.training_check(DATA, spec, NEVER)[0].verdict == "fail"
+    assert training_check(DATA, spec, NEVER)[0].verdict == "fail"
 
 
 @pytest.mark.long
@@ -187,7 +166,7 @@ def chains() -> Shared:
 
 
 def test_nuts_is_tried_on_its_own_network(chains: Shared):
-    (kernel,) = digit_posteriors.kernels(chains)
+    (kernel,) = kernels(chains)
     assert "20-16-10" in kernel.name and "60 simulated observations (of 500" in kernel.name
     assert overall(proofs(kernel, 1)) == "pass"
     for fault in ("aliased_momentum", "prior_forgotten", "data_ignored"):
@@ -196,12 +175,12 @@ def test_nuts_is_tried_on_its_own_network(chains: Shared):
 
 def test_few_draws_are_no_agreement_and_gross_disagreement_is_seen(chains: Shared):
     values = np.random.default_rng(1).standard_normal(100)
-    found = {c.name: c.verdict for c in digit_posteriors.run_checks(chains, values, "x")}
+    found = {c.name: c.verdict for c in run_checks(chains, values, "x")}
     assert found == {"chains agree": "unknown", "divergences": "pass", "energy": "pass", "depth": "unknown"}
     values[::2] += 5.0
-    assert digit_posteriors.run_checks(chains, values, "x")[0].verdict == "fail"
+    assert run_checks(chains, values, "x")[0].verdict == "fail"
     values = np.random.default_rng(1).standard_normal(100)
     values[::2] += 0.8
-    assert digit_posteriors.run_checks(chains, values, "x")[0].verdict == "unknown"
+    assert run_checks(chains, values, "x")[0].verdict == "unknown"
     with planted(STUCK):
-        assert digit_posteriors.run_checks(chains, values, "x")[0].verdict == "fail"
+        assert run_checks(chains, values, "x")[0].verdict == "fail"

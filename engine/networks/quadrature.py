@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kept import kept
-from lessons.weight_space.spec import WeightSpaceSpec
 
 Array = NDArray[np.float64]
 
@@ -70,24 +69,32 @@ class _Grid:
 
 
 @kept
-def exact(spec: WeightSpaceSpec, x: tuple[float, ...], y: tuple[float, ...], at: float) -> Mixture | None:
-    """The posterior of f(at) under data x, y; None where the grid is too coarse to know it."""
-    fine, coarse = (_mixture(spec, _grid(spec, x, y, nodes), at) for nodes in (NODES, NODES // 2))
+def one_unit(
+    x: tuple[float, ...], y: tuple[float, ...], at: float, activation: str, prior_sd: float, noise_sd: float
+) -> Mixture | None:
+    """The posterior of f(at) under data x, y; None where the grid is too coarse to know it.
+
+    activation : "tanh" or "relu"
+    """
+    grids = (_grid(x, y, activation, prior_sd, noise_sd, nodes) for nodes in (NODES, NODES // 2))
+    fine, coarse = (_mixture(grid, at, activation) for grid in grids)
     places = fine.expectation + fine.spread * np.linspace(-1.25, 1.25, 6)
     error = [fine.share_above(place) - coarse.share_above(place) for place in places]
     error += [fine.expectation - coarse.expectation, fine.spread - coarse.spread]
     return fine if np.abs(error).max() < TOLERANCE else None
 
 
-def _mixture(spec: WeightSpaceSpec, grid: _Grid, at: float) -> Mixture:
+def _mixture(grid: _Grid, at: float, activation: str) -> Mixture:
     """The posterior of f(at). Components of nearly the same mean are one, with the same weight, mean and variance as
-    they had together: thousands would only take time to draw."""
-    phi = _phi(spec, grid.bend * at + grid.shift)
+    they had together: thousands would only take time to draw.
+    """
+    phi = _phi(activation, grid.bend * at + grid.shift)
     mean, variance = grid.v * phi + grid.c, grid.var_v * phi**2 + 2 * grid.cov * phi + grid.var_c
     low, high = mean.min(), mean.max()
     group = ((mean - low) / max(high - low, 1e-12) * (GROUPS - 1)).astype(int)
     weight, first, second = (
-        np.bincount(group, grid.weight * moment, GROUPS) for moment in (1.0, mean, mean**2 + variance)
+        np.bincount(group, grid.weight * moment, GROUPS).astype(np.float64, copy=False)
+        for moment in (1.0, mean, mean**2 + variance)
     )
     used = weight > 0.0
     middle = first[used] / weight[used]
@@ -95,14 +102,16 @@ def _mixture(spec: WeightSpaceSpec, grid: _Grid, at: float) -> Mixture:
 
 
 @kept
-def _grid(spec: WeightSpaceSpec, x: tuple[float, ...], y: tuple[float, ...], nodes: int) -> _Grid:
-    edge = EDGE * spec.prior_sd
+def _grid(
+    x: tuple[float, ...], y: tuple[float, ...], activation: str, prior_sd: float, noise_sd: float, nodes: int
+) -> _Grid:
+    edge = EDGE * prior_sd
     # With an odd activation (w, b) and (−w, −b) say the same: half the plane is enough.
-    w = (np.arange(nodes) + 0.5) * edge / nodes if spec.activation == "tanh" else np.linspace(-edge, edge, 2 * nodes)
+    w = (np.arange(nodes) + 0.5) * edge / nodes if activation == "tanh" else np.linspace(-edge, edge, 2 * nodes)
     b = np.linspace(-edge, edge, 2 * nodes)
     bend, shift = (axis.ravel() for axis in np.meshgrid(w, b, indexing="ij"))
-    phi, targets = _phi(spec, bend[:, None] * np.array(x) + shift[:, None]), np.array(y)
-    noise, prior = 1.0 / spec.noise_sd**2, 1.0 / spec.prior_sd**2
+    phi, targets = _phi(activation, bend[:, None] * np.array(x) + shift[:, None]), np.array(y)
+    noise, prior = 1.0 / noise_sd**2, 1.0 / prior_sd**2
     vv, vc, cc = noise * (phi**2).sum(axis=1) + prior, noise * phi.sum(axis=1), noise * len(x) + prior
     hv, hc = noise * (phi @ targets), noise * targets.sum()
     determinant = vv * cc - vc**2
@@ -114,5 +123,5 @@ def _grid(spec: WeightSpaceSpec, x: tuple[float, ...], y: tuple[float, ...], nod
     return _Grid(weight[keep] / weight[keep].sum(), *(column[keep] for column in columns))
 
 
-def _phi(spec: WeightSpaceSpec, a: Array) -> Array:
-    return np.tanh(a) if spec.activation == "tanh" else np.maximum(a, 0.0)
+def _phi(activation: str, a: Array) -> Array:
+    return np.tanh(a) if activation == "tanh" else np.maximum(a, 0.0)

@@ -13,7 +13,7 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.networks import Network
+from engine.networks.mlp import Network
 
 Array = NDArray[np.float64]
 

@@ -172,7 +172,13 @@ def grow(inside: NutsTransitions, t: int, fine: bool) -> Tree:
     )  # fmt: skip
 
 
-def _substeps(steps, x, at, leaf, last_doubling) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
+def _substeps(
+    steps: list[tuple[int, int, int, int]],
+    x: dict[str, np.ndarray],
+    at: Whole,
+    leaf: NDArray[np.bool_],
+    last_doubling: int,
+) -> dict[str, np.ndarray]:
     doubling, before, _, edge = (np.array(column, dtype=np.int32) for column in zip(*steps, strict=True))
     made = np.array([int(np.sum(leaf & (at <= s))) for s in range(len(steps))], dtype=np.int32)
     verdict = np.zeros(len(steps), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Tests that the lessons on neurons and on layers share: what `app.kit.growing` makes of a lesson's spec."""
+"""Tests that the lessons on neurons and on layers share: what the family makes of a lesson's spec."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ import threading
 import numpy as np
 import pytest
 
-from app.kit import architectures, growing
-from app.kit.growing import CHAINS, GrowingSpec
 from app.kit.player.scene import MAX_FRAMES, decode
 from engine import jumps
+from engine.judge.shares import shares_check
+from lessons.families.growing.chains import Growth, begin, checkpoints, exact_now, first_look, study, timeline
+from lessons.families.growing.checks import ledger_check
+from lessons.families.growing.controls import on_event, own_copy
+from lessons.families.growing.evidence import EVIDENCE, shared_evidence
+from lessons.families.growing.panels import accepts, diagnostics, panels
+from lessons.families.growing.plane import LN2, plane
+from lessons.families.growing.scenes import live, picture
+from lessons.families.growing.spec import CHAINS, MAX_SWEEPS, GrowingSpec
 from tests.lessons.pages import MOST_BYTES
 
 
@@ -35,38 +42,38 @@ def panel_of(header: dict, id: str) -> dict:
 
 
 def growing_in_pieces_gives_the_same_bytes(spec: GrowingSpec) -> None:
-    whole, pieces = growing.Growth(spec).advance(10**9), growing.Growth(spec)
+    whole, pieces = Growth(spec).advance(10**9), Growth(spec)
     for sweeps in (1, 2, 9, 33, 10**9):
         pieces.advance(sweeps)
-    assert whole.done and growing.picture(whole) == growing.picture(pieces)
+    assert whole.done and picture(whole) == picture(pieces)
 
 
 def maps_average_all_networks_of_all_sizes(spec: GrowingSpec) -> None:
-    done = growing.Growth(spec).advance(10**9)
-    again = growing.begin(spec.replace(burn=0), spec.sweeps)  # type: ignore[arg-type]
+    done = Growth(spec).advance(10**9)
+    again = begin(spec.replace(burn=0), spec.sweeps)  # type: ignore[arg-type]
     again.advance(again.total)
     recording = again.recording()
     kept = {name: getattr(recording, name)[:, done.burn :] for name in ("width", "depth", "draws")}
     late = type(recording)(**{**vars(recording), **kept})
-    right = jumps.uncertainty(late, growing.plane())
+    right = jumps.uncertainty(late, plane())
     maps = done.maps()
     assert maps.counts[-1] == CHAINS * (spec.sweeps - done.burn)
-    for cells, values, high in ((maps.mean, right.mean[:, 1], 1.0), (maps.epistemic, right.epistemic, growing.LN2)):
+    for cells, values, high in ((maps.mean, right.mean[:, 1], 1.0), (maps.epistemic, right.epistemic, LN2)):
         assert np.abs(cells[-1].ravel().astype(int) - np.round(255 * values / high)).max() <= 1
 
 
 def timeline_and_maps_are_few() -> None:
-    for sweeps in (50, 200, 1000, growing.MAX_SWEEPS):
-        times = growing.timeline(sweeps)
+    for sweeps in (50, 200, 1000, MAX_SWEEPS):
+        times = timeline(sweeps)
         assert times[0] == 1 and times[-1] == sweeps and (np.diff(times) > 0).all() and len(times) <= 450
         for burn in (0, 10, sweeps // 2):
-            at = growing.checkpoints(burn, sweeps)
+            at = checkpoints(burn, sweeps)
             assert at[0] == 1 and at[-1] == sweeps and (np.diff(at) > 0).all() and len(at) <= MAX_FRAMES
 
 
 def the_picture_says_what_happened(spec: GrowingSpec) -> None:
-    growth = growing.first_look(spec)
-    blob = growing.picture(growth)
+    growth = first_look(spec)
+    blob = picture(growth)
     assert len(blob) <= MOST_BYTES
     header, arrays = decode(blob)
     recording = growth.run.recording()
@@ -94,13 +101,13 @@ def the_picture_says_what_happened(spec: GrowingSpec) -> None:
 
 def the_long_run_streams_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> None:
     job = Ticket()
-    final = growing.live(spec)(job)
+    final = live(spec)(job)
     assert len(job.published) > 2 and job.reports[-1][0] == job.reports[-1][1]
     assert max(map(len, [*job.published, final])) <= MOST_BYTES
     first, last = (decode(job.published[i])[0] for i in (0, -1))
     assert first["run"] == last["run"] and first["total"] > first["steps"] and last["total"] is None
     header, arrays = decode(final)
-    exact = growing.exact_now(spec)
+    exact = exact_now(spec)
     diamonds = next(layer for layer in panel_of(header, "sizes")["layers"] if layer["kind"] == "points")
     assert exact is not None and arrays[diamonds["points"]][:, 1] == pytest.approx(exact.probability, rel=1e-5)
     assert header["readouts"][-1]["id"] == "agreement", "the run is compared with the exact answer"
@@ -108,30 +115,30 @@ def the_long_run_streams_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> 
 
 def the_long_run_can_be_stopped(spec: GrowingSpec) -> None:
     job = Ticket(most=2)
-    header, _ = decode(growing.live(spec)(job))
-    assert 0 < header["steps"] < len(growing.timeline(spec.sweeps)) and header["total"] is None
+    header, _ = decode(live(spec)(job))
+    assert 0 < header["steps"] < len(timeline(spec.sweeps)) and header["total"] is None
 
 
 def a_long_run_is_small_enough_to_send(spec: GrowingSpec) -> None:
     """The longest run allowed, its size taken from a short one: bytes grow with the steps alone."""
-    short, long = (growing.Growth(spec.replace(sweeps=s)).advance(10**9) for s in (100, 200))  # type: ignore[arg-type]
-    a, b = (len(growing.picture(growth)) for growth in (short, long))
-    steps = len(growing.timeline(growing.MAX_SWEEPS))
+    short, long = (Growth(spec.replace(sweeps=s)).advance(10**9) for s in (100, 200))  # type: ignore[arg-type]
+    a, b = (len(picture(growth)) for growth in (short, long))
+    steps = len(timeline(MAX_SWEEPS))
     assert b + (steps - 200) * (b - a) / 100 <= MOST_BYTES
 
 
 def jumps_agree_with_annealing(spec: GrowingSpec) -> None:
     x, y = spec.data_set()
-    exact = architectures.exact_shares(architectures.evidence(spec.network(), x, y), spec.log_prior())
-    growth = growing.Growth(spec).advance(10**9)
-    check = architectures.shares_check(growth.sizes[:, growth.burn :], spec.low, lambda: exact, spec.symbol)
+    exact = shared_evidence(spec.network(), x, y).probabilities(spec.log_prior())
+    growth = Growth(spec).advance(10**9)
+    check = shares_check(growth.sizes[:, growth.burn :], spec.low, lambda: exact, EVIDENCE.islands, spec.symbol)
     assert check.verdict == "pass", check.sentence
 
 
 def panels_and_tables_say_what_they_show(spec: GrowingSpec) -> None:
-    growth = growing.study(spec)
-    shares, accepted, fit = growing.panels(spec, None)
-    found = growing.accepts(growth)
+    growth = study(spec)
+    shares, accepted, fit = panels(spec, None)
+    found = accepts(growth)
     ledger = growth.run.recording().ledger
     late = slice(growth.burn, None)
     births = ledger.move[:, late] % 2 == 0
@@ -139,7 +146,7 @@ def panels_and_tables_say_what_they_show(spec: GrowingSpec) -> None:
     prob = np.exp(np.minimum(ledger.log_ratio[:, late], 0.0))
     assert np.nansum(found.birth * found.births) == pytest.approx(prob[births].sum())
     assert all(figure.alt and figure.caption for figure in (shares, accepted, fit))
-    agree, moves = growing.diagnostics(spec, None)
+    agree, moves = diagnostics(spec, None)
     assert agree.columns["mean"][0] == pytest.approx(growth.sizes[:, late].mean())
     assert sum(moves.columns["proposed"]) == CHAINS * (growth.total - growth.burn)
 
@@ -149,27 +156,27 @@ def a_stopped_study_is_not_kept(spec: GrowingSpec) -> None:
     stop.set()
     fresh = spec.replace(seed=4711)
     with pytest.raises(InterruptedError):
-        growing.study(fresh, stop)  # type: ignore[arg-type]
-    assert growing.study(fresh).done  # type: ignore[arg-type]
+        study(fresh, stop)  # type: ignore[arg-type]
+    assert study(fresh).done  # type: ignore[arg-type]
 
 
 def points_placed_in_the_stage_become_the_data(spec: GrowingSpec) -> None:
     event = {"kind": "points", "panel": "mean", "points": [[0.1234567, -0.5, 1], [0.0, 0.25, 0]]}
-    changed = growing.on_event(spec, event)
+    changed = on_event(spec, event)
     assert changed is not None and changed.data == "points" and changed.points == ((0.123, -0.5, 1), (0.0, 0.25, 0))
-    assert growing.on_event(spec, {"kind": "click", "panel": "mean"}) is None
-    copy = spec.replace(**growing.own_copy(spec))
+    assert on_event(spec, {"kind": "click", "panel": "mean"}) is None
+    copy = spec.replace(**own_copy(spec))
     x, y = copy.data_set()  # type: ignore[attr-defined]
     assert x == pytest.approx(spec.data_set()[0], abs=6e-4) and np.array_equal(y, spec.data_set()[1])
 
 
 def the_ledger_is_checked_against_the_run(spec: GrowingSpec) -> None:
-    growth = growing.Growth(spec).advance(20)
-    assert growing.ledger_check(growth).verdict == "pass"
+    growth = Growth(spec).advance(20)
+    assert ledger_check(growth).verdict == "pass"
     recording = growth.run.recording()
     landed = np.flatnonzero(recording.ledger.accepted[spec.shown - 1, :20, -1])
     recording.log_likelihood[spec.shown - 1, landed[-1]] += 1e-6  # a view: the run's own books
-    assert growing.ledger_check(growth).verdict == "fail", "a likelihood that is not that of the draw"
+    assert ledger_check(growth).verdict == "fail", "a likelihood that is not that of the draw"
     recording.log_likelihood[spec.shown - 1, landed[-1]] -= 1e-6
     recording.ledger.factors[spec.shown - 1, 3, -1, 0] += 1e-6
-    assert growing.ledger_check(growth).verdict == "fail", "factors that do not add up"
+    assert ledger_check(growth).verdict == "fail", "factors that do not add up"

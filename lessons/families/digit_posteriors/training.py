@@ -1,0 +1,210 @@
+"""Five ways to networks drawn from the posterior, or its stand-in: each a training that can be watched."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.networks import Network, network
+from engine.networks.stack import Networks, Single, Stop
+from engine.recording import Recording
+from engine.samplers.run import start
+from engine.spec import SpecError
+from engine.variational import NetworkFit, NetworkSpec, start_network
+from lessons.families.digit_posteriors.spec import PosteriorSpec
+
+EPOCHS = {"lbbnn": 150, "dense": 200, "dropout": 60, "ensemble": 20}  # on the bundled digits
+FAMILIES = {"lbbnn": "spike_and_slab", "dense": "gaussian", "dropout": "mc_dropout", "ensemble": "map"}
+LARGE = 10_000  # images from which on other settings are better
+LARGE_EPOCHS = {"lbbnn": 20, "dense": 10, "dropout": 8, "ensemble": 5}
+# Small standard deviations at the start and weights that leave slowly: the means learn before the noise has grown.
+LARGE_SETTINGS = {"step_size": 1e-3, "initial_sd": 0.005}
+INCLUSION_PACE = 0.0135  # of the step size of the inclusion odds, shared among the epochs
+CHAINS = 2  # of NUTS
+THIN = 2  # transitions of NUTS from one network to the next
+
+
+class Learnt(Protocol):
+    """What is learnt from: `datasets.images.Images` fits."""
+
+    @property
+    def x(self) -> Single:
+        """(n, pixels) from 0 to 1."""
+
+    @property
+    def y(self) -> NDArray[np.int64]:
+        """(n,) labels."""
+
+
+class Traces(NamedTuple):
+    """What a training leaves to be judged by: the ELBO that each run of an optimiser reported, or the chains."""
+
+    elbo: tuple[NDArray[np.float64], ...] = ()
+    chains: Recording | None = None
+
+
+class Training:
+    """A posterior on its way, for one thread at a time: `advance` as far as you like, `networks` at any time.
+
+    Pieces of any size give the same networks in the end.
+    """
+
+    total: int  # units of work
+    completed: int
+
+    @property
+    def traces(self) -> Traces:
+        """What it leaves to be judged by."""
+        raise NotImplementedError
+
+    @property
+    def done(self) -> bool:
+        return self.completed >= self.total
+
+    def advance(self, seconds: float, stop: Stop | None = None) -> None:
+        """Work for about so long, or until `stop` answers true."""
+        begin = time.perf_counter()
+        while not self.done and not (stop is not None and stop()):
+            self._step(stop)
+            if time.perf_counter() - begin > seconds:
+                return
+
+    def networks(self) -> Networks:
+        """The networks as they stand: R of them at the end, for an ensemble fewer before."""
+        raise NotImplementedError
+
+    def _step(self, stop: Stop | None) -> None:
+        raise NotImplementedError
+
+
+def begin(data: Learnt, spec: PosteriorSpec) -> Training:
+    """A training that has not begun. Raises SpecError for data that do not fit."""
+    kinds = {"nuts": _Nuts, "ensemble": _Ensemble}
+    return kinds.get(spec.method, _Variational)(data.x, data.y, spec)
+
+
+def network_spec(spec: PosteriorSpec, seed: int, images: int) -> NetworkSpec:
+    """The engine's settings for so many images."""
+    large = images >= LARGE
+    epochs = spec.epochs or (LARGE_EPOCHS if large else EPOCHS)[spec.method]
+    settings: dict[str, Any] = {
+        "hidden": (spec.units,) * spec.depth,
+        "epochs": epochs,
+        "seed": seed,
+        "prior_sd": spec.prior_sd,
+    }
+    if large:
+        settings |= LARGE_SETTINGS | {"inclusion_step_size": INCLUSION_PACE / epochs}
+    return NetworkSpec(method=FAMILIES[spec.method], keep=spec.keep, **settings)
+
+
+class _Variational(Training):
+    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+        self.spec, self._run = spec, start_network(x, y, network_spec(spec, spec.seed, len(x)))
+        self.total, self.completed = self._run.total, 0
+
+    @property
+    def traces(self) -> Traces:
+        return Traces((self._run.fit().history.elbo,))
+
+    def _step(self, stop: Stop | None) -> None:
+        self._run.advance(1)
+        self.completed = self._run.completed
+
+    def networks(self) -> Networks:
+        fit = self._run.fit()
+        return _stacked([fit.draw_weights(seed) for seed in _seeds(self.spec)], fit)
+
+
+class _Ensemble(Training):
+    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+        self.spec, self._x, self._y = spec, x, y
+        self._seeds = _seeds(spec)
+        self._members: list[NetworkFit] = []
+        self._run = self._next()
+        self.total, self.completed = self._run.total * spec.networks, 0
+
+    @property
+    def traces(self) -> Traces:
+        return Traces(tuple(member.history.elbo for member in self._members))
+
+    def _next(self) -> Any:
+        settings = network_spec(self.spec, self._seeds[len(self._members)], len(self._x))
+        return start_network(self._x, self._y, settings)
+
+    def _step(self, stop: Stop | None) -> None:
+        self._run.advance(1)
+        self.completed += 1
+        if self._run.done:
+            self._members.append(self._run.fit())
+            if not self.done:
+                self._run = self._next()
+
+    def networks(self) -> Networks:
+        members = self._members or [self._run.fit()]
+        return _stacked([member.expected_weights() for member in members], members[0])
+
+
+class _Nuts(Training):
+    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+        pixels = x[: spec.images].astype(np.float64)
+        if spec.components > min(pixels.shape):
+            raise SpecError("components", f"{spec.components} are more than {min(pixels.shape)}")
+        self.spec = spec
+        self._mean = pixels.mean(axis=0)
+        self._axes = np.linalg.svd(pixels - self._mean, full_matrices=False)[2][: spec.components]
+        self.network: Network = network(
+            spec.components, int(y.max()) + 1, spec.small, activation="tanh", prior_sd=spec.prior_sd
+        )
+        target = self.network.posterior((pixels - self._mean) @ self._axes.T, y[: spec.images])
+        draws = THIN * -(-spec.networks // CHAINS)
+        init = 0.1 * self.network.prior_draws(CHAINS, spec.seed)  # small weights: the tails are slow to leave
+        self._chains = start(
+            target, "nuts", chains=CHAINS, draws=draws, warmup=spec.warmup, seed=spec.seed, init=init, max_depth=6
+        )
+        self.total, self.completed = spec.warmup + draws, 0
+
+    def _step(self, stop: Stop | None) -> None:
+        self._chains.advance(1)
+        self.completed += 1
+
+    @property
+    def traces(self) -> Traces:
+        return Traces(chains=self._chains.recording())
+
+    @property
+    def draws(self) -> NDArray[np.float64]:
+        """(chains, draws, dim) so far."""
+        return self._chains.recording().draws[:, : max(self.completed - self.spec.warmup, 0)]
+
+    def networks(self) -> Networks:
+        """In warm-up the present state of every chain is not kept: before the first draws, networks of the prior."""
+        draws = self.draws[:, THIN - 1 :: THIN]
+        if not draws.shape[1]:
+            theta = self.network.prior_draws(self.spec.networks, self.spec.seed)
+        else:
+            theta = draws.transpose(1, 0, 2).reshape(-1, self.network.dim)[: self.spec.networks]
+        return self._on_pixels([self.network.unpack(row) for row in theta])
+
+    def _on_pixels(self, unpacked: list[list[tuple[NDArray, NDArray]]]) -> Networks:
+        """The same networks reading pixels: the projection is linear, so it goes into the first layer."""
+        first, second = [], []
+        for (w1, b1), (w2, b2) in unpacked:
+            on_pixels = self._axes.T @ w1.T
+            first.append(np.vstack([on_pixels, b1 - self._mean @ on_pixels]))
+            second.append(np.vstack([w2.T, b2]))
+        return Networks((np.stack(first).astype(np.float32), np.stack(second).astype(np.float32)), "tanh")
+
+
+def _seeds(spec: PosteriorSpec) -> list[int]:
+    """A seed for each of the R networks."""
+    return [int(seed) for seed in np.random.SeedSequence(spec.seed).generate_state(spec.networks)]
+
+
+def _stacked(draws: list[list[Single]], fit: NetworkFit) -> Networks:
+    """Draws [network][layer] as one array a layer."""
+    layers = tuple(np.stack(same).astype(np.float32) for same in zip(*draws, strict=True))
+    return Networks(layers, fit.spec.activation)

@@ -1,0 +1,73 @@
+"""The widgets of a lesson on neurons or on layers, and points placed by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from app.kit.controls import Controls
+from engine.spec import Spec
+from lessons.families.growing.plane import CLASSES, MAX_POINTS, REACH
+from lessons.families.growing.spec import GrowingSpec
+
+DATA_NAMES = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points"}
+WITHIN_NAMES = {"nuts": "NUTS", "none": "nothing"}
+START_NAMES = {"spread": "one at each size", "prior": "prior draws"}
+
+
+def data_controls(panel: Controls) -> None:
+    """The data."""
+    panel.segmented("data", "Data", DATA_NAMES)
+    if panel.spec.data == "points":
+        panel.points("points", CLASSES)
+    else:
+        panel.slider("corner", "Points per corner")
+        panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
+
+
+def prior_controls(panel: Controls) -> None:
+    """The priors of the size and of the weights."""
+    symbol = panel.spec.symbol
+    panel.segmented("prior", f"Prior on {symbol}")
+    if panel.spec.prior == "geometric":
+        panel.slider("ratio", f"p({symbol} + 1) / p({symbol})")
+    elif panel.spec.prior == "poisson":
+        panel.slider("mean", "Mean")
+    panel.slider("temper", "Temper a")
+    panel.slider("prior_sd", "Prior sd σ of the weights")
+
+
+def sampler_controls(panel: Controls) -> None:
+    """What few need to change."""
+    with panel.more("The sampler"):
+        panel.segmented("within", "Between the jumps", WITHIN_NAMES)
+        panel.slider("step_size", "Step size ε of NUTS")
+        panel.slider("jumps", "Jumps in a sweep")
+        panel.slider("sweeps", "Sweeps of the long run")
+        panel.slider("burn", "Sweeps left out")
+        panel.segmented("start", "Chains start at", START_NAMES)
+
+
+def own_copy(spec: GrowingSpec) -> dict[str, Any]:
+    """The points of the clouds as own points: all of them, or every few where they are too many."""
+    x, y = spec.data_set()
+    chosen = np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).astype(int)
+    inside = np.clip(np.round(x, 3), -REACH, REACH)
+    return {"data": "points", "points": tuple((float(inside[i, 0]), float(inside[i, 1]), int(y[i])) for i in chosen)}
+
+
+def on_event(spec: GrowingSpec, event: dict) -> Spec | None:
+    """Points placed in the stage become the data."""
+    if event.get("kind") != "points" or event.get("panel") != "mean":
+        return None
+    placed = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
+    return spec.replace(data="points", points=placed)
+
+
+def runs(spec: GrowingSpec) -> str:
+    """Which kernel runs."""
+    between = "NUTS moves the weights, then " if spec.within == "nuts" else ""
+    wrong = f" Wrong on purpose: {spec.mistake}" if spec.mistake else ""
+    many = "one birth or death" if spec.jumps == 1 else f"{spec.jumps} births or deaths"
+    return f"Reversible jump: {between}{many} of a {spec.thing} drawn from its prior.{wrong}"

@@ -1,0 +1,163 @@
+"""What stands below the stage of a lesson on neurons or on layers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from engine.diagnostics import summarise
+from engine.jumps.shares import shares
+from engine.networks.predictive import probabilities
+from lessons.families.growing.chains import Growth, exact_now, study
+from lessons.families.growing.ledger import accept_table, jumps_of
+from lessons.families.growing.sizes import HELD, size_figure
+from lessons.families.growing.spec import CHAINS, GrowingSpec
+
+Array = NDArray[np.float64]
+
+CENTRE = np.zeros((1, 2))
+
+
+def panels(spec: GrowingSpec, cancel: Any) -> list[Figure]:
+    """Shares with their errors, acceptance by size, and what size buys in fit."""
+    growth = study(spec, cancel)
+    return [share_figure(growth), accept_figure(growth), fit_figure(growth)]
+
+
+def share_figure(growth: Growth) -> Figure:
+    """Shares of the sizes among the draws beside the prior and, once computed, the exact probabilities."""
+    spec, exact = growth.spec, exact_now(growth.spec)
+    drawn = shares(growth.sizes[:, growth.burn :], spec.low, spec.count)
+    caption = (
+        f"The first {growth.total} sweeps of {CHAINS} chains, {growth.burn} left out; bars of ± {HELD:g} Monte Carlo "
+        f"standard errors. R-hat of {spec.symbol}: {drawn.rhat:.2f}."
+    )
+    caption += " Exact: by annealing." if exact is not None else " The long run adds the exact answer on the stage."
+    title = f"How sure are the shares of {spec.symbol}?"
+    return size_figure(
+        title, drawn, spec.low, exact=exact, prior=np.exp(spec.log_prior()), name=f"hidden {spec.thing}s {spec.symbol}",
+        caption=caption,
+    )  # fmt: skip
+
+
+class Accepts(NamedTuple):
+    """Mean acceptance probability of births from, and deaths from, each size, and how many were proposed: all (K,)."""
+
+    birth: Array
+    death: Array
+    births: NDArray[np.int64]
+    deaths: NDArray[np.int64]
+
+
+def accepts(growth: Growth) -> Accepts:
+    """Acceptance by size before the jump, over all sweeps after the burn-in."""
+    spec = growth.spec
+    chains = [jumps_of(growth.run.recording(), c) for c in range(CHAINS)]
+    kept = slice(growth.burn, None)
+    before = np.concatenate([j.before[kept] for j in chains]) - spec.low
+    birth = np.concatenate([j.birth[kept] for j in chains])
+    ratio = np.concatenate([j.log_ratio[kept] for j in chains])
+    prob = np.exp(np.minimum(np.nan_to_num(ratio, nan=-np.inf), 0.0))
+    found = []
+    for which in (birth, ~birth):
+        number = np.bincount(before[which], minlength=spec.count)
+        with np.errstate(invalid="ignore"):
+            found.append((np.bincount(before[which], prob[which], minlength=spec.count) / number, number))
+    (up, ups), (down, downs) = found
+    return Accepts(up, down, ups, downs)
+
+
+def accept_figure(growth: Growth) -> Figure:
+    """Which births and deaths are accepted."""
+    spec, found = growth.spec, accepts(growth)
+    sizes = np.arange(spec.low, spec.high + 1)
+    figure = charts.blank(f"{spec.symbol} before the jump", "mean acceptance probability")
+    looks = (("births", found.birth, "accept", "circle"), ("deaths", found.death, "reject", "x"))
+    for name, values, role, symbol in looks:
+        marker = {"symbol": symbol, "size": 9, "color": theme.colour(role)}
+        line = {"color": theme.colour(role), "dash": "solid" if name == "births" else "dash"}
+        figure.add_scatter(x=sizes, y=values, mode="lines+markers", marker=marker, line=line, name=name)
+    figure.update_yaxes(range=[-0.02, 1.02])
+    figure.update_xaxes(dtick=1 if spec.count <= 8 else 2)
+    listed = "; ".join(
+        f"{name} from {spec.symbol} = {k}: {v:.0%}"
+        for name, values, _, _ in looks
+        for k, v in zip(sizes, values, strict=True)
+        if np.isfinite(v)
+    )
+    caption = (
+        f"Of {int(found.births.sum()):,} births and {int(found.deaths.sum()):,} deaths proposed. A dear loss of fit "
+        "makes a death unlikely, a useless newborn is accepted easily."
+    )
+    return Figure("Which jumps are accepted?", figure, f"Mean acceptance probability by size. {listed}.", caption)
+
+
+def fit_figure(growth: Growth) -> Figure:
+    """Log likelihood of the draws of each size: mean and standard deviation."""
+    spec = growth.spec
+    sizes, fit = growth.sizes[:, growth.burn :], growth.run.recording().log_likelihood[:, growth.burn :]
+    seen = [k for k in range(spec.low, spec.high + 1) if (sizes == k).sum() >= 20]
+    mean = [float(fit[sizes == k].mean()) for k in seen]
+    sd = [float(fit[sizes == k].std()) for k in seen]
+    figure = charts.blank(f"hidden {spec.thing}s {spec.symbol}", "log likelihood (nats)")
+    marker = {"symbol": "square", "size": 8, "color": theme.colour("likelihood")}
+    bars = {"type": "data", "array": sd, "color": theme.colour("muted")}
+    figure.add_scatter(x=seen, y=mean, mode="lines+markers", marker=marker, error_y=bars, name="draws")
+    figure.update_xaxes(dtick=1 if spec.count <= 8 else 2)
+    listed = "; ".join(f"{k}: {m:.1f} ± {s:.1f}" for k, m, s in zip(seen, mean, sd, strict=True))
+    caption = (
+        f"Mean ± one standard deviation over the draws with at least 20 of a size. Where the curve is flat, a "
+        f"{spec.thing} more neither helps nor harms the fit."
+    )
+    return Figure(f"What does one {spec.thing} more buy?", figure, f"Log likelihood by size: {listed}.", caption)
+
+
+def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
+    """R-hat and effective draws of the size and in function space; acceptance by move; cost."""
+    growth = study(spec, cancel)
+    recording, kept = growth.run.recording(), slice(growth.burn, None)
+    corner = np.array([[0.5, 0.5], [1.2, 1.2]])
+    at = np.concatenate([CENTRE, corner])
+    watched = np.empty((CHAINS, growth.total - growth.burn, 2 + len(at)))
+    watched[:, :, 0] = growth.sizes[:, kept]
+    watched[:, :, 1] = recording.log_likelihood[:, kept]
+    width, depth, draws = recording.width[:, kept], recording.depth[:, kept], recording.draws[:, kept]
+    for sizes, theta in recording.by_architecture(kept).items():
+        here = (width == sizes[0]) & (depth == sizes[1])
+        watched[here, 2:] = probabilities(recording.network(*sizes), theta, at)[:, :, 1]
+    assert draws.shape[:2] == watched.shape[:2]
+    summary = summarise(watched)
+    names = [
+        spec.symbol,
+        "log likelihood",
+        "P(class 1) at (0, 0)",
+        "P(class 1) at (0.5, 0.5)",
+        "P(class 1) at (1.2, 1.2)",
+    ]
+    gradients = int(recording.gradient_evaluations.sum())
+    least = float(np.nanmin(summary.ess_bulk)) if np.isfinite(summary.ess_bulk).any() else float("nan")
+    cost = (
+        f"{CHAINS} chains of {growth.total} sweeps, {growth.burn} left out: {gradients:,} gradients in "
+        f"{recording.seconds:.2g} s, at least {least / max(recording.seconds, 1e-9):,.0f} effective draws a second. "
+        "R-hat is taken of sizes and of predictions, never of weights: units may change places."
+    )
+    agree = {
+        "quantity": names,
+        "mean": summary.mean,
+        "± MCSE": summary.mcse_mean,
+        "R-hat": summary.rhat,
+        "ESS bulk": np.round(summary.ess_bulk).astype(object),
+        "ESS tail": np.round(summary.ess_tail).astype(object),
+    }
+    moves = accept_table(recording, growth.burn)
+    inside = ""
+    if spec.within == "nuts":
+        inside = (
+            f"NUTS between the jumps: mean acceptance {recording.accept_prob[:, kept].mean():.0%}, "
+            f"{int(recording.divergent[:, kept].sum())} divergent."
+        )
+    return [Table("Do the chains agree?", agree, cost), Table("Acceptance by move", moves, inside)]

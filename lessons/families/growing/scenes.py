@@ -1,0 +1,194 @@
+"""The picture of chains on neurons or on layers, and the long run that draws it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit import theme
+from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from engine.evidence import ModelProbabilities
+from engine.judge.answers import UNSURE, leader
+from engine.judge.shares import shares_check
+from engine.jumps.shares import running_shares
+from lessons.families.growing.chains import Growth, exact_now
+from lessons.families.growing.drawn import drawn_networks, network_panel
+from lessons.families.growing.evidence import EVIDENCE, shared_evidence
+from lessons.families.growing.ledger import SHORT, Jumps, jumps_of, ledger_panel, ledger_words, merged_slots
+from lessons.families.growing.plane import CLASSES, LN2, MAX_POINTS, ROLES, SHAPES, VIEW
+from lessons.families.growing.sizes import size_panel, size_traces
+from lessons.families.growing.spec import CHAINS, GrowingSpec
+
+Array = NDArray[np.float64]
+
+RATE = 4.0  # sweeps a second: slow enough to see a unit fade in
+MOVE, PROPOSE, WEIGH, DECIDE = "within", "propose", "weigh", "decide"
+
+
+def live(spec: GrowingSpec) -> Callable[[Any], bytes]:
+    """The body of the long run: the chains to their last sweep, then the evidence of each architecture."""
+
+    def body(job: Any) -> bytes:
+        growth = Growth(spec)
+        total = spec.sweeps + spec.count * EVIDENCE.pieces
+        while not growth.done and not job.is_set():
+            growth.advance(growth.sweeps + growth.chunk(), job)
+            job.report(growth.sweeps, total)
+            job.publish(picture(growth, growing=not growth.done))
+        try:
+            x, y = spec.data_set()
+            shared_evidence(
+                spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total)
+            )
+        except InterruptedError:
+            pass  # stopped: the chains stand without the exact answer
+        job.report(total, total)
+        return picture(growth)
+
+    return body
+
+
+def picture(growth: Growth, growing: bool = False) -> bytes:
+    """The scene of the chains as far as they have come."""
+    spec, times, frames = growth.spec, growth.times, growth.frame_at()
+    recording, at = growth.run.recording(), growth.times - 1
+    moved = "NUTS moves the weights" if spec.within == "nuts" else "the weights stay"
+    made = Scene(
+        run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
+        steps=len(times),
+        label=_label(spec),
+        rate=RATE,
+        phases=[
+            Phase(MOVE, moved), Phase(PROPOSE, f"a {spec.thing} is to come or go"), Phase(WEIGH, "weigh both networks"),
+            Phase(DECIDE, "u decides"),
+        ],
+        autoplay=True,
+        total=growth.steps if growing else None,
+        theme=theme.palette(),
+    )  # fmt: skip
+    chain = spec.shown - 1
+    jumps = jumps_of(recording, chain, at)
+    drawn = drawn_networks(recording, chain, at, jumps)
+    network_panel(
+        made, drawn, labels=[["x₁", "x₂"], *[None] * (len(drawn.sizes) - 2), ["0", "1"]], phase=PROPOSE,
+        title=f"Chain {spec.shown}: its network at each jump", place=(0, 0, 8, 1), height=280,
+    )  # fmt: skip
+    factors, names = merged_slots(jumps, spec.symbol)
+    ledger_panel(made, factors, names=names, show=Show("at", phase=(WEIGH, None)), place=(8, 0, 12, 1), height=280)
+    exact = exact_now(spec)
+    rows = running_shares(growth.sizes, spec.low, spec.count, growth.burn)[at]
+    size_panel(
+        made, rows, spec.low, exact=exact, name=f"hidden {spec.thing}s {spec.symbol}",
+        title=f"p({spec.symbol} | data): jumps of {CHAINS} chains" + ("" if exact is None else " ◆ exact"),
+        label=f"share among {CHAINS} chains: now, and after sweep {growth.burn} so far",
+        place=(0, 1, 10, 1), height=260,
+    )  # fmt: skip
+    _maps(made, growth, frames)
+    x = Axis("sweep", 1, growth.total if growing else int(times[-1]))
+    size_traces(
+        made, times.astype(float), growth.sizes[:, at].astype(float), id="size-traces", shown=chain, x=x,
+        title=f"{spec.symbol} of {CHAINS} chains", y=Axis("", spec.low - 0.5, spec.high + 0.5),
+        place=(0, 2, 10, 1), height=160,
+    )  # fmt: skip
+    posterior = recording.log_density[:, at]
+    settled = posterior[:, len(at) // 2 :]
+    low = float(np.quantile(posterior, 0.02))
+    traces = size_traces(
+        made, times.astype(float), posterior, id="posterior-traces", shown=chain, x=x,
+        title="Log posterior of each chain (nats)", y=Axis("", low - 5.0, float(settled.max()) + 5.0),
+        place=(0, 3, 10, 1), height=160,
+    )  # fmt: skip
+    if growth.burn and x.high is not None and growth.burn < x.high:
+        for panel in (made.panels[-2], traces):
+            panel.rule(x=float(growth.burn), role="highlight", dash=True, label="averages begin")
+    _words(made, growth, jumps, rows, exact, at)
+    return made.encode()
+
+
+def _maps(made: Scene, growth: Growth, frames: NDArray[np.int64]) -> None:
+    """The average of all networks of all sizes, and where they disagree."""
+    spec, maps = growth.spec, growth.maps()
+    editable = None
+    if spec.data == "points":
+        editable = Editable(points=np.array(spec.points, dtype=float), classes=CLASSES, limit=MAX_POINTS)
+    ticks = [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
+    for id, title, place, height, edit in (
+        ("mean", "P(class 1), averaged over all sizes", (10, 1, 10, 1), 260, editable),
+        ("epistemic", "Where the networks disagree (nats)", (10, 2, 10, 2), 340, None),
+    ):
+        x, y = Axis("x₁", *VIEW, ticks=ticks), Axis("x₂", *VIEW, ticks=ticks)
+        panel = made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height, editable=edit)
+        if id == "mean":
+            panel.heatmap(maps.mean, x=VIEW, y=VIEW, low=0.0, high=1.0, at=frames, colormap="diverging", alpha=0.75)
+        else:
+            panel.heatmap(maps.epistemic, x=VIEW, y=VIEW, low=0.0, high=LN2, at=frames)
+        if edit is None:
+            _data(panel, growth, labelled=id == "mean")
+
+
+def _data(panel: Panel, growth: Growth, labelled: bool) -> None:
+    """The points, class by shape and colour, on a rim of the background's colour."""
+    panel.points(growth.x, classes=growth.y, role=["surface"] * 2, shape=SHAPES, size=2.2, alpha=1.0)
+    label = list(CLASSES) if labelled else None
+    panel.points(growth.x, classes=growth.y, role=ROLES, shape=SHAPES, size=1.5, alpha=1.0, label=label)
+
+
+def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelProbabilities | None, at: Array) -> None:
+    """The arithmetic card, the spoken sentence and the table."""
+    spec, recording = growth.spec, growth.run.recording()
+    size = growth.sizes[spec.shown - 1, at]
+    fit, posterior = recording.log_likelihood[spec.shown - 1, at], recording.log_density[spec.shown - 1, at]
+    mean = rows @ np.arange(spec.low, spec.high + 1)
+    made.readout(
+        "state",
+        f"sweep {{n:d}}: {spec.symbol} = {{size:d}}, log posterior {{sum:.2f}} = log likelihood {{fit:.2f}} + "
+        "log prior {prior:.2f}",
+        n=growth.times, size=size, sum=posterior, fit=fit, prior=posterior - fit,
+    )  # fmt: skip
+    ledger_words(made, jumps, spec.symbol, spec.thing, (PROPOSE, WEIGH, DECIDE))
+    mode = spec.low + rows.argmax(axis=1)
+    text = f"all chains so far: mean {spec.symbol} {{mean:.2f}}, most frequent {spec.symbol} = {{mode:d}}"
+    values: dict[str, Any] = {"mean": mean, "mode": mode}
+    if exact is not None:
+        first = leader(*exact)
+        told = "not sure" if first == UNSURE else f"{spec.symbol} = {spec.low + first}"
+        text += f"; exact mean {exact.probability @ np.arange(spec.low, spec.high + 1):.2f}, most probable: {told}"
+    made.readout("sizes", text, **values)
+    if exact is not None and growth.done:
+        kept = growth.sizes[:, growth.burn :]
+        check = shares_check(kept, spec.low, lambda: exact, EVIDENCE.islands, spec.symbol)
+        made.readout("agreement", f"after the whole run: {check.sentence}")
+    made.say(
+        f"Sweep {{n:d}}. {{birth?Birth:Death}} of a {spec.thing} proposed, {spec.symbol} {{before:d}} to {{after:d}}: "
+        f"{{accepted?accepted:rejected}}. Mean {spec.symbol} of all chains so far {{mean:.1f}}.",
+        n=growth.times, birth=jumps.birth, before=jumps.before, after=jumps.after, accepted=jumps.accepted, mean=mean,
+    )  # fmt: skip
+    made.table(
+        {
+            "sweep": growth.times,
+            f"{spec.symbol} before": jumps.before,
+            f"{spec.symbol} proposed": jumps.after,
+            **({"slot (from 1)": jumps.slot + 1} if (jumps.slot >= 0).any() else {}),
+            **{f"log {name}": jumps.factors[:, i] for i, name in enumerate(SHORT)},
+            "log r": jumps.log_ratio,
+            "u": jumps.uniform,
+            "accepted": jumps.accepted,
+            f"{spec.symbol} after": size,
+            "log likelihood": fit,
+            "log posterior": posterior,
+            f"mean {spec.symbol} of all chains": mean,
+        }
+    )
+
+
+def _label(spec: GrowingSpec) -> str:
+    data = {"xor": "the XOR clouds", "noisy": "noisy XOR clouds", "points": "points of your own"}[spec.data]
+    return (
+        f"{CHAINS} chains over networks whose number of hidden {spec.thing}s changes, on {data}: one network with its "
+        f"{spec.thing}s coming and going, the ledger of each jump, the shares of {spec.symbol}, maps of the averaged "
+        f"prediction and of the disagreement, and traces of {spec.symbol} and of the log posterior."
+    )

@@ -1,0 +1,49 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit import pictures
+from app.kit.frame import Controls, Lesson, show
+from engine.samplers import slice_sampling
+from engine.targets import parameters_of
+from lessons.slice_sampling import analysis, scenes
+from lessons.slice_sampling.questions import QUESTIONS
+from lessons.slice_sampling.spec import SCENARIOS, WORDS, SliceSamplingLesson
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    panel.segmented("interval", "Interval", WORDS["intervals"])
+    panel.slider("w", "First interval: w wide")
+    if panel.spec.interval != "hyperrectangle":
+        panel.slider("limit", "Grows to at most … w")
+    panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
+    panel.note(pictures.truth_note(panel.spec.build_target()))
+    with panel.more("Chains and draws"):
+        for name in ("chains", "draws", "warmup"):
+            panel.slider(name)
+        panel.segmented("start")
+        if panel.spec.start == "at":
+            panel.number("start_x")
+            panel.number("start_y")
+    with panel.more("Break it"):
+        panel.select("variant", "Sampler", WORDS["variants"])
+        if panel.spec.variant == "no_test" and not panel.spec.mistaken:
+            panel.note("Only doubling has a test that could be forgotten.")
+
+
+LESSON = Lesson(
+    slug="slice-sampling",
+    words=WORDS,
+    spec=SliceSamplingLesson,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scenes.scene,
+    kernels=analysis.kernels,
+    audit=analysis.audit,
+    checks=analysis.checks,
+    panels=analysis.panels,
+    diagnostics=analysis.diagnostics,
+    predict=QUESTIONS,
+    code=[slice_sampling.slice_sampling_chunk, slice_sampling._would_come_back],
+    runs=analysis.runs,
+)
+show(LESSON)

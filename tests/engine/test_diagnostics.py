@@ -1,0 +1,43 @@
+"""Diagnostics of draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.diagnostics import autocorrelation, jackknife, split_rhat
+
+
+def test_leaving_out_one_chain_gives_the_error_of_a_mean():
+    values = np.random.Generator(np.random.SFC64(1)).standard_normal(12)
+    mean, error = jackknife(lambda chains: float(values[chains].mean()), 12)
+    assert mean == pytest.approx(values.mean()) and error == pytest.approx(values.std(ddof=1) / np.sqrt(12))
+
+
+def test_split_rhat_is_that_of_the_definition():
+    values = np.random.default_rng(1).normal(size=(3, 51, 2)).cumsum(axis=1)
+    halves = [half for chain in values[..., 0] for half in (chain[:25], chain[25:50])]
+    within = np.mean([np.var(half, ddof=1) for half in halves])
+    between = np.var([np.mean(half) for half in halves], ddof=1)
+    assert split_rhat(values)[0] == pytest.approx(np.sqrt((24 / 25 * within + between) / within))
+
+
+def test_autocorrelation_is_that_of_the_definition():
+    values = np.random.default_rng(3).normal(size=(2, 300)).cumsum(axis=1)
+    centred = values - values.mean(axis=1, keepdims=True)
+    found = autocorrelation(values, 20)
+    for lag in (0, 1, 20):
+        direct = (centred[:, lag:] * centred[:, : 300 - lag]).sum(axis=1) / (centred**2).sum(axis=1)
+        assert np.allclose(found[:, lag], direct)
+    assert np.isnan(autocorrelation(np.ones((2, 50)), 5)).all()
+
+
+def test_autocorrelation_of_a_known_process():
+    rng = np.random.default_rng(0)
+    x = np.zeros(20_000)
+    for t in range(1, len(x)):
+        x[t] = 0.8 * x[t - 1] + rng.normal()
+    np.testing.assert_allclose(autocorrelation(x[None], 5)[0], 0.8 ** np.arange(6), atol=0.05)
+    two = np.stack([x[:10_000], x[10_000:]])
+    np.testing.assert_allclose(autocorrelation(two, 5, pooled=True), 0.8 ** np.arange(6), atol=0.05)
+    assert np.isnan(autocorrelation(np.ones((2, 50)), 3, pooled=True)).all()
