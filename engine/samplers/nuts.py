@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine.kernels import fast_part, kernel, part
 from engine.samplers import adaptation as adapting
 from engine.samplers.adaptation import DONE, STEP, TOTAL, learn, mass_of
-from engine.samplers.chain import Chain, Trace, evaluate
+from engine.samplers.chain import Chain, Density, Trace, evaluate
 from engine.samplers.hmc import DIVERGENCE, draw_momentum, factor_mass, kinetic_energy
 from engine.spec import SpecError
 from engine.targets.target import Target
@@ -262,14 +262,15 @@ class _Phase(NamedTuple):
     pull: Array
 
 
-class _Leaf(NamedTuple):
-    """What is known of the newest state: its number in the extension, its time, and what a leapfrog step gave."""
+class _Start(NamedTuple):
+    """Which transition, its step size, H of its first state, log U of the slice (0 for multinomial), and by how much H
+    may rise."""
 
-    number: int
-    time: int
-    log_density: float
+    transition: int
+    step_size: float
     energy: float
-    weight: float
+    slice_log: float
+    limit: float
 
 
 class _Doubling(NamedTuple):
@@ -280,12 +281,30 @@ class _Doubling(NamedTuple):
     sign: int
 
 
-class _Start(NamedTuple):
-    """H of the first state, log U of the slice (0 for multinomial), and by how much H may rise."""
+class _Leaf(NamedTuple):
+    """What is known of the newest state: its number in the extension, its time, and what a leapfrog step gave."""
 
+    number: int
+    time: int
+    log_density: float
     energy: float
-    slice_log: float
-    limit: float
+    log_weight: float
+    weight: float
+    divergent: bool
+
+
+class _Merged(NamedTuple):
+    """Two halves joined: time of the first state and of the last in the order of making, what the criterion looked at
+    and found, log of the weight, and how the proposal was chosen, see `NutsTransitions`."""
+
+    first: int
+    last: int
+    dots: tuple[float, float, float, float, float, float]
+    turning: bool
+    log_weight: float
+    uniform: float
+    took_new: bool
+    proposal: int
 
 
 class _Ends(NamedTuple):
@@ -348,6 +367,17 @@ class _Halves(NamedTuple):
     last_v: Array
 
 
+class _Work(NamedTuple):
+    """What all parts of a chunk work with."""
+
+    density: Density
+    rng: np.random.Generator
+    inverse_mass: Array
+    settings: NutsSettings
+    ends: _Ends
+    subtrees: _Subtrees
+
+
 @kernel
 def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
     """Advance one chain by n transitions. `state.running[0]` is the log density at `state.position`.
@@ -357,7 +387,7 @@ def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
     """
     position, gradient, running = state
     top = settings.max_depth
-    mass = mass_of(adaptation, settings.rows, position.size)
+    inverse_mass, mass_root = mass_of(adaptation, settings.rows, position.size)
     pair, shape = (2, position.size), (top + 1, position.size)
     ends = _Ends(
         np.empty(pair), np.empty(pair), np.empty(pair), np.empty(pair), np.empty(pair), np.empty(2, np.int64),
@@ -368,15 +398,17 @@ def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
         np.empty(shape), np.empty(shape), np.empty(top + 1), np.empty(top + 1), np.empty(top + 1, np.int64),
         np.empty(top + 1), np.empty(position.size),
     )  # fmt: skip
+    work = _Work(density, rng, inverse_mass, settings, ends, subtrees)
     for i in range(n):
         step_size = adaptation[STEP]
-        start = _begin(rng, state, mass, settings, i, ends, subtrees, inside)
-        depth, ending, accept_sum = _double(density, rng, mass, step_size, settings, i, start, ends, subtrees, inside)
+        draw_momentum(rng, mass_root, subtrees.new_rho, ends.near_p)
+        start = _begin(work, state, i, step_size, inside)
+        depth, ending, accept_sum = _double(work, start, inside)
         evaluations = ends.time[1] - ends.time[0]
         accept = accept_sum / evaluations
         moved, energy = subtrees.proposal_time[top] != 0, subtrees.proposal_energy[top]
         if settings.variant == FINAL_ACCEPT:
-            moved, energy = _accept_again(rng, accept, moved, energy, start, i, inside)
+            moved, energy = _accept_again(rng, accept, moved, energy, start, inside)
         if moved:
             running[0] = subtrees.proposal_log_density[top]
             for j in range(position.size):
@@ -397,50 +429,47 @@ def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
 
 
 @part
-def _begin(rng, state, mass, settings, i, ends, subtrees, inside):
-    """A trajectory of one state: a new momentum at the chain's position, and the slice under its density."""
-    inverse_mass, mass_root = mass
+def _begin(work, state, i, step_size, inside):
+    """A trajectory of one state, the chain's position with the momentum in `near_p`; and the slice under its
+    density."""
+    ends, subtrees, settings = work.ends, work.subtrees, work.settings
     top, p, v = settings.max_depth, ends.near_p, ends.near_v
-    draw_momentum(rng, mass_root, subtrees.new_rho, p)
-    energy = kinetic_energy(inverse_mass, p, v) - state.running[0]
+    energy = kinetic_energy(work.inverse_mass, p, v) - state.running[0]
     for side in range(2):
         for j in range(p.size):
             ends.q[side, j], ends.g[side, j] = state.position[j], state.gradient[j]
             ends.p[side, j], ends.v[side, j] = p[j], v[j]
         ends.time[side] = 0
         if settings.rows > 1:
-            _product(inverse_mass, state.gradient, ends.pull[side])
+            _product(work.inverse_mass, state.gradient, ends.pull[side])
     for j in range(p.size):
         subtrees.rho[top, j] = p[j]
     subtrees.weight[top], subtrees.proposal_time[top] = 1.0, 0
     subtrees.proposal_log_density[top], subtrees.proposal_energy[top] = state.running[0], energy
     slice_log, limit = 0.0, settings.max_energy_error
     if settings.sliced:
-        uniform = 1.0 - rng.random()
+        uniform = 1.0 - work.rng.random()
         slice_log = math.log(uniform)
         limit = settings.max_energy_error - slice_log
         if inside.proposal.size > 0:
             inside.slice_uniform[i] = uniform
     if inside.proposal.size > 0:
         inside.leaves[i], inside.nodes[i] = 0, 0
-        _record_leaf(inside, i, 0, state.position, p, energy, 0.0, False)
-    return _Start(energy, slice_log, limit)
+        _record_leaf(inside, i, _Leaf(0, 0, state.running[0], energy, 0.0, 1.0, False), state.position, p)
+    return _Start(i, step_size, energy, slice_log, limit)
 
 
 @part
-def _double(density, rng, mass, step_size, settings, i, start, ends, subtrees, inside):
+def _double(work, start, inside):
     """Double the trajectory, forwards or backwards by a coin, until it turns. Returns doublings, why it ended, and the
     sum of the acceptance statistic.
     """
-    accept_sum, shift, depth, ending = 0.0, 0.0, 0, JOINED
-    while ending == JOINED and depth < settings.max_depth:
-        coin = rng.random()
-        side = 1 if coin < 0.5 else 0
-        doubling = _Doubling(i, depth, 2 * side - 1)
+    i, accept_sum, shift, depth, ending = start.transition, 0.0, 0.0, 0, JOINED
+    while ending == JOINED and depth < work.settings.max_depth:
+        coin = work.rng.random()
+        doubling = _Doubling(i, depth, 1 if coin < 0.5 else -1)
         node_row = inside.nodes[i] if inside.proposal.size > 0 else 0
-        ending, accept_sum, shift = _build_tree(
-            density, rng, mass[0], step_size, settings, doubling, start, ends, subtrees, accept_sum, shift, inside
-        )
+        ending, accept_sum, shift = _build_tree(work, start, doubling, accept_sum, shift, inside)
         if inside.proposal.size > 0:
             inside.doubling_coin[i, depth], inside.doubling_direction[i, depth] = coin, doubling.sign
             inside.doubling_ending[i, depth] = ending
@@ -448,27 +477,25 @@ def _double(density, rng, mass, step_size, settings, i, start, ends, subtrees, i
                 for row in range(node_row, inside.nodes[i]):
                     inside.node_kept[i, row] = False
         if ending == JOINED:
-            if _join(rng, settings, doubling, ends, subtrees, shift, inside):
+            if _join(work, doubling, shift, inside):
                 ending = TURNED
             depth += 1
     return depth, ending if ending != JOINED else TOO_DEEP, accept_sum
 
 
 @part
-def _build_tree(
-    density, rng, inverse_mass, step_size, settings, doubling, start, ends, subtrees, accept_sum, shift, inside
-):
+def _build_tree(work, start, doubling, accept_sum, shift, inside):
     """The extension: a tree of 2**depth leaves from one end of the trajectory, unless it turns or diverges inside.
 
     Returns how it ended, and accept_sum and shift brought up to date.
     """
-    sign, side = doubling.sign, (doubling.sign + 1) // 2
+    ends, sign, side = work.ends, doubling.sign, (doubling.sign + 1) // 2
     end = _Phase(ends.q[side], ends.p[side], ends.v[side], ends.g[side], ends.pull[side])
     for j in range(end.p.size):
         ends.near_p[j], ends.near_v[j] = end.p[j], end.v[j]
-    time, step, outcome = ends.time[side], sign * step_size, JOINED
+    time, step, outcome = ends.time[side], sign * start.step_size, JOINED
     for number in range(1 << doubling.depth):
-        log_density, kinetic = _leapfrog(density, end, step, inverse_mass)
+        log_density, kinetic = _leapfrog(work.density, end, step, work.inverse_mass)
         energy = kinetic - log_density
         time += sign
         log_weight = start.energy - energy
@@ -476,23 +503,21 @@ def _build_tree(
         accept_sum += accept
         if not (math.isfinite(energy) and -log_weight <= start.limit):
             outcome = DIVERGED
-        if settings.sliced:
+        if work.settings.sliced:
             weight = 1.0 if start.slice_log <= log_weight else 0.0
             log_weight = 0.0 if weight > 0.0 else -np.inf
         elif log_weight - shift > _LARGE:
-            shift = _shift_to(log_weight, shift, subtrees.weight)
+            shift = _shift_to(log_weight, shift, work.subtrees.weight)
+        leaf = _Leaf(number, time, log_density, energy, log_weight, weight, outcome == DIVERGED)
         if inside.proposal.size > 0:
-            _record_leaf(
-                inside, doubling.transition, time, end.q, end.p, energy, log_weight, outcome == DIVERGED
-            )  # fmt: skip
-        if outcome == DIVERGED:
+            _record_leaf(inside, start.transition, leaf, end.q, end.p)
+        if leaf.divergent:
             break
-        leaf = _Leaf(number, time, log_density, energy, weight)
-        level, chosen, weight, turning = _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside)
+        level, chosen, weight, turning = _merge(work, doubling, end, leaf, shift, inside)
         if turning:
             outcome = TURNED_INSIDE
             break
-        _wait(subtrees, level, chosen, weight, end, leaf, settings.sliced)
+        _wait(work, level, chosen, weight, end, leaf)
     ends.time[side] = time
     return outcome, accept_sum, shift
 
@@ -565,16 +590,17 @@ def _shift_to(log_weight, shift, weights):
 
 
 @part
-def _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside):
+def _merge(work, doubling, end, leaf, shift, inside):
     """Join the halves that this leaf completes, a level at a time, until one turns or must wait for its other half.
 
     Returns the level, the slot of the proposal (-1: the leaf itself), the weight, and whether it turned.
     """
+    subtrees, settings, sign = work.subtrees, work.settings, doubling.sign
     level, chosen, weight, turning = 0, -1, leaf.weight, False
     for j in range(end.p.size):  # a leaf is a subtree of one
         subtrees.new_rho[j] = end.p[j]
     while (leaf.number >> level) & 1:
-        # The half in slot `level`, and the one that ends here: its first state, unless it is a leaf, waits a slot below.
+        # The half in slot `level`, and the one that ends here: its first state, unless a leaf, waits a slot below.
         halves = _Halves(
             subtrees.first_q[level], subtrees.first_p[level], subtrees.first_v[level],
             subtrees.last_p[level], subtrees.last_v[level], subtrees.rho[level],
@@ -582,24 +608,25 @@ def _merge(rng, settings, doubling, subtrees, end, leaf, shift, inside):
             end.q, end.p, end.v,
         )  # fmt: skip
         aliased = settings.variant == ALIASED_MOMENTUM
-        dots = _products(halves, level == 0, settings.sliced, aliased, doubling.sign)
+        dots = _products(halves, level == 0, settings.sliced, aliased, sign)
         for j in range(end.p.size):
             subtrees.new_rho[j] += subtrees.rho[level, j]
-        turning = _u_turn(dots, level > 0, settings, doubling.sign)
+        turning = _u_turn(dots, level > 0, settings, sign)
         old_weight = subtrees.weight[level]
         uniform, took_new = np.nan, False
         if not turning:  # uniform progressive sampling: in proportion to the weights
-            uniform = rng.random()
+            uniform = work.rng.random()
             took_new = uniform * (old_weight + weight) < weight
         if not took_new:
             chosen = level
         weight = old_weight + weight
         if inside.proposal.size > 0:
-            _record_node(
-                inside, doubling, False, leaf.time - doubling.sign * ((2 << level) - 1), leaf.time, dots, turning,
-                math.log(weight) + shift, uniform, took_new,
-                leaf.time if chosen < 0 else subtrees.proposal_time[chosen],
-            )  # fmt: skip
+            first, proposal = leaf.time - sign * ((2 << level) - 1), leaf.time
+            if chosen >= 0:
+                proposal = subtrees.proposal_time[chosen]
+            log_weight = math.log(weight) + shift
+            merged = _Merged(first, leaf.time, dots, turning, log_weight, uniform, took_new, proposal)
+            _record_node(inside, doubling, False, merged)
         if turning:
             break
         level += 1
@@ -678,8 +705,9 @@ def _u_turn(dots, crossed, settings, sign):
 
 
 @part
-def _wait(subtrees, level, chosen, weight, end, leaf, sliced):
+def _wait(work, level, chosen, weight, end, leaf):
     """The subtree now waits in slot `level`; what it is made of was in the slots below."""
+    subtrees, sliced = work.subtrees, work.settings.sliced
     subtrees.weight[level] = weight
     if chosen < 0:
         for j in range(end.q.size):
@@ -721,10 +749,11 @@ def _hand_up(subtrees, source, slot):
 
 
 @part
-def _join(rng, settings, doubling, ends, subtrees, shift, inside):
+def _join(work, doubling, shift, inside):
     """Join the extension to the trajectory. Returns whether they turn."""
+    ends, subtrees, settings = work.ends, work.subtrees, work.settings
     top, depth, side = settings.max_depth, doubling.depth, (doubling.sign + 1) // 2
-    uniform = rng.random()  # biased progressive sampling: the extension's with probability min(1, w_new / w_old)
+    uniform = work.rng.random()  # biased progressive sampling: the extension's with probability min(1, w_new / w_old)
     took_new = uniform * subtrees.weight[top] < subtrees.weight[depth]
     if took_new:
         _hand_up(subtrees, depth, top)
@@ -740,10 +769,9 @@ def _join(rng, settings, doubling, ends, subtrees, shift, inside):
         rho[j] += subtrees.rho[depth, j]
     turning = _u_turn(dots, depth > 0, settings, doubling.sign)
     if inside.proposal.size > 0:
-        _record_node(
-            inside, doubling, True, ends.time[far], ends.time[side], dots, turning,
-            math.log(subtrees.weight[top]) + shift, uniform, took_new, subtrees.proposal_time[top],
-        )  # fmt: skip
+        log_weight, proposal = math.log(subtrees.weight[top]) + shift, subtrees.proposal_time[top]
+        merged = _Merged(ends.time[far], ends.time[side], dots, turning, log_weight, uniform, took_new, proposal)
+        _record_node(inside, doubling, True, merged)
     return turning
 
 
@@ -757,49 +785,49 @@ def _reversed_dot(dots, sign):
 
 
 @part
-def _accept_again(rng, accept, moved, energy, start, i, inside):
+def _accept_again(rng, accept, moved, energy, start, inside):
     """Wrong on purpose, "final_accept": the draw is accepted once more. Returns (moved, energy)."""
     uniform = rng.random()
     if inside.proposal.size > 0:
-        inside.final_uniform[i] = uniform
+        inside.final_uniform[start.transition] = uniform
     moved = moved and uniform < accept
     return moved, energy if moved else start.energy
 
 
 @part
-def _record_leaf(inside, i, time, q, p, energy, log_weight, divergent):
+def _record_leaf(inside, i, leaf, q, p):
     row = inside.leaves[i]
     if row < inside.leaf_time.shape[1]:
-        inside.leaf_time[i, row] = time
+        inside.leaf_time[i, row] = leaf.time
         for j in range(q.size):
             inside.leaf_position[i, row, j], inside.leaf_momentum[i, row, j] = q[j], p[j]
-        inside.leaf_energy[i, row] = energy
-        inside.leaf_log_weight[i, row] = log_weight
-        inside.leaf_divergent[i, row] = divergent
+        inside.leaf_energy[i, row] = leaf.energy
+        inside.leaf_log_weight[i, row] = leaf.log_weight
+        inside.leaf_divergent[i, row] = leaf.divergent
         inside.leaves[i] = row + 1
 
 
 @part
-def _record_node(inside, doubling, whole, first, last, dots, turning, log_weight, uniform, took_new, proposal):
-    """`first`, `last` and `dots` are in the order of making; what is kept is in the order of time."""
+def _record_node(inside, doubling, whole, merged):
+    """What is kept is in the order of time."""
     i = doubling.transition
     row = inside.nodes[i]
     if row < inside.node_low.shape[1]:
-        inside.node_low[i, row] = min(first, last)
-        inside.node_high[i, row] = max(first, last)
+        inside.node_low[i, row] = min(merged.first, merged.last)
+        inside.node_high[i, row] = max(merged.first, merged.last)
         inside.node_doubling[i, row] = doubling.depth
         inside.node_whole[i, row] = whole
-        a, b, c, d, e, f = dots
+        a, b, c, d, e, f = merged.dots
         if doubling.sign > 0:
             inside.node_dots[i, row, 0], inside.node_dots[i, row, 1], inside.node_dots[i, row, 2] = a, b, c
             inside.node_dots[i, row, 3], inside.node_dots[i, row, 4], inside.node_dots[i, row, 5] = d, e, f
         else:
             inside.node_dots[i, row, 0], inside.node_dots[i, row, 1], inside.node_dots[i, row, 2] = b, a, f
             inside.node_dots[i, row, 3], inside.node_dots[i, row, 4], inside.node_dots[i, row, 5] = e, d, c
-        inside.node_turning[i, row] = turning
-        inside.node_log_weight[i, row] = log_weight
-        inside.node_uniform[i, row] = uniform
-        inside.node_took_new[i, row] = took_new
-        inside.node_proposal[i, row] = proposal
+        inside.node_turning[i, row] = merged.turning
+        inside.node_log_weight[i, row] = merged.log_weight
+        inside.node_uniform[i, row] = merged.uniform
+        inside.node_took_new[i, row] = merged.took_new
+        inside.node_proposal[i, row] = merged.proposal
         inside.node_kept[i, row] = True
         inside.nodes[i] = row + 1
