@@ -28,7 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel
+from engine.kernels import kernel, part
 from engine.samplers.chain import Chain, Trace, evaluate, per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
@@ -192,10 +192,41 @@ def _third(x, y, log_x, log_y, scales, pull, forgetful, rejected, factors, back_
     return back_1, back_2
 
 
+class _Tried(NamedTuple):
+    """What a stage came to, see `DelayedRejectionTransitions`."""
+
+    log_density: float
+    log_ratio: float
+    accept_prob: float
+    back_1: float
+    back_2: float
+    uniform: float
+
+
+@part
+def _propose(rng, position, y, stage, scales, pull):
+    """y[stage], around the position at first, then pulled to the point just rejected."""
+    for j in range(position.size):
+        centre = position[j] if stage == 0 else position[j] + pull * (y[stage - 1, j] - position[j])
+        y[stage, j] = centre + scales[stage, j] * rng.standard_normal()
+
+
+@part
+def _record(inside, i, stage, y, factors, tried):
+    for j in range(y.size):
+        inside.proposal[i, stage, j] = y[j]
+    for f in range(factors.size):
+        inside.factors[i, stage, f] = factors[f]
+    inside.proposal_log_density[i, stage] = tried.log_density
+    inside.log_ratio[i, stage], inside.accept_prob[i, stage] = tried.log_ratio, tried.accept_prob
+    inside.back[i, stage, 0], inside.back[i, stage, 1] = tried.back_1, tried.back_2
+    inside.uniform[i, stage] = tried.uniform
+
+
 @kernel
 def delayed_rejection_chunk(density, rng, state, scale, stages, shrink, pull, variant, n, trace, inside):
-    """Advance one chain by n transitions. `running[0]` is the log density at `position`. Consumes dim normals and one
-    uniform per stage.
+    """Advance one chain by n transitions. `state.running[0]` is the log density at `state.position`. Consumes dim
+    normals and one uniform per stage.
     """
     position, gradient, running = state
     dim = position.size
@@ -211,11 +242,9 @@ def delayed_rejection_chunk(density, rng, state, scale, stages, shrink, pull, va
             inside.proposal[i], inside.proposal_log_density[i], inside.factors[i] = np.nan, np.nan, np.nan
             inside.log_ratio[i], inside.accept_prob[i], inside.back[i] = np.nan, np.nan, np.nan
             inside.uniform[i] = np.nan
-        tried, accepted, accept_prob, failed, rejected = 0, False, 0.0, position, 0.0
+        tried, accepted, accept_prob, rejected = 0, False, 0.0, 0.0
         for stage in range(stages):
-            for j in range(dim):
-                centre = position[j] if stage == 0 else position[j] + pull * (failed[j] - position[j])
-                y[stage, j] = centre + scales[stage, j] * rng.standard_normal()
+            _propose(rng, position, y, stage, scales, pull)
             log_y[stage] = evaluate(density, y[stage], gradient)
             back_1 = back_2 = np.nan
             if stage == 0:
@@ -233,14 +262,11 @@ def delayed_rejection_chunk(density, rng, state, scale, stages, shrink, pull, va
             tried += 1
             accepted = uniform < accept_prob
             if detailed:
-                inside.proposal[i, stage], inside.proposal_log_density[i, stage] = y[stage], log_y[stage]
-                inside.factors[i, stage] = factors
-                inside.log_ratio[i, stage], inside.accept_prob[i, stage] = log_ratio, accept_prob
-                inside.back[i, stage, 0], inside.back[i, stage, 1] = back_1, back_2
-                inside.uniform[i, stage] = uniform
+                this = _Tried(log_y[stage], log_ratio, accept_prob, back_1, back_2, uniform)
+                _record(inside, i, stage, y[stage], factors, this)
             if accepted:
                 break
-            failed, rejected = y[stage], math.log1p(-accept_prob)
+            rejected = math.log1p(-accept_prob)
         if accepted:
             current = log_y[tried - 1]
             for j in range(dim):

@@ -23,7 +23,7 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel, native_call
+from engine.kernels import kernel, native_call, part
 from engine.samplers.chain import Chain, Trace, evaluate, per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 UPDATES = ("conditional", "metropolis")
 SCANS = ("systematic", "random")
 VARIANTS = ("exact", "window")
+CONDITIONAL, METROPOLIS, WINDOW = range(3)  # how a coordinate is updated
 REACH = 5  # grid points of the window on either side
 
 
@@ -94,7 +95,7 @@ class Gibbs:
         if self.block and not (by_conditional and known is not None and known.blocked and self.scan == "systematic"):
             reason = "joint draws need conditional updates in systematic order, and a target that knows them"
             raise SpecError("block", f"{reason}; {target.name} was asked")
-        rule = 2 if self.variant == "window" else UPDATES.index(self.update)
+        rule = WINDOW if self.variant == "window" else UPDATES.index(self.update)
         return (
             int(known.owner.address) if by_conditional and known else 0,
             rule,
@@ -149,96 +150,50 @@ def _conditional_at(typingctx, address, coordinate, q, out, data, ints, scratch)
     return signature, codegen
 
 
+class _Update(NamedTuple):
+    """One update, see `GibbsTransitions`; `first` and `second` are its parameters. accept : its acceptance probability;
+    evaluations : of the target.
+    """
+
+    before: float
+    conditional: float
+    first: float
+    second: float
+    proposal: float
+    log_ratio: float
+    uniform: float
+    accept: float
+    evaluations: int
+
+
 @kernel
-def gibbs_chunk(
-    density,
-    rng,
-    state,
-    conditionals,
-    rule,
-    scale,
-    random_scan,
-    block,
-    n,
-    trace,
-    inside,
-):
-    """Advance one chain by n sweeps. `running[0]` is the log density at `position`.
+def gibbs_chunk(density, rng, state, conditionals, rule, scale, random_scan, block, n, trace, inside):
+    """Advance one chain by n sweeps. `state.running[0]` is the log density at `state.position`.
 
     Random numbers per update: the choice of coordinate (random scan), then one normal or gamma; or one normal and one
     uniform; or one uniform (window).
     """
     position, gradient, running = state
     dim = position.size
-    detailed = inside.before.size > 0
     parameters, grid = np.empty(2), np.empty(2 * REACH + 1)
     for i in range(n):
         evaluations, accept_sum, moved = 0, 0.0, False
-        for update in range(dim):
-            j = update
+        for k in range(dim):
+            j = k
             if random_scan:
                 j = min(int(rng.random() * dim), dim - 1)
-            before = position[j]
-            kind, proposal, log_ratio, uniform, accept = -1.0, np.nan, np.nan, np.nan, 1.0
-            if rule == 0:
-                kind = _conditional_at(
-                    conditionals,
-                    j + dim if block else j,
-                    position,
-                    parameters,
-                    density.data,
-                    density.ints,
-                    density.scratch,
-                )
-                if kind == 0.0:
-                    position[j] = parameters[0] + parameters[1] * rng.standard_normal()
-                else:
-                    position[j] = rng.standard_gamma(parameters[0]) / parameters[1]
-            elif rule == 1:
-                proposal = before + scale[j] * rng.standard_normal()
-                position[j] = proposal
-                log_density = evaluate(density, position, gradient)
-                evaluations += 1
-                log_ratio = log_density - running[0]
-                accept = 1.0 if log_ratio >= 0.0 else math.exp(log_ratio)
-                if not accept >= 0.0:  # a NaN density is a place the chain cannot go
-                    accept = 0.0
-                uniform = rng.random()
-                if uniform < accept:
-                    running[0] = log_density
-                else:
-                    position[j] = before
+            if rule == CONDITIONAL:
+                update = _from_conditional(density, rng, position, j, j + dim if block else j, conditionals, parameters)
+            elif rule == METROPOLIS:
+                update = _by_metropolis(density, rng, state, j, scale[j])
             else:
-                total = 0.0
-                for k in range(2 * REACH + 1):
-                    position[j] = before + (k - REACH) * scale[j]
-                    grid[k] = evaluate(density, position, gradient) - running[0]
-                    grid[k] = math.exp(min(grid[k], 700.0)) if grid[k] == grid[k] else 0.0
-                    total += grid[k]
-                evaluations += 2 * REACH + 1
-                uniform = rng.random()
-                level, k = uniform * total, 0
-                while k < 2 * REACH and level >= grid[k]:
-                    level -= grid[k]
-                    k += 1
-                position[j] = before + (k - REACH) * scale[j]
-                running[0] = evaluate(density, position, gradient)
-                evaluations += 1
-                parameters[0], parameters[1] = before - REACH * scale[j], before + REACH * scale[j]
-            accept_sum += accept
-            moved = moved or position[j] != before
-            if detailed:
-                inside.coordinate[i, update] = j
-                inside.before[i, update], inside.after[i, update] = before, position[j]
-                inside.conditional[i, update] = int(kind)
-                if rule != 1:
-                    inside.parameters[i, update, 0], inside.parameters[i, update, 1] = parameters[0], parameters[1]
-                inside.proposal[i, update], inside.log_ratio[i, update], inside.uniform[i, update] = (
-                    proposal,
-                    log_ratio,
-                    uniform,
-                )
-        if rule == 0:
+                update = _from_window(density, rng, state, j, scale[j], grid)
+            evaluations += update.evaluations
+            accept_sum += update.accept
+            moved = moved or position[j] != update.before
+            if inside.before.size > 0:
+                _record(inside, i, k, j, position[j], update)
+        if rule == CONDITIONAL:
             running[0] = evaluate(density, position, gradient)
             evaluations += 1
         for j in range(dim):
@@ -248,3 +203,69 @@ def gibbs_chunk(
         trace.accepted[i] = moved
         trace.divergent[i] = False
         trace.gradient_evaluations[i] = evaluations
+
+
+@part
+def _from_conditional(density, rng, position, j, coordinate, conditionals, parameters):
+    """Gibbs: draw coordinate j from its conditional, which the target knows by the number `coordinate`."""
+    before = position[j]
+    kind = _conditional_at(
+        conditionals, coordinate, position, parameters, density.data, density.ints, density.scratch
+    )  # fmt: skip
+    first, second = parameters[0], parameters[1]
+    if kind == 0.0:
+        position[j] = first + second * rng.standard_normal()
+    else:
+        position[j] = rng.standard_gamma(first) / second
+    return _Update(before, kind, first, second, np.nan, np.nan, np.nan, 1.0, 0)
+
+
+@part
+def _by_metropolis(density, rng, state, j, scale):
+    """Metropolis for coordinate j alone."""
+    position, gradient, running = state
+    before = position[j]
+    proposal = before + scale * rng.standard_normal()
+    position[j] = proposal
+    log_density = evaluate(density, position, gradient)
+    log_ratio = log_density - running[0]
+    accept = 1.0 if log_ratio >= 0.0 else math.exp(log_ratio)
+    if not accept >= 0.0:  # a NaN density is a place the chain cannot go
+        accept = 0.0
+    uniform = rng.random()
+    if uniform < accept:
+        running[0] = log_density
+    else:
+        position[j] = before
+    return _Update(before, -1.0, np.nan, np.nan, proposal, log_ratio, uniform, accept, 1)
+
+
+@part
+def _from_window(density, rng, state, j, scale, grid):
+    """Wrong on purpose, "window": draw coordinate j from its conditional on a grid around where it is."""
+    position, gradient, running = state
+    before, total = position[j], 0.0
+    for k in range(2 * REACH + 1):
+        position[j] = before + (k - REACH) * scale
+        grid[k] = evaluate(density, position, gradient) - running[0]
+        grid[k] = math.exp(min(grid[k], 700.0)) if grid[k] == grid[k] else 0.0
+        total += grid[k]
+    uniform = rng.random()
+    level, k = uniform * total, 0
+    while k < 2 * REACH and level >= grid[k]:
+        level -= grid[k]
+        k += 1
+    position[j] = before + (k - REACH) * scale
+    running[0] = evaluate(density, position, gradient)
+    low, high = before - REACH * scale, before + REACH * scale
+    return _Update(before, -1.0, low, high, np.nan, np.nan, uniform, 1.0, 2 * REACH + 2)
+
+
+@part
+def _record(inside, i, k, j, after, update):
+    inside.coordinate[i, k] = j
+    inside.before[i, k], inside.after[i, k] = update.before, after
+    inside.conditional[i, k] = int(update.conditional)
+    inside.parameters[i, k, 0], inside.parameters[i, k, 1] = update.first, update.second
+    inside.proposal[i, k], inside.log_ratio[i, k] = update.proposal, update.log_ratio
+    inside.uniform[i, k] = update.uniform

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel
+from engine.kernels import kernel, part
 from engine.samplers.chain import Chain, Density, Trace, evaluate
 from engine.spec import SpecError
 from engine.targets.target import Target
@@ -32,7 +32,9 @@ from engine.targets.target import Target
 Array = NDArray[np.float64]
 
 INTEGRATORS = ("leapfrog", "swapped_kicks", "euler")
+_, SWAPPED_KICKS, EULER = range(3)
 VARIANTS = ("exact", "always_accept")
+_, ALWAYS_ACCEPT = range(2)
 DIVERGENCE = 1000.0  # energy error above which a transition is called divergent
 MAX_STEPS = 10_000
 
@@ -149,7 +151,7 @@ def trajectory(
 ) -> Trajectory:
     """Integrate Hamilton's equations from (position, momentum), each (dim,). A negative step_size goes back in time."""
     method = Hmc(abs(step_size), steps, mass, integrator=integrator)
-    _, _, _, inverse_mass, _, rule, _ = method.prepare(target)
+    _, _, _, inverse_mass, _, kind, _ = method.prepare(target)
     q, p = np.array(position, dtype=np.float64), np.array(momentum, dtype=np.float64)
     if q.shape != (target.dim,) or p.shape != (target.dim,):
         raise SpecError("position", f"position and momentum must have shape ({target.dim},)")
@@ -158,23 +160,12 @@ def trajectory(
     path = Trajectory(
         np.empty((*points, target.dim)), np.empty((*points, target.dim)), np.empty(points), np.empty(points)
     )
-    _integrate(
+    density, point = (
         Density(target.address, target.data, *target.buffers()),
-        q,
-        p,
-        gradient,
-        np.empty(target.dim),
-        np.empty(target.dim),
-        log_density,
-        float(step_size),
-        steps,
-        inverse_mass,
-        rule,
-        path.position,
-        path.momentum,
-        path.energy,
-        path.log_density,
+        _Point(q, p, gradient, np.empty(target.dim)),
     )
+    rule = _Rule(float(step_size), steps, inverse_mass, kind)
+    _trajectory(density, point, log_density, rule, np.empty(target.dim), path)
     return path
 
 
@@ -243,159 +234,151 @@ def draw_momentum(rng, mass_root, noise, momentum):
             momentum[i] = total
 
 
-@kernel
-def _integrate(
-    density,
-    q,
-    p,
-    gradient,
-    v,
-    synchronised,
-    log_density,
-    step_size,
-    steps,
-    inverse_mass,
-    integrator,
-    path,
-    path_momentum,
-    path_energy,
-    path_log_density,
-):
-    """Move (q, p, gradient) along `steps` steps in place. Returns (log density, steps taken); stops where the log
-    density is not finite.
+class _Point(NamedTuple):
+    """A point of phase space that moves: position, momentum, gradient; v is work space; each (dim,)."""
 
-    `v` and `synchronised` (dim,) are work space.
-    The path arrays are filled when they have rows. Neighbouring half kicks are fused, so the recorded momentum is p
-    plus the missing half kick.
+    q: Array
+    p: Array
+    gradient: Array
+    v: Array
+
+
+class _Rule(NamedTuple):
+    """How far a path goes, and how; integrator : index into `INTEGRATORS`."""
+
+    step_size: float
+    steps: int
+    inverse_mass: Array
+    integrator: int
+
+
+@kernel
+def _trajectory(density, point, log_density, rule, synchronised, path):
+    """A path without a sampler around it, see `_integrate`."""
+    _integrate(density, point, log_density, rule, synchronised, path)
+
+
+@part
+def _integrate(density, point, log_density, rule, synchronised, path):
+    """Move `point` along a path in place. Returns (log density, steps taken); stops where the log density is not
+    finite.
+
+    The path arrays are filled when they have rows. Neighbouring half kicks are fused, so the recorded momentum, for
+    which `synchronised` (dim,) is work space, is p plus the missing half kick.
     """
-    dim = q.size
-    recorded = path_energy.size > 0
-    diagonal = inverse_mass.shape[0] == 1
-    outer, inner = 0.5 * step_size, step_size  # kicks at the ends and between drifts
-    if integrator == 1:
-        outer, inner = step_size, 0.5 * step_size
+    q, p, gradient, v = point
+    recorded, euler = path.energy.size > 0, rule.integrator == EULER
+    outer, inner = 0.5 * rule.step_size, rule.step_size  # kicks at the ends and between drifts
+    if rule.integrator == SWAPPED_KICKS:
+        outer, inner = rule.step_size, 0.5 * rule.step_size
     if recorded:
-        path[0], path_momentum[0], path_log_density[0] = q, p, log_density
-        path_energy[0] = kinetic_energy(inverse_mass, p, v) - log_density
+        _record(path, 0, q, p, log_density, rule.inverse_mass, v)
+    if not euler:
+        _kick(p, outer, gradient)
     taken = 0
-    if integrator != 2:
-        for j in range(dim):
-            p[j] += outer * gradient[j]
-    for step in range(steps):
-        if diagonal and integrator != 2:
-            for j in range(dim):
-                q[j] += step_size * inverse_mass[0, j] * p[j]
-        else:
-            velocity(inverse_mass, p, v)
-            for j in range(dim):
-                q[j] += step_size * v[j]
-            if integrator == 2:
-                for j in range(dim):
-                    p[j] += step_size * gradient[j]
+    while taken < rule.steps:
+        _drift(q, p, rule, v)
+        if euler:  # wrong on purpose: by the gradient where the step began
+            _kick(p, rule.step_size, gradient)
         log_density = evaluate(density, q, gradient)
-        taken = step + 1
-        if integrator == 2:
-            synchronised[:] = p
-        else:
-            last = taken == steps
-            kick = outer if last else inner
-            if recorded:
-                for j in range(dim):
-                    synchronised[j] = p[j] + outer * gradient[j]
-            for j in range(dim):
-                p[j] += kick * gradient[j]
+        taken += 1
         if recorded:
-            path[taken], path_momentum[taken], path_log_density[taken] = q, synchronised, log_density
-            path_energy[taken] = kinetic_energy(inverse_mass, synchronised, v) - log_density
+            for j in range(q.size):
+                synchronised[j] = p[j] if euler else p[j] + outer * gradient[j]
+            _record(path, taken, q, synchronised, log_density, rule.inverse_mass, v)
+        if not euler:
+            _kick(p, outer if taken == rule.steps else inner, gradient)
         if not math.isfinite(log_density):
             break
     if recorded:
-        for rest in range(taken + 1, steps + 1):
-            path[rest], path_momentum[rest] = path[taken], path_momentum[taken]
-            path_energy[rest], path_log_density[rest] = path_energy[taken], path_log_density[taken]
+        _repeat(path, taken)
     return log_density, taken
+
+
+@part
+def _drift(q, p, rule, v):
+    """Move the position by its velocity M^-1 p."""
+    if rule.inverse_mass.shape[0] == 1 and rule.integrator != EULER:
+        for j in range(q.size):
+            q[j] += rule.step_size * rule.inverse_mass[0, j] * p[j]
+    else:
+        velocity(rule.inverse_mass, p, v)
+        for j in range(q.size):
+            q[j] += rule.step_size * v[j]
+
+
+@part
+def _kick(p, step, gradient):
+    """Move the momentum by a force."""
+    for j in range(p.size):
+        p[j] += step * gradient[j]
+
+
+@part
+def _record(path, row, q, p, log_density, inverse_mass, v):
+    for j in range(q.size):
+        path.position[row, j], path.momentum[row, j] = q[j], p[j]
+    path.log_density[row] = log_density
+    path.energy[row] = kinetic_energy(inverse_mass, p, v) - log_density
+
+
+@part
+def _repeat(path, taken):
+    """Rows that a path cut short did not reach repeat its last one."""
+    for row in range(taken + 1, path.energy.size):
+        for j in range(path.position.shape[1]):
+            path.position[row, j], path.momentum[row, j] = path.position[taken, j], path.momentum[taken, j]
+        path.energy[row], path.log_density[row] = path.energy[taken], path.log_density[taken]
 
 
 @kernel
 def hmc_chunk(
-    density,
-    rng,
-    state,
-    step_size,
-    steps,
-    jitter,
-    inverse_mass,
-    mass_root,
-    integrator,
-    variant,
-    n,
-    trace,
-    inside,
+    density, rng, state, step_size, steps, jitter, inverse_mass, mass_root, integrator, variant, n, trace, inside
 ):
-    """Advance one chain by n transitions. `running[0]` is the log density at `position`, `gradient` its gradient.
+    """Advance one chain by n transitions. `state.running[0]` is the log density at `state.position`.
 
     A path that meets a density that is not finite is rejected: the reversed path meets the same point, so detailed
     balance holds.
     """
     position, gradient, running = state
     dim = position.size
-    q, p, g, work, synchronised = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
+    point = _Point(np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim))
+    synchronised = np.empty(dim)
     detailed = inside.uniform.size > 0
-    row = 0
     for i in range(n):
         epsilon = step_size
         if jitter > 0.0:
             epsilon *= 1.0 + jitter * (2.0 * rng.random() - 1.0)
-        draw_momentum(rng, mass_root, work, p)
-        energy = kinetic_energy(inverse_mass, p, work) - running[0]
+        draw_momentum(rng, mass_root, point.v, point.p)
+        energy = kinetic_energy(inverse_mass, point.p, point.v) - running[0]
         for j in range(dim):
-            q[j] = position[j]
-            g[j] = gradient[j]
-        if detailed:
-            row = i
-        log_density, taken = _integrate(
-            density,
-            q,
-            p,
-            g,
-            work,
-            synchronised,
-            running[0],
-            epsilon,
-            steps,
-            inverse_mass,
-            integrator,
-            inside.path[row],
-            inside.path_momentum[row],
-            inside.path_energy[row],
-            inside.path_log_density[row],
+            point.q[j], point.gradient[j] = position[j], gradient[j]
+        row = i if detailed else 0
+        path = Trajectory(
+            inside.path[row], inside.path_momentum[row], inside.path_energy[row], inside.path_log_density[row]
         )
+        rule = _Rule(epsilon, steps, inverse_mass, integrator)
+        log_density, taken = _integrate(density, point, running[0], rule, synchronised, path)
         energy_error = np.inf
         if math.isfinite(log_density):
-            energy_error = kinetic_energy(inverse_mass, p, work) - log_density - energy
+            energy_error = kinetic_energy(inverse_mass, point.p, point.v) - log_density - energy
         if not math.isfinite(energy_error):
             energy_error = np.inf
         accept_prob = 1.0 if energy_error <= 0.0 else math.exp(-energy_error)
         uniform = rng.random()
         accepted = uniform < accept_prob
-        if variant == 1:
+        if variant == ALWAYS_ACCEPT:
             accepted = energy_error < np.inf
         if detailed:
-            inside.step_size[i] = epsilon
-            inside.steps[i] = taken
-            inside.energy_error[i] = energy_error
-            inside.uniform[i] = uniform
+            inside.step_size[i], inside.steps[i] = epsilon, taken
+            inside.energy_error[i], inside.uniform[i] = energy_error, uniform
         if accepted:
             running[0] = log_density
             for j in range(dim):
-                position[j] = q[j]
-                gradient[j] = g[j]
+                position[j], gradient[j] = point.q[j], point.gradient[j]
         for j in range(dim):
             trace.draws[i, j] = position[j]
-        trace.log_density[i] = running[0]
-        trace.accept_prob[i] = accept_prob
-        trace.accepted[i] = accepted
-        trace.divergent[i] = not energy_error <= DIVERGENCE
-        trace.gradient_evaluations[i] = taken
-        trace.energy[i] = energy + energy_error if accepted else energy
+        trace.log_density[i], trace.energy[i] = running[0], energy + energy_error if accepted else energy
+        trace.accept_prob[i], trace.accepted[i] = accept_prob, accepted
+        trace.divergent[i], trace.gradient_evaluations[i] = not energy_error <= DIVERGENCE, taken
         trace.step_size[i] = epsilon

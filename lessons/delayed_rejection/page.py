@@ -51,6 +51,7 @@ LESSON = Lesson(
     predict=QUESTIONS,
     code=[
         delayed_rejection.delayed_rejection_chunk,
+        delayed_rejection._propose,
         delayed_rejection._second,
         delayed_rejection._third,
         delayed_rejection._first,

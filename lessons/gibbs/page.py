@@ -95,6 +95,9 @@ LESSON = Lesson(
     predict=QUESTIONS,
     code=[
         gibbs.gibbs_chunk,
+        gibbs._from_conditional,
+        gibbs._by_metropolis,
+        gibbs._from_window,
         _autoregressive_conditional,
         conjugate._normal_gamma_conditional,
         conjugate._hierarchical_conditional,

@@ -72,7 +72,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[hmc._integrate, hmc.draw_momentum, hmc.kinetic_energy, hmc.hmc_chunk],
+    code=[hmc._integrate, hmc._drift, hmc._kick, hmc.draw_momentum, hmc.kinetic_energy, hmc.hmc_chunk],
     runs=runs,
 )
 show(LESSON)

@@ -61,6 +61,8 @@ LESSON = Lesson(
     code=[
         metropolis.metropolis_chunk,
         gibbs.gibbs_chunk,
+        gibbs._from_conditional,
+        gibbs._by_metropolis,
         hmc.hmc_chunk,
         nuts.nuts_chunk,
         nuts._double,
