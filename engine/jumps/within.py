@@ -22,7 +22,7 @@ from engine.jumps.sweep import Rules, State, begin_move
 from engine.samplers import adaptation
 from engine.samplers.adaptation import COUNT, LOG_BAR, MU, STEP, TOTAL
 from engine.samplers.chain import Chain, Trace
-from engine.samplers.hmc import Hmc
+from engine.samplers.hmc import Hmc, HmcSettings
 from engine.samplers.nuts import Nuts
 from engine.targets.target import Target
 
@@ -152,7 +152,7 @@ class WithinMove:
             self._nuts.advance(self.target, self._nuts_settings, chain, 1, trace, self._nuts_inside)
         else:
             mass = self._unit_mass[0, : self.dims[here]].reshape(1, -1)
-            settings = (step_size, self.steps, JITTER, mass, mass, 0, 0)
+            settings = HmcSettings(step_size, self.steps, JITTER, mass, mass, 0, 0)
             self._hmc.advance(self.target, settings, chain, 1, trace, self._hmc_inside)
             if not tuning.frozen[0]:
                 self._learn(chain, float(trace.accept_prob[0]))

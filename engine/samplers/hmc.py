@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +63,18 @@ class HmcTransitions(NamedTuple):
     uniform: Array
 
 
+class HmcSettings(NamedTuple):
+    """Settings as the kernel takes them. integrator, variant : index into `INTEGRATORS`, `VARIANTS`."""
+
+    step_size: float
+    steps: int
+    jitter: float
+    inverse_mass: Array
+    mass_root: Array
+    integrator: int
+    variant: int
+
+
 @dataclass(frozen=True)
 class Hmc:
     """Settings of the sampler.
@@ -84,7 +96,7 @@ class Hmc:
     integrator: str = "leapfrog"
     variant: str = "exact"
 
-    def prepare(self, target: Target) -> tuple[Any, ...]:
+    def prepare(self, target: Target) -> HmcSettings:
         """Validated kernel arguments. Raises SpecError naming the setting."""
         if not (math.isfinite(self.step_size) and self.step_size > 0):
             raise SpecError("step_size", f"{self.step_size} is not a finite number above 0")
@@ -97,7 +109,7 @@ class Hmc:
         if self.variant not in VARIANTS:
             raise SpecError("variant", f"{self.variant!r} is not one of {', '.join(VARIANTS)}")
         inverse_mass, mass_root = factor_mass(self.mass, target.dim)
-        return (
+        return HmcSettings(
             float(self.step_size),
             int(self.steps),
             float(self.jitter),
@@ -124,10 +136,10 @@ class Hmc:
         )
 
     def advance(
-        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: HmcTransitions
+        self, target: Target, settings: HmcSettings, chain: Chain, n: int, trace: Trace, inside: HmcTransitions
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
-        hmc_chunk(*chain.arguments(target), *settings, n, trace, inside)
+        hmc_chunk(*chain.arguments(target), settings, n, trace, inside)
 
 
 class Trajectory(NamedTuple):
@@ -151,7 +163,7 @@ def trajectory(
 ) -> Trajectory:
     """Integrate Hamilton's equations from (position, momentum), each (dim,). A negative step_size goes back in time."""
     method = Hmc(abs(step_size), steps, mass, integrator=integrator)
-    _, _, _, inverse_mass, _, kind, _ = method.prepare(target)
+    settings = method.prepare(target)
     q, p = np.array(position, dtype=np.float64), np.array(momentum, dtype=np.float64)
     if q.shape != (target.dim,) or p.shape != (target.dim,):
         raise SpecError("position", f"position and momentum must have shape ({target.dim},)")
@@ -164,7 +176,7 @@ def trajectory(
         Density(target.address, target.data, *target.buffers()),
         _Point(q, p, gradient, np.empty(target.dim)),
     )
-    rule = _Rule(float(step_size), steps, inverse_mass, kind)
+    rule = _Rule(float(step_size), steps, settings.inverse_mass, settings.integrator)
     _trajectory(density, point, log_density, rule, np.empty(target.dim), path)
     return path
 
@@ -332,24 +344,22 @@ def _repeat(path, taken):
 
 
 @kernel
-def hmc_chunk(
-    density, rng, state, step_size, steps, jitter, inverse_mass, mass_root, integrator, variant, n, trace, inside
-):
+def hmc_chunk(density, rng, state, settings, n, trace, inside):
     """Advance one chain by n transitions. `state.running[0]` is the log density at `state.position`.
 
     A path that meets a density that is not finite is rejected: the reversed path meets the same point, so detailed
     balance holds.
     """
     position, gradient, running = state
-    dim = position.size
+    dim, inverse_mass = position.size, settings.inverse_mass
     point = _Point(np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim))
     synchronised = np.empty(dim)
     detailed = inside.uniform.size > 0
     for i in range(n):
-        epsilon = step_size
-        if jitter > 0.0:
-            epsilon *= 1.0 + jitter * (2.0 * rng.random() - 1.0)
-        draw_momentum(rng, mass_root, point.v, point.p)
+        epsilon = settings.step_size
+        if settings.jitter > 0.0:
+            epsilon *= 1.0 + settings.jitter * (2.0 * rng.random() - 1.0)
+        draw_momentum(rng, settings.mass_root, point.v, point.p)
         energy = kinetic_energy(inverse_mass, point.p, point.v) - running[0]
         for j in range(dim):
             point.q[j], point.gradient[j] = position[j], gradient[j]
@@ -357,7 +367,7 @@ def hmc_chunk(
         path = Trajectory(
             inside.path[row], inside.path_momentum[row], inside.path_energy[row], inside.path_log_density[row]
         )
-        rule = _Rule(epsilon, steps, inverse_mass, integrator)
+        rule = _Rule(epsilon, settings.steps, inverse_mass, settings.integrator)
         log_density, taken = _integrate(density, point, running[0], rule, synchronised, path)
         energy_error = np.inf
         if math.isfinite(log_density):
@@ -367,7 +377,7 @@ def hmc_chunk(
         accept_prob = 1.0 if energy_error <= 0.0 else math.exp(-energy_error)
         uniform = rng.random()
         accepted = uniform < accept_prob
-        if variant == ALWAYS_ACCEPT:
+        if settings.variant == ALWAYS_ACCEPT:
             accepted = energy_error < np.inf
         if detailed:
             inside.step_size[i], inside.steps[i] = epsilon, taken
