@@ -51,7 +51,7 @@ def add(path: Path, text: str) -> None:
     path.write_text(before.replace(anchor, anchor + added), encoding="utf-8")
 
 
-LONG = ("A target",)  # a density and its trial are compiled
+LONG = ("A target", "A sampler")  # they are compiled
 
 
 @pytest.mark.parametrize(

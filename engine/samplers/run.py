@@ -41,6 +41,8 @@ class Method(Protocol):
     """
 
     name: str
+    label: str  # as sentences name it
+    faults: tuple[str, ...]  # its wrong variants, and integrators, which the judge can plant
     records: tuple[str, ...]  # which optional arrays of `Trace` it fills
 
     def prepare(self, target: Target) -> tuple[Any, ...]: ...
