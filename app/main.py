@@ -11,7 +11,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 import streamlit as st  # noqa: E402
 
 from app import catalogue, pages  # noqa: E402
-from app.kit import assets, push, startup  # noqa: E402
+from app.kit import assets, push, seams, startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
@@ -69,6 +69,7 @@ else:  # `streamlit run` finds `app`, imports it and serves it
         asyncio.get_running_loop().call_soon(startup.warm_up)
         yield
 
+    seams.keep_to_the_page()
     slugs = frozenset(entry.slug for entry in catalogue.LESSONS)
     app = st.App(
         __file__,

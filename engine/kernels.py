@@ -81,8 +81,8 @@ class TargetKernel:
 def target_kernel(function: Callable[..., float]) -> TargetKernel:
     """Compile a module-level function of six pointers `(q, grad, dim, data, ints, scratch)` to a cached target kernel.
 
-    Pointers are indexed like arrays. Report an impossible point by returning NaN or -inf: an exception would be
-    swallowed.
+    Pointers are indexed like arrays. One that adds up and writes in the same loop begins with `arguments_apart()`.
+    Report an impossible point by returning NaN or -inf: an exception would be swallowed.
     """
     return TargetKernel(function)
 

@@ -24,7 +24,8 @@ from app import catalogue
 {first}
 import streamlit as st
 from starlette.middleware import Middleware
-from app.kit import assets, push
+from app.kit import assets, push, seams
+seams.keep_to_the_page()
 app = st.App(
     Path({root!r}, "app", "main.py"),
     routes=[push.route()],

@@ -7,6 +7,7 @@ Public, and new enough to move: `st.App` with routes, middleware and lifespan (`
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import re
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 VERSION = "1.67.0"  # that the tests of this module were last run with
@@ -46,6 +49,28 @@ def connected(session: str) -> bool:
     thread.
     """
     return not runtime.exists() or runtime.get_instance().is_active_session(session.partition("/")[0])
+
+
+def keep_to_the_page() -> None:
+    """From now on a fragment's event that was sent before the browser heard of its reader's new page is dropped.
+
+    Streamlit would announce a run of the page that was left, after that of the new one; the browser takes it for
+    another change of the page, empties it, and breaks on the next message.
+    """
+    rerun = AppSession.request_rerun
+    if hasattr(rerun, "__wrapped__"):
+        return
+
+    @functools.wraps(rerun)
+    def rerun_of_the_page(session: AppSession, asked: ClientState | None) -> None:
+        if asked is not None and asked.page_script_hash:
+            if not asked.fragment_id:
+                session._client_state.page_script_hash = asked.page_script_hash  # as its run does, when it starts
+            elif asked.page_script_hash != session._client_state.page_script_hash:
+                return
+        rerun(session, asked)
+
+    AppSession.request_rerun = rerun_of_the_page  # type: ignore[method-assign]
 
 
 def page_again(page: Any) -> Any:

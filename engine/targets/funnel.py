@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from engine.kernels import target_kernel
+from engine.kernels import arguments_apart, target_kernel
 from engine.targets.densities import LOG_2PI, Array, Density, normal_density
 from engine.targets.target import Target, TargetError, Truth
 
@@ -14,6 +14,7 @@ from engine.targets.target import Target, TargetError, Truth
 @target_kernel
 def _funnel(q, grad, dim, data, ints, scratch):
     """data: log constant, 1 / neck**2"""
+    arguments_apart()
     v = q[0]
     precision = math.exp(-v)
     total = 0.0

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from engine.kernels import target_kernel
+from engine.kernels import arguments_apart, target_kernel
 from engine.targets.densities import LOG_2PI, Array, Density, normal_density
 from engine.targets.target import Target, TargetError, Truth
 
@@ -14,6 +14,7 @@ from engine.targets.target import Target, TargetError, Truth
 @target_kernel
 def _two_modes(q, grad, dim, data, ints, scratch):
     """data: log constant, half the separation, log(weight of the left mode / weight of the right one)"""
+    arguments_apart()
     half = data[1]
     x = q[0]
     log_odds = data[2] - 2.0 * half * x  # of the left mode against the right one, here

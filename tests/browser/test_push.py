@@ -99,7 +99,8 @@ def test_a_picture_is_drawn_before_streamlit_says_anything_and_only_once(demo: L
 @pytest.mark.parametrize("altered_demo", [SLOW_SCENE], indirect=True, ids=["slow"])
 def test_streamlit_says_no_more_before_a_picture_than_it_must(altered_demo: Lab):
     """For each message the browser draws the page anew, and the picture waits in line behind that. A run that waits for
-    it in vain, on a busy machine, rightly goes on: then another is tried.
+    it in vain, on a busy machine, rightly goes on, and one may meet the run of a job that has just ended: then another
+    is tried.
     """
     said: list[str | None] = []
     when: dict[str | None, float] = {}
@@ -125,7 +126,8 @@ def test_streamlit_says_no_more_before_a_picture_than_it_must(altered_demo: Lab)
         set_box(page, "drift", drift)
         page.wait_for_url(re.compile(f"drift={drift}"))
         altered_demo.settled()
-        if when["picture"] - when["new_session"] < 0.8 * PATIENCE:
+        alone = said[: said.index("picture")].count("new_session") == 1
+        if alone and when["picture"] - when["new_session"] < 0.8 * PATIENCE:
             break
     assert said.count("picture") == 1
     before = sorted(str(kind) for kind in said[: said.index("picture")])

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import streamlit as st
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import Runtime
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
@@ -81,3 +83,16 @@ def test_streamlits_modules_for_components_are_where_the_page_looks_for_them():
     assert len(names) > 3 and all((STATIC / "static" / "js" / name).is_file() for name in names)
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     assert not [name for name in names if name in page], "the page names them itself"
+
+
+def test_a_session_is_asked_for_runs_where_late_events_are_dropped():
+    rerun = AppSession.request_rerun
+    try:
+        seams.keep_to_the_page()
+        once = AppSession.request_rerun
+        seams.keep_to_the_page()
+        assert AppSession.request_rerun is once is not rerun
+    finally:
+        AppSession.request_rerun = rerun
+    fields = ClientState.DESCRIPTOR.fields_by_name
+    assert {"page_script_hash", "fragment_id"} <= set(fields)

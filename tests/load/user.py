@@ -38,11 +38,13 @@ class User:
         self.runs: list[float] = []
         self.pictures: list[float] = []  # seconds from what the user did to the new picture
         self.faults: list[str] = []
+        self.announced: list[str] = []  # runs of pages and fragments: which page's, by the server's name for it
         self._picture = 0  # of the last one that came
         self._drawn = asyncio.Event()
         self._came = 0.0  # when it did
         self._socket = socket
         self._page_hash = ""
+        self._hashes: dict[str, str] = {}  # of all pages
         self._session = ""
         self._upload: Any = None  # where a file may be sent
         self._finished = asyncio.Event()
@@ -55,11 +57,24 @@ class User:
 
     async def go(self, page: str) -> None:
         """To another page, as by a link in the navigation."""
-        self.page, self.query, self._page_hash = page, "", ""
+        self.page, self.query, self._page_hash = page, "", self._hashes[page]
         self.values.clear()
         self.timers.clear()
         self._drawn.clear()
         self.runs.append(await self._run())
+
+    async def go_with_a_late_tick(self, page: str) -> str:
+        """The same, while a timer of the page that is left fires, as a browser lets it until it hears of the new one.
+        Returns the server's name for the page that was left."""
+        fragment, left = next(iter(self.timers)), self._page_hash
+        going = asyncio.create_task(self.go(page))
+        await asyncio.sleep(0)
+        message = BackMsg()
+        message.rerun_script.page_script_hash, message.rerun_script.fragment_id = left, fragment
+        message.rerun_script.is_auto_rerun = True
+        await self._socket.send(message.SerializeToString())
+        await going
+        return left
 
     async def set(self, key: str, **value: Any) -> None:
         """Change a widget and wait for the new page. `value` is a field of Streamlit's `WidgetState`."""
@@ -174,12 +189,14 @@ class User:
                 self.query = message.page_info_changed.query_string
             elif kind == "navigation":
                 self._page_hash = message.navigation.page_script_hash
+                self._hashes = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
             elif kind == "auto_rerun":
                 self.timers[message.auto_rerun.fragment_id] = message.auto_rerun.interval
             elif kind == "stop_auto_rerun":
                 self.timers.pop(message.stop_auto_rerun.fragment_id, None)
             elif kind == "new_session":
                 self._session = message.new_session.initialize.session_id
+                self.announced.append(message.new_session.page_script_hash)
                 if not message.metadata.run.fragment_ids:
                     self.timers.clear()  # a full run sets its timers anew
                     self.widgets.clear()
