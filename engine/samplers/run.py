@@ -227,15 +227,14 @@ def sample(
     """Sample a target.
 
     target : from `engine.target`, `engine.network(...).posterior(x, y)` or a family in `engine.targets`
-    method : "metropolis", "delayed_rejection", "hmc", "nuts", "gibbs" or "slice_sampling" (of these two one draw is a
-        sweep over all coordinates)
+    method : one of `engine.samplers.METHODS`; of "gibbs" and "slice_sampling" one draw is a sweep over all coordinates
     chains, draws, warmup : numbers of chains, of transitions kept and of transitions dropped before them, per chain;
         "nuts" tunes itself in the warm-up
     seed : 0 to 2**32 - 1; the same arguments give the same bytes on the same build
     init : (dim,) or (chains, dim) start; default a draw from U(-2, 2) per coordinate, where the density is positive
     detail : "draws", or "transitions" to record the inside of each transition
     keep_warmup : record the warm-up too, with the path of the adaptation
-    settings : fields of `Metropolis`, `DelayedRejection`, `Hmc`, `Nuts`, `Gibbs` or `SliceSampling`
+    settings : fields of the method
 
     Raises SpecError naming a wrong parameter, TargetError for a start outside the support.
     """
