@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Protocol
 
 import numpy as np
@@ -194,7 +195,7 @@ def start(
     """A run that has not moved yet: for jobs that advance it in chunks. Parameters as `sample`."""
     if method not in METHODS:
         raise SpecError("method", f"{method!r} is not one of {', '.join(METHODS)}")
-    known = METHODS[method].__dataclass_fields__
+    known = [field.name for field in dataclasses.fields(METHODS[method])]
     for name in settings:
         if name not in known:
             raise SpecError(name, f"is not a setting of {method}, which has {', '.join(known)}")
