@@ -51,7 +51,7 @@ def add(path: Path, text: str) -> None:
     path.write_text(before.replace(anchor, anchor + added), encoding="utf-8")
 
 
-LONG = ("A target",)  # a density and its trial are compiled
+LONG = ("A target", "A sampler")  # they are compiled
 
 
 @pytest.mark.parametrize(
@@ -74,5 +74,6 @@ def test_a_recipe_works_as_written(title: str, house: Path):
                 text=True,
             )
             assert done.returncode == 0, f"{line}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    tidy = subprocess.run([sys.executable, "-m", "ruff", "check", "."], cwd=house, capture_output=True, text=True)
-    assert tidy.returncode == 0, tidy.stdout
+    for tidy in (("check",), ("format", "--check")):
+        found = subprocess.run([sys.executable, "-m", "ruff", *tidy, "."], cwd=house, capture_output=True, text=True)
+        assert found.returncode == 0, found.stdout

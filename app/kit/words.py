@@ -21,7 +21,6 @@ chooses. A single end of line in a long text is a space, an empty line ends a pa
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -95,12 +94,6 @@ class Said:
 
     passages: tuple[str, ...]
     values: Mapping[str, Any]
-
-
-def nearest(value: float, choices: Sequence[float], *, log: bool = True) -> int:
-    """Index of the choice nearest to `value`, on a logarithmic scale unless told otherwise."""
-    scale: Callable[[float], float] = (lambda x: math.log(max(x, 1e-9))) if log else float
-    return min(range(len(choices)), key=lambda i: abs(scale(value) - scale(choices[i])))
 
 
 def say(*passages: str, **values: Any) -> Said:

@@ -1,16 +1,26 @@
-"""What numbers with errors answer to a question with a few answers, where they can be sure."""
+"""What numbers answer to a question with a few answers; those with errors, only where they can be sure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.evidence.probabilities import ModelProbabilities
 from engine.judge.numbers import Z_LIMIT
 
+if TYPE_CHECKING:
+    from engine.evidence.probabilities import ModelProbabilities
+
 UNSURE = -1  # the answer to a question that cannot be told yet
+
+
+def nearest(value: float, choices: Sequence[float], *, log: bool = True) -> int:
+    """Index of the choice nearest to `value`, on a logarithmic scale unless told otherwise."""
+    scale: Callable[[float], float] = (lambda x: math.log(max(x, 1e-9))) if log else float
+    return min(range(len(choices)), key=lambda i: abs(scale(value) - scale(choices[i])))
 
 
 def leader(values: ArrayLike, errors: ArrayLike) -> int:

@@ -22,16 +22,7 @@ from engine.spec import SpecError
 
 Array = NDArray[np.float64]
 
-# What can be planted in a transition: a variant of the method, or a mistake around it.
-VARIANTS = {
-    "metropolis": ("no_hastings", "drop_rejections"),
-    "delayed_rejection": ("no_rejection_terms",),
-    "hmc": ("always_accept", "euler"),
-    "nuts": ("aliased_momentum", "final_accept"),
-    "gibbs": ("window",),
-    "slice_sampling": ("wrong_end", "no_test", "fixed_side"),
-}
-AROUND = ("stale_log_density",)
+AROUND = ("stale_log_density",)  # what can be planted around a transition, beside the faults of its method
 AUDITS = {
     "metropolis": audit.metropolis,
     "delayed_rejection": audit.delayed_rejection,
@@ -70,7 +61,7 @@ class TransitionKernel:
     @property
     def name(self) -> str:
         """The method and the model."""
-        return f"{LABELS[self.method.name]} on {self.model.name}"
+        return f"{self.method.label} on {self.model.name}"
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -81,7 +72,7 @@ class TransitionKernel:
     def faults(self) -> tuple[str, ...]:
         """Those of the method, then those of the density."""
         around = AROUND if self.method.name in ("metropolis", "hmc") else ()
-        return (*(f for f in VARIANTS[self.method.name] if self._changes(f)), *around, *self.model.faults)
+        return (*(f for f in self.method.faults if self._changes(f)), *around, *self.model.faults)
 
     def _changes(self, fault: str) -> bool:
         """Whether a variant differs from the method with these settings."""
@@ -104,7 +95,7 @@ class TransitionKernel:
             narrow = WINDOW * np.subtract(*np.quantile(theta, [0.75, 0.25], axis=0))
             method = dataclasses.replace(self.method, variant=fault, scale=narrow, block=False)
             return dataclasses.replace(self, method=method)
-        if fault in VARIANTS[self.method.name]:
+        if fault in self.method.faults:
             mistake = NOTHING_TO_TEST if fault == "no_test" else self.mistake
             return dataclasses.replace(self, method=dataclasses.replace(self.method, variant=fault), mistake=mistake)
         return dataclasses.replace(self, fault=fault)
@@ -149,9 +140,9 @@ class TransitionKernel:
     def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
         """Decisions from some exact draws, worked out again. Some starts take longer steps, some shorter ones: where
         hardly a proposal is rejected, or hardly one accepted, a mistake would go unseen. None for draws as a block,
-        which decide nothing.
+        which decide nothing, and for a method that nothing works out again.
         """
-        if getattr(self.method, "block", False):
+        if getattr(self.method, "block", False) or self.method.name not in ("hmc", "nuts", *AUDITS):
             return None
         worlds_seed, *seeds = np.random.SeedSequence((seed, 3)).spawn(MOST_AUDITED + 1)
         theta, data = self.model.draw(MOST_AUDITED, np.random.Generator(np.random.SFC64(worlds_seed)))
@@ -258,13 +249,3 @@ def books(recording: Recording, mistake: str = "", most: int = 200) -> Check:
     if mistake and found.verdict == "pass":
         found = dataclasses.replace(found, verdict="unknown", sentence=f"{found.sentence} {mistake}")
     return found
-
-
-LABELS = {
-    "metropolis": "Metropolis",
-    "delayed_rejection": "Delayed rejection",
-    "hmc": "HMC",
-    "nuts": "NUTS",
-    "gibbs": "Gibbs",
-    "slice_sampling": "Slice sampling",
-}

@@ -77,6 +77,8 @@ class DelayedRejection:
     """
 
     name: ClassVar[str] = "delayed_rejection"
+    label: ClassVar[str] = "Delayed rejection"
+    faults: ClassVar[tuple[str, ...]] = ("no_rejection_terms",)
     records: ClassVar[tuple[str, ...]] = ()
     scale: ArrayLike = 1.0
     stages: int = 2

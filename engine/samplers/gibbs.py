@@ -70,6 +70,8 @@ class Gibbs:
     """
 
     name: ClassVar[str] = "gibbs"
+    label: ClassVar[str] = "Gibbs"
+    faults: ClassVar[tuple[str, ...]] = ("window",)
     records: ClassVar[tuple[str, ...]] = ()
     update: str = "conditional"
     scale: ArrayLike = 1.0

@@ -88,6 +88,8 @@ class Hmc:
     """
 
     name: ClassVar[str] = "hmc"
+    label: ClassVar[str] = "HMC"
+    faults: ClassVar[tuple[str, ...]] = ("always_accept", "euler")
     records: ClassVar[tuple[str, ...]] = ("energy", "step_size")
     step_size: float = 0.1
     steps: int = 10

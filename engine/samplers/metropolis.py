@@ -60,6 +60,8 @@ class Metropolis:
     """
 
     name: ClassVar[str] = "metropolis"
+    label: ClassVar[str] = "Metropolis"
+    faults: ClassVar[tuple[str, ...]] = ("no_hastings", "drop_rejections")
     records: ClassVar[tuple[str, ...]] = ()
     scale: ArrayLike = 1.0
     drift: ArrayLike = 0.0

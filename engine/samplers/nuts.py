@@ -155,6 +155,8 @@ class Nuts:
     """
 
     name: ClassVar[str] = "nuts"
+    label: ClassVar[str] = "NUTS"
+    faults: ClassVar[tuple[str, ...]] = ("aliased_momentum", "final_accept")
     records: ClassVar[tuple[str, ...]] = ("energy", "tree_depth", "tree_ending", "step_size")
     step_size: float | None = None
     mass: ArrayLike | str = "diagonal"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +42,8 @@ class Method(Protocol):
     """
 
     name: str
+    label: str  # as sentences name it
+    faults: tuple[str, ...]  # its wrong variants, and integrators, which the judge can plant
     records: tuple[str, ...]  # which optional arrays of `Trace` it fills
 
     def prepare(self, target: Target) -> tuple[Any, ...]: ...
@@ -192,7 +195,7 @@ def start(
     """A run that has not moved yet: for jobs that advance it in chunks. Parameters as `sample`."""
     if method not in METHODS:
         raise SpecError("method", f"{method!r} is not one of {', '.join(METHODS)}")
-    known = METHODS[method].__dataclass_fields__
+    known = [field.name for field in dataclasses.fields(METHODS[method])]
     for name in settings:
         if name not in known:
             raise SpecError(name, f"is not a setting of {method}, which has {', '.join(known)}")
@@ -225,15 +228,14 @@ def sample(
     """Sample a target.
 
     target : from `engine.target`, `engine.network(...).posterior(x, y)` or a family in `engine.targets`
-    method : "metropolis", "delayed_rejection", "hmc", "nuts", "gibbs" or "slice_sampling" (of these two one draw is a
-        sweep over all coordinates)
+    method : one of `engine.samplers.METHODS`; of "gibbs" and "slice_sampling" one draw is a sweep over all coordinates
     chains, draws, warmup : numbers of chains, of transitions kept and of transitions dropped before them, per chain;
         "nuts" tunes itself in the warm-up
     seed : 0 to 2**32 - 1; the same arguments give the same bytes on the same build
     init : (dim,) or (chains, dim) start; default a draw from U(-2, 2) per coordinate, where the density is positive
     detail : "draws", or "transitions" to record the inside of each transition
     keep_warmup : record the warm-up too, with the path of the adaptation
-    settings : fields of `Metropolis`, `DelayedRejection`, `Hmc`, `Nuts`, `Gibbs` or `SliceSampling`
+    settings : fields of the method
 
     Raises SpecError naming a wrong parameter, TargetError for a start outside the support.
     """

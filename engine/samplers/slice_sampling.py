@@ -125,6 +125,8 @@ class SliceSampling:
     """
 
     name: ClassVar[str] = "slice_sampling"
+    label: ClassVar[str] = "Slice sampling"
+    faults: ClassVar[tuple[str, ...]] = ("wrong_end", "no_test", "fixed_side")
     records: ClassVar[tuple[str, ...]] = ()
     w: ArrayLike = 1.0
     interval: str = "stepping_out"

@@ -21,7 +21,7 @@ from engine.targets.gaussian import gaussian
 from engine.targets.modes import two_modes
 from engine.targets.ring import ring
 from engine.targets.student import student
-from engine.targets.target import Target
+from engine.targets.target import Target, TargetError
 
 FAMILIES: dict[str, Callable[..., Target]] = {
     "gaussian": gaussian,
@@ -96,3 +96,10 @@ class TargetSpec(Spec):
     def build_target(self) -> Target:
         """The target; the same object for the same parameters. Raises TargetError when a formula is not a density."""
         return build(self.target, **{name: getattr(self, name) for name in parameters_of(self.target)})
+
+    def checked_target(self) -> Target:
+        """The target, for `check`. Raises SpecError, naming the field, where it is not a density."""
+        try:
+            return self.build_target()
+        except TargetError as error:
+            raise SpecError("formula" if self.target == "formula" else "target", str(error)) from error

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from app.kit.words import Said, nearest, say
+from app.kit.words import Said, say
+from engine.judge.answers import nearest
 from lessons.diagnostics import analysis, doctor
 from lessons.diagnostics.patients import GALLERY, ILLNESSES
 from lessons.diagnostics.spec import BIASED, FAR_TOGETHER, PATIENTS, WORDS, DiagnosticsLesson

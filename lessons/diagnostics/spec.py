@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from app.kit.words import Words
 from engine.spec import SpecError, choice, integer, number, seed_field
 from engine.targets.spec import TargetSpec
-from engine.targets.target import TargetError
 
 WORDS = Words(__file__)
 SAMPLERS = ("metropolis", "hmc", "nuts", "gibbs")
@@ -65,11 +64,7 @@ class DiagnosticsLesson(TargetSpec):
 
     def check(self) -> None:
         super().check()
-        if self.target == "formula":
-            try:
-                self.build_target()
-            except TargetError as error:
-                raise SpecError("formula", str(error)) from error
+        self.checked_target()
         if self.burn > self.draws - LEAST_KEPT:
             raise SpecError("burn", f"{self.burn} of {self.draws} draws leaves less than {LEAST_KEPT}")
         if self.kept < LEAST_KEPT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.kit.words import Said, say
+from engine.judge.answers import nearest
 from engine.ticket import NEVER
 from lessons.dropout import analysis
 from lessons.dropout.spec import WORDS, DropoutSpec
@@ -42,8 +43,7 @@ LEVELS = (0.6, 1.0, 1.67)
 
 
 def _shout(spec: DropoutSpec) -> int:
-    found = shout(spec)
-    return min(range(len(LEVELS)), key=lambda i: abs(LEVELS[i] - found))
+    return nearest(shout(spec), LEVELS, log=False)
 
 
 def _shout_why(spec: DropoutSpec) -> Said:

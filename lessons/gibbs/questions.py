@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, nearest, say
+from app.kit.words import Said, say
 from engine.diagnostics import autocorrelation
+from engine.judge.answers import nearest
 from engine.samplers.gibbs_theory import gaussian_efficiency
 from lessons.gibbs import analysis
 from lessons.gibbs.spec import WORDS, GibbsLesson

@@ -16,7 +16,7 @@ from engine.samplers.spec import GibbsSpec
 from engine.spec import SpecError, choice, integer, number, text
 from engine.targets import build, hierarchical_normal, normal_gamma
 from engine.targets.conjugate import EIGHT_SCHOOLS
-from engine.targets.target import Target, TargetError
+from engine.targets.target import Target
 
 WORDS = Words(__file__)
 
@@ -69,10 +69,7 @@ class GibbsLesson(GibbsSpec):
 
     def check(self) -> None:
         super().check()
-        try:
-            target = self.build_target()
-        except TargetError as error:
-            raise SpecError("formula" if self.target == "formula" else "target", str(error)) from error
+        target = self.checked_target()
         if self.target == "hierarchical" and self.group > target.dim - 2:
             raise SpecError("group", f"{self.group} is not one of the {target.dim - 2} groups")
         if self.by_conditional and target.conditionals is None:

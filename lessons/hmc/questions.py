@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, nearest, say
+from app.kit.words import Said, say
 from engine import diagnostics, sample
+from engine.judge.answers import nearest
 from engine.samplers.hmc import trajectory
 from lessons.hmc import analysis
 from lessons.hmc.spec import NO_ACCEPT, RAVINE, WORDS, HmcLesson

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from app.kit.words import Words
 from engine.samplers.spec import HmcSpec
-from engine.spec import SpecError, choice, integer
-from engine.targets.target import TargetError
+from engine.spec import choice, integer
 
 WORDS = Words(__file__)
 
@@ -34,11 +33,7 @@ class HmcLesson(HmcSpec):
 
     def check(self) -> None:
         super().check()
-        if self.target == "formula":
-            try:
-                self.build_target()
-            except TargetError as error:
-                raise SpecError("formula", str(error)) from error
+        self.checked_target()
         if self.mass != "identity":
             self.mass_matrix()  # refuses a target whose covariance is unknown
 

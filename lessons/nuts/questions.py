@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.kit.words import Said, nearest, say
+from app.kit.words import Said, say
 from engine.diagnostics import rhat
+from engine.judge.answers import nearest
 from engine.samplers.nuts import ENDINGS
 from lessons.nuts import analysis
 from lessons.nuts.spec import SHALLOW, WORDS, NutsLesson

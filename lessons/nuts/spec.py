@@ -9,9 +9,9 @@ import numpy as np
 
 from app.kit.words import Words
 from engine.samplers.spec import MASSES, NutsSpec
-from engine.spec import SpecError, choice, integer, number
+from engine.spec import choice, integer, number
 from engine.targets import dense_gaussian, parameters_of
-from engine.targets.target import Target, TargetError
+from engine.targets.target import Target
 
 WORDS = Words(__file__)
 
@@ -46,11 +46,7 @@ class NutsLesson(NutsSpec):
 
     def check(self) -> None:
         super().check()
-        if self.target == "formula":
-            try:
-                self.build_target()
-            except TargetError as error:
-                raise SpecError("formula", str(error)) from error
+        self.checked_target()
         if self.mass != "identity":
             self.settings()  # refuses a target whose covariance is unknown
 

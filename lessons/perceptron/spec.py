@@ -8,7 +8,6 @@ from app.kit.words import Words
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError, check_points, choice, integer, number, points, seed_field
 from engine.targets.spec import TargetSpec
-from engine.targets.target import TargetError
 from engine.training import RULES
 from engine.training.nodes import VARIANTS
 
@@ -63,10 +62,7 @@ class PerceptronLesson(TargetSpec):
             self._check_surface()
 
     def _check_surface(self) -> None:
-        try:
-            target = self.build_target()
-        except TargetError as error:
-            raise SpecError("formula", str(error)) from error
+        target = self.checked_target()
         density = target.log_density([self.start_x, self.start_y])
         if not -1e6 < density < float("inf"):
             raise SpecError("start_x", "at this start the surface is not finite, or higher than a million")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.judge.answers import nearest
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.spec import WORDS, PriorSpec
 
@@ -54,7 +55,7 @@ def _growth(spec: PriorSpec) -> float:
 
 def growth_answer(spec: PriorSpec) -> int:
     """Which factor comes nearest."""
-    return int(np.argmin(np.abs(np.log(np.array(FACTORS) / _growth(spec)))))
+    return nearest(_growth(spec), FACTORS)
 
 
 def growth_explain(spec: PriorSpec) -> Said:
@@ -81,7 +82,7 @@ def survivors_explain(spec: PriorSpec) -> Said:
 
 def noise_answer(spec: PriorSpec) -> int:
     """By what factor the survivors shrink when σ is halved: nearest of 2, 4, 8."""
-    return int(np.argmin(np.abs(np.log(np.array([2.0, 4.0, 8.0]) / _halved(spec)))))
+    return nearest(_halved(spec), (2.0, 4.0, 8.0))
 
 
 def _halved(spec: PriorSpec) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, nearest, say
+from app.kit.words import Said, say
+from engine.judge.answers import nearest
 from lessons.priors import analysis
 from lessons.priors.spec import WORDS, PriorsLesson
 

@@ -11,7 +11,7 @@ from app.kit.words import Words
 from engine.spec import SpecError, choice, integer, number, seed_field
 from engine.targets import FAMILIES, hierarchical_normal, normal_gamma, parameters_of
 from engine.targets.spec import TargetSpec
-from engine.targets.target import Target, TargetError
+from engine.targets.target import Target
 
 WORDS = Words(__file__)
 
@@ -50,10 +50,7 @@ class RaceLesson(TargetSpec):
 
     def check(self) -> None:
         super().check()
-        try:
-            target = self.build_target()
-        except TargetError as error:
-            raise SpecError("formula" if self.target == "formula" else "target", str(error)) from error
+        target = self.checked_target()
         if target.truth is None:
             raise SpecError("target", "nothing is known about this density without sampling, so no score can be kept")
 

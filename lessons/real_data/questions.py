@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.kit.words import Said, say
+from engine.judge.answers import nearest
 from engine.scores import binary_entropy
 from engine.ticket import NEVER
 from lessons.real_data import analysis, protocol
@@ -36,8 +37,7 @@ THRESHOLDS = (0.05, 0.5, 0.95)
 
 
 def _threshold(spec: RealDataSpec) -> int:
-    best = analysis.best_threshold(spec)
-    return min(range(len(THRESHOLDS)), key=lambda index: abs(THRESHOLDS[index] - best))
+    return nearest(analysis.best_threshold(spec), THRESHOLDS, log=False)
 
 
 def _threshold_why(spec: RealDataSpec) -> Said:
@@ -58,8 +58,7 @@ LEVELS = (0.221, 0.528, 0.693)
 
 
 def _constant(spec: RealDataSpec) -> int:
-    level = binary_entropy(protocol.BASE_RATE)
-    return min(range(len(LEVELS)), key=lambda index: abs(LEVELS[index] - level))
+    return nearest(binary_entropy(protocol.BASE_RATE), LEVELS, log=False)
 
 
 def _constant_why(spec: RealDataSpec) -> Said:

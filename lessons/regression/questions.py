@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.judge.answers import nearest
 from lessons.regression import analysis
 from lessons.regression.analysis import GRID
 from lessons.regression.scenes import NAMES
@@ -79,7 +80,7 @@ def _shrinks_why(spec: RegressionLesson) -> Said:
     )
 
 
-def nearest(spec: RegressionLesson) -> dict[str, float]:
+def gap_ratios(spec: RegressionLesson) -> dict[str, float]:
     """Epistemic sd of each rival in the gap, over the posterior's."""
     gap = np.abs(GRID - 0.7) < 0.3
     true = analysis.answer(spec, "nuts").epistemic[gap].mean()
@@ -87,12 +88,11 @@ def nearest(spec: RegressionLesson) -> dict[str, float]:
 
 
 def _nearest(spec: RegressionLesson) -> int:
-    off = [abs(np.log(max(ratio, 1e-6))) for ratio in nearest(spec).values()]
-    return int(np.argmin(off))
+    return nearest(1.0, list(gap_ratios(spec).values()))
 
 
 def _nearest_why(spec: RegressionLesson) -> Said:
-    return say(ratios=", ".join(f"{NAMES[method]} {ratio:.2f}" for method, ratio in nearest(spec).items()))
+    return say(ratios=", ".join(f"{NAMES[method]} {ratio:.2f}" for method, ratio in gap_ratios(spec).items()))
 
 
 QUESTIONS = [

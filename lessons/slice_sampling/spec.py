@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from app.kit.words import Words
 from engine.samplers.spec import SliceSamplingSpec
-from engine.spec import SpecError, integer
-from engine.targets.target import TargetError
+from engine.spec import integer
 
 WORDS = Words(__file__)
 
@@ -24,11 +23,7 @@ class SliceSamplingLesson(SliceSamplingSpec):
 
     def check(self) -> None:
         super().check()
-        if self.target == "formula":
-            try:
-                self.build_target()
-            except TargetError as error:
-                raise SpecError("formula", str(error)) from error
+        self.checked_target()
 
     @property
     def mistaken(self) -> bool:

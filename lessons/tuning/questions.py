@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit.words import Said, nearest, say
+from app.kit.words import Said, say
+from engine.judge.answers import nearest
 from lessons.tuning import analysis
 from lessons.tuning.analysis import LONG_CHAINS, LONG_DRAWS, LONG_SETS
 from lessons.tuning.spec import SEVERAL, WORDS, TuningLesson

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from app.kit.words import Words
 from engine.samplers.spec import NutsSpec
 from engine.spec import SpecError, choice, integer
-from engine.targets.target import TargetError
 
 WORDS = Words(__file__)
 
@@ -32,11 +31,7 @@ class TuningLesson(NutsSpec):
 
     def check(self) -> None:
         super().check()
-        if self.target == "formula":
-            try:
-                self.build_target()
-            except TargetError as error:
-                raise SpecError("formula", str(error)) from error
+        self.checked_target()
         if self.mass in ("variances", "covariance"):
             self.settings()  # refuses a target whose covariance is unknown
         if self.after == "adapting" and self.tuning == "fixed" and self.mass not in ("diagonal", "dense"):

@@ -13,7 +13,7 @@ from engine.conjugate.beliefs import NormalGamma
 from engine.spec import SpecError, choice, integer, number, seed_field, text
 from engine.targets import build, normal_gamma
 from engine.targets.spec import TargetSpec
-from engine.targets.target import Target, TargetError
+from engine.targets.target import Target
 from engine.variational import FAMILIES, VARIANTS, Adam, Advi, Decaying, NormalMixture
 from engine.variational.logistic import simple_logistic_regression
 
@@ -70,10 +70,7 @@ class VariationalLesson(TargetSpec):
             if self.method == "cavi" and self.pair == "precision":
                 self.measured()
             return
-        try:
-            self.build_target()
-        except TargetError as error:
-            raise SpecError("formula" if self.target == "formula" else "target", str(error)) from error
+        self.checked_target()
         if self.estimator == "score_control" and self.samples < 2:
             raise SpecError("samples", "a control variate needs the other points of the step: at least 2")
         if self.variant == "no_jacobian" and self.target != "precision":

@@ -150,6 +150,7 @@ def test_gradient_evaluations_are_all_counted(banana):
         ("scale", {"scale": [1.0, 1.0, 1.0]}),
         ("variant", {"variant": "right"}),
         ("step_size", {"step_size": 0.1}),
+        ("faults", {"faults": ()}),
         ("step_size", {"method": "hmc", "step_size": -1.0}),
         ("step_size", {"method": "hmc", "step_size": np.inf}),
         ("steps", {"method": "hmc", "steps": 0}),

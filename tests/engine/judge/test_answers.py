@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from engine.evidence import ModelProbabilities
-from engine.judge.answers import UNSURE, leader, mode_band, side
+from engine.judge.answers import UNSURE, leader, mode_band, nearest, side
+
+
+def test_the_nearest_choice_by_factors_or_by_differences():
+    choices = (1.0, 4.0, 16.0)
+    assert [nearest(value, choices) for value in (-1.0, 1.9, 2.1, 7.9, 8.1)] == [0, 0, 1, 1, 2]
+    assert [nearest(value, choices, log=False) for value in (-1.0, 2.4, 2.6, 9.9, 10.1)] == [0, 0, 1, 1, 2]
 
 
 def test_only_what_leads_by_four_errors_leads():

@@ -111,6 +111,11 @@ KERNELS = {
 FAULTS = [(name, fault) for name, make in KERNELS.items() for fault in make().faults]
 
 
+def test_every_sampler_is_tried() -> None:
+    kernels = [make() for make in KERNELS.values()]
+    assert {kernel.method.name for kernel in kernels if isinstance(kernel, TransitionKernel)} == set(METHODS)
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_right_kernels_pass(name: str) -> None:
     """A false red has a probability below 1e-5 for each."""
