@@ -224,9 +224,8 @@ def _look(values: Array) -> tuple[float, float, float, float, float]:
 
 # Burn-in and thinning -------------------------------------------------------------------------------------------------
 
-REPEATS = 32  # runs behind bias and typical error
+REPEATS, CHEAP_REPEATS = 32, 128  # runs behind bias and typical error; of Metropolis, which costs one density a step
 LEAST_THINNED = 20  # draws of each chain that a point of the thinning figure has
-_REPEAT_TRANSITIONS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +253,7 @@ def burn_in(spec: DiagnosticsLesson) -> BurnIn | None:
     if not np.isfinite(true):
         return None
     setup = case(spec)
-    repeats = int(np.clip(_REPEAT_TRANSITIONS // (spec.chains * spec.draws), 8, REPEATS))
+    repeats = CHEAP_REPEATS if setup.sampler == "metropolis" else REPEATS
     again = _sample(setup, repeats * spec.chains, np.tile(setup.starts(), (repeats, 1)), seed=spec.seed + 1)
     values = watched(spec, again.draws).reshape(repeats, spec.chains, spec.draws).mean(axis=1)
     shown = watched(spec, simulate(spec).draws).mean(axis=0)

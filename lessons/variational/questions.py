@@ -52,7 +52,7 @@ def _explain_ratio(spec: VariationalLesson) -> Said:
 
 # Score function -------------------------------------------------------------------------------------------------------
 
-TIMES = (1.0, 5.0, 25.0, 125.0)
+TIMES = (1.25, 5.0, 50.0)  # between the options
 
 
 def noise_ratio(spec: VariationalLesson) -> float:
@@ -93,6 +93,8 @@ def _explain_jacobian(spec: VariationalLesson) -> Said:
 QUESTIONS = [
     WORDS.question("where", _where, _explain_where, scenario="modes"),
     WORDS.question("ratio", lambda spec: nearest(sd_ratio(spec), RATIOS), _explain_ratio, scenario="mean-field"),
-    WORDS.question("noise", lambda spec: nearest(noise_ratio(spec), TIMES), _explain_noise, scenario="score"),
+    WORDS.question(
+        "noise", lambda spec: int(np.searchsorted(TIMES, noise_ratio(spec))), _explain_noise, scenario="score"
+    ),
     WORDS.question("jacobian", _which_way, _explain_jacobian, scenario="jacobian"),
 ]

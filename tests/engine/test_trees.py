@@ -23,8 +23,13 @@ RUNS = {
 @cache
 def recorded(name: str) -> NutsTransitions:
     target, settings = RUNS[name]
-    run = engine.sample(target, "nuts", chains=1, draws=600, warmup=300, seed=4, detail="transitions", **settings)
-    return NutsTransitions(*(array[0] for array in run.transitions))
+    settings = settings | {"chains": 1, "draws": 600, "warmup": 300, "detail": "transitions"}
+    for seed in range(4, 20):  # in the neck of the funnel a chain may be left with steps so long that each diverges
+        run = engine.sample(target, "nuts", seed=seed, **settings)
+        inside = NutsTransitions(*(array[0] for array in run.transitions))
+        if (inside.proposal != 0).mean() > 0.7:
+            return inside
+    raise AssertionError("no chain moves")
 
 
 def grown(name: str, count: int, fine: bool) -> tuple[NutsTransitions, list[trees.Tree]]:
@@ -55,9 +60,11 @@ def test_trees_hang_together(name, fine):
 @pytest.mark.parametrize("name", ["banana", "slice", "funnel"])
 def test_chances_are_those_of_the_draws(name):
     """The chance of the states of each trajectory sums to 1, and proposals fall as the chances say."""
-    inside, found = grown(name, 600, False)
+    inside, every = grown(name, 600, False)
+    found = {t: tree for t, tree in enumerate(every) if not tree.cut}  # not all states of a long tree are recorded
+    assert len(found) > 550
     surprise, spread = 0.0, 0.0
-    for t, tree in enumerate(found):
+    for t, tree in found.items():
         leaf = tree.leaf
         assert tree.chance[leaf].sum() == pytest.approx(1.0) and not tree.chance[~leaf].any()
         assert not tree.chance[leaf & np.isin(tree.fate, (1, 2, 4))].any()
@@ -70,7 +77,7 @@ def test_chances_are_those_of_the_draws(name):
     nearer = sum(
         float((np.abs(tree.low[kept]) * share).sum() / share.sum())
         - float((tree.chance[kept] * np.abs(tree.low[kept])).sum())
-        for t, tree in enumerate(found)
+        for t, tree in found.items()
         for kept in [tree.leaf & (tree.fate == 0)]
         for share in [np.exp(inside.leaf_log_weight[t][tree.row[kept]])]
     )

@@ -169,10 +169,13 @@ def test_what_does_not_fit_is_counted_and_ends_are_kept():
         target, "slice_sampling", chains=1, draws=40, seed=1, w=0.01, limit=1000, detail="transitions"
     )
     inside = recording.transitions
-    lost = inside.events[0] > (inside.kind[0] >= 0).sum(axis=1)
-    assert lost.all() and inside.events.max() > 2 * RECORDED
+    events, room = inside.events[0], 2 * RECORDED
+    lost = events > (inside.kind[0] >= 0).sum(axis=1)
+    assert lost[events > room].all() and (events > room).sum() > 20
+    assert not lost[events <= room - 8].any(), "beginnings and ends have 4 places a coordinate to themselves"
     assert np.all((inside.kind[0] == PLACED).sum(axis=1) == 2) and np.all((inside.kind[0] == TAKEN).sum(axis=1) == 2)
-    assert books(recording) == []
+    errors = books(recording)
+    assert bool(errors) == (not lost.all()) and max(errors, default=0.0) < 1e-9, "audited is what is whole"
 
 
 def test_the_slice_is_drawn_uniformly():

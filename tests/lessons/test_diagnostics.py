@@ -106,10 +106,13 @@ def test_running_diagnostics_are_those_of_the_draws_so_far():
 
 
 def test_r_hat_sees_two_modes_and_not_one():
-    apart, together = analysis.running(BY_ID["two-modes"]), analysis.running(ONE_MODE)
-    assert apart.rhat[-1] > 1.5 and apart.ess_bulk[-1] < 20
-    assert together.rhat[-1] < 1.01 and together.ess_bulk[-1] > 1000
-    assert abs(questions.error_in_mcse(ONE_MODE)) > 100
+    both = [analysis.running(BY_ID["two-modes"].replace(seed=seed)) for seed in range(1, 10)]
+    assert np.median([run.rhat[-1] for run in both]) > 1.5 and np.median([run.ess_bulk[-1] for run in both]) < 20
+    runs = [ONE_MODE.replace(seed=seed) for seed in range(1, 10)]  # in one run of thirty a chain crosses to the other
+    together = [analysis.running(spec) for spec in runs]
+    assert np.median([run.rhat[-1] for run in together]) < 1.01
+    assert np.median([run.ess_bulk[-1] for run in together]) > 1000
+    assert np.median([abs(questions.error_in_mcse(spec)) for spec in runs]) > 100
     top, between = (case(ONE_MODE).build_target().log_density(np.array([x, 0.0])) for x in (-4.5, 0.0))
     assert -11.0 < between - top < -9.0, "the density between the hills"
 
@@ -140,11 +143,23 @@ def test_the_biased_sampler_has_nothing_to_show_but_the_bias():
     spec = BY_ID["biased"]
     signs = doctor.examine(spec)
     assert signs.rhat < 1.01 and signs.ess > 1000 and signs.divergent == 0 and signs.ebfmi > 0.3
-    assert questions.error_in_mcse(spec) > 4.0
-    assert questions.error_in_mcse(spec.replace(broken="no")) < 4.0, "the same settings without the bug are right"
+    wrong, right = (
+        np.array([questions.error_in_mcse(spec.replace(seed=seed, broken=broken)) for seed in range(1, 9)])
+        for broken in ("yes", "no")
+    )
+    assert wrong.mean() > 4.0 and np.all(wrong > 2.0)
+    assert abs(right.mean()) < 4.0 / np.sqrt(len(right)), "the same settings without the bug are right"
 
 
-@pytest.mark.parametrize("question", questions.QUESTIONS, ids=lambda q: q.id)
+@pytest.mark.parametrize(
+    "question",
+    [
+        # in one run of thirty a chain crosses to the other mode
+        pytest.param(question, marks=[pytest.mark.one_seed] if question.id == "one-mode" else [])
+        for question in questions.QUESTIONS
+    ],
+    ids=lambda question: question.id,
+)
 def test_the_runs_answer_as_the_story_says(question):
     right = {"two-modes": 2, "one-mode": 0, "far": 1, "thinning": 1, "biased": 2}
     right |= {f"patient-{n}": list(ILLNESSES).index(GALLERY[n].illness) for n in PATIENTS}

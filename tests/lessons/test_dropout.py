@@ -231,7 +231,7 @@ def test_the_questions_are_answered_from_the_run(question, right):
 
 
 def test_the_band_is_too_wide_at_the_data_and_too_narrow_in_the_gap():
-    at, gap = ratios(GAP)
+    at, gap = np.mean([ratios(GAP.replace(seed=seed)) for seed in range(1, 7)], axis=0)  # data and training are others
     assert at > 1.2 and gap < 0.5
 
 

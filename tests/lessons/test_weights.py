@@ -19,6 +19,7 @@ from lessons.weights.spec import SCENARIOS, WeightsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+REGIONS = ("among the data", "between them", "outside")  # of the curve
 SMALL = WeightsSpec(rows=8, units=2, steps=200, draws=200, noise_sd=0.5)
 PLANE = WeightsSpec(problem="plane", corner=3, units=2, steps=200, draws=200)
 
@@ -137,9 +138,13 @@ def test_a_q_that_is_the_posterior_is_not_called_overconfident(monkeypatch):
 
 
 def test_the_curve_is_overconfident_outside_and_not_among_its_data():
-    lines = {line.name: line for line in analysis.compared(BY_ID["gap"], NEVER)}
-    assert lines["outside"].high < 0.4 and lines["between them"].high < 0.9 and lines["among the data"].low > 1.1
-    assert sum(line.places for line in lines.values()) == training.NODES
+    """On average over data and trainings: how sure q is between them differs much from one to the next."""
+    lines = [analysis.compared(BY_ID["gap"].replace(seed=seed), NEVER) for seed in range(1, 7)]
+    ratios = {name: np.mean([line.ratio for each in lines for line in each if line.name == name]) for name in REGIONS}
+    assert ratios["outside"] < 0.4 and ratios["between them"] < 1.0 and ratios["among the data"] > 1.1
+    for each in lines:
+        assert {line.name for line in each} == set(REGIONS) and sum(line.places for line in each) == training.NODES
+        assert next(line for line in each if line.name == "outside").high < 1.0
 
 
 @pytest.mark.one_seed
@@ -159,9 +164,15 @@ def test_questions_answer_otherwise_where_it_is_otherwise():
 
 def test_what_the_failures_say():
     assert panels.units_in_use(BY_ID["gives-up"]) == 0
-    wide, small = BY_ID["wide-start"], BY_ID["wide-start"].replace(initial_sd=0.1)
-    assert panels.units_in_use(wide) < panels.units_in_use(small)
-    assert analysis.elbo(wide)[0] < analysis.elbo(small)[0] - 5.0
+    gains = []
+    for seed in range(1, 17):  # the small start gives up on some data, too
+        wide = BY_ID["wide-start"].replace(seed=seed)
+        small = wide.replace(initial_sd=0.1)
+        assert panels.units_in_use(wide) <= panels.units_in_use(small)
+        (low, low_error), (high, high_error) = analysis.elbo(wide), analysis.elbo(small)
+        gains.append(high - low)
+        assert gains[-1] > -4.0 * math.hypot(low_error, high_error)
+    assert np.sum(np.array(gains) > 5.0) >= 4, "so the wide start ends at a local maximum"
 
 
 # The signs ------------------------------------------------------------------------------------------------------------
