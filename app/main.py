@@ -72,8 +72,5 @@ else:  # `streamlit run` finds `app`, imports it and serves it
     seams.keep_to_the_page()
     slugs = frozenset(entry.slug for entry in catalogue.LESSONS)
     app = st.App(
-        __file__,
-        lifespan=lifespan,
-        routes=[push.route()],
-        middleware=[Middleware(assets.Preload), Middleware(assets.Base, slugs=slugs)],
+        __file__, lifespan=lifespan, routes=[push.route()], middleware=[Middleware(assets.Preload), Middleware(assets.Base, slugs=slugs)]
     )

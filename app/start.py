@@ -36,9 +36,7 @@ if path := unknown_page():
     st.warning(f"There is no page “{plain(path[:60])}”. These are the pages there are:", icon="⚠️")
 if st.query_params:
     names = ", ".join(f"“{plain(name[:40])}”" for name in list(st.query_params)[:5])
-    st.warning(
-        f"The start page takes no parameters; {names} had no effect. Links to a lesson look like /hmc?…", icon="⚠️"
-    )
+    st.warning(f"The start page takes no parameters; {names} had no effect. Links to a lesson look like /hmc?…", icon="⚠️")
 
 for track, entries in catalogue.TRACKS.items():
     st.header(track, anchor=False)

@@ -17,8 +17,6 @@ export default ({ data, parentElement }) => {
 
 if __name__ == "__main__":
     seed = st.number_input("Seed", 0, 2**31 - 1, 1, key="bare/seed/box")
-    canvas = st.components.v2.component(
-        "bare.canvas", html='<canvas data-testid="player" width="900" height="400"></canvas>', js=PAINT
-    )
+    canvas = st.components.v2.component("bare.canvas", html='<canvas data-testid="player" width="900" height="400"></canvas>', js=PAINT)
     values = np.random.Generator(np.random.SFC64(seed)).standard_normal(1000)
     canvas(data={"run": str(seed), "values": values.tolist()}, key="bare/canvas")

@@ -63,9 +63,7 @@ def in_the_server() -> None:
         seconds.append(time.perf_counter() - begin)
     spread("stroke to scene, bundled digits", seconds)
     rng = np.random.default_rng(1)
-    layers = tuple(
-        rng.standard_normal((100, a + 1, b), dtype=np.float32) * 0.05 for a, b in ((784, 200), (200, 200), (200, 10))
-    )
+    layers = tuple(rng.standard_normal((100, a + 1, b), dtype=np.float32) * 0.05 for a, b in ((784, 200), (200, 200), (200, 10)))
     large, seconds = Networks(layers, "relu"), []
     for stroke in range(STROKES):
         begin = time.perf_counter()

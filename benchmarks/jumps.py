@@ -38,9 +38,7 @@ def jumps_per_second(x: Any, y: Any, jumps: int, **settings: Any) -> float:
 def experiment(x: Any, y: Any, **settings: Any) -> engine.jumps.ArchitectureRecording:
     """16 chains from 1 to 16 units, 1,000 sweeps of one jump and one NUTS move each."""
     network = engine.network(2, 2, width=(1, 16), temper=0.5)
-    return engine.sample_architecture(
-        network, x, y, chains=16, draws=1000, start_width=range(1, 17), seed=1, **settings
-    )
+    return engine.sample_architecture(network, x, y, chains=16, draws=1000, start_width=range(1, 17), seed=1, **settings)
 
 
 def main() -> None:

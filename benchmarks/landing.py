@@ -85,11 +85,13 @@ def landing_on_xor(variance: float, seconds: float, ratio: float, low: int) -> N
         widths = recording.width[0]
         distance = 0.5 * np.abs(np.bincount(widths, minlength=17)[1:] / widths.size - exact).sum()
         report(
-            name, recording, spent,
+            name,
+            recording,
+            spent,
             f"{round_trips(widths, low) / spent:7.3f} round trips/s  "
             f"{ess_mean(widths[None].astype(float)) / spent:8.2f} effective k/s  "
             f"distance from p(k | D) {distance:.3f}, x root of seconds {distance * spent**0.5:.2f}",
-        )  # fmt: skip
+        )
 
 
 def landing_on_digits(seconds: float) -> None:
@@ -98,10 +100,7 @@ def landing_on_digits(seconds: float) -> None:
     for name, settings in METHODS.items():
         recording, spent = timed(network, x, y, seconds, start_width=64, **settings)
         widths = recording.width[0].astype(float)
-        report(
-            name, recording, spent,
-            f"{ess_mean(widths[None]) / spent:9.3f} effective k/s  k = {widths.mean():.1f} ± {widths.std():.1f}",
-        )  # fmt: skip
+        report(name, recording, spent, f"{ess_mean(widths[None]) / spent:9.3f} effective k/s  k = {widths.mean():.1f} ± {widths.std():.1f}")
 
 
 def main() -> None:

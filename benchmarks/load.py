@@ -55,8 +55,11 @@ def _measure(server: Server, name: str, run: Callable[[], Coroutine[Any, Any, li
     waits = sorted(seconds for user in users for seconds in user.pictures)
     told = ", ".join(f"p{p} {1000 * waits[min(len(waits) - 1, len(waits) * p // 100)]:.0f} ms" for p in (50, 95, 99))
     faults = sum(len(user.faults) for user in users)
-    print(f"{name}: {len(waits)} pictures in {took:.0f} s, {told}, longest {waits[-1]:.2f} s, {faults} faults; "
-          f"server {_memory(server):.0f} MB, {(cpu_seconds(server) - spent) / took:.2f} cores", flush=True)  # fmt: skip
+    print(
+        f"{name}: {len(waits)} pictures in {took:.0f} s, {told}, longest {waits[-1]:.2f} s, {faults} faults; "
+        f"server {_memory(server):.0f} MB, {(cpu_seconds(server) - spent) / took:.2f} cores",
+        flush=True,
+    )
 
 
 def cpu_seconds(server: Server) -> float:

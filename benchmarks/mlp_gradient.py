@@ -75,10 +75,7 @@ def cases() -> list[tuple[str, Network, np.ndarray, np.ndarray]]:
 
 
 def main() -> int:
-    print(
-        f"python {platform.python_version()}  numba {numba.__version__}  "
-        f"llvmlite {llvmlite.__version__}  numpy {np.__version__}"
-    )
+    print(f"python {platform.python_version()}  numba {numba.__version__}  llvmlite {llvmlite.__version__}  numpy {np.__version__}")
     print(f"cpu {llvmlite.binding.get_host_cpu_name()}  one thread  {RUNS} runs of {SECONDS * 1e3:g} ms\n")
     print(f"{'network':22} {'samples':>7} {'best us':>9} {'median us':>10} {'best evaluations/s':>20}")
     rates = []

@@ -194,12 +194,7 @@ def numpyro(name: str) -> Sampler:
     return run
 
 
-ENGINES: dict[str, Callable[[str], Sampler]] = {
-    "here": here,
-    "blackjax": blackjax,
-    "nutpie": nutpie,
-    "numpyro": numpyro,
-}
+ENGINES: dict[str, Callable[[str], Sampler]] = {"here": here, "blackjax": blackjax, "nutpie": nutpie, "numpyro": numpyro}
 
 
 def check_same_density(name: str) -> None:
@@ -234,13 +229,7 @@ def cell(engine_name: str, name: str, repeats: int) -> None:
     ess = float(np.nanmin(summarise(draws[None]).ess_bulk))
     print(
         json.dumps(
-            {
-                "finished": finished,
-                "memory": memory,
-                "warm": min(seconds),
-                "gradients": gradients / seconds[-1],
-                "ess": ess / seconds[-1],
-            }
+            {"finished": finished, "memory": memory, "warm": min(seconds), "gradients": gradients / seconds[-1], "ess": ess / seconds[-1]}
         )
     )
 
@@ -250,18 +239,7 @@ def run_cell(engine_name: str, name: str, repeats: int) -> dict[str, float] | st
     if engine_name != "here" and find_spec(engine_name) is None:
         return "not installed"
     begin = time.time()
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "benchmarks.nuts",
-        "--cell",
-        engine_name,
-        name,
-        "--repeats",
-        str(repeats),
-    ]
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.nuts", "--cell", engine_name, name, "--repeats", str(repeats)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
@@ -280,9 +258,7 @@ def main() -> None:
     if options.cell:
         cell(*options.cell, options.repeats)
         return
-    print(
-        f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; figures of a busy machine are not worth much"
-    )
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; figures of a busy machine are not worth much")
     columns = ("warm ms", "× here", "cold s", "MiB", "gradients/s", "min ESS/s")
     for name in options.targets:
         if find_spec("jax"):

@@ -70,9 +70,8 @@ def here(weights: str = "fixed", noise: str = "fixed") -> Sampler:
 
     def run(chains: int, warmup: int, draws: int, seed: int) -> tuple[np.ndarray, int]:
         found = engine.sample_network(
-            network, data.x, data.y, weights=weights, noise=noise, chains=chains, warmup=warmup, draws=draws,
-            seed=seed, noise_rate=0.1,
-        )  # fmt: skip
+            network, data.x, data.y, weights=weights, noise=noise, chains=chains, warmup=warmup, draws=draws, seed=seed, noise_rate=0.1
+        )
         gradients = found.gradient_evaluations.sum() + found.warmup_gradient_evaluations.sum()
         return found.outputs(data.new_x)[..., 0], int(gradients)
 
@@ -97,9 +96,13 @@ def numpyro() -> Sampler:
 
     def run(chains: int, warmup: int, draws: int, seed: int) -> tuple[np.ndarray, int]:
         sampler = MCMC(
-            NUTS(potential_fn=potential, target_accept_prob=0.9), num_warmup=warmup, num_samples=draws,
-            num_chains=chains, chain_method="sequential", progress_bar=False,
-        )  # fmt: skip
+            NUTS(potential_fn=potential, target_accept_prob=0.9),
+            num_warmup=warmup,
+            num_samples=draws,
+            num_chains=chains,
+            chain_method="sequential",
+            progress_bar=False,
+        )
         first, second = jax.random.split(jax.random.key(seed))
         start = jax.random.normal(first, (chains, 151) if chains > 1 else (151,))
         sampler.run(second, init_params=start)
@@ -121,9 +124,15 @@ def pymc() -> Sampler:
     def run(chains: int, warmup: int, draws: int, seed: int) -> tuple[np.ndarray, int]:
         with model:
             found = pm.sample(
-                draws, tune=warmup, chains=chains, cores=1, target_accept=0.9, random_seed=seed, progressbar=False,
+                draws,
+                tune=warmup,
+                chains=chains,
+                cores=1,
+                target_accept=0.9,
+                random_seed=seed,
+                progressbar=False,
                 compute_convergence_checks=False,
-            )  # fmt: skip
+            )
         at = {name: found.posterior[name].to_numpy() for name in ("W", "b", "v", "c")}
         hidden = np.maximum(np.einsum("rx,cdxk->cdrk", data.new_x, at["W"]) + at["b"][:, :, None], 0.0)
         f = np.einsum("cdrk,cdk->cdr", hidden, at["v"]) + at["c"][..., None]
@@ -159,9 +168,7 @@ def cell(name: str, chains: int, warmup: int, draws: int) -> None:
     ess = float(np.min(array_stats.ess(watched, chain_axis=0, draw_axis=1)))
     rhat = float(np.max(array_stats.rhat(watched, chain_axis=0, draw_axis=1))) if chains > 1 else float("nan")
     error = data.unit**2 * float(np.mean((f.mean(axis=(0, 1)) - data.new_y) ** 2))
-    print(
-        json.dumps({"seconds": seconds, "spent": spent, "gradients": gradients, "ess": ess, "rhat": rhat, "mse": error})
-    )
+    print(json.dumps({"seconds": seconds, "spent": spent, "gradients": gradients, "ess": ess, "rhat": rhat, "mse": error}))
 
 
 def main() -> None:
@@ -178,22 +185,9 @@ def main() -> None:
         return
     prices()
     print(versions("numba", "numpy", *PEERS))
-    print(
-        f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; figures of a busy machine are not worth much"
-    )
-    print(
-        f"{size[0]} chains x ({size[1]:,} + {size[2]:,}); the paper's: "
-        + ", ".join(f"{k} {v:,.0f} s" for k, v in THEIRS.items())
-    )
-    columns = {
-        "seconds": 10,
-        "of CPUs": 10,
-        "gradients/s": 14,
-        "least ESS": 12,
-        "ESS/s CPU": 11,
-        "R-hat": 8,
-        "test MSE": 10,
-    }
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; figures of a busy machine are not worth much")
+    print(f"{size[0]} chains x ({size[1]:,} + {size[2]:,}); the paper's: " + ", ".join(f"{k} {v:,.0f} s" for k, v in THEIRS.items()))
+    columns = {"seconds": 10, "of CPUs": 10, "gradients/s": 14, "least ESS": 12, "ESS/s CPU": 11, "R-hat": 8, "test MSE": 10}
     print(" " * 10 + "".join(f"{column:>{width}s}" for column, width in columns.items()))
     for name in options.engines:
         if name in PEERS and find_spec(name) is None:
@@ -208,10 +202,7 @@ def main() -> None:
         found = json.loads(done.stdout.strip().splitlines()[-1])
         rate = f"{found['gradients'] / found['spent']:14,.0f}" if found["gradients"] else f"{'-':>14s}"
         ess = f"{found['ess']:12,.0f}{found['ess'] / found['spent']:11.3f}"
-        print(
-            f"{name:10s}{found['seconds']:10.1f}{found['spent']:10.1f}{rate}{ess}{found['rhat']:8.3f}{found['mse']:10.2f}",
-            flush=True,
-        )
+        print(f"{name:10s}{found['seconds']:10.1f}{found['spent']:10.1f}{rate}{ess}{found['rhat']:8.3f}{found['mse']:10.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -51,17 +51,11 @@ def _evaluate_often(address, q, grad, data, ints, scratch, n):
 def gradients_per_second(target: engine.Target, n: int = 200_000) -> float:
     ints, scratch = target.buffers()
     q = np.random.default_rng(1).normal(size=target.dim) * 0.5
-    return n / median_seconds(
-        lambda: _evaluate_often(target.address, q.copy(), np.zeros(target.dim), target.data, ints, scratch, n)
-    )
+    return n / median_seconds(lambda: _evaluate_often(target.address, q.copy(), np.zeros(target.dim), target.data, ints, scratch, n))
 
 
 def steps_per_second(target: engine.Target, method: str, draws: int, per_draw: int, **settings: Any) -> float:
-    return (
-        draws
-        * per_draw
-        / median_seconds(lambda: engine.sample(target, method, chains=1, draws=draws, seed=1, **settings))
-    )
+    return draws * per_draw / median_seconds(lambda: engine.sample(target, method, chains=1, draws=draws, seed=1, **settings))
 
 
 def xor_target() -> engine.Target:
@@ -130,10 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--no-peer", action="store_true", help="leave blackjax out")
     options = parser.parse_args()
-    print(
-        f"Python {platform.python_version()}, {versions('numba', 'numpy', 'blackjax', 'jax')}, "
-        f"{llvmlite.binding.get_host_cpu_name()}"
-    )
+    print(f"Python {platform.python_version()}, {versions('numba', 'numpy', 'blackjax', 'jax')}, {llvmlite.binding.get_host_cpu_name()}")
     steps = 20
     banana = targets.TargetSpec(target="banana").build_target()
     ours = {

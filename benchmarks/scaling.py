@@ -76,9 +76,7 @@ def gradient(rows: int = 200, width: int = 8, depth: int = 1) -> float:
     target, steps = model.posterior(x, y), 10
     draws = max(2, 4_000_000 // (rows * width * max(width * (depth - 1), 1) * steps))
     settings = {"step_size": 1e-4, "steps": steps, "init": model.prior_draws(1, 1)}
-    seconds = median_seconds(
-        lambda: engine.sample(target, "hmc", chains=1, draws=draws, warmup=0, seed=1, **settings), REPEATS
-    )
+    seconds = median_seconds(lambda: engine.sample(target, "hmc", chains=1, draws=draws, warmup=0, seed=1, **settings), REPEATS)
     return seconds / (draws * steps)
 
 
@@ -88,8 +86,7 @@ def jump(width: int, keep_outputs: bool) -> float:
     network, jumps = engine.network(2, 2, width=(width - 1, width + 1)), 4000
     settings = {"start_width": width, "within": "none", "keep_outputs": keep_outputs}
     seconds = median_seconds(
-        lambda: engine.sample_architecture(network, x, y, chains=1, draws=4, jumps=jumps // 4, seed=1, **settings),
-        REPEATS,
+        lambda: engine.sample_architecture(network, x, y, chains=1, draws=4, jumps=jumps // 4, seed=1, **settings), REPEATS
     )
     return seconds / jumps
 
@@ -182,8 +179,7 @@ def main() -> None:
     parser.add_argument("--pages", action="store_true", help="classes of readers, too: some minutes")
     with_pages = parser.parse_args().pages
     print(
-        f"Python {platform.python_version()}, {versions('numba', 'numpy')}, {llvmlite.binding.get_host_cpu_name()}, "
-        f"{os.cpu_count()} cores"
+        f"Python {platform.python_version()}, {versions('numba', 'numpy')}, {llvmlite.binding.get_host_cpu_name()}, {os.cpu_count()} cores"
     )
     for law in LAWS:
         print(told(law), flush=True)

@@ -59,9 +59,7 @@ def engine_steps(case: str) -> Steps:
     estimator = "weights" if case == "dense" else case
     x, y = data()
     hidden = SIZES[case][1:-1]
-    run = start_network(
-        x, y, hidden=hidden, method=method, estimator=estimator, epochs=10_000, step_size=1e-4, initial_sd=0.02
-    )
+    run = start_network(x, y, hidden=hidden, method=method, estimator=estimator, epochs=10_000, step_size=1e-4, initial_sd=0.02)
     return lambda steps: (run.advance(steps), None)[1]
 
 
@@ -74,10 +72,7 @@ def jax_steps(case: str) -> Steps:
     x, y = (jnp.asarray(a) for a in data())
     rng = np.random.default_rng(2)
     q = [
-        tuple(
-            (jnp.asarray(0.05 * rng.standard_normal(shape), jnp.float32), jnp.full(shape, -4.0, jnp.float32))
-            for shape in ((a, b), (b,))
-        )
+        tuple((jnp.asarray(0.05 * rng.standard_normal(shape), jnp.float32), jnp.full(shape, -4.0, jnp.float32)) for shape in ((a, b), (b,)))
         for a, b in pairwise(sizes)
     ]
 
@@ -214,9 +209,7 @@ class Contestant:
             environment["OMP_NUM_THREADS"] = str(threads)
             if threads == 1:
                 environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self.name = who
         answer = self._answer()
         self.ready = answer.startswith("ready")
@@ -294,8 +287,7 @@ def mnist(epochs: int, methods: list[str], hidden: tuple[int, ...], prior_sd: fl
         raise SystemExit("POSTERIOR_LAB_DATA names no folder: MNIST is not bundled")
     folder = Path(named) / "mnist"
     x, y, x_test, y_test = (
-        images(folder, name)
-        for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+        images(folder, name) for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
     )
     # Small standard deviations at the start and weights that leave slowly: the means learn before the noise has grown.
     # The ELBO still rises at the end, by what it saves on the divergence; so it does in the paper's 250 epochs.
@@ -355,9 +347,7 @@ def main() -> None:
     else:
         print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {options.rounds} rounds")
         for case in [options.case] if options.case else SIZES:
-            race(
-                case, () if options.no_peer else PEERS[case], options.peer_python, options.rounds, options.peer_threads
-            )
+            race(case, () if options.no_peer else PEERS[case], options.peer_python, options.rounds, options.peer_threads)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,10 @@ def main(slugs: Sequence[str]) -> None:
             everything.append(first)
             if i == 0:
                 defaults.append(first)
-    print(f"\nkernel sign within {SOON:.0f} s on default pages: {_share(defaults, SOON)}, on all scenarios within "
-          f"{LATE:.0f} s: {_share(everything, LATE)}")  # fmt: skip
+    print(
+        f"\nkernel sign within {SOON:.0f} s on default pages: {_share(defaults, SOON)}, on all scenarios within "
+        f"{LATE:.0f} s: {_share(everything, LATE)}"
+    )
 
 
 def _share(seconds: list[float], limit: float) -> str:

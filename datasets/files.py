@@ -30,10 +30,7 @@ FEWEST = 20  # images to learn from
 HELD_BACK = 6  # where no test images are given, one image in so many is kept for testing
 OPTDIGITS_TRAIN, OPTDIGITS_TEST = 3823, 1797
 
-FASHION_NAMES = (
-    *("T-shirt", "trouser", "pullover", "dress", "coat"),
-    *("sandal", "shirt", "sneaker", "bag", "ankle boot"),
-)
+FASHION_NAMES = (*("T-shirt", "trouser", "pullover", "dress", "coat"), *("sandal", "shirt", "sneaker", "bag", "ankle boot"))
 OWN_CARD = Card("own images", "files given by the user", "yours", "grey levels", DIGIT_NAMES)
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
@@ -270,12 +267,7 @@ def _split(images: NDArray[np.uint8], labels: NDArray[np.int64], top: int, card:
     return Images(images[~held], labels[~held], images[held], labels[held], top, card)
 
 
-def _whole(
-    learn: tuple[NDArray[np.uint8], NDArray[np.int64]], test: tuple[NDArray[np.uint8], NDArray[np.int64]], card: Card
-) -> Images:
+def _whole(learn: tuple[NDArray[np.uint8], NDArray[np.int64]], test: tuple[NDArray[np.uint8], NDArray[np.int64]], card: Card) -> Images:
     if learn[0].shape[1:] != test[0].shape[1:]:
-        raise SpecError(
-            "images",
-            f"those to learn from have {learn[0].shape[1]} pixels a side, those to test on {test[0].shape[1]}",
-        )
+        raise SpecError("images", f"those to learn from have {learn[0].shape[1]} pixels a side, those to test on {test[0].shape[1]}")
     return Images(*learn, *test, 255, card)

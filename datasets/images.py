@@ -69,14 +69,7 @@ class Images:
         """The first `train` images to learn from and `test` to test on; None keeps all."""
         if train < 1 or (test is not None and test < 1):
             raise SpecError("images", f"{train} to learn from and {test} to test on: both must be at least 1")
-        return Images(
-            self.images[:train],
-            self.labels[:train],
-            self.images_test[:test],
-            self.labels_test[:test],
-            self.top,
-            self.card,
-        )
+        return Images(self.images[:train], self.labels[:train], self.images_test[:test], self.labels_test[:test], self.top, self.card)
 
     def _scaled(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
         return images.reshape(len(images), -1).astype(np.float32) / np.float32(self.top)
@@ -140,9 +133,7 @@ def stratified(labels: NDArray[np.int64], classes: int, each: int) -> NDArray[np
 
 
 @lru_cache(maxsize=4)
-def digit_components(
-    data: Images, classes: int, each: int, components: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def digit_components(data: Images, classes: int, each: int, components: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """`each` of the images to learn from of every class below `classes`, as principal components of their pixels from 0
     to 1, (classes × each, components), and their labels.
     """

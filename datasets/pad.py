@@ -93,10 +93,7 @@ def centre_of_mass(image: ArrayLike) -> tuple[float, float]:
     total = ink.sum()
     if total <= 0.0:
         return 0.5 * (ink.shape[1] - 1), 0.5 * (ink.shape[0] - 1)
-    return (
-        float(ink.sum(axis=0) @ np.arange(ink.shape[1]) / total),
-        float(ink.sum(axis=1) @ np.arange(ink.shape[0]) / total),
-    )
+    return (float(ink.sum(axis=0) @ np.arange(ink.shape[1]) / total), float(ink.sum(axis=1) @ np.arange(ink.shape[0]) / total))
 
 
 def _scaled(ink: NDArray[np.float64], box: int) -> NDArray[np.float64]:

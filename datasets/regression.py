@@ -50,9 +50,7 @@ def gap_of(gap: float) -> tuple[float, float]:
     return GAP_CENTRE - 0.5 * gap, GAP_CENTRE + 0.5 * gap
 
 
-def _measured(
-    function: Callable[[ArrayLike], Array], formula: str, observations: int, noise_sd: float, gap: float, seed: int
-) -> Curve:
+def _measured(function: Callable[[ArrayLike], Array], formula: str, observations: int, noise_sd: float, gap: float, seed: int) -> Curve:
     if not 0 <= observations <= MOST:
         raise SpecError("observations", f"{observations} is outside 0 to {MOST}")
     if not (np.isfinite(noise_sd) and noise_sd >= 0.0):

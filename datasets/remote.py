@@ -86,11 +86,7 @@ FASHION = Remote(
     },
     False,
     Card(
-        "Fashion-MNIST",
-        "H. Xiao, K. Rasul and R. Vollgraf, Fashion-MNIST, Zalando 2017",
-        "MIT",
-        "grey levels from 0 to 255",
-        FASHION_NAMES,
+        "Fashion-MNIST", "H. Xiao, K. Rasul and R. Vollgraf, Fashion-MNIST, Zalando 2017", "MIT", "grey levels from 0 to 255", FASHION_NAMES
     ),
 )
 REMOTE = {"mnist": MNIST, "fashion": FASHION}
@@ -130,11 +126,7 @@ def available(name: str, folder: Path | None = None) -> bool:
 
 
 def download(
-    name: str,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-    stop: Callable[[], bool] | None = None,
-    url: str | None = None,
+    name: str, folder: Path | None = None, progress: Progress | None = None, stop: Callable[[], bool] | None = None, url: str | None = None
 ) -> Images:
     """MNIST ("mnist") or Fashion-MNIST ("fashion"): from the cache folder, else from the internet, once.
 
@@ -149,11 +141,7 @@ def download(
 
 
 def download_table(
-    name: str,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-    stop: Callable[[], bool] | None = None,
-    url: str | None = None,
+    name: str, folder: Path | None = None, progress: Progress | None = None, stop: Callable[[], bool] | None = None, url: str | None = None
 ) -> Table:
     """Boston house prices ("boston") or UCI's credit default ("credit"), with the parameters and errors of
     `download`.
@@ -189,11 +177,7 @@ def fetch_table(name: str, job: Any) -> None:
 
 
 def _contents(
-    name: str,
-    folder: Path | None,
-    progress: Progress | None,
-    stop: Callable[[], bool] | None,
-    url: str | None,
+    name: str, folder: Path | None, progress: Progress | None, stop: Callable[[], bool] | None, url: str | None
 ) -> dict[str, bytes]:
     """The files of a data set by name, each with the hash that it should have."""
     remote, home = _remote(name), _folder(name, folder)
@@ -239,13 +223,7 @@ def _genuine(remote: Remote, file: str, content: bytes) -> bool:
 
 
 def _fetched(
-    remote: Remote,
-    file: str,
-    url: str,
-    before: int,
-    total: int,
-    progress: Progress | None,
-    stop: Callable[[], bool] | None,
+    remote: Remote, file: str, url: str, before: int, total: int, progress: Progress | None, stop: Callable[[], bool] | None
 ) -> bytes:
     """A file from the internet, at most twice the size that it should have."""
     pieces: list[bytes] = []
@@ -266,8 +244,7 @@ def _fetched(
             raise
         reason = getattr(problem, "reason", None) or problem
         raise SpecError(
-            "data",
-            f"{remote.card.name} could not be downloaded from {url} ({reason}). Without a network, {remote.instead}",
+            "data", f"{remote.card.name} could not be downloaded from {url} ({reason}). Without a network, {remote.instead}"
         ) from None
     return b"".join(pieces)
 

@@ -151,9 +151,7 @@ def _batches(content: bytes, delimiter: str) -> Iterator[tuple[list[list[str]], 
                         raise SpecError("file", f"it has {len(row)} columns, allowed are 2 to {MOST_COLUMNS}")
                     width = width or len(row)
                     if len(row) != width:
-                        raise SpecError(
-                            "file", f"line {reader.line_num} has {len(row)} values, the first line has {width}"
-                        )
+                        raise SpecError("file", f"line {reader.line_num} has {len(row)} values, the first line has {width}")
                 batch.append(row)
                 at.append(reader.line_num)
         except csv.Error as problem:
@@ -281,9 +279,7 @@ def choose(table: Table, target: str = "", without: Sequence[str] = ()) -> Task:
         missing = f"{int((~whole).sum()):,} of {len(y):,} rows have a missing value"
         where = f"the first on line {table.lines[first]}, column {_shown(where)}"
         if whole.sum() < FEWEST_ROWS:
-            raise SpecError(
-                "file", f"{missing} ({where}): {int(whole.sum())} whole rows are left, {FEWEST_ROWS} are needed"
-            )
+            raise SpecError("file", f"{missing} ({where}): {int(whole.sum())} whole rows are left, {FEWEST_ROWS} are needed")
         notes.append(f"{missing}, {where}: those rows are left out.")
     x, y = table.values[np.ix_(np.flatnonzero(whole), columns)], y[whole]
     flat = [column for column, values in zip(inputs, x.T, strict=True) if np.ptp(values) == 0.0]
@@ -296,9 +292,7 @@ def choose(table: Table, target: str = "", without: Sequence[str] = ()) -> Task:
     if table.card.classes and name == (table.target or table.names[-1]):
         classes = table.card.classes
     names = tuple(inputs[index] for index in kept)
-    return Task(
-        np.ascontiguousarray(x[:, kept]), y, names, name, classes, tuple(notes), table.card, table.identity
-    )  # fmt: skip
+    return Task(np.ascontiguousarray(x[:, kept]), y, names, name, classes, tuple(notes), table.card, table.identity)
 
 
 def _target(name: str, y: Array, words: tuple[str, ...] | None) -> tuple[Array, tuple[str, ...]]:
@@ -311,9 +305,7 @@ def _target(name: str, y: Array, words: tuple[str, ...] | None) -> tuple[Array, 
         faces = tuple(words[int(value)] if words else f"{value:g}" for value in different)
         return (y == different[1]).astype(np.float64), faces
     if words:
-        raise SpecError(
-            "target", f"{_shown(name)} holds {len(different)} different words: numbers or two words are read"
-        )
+        raise SpecError("target", f"{_shown(name)} holds {len(different)} different words: numbers or two words are read")
     return y.copy(), ()
 
 
@@ -353,9 +345,7 @@ def split(task: Task, train: int, test: int, seed: int, how: str = "seeded") -> 
         parts = order[:train], order[train : train + test]
     learned = task.y[parts[0]]
     if np.ptp(learned) == 0.0:
-        alike = (
-            f"are {_shown(task.classes[int(learned[0])])}" if task.classes else f"have the same {_shown(task.target)}"
-        )
+        alike = f"are {_shown(task.classes[int(learned[0])])}" if task.classes else f"have the same {_shown(task.target)}"
         raise SpecError("rows", f"all {len(learned)} rows to learn from {alike}: take more, or another seed")
     return parts
 
@@ -464,11 +454,4 @@ def _known(table: Table) -> Table:
         return table
     kept = [index for index, name in enumerate(names) if name != "ID"]  # a number of a client predicts nothing
     values = np.ascontiguousarray(table.values[:, kept])
-    return replace(
-        table,
-        names=tuple(names[index] for index in kept),
-        values=values,
-        card=card,
-        target=names[-1],
-        identity=identity,
-    )
+    return replace(table, names=tuple(names[index] for index in kept), values=values, card=card, target=names[-1], identity=identity)

@@ -294,9 +294,7 @@ def prepare() -> Path:
     """The folder in which kernels are kept: in `POSTERIOR_LAB_CACHE`, else in the user's cache folder; a new one, for
     this process and its children, where neither can be used."""
     wanted = os.environ.get("POSTERIOR_LAB_CACHE")
-    home = (
-        Path(wanted) if wanted else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "posterior-lab"
-    )
+    home = Path(wanted) if wanted else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "posterior-lab"
     directory = home / "kernels"
     try:
         home.mkdir(mode=0o755, parents=True, exist_ok=True)

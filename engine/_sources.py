@@ -109,9 +109,7 @@ def _defined(node: ast.stmt) -> set[str]:
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return {node.name}
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return (
-        {t.id for t in targets if isinstance(t, ast.Name)} if all(isinstance(t, ast.Name) for t in targets) else set()
-    )
+    return {t.id for t in targets if isinstance(t, ast.Name)} if all(isinstance(t, ast.Name) for t in targets) else set()
 
 
 def _stripped(node: ast.stmt) -> ast.stmt:

@@ -147,9 +147,7 @@ def cost(recording: Recording, summary: Summary | None = None) -> Cost:
     summary = summary or summarise(recording.draws)
     evaluations = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     least = float(np.nanmin(summary.ess_bulk)) if np.any(np.isfinite(summary.ess_bulk)) else float("nan")
-    return Cost(
-        evaluations, recording.seconds, least, least / max(recording.seconds, 1e-9), least / max(evaluations, 1)
-    )
+    return Cost(evaluations, recording.seconds, least, least / max(recording.seconds, 1e-9), least / max(evaluations, 1))
 
 
 def _stats() -> Any:

@@ -254,9 +254,8 @@ class Store:
         now = time.monotonic()
         with self._door:
             used = [
-                (key, e) for key, e in self._entries.items()
-                if e.used > e.weighed and now > e.weighed + AGAIN and e.weight.looked < FEW
-            ]  # fmt: skip
+                (key, e) for key, e in self._entries.items() if e.used > e.weighed and now > e.weighed + AGAIN and e.weight.looked < FEW
+            ]
         for key, entry in used:
             entry.weighed = now
             self._weigh_again(key, entry)

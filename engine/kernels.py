@@ -26,9 +26,7 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 _double_pointer = types.CPointer(types.float64)
 _int_pointer = types.CPointer(types.int64)
-TARGET_SIGNATURE = types.float64(
-    _double_pointer, _double_pointer, types.int64, _double_pointer, _int_pointer, _double_pointer
-)
+TARGET_SIGNATURE = types.float64(_double_pointer, _double_pointer, types.int64, _double_pointer, _int_pointer, _double_pointer)
 
 
 def _other_shape(source, place):
@@ -140,18 +138,9 @@ def log_density_at(typingctx, address, q, grad, data, ints, scratch):
 
     def codegen(context, builder, signature, args):
         double, int64 = ir.DoubleType(), ir.IntType(64)
-        arrays = [
-            context.make_array(t)(context, builder, value=v) for t, v in zip(signature.args[1:], args[1:], strict=True)
-        ]
+        arrays = [context.make_array(t)(context, builder, value=v) for t, v in zip(signature.args[1:], args[1:], strict=True)]
         at, out, numbers, integers, scratch_ = (a.data for a in arrays)
-        kinds = [
-            double.as_pointer(),
-            double.as_pointer(),
-            int64,
-            double.as_pointer(),
-            int64.as_pointer(),
-            double.as_pointer(),
-        ]
+        kinds = [double.as_pointer(), double.as_pointer(), int64, double.as_pointer(), int64.as_pointer(), double.as_pointer()]
         function = builder.inttoptr(args[0], ir.FunctionType(double, kinds).as_pointer())
         return builder.call(function, [at, out, arrays[0].nitems, numbers, integers, scratch_])
 

@@ -145,9 +145,7 @@ class Course:
     scale: Array
 
 
-def arrive(
-    design: Array, y: Array, sizes: Sequence[int], *, noise_sd: float, prior_sd: float, dof: float = math.inf
-) -> Course:
+def arrive(design: Array, y: Array, sizes: Sequence[int], *, noise_sd: float, prior_sd: float, dof: float = math.inf) -> Course:
     """All models of `sizes`, updated by one observation after the other. design (n, K), K >= max(sizes)."""
     X, y = _checked(design, y, noise_sd, prior_sd, dof)
     (n, K), M = X.shape, len(sizes)

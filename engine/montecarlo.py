@@ -116,9 +116,7 @@ def rare(threshold: float = 3.0, shift: float = 0.0) -> Integral:
         return (x[:, 0] > threshold).astype(np.float64)
 
     variance = math.exp(shift * shift) * _above(threshold + shift) - mean * mean
-    return Integral(
-        "rare", 1, mean, variance, math.inf, draw, value, unweighted if shift else value, _above(threshold - shift)
-    )
+    return Integral("rare", 1, mean, variance, math.inf, draw, value, unweighted if shift else value, _above(threshold - shift))
 
 
 def square(scale: float = 1.0) -> Integral:

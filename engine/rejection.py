@@ -76,16 +76,7 @@ def _residuals(theta, width, depth, kind, squash, x, y, squares):
             squares[i + 1, s] = total
 
 
-def reject(
-    prior: Prior,
-    x: ArrayLike,
-    y: ArrayLike,
-    sd: float,
-    n: int,
-    seed: int,
-    bound: str = "exact",
-    show: ArrayLike = (),
-) -> Rejection:
+def reject(prior: Prior, x: ArrayLike, y: ArrayLike, sd: float, n: int, seed: int, bound: str = "exact", show: ArrayLike = ()) -> Rejection:
     """Draw `n` networks from the prior and accept each with probability likelihood / bound.
 
     x, y : (points,)
@@ -271,9 +262,8 @@ def walk(
 
 
 def walk_on(
-    prior: Prior, theta: Array, x: Array, y: Array, sd: float, beta: float, steps: int, rng: np.random.Generator,
-    unshrunk: bool = False,
-) -> tuple[Array, Array]:  # fmt: skip
+    prior: Prior, theta: Array, x: Array, y: Array, sd: float, beta: float, steps: int, rng: np.random.Generator, unshrunk: bool = False
+) -> tuple[Array, Array]:
     """`steps` steps of the walk from theta (dim,) with a fixed beta: weights (steps, dim) and log likelihoods (steps,)
     after each. unshrunk : forget the factor sqrt(1 - beta^2), wrong on purpose.
     """

@@ -229,9 +229,7 @@ def precision_recall(p: ArrayLike, y: ArrayLike, threshold: float) -> PrecisionR
     right, given = p.argmax(axis=1) == y, p.max(axis=1) >= threshold
     both = float((right & given).sum())
     return PrecisionRecall(
-        both / given.sum() if given.any() else np.nan,
-        both / right.sum() if right.any() else np.nan,
-        float(given.mean()),
+        both / given.sum() if given.any() else np.nan, both / right.sum() if right.any() else np.nan, float(given.mean())
     )
 
 

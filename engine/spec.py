@@ -59,16 +59,12 @@ def _declare(default: Any, declaration: Declaration) -> Any:
     return dataclasses.field(default=default, metadata={"declaration": declaration})
 
 
-def number(
-    default: float, low: float, high: float, doc: str, *, unit: str = "", log: bool = False, step: float | None = None
-) -> Any:
+def number(default: float, low: float, high: float, doc: str, *, unit: str = "", log: bool = False, step: float | None = None) -> Any:
     """Declare a finite real field in [low, high]."""
     return _declare(float(default), Declaration("number", doc, low, high, unit=unit, log=log, step=step))
 
 
-def integer(
-    default: int, low: int, high: int, doc: str, *, unit: str = "", log: bool = False, step: int | None = None
-) -> Any:
+def integer(default: int, low: int, high: int, doc: str, *, unit: str = "", log: bool = False, step: int | None = None) -> Any:
     """Declare a whole-number field in [low, high]."""
     return _declare(default, Declaration("integer", doc, low, high, unit=unit, log=log, step=step))
 

@@ -118,10 +118,7 @@ def _approximations() -> Iterator[tuple[str, Task]]:
     for build in (variational.linear_regression, variational.logistic_regression):
         yield f"target {build.__name__}", partial(target, build)
     yield "variational fit", lambda: variational.advi(_gaussian(), steps=2)
-    yield (
-        "variational gradients",
-        lambda: variational.gradients(_gaussian(), variational.Advi(), np.zeros(4), repeats=2),
-    )
+    yield ("variational gradients", lambda: variational.gradients(_gaussian(), variational.Advi(), np.zeros(4), repeats=2))
     yield "ELBO", lambda: variational.elbo(_gaussian(), np.zeros(4))
     yield "variational networks", variational.network.warm
     for likelihood in spike_and_slab.LIKELIHOODS:

@@ -142,9 +142,7 @@ class Damage(NamedTuple):
 DAMAGES = {
     "cut short": Damage(truncate, "", ""),
     "deleted": Damage(shutil.rmtree, "cannot be kept (No such file or directory)", ""),
-    "emptied and locked": Damage(
-        empty_and_lock, "cannot be kept (Permission denied)", "is empty and cannot be written"
-    ),
+    "emptied and locked": Damage(empty_and_lock, "cannot be kept (Permission denied)", "is empty and cannot be written"),
 }
 
 
@@ -345,10 +343,7 @@ HEAVY = (
     Stay("layers", button="layers/run"),
     Stay("xor-methods", seconds=0.5),
     Stay("neurons", button="neurons/run"),
-    Stay(
-        "metropolis",
-        "part=plane&variant=drop_rejections&target=two_modes&warmup=100000&scale=30&drift=-3&start_x=-100&start_y=100",
-    ),
+    Stay("metropolis", "part=plane&variant=drop_rejections&target=two_modes&warmup=100000&scale=30&drift=-3&start_x=-100&start_y=100"),
 )
 
 

@@ -30,9 +30,7 @@ GROUPS: dict[str, list[str]] = {
     "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }
-SUMMARY = re.compile(
-    r"\d+ (passed|failed|error|skipped)|no tests ran|^Found \d+ error|^Success:|^All checks passed|^Kernels ready"
-)
+SUMMARY = re.compile(r"\d+ (passed|failed|error|skipped)|no tests ran|^Found \d+ error|^Success:|^All checks passed|^Kernels ready")
 
 
 def run(name: str, arguments: Sequence[str], environment: dict[str, str]) -> tuple[bool, str]:

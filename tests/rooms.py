@@ -81,10 +81,7 @@ def reduced(found: dict[str, set[str]]) -> dict[str, set[str]]:
     for room, there in found.items():
         joined[one[room]] |= {one[other] for other in there} - {one[room]}
     far = {room: reach(joined, room) for room in joined}
-    return {
-        room: {other for other in there if not any(other in far[by] for by in there - {other})}
-        for room, there in joined.items()
-    }
+    return {room: {other for other in there if not any(other in far[by] for by in there - {other})} for room, there in joined.items()}
 
 
 def picture() -> str:

@@ -121,8 +121,12 @@ async def another_page(user: User, chance: random.Random) -> None:
 
 
 ACTIONS: dict[Callable[[User, random.Random], Awaitable[None]], float] = {  # and how often
-    number_box: 5.0, scenario: 2.0, press: 3.0, run: 1.0, another_page: 1.0,
-}  # fmt: skip
+    number_box: 5.0,
+    scenario: 2.0,
+    press: 3.0,
+    run: 1.0,
+    another_page: 1.0,
+}
 
 
 async def reader(url: str, until: float, chance: random.Random, tally: Tally) -> None:
@@ -149,9 +153,7 @@ async def reader(url: str, until: float, chance: random.Random, tally: Tally) ->
 # What the server takes ------------------------------------------------------------------------------------------------
 
 
-async def soak(
-    folder: Path, minutes: float, users: int, seed: int, say: Callable[[Any], None] = print
-) -> tuple[list[Look], list[str]]:
+async def soak(folder: Path, minutes: float, users: int, seed: int, say: Callable[[Any], None] = print) -> tuple[list[Look], list[str]]:
     """`users` readers for so many minutes; what the server took meanwhile, and what should not be."""
     counted = folder / "jobs"
     server = Server(app_script(folder, COUNT_JOBS.format(path=str(counted))), folder / "log.txt")

@@ -20,9 +20,7 @@ BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of all that is under version control, or would be."""
     copy = tmp_path_factory.mktemp("house")
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True)
     for name in listed.stdout.splitlines():
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -54,9 +52,7 @@ def add(path: Path, text: str) -> None:
 LONG = ("A target", "A sampler")  # they are compiled
 
 
-@pytest.mark.parametrize(
-    "title", [pytest.param(title, marks=pytest.mark.long if title in LONG else ()) for title in recipes()]
-)
+@pytest.mark.parametrize("title", [pytest.param(title, marks=pytest.mark.long if title in LONG else ()) for title in recipes()])
 def test_a_recipe_works_as_written(title: str, house: Path):
     for language, path, text in recipes()[title]:
         if path:
@@ -67,11 +63,7 @@ def test_a_recipe_works_as_written(title: str, house: Path):
             program, *arguments = shlex.split(line)
             assert program == "python"
             done = subprocess.run(
-                [sys.executable, *arguments],
-                cwd=house,
-                env={**os.environ, "PYTHONPATH": str(house)},
-                capture_output=True,
-                text=True,
+                [sys.executable, *arguments], cwd=house, env={**os.environ, "PYTHONPATH": str(house)}, capture_output=True, text=True
             )
             assert done.returncode == 0, f"{line}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     for tidy in (("check",), ("format", "--check")):

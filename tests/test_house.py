@@ -135,9 +135,7 @@ def test_heavy_libraries_are_imported_where_they_are_used(room: str):
     for path, tree in modules(room):
         at_the_top = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
         names = top(set().union(*(imported(node) for node in at_the_top))) if at_the_top else set()
-        assert not names & set(HEAVY), (
-            f"{path.relative_to(ROOT)}: {names & set(HEAVY)} at module level delays the first picture"
-        )
+        assert not names & set(HEAVY), f"{path.relative_to(ROOT)}: {names & set(HEAVY)} at module level delays the first picture"
 
 
 def test_results_are_kept_in_one_store():

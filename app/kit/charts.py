@@ -67,10 +67,7 @@ class Table:
         names = list(self.columns)
         cells = zip(*self.columns.values(), strict=True)
         lines = [names, ["---"] * len(names), *([number(cell) for cell in row] for row in cells)]
-        return "\n".join(
-            "| " + " | ".join(cell if row == 1 else plain(cell) for cell in line) + " |"
-            for row, line in enumerate(lines)
-        )
+        return "\n".join("| " + " | ".join(cell if row == 1 else plain(cell) for cell in line) + " |" for row, line in enumerate(lines))
 
 
 def blank(x: str, y: str, *, height: int = HEIGHT, **layout: Any) -> go.Figure:
@@ -93,9 +90,7 @@ def blank(x: str, y: str, *, height: int = HEIGHT, **layout: Any) -> go.Figure:
     return figure.update_layout(**layout) if layout else figure
 
 
-def trace(
-    title: str, draws: Any, *, alt: str, y: str, x: str = "draw", truth: float | None = None, caption: str = ""
-) -> Figure:
+def trace(title: str, draws: Any, *, alt: str, y: str, x: str = "draw", truth: float | None = None, caption: str = "") -> Figure:
     """Draws against their number, one line a chain. `draws` (chains, draws); `truth` is drawn as a dashed rule."""
     draws = np.atleast_2d(np.asarray(draws, dtype=float))
     figure = blank(x, y)
@@ -123,37 +118,19 @@ def rank(title: str, draws: Any, *, alt: str, bins: int = 20, caption: str = "")
     for chain, values in enumerate(ranks):
         counts, _ = np.histogram(values, edges)
         figure.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=counts,
-            marker={"color": theme.colour(f"chain-{chain % 8}")},
-            name=f"chain {chain + 1}",
+            x=(edges[:-1] + edges[1:]) / 2, y=counts, marker={"color": theme.colour(f"chain-{chain % 8}")}, name=f"chain {chain + 1}"
         )
     _rule(figure, draws.shape[1] / bins, "flat: chains agree")
     return Figure(title, figure, alt, caption)
 
 
 def bars(
-    title: str,
-    labels: Sequence[str],
-    values: Any,
-    *,
-    alt: str,
-    x: str,
-    y: str,
-    truth: Any = None,
-    error: Any = None,
-    caption: str = "",
+    title: str, labels: Sequence[str], values: Any, *, alt: str, x: str, y: str, truth: Any = None, error: Any = None, caption: str = ""
 ) -> Figure:
     """Bars with labels; `truth` as diamonds, `error` as half-widths of error bars (the caption says what they hold)."""
     figure = blank(x, y)
     spread = None if error is None else {"type": "data", "array": np.asarray(error), "color": theme.colour("ink")}
-    figure.add_bar(
-        x=list(labels),
-        y=np.asarray(values),
-        marker={"color": theme.colour("posterior", 0.8)},
-        error_y=spread,
-        name="run",
-    )
+    figure.add_bar(x=list(labels), y=np.asarray(values), marker={"color": theme.colour("posterior", 0.8)}, error_y=spread, name="run")
     if truth is not None:
         marker = {"symbol": "diamond-open", "size": 11, "color": theme.colour("ink"), "line": {"width": 2}}
         figure.add_scatter(x=list(labels), y=np.asarray(truth), mode="markers", marker=marker, name="exact")
@@ -185,12 +162,15 @@ def of_check(check: Check) -> Figure | None:
     edge = {"color": theme.colour("muted", 0.0), "width": 0}
     figure.add_scatter(x=drawn.x, y=drawn.high, mode="lines", line=edge, showlegend=False, hoverinfo="skip")
     figure.add_scatter(
-        x=drawn.x, y=drawn.low, mode="lines", line=edge, fill="tonexty", fillcolor=theme.colour("muted", 0.25),
+        x=drawn.x,
+        y=drawn.low,
+        mode="lines",
+        line=edge,
+        fill="tonexty",
+        fillcolor=theme.colour("muted", 0.25),
         name="where a right kernel stays (19 times of 20)",
-    )  # fmt: skip
-    figure.add_scatter(
-        x=drawn.x, y=drawn.y, mode="lines", line={"color": theme.colour("posterior"), "width": 2}, name="this kernel"
     )
+    figure.add_scatter(x=drawn.x, y=drawn.y, mode="lines", line={"color": theme.colour("posterior"), "width": 2}, name="this kernel")
     return Figure(drawn.title, figure, f"{drawn.title}: {check.sentence}", drawn.title + ".")
 
 
@@ -242,12 +222,7 @@ def heat_map(
     figure = blank(x, y)
     scale = [[0, theme.LIGHT["negative"]], [0.5, "#f2f2f2"], [1, theme.LIGHT["positive"]]] if diverging else "Viridis"
     figure.add_heatmap(
-        z=np.asarray(values, dtype=float),
-        x=xs,
-        y=ys,
-        colorscale=scale,
-        zmid=0 if diverging else None,
-        colorbar={"title": {"text": unit}},
+        z=np.asarray(values, dtype=float), x=xs, y=ys, colorscale=scale, zmid=0 if diverging else None, colorbar={"title": {"text": unit}}
     )
     return Figure(title, figure, alt, caption)
 

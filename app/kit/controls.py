@@ -227,16 +227,11 @@ class Controls:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             self._box("seed", "Seed", declaration, step=1, width=150)
             st.button(
-                "New seed",
-                key=f"{self._slug}/seed/new",
-                on_click=self._new_seed,
-                help="Run the same settings with other random numbers",
+                "New seed", key=f"{self._slug}/seed/new", on_click=self._new_seed, help="Run the same settings with other random numbers"
             )
         self._refusal("seed")
 
-    def button(
-        self, label: str, changes: Callable[[Spec], dict[str, Any]] | dict[str, Any], *, help: str | None = None
-    ) -> None:
+    def button(self, label: str, changes: Callable[[Spec], dict[str, Any]] | dict[str, Any], *, help: str | None = None) -> None:
         """A button that changes fields: `changes` is a dictionary, or a function that makes one from the spec."""
 
         def change() -> None:
@@ -302,14 +297,10 @@ class Controls:
             step = kind(declaration.step or _round_step((high - low) / _STEPS, whole=kind is int))
             st.slider(text, low, high, kind(value), step=step, format=_format(declaration, step), **common)
 
-    def _box(
-        self, name: str, label: str | None, declaration: Declaration, step: float | None = None, **layout: Any
-    ) -> None:
+    def _box(self, name: str, label: str | None, declaration: Declaration, step: float | None = None, **layout: Any) -> None:
         kind = int if declaration.kind == "integer" else float
         low, high = kind(declaration.low), kind(declaration.high)
-        span = (
-            getattr(self.spec, name) * 10 if declaration.log else high - low
-        )  # a log box steps by a tenth of what it holds
+        span = getattr(self.spec, name) * 10 if declaration.log else high - low  # a log box steps by a tenth of what it holds
         step = kind(step or declaration.step or _round_step(span / _STEPS, whole=kind is int))
         value = getattr(self.spec, name)
         key = self._fill(name, "box", value)
@@ -318,17 +309,7 @@ class Controls:
         shown = "%d" if kind is int else "%.6g"
         help = None if "label_visibility" in layout else declaration.doc
         st.number_input(
-            text,
-            low,
-            high,
-            kind(value),
-            step=step,
-            format=shown,
-            help=help,
-            key=key,
-            on_change=self._changed,
-            args=(name, key),
-            **layout,
+            text, low, high, kind(value), step=step, format=shown, help=help, key=key, on_change=self._changed, args=(name, key), **layout
         )
 
     def _changed(self, name: str, key: str, meaning: Callable[[Any], Any] | None = None) -> None:

@@ -43,9 +43,7 @@ class Follow:
     def __init__(self, lesson: Lesson, here: Visit):
         self.lesson, self.here = lesson, here
         proofs = KernelProofs(lesson.kernels, lesson.audit) if lesson.kernels or lesson.audit else None
-        wanted = {
-            "kernel": proofs, "checks": lesson.checks, "panels": lesson.panels, "diagnostics": lesson.diagnostics,
-        }  # fmt: skip
+        wanted = {"kernel": proofs, "checks": lesson.checks, "panels": lesson.panels, "diagnostics": lesson.diagnostics}
         self.functions: dict[str, Callable[..., Any]] = {slot: f for slot, f in wanted.items() if f is not None}
         if here.planted:
             parts = lesson.kernels, lesson.audit, lesson.checks, lesson.faults

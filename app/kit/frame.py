@@ -242,9 +242,7 @@ def _share(lesson: Lesson, here: Visit) -> None:
         key = f"{lesson.slug}/hide"
         asked = "Hide these controls from those who open the link"
         hide = st.multiselect(asked, names, default=hidden, key=key, on_change=here.looked)
-        link = share.address(
-            st.context.url or f"/{lesson.slug}", share.write(here.spec, here.scenario, here.present, hide)
-        )
+        link = share.address(st.context.url or f"/{lesson.slug}", share.write(here.spec, here.scenario, here.present, hide))
         with link_here:
             st.markdown("**Link** with every value and the seed")
             st.code(link, language=None, wrap_lines=True)

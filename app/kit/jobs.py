@@ -265,11 +265,7 @@ class Pool:
                 job.stop()
         self._queue = [job for job in self._queue if job.active]
         # a session that has gone leaves its last jobs behind: drop them with their results once nobody looks any more
-        gone = [
-            owner
-            for owner, job in self._slots.items()
-            if not job.active and time.monotonic() - job._seen > 60 * ORPHAN_SECONDS
-        ]
+        gone = [owner for owner, job in self._slots.items() if not job.active and time.monotonic() - job._seen > 60 * ORPHAN_SECONDS]
         for owner in gone:
             del self._slots[owner]
 

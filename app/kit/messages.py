@@ -31,9 +31,7 @@ def complain(what: str, error: BaseException | None) -> None:
     if isinstance(error, SpecError):
         st.error(f"**{plain(error.parameter)}** {plain(error.reason)}.", icon="✋")
     elif error is None:
-        st.info(
-            f"The lab is busy: {plain(what)} has to wait. Change a setting or reload the page in a moment.", icon="⏳"
-        )
+        st.info(f"The lab is busy: {plain(what)} has to wait. Change a setting or reload the page in a moment.", icon="⏳")
     else:
         advice = "Try other settings; the server's log has the reason."
         st.error(f"Sorry, {plain(what)} could not be made for these settings. {advice}", icon="✋")

@@ -126,24 +126,12 @@ def marginal_panel(
     name = target.labels[coordinate]
     low, high = coordinate_range(target, coordinate)
     panel = scene.panel(
-        f"marginal-{coordinate}",
-        title=f"Marginal of {name}",
-        x=Axis(name, low, high),
-        y=Axis("density"),
-        place=place,
-        height=height,
+        f"marginal-{coordinate}", title=f"Marginal of {name}", x=Axis(name, low, high), y=Axis("density"), place=place, height=height
     )
     panel.histogram(draws, bins=(low, high, bins), burn=burn, role="posterior", label=label)
     if target.truth is not None:
         xs = np.linspace(low, high, 161)
-        panel.line(
-            xs,
-            target.truth.marginals[coordinate](xs),
-            role="truth",
-            dash=True,
-            width=2.5,
-            label=f"truth ({source_of(target)})",
-        )
+        panel.line(xs, target.truth.marginals[coordinate](xs), role="truth", dash=True, width=2.5, label=f"truth ({source_of(target)})")
     return panel
 
 
@@ -163,12 +151,7 @@ def trace_panel(
     """
     low, high = limits or (None, None)
     panel = scene.panel(
-        id,
-        title=f"Trace of {name}",
-        x=Axis("transition", 0, scene.steps),
-        y=Axis(name, low, high),
-        place=place,
-        height=height,
+        id, title=f"Trace of {name}", x=Axis("transition", 0, scene.steps), y=Axis(name, low, high), place=place, height=height
     )
     at = np.arange(1, scene.steps + 1, dtype=float)
     for chain, series in enumerate(values):

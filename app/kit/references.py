@@ -83,9 +83,7 @@ def texts_beside(folder: Path) -> tuple[str, ...]:
     found = [path.read_text(encoding="utf-8") for path in texts]
     for path in sorted(folder.glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        found += [
-            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        ]
+        found += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     return tuple(found)
 
 

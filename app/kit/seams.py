@@ -92,8 +92,7 @@ def base_path() -> str:
 
 # Where they look for the server before they try the folders above the page, one after the other.
 SERVER_AT_THE_PAGE_S_FOLDER = (
-    b"<script>window.__streamlit ??= {BACKEND_BASE_URL: "
-    b'location.origin + location.pathname.replace(/[^/]+\\/?$/, "")};</script>'
+    b'<script>window.__streamlit ??= {BACKEND_BASE_URL: location.origin + location.pathname.replace(/[^/]+\\/?$/, "")};</script>'
 )
 
 

@@ -197,9 +197,7 @@ def _assemble(base: Spec, values: dict[str, Any], problems: list[Problem]) -> Sp
             if error.parameter in typed & values.keys():
                 values[error.parameter] = values[error.parameter].replace("+", " ")
             if error.parameter not in values:
-                problems.append(
-                    Problem(error.parameter, f"{error.reason}; the other values of the link were not used either")
-                )
+                problems.append(Problem(error.parameter, f"{error.reason}; the other values of the link were not used either"))
                 return base
             problems.append(_replaced(error, base, error.parameter))
             del values[error.parameter]
@@ -215,12 +213,7 @@ def _version_problem(cls: type[Spec], raw: Query) -> list[Problem]:
     if list(given) == [str(cls.version)]:
         return []
     shown = _quoted(given[0]) if len(given) == 1 else f"given {len(given)} times"
-    return [
-        Problem(
-            VERSION,
-            f"is {shown}, but this page writes version {cls.version}; the values were read as version {cls.version}",
-        )
-    ]
+    return [Problem(VERSION, f"is {shown}, but this page writes version {cls.version}; the values were read as version {cls.version}")]
 
 
 def _one(raw: Query, name: str, problems: list[Problem], instead: str) -> str | None:

@@ -88,12 +88,7 @@ def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
             st.skeleton(height=420)
         return
     with messages.guard("the picture"):
-        player(
-            here.shown,
-            key=f"{lesson.slug}/player",
-            channel=here.channel,
-            on_event=lambda event: _event(lesson, here, event),
-        )
+        player(here.shown, key=f"{lesson.slug}/player", channel=here.channel, on_event=lambda event: _event(lesson, here, event))
     if stale:
         st.caption("The picture for the new settings is being made …")
 

@@ -11,9 +11,7 @@ _THIN = "\u202f"  # narrow no-break space between thousands
 
 def plain(text: str) -> str:
     """`text` as Markdown that shows exactly its characters. For everything that a stranger may have typed."""
-    return "".join(
-        f"\\{c}" if c.isascii() and c.isprintable() and not c.isalnum() and c != " " else c for c in text
-    ).replace("\n", " ")
+    return "".join(f"\\{c}" if c.isascii() and c.isprintable() and not c.isalnum() and c != " " else c for c in text).replace("\n", " ")
 
 
 def number(value: Any, digits: int = 3) -> str:

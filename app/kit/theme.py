@@ -75,26 +75,8 @@ DARK: dict[str, str] = {
 TEXT_ROLES = ("ink", "muted")  # read as words: 4.5:1
 QUIET_ROLES = ("grid", "surface")  # background, meant to be faint
 
-MARKERS = (
-    "circle",
-    "cross",
-    "square",
-    "triangle",
-    "ring",
-    "diamond",
-    "circle",
-    "square",
-)  # one per chain, player's names
-DASHES = (
-    "solid",
-    "dash",
-    "dot",
-    "dashdot",
-    "longdash",
-    "longdashdot",
-    "solid",
-    "dash",
-)  # one per chain, Plotly's names
+MARKERS = ("circle", "cross", "square", "triangle", "ring", "diamond", "circle", "square")  # one per chain, player's names
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")  # one per chain, Plotly's names
 
 _TO_DARK = {LIGHT[role]: DARK[role] for role in LIGHT}
 

@@ -311,9 +311,12 @@ class GammaPoisson(_Gamma):
         values = self.observations(x)
         log_more = math.log(self.beta + 1.0)
         return np.asarray(
-            gammaln(self.alpha + values) - math.lgamma(self.alpha) - gammaln(values + 1.0)
-            + self.alpha * (math.log(self.beta) - log_more) - values * log_more
-        )  # fmt: skip
+            gammaln(self.alpha + values)
+            - math.lgamma(self.alpha)
+            - gammaln(values + 1.0)
+            + self.alpha * (math.log(self.beta) - log_more)
+            - values * log_more
+        )
 
     def observe(self, rng: np.random.Generator, theta: ArrayLike) -> Array:
         return rng.poisson(_rows(theta, 1)[:, 0]).astype(np.float64)
@@ -462,9 +465,7 @@ class NormalGamma(Belief):
         within = 0.5 * float(((values - average) ** 2).sum())
         between = 0.5 * self.kappa * n * (average - self.m) ** 2 / kappa
         m = (self.kappa * self.m + n * average) / kappa
-        return dataclasses.replace(
-            self, m=m, kappa=kappa, alpha=self.alpha + 0.5 * n, beta=self.beta + within + between
-        )
+        return dataclasses.replace(self, m=m, kappa=kappa, alpha=self.alpha + 0.5 * n, beta=self.beta + within + between)
 
     def _tau(self) -> GammaNormal:
         return GammaNormal(self.alpha, self.beta)

@@ -89,9 +89,7 @@ def posterior(prior: Belief, x: ArrayLike, *, truth: Belief | None = None) -> Ta
     owner, data, ints = _ingredients(prior, values)
     after = prior.update(values)
     spread = np.sqrt(np.diag(after.covariance()))
-    view = tuple(
-        (float(low), float(high)) for low, high in (after.quantile(i, [1e-4, 1.0 - 1e-4]) for i in range(prior.dim))
-    )
+    view = tuple((float(low), float(high)) for low, high in (after.quantile(i, [1e-4, 1.0 - 1e-4]) for i in range(prior.dim)))
     return Target(
         name=f"{type(prior).__name__} posterior",
         dim=prior.dim,
@@ -112,11 +110,7 @@ def _ingredients(prior: Belief, x: Array) -> tuple[object, Array, int]:
     if isinstance(prior, NormalGamma):
         average = total / n if n else 0.0
         squares = float(((x - average) ** 2).sum())
-        return (
-            _mean_and_precision,
-            np.array([prior.m, prior.kappa, prior.alpha, prior.beta, n, average, squares]),
-            _ANY,
-        )
+        return (_mean_and_precision, np.array([prior.m, prior.kappa, prior.alpha, prior.beta, n, average, squares]), _ANY)
     zero = (0.0, 0.0)
     if isinstance(prior, NormalMean):
         p, w = 1.0 / prior.s**2, 1.0 / prior.sigma**2
@@ -133,11 +127,7 @@ def _ingredients(prior: Belief, x: Array) -> tuple[object, Array, int]:
     else:
         raise TypeError(f"{type(prior).__name__} has no target")
     power, slope = likelihood
-    return (
-        _one_unknown,
-        np.array([prior.alpha - 1.0, 0.0, -prior.beta, 0.0, power, 0.0, slope, 0.0]),
-        _POSITIVE,
-    )
+    return (_one_unknown, np.array([prior.alpha - 1.0, 0.0, -prior.beta, 0.0, power, 0.0, slope, 0.0]), _POSITIVE)
 
 
 def _truth(after: Belief) -> Truth:

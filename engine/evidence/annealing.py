@@ -71,9 +71,8 @@ class Path(NamedTuple):
         kept = np.arange(len(self.steps) - 1, -1, -2)[::-1]
         resample = self.resample[kept] | (self.resample[kept - 1] & (kept > 0))
         return Path(
-            np.concatenate([self.beta[:1], self.beta[kept + 1]]), resample, self.step_size[kept], self.steps[kept],
-            self.scale[kept],
-        )  # fmt: skip
+            np.concatenate([self.beta[:1], self.beta[kept + 1]]), resample, self.step_size[kept], self.steps[kept], self.scale[kept]
+        )
 
 
 @dataclass
@@ -113,9 +112,23 @@ class Population:
         """Run the levels first..last-1. Returns their mean acceptance probabilities (last - first,)."""
         accept = np.empty(last - first)
         anneal_chunk(
-            target.address, target.data, self.ints, self.scratch, reference, path, self.rng, self.position,
-            self.gradient, self.log_target, self.log_weight, self.running, first, last, variant, accept,
-        )  # fmt: skip
+            target.address,
+            target.data,
+            self.ints,
+            self.scratch,
+            reference,
+            path,
+            self.rng,
+            self.position,
+            self.gradient,
+            self.log_target,
+            self.log_weight,
+            self.running,
+            first,
+            last,
+            variant,
+            accept,
+        )
         return accept
 
     def log_evidence(self) -> float:
@@ -180,9 +193,7 @@ def _slope(reference, beta, q, gradient, out):
 
 
 @kernel
-def move(
-    address, data, ints, scratch, reference, rng, beta, step_size, steps, scale, position, gradient, log_target
-):  # fmt: skip
+def move(address, data, ints, scratch, reference, rng, beta, step_size, steps, scale, position, gradient, log_target):
     """One HMC transition of every particle at gamma_beta, in coordinates divided by `scale`. Returns the mean
     acceptance probability.
     """
@@ -228,9 +239,8 @@ def move(
 
 @kernel
 def anneal_chunk(
-    address, data, ints, scratch, reference, path, rng, position, gradient, log_target, log_weight, running, first,
-    last, variant, accept,
-):  # fmt: skip
+    address, data, ints, scratch, reference, path, rng, position, gradient, log_target, log_weight, running, first, last, variant, accept
+):
     """Run the levels first..last-1 of the path."""
     levels = path.resample.size
     for t in range(first, last):
@@ -241,8 +251,19 @@ def anneal_chunk(
         if path.resample[t]:
             running[0] += _resample(rng, position, gradient, log_target, log_weight)
         accept[t - first] = move(
-            address, data, ints, scratch, reference, rng, path.beta[t + 1], path.step_size[t], path.steps[t],
-            path.scale[t], position, gradient, log_target,
-        )  # fmt: skip
+            address,
+            data,
+            ints,
+            scratch,
+            reference,
+            rng,
+            path.beta[t + 1],
+            path.step_size[t],
+            path.steps[t],
+            path.scale[t],
+            position,
+            gradient,
+            log_target,
+        )
         if variant == LATE_WEIGHTS:
             _weigh(reference, raised, position, log_target, log_weight)

@@ -16,9 +16,16 @@ MAX_STAGES = 10_000
 
 
 def explore(
-    target: Target, reference: Reference, seed: np.random.SeedSequence, *, particles: int, moves: int, overlap: float,
-    trajectory: float, resample: bool,
-) -> Path:  # fmt: skip
+    target: Target,
+    reference: Reference,
+    seed: np.random.SeedSequence,
+    *,
+    particles: int,
+    moves: int,
+    overlap: float,
+    trajectory: float,
+    resample: bool,
+) -> Path:
     """Carry one population to the target and write down the path it took.
 
     A stage raises beta as far as an effective `overlap` of the population goes along, in `moves` levels of equal rise
@@ -37,18 +44,15 @@ def explore(
         gain = population.log_target - reference.included * _log_references(reference, population.position)
         gain = np.where(np.isfinite(gain), gain, -np.inf)
         if np.count_nonzero(gain > -np.inf) < 0.1 * particles:
-            raise TargetError(
-                f"hardly any of {particles} draws of the reference have a positive density under {target.name}"
-            )
+            raise TargetError(f"hardly any of {particles} draws of the reference have a positive density under {target.name}")
         rise = _rise(gain, 1.0 - beta, overlap)
         scale = _spread(population.position, np.exp(rise * gain - np.max(rise * gain)))
         for m in range(1, moves + 1):
             end = 1.0 if beta + rise >= 1.0 and m == moves else beta + rise * m / moves
             steps = int(min(max(math.ceil(trajectory / step_size), 1), MAX_STEPS))
             level = Path(
-                np.array([rows[-1][0] if rows else 0.0, end]), np.array([m == moves]), np.array([step_size]),
-                np.array([steps]), scale[None],
-            )  # fmt: skip
+                np.array([rows[-1][0] if rows else 0.0, end]), np.array([m == moves]), np.array([step_size]), np.array([steps]), scale[None]
+            )
             rows.append((end, step_size, steps, scale))
             look()
             accept = float(population.advance(target, reference, level, 0, 1, EXACT)[0])
@@ -60,9 +64,7 @@ def explore(
         raise TargetError(f"no path of {MAX_STAGES} stages leads from the reference to {target.name}")
     betas, step_sizes, steps_, scales = zip(*rows, strict=True)
     ends = np.arange(1, len(rows) + 1) % moves == 0
-    return Path(
-        np.concatenate([[0.0], betas]), ends & resample, np.array(step_sizes), np.array(steps_), np.stack(scales)
-    )
+    return Path(np.concatenate([[0.0], betas]), ends & resample, np.array(step_sizes), np.array(steps_), np.stack(scales))
 
 
 def _log_references(reference: Reference, q: Array) -> Array:

@@ -22,9 +22,7 @@ class ModelProbabilities(NamedTuple):
     error: Array
 
 
-def model_probabilities(
-    log_evidence: ArrayLike, error: ArrayLike = 0.0, log_prior: ArrayLike | None = None
-) -> ModelProbabilities:
+def model_probabilities(log_evidence: ArrayLike, error: ArrayLike = 0.0, log_prior: ArrayLike | None = None) -> ModelProbabilities:
     """`p_k = exp(log_prior_k + log_evidence_k) / sum`, for K models.
 
     log_evidence : (K,)

@@ -209,15 +209,12 @@ class EvidenceRun:
             beta=path.beta,
             accept=np.stack([island.accept for island in done[:count]]),
             gradient_evaluations=int(
-                self.spec.particles
-                * ((count + 1) * (1 + path.steps.sum()) + len(coarse) * (1 + path.every_second().steps.sum()))
+                self.spec.particles * ((count + 1) * (1 + path.steps.sum()) + len(coarse) * (1 + path.every_second().steps.sum()))
             ),
             seconds=float(self._pilot_seconds[i] + sum(island.seconds for island in done)),
         )
 
-    def finish(
-        self, stop: Callable[[], bool] | None = None, report: Callable[[int, int], None] | None = None
-    ) -> None:  # fmt: skip
+    def finish(self, stop: Callable[[], bool] | None = None, report: Callable[[int, int], None] | None = None) -> None:
         """Run to the end.
 
         stop : asked between pieces; once it says true, InterruptedError is raised
@@ -236,9 +233,7 @@ class ArchitectureEvidenceRun(EvidenceRun):
     `architecture_evidence`.
     """
 
-    def __init__(
-        self, network: Network, x: ArrayLike, y: ArrayLike, spec: EvidenceSpec, *, scale_by_width: bool = False
-    ):
+    def __init__(self, network: Network, x: ArrayLike, y: ArrayLike, spec: EvidenceSpec, *, scale_by_width: bool = False):
         self.networks = architectures(network)
         problems = [network_problem(each, x, y, scale_by_width=scale_by_width) for each in self.networks]
         super().__init__(problems, spec)
@@ -277,9 +272,7 @@ def log_evidence(
     Raises SpecError naming a wrong parameter, TargetError where the reference and the target do not overlap,
     InterruptedError when stopped.
     """
-    run = EvidenceRun(
-        [Problem(target, normal_reference(target.dim, mean, sd, likelihood=likelihood))], spec or EvidenceSpec()
-    )
+    run = EvidenceRun([Problem(target, normal_reference(target.dim, mean, sd, likelihood=likelihood))], spec or EvidenceSpec())
     run.finish(stop, report)
     evidence = run.evidence(0)
     assert evidence is not None

@@ -20,14 +20,10 @@ class EvidenceSpec(Spec):
     """
 
     method: str = choice(
-        "smc",
-        METHODS,
-        "sequential Monte Carlo, which drops particles of low weight; or annealed importance sampling, which keeps all",
+        "smc", METHODS, "sequential Monte Carlo, which drops particles of low weight; or annealed importance sampling, which keeps all"
     )
     particles: int = integer(256, 16, 8192, "particles of one population", log=True)
-    islands: int = integer(
-        16, 4, 256, "populations that know nothing of each other, for the error; half as many again check"
-    )
+    islands: int = integer(16, 4, 256, "populations that know nothing of each other, for the error; half as many again check")
     moves: int = integer(4, 1, 100, "temperature levels of a stage, one HMC transition at each", log=True)
     overlap: float = number(0.5, 0.1, 0.95, "effective share of the particles after a stage", step=0.05)
     trajectory: float = number(1.5, 0.1, 10.0, "length of an HMC trajectory", unit="sd of the population", log=True)

@@ -34,15 +34,7 @@ if _TYPE_CHECKING:
         truth_check,
     )
     from engine.judge.recordings import chains_checks, judge, kernel_of, numbers_check, run_checks
-    from engine.judge.run import (
-        agreement_check,
-        depth_check,
-        dispersed_starts,
-        divergence_check,
-        energy_check,
-        modes_check,
-        trips_check,
-    )
+    from engine.judge.run import agreement_check, depth_check, dispersed_starts, divergence_check, energy_check, modes_check, trips_check
     from engine.judge.selection import SelectionKernel
     from engine.judge.sweeps import SweepKernel
     from engine.judge.transitions import TransitionKernel, books
@@ -116,20 +108,27 @@ _HOMES = {
     "nested": ("NestedKernel",),
     "network_models": ("OfNetwork",),
     "numbers": (
-        "ALONE", "MAX_RHAT", "MIN_ESS", "Z_LIMIT", "Average", "acceptance_check", "averages_check", "family",
-        "gradient_check", "mean_check", "reversibility_check", "truth_check",
+        "ALONE",
+        "MAX_RHAT",
+        "MIN_ESS",
+        "Z_LIMIT",
+        "Average",
+        "acceptance_check",
+        "averages_check",
+        "family",
+        "gradient_check",
+        "mean_check",
+        "reversibility_check",
+        "truth_check",
     ),
     "recordings": ("chains_checks", "judge", "kernel_of", "numbers_check", "run_checks"),
-    "run": (
-        "agreement_check", "depth_check", "dispersed_starts", "divergence_check", "energy_check", "modes_check",
-        "trips_check",
-    ),
+    "run": ("agreement_check", "depth_check", "dispersed_starts", "divergence_check", "energy_check", "modes_check", "trips_check"),
     "selection": ("SelectionKernel",),
     "sweeps": ("SweepKernel",),
     "transitions": ("TransitionKernel", "books"),
     "trial": ("Kernel", "kernel_check", "proofs"),
     "walk": ("WalkKernel",),
-}  # fmt: skip
+}
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_WHERE)
 

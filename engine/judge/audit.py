@@ -83,17 +83,13 @@ def hmc(target: Target, method: Any, before: Array, after: Array, inside: Any, i
 def _way_back(target: Target, method: Any, q: Array, p: Array, step_size: float) -> float:
     """The last of the path's steps run back with the momentum turned round: how far from the path they end."""
     first = max(0, len(q) - 1 - STEPS_BACK)
-    back = trajectory(
-        target, q[-1], -p[-1], step_size=step_size, steps=len(q) - 1 - first, mass=method.mass,
-        integrator=method.integrator,
-    )  # fmt: skip
+    back = trajectory(target, q[-1], -p[-1], step_size=step_size, steps=len(q) - 1 - first, mass=method.mass, integrator=method.integrator)
     return apart(back.position[-1], q[first])
 
 
 def _decided(
-    log_ratio: float, used: float, uniform: float, before: Array, proposal: Array, after: Array, here: float,
-    there: float,
-) -> list[float]:  # fmt: skip
+    log_ratio: float, used: float, uniform: float, before: Array, proposal: Array, after: Array, here: float, there: float
+) -> list[float]:
     """Errors of a Metropolis decision: the ratio, then 0 or infinity for where the chain stands."""
     if not (abs(here) < LOST and abs(there) < LOST):
         return [0.0 if np.array_equal(after, before) or log_ratio > 0 else math.inf] if not math.isnan(there) else []
@@ -138,8 +134,7 @@ def nuts(
         misprint = dots * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
         errors.append(_close(dots, inside.node_dots[k]))
         right, reversed_ = (
-            0.0 if turns(those, method.sampling) == bool(inside.node_turning[k]) else math.inf
-            for those in (dots, misprint)
+            0.0 if turns(those, method.sampling) == bool(inside.node_turning[k]) else math.inf for those in (dots, misprint)
         )
         criteria.append((right, reversed_))
     return errors, criteria
@@ -225,9 +220,7 @@ def gibbs(target: Target, method: Any, before: Array, after: Array, inside: Any)
             here, there = target.log_density(now), target.log_density(trial)
             moved = now.copy()
             moved[j] = inside.after[update]
-            errors += _decided(
-                there - here, inside.log_ratio[update], inside.uniform[update], now, trial, moved, here, there
-            )
+            errors += _decided(there - here, inside.log_ratio[update], inside.uniform[update], now, trial, moved, here, there)
         elif method.variant == "exact" and not method.block:
             a, b = inside.parameters[update]
             if inside.conditional[update] == 0:  # normal, mean a and sd b
@@ -304,18 +297,13 @@ def _line(target: Target, point: Array, j: int, at: Any) -> Array:
     return target.log_density_many(line)
 
 
-def _grown(
-    target: Target, method: Any, now: Array, j: int, w: float, level: float, ends: list[tuple[float, float]],
-    split: float,
-) -> float:  # fmt: skip
+def _grown(target: Target, method: Any, now: Array, j: int, w: float, level: float, ends: list[tuple[float, float]], split: float) -> float:
     """How far the last of these intervals is from where the first one must grow to, given the coins seen."""
     if method.interval == "stepping_out":
         down = int(method.limit * split)
         lows = ends[0][0] - w * np.arange(down + 1)
         highs = ends[0][1] + w * np.arange(method.limit - down)
-        (low,), (high,) = (
-            side[[np.argmin(np.append(_line(target, now, j, side[:-1]) > level, False))]] for side in (lows, highs)
-        )
+        (low,), (high,) = (side[[np.argmin(np.append(_line(target, now, j, side[:-1]) > level, False))]] for side in (lows, highs))
         return max(apart(low, ends[-1][0]), apart(high, ends[-1][1]))
     error = 0.0
     for (low, high), (next_low, next_high) in pairwise(ends):
@@ -327,9 +315,7 @@ def _grown(
     return error if full or not np.any(_line(target, now, j, ends[-1]) > level) else math.inf
 
 
-def _comes_back(
-    target: Target, now: Array, j: int, point: Array, ends: tuple[float, float], w: float, level: float
-) -> bool:
+def _comes_back(target: Target, now: Array, j: int, point: Array, ends: tuple[float, float], w: float, level: float) -> bool:
     """Whether doubling from `point` could have led to the same `ends`: of the intervals through which it would have
     passed, those without x0 must all have had an end inside the slice.
     """

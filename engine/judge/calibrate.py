@@ -146,9 +146,14 @@ def judged(ranks: NDArray[np.int64], names: tuple[str, ...], draws: int) -> Cali
         f"quantities {names[worst]} is the least uniform (p = {p:.2g})."
     )
     figure = Curve(
-        f"Ranks of {names[worst]}: share below, less what it must be", "rank, as a share", "difference", PLACES,
-        ecdf[:, worst], -reach * sd, reach * sd,
-    )  # fmt: skip
+        f"Ranks of {names[worst]}: share below, less what it must be",
+        "rank, as a share",
+        "difference",
+        PLACES,
+        ecdf[:, worst],
+        -reach * sd,
+        reach * sd,
+    )
     limit = float(np.quantile(largest, 1.0 - LEVEL))
     check = Check("calibration", verdict, float(off[worst]), limit, sentence, "SE", kind="kernel", p=p, figure=figure)
     return Calibration(ranks, names, draws, PLACES, ecdf, -reach * sd, reach * sd, check)

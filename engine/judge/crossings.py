@@ -92,8 +92,7 @@ def palindromic(move: Move) -> list[float]:
     step = 1 if jump.move in (0, 2) else -1
     aim = (width + step, depth) if jump.move < 2 else (width, depth + step)
     here, there = (
-        (jump.bridge_position[row, : architecture_of(network, *sizes).dim], sizes)
-        for row, sizes in ((0, (width, depth)), (1, aim))
+        (jump.bridge_position[row, : architecture_of(network, *sizes).dim], sizes) for row, sizes in ((0, (width, depth)), (1, aim))
     )
     right = log_ratio(move.kernel, here, there, jump, move.precisions, move.y)
     errors = [books.apart(right, float(jump.log_ratio))]

@@ -114,9 +114,7 @@ class JumpKernel:
                 data[i] = seen
         return Worlds([(*state, seen) for state, seen in zip(drawn, data, strict=True)], values)
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         moved, operations = np.empty((len(worlds.states), transitions, len(self.quantities))), 0.0
         for i, (theta, width, depth, precisions, y) in enumerate(worlds.states):

@@ -125,9 +125,7 @@ def stretch_of(kernel: JumpKernel, large: Sizes, jump: Any) -> float:
     return math.sqrt((large[0] - 1) / large[0]) if rescaled else 1.0
 
 
-def log_ratio(
-    kernel: JumpKernel, here: tuple[Array, Sizes], there: tuple[Array, Sizes], jump: Any, precisions: Array, y: Array
-) -> float:
+def log_ratio(kernel: JumpKernel, here: tuple[Array, Sizes], there: tuple[Array, Sizes], jump: Any, precisions: Array, y: Array) -> float:
     """log of [joint density there x proposal back x Jacobian] / [joint density here x proposal there]. The slots of a
     birth and of its death cancel: both are one of k + 1.
     """

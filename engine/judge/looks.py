@@ -82,9 +82,7 @@ def two_looks(look: Callable[[int, int], Check]) -> Check:
     return look(2, 1 if first.p < PLAIN else MORE)
 
 
-def looked(
-    number: int, name: str, z: Array, correlation: Array | None, words: str, *, kind: Kind, unit: str = "SE"
-) -> Check:
+def looked(number: int, name: str, z: Array, correlation: Array | None, words: str, *, kind: Kind, unit: str = "SE") -> Check:
     """What look `number` of `two_looks` says of the errors z (q,) of a right page, each standard normal, with their
     correlation (q, q). An error that is no number is a wrong one. words : how z came about, up to "the worst is".
     """

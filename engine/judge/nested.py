@@ -72,9 +72,7 @@ class NestedKernel:
         states = list(zip(models, theta, y, strict=True))
         return Worlds(states, np.stack([self._values(*state, designs, known) for state in states]))
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         spec: Any = self.spec.replace(chains=1, draws=transitions)
         designs = toy.data_of(self.spec).designs

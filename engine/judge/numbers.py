@@ -74,10 +74,7 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
             )
         effective = min(ess_mean(values), at_most)
         if not effective >= MIN_ESS:
-            return unknown(
-                f"{_capital(what)} cannot be judged: only {effective:.0f} effective draws, at least {MIN_ESS:.0f} are "
-                "needed."
-            )
+            return unknown(f"{_capital(what)} cannot be judged: only {effective:.0f} effective draws, at least {MIN_ESS:.0f} are needed.")
         spread = (float(values.std()) if sd is None else sd) / math.sqrt(effective)
         z[j] = (float(values.mean()) - true) / math.hypot(spread, error)
         z[j] += OFF if is_planted(SHIFTED) else 0.0
@@ -123,14 +120,7 @@ def _correlation(values: list[Array]) -> Array:
 
 
 def mean_check(
-    name: str,
-    what: str,
-    values: Array,
-    true: float,
-    *,
-    sd: float | None = None,
-    at_most: float = math.inf,
-    level: float = ALONE,
+    name: str, what: str, values: Array, true: float, *, sd: float | None = None, at_most: float = math.inf, level: float = ALONE
 ) -> Check:
     """`averages_check` of one average."""
     return averages_check(name, [Average(what, values, true, sd, at_most)], level=level)
@@ -301,14 +291,7 @@ REVERSIBILITY_LIMIT = 1e-6
 
 
 def reversibility_check(
-    target: Target,
-    positions: Array,
-    momenta: Array,
-    *,
-    step_size: float,
-    steps: int,
-    mass: ArrayLike = 1.0,
-    integrator: str = "leapfrog",
+    target: Target, positions: Array, momenta: Array, *, step_size: float, steps: int, mass: ArrayLike = 1.0, integrator: str = "leapfrog"
 ) -> Check:
     """Integrate there, flip the momentum, integrate back: how far from the start do the paths end?
 
@@ -334,10 +317,7 @@ def reversibility_check(
         words = "Every path tried is divergent."
         return Check(name, "unknown", math.nan, REVERSIBILITY_LIMIT, words, unit, kind="kernel")
     verdict: Verdict = "pass" if worst < REVERSIBILITY_LIMIT else "fail"
-    sentence = (
-        f"{judged} path{'s' * (judged > 1)} of {steps} steps, run there and back, "
-        f"came home within {worst:.1e} of the path's size."
-    )
+    sentence = f"{judged} path{'s' * (judged > 1)} of {steps} steps, run there and back, came home within {worst:.1e} of the path's size."
     return Check(name, verdict, worst, REVERSIBILITY_LIMIT, sentence, unit, kind="kernel")
 
 

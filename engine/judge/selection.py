@@ -86,9 +86,7 @@ class SelectionKernel:
             y = (rng.random(eta.shape) < 1.0 / (1.0 + np.exp(-eta))).astype(np.float64)
         return Worlds(list(zip(included, coefficients, y, strict=True)), self._values(included, coefficients, y))
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         moved, operations = [], 0.0
         for (included, coefficients, y), seed in zip(worlds.states, seeds, strict=True):

@@ -52,12 +52,7 @@ def shares_looks(
 
 
 def shares_check(
-    sizes: ArrayLike,
-    low: int,
-    exact: Callable[[], ModelProbabilities],
-    islands: int,
-    name: str = "k",
-    level: float = ALONE,
+    sizes: ArrayLike, low: int, exact: Callable[[], ModelProbabilities], islands: int, name: str = "k", level: float = ALONE
 ) -> Check:
     """Do the sizes of the draws (chains, draws) have their exact probabilities, within both errors? Judged for each
     size of at least `LEAST_MASS` and `LEAST_VISITS`.

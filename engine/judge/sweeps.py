@@ -101,9 +101,7 @@ class SweepKernel:
         values = self._values(theta, watched_fit(network, theta, run.x, y, noise), precisions, means, noise)
         return Worlds(list(zip(theta, scales, y, strict=True)), values)
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         run, network, operations = self.run, self.run.network, 0.0
         other, found = run.one_chain(transitions, self.fault), []
@@ -120,11 +118,14 @@ class SweepKernel:
         each = np.stack([state[2] for state in worlds.states])
         moved = [
             self._values(
-                theta[:, t], watched_fit(network, theta[:, t], run.x, each, noise[:, t]), precisions[:, t],
-                means[:, t] if means.shape[2] else np.zeros_like(theta[:, t]), noise[:, t],
+                theta[:, t],
+                watched_fit(network, theta[:, t], run.x, each, noise[:, t]),
+                precisions[:, t],
+                means[:, t] if means.shape[2] else np.zeros_like(theta[:, t]),
+                noise[:, t],
             )
             for t in range(transitions)
-        ]  # fmt: skip
+        ]
         return np.stack(moved, axis=1), operations
 
     def _values(self, theta: Array, fit: Array, precisions: Array, means: Array, noise: Array) -> Array:

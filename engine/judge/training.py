@@ -54,10 +54,7 @@ def rest_check(elbo: Array, what: str = "training") -> Check:
     error = math.hypot(*(float(part.std()) / math.sqrt(len(part)) for part in (before, last)))
     # A training that seems to fall has not risen, but its noise hides as much as any other's.
     share, least, most = (by / risen for by in (rise, rise - 2.0 * error, max(rise, 0.0) + 2.0 * error))
-    sentence = (
-        f"In the last quarter of the {what} the ELBO rose by {rise:.3g} ± {error:.2g} nats, {share:.1%} of its whole "
-        "rise: it "
-    )
+    sentence = f"In the last quarter of the {what} the ELBO rose by {rise:.3g} ± {error:.2g} nats, {share:.1%} of its whole rise: it "
     verdict: Verdict = "pass" if least <= MOVING and most <= AT_MOST else "unknown"
     if verdict == "pass":
         sentence += "has come to rest."
@@ -116,11 +113,7 @@ def _blocks(run: NetworkRun) -> list[slice]:
     """Of every kind of parameter and layer, where it stands in a gradient."""
     starts = np.cumsum([0, *(layer.size for layer in run.shape.split(np.empty(run.shape.weights)))])
     rows = len(run.posterior.trained)
-    return [
-        slice(row * run.shape.weights + a, row * run.shape.weights + b)
-        for row in range(rows)
-        for a, b in pairwise(starts)
-    ]
+    return [slice(row * run.shape.weights + a, row * run.shape.weights + b) for row in range(rows) for a, b in pairwise(starts)]
 
 
 def _directions(run: NetworkRun, along: Array, blocks: list[slice], rng: np.random.Generator) -> Array:

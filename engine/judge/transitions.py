@@ -109,9 +109,7 @@ class TransitionKernel:
         states = self.model.draw(n, rng)
         return Worlds(states, self.model.values(*states))
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """What is watched after each transition, (n, transitions, q), and the operations spent."""
         theta, data = worlds.states
         n, dim = theta.shape
@@ -243,9 +241,7 @@ def books(recording: Recording, mistake: str = "", most: int = 200) -> Check:
     for t in range(min(most, len(before))):
         row = type(inside)(*(array[0, t] for array in inside))
         errors += AUDITS[run.method.name](run.target, run.method, before[t], recording.draws[0, t], row)
-    found = dataclasses.replace(
-        audit.check(errors, len(errors), "Chain 1 of this run"), name="this run worked out again"
-    )
+    found = dataclasses.replace(audit.check(errors, len(errors), "Chain 1 of this run"), name="this run worked out again")
     if mistake and found.verdict == "pass":
         found = dataclasses.replace(found, verdict="unknown", sentence=f"{found.sentence} {mistake}")
     return found

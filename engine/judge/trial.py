@@ -74,9 +74,7 @@ class Kernel(Protocol):
     def worlds(self, n: int, rng: np.random.Generator) -> Worlds:
         """n exact joint draws."""
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any) -> tuple[Array, float]:
         """What is watched after each transition, (n, transitions, q), and the operations spent."""
 
     def audit(self, seed: int, cancel: Any) -> Check | None:

@@ -70,9 +70,7 @@ class WalkKernel:
         y = self.prior.values(theta, self.x) + self.noise_sd * rng.standard_normal((n, len(self.x)))
         return Worlds((theta, y), self._values(theta, y))
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """What is watched after each step, (n, transitions, q), and the operations spent."""
         theta, y = worlds.states
         moved = np.empty((len(theta), transitions, self.prior.dim))
@@ -81,9 +79,7 @@ class WalkKernel:
                 raise InterruptedError
             data = misused(self.fault, self.x, seen)
             rng = np.random.Generator(np.random.SFC64(seed))
-            moved[i], _ = walk_on(
-                self.prior, start, *data, self.noise_sd, self.beta, transitions, rng, self.fault == "unshrunk"
-            )
+            moved[i], _ = walk_on(self.prior, start, *data, self.noise_sd, self.beta, transitions, rng, self.fault == "unshrunk")
         values = np.stack([self._values(moved[:, t], y) for t in range(transitions)], axis=1)
         return values, len(theta) * (1e5 + 30.0 * transitions * self.prior.dim * max(1, len(self.x)))
 

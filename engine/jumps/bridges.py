@@ -96,9 +96,16 @@ class Work(NamedTuple):
 @kernel
 def _work(size):
     return Work(
-        np.empty(size), np.empty(size, np.int8), np.empty(size), np.empty(size), np.empty(size), np.empty(size),
-        np.empty(size), np.empty(size), np.empty(size),
-    )  # fmt: skip
+        np.empty(size),
+        np.empty(size, np.int8),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+    )
 
 
 @kernel
@@ -203,9 +210,7 @@ def _moves(address, data, rng, state, bridges, work, dim, without, faded, step_s
             for j in range(dim):
                 work.momentum[j] += 0.5 * epsilon * work.trial_gradient[j]
                 work.trial[j] += epsilon * work.momentum[j]
-            new_likelihood, new_total = _density(
-                address, data, state, work, dim, without, faded, work.trial, work.trial_gradient
-            )  # fmt: skip
+            new_likelihood, new_total = _density(address, data, state, work, dim, without, faded, work.trial, work.trial_gradient)
             if not math.isfinite(new_total):
                 break
             for j in range(dim):
@@ -264,9 +269,7 @@ def _fade(address, data, rng, state, rules, bridges, work, move, slot, step_size
         if rules.wrong & OLD_LEVEL:
             without, faded = _at_level(True, layers, old_level)
             likelihood, total = _density(address, data, state, work, dim, without, faded, work.position, work.gradient)
-        likelihood, total, accept_prob = _moves(
-            address, data, rng, state, bridges, work, dim, without, faded, step_size, likelihood, total
-        )  # fmt: skip
+        likelihood, total, accept_prob = _moves(address, data, rng, state, bridges, work, dim, without, faded, step_size, likelihood, total)
         if rules.wrong & OLD_LEVEL:
             without, faded = _at_level(True, layers, level)
             likelihood, total = _density(address, data, state, work, dim, without, faded, work.position, work.gradient)
@@ -319,9 +322,7 @@ def _tempered(address, data, rng, state, rules, bridges, step_sizes, work, facto
         likelihood, total = _density(address, data, state, work, dim, at[0], at[1], work.position, work.gradient)
         gained = likelihood - before
         log_weight += gained
-        likelihood, total, accept_prob = _moves(
-            address, data, rng, state, bridges, work, dim, at[0], at[1], step_size, likelihood, total
-        )  # fmt: skip
+        likelihood, total, accept_prob = _moves(address, data, rng, state, bridges, work, dim, at[0], at[1], step_size, likelihood, total)
         _note_bridge(ledger, i, j, row, level, gained, accept_prob, work.position, dim)
     state.theta[:] = work.position
     move, slot, width, depth, count, _ = propose(rng, state, rules, factors, proposed, born)
@@ -336,16 +337,12 @@ def _tempered(address, data, rng, state, rules, bridges, step_sizes, work, facto
     step_size = step_sizes[_index(rules, width, depth)]
     for row in range(levels):
         level = bridges.level[levels - row]
-        likelihood, total, accept_prob = _moves(
-            address, data, rng, state, bridges, work, dim, at[0], at[1], step_size, likelihood, total
-        )  # fmt: skip
+        likelihood, total, accept_prob = _moves(address, data, rng, state, bridges, work, dim, at[0], at[1], step_size, likelihood, total)
         before = likelihood
         at = _at_level(False, False, bridges.level[levels - row - 1])
         likelihood, total = _density(address, data, state, work, dim, at[0], at[1], work.position, work.gradient)
         log_weight += likelihood - before
-        _note_bridge(
-            ledger, i, j, levels + 1 + row, level, likelihood - before, accept_prob, work.position, dim
-        )  # fmt: skip
+        _note_bridge(ledger, i, j, levels + 1 + row, level, likelihood - before, accept_prob, work.position, dim)
     proposed[:] = work.position
     factors[LIKELIHOOD] = log_weight
     if rules.wrong & NO_KERNEL_DENSITIES:
@@ -378,12 +375,12 @@ def bridged_sweeps(address, data, rng, state, rules, bridges, step_sizes, jumps,
             if bridges.annealed:
                 move, slot, width, depth, count = _annealed(
                     address, data, rng, state, rules, bridges, step_sizes, work, factors, proposed, born, ledger, i, j
-                )  # fmt: skip
+                )
                 spent = T + 1 + (T - 1) * bridges.moves * bridges.steps
             else:
                 move, slot, width, depth, count = _tempered(
                     address, data, rng, state, rules, bridges, step_sizes, work, factors, proposed, born, ledger, i, j
-                )  # fmt: skip
+                )
                 spent = 2 + 2 * T * (1 + bridges.moves * bridges.steps)
             log_ratio = total_of(factors)
             uniform = rng.random()
@@ -398,9 +395,6 @@ def bridged_sweeps(address, data, rng, state, rules, bridges, step_sizes, jumps,
             trace.jumped[i, move] += accepted
             trace.gradient_evaluations[i] += spent
             if detailed:
-                note_jump(
-                    ledger, i, j, move, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born,
-                    count,
-                )  # fmt: skip
+                note_jump(ledger, i, j, move, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born, count)
         end_sweep(data, rng, state, rules, out_of_date, i, trace)
         out_of_date = False

@@ -149,9 +149,7 @@ def _solve(root, slope, scale, draw, rng, theta, outgoing, count):
 
 
 @kernel
-def _second_draw(
-    rng, draw, second, move, slot, width, data, state, outputs, unit, dim, work, theta
-):  # fmt: skip
+def _second_draw(rng, draw, second, move, slot, width, data, state, outputs, unit, dim, work, theta):
     """Log density g2 of what is new in theta (dim,), and with `draw` first draw it.
 
     width : of the larger network; outputs : kept outputs of the smaller; unit : row of `state.hidden`, filled with the
@@ -180,9 +178,20 @@ def _second_draw(
     if second.informed:
         noise_precision = state.precisions[state.precisions.size - 1]
         informed_normal(
-            theta, width, slot, precision[outgoing[0]], data, state.ints, state.scratch, noise_precision, state.hidden,
-            outputs, unit, work.root, work.slope,
-        )  # fmt: skip
+            theta,
+            width,
+            slot,
+            precision[outgoing[0]],
+            data,
+            state.ints,
+            state.scratch,
+            noise_precision,
+            state.hidden,
+            outputs,
+            unit,
+            work.root,
+            work.slope,
+        )
         log_density += _solve(work.root, work.slope, second.scale, draw, rng, theta, outgoing, count)
     return log_density
 
@@ -207,9 +216,7 @@ def _birth_again(rng, data, state, rules, second, move, slot, width, depth, fact
     dim = describe(state, rules, slot, work.precision, work.kind)
     set_architecture(state.ints, old_width, old_depth)
     unit = state.units[old_width] if second.informed else 0
-    log_g2 = _second_draw(
-        rng, True, second, move, slot, width, data, state, state.outputs, unit, dim, work, proposed
-    )  # fmt: skip
+    log_g2 = _second_draw(rng, True, second, move, slot, width, data, state, state.outputs, unit, dim, work, proposed)
     log_g1 = 0.0
     for at in range(dim):
         if work.kind[at] != KEPT:
@@ -240,9 +247,20 @@ def _death_again(rng, data, state, rules, second, move, slot, log_likelihood, fa
         noise_precision = state.precisions[state.precisions.size - 1]
         if state.hidden.size > 0:
             back = changed(
-                work.other, width, slot, True, 1.0, data, state.ints, state.scratch, noise_precision, state.hidden,
-                spare, state.hidden.shape[1] - 1, work.outputs,
-            )  # fmt: skip
+                work.other,
+                width,
+                slot,
+                True,
+                1.0,
+                data,
+                state.ints,
+                state.scratch,
+                noise_precision,
+                state.hidden,
+                spare,
+                state.hidden.shape[1] - 1,
+                work.outputs,
+            )
         else:
             back = whole(work.other, data, state.ints, state.scratch, noise_precision)
         rest = total_of(factors) - factors[LIKELIHOOD]
@@ -274,9 +292,15 @@ def delayed_sweeps(data, rng, state, rules, second, jumps, moved, first, n, trac
     size = state.theta.size
     largest = state.outputs.shape[1] + 1
     work = Work(
-        np.empty(size), np.empty(size, np.int8), np.empty(size), np.empty(size), np.zeros(state.outputs.shape),
-        np.empty(size, np.int64), np.empty((largest, largest)), np.empty(largest),
-    )  # fmt: skip
+        np.empty(size),
+        np.empty(size, np.int8),
+        np.empty(size),
+        np.empty(size),
+        np.zeros(state.outputs.shape),
+        np.empty(size, np.int64),
+        np.empty((largest, largest)),
+        np.empty(largest),
+    )
     proposed, born, factors = np.empty(size), np.empty(size), np.empty(len(FACTORS))
     spare = np.zeros(state.outputs.shape)
     detailed = ledger.move.shape[0] > 0
@@ -303,11 +327,9 @@ def delayed_sweeps(data, rng, state, rules, second, jumps, moved, first, n, trac
                 if birth:
                     log_likelihood, back = _birth_again(
                         rng, data, state, rules, second, move, slot, width, depth, factors, proposed, spare, work
-                    )  # fmt: skip
+                    )
                 else:
-                    back = _death_again(
-                        rng, data, state, rules, second, move, slot, log_likelihood, factors, spare, work
-                    )  # fmt: skip
+                    back = _death_again(rng, data, state, rules, second, move, slot, log_likelihood, factors, spare, work)
                 if not rules.wrong & NO_REJECTION_TERMS:
                     rejection = _log_refused(back) - refused
                 log_ratio = total_of(factors) + rejection
@@ -319,10 +341,7 @@ def delayed_sweeps(data, rng, state, rules, second, jumps, moved, first, n, trac
                 if birth:
                     born[:count] = work.born[:count]
             if detailed:
-                note_jump(
-                    ledger, i, j, move, slot, old_width, old_depth, factors, rejection, log_ratio, uniform, accepted,
-                    born, count,
-                )  # fmt: skip
+                note_jump(ledger, i, j, move, slot, old_width, old_depth, factors, rejection, log_ratio, uniform, accepted, born, count)
             out_of_date = accepted and accept_jump(state, proposed, move, slot, width, depth, log_likelihood, spare)
             trace.proposed[i, move] += 1
             trace.jumped[i, move] += accepted

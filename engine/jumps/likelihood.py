@@ -212,9 +212,7 @@ def _residual_sum(z, y, precision, row, n):
 
 
 @kernel
-def informed_normal(
-    theta, width, slot, precision, data, ints, scratch, noise_precision, hidden, outputs, unit, curvature, slope
-):  # fmt: skip
+def informed_normal(theta, width, slot, precision, data, ints, scratch, noise_precision, hidden, outputs, unit, curvature, slope):
     """The log posterior of the weights that lead out of one unit, around 0: its slope (outputs,), and minus its second
     derivatives (outputs, outputs), lower triangle.
 

@@ -45,9 +45,7 @@ class Nested(NamedTuple):
     log_evidence: Array
 
 
-def nested(
-    designs: list[Array], y: Array, maps: list[Array], log_prior: Array, *, noise_sd: float, prior_sd: float
-) -> Nested:
+def nested(designs: list[Array], y: Array, maps: list[Array], log_prior: Array, *, noise_sd: float, prior_sd: float) -> Nested:
     """Solve the models exactly.
 
     designs : X_k (n, k) for k = 1..K; n = 0 leaves the prior
@@ -74,10 +72,7 @@ def nested(
         padded[i, : i + 2, : i + 2], inverses[i, : i + 2, : i + 2] = A, np.linalg.inv(A)
         log_jacobian[i] = np.linalg.slogdet(A)[1]
     normalised = log_prior - np.logaddexp.reduce(log_prior)
-    return Nested(
-        gram, moment, log_constant, 1.0 / prior_sd**2, mean, root, padded, inverses, log_jacobian, normalised,
-        log_evidence,
-    )  # fmt: skip
+    return Nested(gram, moment, log_constant, 1.0 / prior_sd**2, mean, root, padded, inverses, log_jacobian, normalised, log_evidence)
 
 
 def group_designs(n: int, groups: int) -> list[Array]:

@@ -44,15 +44,11 @@ def bands(recording: ArchitectureRecording, inputs: ArrayLike) -> Bands:
 
 
 def _ensembles(recording: ArchitectureRecording, inputs: ArrayLike) -> list[Ensemble]:
-    return [
-        Ensemble(recording.network(*sizes), inputs).add(theta) for sizes, theta in recording.by_architecture().items()
-    ]
+    return [Ensemble(recording.network(*sizes), inputs).add(theta) for sizes, theta in recording.by_architecture().items()]
 
 
 def _mixture(counts: list[int], means: list[Array], sds: list[Array]) -> tuple[Array, Array]:
     """Mean and standard deviation of the draws of several ensembles, pooled."""
     mean = np.average(means, axis=0, weights=counts)
-    variance = np.average(
-        [sd**2 + (part - mean) ** 2 for sd, part in zip(sds, means, strict=True)], axis=0, weights=counts
-    )
+    variance = np.average([sd**2 + (part - mean) ** 2 for sd, part in zip(sds, means, strict=True)], axis=0, weights=counts)
     return mean, np.sqrt(variance)

@@ -76,9 +76,7 @@ class ArchitectureRun(Resumable):
     warm-up. `target` is the posterior of the largest architecture, as the chains see it: with precisions of their own.
     """
 
-    def __init__(
-        self, network: Network, x: ArrayLike, y: ArrayLike, settings: JumpSettings, first_chain: int = 0, skip: int = 0
-    ):
+    def __init__(self, network: Network, x: ArrayLike, y: ArrayLike, settings: JumpSettings, first_chain: int = 0, skip: int = 0):
         self.network, self.x, self.y, self.settings, self.first_chain = network, np.asarray(x), y, settings, first_chain
         self.chains, self.draws, self.warmup = settings.chains, settings.draws, settings.warmup + skip
         self._rules = settings.rules(network)
@@ -134,9 +132,7 @@ class ArchitectureRun(Resumable):
         again.advance(again.total)
         return again.recording()
 
-    def on_other_data(
-        self, x: ArrayLike, y: ArrayLike, draws: int, jumps: int, *, bare: bool = False
-    ) -> ArchitectureRun:
+    def on_other_data(self, x: ArrayLike, y: ArrayLike, draws: int, jumps: int, *, bare: bool = False) -> ArchitectureRun:
         """A run of one chain on data (x, y), with the step sizes that this run's first chain has come to. It wants a
         `restart` before it moves. bare : jumps alone, with their ledger: no move within but those around a palindromic
         jump, no draw of precisions
@@ -190,9 +186,7 @@ class ArchitectureRun(Resumable):
             chains.append(chain)
         return chains
 
-    def _prior_draw(
-        self, rng: np.random.Generator, width: int | None, depth: int | None
-    ) -> tuple[Array, int, int, Array]:
+    def _prior_draw(self, rng: np.random.Generator, width: int | None, depth: int | None) -> tuple[Array, int, int, Array]:
         """Parameters, width, depth and precisions from the prior, the sizes only where they are not given."""
         rules, network = self._rules, self.network
         if width is None:
@@ -317,14 +311,23 @@ class ArchitectureRun(Resumable):
         if settings.jump in BRIDGED:
             step_sizes = self._moves[0].step_sizes(chain.tuning, settings.jump_step_size)
             bridged_sweeps(
-                target.address, target.data, chain.rng, chain.state, rules, settings.crossing(), step_sizes,
-                settings.jumps, moved, first, n, trace, ledger,
-            )  # fmt: skip
+                target.address,
+                target.data,
+                chain.rng,
+                chain.state,
+                rules,
+                settings.crossing(),
+                step_sizes,
+                settings.jumps,
+                moved,
+                first,
+                n,
+                trace,
+                ledger,
+            )
         elif settings.jump == "delayed":
             second = settings.second_draw(self.network)
-            delayed_sweeps(
-                target.data, chain.rng, chain.state, rules, second, settings.jumps, moved, first, n, trace, ledger
-            )
+            delayed_sweeps(target.data, chain.rng, chain.state, rules, second, settings.jumps, moved, first, n, trace, ledger)
         else:
             jump_sweeps(target.data, chain.rng, chain.state, rules, settings.jumps, moved, first, n, trace, ledger)
 
@@ -371,10 +374,7 @@ class ArchitectureRun(Resumable):
             counts[0, kind] += 1
             counts[1, kind] += accepted
             if len(ledger.move):
-                note_jump(
-                    ledger, i, j, kind, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born,
-                    count,
-                )  # fmt: skip
+                note_jump(ledger, i, j, kind, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born, count)
                 ledger.bridge_level[i, j], ledger.bridge_log_weight[i, j] = np.nan, (0.0, gained, 0.0)
                 ledger.bridge_accept_prob[i, j], ledger.bridge_position[i, j] = accept_prob, path
         jump_sweeps(data, rng, state, rules, 0, False, i, 1, trace, ledger)
@@ -392,14 +392,10 @@ class ArchitectureRun(Resumable):
             size += self.chains * self.draws * row
         if size > MAX_BYTES:
             most = MAX_BYTES / 2**30
-            raise SpecError(
-                "draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {most:.0f} GiB allowed"
-            )
+            raise SpecError("draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {most:.0f} GiB allowed")
 
 
-def start_architecture(
-    network: Network, x: ArrayLike, y: ArrayLike, jump: str = "plain", **settings: Any
-) -> ArchitectureRun:
+def start_architecture(network: Network, x: ArrayLike, y: ArrayLike, jump: str = "plain", **settings: Any) -> ArchitectureRun:
     """A run over architectures that has not moved yet, for jobs that advance it in chunks. Parameters as
     `sample_architecture`.
     """
@@ -410,9 +406,7 @@ def start_architecture(
     return ArchitectureRun(network, x, y, JumpSettings(jump=jump, **settings))
 
 
-def sample_architecture(
-    network: Network, x: ArrayLike, y: ArrayLike, jump: str = "plain", **settings: Any
-) -> ArchitectureRecording:
+def sample_architecture(network: Network, x: ArrayLike, y: ArrayLike, jump: str = "plain", **settings: Any) -> ArchitectureRecording:
     """Sample the joint posterior of a network's architecture and parameters by reversible jump.
 
     network : from `engine.network` with `width=(low, high)`, `depth=(low, high)` or both; a unit enters or leaves all

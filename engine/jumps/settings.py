@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 
 from engine.jumps.bridges import Bridges
 from engine.jumps.delayed import SECONDS, STAGES, Second
-from engine.jumps.sweep import (
-    NO_AUXILIARY,
-    NO_KERNEL_DENSITIES,
-    NO_REJECTION_TERMS,
-    OLD_LEVEL,
-    VARIANTS,
-    Rules,
-)
+from engine.jumps.sweep import NO_AUXILIARY, NO_KERNEL_DENSITIES, NO_REJECTION_TERMS, OLD_LEVEL, VARIANTS, Rules
 from engine.jumps.within import WITHIN
 from engine.networks import Network
 from engine.samplers.nuts import MAX_DEPTH
@@ -93,14 +86,7 @@ class JumpSettings:
         }
         for name, limits in wholes.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), *limits))
-        options = {
-            "jump": JUMPS,
-            "within": WITHIN,
-            "start": STARTS,
-            "second": SECONDS,
-            "variant": VARIANTS,
-            "detail": DETAILS,
-        }
+        options = {"jump": JUMPS, "within": WITHIN, "start": STARTS, "second": SECONDS, "variant": VARIANTS, "detail": DETAILS}
         for name, allowed in options.items():
             if getattr(self, name) not in allowed:
                 raise SpecError(name, f"{getattr(self, name)!r} is not one of {', '.join(allowed)}")

@@ -29,15 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jumps.growth import (
-    add_layer,
-    add_unit,
-    dimension,
-    drop_layer,
-    drop_unit,
-    log_prior,
-    precision_of,
-)
+from engine.jumps.growth import add_layer, add_unit, dimension, drop_layer, drop_unit, log_prior, precision_of
 from engine.jumps.likelihood import REFRESH, changed, insert_row, refresh, remove_row, whole
 from engine.kernels import kernel, log_density_at
 from engine.networks.mlp import GAUSSIAN, HIDDEN, SIZES
@@ -171,9 +163,7 @@ class Ledger(NamedTuple):
     back_log_ratio: Array
 
     @classmethod
-    def empty(
-        cls, chains: int, n: int, jumps: int, parameters: int, *, dim: int = 0, bridges: int = 0, stages: int = 0
-    ) -> Ledger:
+    def empty(cls, chains: int, n: int, jumps: int, parameters: int, *, dim: int = 0, bridges: int = 0, stages: int = 0) -> Ledger:
         shape = (chains, n, jumps)
         bridged, staged = (*shape, bridges), (*shape, stages)
         return cls(
@@ -259,15 +249,7 @@ def take_stock(data, state):
     noise_precision = state.precisions[state.precisions.size - 1]
     if state.hidden.size > 0:
         state.log_likelihood[0] = refresh(
-            state.theta,
-            state.ints[SIZES + 1],
-            data,
-            state.ints,
-            state.scratch,
-            noise_precision,
-            state.hidden,
-            state.outputs,
-            state.units,
+            state.theta, state.ints[SIZES + 1], data, state.ints, state.scratch, noise_precision, state.hidden, state.outputs, state.units
         )
     else:
         state.log_likelihood[0] = whole(state.theta, data, state.ints, state.scratch, noise_precision)
@@ -344,13 +326,9 @@ def make(rng, state, rules, move, slot, choice, factors, proposed, born):
     if rules.rescale:
         stretch = math.sqrt(small / large) if birth else math.sqrt(large / small)
     if birth:
-        count, log_g, kept = add_unit(
-            rng, now, inputs, width, depth, outputs, slot, stretch, prior, rules.scaled, proposed, born
-        )
+        count, log_g, kept = add_unit(rng, now, inputs, width, depth, outputs, slot, stretch, prior, rules.scaled, proposed, born)
     else:
-        count, log_g, kept = drop_unit(
-            now, inputs, width, depth, outputs, slot, stretch, prior, rules.scaled, proposed, born
-        )
+        count, log_g, kept = drop_unit(now, inputs, width, depth, outputs, slot, stretch, prior, rules.scaled, proposed, born)
     here = width - rules.lowest_width
     factors[ARCHITECTURE] = rules.log_width_prior[here + int(sign)] - rules.log_width_prior[here]
     factors[WEIGHTS], factors[PROPOSAL] = sign * log_g + kept, -sign * log_g
@@ -474,10 +452,20 @@ def likelihood_after(proposed, move, slot, width, depth, stretch, data, state, p
     if state.hidden.size > 0:
         birth = move == 0
         return changed(
-            proposed if birth else state.theta, max(width, old_width), slot, birth, stretch, data, state.ints,
-            state.scratch, noise_precision, state.hidden, state.outputs, state.units[old_width if birth else slot],
+            proposed if birth else state.theta,
+            max(width, old_width),
+            slot,
+            birth,
+            stretch,
+            data,
+            state.ints,
+            state.scratch,
+            noise_precision,
+            state.hidden,
+            state.outputs,
+            state.units[old_width if birth else slot],
             proposed_outputs,
-        )  # fmt: skip
+        )
     set_architecture(state.ints, width, depth)
     log_likelihood = whole(proposed, data, state.ints, state.scratch, noise_precision)
     set_architecture(state.ints, old_width, old_depth)
@@ -520,23 +508,16 @@ def jump_sweeps(data, rng, state, rules, jumps, moved, first, n, trace, ledger):
                 take_stock(data, state)
             _, old_width, old_depth, _ = architecture(state.ints)
             move, slot, width, depth, count, stretch = propose(rng, state, rules, factors, proposed, born)
-            log_likelihood = likelihood_after(
-                proposed, move, slot, width, depth, stretch, data, state, proposed_outputs
-            )  # fmt: skip
+            log_likelihood = likelihood_after(proposed, move, slot, width, depth, stretch, data, state, proposed_outputs)
             factors[LIKELIHOOD] = log_likelihood - state.log_likelihood[0]
             log_ratio = total_of(factors)
             uniform = rng.random()
             accepted = uniform < math.exp(min(log_ratio, 0.0))  # False for NaN: where the likelihood is lost, no way in
-            out_of_date = accepted and accept_jump(
-                state, proposed, move, slot, width, depth, log_likelihood, proposed_outputs
-            )  # fmt: skip
+            out_of_date = accepted and accept_jump(state, proposed, move, slot, width, depth, log_likelihood, proposed_outputs)
             trace.proposed[i, move] += 1
             trace.jumped[i, move] += accepted
             if detailed:
-                note_jump(
-                    ledger, i, j, move, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born,
-                    count,
-                )  # fmt: skip
+                note_jump(ledger, i, j, move, slot, old_width, old_depth, factors, 0.0, log_ratio, uniform, accepted, born, count)
         end_sweep(data, rng, state, rules, out_of_date, i, trace)
         out_of_date = False
 

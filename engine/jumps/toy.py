@@ -54,16 +54,12 @@ class ToySpec(Spec):
     data_seed: int = integer(1, 0, MAX_SEED, "random numbers of the data")
     likelihood: str = choice("on", ("on", "off"), "off: there are no data, and the answer is the prior")
     prior_sd: float = number(2.0, 0.1, 20.0, "prior standard deviation of every parameter", log=True)
-    model_prior: str = choice(
-        "uniform", MODEL_PRIORS, "prior on the number of parameters: the same for all, or halved at each step"
-    )
+    model_prior: str = choice("uniform", MODEL_PRIORS, "prior on the number of parameters: the same for all, or halved at each step")
     spread: float = number(1.5, 0.05, 5.0, "how far u moves the new parameters: the Jacobian grows with it", log=True)
     birth: float = number(0.5, 0.05, 0.95, "probability of trying a birth where both moves are possible", step=0.05)
     start: int = integer(1, 1, 6, "model of the first state")
     chains: int = integer(4, 1, 16, "independent chains, each with its own random numbers")
-    draws: int = integer(
-        5000, 1, 2_000_000, "sweeps of each chain: one jump, then one draw of the parameters", log=True
-    )
+    draws: int = integer(5000, 1, 2_000_000, "sweeps of each chain: one jump, then one draw of the parameters", log=True)
     variant: str = choice("exact", VARIANTS, "the sampler, or one that is wrong on purpose")
     seed: int = seed_field()
 
@@ -72,9 +68,7 @@ class ToySpec(Spec):
             if getattr(self, name) > self.models:
                 raise SpecError(name, f"{getattr(self, name)} is more than the {self.models} models there are")
         if self.chains * self.draws > MAX_SWEEPS:
-            raise SpecError(
-                "draws", f"{self.chains} chains of {self.draws:,} sweeps are more than the {MAX_SWEEPS:,} allowed"
-            )
+            raise SpecError("draws", f"{self.chains} chains of {self.draws:,} sweeps are more than the {MAX_SWEEPS:,} allowed")
 
 
 class ToyData(NamedTuple):
@@ -321,9 +315,17 @@ class ToyRun:
             rows = slice(first, last)
             ledger = self._ledger.at(c, rows if self.detail == "jumps" else slice(0))
             toy_chunk(
-                self._models, *self._moves, self._counted, chain.rng, chain.model, chain.theta,
-                self._model[c, rows], self._theta[c, rows], self._accepted[c, rows], ledger,
-            )  # fmt: skip
+                self._models,
+                *self._moves,
+                self._counted,
+                chain.rng,
+                chain.model,
+                chain.theta,
+                self._model[c, rows],
+                self._theta[c, rows],
+                self._accepted[c, rows],
+                ledger,
+            )
         self.completed = last
         return last - first
 

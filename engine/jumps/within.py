@@ -172,9 +172,7 @@ class WithinMove:
 
     def _moved(self, row: int, evaluations: int, step_size: float) -> Moved:
         trace = self._trace
-        return Moved(
-            float(trace.accept_prob[row]), bool(trace.accepted[row]), bool(trace.divergent[row]), evaluations, step_size
-        )
+        return Moved(float(trace.accept_prob[row]), bool(trace.accepted[row]), bool(trace.divergent[row]), evaluations, step_size)
 
     def _chain(self, state: State, rng: np.random.Generator, tuning: Tuning, here: int) -> Chain:
         """The present parameters as a chain on the target, evaluated."""

@@ -192,9 +192,7 @@ class Network:
         for name, declaration in _DECLARATIONS.items():
             object.__setattr__(self, name, _validated(name, declaration, getattr(self, name)))
         if self.likelihood == "softmax" and self.outputs < 2:
-            raise SpecError(
-                "outputs", "softmax needs one output a class, at least 2; for one output take the bernoulli likelihood"
-            )
+            raise SpecError("outputs", "softmax needs one output a class, at least 2; for one output take the bernoulli likelihood")
         if self.likelihood == "bernoulli" and self.outputs != 1:
             raise SpecError("outputs", f"bernoulli has one output, not {self.outputs}; for more classes take softmax")
         if self.likelihood == "gaussian" and self.temper != 1.0:
@@ -287,8 +285,7 @@ class Network:
             return (-value, -gradient) if np.isfinite(value) else (1e300, np.zeros_like(theta))
 
         ends = [
-            minimize(downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
-            for start in self.prior_draws(starts, seed)
+            minimize(downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}) for start in self.prior_draws(starts, seed)
         ]
         climbs = np.array([-end.fun for end in ends])
         best = int(np.argmax(climbs))
@@ -323,14 +320,7 @@ def network(
 
 
 def network_target(
-    network: Network,
-    what: str,
-    x: ArrayLike,
-    y: ArrayLike,
-    precision: float,
-    constant: float,
-    own: int = 0,
-    single: bool = False,
+    network: Network, what: str, x: ArrayLike, y: ArrayLike, precision: float, constant: float, own: int = 0, single: bool = False
 ) -> Target:
     """The log likelihood of one architecture plus a normal prior, as a target.
 

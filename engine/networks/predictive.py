@@ -18,17 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine import ticket
 from engine.kernels import kernel
 from engine.networks.mlp import Network, checked_inputs, in_blocks
-from engine.networks.passes import (
-    ACTIVATIONS,
-    BLOCK,
-    ROW,
-    aligned,
-    class_probabilities,
-    combine,
-    forward,
-    moved,
-    pointer,
-)
+from engine.networks.passes import ACTIVATIONS, BLOCK, ROW, aligned, class_probabilities, combine, forward, moved, pointer
 from engine.spec import SpecError
 from engine.targets.target import TargetError
 
@@ -111,9 +101,7 @@ class Ensemble:
     def bands(self) -> Bands:
         """The state of a regressing ensemble."""
         if self.network.classes:
-            raise SpecError(
-                "likelihood", f"{self.network.likelihood} predicts classes, not values: ask for uncertainty()"
-            )
+            raise SpecError("likelihood", f"{self.network.likelihood} predicts classes, not values: ask for uncertainty()")
         mean, sd = self._moments()
         noise = np.full_like(mean, self.network.noise_sd)
         return Bands(mean, noise, sd, np.hypot(noise, sd))
@@ -129,9 +117,7 @@ class Ensemble:
         return np.ascontiguousarray(rows[:, :, :BLOCK].transpose(0, 2, 1).reshape(-1, rows.shape[1])[: self._points])
 
 
-def decompose(
-    network: Network, draws: ArrayLike, inputs: ArrayLike, checkpoints: Iterable[int] | None = None
-) -> Uncertainty:
+def decompose(network: Network, draws: ArrayLike, inputs: ArrayLike, checkpoints: Iterable[int] | None = None) -> Uncertainty:
     """Predictive mean and entropies of class probabilities over draws (n, dim) at inputs (m, inputs).
 
     checkpoints : increasing numbers of draws; each gives a frame that counts the draws up to there (for animation).
@@ -156,9 +142,7 @@ def bands(network: Network, draws: ArrayLike, inputs: ArrayLike, checkpoints: It
     return Bands(*(np.stack(arrays) for arrays in zip(*frames, strict=True)))
 
 
-def quantiles(
-    network: Network, draws: ArrayLike, inputs: ArrayLike, levels: ArrayLike, noise_seed: int | None = None
-) -> Array:
+def quantiles(network: Network, draws: ArrayLike, inputs: ArrayLike, levels: ArrayLike, noise_seed: int | None = None) -> Array:
     """Quantiles over draws of the outputs: (levels, m, outputs). They hold the curve, not new observations.
 
     noise_seed : with a seed, one noise value is added to each output of each draw first: then they hold new
@@ -293,9 +277,7 @@ def _each_draw(draws, x, sizes, hidden, kind, as_probabilities, temper, out, scr
 
 
 @kernel
-def _accumulate(
-    draws, x, sizes, hidden, kind, classes, temper, points, fresh, first_values, sums, squares, entropies, scratch
-):
+def _accumulate(draws, x, sizes, hidden, kind, classes, temper, points, fresh, first_values, sums, squares, entropies, scratch):
     q, blocks, size, entropy = pointer(draws), pointer(x), pointer(sizes), aligned(pointer(scratch))
     spare, z = moved(entropy, ROW), moved(entropy, 3 * ROW)
     h = moved(z, max(2, sizes[hidden + 1]) * ROW)

@@ -184,9 +184,7 @@ class Prior:
         for name, declaration in _DECLARATIONS.items():
             object.__setattr__(self, name, validate(name, declaration, getattr(self, name)))
         if self.dim > MAX_DIM:
-            raise SpecError(
-                "width", f"{self.dim:,} weights are more than the {MAX_DIM:,} allowed: lower width or depth"
-            )
+            raise SpecError("width", f"{self.dim:,} weights are more than the {MAX_DIM:,} allowed: lower width or depth")
 
     def replace(self, **changes: Any) -> Prior:
         """A copy with some fields changed."""
@@ -252,9 +250,7 @@ class Prior:
         x, other = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(other, dtype=float))
         left, right = (a.ravel() for a in np.meshgrid(x, other, indexing="ij"))
         bias, weight = self.bias_sd**2, self.weight_sd**2
-        return self._wide(bias + weight * left**2, bias + weight * left * right, bias + weight * right**2).reshape(
-            len(x), len(other)
-        )
+        return self._wide(bias + weight * left**2, bias + weight * left * right, bias + weight * right**2).reshape(len(x), len(other))
 
     def variance(self, x: ArrayLike) -> Array:
         """(m,): variance of f(x) in the limit of wide layers, before `squash`."""
@@ -276,8 +272,7 @@ class Prior:
         factor = self.width * self.weight_sd**2 / self.divisor(self.width) ** 2
         for _ in range(1, self.depth):
             moments = (
-                activation_moment(self.activation, a, b, c)
-                for a, b, c in ((left, left, left), (left, cross, right), (right, right, right))
+                activation_moment(self.activation, a, b, c) for a, b, c in ((left, left, left), (left, cross, right), (right, right, right))
             )
             left, cross, right = (self.bias_sd**2 + factor * moment for moment in moments)
         return self._last(activation_moment(self.activation, left, cross, right))

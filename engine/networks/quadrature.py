@@ -69,9 +69,7 @@ class _Grid:
 
 
 @kept
-def one_unit(
-    x: tuple[float, ...], y: tuple[float, ...], at: float, activation: str, prior_sd: float, noise_sd: float
-) -> Mixture | None:
+def one_unit(x: tuple[float, ...], y: tuple[float, ...], at: float, activation: str, prior_sd: float, noise_sd: float) -> Mixture | None:
     """The posterior of f(at) under data x, y; None where the grid is too coarse to know it.
 
     activation : "tanh" or "relu"
@@ -93,8 +91,7 @@ def _mixture(grid: _Grid, at: float, activation: str) -> Mixture:
     low, high = mean.min(), mean.max()
     group = ((mean - low) / max(high - low, 1e-12) * (GROUPS - 1)).astype(int)
     weight, first, second = (
-        np.bincount(group, grid.weight * moment, GROUPS).astype(np.float64, copy=False)
-        for moment in (1.0, mean, mean**2 + variance)
+        np.bincount(group, grid.weight * moment, GROUPS).astype(np.float64, copy=False) for moment in (1.0, mean, mean**2 + variance)
     )
     used = weight > 0.0
     middle = first[used] / weight[used]
@@ -102,9 +99,7 @@ def _mixture(grid: _Grid, at: float, activation: str) -> Mixture:
 
 
 @kept
-def _grid(
-    x: tuple[float, ...], y: tuple[float, ...], activation: str, prior_sd: float, noise_sd: float, nodes: int
-) -> _Grid:
+def _grid(x: tuple[float, ...], y: tuple[float, ...], activation: str, prior_sd: float, noise_sd: float, nodes: int) -> _Grid:
     edge = EDGE * prior_sd
     # With an odd activation (w, b) and (−w, −b) say the same: half the plane is enough.
     w = (np.arange(nodes) + 0.5) * edge / nodes if activation == "tanh" else np.linspace(-edge, edge, 2 * nodes)

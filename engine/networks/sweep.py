@@ -25,16 +25,7 @@ from engine.networks import predictive
 from engine.networks.mlp import GAUSSIAN, HIDDEN, SIZES, Network, checked_inputs, network_target
 from engine.networks.passes import LINEAR, RELU, SIGMOID
 from engine.networks.predictive import Bands, Ensemble, Uncertainty
-from engine.networks.scales import (
-    NOISES,
-    RATE_AS_SCALE,
-    VARIANTS,
-    WEIGHTS,
-    Groups,
-    draw_means,
-    draw_precisions,
-    groups_of,
-)
+from engine.networks.scales import NOISES, RATE_AS_SCALE, VARIANTS, WEIGHTS, Groups, draw_means, draw_precisions, groups_of
 from engine.recording import Recording
 from engine.resumable import Resumable
 from engine.samplers import nuts
@@ -207,10 +198,7 @@ def draw_scales(rng, theta, half_squares, scales, rules):
     if rules.own_means:
         draw_means(rng, theta, scales.means, scales.mixing, scales.precisions)
     elif rules.weight_shape > 0.0:
-        draw_precisions(
-            rng, theta, rules.group, rules.factor, rules.weight_shape, rules.weight_rate, rules.wrong,
-            scales.precisions,
-        )  # fmt: skip
+        draw_precisions(rng, theta, rules.group, rules.factor, rules.weight_shape, rules.weight_rate, rules.wrong, scales.precisions)
     if rules.noise_shape > 0.0:
         gamma = rng.standard_gamma(rules.noise_shape + 0.5 * rules.values)
         rate = rules.noise_rate + half_squares
@@ -516,9 +504,17 @@ class NetworkRun(Resumable):
         chain = self._chains[c]
         one = Trace.empty(1, 1, self.network.dim, Nuts.records).at(0)
         _sweeps(
-            *chain.arguments(self.target), chain.adaptation, self._settings, self._scales[c], self._rules, first, n,
-            trace, one, self._inside,
-        )  # fmt: skip
+            *chain.arguments(self.target),
+            chain.adaptation,
+            self._settings,
+            self._scales[c],
+            self._rules,
+            first,
+            n,
+            trace,
+            one,
+            self._inside,
+        )
 
     def _empty(self, chains: int, n: int) -> SweepTrace:
         dim = self.network.dim
@@ -530,9 +526,7 @@ class NetworkRun(Resumable):
         size = self.chains * self.draws * row
         if size > MAX_BYTES:
             most = MAX_BYTES / 2**30
-            raise SpecError(
-                "draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {most:.0f} GiB allowed"
-            )
+            raise SpecError("draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {most:.0f} GiB allowed")
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = ("target", "_settings", "_rules", "_inside")

@@ -111,8 +111,7 @@ def shadows(network: Network, draws: Array, first: tuple[int, int] | None, secon
         sources = tuple((0, 1, 0) if at is None else (places[at[0]], signs[at[0]], at[1]) for at in (first, second))
         if sources not in seen:
             columns = [
-                last if at is None else sign * parts[:, unit, part]
-                for at, (unit, sign, part) in zip((first, second), sources, strict=True)
+                last if at is None else sign * parts[:, unit, part] for at, (unit, sign, part) in zip((first, second), sources, strict=True)
             ]
             seen[sources] = np.stack(columns, axis=-1)
     return np.stack(list(seen.values()))

@@ -55,9 +55,7 @@ def windows(warmup: int) -> tuple[int, tuple[int, ...]]:
     ends = [end]
     while end < stop:
         size *= 2
-        end = (
-            end + size if end + size == stop or end + 3 * size <= stop else stop
-        )  # no room for another one: this one takes the rest
+        end = end + size if end + size == stop or end + 3 * size <= stop else stop  # no room for another one: this one takes the rest
         ends.append(end)
     return first, tuple(ends)
 
@@ -97,9 +95,7 @@ def rows_of(adaptation: Array, dim: int) -> int:
     return (adaptation.size - _MATRICES) // (4 * dim)
 
 
-def begin(
-    target: Target, chain: Chain, warmup: int, step_size: float | None, inverse_mass: Array, mass_root: Array
-) -> int:
+def begin(target: Target, chain: Chain, warmup: int, step_size: float | None, inverse_mass: Array, mass_root: Array) -> int:
     """Give the chain its adaptation state for `warmup` transitions. Without `step_size` a first one is sought; returns
     the evaluations spent.
     """

@@ -124,12 +124,8 @@ def start_chain(target: Target, seed: np.random.SeedSequence, init: Array | None
             rng = np.random.Generator(np.random.SFC64(stream_seed))
             return Chain(position, gradient, np.array([log_density]), ints, scratch, rng), evaluations
     if init is not None:
-        raise TargetError(
-            f"the log density of {target.name} at the start point {init} is {log_density}: start inside its support"
-        )
-    raise TargetError(
-        f"no start point with positive density found for {target.name} in {tries} draws from U(-2, 2): give `init`"
-    )
+        raise TargetError(f"the log density of {target.name} at the start point {init} is {log_density}: start inside its support")
+    raise TargetError(f"no start point with positive density found for {target.name} in {tries} draws from U(-2, 2): give `init`")
 
 
 def per_coordinate(name: str, value: ArrayLike, dim: int) -> Array:

@@ -116,13 +116,7 @@ class DelayedRejection:
         )
 
     def advance(
-        self,
-        target: Target,
-        settings: tuple[Any, ...],
-        chain: Chain,
-        n: int,
-        trace: Trace,
-        inside: DelayedRejectionTransitions,
+        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: DelayedRejectionTransitions
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         delayed_rejection_chunk(*chain.arguments(target), *settings, n, trace, inside)
@@ -255,9 +249,7 @@ def delayed_rejection_chunk(density, rng, state, scale, stages, shrink, pull, va
             elif stage == 1:
                 back_1 = _second(position, y[0], y[1], current, log_y[0], log_y[1], scales, pull, factors)
             else:
-                back_1, back_2 = _third(
-                    position, y, current, log_y, scales, pull, forgetful, rejected, factors, back_factors
-                )  # fmt: skip
+                back_1, back_2 = _third(position, y, current, log_y, scales, pull, forgetful, rejected, factors, back_factors)
             log_ratio = _log_ratio(factors, forgetful)
             accept_prob = _probability(log_ratio)
             uniform = rng.random()

@@ -98,13 +98,7 @@ class Gibbs:
             reason = "joint draws need conditional updates in systematic order, and a target that knows them"
             raise SpecError("block", f"{reason}; {target.name} was asked")
         rule = WINDOW if self.variant == "window" else UPDATES.index(self.update)
-        return (
-            int(known.owner.address) if by_conditional and known else 0,
-            rule,
-            scale,
-            self.scan == "random",
-            bool(self.block),
-        )
+        return (int(known.owner.address) if by_conditional and known else 0, rule, scale, self.scan == "random", bool(self.block))
 
     def transitions(self, chains: int, n: int, dim: int) -> GibbsTransitions:
         """Empty arrays for the inside of n sweeps of each chain."""
@@ -120,9 +114,7 @@ class Gibbs:
             np.full(shape, np.nan),
         )
 
-    def advance(
-        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: GibbsTransitions
-    ) -> None:
+    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: GibbsTransitions) -> None:
         """Run n sweeps, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         gibbs_chunk(*chain.arguments(target), *settings, n, trace, inside)
 
@@ -135,17 +127,9 @@ def _conditional_at(typingctx, address, coordinate, q, out, data, ints, scratch)
     def codegen(context, builder, signature, args):
         double, int64 = ir.DoubleType(), ir.IntType(64)
         at, target, numbers, integers, scratch_ = (
-            context.make_array(t)(context, builder, value=v).data
-            for t, v in zip(signature.args[2:], args[2:], strict=True)
+            context.make_array(t)(context, builder, value=v).data for t, v in zip(signature.args[2:], args[2:], strict=True)
         )
-        kinds = [
-            double.as_pointer(),
-            double.as_pointer(),
-            int64,
-            double.as_pointer(),
-            int64.as_pointer(),
-            double.as_pointer(),
-        ]
+        kinds = [double.as_pointer(), double.as_pointer(), int64, double.as_pointer(), int64.as_pointer(), double.as_pointer()]
         function = builder.inttoptr(args[0], ir.FunctionType(double, kinds).as_pointer())
         return builder.call(function, [at, target, args[1], numbers, integers, scratch_])
 
@@ -211,9 +195,7 @@ def gibbs_chunk(density, rng, state, conditionals, rule, scale, random_scan, blo
 def _from_conditional(density, rng, position, j, coordinate, conditionals, parameters):
     """Gibbs: draw coordinate j from its conditional, which the target knows by the number `coordinate`."""
     before = position[j]
-    kind = _conditional_at(
-        conditionals, coordinate, position, parameters, density.data, density.ints, density.scratch
-    )  # fmt: skip
+    kind = _conditional_at(conditionals, coordinate, position, parameters, density.data, density.ints, density.scratch)
     first, second = parameters[0], parameters[1]
     if kind == 0.0:
         position[j] = first + second * rng.standard_normal()

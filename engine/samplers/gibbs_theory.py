@@ -8,9 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
-def gaussian_autocorrelation(
-    correlation: float, lags: int, *, scan: str = "systematic", blocked: bool = False
-) -> Array:
+def gaussian_autocorrelation(correlation: float, lags: int, *, scan: str = "systematic", blocked: bool = False) -> Array:
     """(lags + 1,) autocorrelation of a coordinate of a bivariate Gaussian, draw by draw; a draw is a sweep of two
     updates, of both coordinates in order (scan "systematic") or of two at random ("random"); blocked : of both at once.
 

@@ -123,9 +123,7 @@ class Hmc:
 
     def transitions(self, chains: int, n: int, dim: int) -> HmcTransitions:
         """Empty arrays for the inside of n transitions of each chain."""
-        points = (
-            (chains, n, int(self.steps) + 1) if n else (chains, 1, 0)
-        )  # without detail the kernel still takes a row, an empty one
+        points = (chains, n, int(self.steps) + 1) if n else (chains, 1, 0)  # without detail the kernel still takes a row, an empty one
         return HmcTransitions(
             np.empty((*points, dim)),
             np.empty((*points, dim)),
@@ -137,9 +135,7 @@ class Hmc:
             np.empty((chains, n)),
         )
 
-    def advance(
-        self, target: Target, settings: HmcSettings, chain: Chain, n: int, trace: Trace, inside: HmcTransitions
-    ) -> None:
+    def advance(self, target: Target, settings: HmcSettings, chain: Chain, n: int, trace: Trace, inside: HmcTransitions) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         hmc_chunk(*chain.arguments(target), settings, n, trace, inside)
 
@@ -171,13 +167,8 @@ def trajectory(
         raise SpecError("position", f"position and momentum must have shape ({target.dim},)")
     log_density, gradient = target.log_density_and_gradient(q)
     points = (steps + 1,)
-    path = Trajectory(
-        np.empty((*points, target.dim)), np.empty((*points, target.dim)), np.empty(points), np.empty(points)
-    )
-    density, point = (
-        Density(target.address, target.data, *target.buffers()),
-        _Point(q, p, gradient, np.empty(target.dim)),
-    )
+    path = Trajectory(np.empty((*points, target.dim)), np.empty((*points, target.dim)), np.empty(points), np.empty(points))
+    density, point = (Density(target.address, target.data, *target.buffers()), _Point(q, p, gradient, np.empty(target.dim)))
     rule = _Rule(float(step_size), steps, settings.inverse_mass, settings.integrator)
     _trajectory(density, point, log_density, rule, np.empty(target.dim), path)
     return path
@@ -366,9 +357,7 @@ def hmc_chunk(density, rng, state, settings, n, trace, inside):
         for j in range(dim):
             point.q[j], point.gradient[j] = position[j], gradient[j]
         row = i if detailed else 0
-        path = Trajectory(
-            inside.path[row], inside.path_momentum[row], inside.path_energy[row], inside.path_log_density[row]
-        )
+        path = Trajectory(inside.path[row], inside.path_momentum[row], inside.path_energy[row], inside.path_log_density[row])
         rule = _Rule(epsilon, settings.steps, inverse_mass, settings.integrator)
         log_density, taken = _integrate(density, point, running[0], rule, synchronised, path)
         energy_error = np.inf

@@ -43,9 +43,7 @@ class Islands(NamedTuple):
     start: int
 
 
-def walk_islands(
-    weights: ArrayLike, draws: int, seed: int, *, p_right: float = 0.5, start: int = 0, variant: str = "exact"
-) -> Islands:
+def walk_islands(weights: ArrayLike, draws: int, seed: int, *, p_right: float = 0.5, start: int = 0, variant: str = "exact") -> Islands:
     """Walk `draws` transitions over `len(weights)` islands (3 to 50, weights finite and above 0). Raises SpecError
     naming the parameter.
     """

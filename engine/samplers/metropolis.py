@@ -82,15 +82,7 @@ class Metropolis:
         """Empty arrays for the inside of n transitions of each chain."""
         return MetropolisTransitions(np.empty((chains, n, dim)), *(np.empty((chains, n)) for _ in range(4)))
 
-    def advance(
-        self,
-        target: Target,
-        settings: tuple[Any, ...],
-        chain: Chain,
-        n: int,
-        trace: Trace,
-        inside: MetropolisTransitions,
-    ) -> None:
+    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: MetropolisTransitions) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         metropolis_chunk(*chain.arguments(target), *settings, n, trace, inside)
 

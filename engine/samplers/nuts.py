@@ -209,12 +209,7 @@ class Nuts:
     def transitions(self, chains: int, n: int, dim: int) -> NutsTransitions:
         """Empty arrays for the inside of n transitions of each chain."""
         new = min(int(self.max_leaves), 2 ** int(self.max_depth) - 1)
-        one, leaf, node, doubling = (
-            (chains, n),
-            (chains, n, new + 1),
-            (chains, n, new),
-            (chains, n, int(self.max_depth)),
-        )
+        one, leaf, node, doubling = ((chains, n), (chains, n, new + 1), (chains, n, new), (chains, n, int(self.max_depth)))
         return NutsTransitions(
             leaves=np.zeros(one, np.int32),
             nodes=np.zeros(one, np.int32),
@@ -244,9 +239,7 @@ class Nuts:
             final_uniform=np.full(one, np.nan),
         )
 
-    def advance(
-        self, target: Target, settings: NutsSettings, chain: Chain, n: int, trace: Trace, inside: NutsTransitions
-    ) -> None:
+    def advance(self, target: Target, settings: NutsSettings, chain: Chain, n: int, trace: Trace, inside: NutsTransitions) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         if chain.adaptation.size == 0:
             self.begin(target, chain, 0)
@@ -392,14 +385,30 @@ def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
     inverse_mass, mass_root = mass_of(adaptation, settings.rows, position.size)
     pair, shape = (2, position.size), (top + 1, position.size)
     ends = _Ends(
-        np.empty(pair), np.empty(pair), np.empty(pair), np.empty(pair), np.empty(pair), np.empty(2, np.int64),
-        np.empty(position.size), np.empty(position.size),
-    )  # fmt: skip
+        np.empty(pair),
+        np.empty(pair),
+        np.empty(pair),
+        np.empty(pair),
+        np.empty(pair),
+        np.empty(2, np.int64),
+        np.empty(position.size),
+        np.empty(position.size),
+    )
     subtrees = _Subtrees(
-        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape),
-        np.empty(shape), np.empty(shape), np.empty(top + 1), np.empty(top + 1), np.empty(top + 1, np.int64),
-        np.empty(top + 1), np.empty(position.size),
-    )  # fmt: skip
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(top + 1),
+        np.empty(top + 1),
+        np.empty(top + 1, np.int64),
+        np.empty(top + 1),
+        np.empty(position.size),
+    )
     work = _Work(density, rng, inverse_mass, settings, ends, subtrees)
     for i in range(n):
         step_size = adaptation[STEP]
@@ -419,9 +428,8 @@ def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
             inside.ending[i], inside.proposal[i] = ending, subtrees.proposal_time[top]
         if adaptation[DONE] < adaptation[TOTAL]:
             evaluations += learn(
-                density, rng, state, adaptation, settings.rows, settings.adapt_step, settings.adapt_mass,
-                settings.target_accept, accept,
-            )  # fmt: skip
+                density, rng, state, adaptation, settings.rows, settings.adapt_step, settings.adapt_mass, settings.target_accept, accept
+            )
         for j in range(position.size):
             trace.draws[i, j] = position[j]
         trace.log_density[i], trace.energy[i] = running[0], energy
@@ -604,11 +612,19 @@ def _merge(work, doubling, end, leaf, shift, inside):
     while (leaf.number >> level) & 1:
         # The half in slot `level`, and the one that ends here: its first state, unless a leaf, waits a slot below.
         halves = _Halves(
-            subtrees.first_q[level], subtrees.first_p[level], subtrees.first_v[level],
-            subtrees.last_p[level], subtrees.last_v[level], subtrees.rho[level],
-            subtrees.first_p[level - 1], subtrees.first_v[level - 1], subtrees.new_rho,
-            end.q, end.p, end.v,
-        )  # fmt: skip
+            subtrees.first_q[level],
+            subtrees.first_p[level],
+            subtrees.first_v[level],
+            subtrees.last_p[level],
+            subtrees.last_v[level],
+            subtrees.rho[level],
+            subtrees.first_p[level - 1],
+            subtrees.first_v[level - 1],
+            subtrees.new_rho,
+            end.q,
+            end.p,
+            end.v,
+        )
         aliased = settings.variant == ALIASED_MOMENTUM
         dots = _products(halves, level == 0, settings.sliced, aliased, sign)
         for j in range(end.p.size):
@@ -647,9 +663,7 @@ def _products(halves, single, sliced, aliased, sign):
         return _pair_dots(v if aliased else first_v, v, halves.old_rho, halves.new_rho)
     if aliased:
         return _half_dots(v, p, v, halves.old_rho, p, v, v, halves.new_rho)
-    return _half_dots(
-        first_v, halves.old_p, halves.old_v, halves.old_rho, halves.new_p, halves.new_v, v, halves.new_rho
-    )  # fmt: skip
+    return _half_dots(first_v, halves.old_p, halves.old_v, halves.old_rho, halves.new_p, halves.new_v, v, halves.new_rho)
 
 
 @fast_part
@@ -726,10 +740,7 @@ def _wait(work, level, chosen, weight, end, leaf):
                 subtrees.first_q[0, j] = end.q[j]
     else:
         for j in range(end.q.size):
-            subtrees.first_p[level, j], subtrees.first_v[level, j] = (
-                subtrees.first_p[level - 1, j],
-                subtrees.first_v[level - 1, j],
-            )
+            subtrees.first_p[level, j], subtrees.first_v[level, j] = (subtrees.first_p[level - 1, j], subtrees.first_v[level - 1, j])
             subtrees.last_p[level, j], subtrees.last_v[level, j] = end.p[j], end.v[j]
             subtrees.rho[level, j] = subtrees.new_rho[j]
         if sliced:
@@ -741,10 +752,7 @@ def _wait(work, level, chosen, weight, end, leaf):
 def _hand_up(subtrees, source, slot):
     """The proposal of one slot becomes that of another."""
     for j in range(subtrees.proposal_q.shape[1]):
-        subtrees.proposal_q[slot, j], subtrees.proposal_g[slot, j] = (
-            subtrees.proposal_q[source, j],
-            subtrees.proposal_g[source, j],
-        )
+        subtrees.proposal_q[slot, j], subtrees.proposal_g[slot, j] = (subtrees.proposal_q[source, j], subtrees.proposal_g[source, j])
     subtrees.proposal_log_density[slot] = subtrees.proposal_log_density[source]
     subtrees.proposal_energy[slot] = subtrees.proposal_energy[source]
     subtrees.proposal_time[slot] = subtrees.proposal_time[source]
@@ -762,10 +770,19 @@ def _join(work, doubling, shift, inside):
     subtrees.weight[top] += subtrees.weight[depth]
     far, rho = 1 - side, subtrees.rho[top]
     halves = _Halves(
-        ends.q[far], ends.p[far], ends.v[far], ends.near_p, ends.near_v, rho,
-        subtrees.first_p[depth], subtrees.first_v[depth], subtrees.rho[depth],
-        ends.q[side], ends.p[side], ends.v[side],
-    )  # fmt: skip
+        ends.q[far],
+        ends.p[far],
+        ends.v[far],
+        ends.near_p,
+        ends.near_v,
+        rho,
+        subtrees.first_p[depth],
+        subtrees.first_v[depth],
+        subtrees.rho[depth],
+        ends.q[side],
+        ends.p[side],
+        ends.v[side],
+    )
     dots = _products(halves, depth == 0, settings.sliced, False, doubling.sign)
     for j in range(rho.size):
         rho[j] += subtrees.rho[depth, j]

@@ -50,9 +50,7 @@ class Method(Protocol):
 
     def transitions(self, chains: int, n: int, dim: int) -> Any: ...
 
-    def advance(
-        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: Any
-    ) -> None: ...
+    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: Any) -> None: ...
 
 
 class Run(Resumable):
@@ -148,9 +146,7 @@ class Run(Resumable):
         if first == 0:
             self._start[c] = chain.position
             self._start_log_density[c] = chain.running[0]
-        inside = type(self._inside)(
-            *(array[c, rows] if self.detail == "transitions" else array[c] for array in self._inside)
-        )
+        inside = type(self._inside)(*(array[c, rows] if self.detail == "transitions" else array[c] for array in self._inside))
         self.method.advance(self.target, self._settings, chain, n, self._trace.at(c, rows), inside)
 
     def recording(self) -> Recording:
@@ -240,16 +236,7 @@ def sample(
     Raises SpecError naming a wrong parameter, TargetError for a start outside the support.
     """
     run = start(
-        target,
-        method,
-        chains=chains,
-        draws=draws,
-        warmup=warmup,
-        seed=seed,
-        init=init,
-        detail=detail,
-        keep_warmup=keep_warmup,
-        **settings,
+        target, method, chains=chains, draws=draws, warmup=warmup, seed=seed, init=init, detail=detail, keep_warmup=keep_warmup, **settings
     )
     run.advance(run.total)
     return run.recording()
@@ -329,7 +316,4 @@ def _check_memory(method: Method, chains: int, draws: int, inside_rows: int, dim
     if inside_rows:
         size += inside_rows * sum(array.nbytes for array in method.transitions(chains, 1, dim))
     if size > MAX_BYTES:
-        raise SpecError(
-            "draws",
-            f"the recording would take {size / 2**30:.1f} GiB, more than the {MAX_BYTES / 2**30:.0f} GiB allowed",
-        )
+        raise SpecError("draws", f"the recording would take {size / 2**30:.1f} GiB, more than the {MAX_BYTES / 2**30:.0f} GiB allowed")

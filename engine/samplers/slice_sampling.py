@@ -102,16 +102,21 @@ def events_of(inside: SliceSamplingTransitions) -> Events:
     there = inside.kind >= 0
     kind, j, row = inside.kind[there], inside.coordinate[there], np.nonzero(there)[0]
     began = np.maximum.accumulate(np.where(kind == LEVEL, np.arange(len(kind)), 0))
-    low, high, uniform, log_level = (
-        *(each[there] for each in (inside.low, inside.high)), inside.uniform[row, j], inside.log_level[row, j],
-    )  # fmt: skip
+    low, high, uniform, log_level = (*(each[there] for each in (inside.low, inside.high)), inside.uniform[row, j], inside.log_level[row, j])
     x0, no_interval = low[began], (kind == LEVEL)[:, None]
     return Events(
-        np.concatenate([[0], np.cumsum(there.sum(axis=1))]), kind, j, x0,
-        np.where(no_interval, np.nan, low), np.where(no_interval, np.nan, high), inside.point[there],
+        np.concatenate([[0], np.cumsum(there.sum(axis=1))]),
+        kind,
+        j,
+        x0,
+        np.where(no_interval, np.nan, low),
+        np.where(no_interval, np.nan, high),
+        inside.point[there],
         np.column_stack([inside.log_density[there], log_level - np.log(uniform)]),
-        uniform, inside.offset[row, j], log_level,
-    )  # fmt: skip
+        uniform,
+        inside.offset[row, j],
+        log_level,
+    )
 
 
 @dataclass(frozen=True)
@@ -164,13 +169,7 @@ class SliceSampling:
         )
 
     def advance(
-        self,
-        target: Target,
-        settings: tuple[Any, ...],
-        chain: Chain,
-        n: int,
-        trace: Trace,
-        inside: SliceSamplingTransitions,
+        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: SliceSamplingTransitions
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
         slice_sampling_chunk(*chain.arguments(target), *settings, n, trace, inside)
@@ -304,9 +303,7 @@ def slice_sampling_chunk(density, rng, state, w, interval, limit, variant, n, tr
                 spent += 1
                 kind = TAKEN if log_point > level else OUTSIDE
                 if kind == TAKEN and interval == DOUBLING and variant != NO_TEST:
-                    passed, tested = _would_come_back(
-                        density, gradient, position, j, point[j], left, right, w[j], level
-                    )
+                    passed, tested = _would_come_back(density, gradient, position, j, point[j], left, right, w[j], level)
                     kind, spent = TAKEN if passed else REFUSED, spent + tested
                 if kind != TAKEN:
                     for d in range(first, last):

@@ -29,9 +29,7 @@ class SamplerSpec(TargetSpec):
     chains: int = integer(1, 1, 8, "independent chains, each with its own random numbers")
     draws: int = integer(1000, 10, 100_000, "transitions kept of each chain", log=True)
     warmup: int = integer(0, 0, 100_000, "transitions run and dropped before the first draw kept")
-    start: str = choice(
-        "random", STARTS, "where chains start: drawn from U(-2, 2) per coordinate, or at the point (start_x, start_y)"
-    )
+    start: str = choice("random", STARTS, "where chains start: drawn from U(-2, 2) per coordinate, or at the point (start_x, start_y)")
     start_x: float = number(0.0, -100.0, 100.0, "first coordinate of the start")
     start_y: float = number(0.0, -100.0, 100.0, "second coordinate of the start")
     seed: int = seed_field()
@@ -41,9 +39,7 @@ class SamplerSpec(TargetSpec):
         transitions = self.chains * (self.draws + self.warmup)
         if transitions > MAX_TRANSITIONS:
             raise SpecError(
-                "draws",
-                f"{self.chains} chains of {self.draws + self.warmup:,} transitions are more than the "
-                f"{MAX_TRANSITIONS:,} allowed",
+                "draws", f"{self.chains} chains of {self.draws + self.warmup:,} transitions are more than the {MAX_TRANSITIONS:,} allowed"
             )
 
     def settings(self) -> dict[str, Any]:
@@ -67,11 +63,7 @@ class MetropolisSpec(SamplerSpec):
 
     scale: float = number(1.0, 0.01, 30.0, "sd of the proposal around the present point", log=True)
     drift: float = number(
-        0.0,
-        -3.0,
-        3.0,
-        "shift of the proposal along the first coordinate, in units of its scale: not 0 makes it asymmetric",
-        step=0.1,
+        0.0, -3.0, 3.0, "shift of the proposal along the first coordinate, in units of its scale: not 0 makes it asymmetric", step=0.1
     )
     variant: str = choice("exact", metropolis.VARIANTS, "the sampler, or one that is wrong on purpose")
 
@@ -88,19 +80,11 @@ class DelayedRejectionSpec(SamplerSpec):
     scale: float = number(3.0, 0.01, 30.0, "sd of the first proposal around the present point", log=True)
     stages: int = integer(2, 1, delayed_rejection.MAX_STAGES, "tries before a rejection counts")
     shrink: float = number(0.2, 0.01, 2.0, "scale of each further try, as a fraction of the one before", log=True)
-    pull: float = number(
-        0.0, -2.0, 2.0, "centre of a further try: 0 the present point, 1 the one just rejected, -1 opposite", step=0.1
-    )
+    pull: float = number(0.0, -2.0, 2.0, "centre of a further try: 0 the present point, 1 the one just rejected, -1 opposite", step=0.1)
     variant: str = choice("exact", delayed_rejection.VARIANTS, "the sampler, or one that is wrong on purpose")
 
     def settings(self) -> dict[str, Any]:
-        return {
-            "scale": self.scale,
-            "stages": self.stages,
-            "shrink": self.shrink,
-            "pull": self.pull,
-            "variant": self.variant,
-        }
+        return {"scale": self.scale, "stages": self.stages, "shrink": self.shrink, "pull": self.pull, "variant": self.variant}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +95,9 @@ class HmcSpec(SamplerSpec):
 
     step_size: float = number(0.2, 0.001, 5.0, "time that one leapfrog step simulates", log=True)
     steps: int = integer(15, 1, 200, "leapfrog steps of one trajectory", log=True)
-    jitter: float = number(
-        0.0, 0.0, 1.0, "each trajectory's step size is drawn within this fraction of step_size", step=0.05
-    )
+    jitter: float = number(0.0, 0.0, 1.0, "each trajectory's step size is drawn within this fraction of step_size", step=0.05)
     mass: str = choice(
-        "identity",
-        MASSES,
-        "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance",
+        "identity", MASSES, "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance"
     )
     integrator: str = choice("leapfrog", hmc.INTEGRATORS, "how Hamilton's equations are stepped through")
     variant: str = choice("exact", hmc.VARIANTS, "the sampler, or one that is wrong on purpose")
@@ -170,22 +150,14 @@ class GibbsSpec(SamplerSpec):
 
     method: ClassVar[str] = "gibbs"
 
-    update: str = choice(
-        "conditional", gibbs.UPDATES, "draw from the full conditional, or Metropolis one variable at a time"
-    )
+    update: str = choice("conditional", gibbs.UPDATES, "draw from the full conditional, or Metropolis one variable at a time")
     scale: float = number(1.0, 0.01, 30.0, "sd of the Metropolis proposal, or step of the window's grid", log=True)
     scan: str = choice("systematic", gibbs.SCANS, "coordinates in order, or one at random each time")
     block: str = choice("no", ("no", "yes"), "draw correlated coordinates jointly")
     variant: str = choice("exact", gibbs.VARIANTS, "the sampler, or one that is wrong on purpose")
 
     def settings(self) -> dict[str, Any]:
-        return {
-            "update": self.update,
-            "scale": self.scale,
-            "scan": self.scan,
-            "block": self.block == "yes",
-            "variant": self.variant,
-        }
+        return {"update": self.update, "scale": self.scale, "scan": self.scan, "block": self.block == "yes", "variant": self.variant}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,9 +82,7 @@ def one(inside: NutsTransitions, t: int) -> dict[str, np.ndarray]:
     """Transition t of recorded transitions (n, ...), cut to the rows that are filled."""
     leaves, nodes = int(inside.leaves[t]), int(inside.nodes[t])
     cut = {"leaf_": leaves, "node_": nodes}
-    return {
-        name: array[t][: cut[name[:5]]] if name[:5] in cut else array[t] for name, array in inside._asdict().items()
-    }
+    return {name: array[t][: cut[name[:5]]] if name[:5] in cut else array[t] for name, array in inside._asdict().items()}
 
 
 def grow(inside: NutsTransitions, t: int, fine: bool) -> Tree:
@@ -165,19 +163,27 @@ def grow(inside: NutsTransitions, t: int, fine: bool) -> Tree:
         steps.append((0, 1, 0, -1))
     chances = _chances(x, leaf_doubling, failed, last_doubling)
     return Tree(
-        leaf, row, at, low, high, place, level, parent, before, look, fate,
-        np.where(leaf, np.nan if cut else chances[np.where(leaf, row, 0)], 0.0), older, newer,
+        leaf,
+        row,
+        at,
+        low,
+        high,
+        place,
+        level,
+        parent,
+        before,
+        look,
+        fate,
+        np.where(leaf, np.nan if cut else chances[np.where(leaf, row, 0)], 0.0),
+        older,
+        newer,
         **_substeps(steps, x, at, leaf, last_doubling),
         cut=cut,
-    )  # fmt: skip
+    )
 
 
 def _substeps(
-    steps: list[tuple[int, int, int, int]],
-    x: dict[str, np.ndarray],
-    at: Whole,
-    leaf: NDArray[np.bool_],
-    last_doubling: int,
+    steps: list[tuple[int, int, int, int]], x: dict[str, np.ndarray], at: Whole, leaf: NDArray[np.bool_], last_doubling: int
 ) -> dict[str, np.ndarray]:
     doubling, before, _, edge = (np.array(column, dtype=np.int32) for column in zip(*steps, strict=True))
     made = np.array([int(np.sum(leaf & (at <= s))) for s in range(len(steps))], dtype=np.int32)

@@ -71,9 +71,7 @@ def enumerate_models(model: SpikeAndSlab, *, pairs: int = 100, seed: int = 0) ->
         laplace[:] = log_evidence
     else:
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence(whole_number("seed", seed, 0, MAX_SEED))))
-        _logistic(
-            model.design, model.y, model.precision, always, models, pairs, rng, log_evidence, laplace, error, means
-        )  # fmt: skip
+        _logistic(model.design, model.y, model.precision, always, models, pairs, rng, log_evidence, laplace, error, means)
     inside = models.astype(np.float64)
     log_prior = inside @ model.log_odds - np.logaddexp(0.0, model.log_odds).sum()
     joint = log_evidence + log_prior
@@ -82,10 +80,17 @@ def enumerate_models(model: SpikeAndSlab, *, pairs: int = 100, seed: int = 0) ->
     inclusion = probability @ inside
     shares = probability * error
     return Enumeration(
-        models, log_evidence, laplace, error, probability, inclusion,
-        np.sqrt((shares**2) @ (inside - inclusion) ** 2), probability @ means, total,
+        models,
+        log_evidence,
+        laplace,
+        error,
+        probability,
+        inclusion,
+        np.sqrt((shares**2) @ (inside - inclusion) ** 2),
+        probability @ means,
+        total,
         float(np.sqrt((shares**2).sum())),
-    )  # fmt: skip
+    )
 
 
 @kernel

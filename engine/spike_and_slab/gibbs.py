@@ -94,10 +94,20 @@ class SelectionRun(Resumable):
         """n sweeps of chain c, written to `rows`."""
         chain, model = self._chains[c], self.model
         selection_chunk(
-            model.design, model.moment, model.precision, model.log_odds, model.likelihood == "logistic", chain.rng,
-            chain.gram, chain.included, chain.coefficients, n, self._included[c, rows], self._conditional[c, rows],
+            model.design,
+            model.moment,
+            model.precision,
+            model.log_odds,
+            model.likelihood == "logistic",
+            chain.rng,
+            chain.gram,
+            chain.included,
+            chain.coefficients,
+            n,
+            self._included[c, rows],
+            self._conditional[c, rows],
             self._coefficients[c, rows],
-        )  # fmt: skip
+        )
 
     def recording(self) -> SelectionRecording:
         """The sweeps done so far (views, not copies)."""
@@ -105,9 +115,7 @@ class SelectionRun(Resumable):
         return SelectionRecording(self._included[:, rows], self._conditional[:, rows], self._coefficients[:, rows])
 
 
-def sample_models(
-    model: SpikeAndSlab, *, chains: int = 4, draws: int = 1000, warmup: int = 100, seed: int = 0
-) -> SelectionRecording:
+def sample_models(model: SpikeAndSlab, *, chains: int = 4, draws: int = 1000, warmup: int = 100, seed: int = 0) -> SelectionRecording:
     """Gibbs sampling over the models. seed : 0 to 2**32 - 1. Raises SpecError naming a wrong parameter."""
     run = SelectionRun(model, chains=chains, draws=draws, warmup=warmup, seed=seed)
     run.advance(run.total)
@@ -193,9 +201,20 @@ def _columns(included, always, index):
 
 @kernel
 def selection_chunk(
-    design, moment, precision, log_odds, logistic, rng, gram, included, coefficients, sweeps, trace_included,
-    trace_conditional, trace_coefficients,
-):  # fmt: skip
+    design,
+    moment,
+    precision,
+    log_odds,
+    logistic,
+    rng,
+    gram,
+    included,
+    coefficients,
+    sweeps,
+    trace_included,
+    trace_conditional,
+    trace_coefficients,
+):
     """Advance one chain by `sweeps`; writes the traces where they have rows."""
     n, K = design.shape
     p = log_odds.size

@@ -42,9 +42,7 @@ class SelectionAscent:
     converged: bool
 
 
-def ascend_selection(
-    model: SpikeAndSlab, *, start: ArrayLike | None = None, sweeps: int = 200, tolerance: float = 1e-8
-) -> SelectionAscent:
+def ascend_selection(model: SpikeAndSlab, *, start: ArrayLike | None = None, sweeps: int = 200, tolerance: float = 1e-8) -> SelectionAscent:
     """Fit q to the posterior of gamma and the coefficients, in at most `sweeps` sweeps.
 
     start : (p,) or a number, alpha before the first sweep, default the prior; the ascent can end in different places

@@ -38,9 +38,7 @@ def _normal_gamma_conditional(q, out, coordinate, data, ints, scratch):
     return GAMMA
 
 
-_HEAVY = (
-    5.0  # with a smaller shape the mean is a Student t of less than 10 degrees of freedom: squares hang on few draws
-)
+_HEAVY = 5.0  # with a smaller shape the mean is a Student t of less than 10 degrees of freedom: squares hang on few draws
 
 
 def normal_gamma(*, mean: float = 0.0, kappa: float = 1.0, shape: float = 3.0, rate: float = 3.0) -> Target:
@@ -60,9 +58,7 @@ def normal_gamma(*, mean: float = 0.0, kappa: float = 1.0, shape: float = 3.0, r
 
     def student(x: Array) -> Array:
         z = (np.asarray(x, dtype=np.float64) - mean) / scale
-        log_top = (
-            math.lgamma(shape + 0.5) - math.lgamma(shape) - 0.5 * math.log(2.0 * math.pi * shape) - math.log(scale)
-        )
+        log_top = math.lgamma(shape + 0.5) - math.lgamma(shape) - 0.5 * math.log(2.0 * math.pi * shape) - math.log(scale)
         return np.asarray(np.exp(log_top - (shape + 0.5) * np.log1p(z * z / (2.0 * shape))))
 
     def draw(rng: np.random.Generator, n: int) -> Array:
@@ -160,12 +156,7 @@ EIGHT_SCHOOLS = ((28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0), (15.0, 10.0, 16.
 
 
 def hierarchical_normal(
-    y: ArrayLike = EIGHT_SCHOOLS[0],
-    sigma: ArrayLike = EIGHT_SCHOOLS[1],
-    *,
-    prior_sd: float = 20.0,
-    shape: float = 1.0,
-    rate: float = 25.0,
+    y: ArrayLike = EIGHT_SCHOOLS[0], sigma: ArrayLike = EIGHT_SCHOOLS[1], *, prior_sd: float = 20.0, shape: float = 1.0, rate: float = 25.0
 ) -> Target:
     """y_j ~ N(theta_j, sigma_j**2), theta_j ~ N(mu, 1 / w), mu ~ N(0, prior_sd**2), w ~ Gamma(shape, rate). Coordinates
     w, mu, theta_1, ..., theta_n.
@@ -185,9 +176,7 @@ def hierarchical_normal(
         or errors.shape != values.shape
         or not (np.all(np.isfinite(values)) and np.all(errors > 0) and np.all(np.isfinite(errors)))
     ):
-        raise TargetError(
-            f"y and sigma must be finite, of one length, sigma above 0: got shapes {values.shape} and {errors.shape}"
-        )
+        raise TargetError(f"y and sigma must be finite, of one length, sigma above 0: got shapes {values.shape} and {errors.shape}")
     if not (min(prior_sd, shape, rate) > 0.0 and math.isfinite(prior_sd + shape + rate)):
         raise TargetError(f"no such prior: prior_sd {prior_sd:g}, shape {shape:g}, rate {rate:g}")
     truth = _hierarchical_truth(values, errors, prior_sd, shape, rate)
@@ -205,9 +194,7 @@ def hierarchical_normal(
     )
 
 
-def hierarchical_effect(
-    y: ArrayLike, sigma: ArrayLike, group: int, w: Array, *, prior_sd: float = 20.0
-) -> tuple[Array, Array]:
+def hierarchical_effect(y: ArrayLike, sigma: ArrayLike, group: int, w: Array, *, prior_sd: float = 20.0) -> tuple[Array, Array]:
     """Mean and variance, each as `w` (m,), of theta of one group given the precision w between groups; the common mean
     is integrated out. y, sigma, prior_sd : as `hierarchical_normal`.
 
@@ -283,6 +270,4 @@ def _hierarchical_truth(y: Array, sigma: Array, prior_sd: float, shape: float, r
 
         return density
 
-    return Truth(
-        centre, covariance, (spread_density, *(mixture(j) for j in range(n + 1))), source="quadrature", draw=draw
-    )
+    return Truth(centre, covariance, (spread_density, *(mixture(j) for j in range(n + 1))), source="quadrature", draw=draw)

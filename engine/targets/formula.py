@@ -107,9 +107,7 @@ def _tokens(formula: str) -> list[_Token]:
     while position < len(formula):
         match = _TOKEN.match(formula, position)
         if match is None:
-            raise FormulaError(
-                f"{formula[position]!r} has no meaning here{_ADVICE.get(formula[position], '')}", position, formula
-            )
+            raise FormulaError(f"{formula[position]!r} has no meaning here{_ADVICE.get(formula[position], '')}", position, formula)
         kind, text = str(match.lastgroup), match.group()
         if kind != "space":
             tokens.append(_Token(kind, _SPELLINGS.get(text, text), position))
@@ -211,9 +209,7 @@ class _Parser:
         elif token.kind == "end":
             raise self.error("the formula ends too early: a number, x, y or a function is missing", token)
         else:
-            raise self.error(
-                f"{token.text!r} cannot stand here: a number, x, y or a function is missing before it", token
-            )
+            raise self.error(f"{token.text!r} cannot stand here: a number, x, y or a function is missing before it", token)
 
     def name(self, token: _Token) -> None:
         if token.text in VARIABLES:
@@ -296,11 +292,7 @@ class _Parser:
 
     def expect(self, text: str) -> None:
         if not self.take(text):
-            raise self.error(
-                f"a {text!r} is missing"
-                if self.token.kind == "end"
-                else f"{self.complaint()}, or a {text!r} is missing"
-            )
+            raise self.error(f"a {text!r} is missing" if self.token.kind == "end" else f"{self.complaint()}, or a {text!r} is missing")
 
     def complaint(self) -> str:
         token = self.token
@@ -324,15 +316,7 @@ def parse(formula: str) -> m.Program:
 
 
 def _as_target(program: m.Program) -> Target:
-    return Target(
-        "formula",
-        2,
-        m.formula_machine,
-        program.data,
-        program.ints,
-        scratch_size=program.scratch_size,
-        labels=("x", "y"),
-    )
+    return Target("formula", 2, m.formula_machine, program.data, program.ints, scratch_size=program.scratch_size, labels=("x", "y"))
 
 
 def unchecked_target(formula: str) -> Target:

@@ -85,9 +85,7 @@ def gaussian(*, dimension: int = 2, correlation: float = 0.8, scale_ratio: float
     Normalised. The truth is exact.
     """
     if not (dimension >= 1 and -1.0 < correlation < 1.0 and 0.0 < scale_ratio < math.inf):
-        raise TargetError(
-            f"no Gaussian has dimension {dimension}, correlation {correlation:g} and scale ratio {scale_ratio:g}"
-        )
+        raise TargetError(f"no Gaussian has dimension {dimension}, correlation {correlation:g} and scale ratio {scale_ratio:g}")
     sd = scale_ratio ** -np.linspace(0.0, 1.0, dimension) if dimension > 1 else np.ones(1)
     precision = 1.0 / (1.0 - correlation * correlation)
     log_constant = -0.5 * dimension * LOG_2PI - float(np.log(sd).sum()) + 0.5 * (dimension - 1) * math.log(precision)
@@ -122,14 +120,8 @@ def dense_gaussian(mean: ArrayLike, covariance: ArrayLike) -> Target:
     matrix = np.atleast_2d(np.asarray(covariance, dtype=np.float64))
     dim = centre.size
     if centre.ndim != 1 or matrix.shape != (dim, dim):
-        raise TargetError(
-            f"a mean of shape {centre.shape} needs a covariance of shape ({dim}, {dim}), got {matrix.shape}"
-        )
-    if not (
-        np.all(np.isfinite(centre))
-        and np.all(np.isfinite(matrix))
-        and np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0)
-    ):
+        raise TargetError(f"a mean of shape {centre.shape} needs a covariance of shape ({dim}, {dim}), got {matrix.shape}")
+    if not (np.all(np.isfinite(centre)) and np.all(np.isfinite(matrix)) and np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0)):
         raise TargetError("mean and covariance must be finite, and the covariance symmetric")
     try:
         root = np.linalg.cholesky(matrix)

@@ -21,13 +21,9 @@ from engine.kernels import fast_kernel, target_kernel
 
 # Opcodes, grouped by what they do to the stack; the kernel relies on the order of the groups.
 CONST, X, Y = 0, 1, 2  # push
-NEGATE, SQUARE, POWER_INT, EXP, LOG, LOG1P, SQRT, SIN, COS, TAN, TANH, ABS, SIGMOID, SOFTPLUS, LGAMMA = range(
-    3, 18
-)  # one operand
+NEGATE, SQUARE, POWER_INT, EXP, LOG, LOG1P, SQRT, SIN, COS, TAN, TANH, ABS, SIGMOID, SOFTPLUS, LGAMMA = range(3, 18)  # one operand
 ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX, LOGADDEXP = range(18, 26)  # two operands
-LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(
-    26, 30
-)  # two operands, no result: the program ends with -inf unless it holds
+LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(26, 30)  # two operands, no result: the program ends with -inf unless it holds
 
 LARGEST_INT_POWER = 32
 _NANOSECONDS = dict.fromkeys((EXP, LOG, LOG1P, SIN, COS, SIGMOID), 11.0)
@@ -83,10 +79,7 @@ def _digamma(x):
         value -= 1.0 / x
         x += 1.0
     r = 1.0 / (x * x)
-    series = r * (
-        1.0 / 12.0
-        - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0 - r * (691.0 / 32760.0)))))
-    )
+    series = r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0 - r * (691.0 / 32760.0))))))
     return value + math.log(x) - 0.5 / x - series
 
 

@@ -61,11 +61,7 @@ def two_modes(*, dimension: int = 2, separation: float = 6.0, weight: float = 0.
         ints=np.zeros(1, dtype=np.int64),
         view=((-half - 3.5, half + 3.5), (-3.5, 3.5)),
         truth=Truth(
-            mean,
-            covariance,
-            (_mixture(half, weight), *[normal_density(0.0, 1.0)] * (dimension - 1)),
-            log_normaliser=0.0,
-            draw=draw,
+            mean, covariance, (_mixture(half, weight), *[normal_density(0.0, 1.0)] * (dimension - 1)), log_normaliser=0.0, draw=draw
         ),
         plane=two_modes(separation=separation, weight=weight) if dimension > 2 else None,
     )

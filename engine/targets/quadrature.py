@@ -79,10 +79,7 @@ NODES = np.array([-x for x in _HALF_NODES] + [0.0] + _HALF_NODES[::-1])
 KRONROD = np.array([*_HALF_KRONROD, 0.209482141084727828012999174891714, *_HALF_KRONROD[::-1]])
 GAUSS = np.array([*_HALF_GAUSS, 0.417959183673469387755102040816327, *_HALF_GAUSS[::-1]])
 
-ROW_TOLERANCE, TOLERANCE = (
-    1e-10,
-    1e-8,
-)  # of the Gauss rule; the Kronrod rule that is kept is better by orders of magnitude
+ROW_TOLERANCE, TOLERANCE = (1e-10, 1e-8)  # of the Gauss rule; the Kronrod rule that is kept is better by orders of magnitude
 ROW_MARGIN = 30.0  # how far above it the log density may rise before the row's scale is changed
 TRAIL = 16  # rows remembered, to guess where the next one has its mass
 SCAN, RIDGES = 4, 8  # points per first panel of a row where thin ridges are looked for, and how many are followed
@@ -241,9 +238,7 @@ def _search(target: Target, view: View | None, allowance: _Allowance) -> _Frame:
             settled &= abs(new_centre - centre[j]) < 0.5 * new_scale and 0.6 < new_scale / scale[j] < 1.6
             centre[j], scale[j] = new_centre, new_scale
             if new_scale > LARGEST_SCALE or abs(new_centre) > LARGEST_SCALE:
-                raise _Improper(
-                    _does_not_fall(target, j, np.sign(new_centre) if abs(new_centre) > 0.5 * new_scale else 0)
-                )
+                raise _Improper(_does_not_fall(target, j, np.sign(new_centre) if abs(new_centre) > 0.5 * new_scale else 0))
             if new_scale < SMALLEST_SCALE * max(abs(new_centre), 1.0):
                 place = f"{target.labels[j]} = {round(new_centre, 9) + 0.0:g}"
                 raise _Improper(f"this is no probability density: it grows too fast near {place} to integrate")
@@ -833,18 +828,11 @@ def _column_panel(field, axis, top, order, edges, work, row, start, length, sums
     half = 0.5 * length
     for k in range(6):
         sums[k] = half * kronrod[k]
-    sums[6], sums[7], sums[8], sums[9] = (
-        half * kronrod[0],
-        half * size,
-        half * (abs(kronrod[0] - gauss[0]) + border),
-        half * error,
-    )
+    sums[6], sums[7], sums[8], sums[9] = (half * kronrod[0], half * size, half * (abs(kronrod[0] - gauss[0]) + border), half * error)
     return spent
 
 
-def _plane(
-    target: Target, frame: _Frame, axis: int, columns: Array, edges: Array, allowance: _Allowance
-) -> tuple[Array, float]:
+def _plane(target: Target, frame: _Frame, axis: int, columns: Array, edges: Array, allowance: _Allowance) -> tuple[Array, float]:
     """Integrate over the plane.
 
     columns, edges : borders of the first panels along `axis` and across

@@ -60,14 +60,7 @@ def ring(*, radius: float = 3.0, thickness: float = 0.3) -> Target:
         data=np.array([log_constant, radius, 1.0 / t2]),
         ints=np.zeros(1, dtype=np.int64),
         view=((-half, half), (-half, half)),
-        truth=Truth(
-            np.zeros(2),
-            np.eye(2) * (0.5 * m3 / m1),
-            (marginal, marginal),
-            source="quadrature",
-            log_normaliser=0.0,
-            draw=draw,
-        ),
+        truth=Truth(np.zeros(2), np.eye(2) * (0.5 * m3 / m1), (marginal, marginal), source="quadrature", log_normaliser=0.0, draw=draw),
     )
 
 

@@ -81,9 +81,7 @@ class TargetSpec(Spec):
     thickness: float = number(0.3, 0.02, 3.0, "sd of the distance from the ring", log=True)
     separation: float = number(6.0, 0.0, 20.0, "distance between the modes", unit="sd", step=0.1)
     weight: float = number(0.7, 0.01, 0.99, "probability of the left mode", step=0.01)
-    dof: float = number(
-        3.0, 0.5, 100.0, "degrees of freedom: 1 is Cauchy, large is Gaussian; no variance up to 2", log=True
-    )
+    dof: float = number(3.0, 0.5, 100.0, "degrees of freedom: 1 is Cauchy, large is Gaussian; no variance up to 2", log=True)
     formula: str = text("-x^2/2 - (y - x^2)^2", MAX_LENGTH, "log density in x and y, any constant left out")
 
     def check(self) -> None:

@@ -56,14 +56,7 @@ def student(*, dimension: int = 2, dof: float = 3.0) -> Target:
         data=np.array([_log_constant(dimension, dof), dof]),
         ints=np.zeros(1, dtype=np.int64),
         view=((-half, half), (-half, half)),
-        truth=Truth(
-            mean,
-            covariance,
-            (_student_density(dof),) * dimension,
-            log_normaliser=0.0,
-            draw=draw,
-            heavy_tails=dof <= 8.0,
-        ),
+        truth=Truth(mean, covariance, (_student_density(dof),) * dimension, log_normaliser=0.0, draw=draw, heavy_tails=dof <= 8.0),
         plane=student(dof=dof) if dimension > 2 else None,
     )
 

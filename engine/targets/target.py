@@ -149,12 +149,7 @@ class Target:
 
 
 def target(
-    function: Callable[..., float],
-    dim: int,
-    data: ArrayLike | None = None,
-    ints: ArrayLike | None = None,
-    *,
-    at: ArrayLike | None = None,
+    function: Callable[..., float], dim: int, data: ArrayLike | None = None, ints: ArrayLike | None = None, *, at: ArrayLike | None = None
 ) -> Target:
     """Make a target of a Python function `f(q, grad, data, ints) -> float` that numba can compile.
 
@@ -206,9 +201,7 @@ def _try_out(plain: Any, name: str, start: Array, data: Array, ints: NDArray[np.
     if not np.isfinite(value):
         raise TargetError(f"{name} is {value} at {start}: give `at`, a point inside its support")
     if not np.all(np.isfinite(gradient)):
-        raise TargetError(
-            f"the gradient of {name} at {start} is {gradient}: it must be finite where the log density is"
-        )
+        raise TargetError(f"the gradient of {name} at {start} is {gradient}: it must be finite where the log density is")
     for i in range(len(start)):
         h = 1e-5 * max(1.0, abs(start[i]))
         up, down = start.copy(), start.copy()

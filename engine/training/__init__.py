@@ -9,26 +9,9 @@ from engine.targets.gaussian import gaussian
 from engine.training.descent import Descent, descend
 from engine.training.ensemble import EnsembleRun, dropout_draws, ensemble
 from engine.training.laplace import HESSIANS, Laplace, difference_hessian, gauss_newton, laplace
-from engine.training.nodes import (
-    Nodes,
-    activation,
-    activation_slope,
-    difference_gradient,
-    forward,
-    jacobian,
-    pass_nodes,
-)
+from engine.training.nodes import Nodes, activation, activation_slope, difference_gradient, forward, jacobian, pass_nodes
 from engine.training.perceptron import Margin, PerceptronRun, learn, margin
-from engine.training.train import (
-    RULES,
-    Trained,
-    TrainingRun,
-    TrainingSpec,
-    initial_parameters,
-    map_decay,
-    outgoing_units,
-    train,
-)
+from engine.training.train import RULES, Trained, TrainingRun, TrainingSpec, initial_parameters, map_decay, outgoing_units, train
 from engine.variational.optimisers import Adam, Momentum, RmsProp, Sgd
 
 __all__ = [

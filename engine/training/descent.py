@@ -54,9 +54,17 @@ def descend(
     path, value = np.full((count + 1, target.dim), math.nan), np.full(count + 1, math.nan)
     rng = np.random.Generator(np.random.SFC64(whole_number("seed", seed, 0, MAX_SEED)))
     made = _descend(
-        target.address, target.data, *target.buffers(), rng, optimiser.rule(), float(gradient_noise), q,
-        np.zeros((3, target.dim)), path, value,
-    )  # fmt: skip
+        target.address,
+        target.data,
+        *target.buffers(),
+        rng,
+        optimiser.rule(),
+        float(gradient_noise),
+        q,
+        np.zeros((3, target.dim)),
+        path,
+        value,
+    )
     return Descent(path, value, None if made == count else int(made))
 
 

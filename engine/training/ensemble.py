@@ -48,12 +48,9 @@ class EnsembleRun:
         seeds = np.random.SeedSequence(spec.seed).generate_state(count)
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([spec.seed, 3])))
         self.runs = [
-            TrainingRun(
-                network, x, y, replace(spec, seed=int(seed)), every=every,
-                rows=rng.integers(0, n, n) if bootstrap else None,
-            )
+            TrainingRun(network, x, y, replace(spec, seed=int(seed)), every=every, rows=rng.integers(0, n, n) if bootstrap else None)
             for seed in seeds
-        ]  # fmt: skip
+        ]
 
     @property
     def total(self) -> int:

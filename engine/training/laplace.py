@@ -88,15 +88,7 @@ class Laplace:
         return Bands(mean, noise, epistemic, np.hypot(noise, epistemic))
 
 
-def laplace(
-    network: Network,
-    x: ArrayLike,
-    y: ArrayLike,
-    at: ArrayLike,
-    *,
-    hessian: str = "differences",
-    jitter: float = 0.0,
-) -> Laplace:
+def laplace(network: Network, x: ArrayLike, y: ArrayLike, at: ArrayLike, *, hessian: str = "differences", jitter: float = 0.0) -> Laplace:
     """The Laplace approximation at the parameters `at` (dim,), which should be a mode, as `Network.map_estimate` finds.
 
     hessian : see the module's text

@@ -84,9 +84,7 @@ def forward(network: Network, theta: ArrayLike, x: ArrayLike) -> list[Layer]:
     return layers
 
 
-def backward(
-    network: Network, theta: ArrayLike, layers: list[Layer], slope: Array, variant: str = "exact"
-) -> list[Array]:
+def backward(network: Network, theta: ArrayLike, layers: list[Layer], slope: Array, variant: str = "exact") -> list[Array]:
     """Derivatives in every pre-activation, one array (n, units) a layer, from `slope` (n, outputs) at the outputs."""
     if variant not in VARIANTS:
         raise SpecError("variant", f"{variant!r} is not one of {', '.join(VARIANTS)}")

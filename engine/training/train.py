@@ -207,11 +207,27 @@ class TrainingRun:
         ints, scratch = self._buffers
         return int(
             _train_chunk(
-                self._train.address, self._train.data, self._batch_data, ints, scratch, self._rng, self.spec.rule(),
-                self._order, self.batch, self._columns, self.spec.weight_decay, self.spec.keep, self._unit,
-                self._factor, self._q, self._work, self._averages, self.completed, steps,
+                self._train.address,
+                self._train.data,
+                self._batch_data,
+                ints,
+                scratch,
+                self._rng,
+                self.spec.rule(),
+                self._order,
+                self.batch,
+                self._columns,
+                self.spec.weight_decay,
+                self.spec.keep,
+                self._unit,
+                self._factor,
+                self._q,
+                self._work,
+                self._averages,
+                self.completed,
+                steps,
             )
-        )  # fmt: skip
+        )
 
     def _look(self) -> None:
         self._steps.append(self.completed)
@@ -234,9 +250,18 @@ class TrainingRun:
         epochs, within = divmod(self.completed, self.steps_per_epoch)
         seen = epochs + within * self.batch / len(self.rows)
         return Trained(
-            self.network, np.array(self._steps), np.array(self._path), loss, held_out, self.rows, self.held_out_rows,
-            self._best(), self._ended, seen, self.seconds,
-        )  # fmt: skip
+            self.network,
+            np.array(self._steps),
+            np.array(self._path),
+            loss,
+            held_out,
+            self.rows,
+            self.held_out_rows,
+            self._best(),
+            self._ended,
+            seen,
+            self.seconds,
+        )
 
 
 def train(
@@ -315,9 +340,8 @@ def _copy_row(data, columns, row, to, at):
 
 @kernel
 def _train_chunk(
-    address, data, batch_data, ints, scratch, rng, rule, order, batch, columns, decay, keep, unit, factor, q, work,
-    averages, done, steps,
-):  # fmt: skip
+    address, data, batch_data, ints, scratch, rng, rule, order, batch, columns, decay, keep, unit, factor, q, work, averages, done, steps
+):
     """Steps done + 1 to done + steps. Returns how many were made: fewer once a gradient is not finite.
 
     Random numbers: n uniforms for the shuffle of each epoch unless a batch is all rows; for dropout one for each hidden

@@ -4,42 +4,11 @@ Divergences in both directions, coordinate ascent for conjugate pairs, stochasti
 and networks of any size trained by minibatches.
 """
 
-from engine.variational.advi import (
-    ESTIMATORS,
-    VARIANTS,
-    Advi,
-    AdviRun,
-    Elbo,
-    Fit,
-    Inside,
-    advi,
-    elbo,
-    gradients,
-)
+from engine.variational.advi import ESTIMATORS, VARIANTS, Advi, AdviRun, Elbo, Fit, Inside, advi, elbo, gradients
 from engine.variational.approximation import FAMILIES, Approximation, pack, unpack
-from engine.variational.cavi import (
-    GaussianAscent,
-    NormalGammaAscent,
-    ascend_gaussian,
-    ascend_normal_gamma,
-)
-from engine.variational.divergence import (
-    Descent,
-    NormalMixture,
-    descend,
-    gaussian_kl,
-    kl_from_p,
-    kl_from_q,
-)
-from engine.variational.network import (
-    METHODS,
-    History,
-    NetworkFit,
-    NetworkRun,
-    NetworkSpec,
-    fit_network,
-    start_network,
-)
+from engine.variational.cavi import GaussianAscent, NormalGammaAscent, ascend_gaussian, ascend_normal_gamma
+from engine.variational.divergence import Descent, NormalMixture, descend, gaussian_kl, kl_from_p, kl_from_q
+from engine.variational.network import METHODS, History, NetworkFit, NetworkRun, NetworkSpec, fit_network, start_network
 from engine.variational.optimisers import OPTIMISERS, Adam, Decaying, ascend
 from engine.variational.predict import MODES, Prediction
 from engine.variational.rows import RowTarget, linear_regression, logistic_regression

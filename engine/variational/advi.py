@@ -118,10 +118,7 @@ class Advi:
     def plan(self, target: Target) -> Plan:
         """Checked, for kernels. Raises SpecError naming the setting."""
         samples = whole_number("samples", self.samples, 1, 100_000)
-        for name, value, options in (
-            ("estimator", self.estimator, ESTIMATORS),
-            ("variant", self.variant, VARIANTS),
-        ):
+        for name, value, options in (("estimator", self.estimator, ESTIMATORS), ("variant", self.variant, VARIANTS)):
             if value not in options:
                 raise SpecError(name, f"{value!r} is not one of {', '.join(options)}")
         if self.control_variate and not (self.estimator == "score" and samples > 1):
@@ -232,14 +229,7 @@ class AdviRun:
     """One fit, advanced as far as asked; chunks of any size give the same bytes. Parameters as `advi`."""
 
     def __init__(
-        self,
-        target: Target,
-        settings: Advi | None = None,
-        *,
-        steps: int = 1000,
-        seed: int = 0,
-        every: int = 1,
-        detail: str = "path",
+        self, target: Target, settings: Advi | None = None, *, steps: int = 1000, seed: int = 0, every: int = 1, detail: str = "path"
     ):
         self.target, self.settings = target, settings or Advi()
         self.steps = whole_number("steps", steps, 1)
@@ -282,10 +272,24 @@ class AdviRun:
         rows = slice(self.completed, self.completed + n)
         c = self.climb
         advi_chunk(
-            self.target.address, self.target.data, c.ints, c.scratch, c.rng, self.plan, self.rule, c.parameters,
-            c.first, c.second, c.step, c.stopped, self._energy[rows], self._entropy[rows], self.every, self._path,
+            self.target.address,
+            self.target.data,
+            c.ints,
+            c.scratch,
+            c.rng,
+            self.plan,
+            self.rule,
+            c.parameters,
+            c.first,
+            c.second,
+            c.step,
+            c.stopped,
+            self._energy[rows],
+            self._entropy[rows],
+            self.every,
+            self._path,
             self._inside.at(rows if self._detailed else slice(0)),
-        )  # fmt: skip
+        )
 
     def fit(self) -> Fit:
         """The steps made so far (views, not copies)."""
@@ -303,15 +307,7 @@ class AdviRun:
         )
 
 
-def advi(
-    target: Target,
-    *,
-    steps: int = 1000,
-    seed: int = 0,
-    every: int = 1,
-    detail: str = "path",
-    **settings: Any,
-) -> Fit:
+def advi(target: Target, *, steps: int = 1000, seed: int = 0, every: int = 1, detail: str = "path", **settings: Any) -> Fit:
     """Fit a normal distribution to a target by stochastic gradients of the ELBO.
 
     target : any
@@ -528,9 +524,8 @@ def _estimate(address, data, ints, scratch, rng, plan, parameters, buffers, sums
 
 @kernel
 def advi_chunk(
-    address, data, ints, scratch, rng, plan, rule: Rule, parameters, first, second, step, stopped, energy, entropy,
-    every, path, inside,
-):  # fmt: skip
+    address, data, ints, scratch, rng, plan, rule: Rule, parameters, first, second, step, stopped, energy, entropy, every, path, inside
+):
     """Make as many steps as `energy` has rows."""
     dim = plan.maps.kind.size
     buffers, sums, gradient = np.empty((6, dim)), np.empty((3, parameters.size)), np.empty(parameters.size)
@@ -538,9 +533,7 @@ def advi_chunk(
         entropy[i] = _entropy(parameters, dim)
         energy[i] = np.nan
         if stopped[0] < 0:
-            energy[i] = _estimate(
-                address, data, ints, scratch, rng, plan, parameters, buffers, sums, gradient, inside, i
-            )  # fmt: skip
+            energy[i] = _estimate(address, data, ints, scratch, rng, plan, parameters, buffers, sums, gradient, inside, i)
             finite = math.isfinite(energy[i])
             for p in range(gradient.size):
                 finite = finite and math.isfinite(gradient[p])
@@ -560,9 +553,7 @@ def advi_chunk(
 def _gradients(address, data, ints, scratch, rng, plan, parameters, found):
     dim = plan.maps.kind.size
     buffers, sums = np.empty((6, dim)), np.empty((3, parameters.size))
-    nothing = Inside(
-        np.empty((0, 0, 0)), np.empty((0, 0, 0)), np.empty((0, 0)), np.empty((0, 0, 0)), np.empty((0, 0))
-    )  # fmt: skip
+    nothing = Inside(np.empty((0, 0, 0)), np.empty((0, 0, 0)), np.empty((0, 0)), np.empty((0, 0, 0)), np.empty((0, 0)))
     for r in range(found.shape[0]):
         _estimate(address, data, ints, scratch, rng, plan, parameters, buffers, sums, found[r], nothing, 0)
 

@@ -46,13 +46,7 @@ class GaussianAscent:
 
 
 def ascend_gaussian(
-    mean: ArrayLike,
-    covariance: ArrayLike,
-    *,
-    start: ArrayLike,
-    start_sd: ArrayLike = 1.0,
-    sweeps: int = 10,
-    log_normaliser: float = 0.0,
+    mean: ArrayLike, covariance: ArrayLike, *, start: ArrayLike, start_sd: ArrayLike = 1.0, sweeps: int = 10, log_normaliser: float = 0.0
 ) -> GaussianAscent:
     """Fit a product of normals to exp(log_normaliser) N(mean, covariance), one coordinate after the other.
 
@@ -84,12 +78,7 @@ def ascend_gaussian(
     off = path - centre
     squares = np.einsum("ui,ij,uj->u", off, precision, off) + spread**2 @ np.diag(precision)
     return GaussianAscent(
-        path,
-        spread,
-        order,
-        log_constant - 0.5 * squares,
-        np.log(spread).sum(axis=1) + 0.5 * dim * (1.0 + LOG_2PI),
-        log_normaliser,
+        path, spread, order, log_constant - 0.5 * squares, np.log(spread).sum(axis=1) + 0.5 * dim * (1.0 + LOG_2PI), log_normaliser
     )
 
 
@@ -177,15 +166,7 @@ def ascend_normal_gamma(
     entropy = np.log(sd_) + 0.5 * (1.0 + LOG_2PI)
     entropy = entropy + shape_ - np.log(rate_) + gammaln(shape_) + (1.0 - shape_) * digamma(shape_)
     return NormalGammaAscent(
-        mean_,
-        sd_,
-        shape_,
-        rate_,
-        np.tile(np.arange(2), sweeps),
-        energy,
-        entropy,
-        belief.log_evidence(values),
-        belief.update(values),
+        mean_, sd_, shape_, rate_, np.tile(np.arange(2), sweeps), energy, entropy, belief.log_evidence(values), belief.update(values)
     )
 
 

@@ -78,9 +78,7 @@ class Dense(WeightBlocks):
         share, first, second = self.prior
         precision = np.float32(1.0 / first**2)
         if self.local:
-            _step_local(
-                self.blocks, self.weights, self.gradient, self.variances, self.variance_gradient, precision, pace
-            )
+            _step_local(self.blocks, self.weights, self.gradient, self.variances, self.variance_gradient, precision, pace)
         elif share == 1.0:
             _step(self.blocks, self.weights, self.gradient, self._noise, precision, pace, *key)
         else:

@@ -18,21 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.networks.passes import moved, pointer
-from engine.variational.fused import (
-    BLOCK,
-    ONE,
-    ROW,
-    ZERO,
-    Key,
-    Pace,
-    Single,
-    WeightBlocks,
-    adam,
-    log,
-    sigmoid,
-    single_kernel,
-    uniforms,
-)
+from engine.variational.fused import BLOCK, ONE, ROW, ZERO, Key, Pace, Single, WeightBlocks, adam, log, sigmoid, single_kernel, uniforms
 from engine.variational.minibatch import Shape, Workspace
 from engine.variational.optimisers import Adam, ascend
 
@@ -139,9 +125,7 @@ class Dropout(Point):
     def begin_noise(self, work: Workspace, key: Key) -> None:
         """Draw the masks of a minibatch."""
         uniforms(work.factors, *key)
-        for factors, keep, logit, factor in zip(
-            work.by_layer(work.factors), self.keep, self.logits, self._factors(), strict=True
-        ):
+        for factors, keep, logit, factor in zip(work.by_layer(work.factors), self.keep, self.logits, self._factors(), strict=True):
             if self.learn and np.isfinite(logit):
                 _drop_softly(factors, np.float32(logit), np.float32(1.0 / self.temperature), np.float32(factor))
             else:
@@ -192,10 +176,7 @@ class Dropout(Point):
 
     def density(self) -> float:
         """Expected share of the weights that a draw uses: those of units that are kept, and all biases."""
-        used = sum(
-            k * (w.shape[0] - 1) * w.shape[1] + w.shape[1]
-            for k, w in zip(self.keep, self.shape.split(self.weights), strict=True)
-        )
+        used = sum(k * (w.shape[0] - 1) * w.shape[1] + w.shape[1] for k, w in zip(self.keep, self.shape.split(self.weights), strict=True))
         return float(used / self.shape.weights)
 
 

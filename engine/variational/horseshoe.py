@@ -16,18 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.variational.dense import Dense
-from engine.variational.fused import (
-    ONE,
-    ZERO,
-    Key,
-    Pace,
-    Single,
-    exp,
-    inverse_softplus,
-    log,
-    normals,
-    single_kernel,
-)
+from engine.variational.fused import ONE, ZERO, Key, Pace, Single, exp, inverse_softplus, log, normals, single_kernel
 from engine.variational.minibatch import Shape, Workspace
 from engine.variational.optimisers import Adam, ascend
 
@@ -79,23 +68,17 @@ class Horseshoe:
         """For every layer: means and sds (n,) of log z_i, mean and sd of log s."""
         found = []
         for (a, b, s), (sa, sb, ss) in zip(self._layers(self.means), self._layers(self.factor_sds), strict=True):
-            found.append(
-                (0.5 * (a + b), 0.5 * np.hypot(sa, sb), 0.5 * float(s.sum()), 0.5 * float(np.hypot(ss[0], ss[1])))
-            )
+            found.append((0.5 * (a + b), 0.5 * np.hypot(sa, sb), 0.5 * float(s.sum()), 0.5 * float(np.hypot(ss[0], ss[1]))))
         return found
 
     def begin_noise(self, work: Workspace, key: Key) -> None:
         """Draw the scales for every sample of a minibatch."""
         normals(work.factors, *key)
         self._shared = []
-        for factors, (mean, sd, layer_mean, layer_sd) in zip(
-            work.by_layer(work.factors), self.log_scales(), strict=True
-        ):
+        for factors, (mean, sd, layer_mean, layer_sd) in zip(work.by_layer(work.factors), self.log_scales(), strict=True):
             shared = factors[:, -1].copy()  # the column of the biases' ones: a normal number to spare for the layer
             self._shared.append(shared)
-            _lognormal(
-                factors, (mean + layer_mean).astype(np.float32), sd.astype(np.float32), shared, np.float32(layer_sd)
-            )
+            _lognormal(factors, (mean + layer_mean).astype(np.float32), sd.astype(np.float32), shared, np.float32(layer_sd))
 
     def draw(self, key: Key) -> None:
         """The means and variances of v for the first minibatch."""
@@ -128,25 +111,14 @@ class Horseshoe:
             mean, sd, layer_mean, layer_sd = scales
             along, across = np.zeros(len(mean), np.float32), np.zeros(len(mean), np.float32)
             layer_along, layer_across = _collect(
-                slopes,
-                factors,
-                (mean + layer_mean).astype(np.float32),
-                sd.astype(np.float32),
-                shared,
-                np.float32(layer_sd),
-                along,
-                across,
+                slopes, factors, (mean + layer_mean).astype(np.float32), sd.astype(np.float32), shared, np.float32(layer_sd), along, across
             )
             ga[:], gb[:], gs[:] = 0.5 * along, 0.5 * along, 0.5 * layer_along
             # sd of log z = hypot(sa, sb) / 2: its derivative with respect to sa is sa / (4 sd)
             ha[:], hb[:] = across * sa / (4.0 * sd), across * sb / (4.0 * sd)
             hs[:] = layer_across * ss / (4.0 * layer_sd)
         for (a, b, s), (sa, sb, ss), (ga, gb, gs), (ha, hb, hs) in zip(
-            self._layers(self.means),
-            self._layers(sds),
-            self._layers(mean_gradient),
-            self._layers(sd_gradient),
-            strict=True,
+            self._layers(self.means), self._layers(sds), self._layers(mean_gradient), self._layers(sd_gradient), strict=True
         ):
             for m, sd, g, h, sign, scale in (
                 (a, sa, ga, ha, 1.0, 1.0),

@@ -24,11 +24,7 @@ def simple_logistic_regression(x: ArrayLike, y: ArrayLike, *, prior_sd: float, n
     design = np.column_stack([np.ones(len(np.asarray(x))), x])
     grid = exact(x, y, prior_sd, nodes=nodes)
     truth = Truth(
-        grid.mean,
-        grid.covariance,
-        tuple(partial(_interpolated, *grid.marginal(j)) for j in (0, 1)),
-        "quadrature",
-        grid.log_evidence,
+        grid.mean, grid.covariance, tuple(partial(_interpolated, *grid.marginal(j)) for j in (0, 1)), "quadrature", grid.log_evidence
     )
     sd = SHOWN * np.sqrt(np.diag(grid.covariance))
     first, second = ((m - s, m + s) for m, s in zip(grid.mean.tolist(), sd.tolist(), strict=True))

@@ -25,25 +25,11 @@ from numpy.typing import NDArray
 
 from engine.kernels import kernel
 from engine.networks.passes import RELU, SIGMOID, TANH
-from engine.variational.fused import (
-    A_HALF,
-    ONE,
-    TWO,
-    ZERO,
-    Single,
-    exp,
-    padded,
-    sigmoid,
-    single_kernel,
-    square_root,
-    tanh,
-)
+from engine.variational.fused import A_HALF, ONE, TWO, ZERO, Single, exp, padded, sigmoid, single_kernel, square_root, tanh
 
 SOFTMAX, BERNOULLI, GAUSSIAN = range(3)
 LIKELIHOODS = ("softmax", "bernoulli", "gaussian")
-FLOOR = np.float32(
-    1e-12
-)  # of a pre-activation's variance: where every weight into a unit is gone its root has no slope
+FLOOR = np.float32(1e-12)  # of a pre-activation's variance: where every weight into a unit is gone its root has no slope
 
 
 @dataclass(frozen=True)
@@ -105,16 +91,7 @@ class Workspace:
         return parts
 
     def arrays(self) -> tuple[Single, ...]:
-        return (
-            self.inputs,
-            self.squares,
-            self.values,
-            self.spread,
-            self.factors,
-            self.slopes,
-            self.back,
-            self.back_squares,
-        )
+        return (self.inputs, self.squares, self.values, self.spread, self.factors, self.slopes, self.back, self.back_squares)
 
 
 @single_kernel
@@ -250,22 +227,7 @@ def _loss(likelihood, precision, z, y, rows, scale):
 
 
 @kernel
-def train_pass(
-    sizes,
-    settings,
-    precision,
-    scale,
-    x,
-    y,
-    rows,
-    weights,
-    gradient,
-    variances,
-    variance_gradient,
-    local,
-    noisy,
-    work,
-):
+def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, local, noisy, work):
     """Forward and backward over the samples `rows` of (x, y).
 
     settings : (activation, likelihood)
@@ -327,9 +289,7 @@ def train_pass(
             _scale(below, factors[at_in : at_in + batch * n])
         if l > 0:
             at_out -= batch * (n - 1)
-            _through(
-                activation, values[at_out : at_out + batch * (n - 1)].reshape(batch, n - 1), below.reshape(batch, n)
-            )
+            _through(activation, values[at_out : at_out + batch * (n - 1)].reshape(batch, n - 1), below.reshape(batch, n))
     return total, right
 
 

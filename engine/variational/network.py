@@ -26,11 +26,7 @@ from engine.variational.selection import Selection, select_model
 from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, prior_inclusion
 
 METHODS = ("map", "gaussian", "mixture", "spike_and_slab", "mc_dropout", "concrete_dropout", "horseshoe")
-ESTIMATORS = {
-    "gaussian": ("local", "weights"),
-    "mixture": ("weights",),
-    "spike_and_slab": ("local", "relaxed", "score"),
-}
+ESTIMATORS = {"gaussian": ("local", "weights"), "mixture": ("weights",), "spike_and_slab": ("local", "relaxed", "score")}
 INCLUSION_PRIORS = ("aic", "bic", "own")
 _WEIGHTS, _UNITS, _ACTIVATIONS = range(3)  # streams of random numbers within a step
 _LOOK = 0.02  # seconds between two looks at `stop`, at least one step
@@ -226,15 +222,7 @@ class NetworkRun:
     Parameters are those of `start_network`.
     """
 
-    def __init__(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        spec: NetworkSpec,
-        *,
-        report_every: int | None = None,
-        snapshots: int = 0,
-    ):
+    def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
         x = checked_inputs(x)
         self.spec = spec
         self._x, self._y, outputs = x, *checked_targets(y, len(x), spec.likelihood)
@@ -340,9 +328,7 @@ class NetworkRun:
         if spec.likelihood == "bernoulli":
             return -n * math.log(2.0)
         squares = float(np.square(self._y, dtype=np.float64).sum())
-        return -0.5 * squares / spec.noise_sd**2 - self._y.size * (
-            math.log(spec.noise_sd) + 0.5 * math.log(2 * math.pi)
-        )
+        return -0.5 * squares / spec.noise_sd**2 - self._y.size * (math.log(spec.noise_sd) + 0.5 * math.log(2 * math.pi))
 
     def _report(self) -> None:
         energy, kl = self._energy / self._seen, self.posterior.kl()
@@ -422,13 +408,7 @@ class NetworkRun:
 
 
 def start_network(
-    x: ArrayLike,
-    y: ArrayLike,
-    spec: NetworkSpec | None = None,
-    *,
-    report_every: int | None = None,
-    snapshots: int = 0,
-    **settings: Any,
+    x: ArrayLike, y: ArrayLike, spec: NetworkSpec | None = None, *, report_every: int | None = None, snapshots: int = 0, **settings: Any
 ) -> NetworkRun:
     """Begin to fit a variational network; nothing is trained yet.
 
@@ -445,12 +425,7 @@ def start_network(
 
 
 def fit_network(
-    x: ArrayLike,
-    y: ArrayLike,
-    spec: NetworkSpec | None = None,
-    *,
-    stop: Callable[[], bool] | None = None,
-    **settings: Any,
+    x: ArrayLike, y: ArrayLike, spec: NetworkSpec | None = None, *, stop: Callable[[], bool] | None = None, **settings: Any
 ) -> NetworkFit:
     """Fit a variational network and return it; parameters as in `start_network`.
 
@@ -546,15 +521,6 @@ def _posterior(spec: NetworkSpec, shape: Shape, samples: int) -> Any:
         return point
     learn = spec.method == "concrete_dropout"
     keep_inputs = spec.keep if learn else spec.keep_inputs
-    dropout = Dropout(
-        shape,
-        spec.prior_sd,
-        spec.keep,
-        keep_inputs,
-        spec.scaling,
-        learn,
-        spec.temperature,
-        spec.inclusion_step_size,
-    )
+    dropout = Dropout(shape, spec.prior_sd, spec.keep, keep_inputs, spec.scaling, learn, spec.temperature, spec.inclusion_step_size)
     dropout.set(mean)
     return dropout

@@ -127,9 +127,7 @@ class RmsProp:
         return Rule(RMSPROP, float(self.step_size), float(self.decay), float(self.epsilon), 0.0)
 
 
-OPTIMISERS: dict[str, Any] = {
-    "adam": Adam, "decaying": Decaying, "sgd": Sgd, "momentum": Momentum, "rmsprop": RmsProp
-}  # fmt: skip
+OPTIMISERS: dict[str, Any] = {"adam": Adam, "decaying": Decaying, "sgd": Sgd, "momentum": Momentum, "rmsprop": RmsProp}
 
 
 @inlined

@@ -78,12 +78,7 @@ class Prediction:
 
 
 def forward(
-    shape: Shape,
-    activation: str,
-    likelihood: str,
-    x: Single,
-    weights: Single,
-    stop: Callable[[], bool] | None = None,
+    shape: Shape, activation: str, likelihood: str, x: Single, weights: Single, stop: Callable[[], bool] | None = None
 ) -> Single | None:
     """Class probabilities (m, classes) or values (m, outputs) of one network at x (m, inputs); None when stopped."""
     sizes, kind = np.array(shape.sizes), ACTIVATIONS.index(activation)

@@ -85,13 +85,18 @@ def linear_regression(x: ArrayLike, y: ArrayLike, *, noise_sd: float = 1.0, prio
     gaussian = dense_gaussian(exact.mean, covariance)
     assert gaussian.truth is not None
     numbers = [noise_sd**-2.0, _half(noise_sd), prior_sd**-2.0, _half(prior_sd)]
-    truth = Truth(
-        exact.mean, covariance, gaussian.truth.marginals, log_normaliser=exact.log_evidence, draw=gaussian.truth.draw
-    )
+    truth = Truth(exact.mean, covariance, gaussian.truth.marginals, log_normaliser=exact.log_evidence, draw=gaussian.truth.draw)
     return RowTarget(
-        name="linear_regression", dim=dim, owner=_linear, data=_flat(numbers, X, values), ints=_all_rows(n),
-        labels=_labels(dim), view=gaussian.view, truth=truth, rows=n,
-    )  # fmt: skip
+        name="linear_regression",
+        dim=dim,
+        owner=_linear,
+        data=_flat(numbers, X, values),
+        ints=_all_rows(n),
+        labels=_labels(dim),
+        view=gaussian.view,
+        truth=truth,
+        rows=n,
+    )
 
 
 def logistic_regression(x: ArrayLike, y: ArrayLike, *, prior_sd: float = 1.0) -> RowTarget:
@@ -104,9 +109,14 @@ def logistic_regression(x: ArrayLike, y: ArrayLike, *, prior_sd: float = 1.0) ->
         raise SpecError("y", "every entry must be 0 or 1")
     n, dim = X.shape
     return RowTarget(
-        name="logistic_regression", dim=dim, owner=_logistic,
-        data=_flat([prior_sd**-2.0, _half(prior_sd)], X, values), ints=_all_rows(n), labels=_labels(dim), rows=n,
-    )  # fmt: skip
+        name="logistic_regression",
+        dim=dim,
+        owner=_logistic,
+        data=_flat([prior_sd**-2.0, _half(prior_sd)], X, values),
+        ints=_all_rows(n),
+        labels=_labels(dim),
+        rows=n,
+    )
 
 
 def _table(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:

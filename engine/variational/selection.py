@@ -50,9 +50,7 @@ def connected(masks: Sequence[Mask]) -> Mask:
     return reached
 
 
-def select_model(
-    inclusion: Sequence[NDArray[Any]], threshold: float = 0.5, fallback: str = "most_probable"
-) -> Selection:
+def select_model(inclusion: Sequence[NDArray[Any]], threshold: float = 0.5, fallback: str = "most_probable") -> Selection:
     """The network of the weights whose inclusion probability exceeds `threshold`.
 
     inclusion : (n_l + 1, n_{l+1}) of every layer, biases in the last row
@@ -80,14 +78,7 @@ def select_model(
             masks = [np.asarray(a) >= threshold for a in inclusion]
             note += f" The threshold is lowered to {threshold:.3g}, where the first path appears."
     total = sum(m.size for m in masks)
-    return Selection(
-        tuple(masks),
-        threshold,
-        feasible,
-        int(connected(masks).sum()),
-        sum(int(m.sum()) for m in masks) / total,
-        note,
-    )
+    return Selection(tuple(masks), threshold, feasible, int(connected(masks).sum()), sum(int(m.sum()) for m in masks) / total, note)
 
 
 def _best_path(inclusion: Sequence[NDArray[Any]], masks: Sequence[Mask]) -> list[tuple[int, int, int]]:

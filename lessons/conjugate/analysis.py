@@ -270,9 +270,7 @@ def widths(spec: ConjugateLesson) -> Width:
     for factor in factors:
         prior = weighted(spec.prior(), float(factor))
         after = prior.update(x)
-        rows.append(
-            [after.mean()[shown], after.mode()[shown], *after.interval(shown, MASS), *prior.interval(shown, MASS)]
-        )
+        rows.append([after.mean()[shown], after.mode()[shown], *after.interval(shown, MASS), *prior.interval(shown, MASS)])
     return Width(factors, *np.array(rows).T)
 
 
@@ -313,9 +311,15 @@ def longer(spec: ConjugateLesson, seed: int, work: int) -> Recording:
     here = course(spec)
     right = conjugate.posterior(here.prior, here.x)
     return engine.sample(
-        right, "metropolis", chains=CHAINS, draws=work * CHECK_DRAWS, warmup=2000, seed=seed,
-        init=dispersed_starts(right.truth, CHAINS, seed), scale=spec.step * smallest_sd(here.exact[-1]),
-    )  # fmt: skip
+        right,
+        "metropolis",
+        chains=CHAINS,
+        draws=work * CHECK_DRAWS,
+        warmup=2000,
+        seed=seed,
+        init=dispersed_starts(right.truth, CHAINS, seed),
+        scale=spec.step * smallest_sd(here.exact[-1]),
+    )
 
 
 def _verdict(name: str, error: float, sentence: str, unit: str = "relative", *, kind: Kind = "kernel") -> Check:
@@ -335,10 +339,7 @@ def _posterior_check(after: Belief, quadrature: conjugate.Quadrature) -> Check:
             error = max(error, abs(sd - spread) / spread)
         if error >= worst:
             worst = error
-            told = (
-                f"{name} has mean {mean:.5g} and sd {sd:.5g}; prior × likelihood, integrated, {exact_mean:.5g} and "
-                f"{spread:.5g}."
-            )
+            told = f"{name} has mean {mean:.5g} and sd {sd:.5g}; prior × likelihood, integrated, {exact_mean:.5g} and {spread:.5g}."
     return _verdict("posterior", worst, f"The formula says {told}", "sd", kind="numbers")
 
 

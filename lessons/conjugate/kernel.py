@@ -125,9 +125,7 @@ class UpdateKernel:
         values = [self._values(row[None], x)[0] for row, x in looking(zip(theta, data, strict=True))]
         return Worlds(data, np.stack(values))
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """(n, transitions, q): draws from the belief after each world's data, and the operations spent."""
         moved = np.empty((len(worlds.states), transitions, len(self.quantities)))
         for i, x in enumerate(worlds.states):

@@ -15,15 +15,18 @@ from lessons.conjugate.spec import DATA, FIELDS, SCENARIOS, WORDS, ConjugateLess
 PAIRS = {pair: words.short for pair, words in TERMS.items()}
 VIEWS = {"next": "next observation", "evidence": "evidence", "estimate": "estimate"}
 SYMBOLS = {
-    "alpha": "α", "beta": "β", "m": "m", "s": "s", "sigma": "σ, known", "centre": "μ, known", "kappa": "κ",
-    "a1": "a₁", "a2": "a₂", "a3": "a₃",
-}  # fmt: skip
-MISTAKES = {
-    "none": "none",
-    "twice": "use the data twice",
-    "scale": "take the rate for a scale",
-    "miscount": "miscount n",
+    "alpha": "α",
+    "beta": "β",
+    "m": "m",
+    "s": "s",
+    "sigma": "σ, known",
+    "centre": "μ, known",
+    "kappa": "κ",
+    "a1": "a₁",
+    "a2": "a₂",
+    "a3": "a₃",
 }
+MISTAKES = {"none": "none", "twice": "use the data twice", "scale": "take the rate for a scale", "miscount": "miscount n"}
 
 
 def controls(panel: Controls) -> None:
@@ -72,10 +75,7 @@ def kernels(spec: ConjugateLesson) -> list[Kernel]:
 def runs(spec: ConjugateLesson) -> str:
     """Which formula runs."""
     wrong = "" if spec.mistake == "none" else f" Broken on purpose: {MISTAKES[spec.mistake]}."
-    return (
-        f"engine.conjugate, {TERMS[spec.pair].name}, against quadrature and random-walk Metropolis on prior × "
-        f"likelihood." + wrong
-    )
+    return f"engine.conjugate, {TERMS[spec.pair].name}, against quadrature and random-walk Metropolis on prior × likelihood." + wrong
 
 
 LESSON = Lesson(
@@ -91,11 +91,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[
-        *(pair.update for pair in beliefs.PAIRS.values()),
-        beliefs.Belief.log_evidence,
-        quadrature.integrate,
-    ],
+    code=[*(pair.update for pair in beliefs.PAIRS.values()), beliefs.Belief.log_evidence, quadrature.integrate],
     runs=runs,
     on_event=drawing.on_event,
 )

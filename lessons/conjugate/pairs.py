@@ -149,8 +149,7 @@ def _coin(course: Course) -> list[Line]:
         lines.append(
             (
                 "formula",
-                "flat prior: (h+t+1)!/(h! t!) rʰ(1−r)ᵗ = {f:d}!/({h:d}! {t:d}!) · {r:.3f}^{h:d} · {q:.3f}^{t:d} = "
-                "{v:.4g}",
+                "flat prior: (h+t+1)!/(h! t!) rʰ(1−r)ᵗ = {f:d}!/({h:d}! {t:d}!) · {r:.3f}^{h:d} · {q:.3f}^{t:d} = {v:.4g}",
                 {
                     "f": n + 1,
                     "h": heads,
@@ -193,10 +192,7 @@ def _precision(course: Course) -> list[Line]:
     squares = np.concatenate([[0.0], np.cumsum((course.x - course.spec.centre) ** 2)])
     half = 0.5 * course.n
     values = {"a": a, "n": half, "b": b, "x": 0.5 * squares, "c": a + half, "d": b + 0.5 * squares}
-    text = (
-        "posterior = Gamma(α + n/2, β + ½Σ(x−μ)²) = Gamma({a:.4g} + {n:.1f}, {b:.4g} + {x:.2f}) "
-        "= Gamma({c:.4g}, rate {d:.4g})"
-    )
+    text = "posterior = Gamma(α + n/2, β + ½Σ(x−μ)²) = Gamma({a:.4g} + {n:.1f}, {b:.4g} + {x:.2f}) = Gamma({c:.4g}, rate {d:.4g})"
     return [("update", text, values)]
 
 

@@ -29,9 +29,7 @@ def _width(spec: ConjugateLesson) -> Figure:
         (found.low, found.high, "posterior", "posterior, 95 %"),
     ):
         figure.add_scatter(x=found.factor, y=low, showlegend=False, **fill)
-        figure.add_scatter(
-            x=found.factor, y=high, fill="tonexty", fillcolor=theme.colour(role, 0.22), name=words, **fill
-        )
+        figure.add_scatter(x=found.factor, y=high, fill="tonexty", fillcolor=theme.colour(role, 0.22), name=words, **fill)
     for values, role, dash, words in (
         (found.mean, "posterior", "solid", "posterior mean"),
         (found.mode, "highlight", "dot", "MAP"),
@@ -72,15 +70,16 @@ def _conflict(spec: ConjugateLesson) -> Figure:
     pad = 0.05 * (high - low) or 0.5
     figure = charts.blank(what, "data sets out of 4 000")
     heights, edges = np.histogram(finite, bins=40, range=(low - pad, high + pad))
-    figure.add_bar(
-        x=0.5 * (edges[1:] + edges[:-1]), y=heights, marker={"color": theme.colour("prior", 0.7)},
-        name="data the prior expects",
-    )  # fmt: skip
+    figure.add_bar(x=0.5 * (edges[1:] + edges[:-1]), y=heights, marker={"color": theme.colour("prior", 0.7)}, name="data the prior expects")
     line = {"color": theme.colour("likelihood"), "width": 3}
     figure.add_scatter(
-        x=[found.observed] * 2, y=[0, float(heights.max())], mode="lines+markers", line=line,
-        marker={"symbol": "diamond", "size": 9}, name="the data",
-    )  # fmt: skip
+        x=[found.observed] * 2,
+        y=[0, float(heights.max())],
+        mode="lines+markers",
+        line=line,
+        marker={"symbol": "diamond", "size": 9},
+        name="the data",
+    )
     figure.layout.showlegend = True
     verdict = "conflict: the prior hardly allows these data" if found.share < 0.01 else "no conflict to speak of"
     outside = f"{number(100 * found.share)} %" if found.share else "none of them"

@@ -45,9 +45,7 @@ def _order(spec: ConjugateLesson) -> int:
 def _explain_order(spec: ConjugateLesson) -> Said:
     here = analysis.course(spec)
     after, heads = here.exact[-1], here.x.sum()
-    return say(
-        alpha=after.alpha, beta=after.beta, heads=heads, tails=len(here.x) - heads, log_evidence=here.log_evidence[-1]
-    )
+    return say(alpha=after.alpha, beta=after.beta, heads=heads, tails=len(here.x) - heads, log_evidence=here.log_evidence[-1])
 
 
 def _better(spec: ConjugateLesson) -> int:

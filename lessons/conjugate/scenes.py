@@ -62,9 +62,7 @@ def _axis(course: Course) -> Array:
         low, high = 0.0, 1.0
     else:
         reach = 5.0 * np.ptp(np.array(last.interval(i, MASS)))
-        wide = np.array(
-            [belief.interval(i, 0.98) for belief in (course.prior, course.shown[-1], course.shown[len(course.x) // 4])]
-        )
+        wide = np.array([belief.interval(i, 0.98) for belief in (course.prior, course.shown[-1], course.shown[len(course.x) // 4])])
         seen = [value for value in (course.best[-1], analysis.marked(course.spec)) if value is not None]
         low = max(min(narrow[0], wide[:, 0].min()), narrow[0] - reach)
         high = min(max(narrow[1], wide[:, 1].max()), narrow[1] + reach)
@@ -124,9 +122,12 @@ def _belief(picture: Scene, course: Course, words: Terms) -> None:
     if walking:
         draws = analysis.walk(spec).draws[0, :, i]
         panel.histogram(
-            draws, bins=(float(at[0]), float(at[-1]), 80), burn=spec.draws // BURN, role="accept",
+            draws,
+            bins=(float(at[0]), float(at[-1]), 80),
+            burn=spec.draws // BURN,
+            role="accept",
             label=f"Metropolis draws so far, the first {spec.draws // BURN} left out",
-        )  # fmt: skip
+        )
         panel.line(at, prior[-1], role="prior", dash=True, label=name)
         panel.line(at, likelihood[-1], role="likelihood", width=1.5, label=words_of_likelihood)
         panel.line(at, shown[-1], role="posterior", width=2.5, label="posterior, exact formula")
@@ -134,10 +135,7 @@ def _belief(picture: Scene, course: Course, words: Terms) -> None:
         panel.line(at, prior[0], role="prior", dash=True, label=name) if not newest else panel.line(
             at, prior, show="at", role="prior", dash=True, label=name
         )
-        panel.line(
-            at, likelihood, show=Show("at", phase=("datum", None)), role="likelihood", width=1.5,
-            label=words_of_likelihood,
-        )  # fmt: skip
+        panel.line(at, likelihood, show=Show("at", phase=("datum", None)), role="likelihood", width=1.5, label=words_of_likelihood)
         label = "posterior" + " as the mistake makes it" * course.wrong
         panel.line(at, shown, show=Show("at", phase=("posterior", None)), role="posterior", width=3.0, label=label)
     if course.wrong:
@@ -235,13 +233,20 @@ def _next(picture: Scene, course: Course, words: Terms) -> None:
         observed = (course.x[:, None] == kinds).mean(axis=0)
         names = ["tails (0)", "heads (1)"] if course.spec.pair == "bernoulli" else [f"{k:g}" for k in kinds]
         panel = picture.panel(
-            "next", title="The next observation", x=Axis(words.observed, 0, len(kinds)),
-            y=Axis("probability", 0.0, None), place=place, height=height,
-        )  # fmt: skip
+            "next",
+            title="The next observation",
+            x=Axis(words.observed, 0, len(kinds)),
+            y=Axis("probability", 0.0, None),
+            place=place,
+            height=height,
+        )
         panel.bars(
-            shares[0] if walking else shares, labels=names, truth=observed, role="posterior",
+            shares[0] if walking else shares,
+            labels=names,
+            truth=observed,
+            role="posterior",
             label="posterior predictive; marks: shares in all the data",
-        )  # fmt: skip
+        )
         return
     x = course.x
     spread = max(float(np.ptp(x)), 0.5)
@@ -251,15 +256,17 @@ def _next(picture: Scene, course: Course, words: Terms) -> None:
     bins = int(np.clip(2 * np.sqrt(len(x)), 5, 24))
     tops = np.histogram(x, bins=bins, range=(at[0], at[-1]))[0].max() / (len(x) * (at[-1] - at[0]) / bins)
     panel = picture.panel(
-        "next", title="The next observation", x=Axis(words.observed, at[0], at[-1]),
-        y=Axis("density", 0.0, 1.15 * float(min(max(tops, curves[-1].max()), 4.0 * tops))), place=place, height=height,
-    )  # fmt: skip
+        "next",
+        title="The next observation",
+        x=Axis(words.observed, at[0], at[-1]),
+        y=Axis("density", 0.0, 1.15 * float(min(max(tops, curves[-1].max()), 4.0 * tops))),
+        place=place,
+        height=height,
+    )
     if walking:
         panel.line(at, curves[0], role="posterior", width=2.5, label="posterior predictive")
         return
-    panel.histogram(
-        np.concatenate([[np.nan], x]), bins=(float(at[0]), float(at[-1]), bins), role="muted", label="data so far"
-    )
+    panel.histogram(np.concatenate([[np.nan], x]), bins=(float(at[0]), float(at[-1]), bins), role="muted", label="data so far")
     panel.line(at, curves, show="at", role="posterior", width=2.5, label="posterior predictive")
 
 
@@ -297,9 +304,14 @@ def _estimate(picture: Scene, course: Course, words: Terms) -> None:
     )
     show = "all" if course.spec.play == "walk" else "upto"
     panel.line(
-        course.n, rows[:, 0], band=(rows[:, 1], rows[:, 2]), show=show, role="posterior", width=2.5,
+        course.n,
+        rows[:, 0],
+        band=(rows[:, 1], rows[:, 2]),
+        show=show,
+        role="posterior",
+        width=2.5,
         label="posterior mean; band: 95 % credible interval",
-    )  # fmt: skip
+    )
     panel.line(course.n, course.best, show=show, role="likelihood", dash=True, label="maximum likelihood")
     true = analysis.marked(course.spec)
     if true is not None:
@@ -314,34 +326,45 @@ def _sums(picture: Scene, course: Course, words: Terms) -> None:
     done = Show("all", phase=("posterior", None))
     x = np.concatenate([[np.nan], course.x])
     picture.readout(
-        "datum", "observation {n:d} of {N:d}: x = {x:.4g}", show=Show("all", phase=("datum", None)),
-        n=course.n, N=np.full(course.steps, float(len(course.x))), x=x,
-    )  # fmt: skip
+        "datum",
+        "observation {n:d} of {N:d}: x = {x:.4g}",
+        show=Show("all", phase=("datum", None)),
+        n=course.n,
+        N=np.full(course.steps, float(len(course.x))),
+        x=x,
+    )
     for name, template, values in arithmetic(course):
         picture.readout(name, template, show=done, **values)
     if course.wrong:
-        picture.readout(
-            "mistake", f"broken on purpose ({MISTAKES[spec.mistake]}): the curve is not that posterior", show=done
-        )
+        picture.readout("mistake", f"broken on purpose ({MISTAKES[spec.mistake]}): the curve is not that posterior", show=done)
     rows = np.array([[b.mean()[i], b.mode()[i], *b.interval(i, MASS)] for b in course.shown])
     name = course.prior.unknowns[i]
     picture.readout(
         "estimate",
-        f"{name}: mean {{m:.4g}}, MAP {{a:.4g}}, maximum likelihood {{b:.4g}}, 95 % credible interval {{l:.4g}} "
-        f"to {{h:.4g}}",
-        show=done, m=rows[:, 0], a=rows[:, 1], b=course.best, l=rows[:, 2], h=rows[:, 3],
-    )  # fmt: skip
+        f"{name}: mean {{m:.4g}}, MAP {{a:.4g}}, maximum likelihood {{b:.4g}}, 95 % credible interval {{l:.4g}} to {{h:.4g}}",
+        show=done,
+        m=rows[:, 0],
+        a=rows[:, 1],
+        b=course.best,
+        l=rows[:, 2],
+        h=rows[:, 3],
+    )
     one, two = course.log_evidence, course.rival_log_evidence
     picture.readout(
         "evidence",
         "log evidence {a:.3f}, rival {b:.3f}. Bayes factor exp({a:.3f} − ({b:.3f})) = {f:.3g}",
-        show=done, a=one, b=two, f=np.exp(np.clip(one - two, -80.0, 80.0)),
-    )  # fmt: skip
+        show=done,
+        a=one,
+        b=two,
+        f=np.exp(np.clip(one - two, -80.0, 80.0)),
+    )
     picture.say(
-        f"{{n:d}} observations seen, {{phase}}. {name}: posterior mean {{m:.3g}}, 95 percent between {{l:.3g}} "
-        f"and {{h:.3g}}.",
-        n=course.n, m=rows[:, 0], l=rows[:, 2], h=rows[:, 3],
-    )  # fmt: skip
+        f"{{n:d}} observations seen, {{phase}}. {name}: posterior mean {{m:.3g}}, 95 percent between {{l:.3g}} and {{h:.3g}}.",
+        n=course.n,
+        m=rows[:, 0],
+        l=rows[:, 2],
+        h=rows[:, 3],
+    )
     picture.table(
         {
             "seen": course.n,
@@ -368,13 +391,15 @@ def _walk_words(picture: Scene, course: Course, words: Terms) -> None:
     mean = np.cumsum(draws) / np.arange(1, spec.draws + 1)
     exact = float(course.shown[-1].mean()[i])
     picture.readout(
-        "move", f"{name}: {{b:.4g}} → {{x:.4g}}, acceptance probability {{a:.3f}}: {{yes?accepted:rejected}}",
-        b=before, x=draws, a=run.accept_prob[0], yes=accepted,
-    )  # fmt: skip
-    picture.readout("mean", "mean of the draws so far {m:.5g}, exact {e:.5g}", m=mean, e=np.full(spec.draws, exact))
-    picture.say(
-        f"Transition {{t}} of {{steps}}: {name} is {{x:.3g}}, {{yes?accepted:rejected}}.", x=draws, yes=accepted
+        "move",
+        f"{name}: {{b:.4g}} → {{x:.4g}}, acceptance probability {{a:.3f}}: {{yes?accepted:rejected}}",
+        b=before,
+        x=draws,
+        a=run.accept_prob[0],
+        yes=accepted,
     )
+    picture.readout("mean", "mean of the draws so far {m:.5g}, exact {e:.5g}", m=mean, e=np.full(spec.draws, exact))
+    picture.say(f"Transition {{t}} of {{steps}}: {name} is {{x:.3g}}, {{yes?accepted:rejected}}.", x=draws, yes=accepted)
     picture.table({name: draws, "accepted": accepted, "acceptance probability": run.accept_prob[0]})
 
 

@@ -80,9 +80,7 @@ class ConjugateLesson(Spec):
 
     play: str = choice("data", ("data", "walk"), "what moves: the data arriving, or a random-walk Metropolis chain")
     likelihood: str = choice(
-        "all",
-        ("all", "newest"),
-        "prior and likelihood of all data so far, or yesterday's posterior and the newest point",
+        "all", ("all", "newest"), "prior and likelihood of all data so far, or yesterday's posterior and the newest point"
     )
     view: str = choice("next", ("next", "evidence", "estimate"), "what stands at the lower right")
     unknown: int = integer(1, 1, 2, "which unknown is shown, where a pair has two")
@@ -205,20 +203,14 @@ BIASED = written(coin(20, 0.7, seed=3).x)
 HUNDRED = written(measurements(100, 5.0, 1.0, seed=2).x)
 
 COIN = ConjugateLesson(pair="bernoulli", alpha=6.0, beta=6.0, flips=BIASED)
-NARROW = ConjugateLesson(
-    pair="mean", m=4.0, s=0.1, sigma=1.0, values=HUNDRED, rival_1=0.0, rival_2=0.01, play="walk", truth="on"
-)
-WAITS = ConjugateLesson(
-    pair="exponential", alpha=2.0, beta=2.0, rate_true=0.5, waits=written(waiting_times(30, 0.5, seed=2).x), truth="on"
-)
+NARROW = ConjugateLesson(pair="mean", m=4.0, s=0.1, sigma=1.0, values=HUNDRED, rival_1=0.0, rival_2=0.01, play="walk", truth="on")
+WAITS = ConjugateLesson(pair="exponential", alpha=2.0, beta=2.0, rate_true=0.5, waits=written(waiting_times(30, 0.5, seed=2).x), truth="on")
 
 SCENARIOS = WORDS.scenarios(
     {
         "coin": COIN,
         "flat": COIN.replace(alpha=1.0, beta=1.0, rival_1=6.0, rival_2=6.0, likelihood="newest", view="evidence"),
-        "counts": ConjugateLesson(
-            pair="poisson", alpha=2.0, beta=1.0, rival_1=20.0, rival_2=10.0, counts=written(counts().x), view="next"
-        ),
+        "counts": ConjugateLesson(pair="poisson", alpha=2.0, beta=1.0, rival_1=20.0, rival_2=10.0, counts=written(counts().x), view="next"),
         "waits": WAITS,
         "narrow": NARROW,
         "vague": NARROW.replace(m=0.0, s=10.0, rival_1=4.0, rival_2=100.0),
@@ -246,11 +238,7 @@ SCENARIOS = WORDS.scenarios(
             view="estimate",
         ),
         "kinds": ConjugateLesson(
-            pair="categorical",
-            rival_1=20.0,
-            rival_2=2.0,
-            kinds=written(kinds(30, (0.5, 0.3, 0.2), seed=2).x),
-            truth="on",
+            pair="categorical", rival_1=20.0, rival_2=2.0, kinds=written(kinds(30, (0.5, 0.3, 0.2), seed=2).x), truth="on"
         ),
         "twice": COIN.replace(mistake="twice", view="estimate"),
         "rate": WAITS.replace(mistake="scale", view="next"),

@@ -94,9 +94,15 @@ def _sample(spec: DelayedRejectionLesson, draws: int, warmup: int) -> Recording:
     target = spec.build_target()
     starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
     return engine.sample(
-        target, "delayed_rejection", chains=LONG_CHAINS, draws=draws, warmup=warmup, seed=spec.seed,
-        init=spec.init() if starts is None else starts, **spec.settings(),
-    )  # fmt: skip
+        target,
+        "delayed_rejection",
+        chains=LONG_CHAINS,
+        draws=draws,
+        warmup=warmup,
+        seed=spec.seed,
+        init=spec.init() if starts is None else starts,
+        **spec.settings(),
+    )
 
 
 def drawn_from(spec: DelayedRejectionLesson, coordinate: int, bins: int = 50) -> tuple[Array, Array]:

@@ -34,12 +34,7 @@ def diagnostics(spec: DelayedRejectionLesson, cancel: Any = None) -> Table:
     summary = measures.summarise(walk.recording.draws)
     cost = measures.cost(walk.recording, summary)
     columns = charts.estimates(
-        walk.target.labels,
-        summary,
-        *pictures.exact(walk.target),
-        per="evaluations",
-        spent=cost.gradient_evaluations,
-        seconds=cost.seconds,
+        walk.target.labels, summary, *pictures.exact(walk.target), per="evaluations", spent=cost.gradient_evaluations, seconds=cost.seconds
     )
     shares = [float((walk.ending == stage).mean()) for stage in range(spec.stages)]
     told = ", ".join(f"{100 * share:.0f} %" for share in shares)
@@ -81,8 +76,7 @@ def _efficiency(spec: DelayedRejectionLesson, found: Sweep) -> Figure:
     return Figure(
         "Effective draws per evaluation",
         figure,
-        f"Effective draws per 1 000 evaluations of the density against the scale, for one, two and three tries. "
-        f"Best: {told}.",
+        f"Effective draws per 1 000 evaluations of the density against the scale, for one, two and three tries. Best: {told}.",
         f"Best on this grid: {told}. Dotted: the present scale. {LONG_CHAINS} chains of {SWEEP_DRAWS:,} draws of the "
         "right sampler each, ESS of the worst of all coordinates and their squares: differences of ten or twenty per "
         f"cent are noise. A gap: fewer than {analysis.FEWEST:.0f} effective draws, too few to tell.",
@@ -145,10 +139,14 @@ def _bias(spec: DelayedRejectionLesson, cancel: Any) -> Figure:
         role, symbol, dash = LOOKS[tries]
         rows = [row[which] for row in measured]
         figure.add_scatter(
-            x=scales, y=[100 * row.error for row in rows], mode="lines+markers", name=label,
+            x=scales,
+            y=[100 * row.error for row in rows],
+            mode="lines+markers",
+            name=label,
             error_y={"type": "data", "array": [200 * row.mcse for row in rows]},
-            line={"color": theme.colour(role), "dash": dash}, marker={"symbol": symbol, "size": 8},
-        )  # fmt: skip
+            line={"color": theme.colour(role), "dash": dash},
+            marker={"symbol": symbol, "size": 8},
+        )
     figure.add_hline(y=0.0, line={"color": theme.colour("muted"), "width": 1.2})
     worst = max(measured, key=lambda row: abs(row[2].error))
     hidden = [number(scale, 2) for scale, _, wrong in measured if abs(wrong.error) < 2 * wrong.mcse]

@@ -50,9 +50,7 @@ def _explain_tuned(spec: DelayedRejectionLesson) -> Said:
 
 def _explain_bold(spec: DelayedRejectionLesson) -> Said:
     plain, delayed = both(spec)
-    return say(
-        plain_per_evaluation=plain.per_evaluation, delayed_per_evaluation=delayed.per_evaluation, gain=gain(spec)
-    )
+    return say(plain_per_evaluation=plain.per_evaluation, delayed_per_evaluation=delayed.per_evaluation, gain=gain(spec))
 
 
 def _explain_leap(spec: DelayedRejectionLesson) -> Said:

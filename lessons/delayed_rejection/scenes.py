@@ -112,11 +112,19 @@ def _tries(panel: Panel, walk: Walk) -> None:
         accepted = (walk.ending == stage).astype(np.uint8)
         failed = f"{name} rejected" + (": a ghost" if stage == 0 and walk.spec.stages > 1 else "")
         panel.arrows(before, y, since=f"try-{n}", role=ROLES[stage], width=2.6 - 0.6 * (stage == 0))
-        panel.points(y, show="at", during=(f"try-{n}", f"alpha-{n}"), role=ROLES[stage], shape=TRY_SHAPES[stage],
-                     size=6.5, label=f"{name}, {ORDINAL[stage]} try")  # fmt: skip
+        panel.points(
+            y,
+            show="at",
+            during=(f"try-{n}", f"alpha-{n}"),
+            role=ROLES[stage],
+            shape=TRY_SHAPES[stage],
+            size=6.5,
+            label=f"{name}, {ORDINAL[stage]} try",
+        )
         told = [failed, "accepted" if stage == 0 else None]
-        panel.points(y, show="at", since=f"u-{n}", classes=accepted, role=["reject", "accept"],
-                     shape=["cross", "circle"], size=6.5, label=told)  # fmt: skip
+        panel.points(
+            y, show="at", since=f"u-{n}", classes=accepted, role=["reject", "accept"], shape=["cross", "circle"], size=6.5, label=told
+        )
     for stage in range(1, walk.spec.stages):
         n, y = stage + 1, inside.proposal[:, stage]
         end = "decide" if n == walk.spec.stages else f"u-{n}"
@@ -160,8 +168,7 @@ def _ledger(made: Scene, walk: Walk) -> None:
         if stage == 0:
             factors[:, 1:] = np.nan  # the ratio of the first try is that of the densities
         bars = np.column_stack([factors, inside.log_ratio[:, stage], log_u[:, stage]])
-        panel.bars(bars, labels=[*names, "sum", "log u"], since=f"alpha-{stage + 1}", role=ROLES[stage],
-                   label=f"{ORDINAL[stage]} try")  # fmt: skip
+        panel.bars(bars, labels=[*names, "sum", "log u"], since=f"alpha-{stage + 1}", role=ROLES[stage], label=f"{ORDINAL[stage]} try")
 
 
 def _marginal(made: Scene, walk: Walk) -> None:
@@ -187,17 +194,28 @@ def _arithmetic(made: Scene, walk: Walk) -> None:
     """The card: for each try the proposal, the way back, the ratio and the coin."""
     spec, inside, ending = walk.spec, walk.inside, walk.ending
     made.values(
-        x1=walk.before[:, 0], x2=walk.before[:, 1], old=walk.log_before, new=inside.proposal_log_density[:, 0],
-        end=ending, spent=inside.stages.astype(np.int32),
-    )  # fmt: skip
+        x1=walk.before[:, 0],
+        x2=walk.before[:, 1],
+        old=walk.log_before,
+        new=inside.proposal_log_density[:, 0],
+        end=ending,
+        spent=inside.stages.astype(np.int32),
+    )
     for stage in range(spec.stages):
         n, name, made_it = stage + 1, SUBSCRIPT[stage], inside.stages > stage
         y = inside.proposal[:, stage]
         said = np.where(made_it, np.where(ending == stage, 1, 2), 0)
-        made.values(**{
-            f"y{n}1": y[:, 0], f"y{n}2": y[:, 1], f"made{n}": made_it, f"u{n}": inside.uniform[:, stage],
-            f"a{n}": inside.accept_prob[:, stage], f"ok{n}": ending == stage, f"said{n}": said,
-        })  # fmt: skip
+        made.values(
+            **{
+                f"y{n}1": y[:, 0],
+                f"y{n}2": y[:, 1],
+                f"made{n}": made_it,
+                f"u{n}": inside.uniform[:, stage],
+                f"a{n}": inside.accept_prob[:, stage],
+                f"ok{n}": ending == stage,
+                f"said{n}": said,
+            }
+        )
         sd = spec.scale * spec.shrink**stage
         there = f"{sd:.3g} z = ({{y{n}1:.2f}}, {{y{n}2:.2f}})"
         again = "reject, try again" if n < spec.stages else "reject"
@@ -229,8 +247,7 @@ def _way_back(made: Scene, walk: Walk, stage: int) -> None:
         ahead = np.where(walk.inside.stages > stage, walk.inside.accept_prob[:, i], np.nan)
         made.values(**{f"back{n}{i}": walk.inside.back[:, stage, i], f"ahead{n}{i}": ahead})
     text = (
-        f"way back from {y}: {path} must fail. 1 − α₁({y}, {path[:2]}) = 1 − {{back{n}0:.3g}}; "
-        f"there 1 − α₁(x, y₁) = 1 − {{ahead{n}0:.3g}}"
+        f"way back from {y}: {path} must fail. 1 − α₁({y}, {path[:2]}) = 1 − {{back{n}0:.3g}}; there 1 − α₁(x, y₁) = 1 − {{ahead{n}0:.3g}}"
     )
     if stage == 2:
         text += ". Then 1 − α₂(y₃, y₂, y₁) = 1 − {back31:.3g}; there 1 − α₂(x, y₁, y₂) = 1 − {ahead31:.3g}"
@@ -258,8 +275,10 @@ def _words(made: Scene, walk: Walk) -> None:
     words = "|".join([*(f"{name} try accepted" for name in ORDINAL[: spec.stages]), "every try rejected"])
     made.say(
         f"Transition {{t}} of {{steps}}, {{phase}}: {{end|{words}}}. {x} is {{x:.2f}}, {y} is {{y:.2f}}.",
-        end=walk.ending, x=draws[:, 0], y=draws[:, 1],
-    )  # fmt: skip
+        end=walk.ending,
+        x=draws[:, 0],
+        y=draws[:, 1],
+    )
     columns = {x: draws[:, 0], y: draws[:, 1], "tries": inside.stages.astype(np.int32), "accepted": walk.accepted}
     for stage in range(spec.stages):
         name = SUBSCRIPT[stage]

@@ -35,22 +35,11 @@ SCENARIOS = WORDS.scenarios(
         "bold": DelayedRejectionLesson(target="gaussian", correlation=0.8, scale=6.0, shrink=0.2, seed=1),
         "tuned": DelayedRejectionLesson(target="gaussian", correlation=0.8, scale=1.7, shrink=0.2, seed=2),
         "three": DelayedRejectionLesson(target="funnel", neck=1.5, scale=6.0, stages=3, shrink=0.3, draws=700, seed=3),
-        "leap": DelayedRejectionLesson(
-            target="two_modes", separation=8.0, weight=0.6, scale=2.0, shrink=0.3, pull=2.0, draws=1000, seed=4
-        ),
+        "leap": DelayedRejectionLesson(target="two_modes", separation=8.0, weight=0.6, scale=2.0, shrink=0.3, pull=2.0, draws=1000, seed=4),
         "away": DelayedRejectionLesson(target="gaussian", correlation=0.8, scale=3.0, shrink=0.5, pull=-1.0, seed=5),
         "forgot": DelayedRejectionLesson(
-            target="gaussian",
-            correlation=0.5,
-            scale=0.6,
-            shrink=0.5,
-            pull=2.0,
-            variant="no_rejection_terms",
-            draws=1000,
-            seed=6,
+            target="gaussian", correlation=0.5, scale=0.6, shrink=0.5, pull=2.0, variant="no_rejection_terms", draws=1000, seed=6
         ),
-        "subtle": DelayedRejectionLesson(
-            target="gaussian", correlation=0.8, scale=6.0, shrink=0.2, variant="no_rejection_terms", seed=1
-        ),
+        "subtle": DelayedRejectionLesson(target="gaussian", correlation=0.8, scale=6.0, shrink=0.2, variant="no_rejection_terms", seed=1),
     }
 )

@@ -11,17 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, sample
-from engine.judge import (
-    Check,
-    Kernel,
-    Kind,
-    agreement_check,
-    chains_checks,
-    dispersed_starts,
-    gradient_check,
-    kernel_of,
-    unknown,
-)
+from engine.judge import Check, Kernel, Kind, agreement_check, chains_checks, dispersed_starts, gradient_check, kernel_of, unknown
 from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import SpecError
@@ -175,9 +165,7 @@ def classic(spec: DiagnosticsLesson) -> Classic:
     def along(array: Array) -> Array:
         return np.where(before, np.nan, array[..., rows])
 
-    return Classic(
-        along(means + centre), along(variances), at, along(within), along(between), along(pooled), along(rhat)
-    )
+    return Classic(along(means + centre), along(variances), at, along(within), along(between), along(pooled), along(rhat))
 
 
 def kept_so_far(spec: DiagnosticsLesson) -> NDArray[np.int64]:
@@ -217,9 +205,7 @@ def running(spec: DiagnosticsLesson) -> Running:
 
 def _look(values: Array) -> tuple[float, float, float, float, float]:
     summary = diagnostics.summarise(values[:, :, None])
-    return tuple(
-        float(x[0]) for x in (summary.rhat, summary.ess_bulk, summary.ess_tail, summary.mean, summary.mcse_mean)
-    )
+    return tuple(float(x[0]) for x in (summary.rhat, summary.ess_bulk, summary.ess_tail, summary.mean, summary.mcse_mean))
 
 
 # Burn-in and thinning -------------------------------------------------------------------------------------------------
@@ -260,11 +246,7 @@ def burn_in(spec: DiagnosticsLesson) -> BurnIn | None:
     discarded = np.unique(np.linspace(0, 0.9 * spec.draws, 46).astype(int))
     errors = np.array([values[:, k:].mean(axis=1) - true for k in discarded])
     return BurnIn(
-        discarded,
-        np.array([shown[k:].mean() - true for k in discarded]),
-        errors.mean(axis=1),
-        np.sqrt((errors**2).mean(axis=1)),
-        repeats,
+        discarded, np.array([shown[k:].mean() - true for k in discarded]), errors.mean(axis=1), np.sqrt((errors**2).mean(axis=1)), repeats
     )
 
 

@@ -97,8 +97,7 @@ def diagnose(spec: DiagnosticsLesson) -> tuple[str, str]:
         )
     if signs.divergent or signs.ebfmi < MIN_EBFMI:
         return "neck", (
-            f"{signs.divergent} divergent transitions, and the least E-BFMI is {signs.ebfmi:.2f} (below {MIN_EBFMI} "
-            "is a warning)."
+            f"{signs.divergent} divergent transitions, and the least E-BFMI is {signs.ebfmi:.2f} (below {MIN_EBFMI} is a warning)."
         )
     if signs.rhat <= MAX_RHAT and signs.ess >= MIN_ESS:
         return "none", f"R-hat is {signs.rhat:.3f} and the least ESS {signs.ess:,.0f}; nothing else stands out."
@@ -112,9 +111,7 @@ def diagnose(spec: DiagnosticsLesson) -> tuple[str, str]:
             f"{signs.accepted:.0%} of the transitions moved and still the least ESS is {signs.ess:.0f}; two "
             f"coordinates have correlation {signs.correlation:.2f} (choose the view *plane*)."
         )
-    return "small", (
-        f"{signs.accepted:.0%} of the transitions moved, and the least ESS is {signs.ess:.0f}: many moves, little way."
-    )
+    return "small", (f"{signs.accepted:.0%} of the transitions moved, and the least ESS is {signs.ess:.0f}: many moves, little way.")
 
 
 def index(spec: DiagnosticsLesson) -> int:

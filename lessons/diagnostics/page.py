@@ -32,9 +32,7 @@ def controls(panel: Controls) -> None:
         _sampler(panel)
     elif not panel.spec.sealed:
         panel.note(f"The file says: {analysis.describe(panel.spec)}.")
-        panel.button(
-            "Take this run to the sandbox", to_sandbox, help="The same run with all its settings open to change"
-        )
+        panel.button("Take this run to the sandbox", to_sandbox, help="The same run with all its settings open to change")
     with panel.more("Chains, draws, gallery"):
         panel.slider("chains")
         panel.slider("draws")

@@ -114,12 +114,7 @@ def diagnostics(spec: DiagnosticsLesson, cancel: object = None) -> Table:
 
 
 def _row(
-    spec: DiagnosticsLesson,
-    run: Recording,
-    values: np.ndarray,
-    true: analysis.Exact,
-    some: slice,
-    seconds: float,
+    spec: DiagnosticsLesson, run: Recording, values: np.ndarray, true: analysis.Exact, some: slice, seconds: float
 ) -> dict[str, object]:
     found = engine_diagnostics.summarise(values[some])
     spent = int(run.gradient_evaluations[some].sum())

@@ -152,9 +152,7 @@ QUESTIONS = [
         widths=FAR_TOGETHER.start_x,
         draws=FAR_TOGETHER.draws,
     ),
-    WORDS.question(
-        "thinning", lambda spec: nearest(thinning_ratio(spec), (10.0, 1.0, 0.1)), _explain_thinning, scenario="thinning"
-    ),
+    WORDS.question("thinning", lambda spec: nearest(thinning_ratio(spec), (10.0, 1.0, 0.1)), _explain_thinning, scenario="thinning"),
     *_GALLERY,
     WORDS.question("biased", wrong_by, _explain_biased, scenario="biased"),
 ]

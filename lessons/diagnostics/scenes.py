@@ -70,9 +70,7 @@ def _limits(spec: DiagnosticsLesson, values: Array) -> tuple[float, float]:
 
 
 def _trace(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str, limits: tuple[float, float]) -> None:
-    panel = pictures.trace_panel(
-        picture, values, name, place=TRACE, height=TALL, truth=analysis.exact(spec).mean, limits=limits
-    )
+    panel = pictures.trace_panel(picture, values, name, place=TRACE, height=TALL, truth=analysis.exact(spec).mean, limits=limits)
     if spec.burn:
         panel.rule(x=float(spec.burn), role="reject", dash=True, label="end of the burn-in")
 
@@ -91,11 +89,7 @@ def _means(picture: Scene, spec: DiagnosticsLesson, name: str, limits: tuple[flo
         height=TALL,
     )
     panel.rule(
-        y=so_far.means.mean(axis=0),
-        role="highlight",
-        dash=True,
-        show=Show("at", phase=("between", None)),
-        label="mean of the means",
+        y=so_far.means.mean(axis=0), role="highlight", dash=True, show=Show("at", phase=("between", None)), label="mean of the means"
     )
     sd = np.sqrt(np.maximum(so_far.variances, 0.0))  # rounding, where a chain has not moved
     inside = Show("at", phase=("within", None))
@@ -154,9 +148,7 @@ def _histogram(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str
     true = analysis.exact(spec)
     if true.density is not None and np.isfinite(true.sd):
         low, high = max(low, true.mean - 8 * true.sd), min(high, true.mean + 8 * true.sd)
-    panel = picture.panel(
-        "histogram", title="Histogram of each chain", x=Axis(name, low, high), place=BELOW, height=LOW
-    )
+    panel = picture.panel("histogram", title="Histogram of each chain", x=Axis(name, low, high), place=BELOW, height=LOW)
     for chain, draws in enumerate(values):
         panel.histogram(draws, bins=(low, high, 40), burn=spec.burn, chain=chain)
     if true.density is not None:
@@ -208,9 +200,7 @@ def _plane(picture: Scene, spec: DiagnosticsLesson, run: Recording) -> None:
             height=LOW,
         )
     else:
-        panel = pictures.density_panel(
-            picture, target, title="Draws in the plane", place=BELOW, height=LOW, equal=False
-        )
+        panel = pictures.density_panel(picture, target, title="Draws in the plane", place=BELOW, height=LOW, equal=False)
     for chain in range(spec.chains):
         panel.points(points[chain], show="upto", shape=theme.MARKERS[chain], size=2.0, alpha=0.5, chain=chain)
         if run.divergent[chain].any():
@@ -245,9 +235,7 @@ def _rhat(picture: Scene, spec: DiagnosticsLesson) -> None:
         height=LOW,
     )
     at = np.arange(1.0, spec.draws + 1)
-    panel.line(
-        at, np.maximum(old, LEAST_EXCESS), show="upto", role="muted", width=1.5, dash=True, label="classic R-hat, 1992"
-    )
+    panel.line(at, np.maximum(old, LEAST_EXCESS), show="upto", role="muted", width=1.5, dash=True, label="classic R-hat, 1992")
     panel.line(at, np.maximum(new, LEAST_EXCESS), show="upto", role="posterior", width=2.2, label="today's R-hat")
     panel.rule(y=0.01, role="reject", dash=True, label="R-hat 1.01: the limit")
 
@@ -285,8 +273,7 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
 
     picture.readout(
         "draw",
-        f"draw {{t}}: {name} = {listed('.2f', ', ')} (chains 1 to {spec.chains}). Kept of each chain so far: n = "
-        f"{{n:d}}",
+        f"draw {{t}}: {name} = {listed('.2f', ', ')} (chains 1 to {spec.chains}). Kept of each chain so far: n = {{n:d}}",
         show=phase["draw"],
         n=so_far.count,
         **{slot: values[c] for c, slot in zip(chains, each, strict=True)},

@@ -51,14 +51,10 @@ class DiagnosticsLesson(TargetSpec):
     draws: int = integer(1000, 100, 1500, "transitions of each chain", log=True)
     start_x: float = number(0.0, -100.0, 100.0, "middle of the starting points, first coordinate")
     start_y: float = number(0.0, -100.0, 100.0, "middle of the starting points, second coordinate")
-    spread: float = number(
-        3.0, 0.0, 100.0, "the chains start in the corners of a square: distance of its sides from the middle", step=0.5
-    )
+    spread: float = number(3.0, 0.0, 100.0, "the chains start in the corners of a square: distance of its sides from the middle", step=0.5)
     burn: int = integer(0, 0, 1400, "burn-in: first draws of each chain that every diagnostic leaves out", step=10)
     thin: int = integer(1, 1, 30, "thinning: of the draws left, only every so many-th is kept")
-    quantity: str = choice(
-        "first", QUANTITIES, "what is watched: a coordinate, or the first one's square, whose mean tells the variance"
-    )
+    quantity: str = choice("first", QUANTITIES, "what is watched: a coordinate, or the first one's square, whose mean tells the variance")
     view: str = choice("ranks", VIEWS, "what stands below the traces, beside R-hat and ESS")
     seed: int = seed_field()
 
@@ -105,9 +101,7 @@ class DiagnosticsLesson(TargetSpec):
 
 HEALTHY = DiagnosticsLesson(target="gaussian", sampler="nuts", step_size=0.5)
 MODES = DiagnosticsLesson(target="two_modes", separation=9.0, weight=0.7, sampler="hmc", step_size=0.4, steps=4)
-BIASED = DiagnosticsLesson(
-    target="gaussian", correlation=0.0, sampler="nuts", step_size=0.1, broken="yes", spread=2.0, draws=1500
-)
+BIASED = DiagnosticsLesson(target="gaussian", correlation=0.0, sampler="nuts", step_size=0.1, broken="yes", spread=2.0, draws=1500)
 FAR = DiagnosticsLesson(target="gaussian", sampler="metropolis", scale=1.5, spread=40.0)
 ONE_MODE = MODES.replace(start_x=-4.5, spread=1.0)
 FAR_TOGETHER = FAR.replace(start_x=40.0, start_y=40.0, spread=5.0)

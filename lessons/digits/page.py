@@ -16,11 +16,7 @@ from lessons.families.digit_posteriors.spec import NAMES, RUNS
 DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28", "own": "your files"}
 SOURCES = {"pad": "drawn on the pad", "test": "a test image"}
 MAPS = {"gradient": "slope", "flip": "pixel turned over"}
-MISTAKES = {
-    "exact": "no, the right way",
-    "no_centring": "the drawing is not centred",
-    "log_average": "average of the logarithms",
-}
+MISTAKES = {"exact": "no, the right way", "no_centring": "the drawing is not centred", "log_average": "average of the logarithms"}
 
 
 def controls(panel: Controls) -> None:
@@ -42,9 +38,7 @@ def controls(panel: Controls) -> None:
             most_bytes=files.MOST_BYTES,
             most_files=files.MOST_FILES,
         )
-        panel.note(
-            "They stay in this server's memory for a while and are sent nowhere. Digits 0 to 9, square, 8 to 32 pixels."
-        )
+        panel.note("They stay in this server's memory for a while and are sent nowhere. Digits 0 to 9, square, 8 to 32 pixels.")
     with panel.more("Break it"):
         panel.select("variant", "Wrong on purpose", MISTAKES)
 

@@ -42,9 +42,7 @@ def _together(readings: dict[str, Reading]) -> Figure:
             name=NAMES[method],
             marker={"color": theme.colour(role), "pattern": {"shape": pattern}},
         )
-    said = ", ".join(
-        f"{NAMES[method]} {reading.predicted} ({reading.mean[-1].max():.2f})" for method, reading in readings.items()
-    )
+    said = ", ".join(f"{NAMES[method]} {reading.predicted} ({reading.mean[-1].max():.2f})" for method, reading in readings.items())
     return Figure("The same digit, read by each", figure, f"Most probable digit: {said}.", f"Most probable: {said}.")
 
 
@@ -52,19 +50,18 @@ def _among(spec: DigitsSpec, reading: Reading) -> Figure:
     found = analysis.quality(spec)
     assert found is not None
     figure = charts.blank("aleatoric (nats)", "epistemic (nats)")
-    for flags, name, role, shape in (
-        (~found.wrong, "read right", "posterior", "circle"),
-        (found.wrong, "read wrong", "reject", "x"),
-    ):
+    for flags, name, role, shape in ((~found.wrong, "read right", "posterior", "circle"), (found.wrong, "read wrong", "reject", "x")):
         figure.add_scatter(
-            x=found.aleatoric[flags], y=found.epistemic[flags], mode="markers", name=name,
+            x=found.aleatoric[flags],
+            y=found.epistemic[flags],
+            mode="markers",
+            name=name,
             marker={"color": theme.colour(role, 0.6), "symbol": shape, "size": 6},
-        )  # fmt: skip
+        )
     here = reading.aleatoric[-1], reading.epistemic[-1]
     figure.add_scatter(
-        x=[here[0]], y=[here[1]], mode="markers", name="this digit",
-        marker={"color": theme.colour("ink"), "symbol": "diamond", "size": 14},
-    )  # fmt: skip
+        x=[here[0]], y=[here[1]], mode="markers", name="this digit", marker={"color": theme.colour("ink"), "symbol": "diamond", "size": 14}
+    )
     less = float(np.mean(found.aleatoric + found.epistemic < reading.total[-1]))
     caption = (
         f"{len(found.wrong)} test digits, {int(found.wrong.sum())} of them read wrong by {NAMES[spec.method]}. "

@@ -30,12 +30,7 @@ def _which_part(spec: DigitsSpec) -> int:
 def _explain_part(spec: DigitsSpec) -> Said:
     reading = _reading(spec)
     each = [WORDS.phrase("questions.part.each", votes=votes, digit=digit) for digit, votes in _parties(reading)]
-    return say(
-        epistemic_share=100 * _share(spec),
-        total=reading.total[-1],
-        aleatoric=reading.aleatoric[-1],
-        votes=", ".join(each),
-    )
+    return say(epistemic_share=100 * _share(spec), total=reading.total[-1], aleatoric=reading.aleatoric[-1], votes=", ".join(each))
 
 
 def _parties(reading: Reading) -> list[tuple[int, int]]:
@@ -76,17 +71,12 @@ def _moved(spec: DigitsSpec) -> int:
 def _explain_moved(spec: DigitsSpec) -> Said:
     there, centred = _reading(spec), _reading(spec.replace(variant="exact"))
     return say(
-        digit=there.predicted,
-        probability=there.mean[-1].max(),
-        centred_digit=centred.predicted,
-        centred_probability=centred.mean[-1].max(),
+        digit=there.predicted, probability=there.mean[-1].max(), centred_digit=centred.predicted, centred_probability=centred.mean[-1].max()
     )
 
 
 QUESTIONS = (
     WORDS.question("part", _which_part, _explain_part, scenario="between"),
-    WORDS.question(
-        "surest", _surest, _explain_surest, scenario="star", options=tuple(NAMES[method] for method in CONTENDERS)
-    ),
+    WORDS.question("surest", _surest, _explain_surest, scenario="star", options=tuple(NAMES[method] for method in CONTENDERS)),
     WORDS.question("moved", _moved, _explain_moved, scenario="corner"),
 )

@@ -70,9 +70,13 @@ def _strip(made: Scene, reading: Reading) -> None:
     spread = (np.arange(count) / max(count - 1, 1) - 0.5) * 0.7
     at = np.arange(classes)[:, None] + spread
     panel = made.panel(
-        "strip", title=f"Probability of each digit, a dot a network ({count})", x=_digits(classes),
-        y=Axis("probability", -0.02, 1.02), place=(0, 0, 13, 1), height=HEIGHT,
-    )  # fmt: skip
+        "strip",
+        title=f"Probability of each digit, a dot a network ({count})",
+        x=_digits(classes),
+        y=Axis("probability", -0.02, 1.02),
+        place=(0, 0, 13, 1),
+        height=HEIGHT,
+    )
     dots = np.column_stack([at.ravel(), reading.draws.T.ravel()])
     panel.points(dots, role="posterior", size=2.0, alpha=0.55, label="one network each")
     # the average of the first 1, 2, ... networks: a short line over each digit, broken in between
@@ -80,26 +84,15 @@ def _strip(made: Scene, reading: Reading) -> None:
     averages = np.empty((count, classes, 3, 2))
     averages[..., 0] = np.arange(classes)[:, None] + ends
     averages[..., 1] = reading.mean[:, :, None]
-    panel.path(
-        averages.reshape(count, -1, 2),
-        at=np.arange(count),
-        role="ink",
-        width=2.6,
-        label="average of the networks so far",
-    )
+    panel.path(averages.reshape(count, -1, 2), at=np.arange(count), role="ink", width=2.6, label="average of the networks so far")
     for digit in range(classes):
         here = np.column_stack([at[digit], reading.draws[:, digit]])
-        panel.points(
-            here, show="at", role="highlight", shape="diamond", size=5.0, label="this network" if digit == 0 else None
-        )
+        panel.points(here, show="at", role="highlight", shape="diamond", size=5.0, label="this network" if digit == 0 else None)
 
 
 def _votes(made: Scene, reading: Reading) -> None:
     classes = reading.draws.shape[1]
-    panel = made.panel(
-        "votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(13, 0, 7, 1),
-        height=HEIGHT,
-    )  # fmt: skip
+    panel = made.panel("votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(13, 0, 7, 1), height=HEIGHT)
     names = [str(digit) for digit in range(classes)]
     panel.counts(reading.says, classes, names, role="class-1", label="networks that say this digit")
 
@@ -110,10 +103,7 @@ def _digits(classes: int) -> Axis:
 
 def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
     side = len(reading.image)
-    panel = made.panel(
-        "seen", title="The networks see", x=_pixels(side), y=_pixels(side, ""), equal=True, place=(0, 1, 4, 1),
-        height=SMALL,
-    )  # fmt: skip
+    panel = made.panel("seen", title="The networks see", x=_pixels(side), y=_pixels(side, ""), equal=True, place=(0, 1, 4, 1), height=SMALL)
     ink = _grainy(levels(reading.image, 1.0))
     panel.heatmap(ink, x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)
 
@@ -128,14 +118,10 @@ def _maps(made: Scene, spec: DigitsSpec, networks: Networks, reading: Reading) -
     for (name, place), values in zip(places.items(), (found.epistemic, found.aleatoric), strict=True):
         last = name == "aleatoric"
         panel = made.panel(
-            name, title=f"{name.capitalize()} by pixel", x=_pixels(side), y=_pixels(side, ""), equal=True, place=place,
-            height=SMALL,
-        )  # fmt: skip
+            name, title=f"{name.capitalize()} by pixel", x=_pixels(side), y=_pixels(side, ""), equal=True, place=place, height=SMALL
+        )
         cells = _grainy(levels(values, most, -most))
-        panel.heatmap(
-            cells, x=(0, side), y=(0, side), low=-most, high=most, colormap="diverging", label=unit,
-            colorbar=last,
-        )  # fmt: skip
+        panel.heatmap(cells, x=(0, side), y=(0, side), low=-most, high=most, colormap="diverging", label=unit, colorbar=last)
 
 
 def _pixels(side: int, label: str | None = None) -> Axis:
@@ -150,9 +136,13 @@ def _grainy(image: np.ndarray) -> np.ndarray:
 def _parts(made: Scene, reading: Reading) -> None:
     classes = reading.draws.shape[1]
     panel = made.panel(
-        "parts", title="Uncertainty (nats)", x=None, y=Axis(f"0 to log {classes}", min(0.0, _lowest(reading)), 2.35),
-        place=(14, 1, 6, 1), height=SMALL,
-    )  # fmt: skip
+        "parts",
+        title="Uncertainty (nats)",
+        x=None,
+        y=Axis(f"0 to log {classes}", min(0.0, _lowest(reading)), 2.35),
+        place=(14, 1, 6, 1),
+        height=SMALL,
+    )
     values = np.column_stack([reading.total, reading.aleatoric, reading.epistemic])
     panel.bars(values, labels=["total", "aleat.", "epist."], role="energy")
 
@@ -173,23 +163,39 @@ def _words(made: Scene, spec: DigitsSpec, reading: Reading, fraction: float) -> 
     best = reading.mean.argmax(axis=1)
     top = reading.mean.max(axis=1)
     made.readout(
-        "average", "average of {n:.0f} networks: {best:.0f} with probability {top:.2f}; {votes:.0f} of them say so",
-        n=n, best=best, top=top, votes=_votes_for(reading, best), show="at",
-    )  # fmt: skip
+        "average",
+        "average of {n:.0f} networks: {best:.0f} with probability {top:.2f}; {votes:.0f} of them say so",
+        n=n,
+        best=best,
+        top=top,
+        votes=_votes_for(reading, best),
+        show="at",
+    )
     made.readout(
-        "parts", "total = aleatoric + epistemic: {total:.3f} = {aleatoric:.3f} + {epistemic:.3f} nats "
+        "parts",
+        "total = aleatoric + epistemic: {total:.3f} = {aleatoric:.3f} + {epistemic:.3f} nats "
         f"(at most log {classes} = {np.log(classes):.2f})",
-        total=reading.total, aleatoric=reading.aleatoric, epistemic=reading.epistemic, show="at",
-    )  # fmt: skip
+        total=reading.total,
+        aleatoric=reading.aleatoric,
+        epistemic=reading.epistemic,
+        show="at",
+    )
     made.readout(
-        "network", "network {n:.0f} alone: {says:.0f} with probability {sure:.2f}",
-        n=n, says=reading.says, sure=reading.draws.max(axis=1), show="at",
-    )  # fmt: skip
+        "network",
+        "network {n:.0f} alone: {says:.0f} with probability {sure:.2f}",
+        n=n,
+        says=reading.says,
+        sure=reading.draws.max(axis=1),
+        show="at",
+    )
     made.say(
-        "{n:.0f} networks: {best:.0f} with probability {top:.2f}. Uncertainty {total:.2f} nats, of it {epistemic:.2f} "
-        "epistemic.",
-        n=n, best=best, top=top, total=reading.total, epistemic=reading.epistemic,
-    )  # fmt: skip
+        "{n:.0f} networks: {best:.0f} with probability {top:.2f}. Uncertainty {total:.2f} nats, of it {epistemic:.2f} epistemic.",
+        n=n,
+        best=best,
+        top=top,
+        total=reading.total,
+        epistemic=reading.epistemic,
+    )
     columns: dict[str, Any] = {"network": n, "says": reading.says}
     columns |= {f"P({digit})": reading.draws[:, digit] for digit in range(classes)}
     columns |= {f"{name} so far (nats)": getattr(reading, name) for name in PARTS}

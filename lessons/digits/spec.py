@@ -15,8 +15,7 @@ DATA = ("digits", "mnist", "own")
 TESTS = {"digits": 450, "mnist": 10_000}  # test images; of own files as many as they hold
 MISTAKES = {
     "no_centring": "The drawing is made smaller where it stands, not cropped, scaled and centred as the data are.",
-    "log_average": "The logarithms of the probabilities are averaged, not the probabilities: the networks are "
-    "multiplied.",
+    "log_average": "The logarithms of the probabilities are averaged, not the probabilities: the networks are multiplied.",
 }
 
 
@@ -27,9 +26,7 @@ class DigitsSpec(Spec):
     data: str = choice("digits", DATA, "what the networks learnt from: the bundled digits, MNIST, or your files")
     files: str = text("", 16, "name that your files were given")
     source: str = choice("pad", ("pad", "test"), "the digit: drawn on the pad, or a test image")
-    drawing: tuple[tuple[float, float, int], ...] = points(
-        LIMIT, "points of the strokes: x to the right, y down, 0 to 1"
-    )
+    drawing: tuple[tuple[float, float, int], ...] = points(LIMIT, "points of the strokes: x to the right, y down, 0 to 1")
     number: int = integer(0, 0, 9_999, "of the test image", step=1)
     method: str = choice("dense", METHODS, "how the networks were found")
     maps: str = choice("gradient", ("gradient", "flip"), "a little more ink on a pixel, or the pixel turned over")
@@ -57,14 +54,9 @@ def _strokes(*lines: tuple[tuple[int, int], ...]) -> Strokes:
 
 
 THREE = _strokes(
-    (
-        *((30, 25), (40, 16), (55, 15), (66, 22), (66, 33), (56, 43), (45, 47), (58, 50), (69, 60), (69, 74)),
-        *((58, 84), (42, 85), (29, 77)),
-    )
+    (*((30, 25), (40, 16), (55, 15), (66, 22), (66, 33), (56, 43), (45, 47), (58, 50), (69, 60), (69, 74)), *((58, 84), (42, 85), (29, 77)))
 )
-FOUR_OR_NINE = _strokes(
-    ((60, 16), (46, 28), (34, 44), (32, 52), (44, 56), (60, 54), (68, 50)), ((66, 16), (68, 34), (67, 60), (65, 86))
-)
+FOUR_OR_NINE = _strokes(((60, 16), (46, 28), (34, 44), (32, 52), (44, 56), (60, 54), (68, 50)), ((66, 16), (68, 34), (67, 60), (65, 86)))
 STAR = _strokes(((20, 20), (80, 80)), ((80, 20), (20, 80)), ((20, 50), (80, 50)), ((50, 20), (50, 80)))
 LETTER = _strokes(((20, 86), (24, 16), (50, 60), (76, 16), (80, 86)))
 CORNER = tuple((round(0.04 + 0.42 * x, 3), round(0.04 + 0.42 * y, 3), stroke) for x, y, stroke in THREE)

@@ -80,14 +80,7 @@ def models_of(spec: DimensionsLesson) -> Nested:
     if spec.likelihood == "off":
         return nothing
     maps = split_maps if spec.family == "means" else append_maps
-    return nested(
-        data.designs,
-        data.y,
-        maps(spec.models, spec.spread),
-        nothing.log_prior,
-        noise_sd=spec.noise_sd,
-        prior_sd=spec.prior_sd,
-    )
+    return nested(data.designs, data.y, maps(spec.models, spec.spread), nothing.log_prior, noise_sd=spec.noise_sd, prior_sd=spec.prior_sd)
 
 
 @kept
@@ -257,15 +250,11 @@ def _terms(spec: DimensionsLesson, jump: Ledger, low: Whole) -> dict[str, Array]
     models = models_of(spec)
     births, deaths = move_probabilities(spec)
     terms = {"q": -0.5 * (jump.u**2 + LOG_2PI), "b": np.log(births[low - 1]), "d": np.log(deaths[low])}
-    terms["J"] = np.array([np.linalg.slogdet(models.maps[k, : k + 2, : k + 2])[1] for k in range(spec.models - 1)])[
-        low - 1
-    ]
+    terms["J"] = np.array([np.linalg.slogdet(models.maps[k, : k + 2, : k + 2])[1] for k in range(spec.models - 1)])[low - 1]
     for side, k, theta in (("before", jump.source, jump.before), ("proposed", jump.destination, jump.proposed)):
         terms[f"likelihood {side}"] = log_likelihood(spec, k, theta)
         terms[f"model {side}"] = models.log_prior[k - 1]
-        terms[f"parameters {side}"] = np.nansum(
-            -0.5 * (theta / spec.prior_sd) ** 2 - math.log(spec.prior_sd) - 0.5 * LOG_2PI, axis=1
-        )
+        terms[f"parameters {side}"] = np.nansum(-0.5 * (theta / spec.prior_sd) ** 2 - math.log(spec.prior_sd) - 0.5 * LOG_2PI, axis=1)
     return terms
 
 
@@ -274,9 +263,7 @@ def log_likelihood(spec: DimensionsLesson, k: Whole, theta: Array) -> Array:
     if spec.likelihood == "off":
         return np.zeros(len(k))
     residual = data_of(spec).y - fitted(data_of(spec).designs, k, theta)
-    return np.asarray(
-        -0.5 * np.sum((residual / spec.noise_sd) ** 2 + LOG_2PI, axis=1) - residual.shape[1] * math.log(spec.noise_sd)
-    )
+    return np.asarray(-0.5 * np.sum((residual / spec.noise_sd) ** 2 + LOG_2PI, axis=1) - residual.shape[1] * math.log(spec.noise_sd))
 
 
 def fitted(designs: Sequence[Array], k: Whole, theta: Array) -> Array:
@@ -345,10 +332,7 @@ def shares_check(spec: DimensionsLesson, model: Whole, level: float) -> Check:
     if not judged:
         sentence = "One model has nearly all of the probability: hardly a jump to another is ever seen."
         return unknown(name, sentence, kind="numbers", unit="MCSE")
-    averages = [
-        Average(f"the share of model {k}, {what}", (model == k).astype(float), p, math.sqrt(p * (1.0 - p)))
-        for k, p in judged
-    ]
+    averages = [Average(f"the share of model {k}, {what}", (model == k).astype(float), p, math.sqrt(p * (1.0 - p))) for k, p in judged]
     found = averages_check(name, averages, level=level)
     sentence = f"{model.shape[0]} chains of {model.shape[1]:,} sweeps. {found.sentence}"
     return dataclasses.replace(found, sentence=sentence)

@@ -77,9 +77,7 @@ def _running(spec: DimensionsLesson) -> Figure:
         figure.add_scatter(x=[at[-1]], y=[p], mode="markers", marker=ends, name="exact", showlegend=False)
         last.append(share[-1])
     figure.update_yaxes(rangemode="tozero")
-    caption = (
-        f"Average over {LONG_CHAINS} chains. Diamonds: exact. More sweeps bring a right sampler to them, and no other."
-    )
+    caption = f"Average over {LONG_CHAINS} chains. Diamonds: exact. More sweeps bring a right sampler to them, and no other."
     told = _listed(names(spec), np.array(last), analysis.exact(spec))
     alt = f"Share of each model against the number of sweeps. At the end, and exact: {told}."
     return Figure("The shares as they settle", figure, alt, caption)
@@ -145,8 +143,14 @@ def _spread(spec: DimensionsLesson, cancel: Any) -> Figure:
         (accepted, "accept", "square", "dash", "jumps accepted"),
         (effective, "posterior", "circle", "solid", "effective draws of k"),
     ):
-        figure.add_scatter(x=at, y=values, mode="lines+markers", marker={"symbol": symbol, "size": 8},
-                           line={"color": theme.colour(role), "dash": dash}, name=name)  # fmt: skip
+        figure.add_scatter(
+            x=at,
+            y=values,
+            mode="lines+markers",
+            marker={"symbol": symbol, "size": 8},
+            line={"color": theme.colour(role), "dash": dash},
+            name=name,
+        )
     figure.add_vline(x=spec.spread, line={"color": theme.colour("ink"), "dash": "dot", "width": 1.5})
     figure.update_yaxes(rangemode="tozero")
     best = at[int(np.argmax(effective))]
@@ -155,9 +159,7 @@ def _spread(spec: DimensionsLesson, cancel: Any) -> Figure:
         f"it sooner (here about {number(best)})."
     )
     told = "; ".join(f"s = {s:g}: {a:.0f} and {e:.0f}" for s, a, e in zip(at, accepted, effective, strict=True))
-    return Figure(
-        "What the spread is for", figure, f"Jumps accepted and effective draws per 1000 sweeps, by s. {told}.", caption
-    )
+    return Figure("What the spread is for", figure, f"Jumps accepted and effective draws per 1000 sweeps, by s. {told}.", caption)
 
 
 def diagnostics_table(spec: DimensionsLesson, cancel: Any = None) -> Table:

@@ -160,8 +160,13 @@ def _map(picture: Scene, walk: Walk, part: slice) -> None:
     word = "means" if means else "coefficients"
     panel.text(-box.offset, 1.15 * box.reach, f"k {word} and u")
     panel.text(box.offset, 1.15 * box.reach, f"k + 1 {word}")
-    panel.path(_posteriors(walk, box, part), show="inner_all", role="truth", width=1.6,
-               label="posterior, 90 %: interval of the small model, ellipse of the large")  # fmt: skip
+    panel.path(
+        _posteriors(walk, box, part),
+        show="inner_all",
+        role="truth",
+        width=1.6,
+        label="posterior, 90 %: interval of the small model, ellipse of the large",
+    )
     _cells(panel, walk, box, jacobian)
     _jump(panel, walk, box)
 
@@ -215,9 +220,14 @@ def _jump(panel: Panel, walk: Walk, box: Boxes) -> None:
     panel.points(here, role="ink", shape="circle", size=5, show=JUMPING, label="state")
     panel.points(there, role="proposal", shape="diamond", size=6, show=Show("at", phase=("map", "v")))
     panel.points(
-        there, show=FROM_VERDICT, classes=ok.astype(np.uint8), role=["reject", "accept"], shape=["cross", "ring"],
-        size=7, label=["rejected", "accepted"],
-    )  # fmt: skip
+        there,
+        show=FROM_VERDICT,
+        classes=ok.astype(np.uint8),
+        role=["reject", "accept"],
+        shape=["cross", "ring"],
+        size=7,
+        label=["rejected", "accepted"],
+    )
 
 
 # Shares ---------------------------------------------------------------------------------------------------------------
@@ -242,9 +252,12 @@ def _shares(picture: Scene, walk: Walk) -> None:
     if spec.variant != "exact":
         how = "exact" if analysis.limit(spec) is not None else f"{analysis.LONG_CHAINS} × {analysis.LONG:,} sweeps"
         panel.points(
-            np.column_stack([np.arange(K) + 0.31, settles]), role="divergent", shape="ring", size=6,
+            np.column_stack([np.arange(K) + 0.31, settles]),
+            role="divergent",
+            shape="ring",
+            size=6,
             label=f"where this wrong sampler settles ({how})",
-        )  # fmt: skip
+        )
 
 
 def _trace(picture: Scene, walk: Walk) -> None:
@@ -299,19 +312,28 @@ def _ledger(picture: Scene, walk: Walk) -> None:
                 continue
             first = i == (0 if role != "divergent" else int(np.argmin(walk.counts.all(axis=0))))
             width = 5.0 if role != "divergent" else 2.0
-            panel.arrows(np.where(chosen[:, None], start, np.nan), tip, show=show, role=role, width=width,
-                         label=label if first else None)  # fmt: skip
+            panel.arrows(np.where(chosen[:, None], start, np.nan), tip, show=show, role=role, width=width, label=label if first else None)
         edge = low + 0.02 * (high - low)
-        panel.points(np.column_stack([np.maximum(sums[:, i + 1], edge), row]), show=show,
-                     classes=(sums[:, i + 1] < edge).astype(np.uint8), role=["ink", "muted"],
-                     shape=["circle", "square"], size=3.0,
-                     label=["sum so far", "sum beyond the left edge"] if i == 0 else None)  # fmt: skip
+        panel.points(
+            np.column_stack([np.maximum(sums[:, i + 1], edge), row]),
+            show=show,
+            classes=(sums[:, i + 1] < edge).astype(np.uint8),
+            role=["ink", "muted"],
+            shape=["circle", "square"],
+            size=3.0,
+            label=["sum so far", "sum beyond the left edge"] if i == 0 else None,
+        )
         panel.points(tip, mask=~counted, show=show, role="divergent", shape="cross", size=5)
     with np.errstate(divide="ignore"):
         log_v = np.log(walk.jump.uniform)
     panel.rule(x=walk.jump.log_ratio, show=FROM_ALPHA, role="ink", dash=True, label="log r")
-    panel.points(np.column_stack([np.maximum(walk.jump.log_alpha, low), np.full(walk.steps, height[n])]),
-                 show=FROM_ALPHA, role="highlight", shape="diamond", size=6)  # fmt: skip
+    panel.points(
+        np.column_stack([np.maximum(walk.jump.log_alpha, low), np.full(walk.steps, height[n])]),
+        show=FROM_ALPHA,
+        role="highlight",
+        shape="diamond",
+        size=6,
+    )
     panel.points(
         np.column_stack([np.maximum(log_v, low), np.full(walk.steps, height[n + 1])]),
         show=FROM_V,
@@ -361,20 +383,16 @@ def _data(picture: Scene, walk: Walk) -> None:
         y=Axis("y", -reach, reach),
         place=DATA,
         height=300,
-        editable=Editable(points=np.column_stack([at, data.y]), classes=("measurement",), limit=MOST)
-        if known
-        else None,
+        editable=Editable(points=np.column_stack([at, data.y]), classes=("measurement",), limit=MOST) if known else None,
     )
     if known and data.true_mean is not None:
         truth = at, data.true_mean
         if spec.family == "means":
             truth = xs, data.true_mean[np.column_stack(steps(spec)).ravel()]
         panel.line(*truth, role="truth", dash=True, width=1.6, label="what made the data")
-    before, proposed = (analysis.fitted(designs, k, theta) for k, theta in
-                        ((jump.source, jump.before), (jump.destination, jump.proposed)))  # fmt: skip
+    before, proposed = (analysis.fitted(designs, k, theta) for k, theta in ((jump.source, jump.before), (jump.destination, jump.proposed)))
     panel.line(xs, before, show=JUMPING, role="ink", width=2.0, label="state θ")
-    panel.line(xs, proposed, show=Show("at", phase=("map", "verdict")), role="proposal", dash=True, width=2.4,
-               label="proposed θ′")  # fmt: skip
+    panel.line(xs, proposed, show=Show("at", phase=("map", "verdict")), role="proposal", dash=True, width=2.4, label="proposed θ′")
     after = analysis.fitted(designs, walk.after, walk.theta)
     panel.line(xs, after, show=AT_END, role="posterior", width=2.4, label="θ after the sweep")
 
@@ -390,10 +408,13 @@ def _arithmetic(picture: Scene, walk: Walk) -> None:
     picture.readout(
         "choose",
         "k = {k}: a {b?birth:death} is tried with probability {p:.2f}, k′ = {to}",
-        k=jump.source, b=b, p=tried, to=jump.destination, show=Show("at"),
-    )  # fmt: skip
-    picture.readout("u", "u = {u:.3f}, {b?drawn from N(0, 1):not drawn, it comes out of the inverse map}",
-                    u=jump.u, b=b, show=FROM_U)  # fmt: skip
+        k=jump.source,
+        b=b,
+        p=tried,
+        to=jump.destination,
+        show=Show("at"),
+    )
+    picture.readout("u", "u = {u:.3f}, {b?drawn from N(0, 1):not drawn, it comes out of the inverse map}", u=jump.u, b=b, show=FROM_U)
     if spec.family == "means":
         does, small, large = "{b?split:merge}", "m₁", "(m₁ − s u, m₁ + s u)"
     else:
@@ -414,18 +435,26 @@ def _arithmetic(picture: Scene, walk: Walk) -> None:
         (given + " = {one:.2f} − ({two:.2f})", terms["likelihood proposed"], terms["likelihood before"]),
         ("log p(k′) − log p(k) = {one:.3f} − ({two:.3f})", terms["model proposed"], terms["model before"]),
         ("log p(θ′) − log p(θ) = {one:.3f} − ({two:.3f})", terms["parameters proposed"], terms["parameters before"]),
-        ("{b?− log q(u):+ log q(u)} = {b?½:−½} (u² + log 2π) = {b?½:−½} ({one:.3f} + {two:.3f})", jump.u**2,
-         np.full(walk.steps, analysis.LOG_2PI)),
-        ("{b?log d − log b:log b − log d} = {one:.3f} − ({two:.3f})", np.where(b, terms["d"], terms["b"]),
-         np.where(b, terms["b"], terms["d"])),
-        ("{b?:−}log 2s = {b?:−}log (2 × {one:g})" if spec.family == "means" else "{b?:−}log s = {b?:−}log {one:g}",
-         np.full(walk.steps, spec.spread), terms["J"]),
-    )  # fmt: skip
+        (
+            "{b?− log q(u):+ log q(u)} = {b?½:−½} (u² + log 2π) = {b?½:−½} ({one:.3f} + {two:.3f})",
+            jump.u**2,
+            np.full(walk.steps, analysis.LOG_2PI),
+        ),
+        (
+            "{b?log d − log b:log b − log d} = {one:.3f} − ({two:.3f})",
+            np.where(b, terms["d"], terms["b"]),
+            np.where(b, terms["b"], terms["d"]),
+        ),
+        (
+            "{b?:−}log 2s = {b?:−}log (2 × {one:g})" if spec.family == "means" else "{b?:−}log s = {b?:−}log {one:g}",
+            np.full(walk.steps, spec.spread),
+            terms["J"],
+        ),
+    )
     for i, (name, row, (template, one, two)) in enumerate(zip(FACTORS, ROWS, lines, strict=True)):
         values = {"one": one, "b": b, "f": walk.factors[:, i], "lost": lost[:, i]}
         values |= {"two": two} if "{two" in template else {}
-        picture.readout(name, f"{row}: {template} = {{f:+.3f}}{{lost?  ← forgotten:}}",
-                        show=Show("at", phase=(name, None)), **values)  # fmt: skip
+        picture.readout(name, f"{row}: {template} = {{f:+.3f}}{{lost?  ← forgotten:}}", show=Show("at", phase=(name, None)), **values)
     _decision(picture, walk, tried)
 
 
@@ -434,23 +463,24 @@ def _decision(picture: Scene, walk: Walk, tried: Array) -> None:
     counted = np.where(walk.counts, walk.factors, 0.0)
     slots = " ".join(f"{{f{i}:+.2f}}" for i in range(len(FACTORS)))
     alpha = np.exp(jump.log_alpha)
-    picture.readout("sum", f"log r = {slots} = {{r:+.3f}}", r=jump.log_ratio, show=FROM_ALPHA,
-                    **{f"f{i}": counted[:, i] for i in range(len(FACTORS))})  # fmt: skip
-    picture.readout("alpha", "log α = min(0, log r) = {la:.3f}, α = {a:.3g}", la=jump.log_alpha, a=alpha,
-                    show=FROM_ALPHA)  # fmt: skip
-    picture.readout("v", "v = {v:.3f}, uniform on 0 to 1, {ok?<:≥} α = {a:.3g}", v=jump.uniform, a=alpha,
-                    ok=walk.accepted, show=FROM_V)  # fmt: skip
+    picture.readout(
+        "sum", f"log r = {slots} = {{r:+.3f}}", r=jump.log_ratio, show=FROM_ALPHA, **{f"f{i}": counted[:, i] for i in range(len(FACTORS))}
+    )
+    picture.readout("alpha", "log α = min(0, log r) = {la:.3f}, α = {a:.3g}", la=jump.log_alpha, a=alpha, show=FROM_ALPHA)
+    picture.readout("v", "v = {v:.3f}, uniform on 0 to 1, {ok?<:≥} α = {a:.3g}", v=jump.uniform, a=alpha, ok=walk.accepted, show=FROM_V)
     picture.readout("verdict", "{ok?accepted:rejected}: k = {k}", ok=walk.accepted, k=walk.after, show=FROM_VERDICT)
     shown = "|".join(f"{k} of {K}" for k in range(K + 1))
-    picture.readout("redraw", f"θ is drawn anew from its exact posterior given model {{k|{shown}}}", k=walk.after,
-                    show=AT_END)  # fmt: skip
+    picture.readout("redraw", f"θ is drawn anew from its exact posterior given model {{k|{shown}}}", k=walk.after, show=AT_END)
     rate = np.cumsum(walk.accepted) / np.arange(1, walk.steps + 1)
     picture.readout("rate", "accepted so far: {rate:.1%} of all jumps", rate=rate, show=AT_END)
     picture.say(
-        "Sweep {t} of {steps}, {phase}: {b?birth:death} from k = {k} to {to}, log alpha {la:.2f}, "
-        "{ok?accepted:rejected}.",
-        b=jump.birth, k=jump.source, to=jump.destination, la=jump.log_alpha, ok=walk.accepted,
-    )  # fmt: skip
+        "Sweep {t} of {steps}, {phase}: {b?birth:death} from k = {k} to {to}, log alpha {la:.2f}, {ok?accepted:rejected}.",
+        b=jump.birth,
+        k=jump.source,
+        to=jump.destination,
+        la=jump.log_alpha,
+        ok=walk.accepted,
+    )
 
 
 def _words(picture: Scene, walk: Walk) -> None:

@@ -31,9 +31,7 @@ class DimensionsLesson(ToySpec):
 
     observations: int = integer(30, FEWEST, MOST, "measurements in all", log=True)
     measurements: str = text(
-        "",
-        LENGTH,
-        f"your own measurements in order, {FEWEST} to {MOST} numbers with commas between; empty: made by the settings",
+        "", LENGTH, f"your own measurements in order, {FEWEST} to {MOST} numbers with commas between; empty: made by the settings"
     )
     chains: int = integer(4, 1, 4, "independent chains, each with its own random numbers; the picture shows the first")
     draws: int = integer(600, 50, 600, "sweeps of each chain: one jump, then one draw of the parameters", log=True)

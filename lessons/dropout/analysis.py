@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 from datasets.xor import xor
 from engine import ticket
 from engine.diagnostics import Summary, summarise
-from engine.judge import (
-    Check,
-    Kernel,
-    TransitionKernel,
-    agreement_check,
-    divergence_check,
-    energy_check,
-    two_looks,
-    unknown,
-)
+from engine.judge import Check, Kernel, TransitionKernel, agreement_check, divergence_check, energy_check, two_looks, unknown
 from engine.judge.looks import correlation_of, looked
 from engine.judge.recordings import LATER
 from engine.judge.training import rest_check, training_gradient_check
@@ -75,10 +66,7 @@ def model(spec: DropoutSpec) -> Network:
     """The network with its prior N(0, σ²) on every weight and bias."""
     if spec.classifies:
         return network(2, 1, spec.units, activation=spec.activation, likelihood="bernoulli", prior_sd=spec.prior_sd)
-    return network(
-        1, 1, spec.units, activation=spec.activation, likelihood="gaussian", noise_sd=spec.noise_sd,
-        prior_sd=spec.prior_sd,
-    )  # fmt: skip
+    return network(1, 1, spec.units, activation=spec.activation, likelihood="gaussian", noise_sd=spec.noise_sd, prior_sd=spec.prior_sd)
 
 
 def places(spec: DropoutSpec) -> Array:
@@ -118,11 +106,22 @@ def training(spec: DropoutSpec) -> NetworkRun:
     """The training before its first step."""
     x, y = data(spec)
     return start_network(
-        x, y, method=spec.method, hidden=(spec.units,), activation=spec.activation, prior_sd=spec.prior_sd,
-        likelihood="bernoulli" if spec.classifies else "gaussian", noise_sd=spec.noise_sd, keep=spec.keep,
-        scaling=spec.scaling, epochs=spec.steps, batch=len(x), step_size=spec.step_size,
-        inclusion_step_size=0.05, seed=spec.seed,
-    )  # fmt: skip
+        x,
+        y,
+        method=spec.method,
+        hidden=(spec.units,),
+        activation=spec.activation,
+        prior_sd=spec.prior_sd,
+        likelihood="bernoulli" if spec.classifies else "gaussian",
+        noise_sd=spec.noise_sd,
+        keep=spec.keep,
+        scaling=spec.scaling,
+        epochs=spec.steps,
+        batch=len(x),
+        step_size=spec.step_size,
+        inclusion_step_size=0.05,
+        seed=spec.seed,
+    )
 
 
 def keeps(spec: DropoutSpec) -> tuple[float, float]:
@@ -299,9 +298,15 @@ def begin(spec: DropoutSpec, draws: int = DRAWS, warmup: int = WARMUP, depth: in
     x, y = data(spec)
     net = model(spec)
     return runs.start(
-        net.posterior(x, y), "nuts", chains=chains, draws=draws, warmup=warmup, seed=spec.seed,
-        init=net.prior_draws(CHAINS, spec.seed)[:chains], max_depth=depth,
-    )  # fmt: skip
+        net.posterior(x, y),
+        "nuts",
+        chains=chains,
+        draws=draws,
+        warmup=warmup,
+        seed=spec.seed,
+        init=net.prior_draws(CHAINS, spec.seed)[:chains],
+        max_depth=depth,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,18 +375,10 @@ def regions(spec: DropoutSpec) -> dict[str, NDArray[np.bool_]]:
     nearest = np.sqrt(((at[:, None] - x[None]) ** 2).sum(axis=2)).min(axis=1)
     if spec.classifies:
         inside = np.max(np.abs(at), axis=1)
-        parts = {
-            "at the data": nearest < 0.1,
-            "at the centre": inside < 0.15,
-            "far away": inside > 1.2,
-        }
+        parts = {"at the data": nearest < 0.1, "at the centre": inside < 0.15, "far away": inside > 1.2}
     else:
         within = (at[:, 0] > x.min()) & (at[:, 0] < x.max())
-        parts = {
-            "at the data": nearest < 0.15,
-            "in the gap": within & (nearest > 0.3),
-            "far away": ~within & (nearest > 0.6),
-        }
+        parts = {"at the data": nearest < 0.15, "in the gap": within & (nearest > 0.3), "far away": ~within & (nearest > 0.6)}
     return {name: mask for name, mask in parts.items() if mask.any()}
 
 
@@ -420,9 +417,12 @@ def data_sweep(spec: DropoutSpec, cancel: Any) -> Sweep:
         values = posterior_values(here, run.recording(), places(here)[at])
         sds = values.std(axis=1).mean(axis=1)  # (chains,), as good as independent
         row[:] = (
-            everywhere(here).sd[at].mean(), floor(here, places(here)[at]).mean(), values.std(axis=(0, 1)).mean(),
-            sds.std(ddof=1) / np.sqrt(CHAINS), keeps(here)[1],
-        )  # fmt: skip
+            everywhere(here).sd[at].mean(),
+            floor(here, places(here)[at]).mean(),
+            values.std(axis=(0, 1)).mean(),
+            sds.std(ddof=1) / np.sqrt(CHAINS),
+            keeps(here)[1],
+        )
     return Sweep(tuple(map(float, ROWS)), *rows.T)
 
 
@@ -481,8 +481,7 @@ def checks(spec: DropoutSpec, cancel: Any) -> list[Check]:
     names = [f"the function at {_place(spec, row)}" for row in chains.looked]
     assert recording.energy is not None
     told = ", ".join(
-        f"{region_sd(spec, everywhere(spec).sd, name) / region_sd(spec, chains.sd, name):.2g} {name}"
-        for name in regions(spec)
+        f"{region_sd(spec, everywhere(spec).sd, name) / region_sd(spec, chains.sd, name):.2g} {name}" for name in regions(spec)
     )
     words = (
         "Dropout is taken for an approximation: its distance from the posterior is shown and is not meant to be 0. Its "

@@ -112,9 +112,7 @@ def _keeps(spec: DropoutSpec, study: Study, cancel: Any) -> Figure:
     for index, (name, values) in enumerate(found.items()):
         colour = theme.colour(f"chain-{index}")
         look = {"symbol": ("circle", "square", "diamond")[index], "size": 8, "color": colour}
-        figure.add_scatter(
-            x=KEEPS, y=values, mode="lines+markers", marker=look, line={"color": colour}, name=f"dropout, {name}"
-        )
+        figure.add_scatter(x=KEEPS, y=values, mode="lines+markers", marker=look, line={"color": colour}, name=f"dropout, {name}")
         level = float(study.sd[analysis.regions(spec)[name]].mean())
         dashed = {"color": colour, "dash": "dash"}
         figure.add_scatter(x=[KEEPS[0], KEEPS[-1]], y=[level] * 2, mode="lines", line=dashed, name=f"posterior, {name}")
@@ -144,9 +142,14 @@ def _more_data(spec: DropoutSpec, cancel: Any) -> Figure:
         colour = theme.colour(role)
         bars = {"type": "data", "array": 2 * sweep.error} if role == "posterior" else None
         figure.add_scatter(
-            x=sweep.settings, y=values, mode="lines+markers", line={"color": colour, "dash": dash}, error_y=bars,
-            marker={"symbol": symbol, "size": 8, "color": colour}, name=name,
-        )  # fmt: skip
+            x=sweep.settings,
+            y=values,
+            mode="lines+markers",
+            line={"color": colour, "dash": dash},
+            error_y=bars,
+            marker={"symbol": symbol, "size": 8, "color": colour},
+            name=name,
+        )
     figure.update_xaxes(type="log", tickvals=list(sweep.settings))
     figure.update_yaxes(type="log", tickvals=TICKS)
     caption = (

@@ -16,8 +16,7 @@ def ratios(spec: DropoutSpec) -> tuple[float, float]:
     exact, study = analysis.everywhere(spec), analysis.study(spec, NEVER)
     assert study is not None
     at, gap = (
-        analysis.region_sd(spec, exact.sd, name) / analysis.region_sd(spec, study.sd, name)
-        for name in ("at the data", "in the gap")
+        analysis.region_sd(spec, exact.sd, name) / analysis.region_sd(spec, study.sd, name) for name in ("at the data", "in the gap")
     )
     return at, gap
 

@@ -90,9 +90,14 @@ def _functions(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, stu
     own = spec.data == "points"
     rows = np.column_stack([x[:, 0], y])
     panel = made.panel(
-        "functions", title="One function a pass", x=Axis("input x", -REACH, REACH), y=Axis("f(x)", -HEIGHT, HEIGHT),
-        place=(0, 0, 12, 2), height=370, editable=Editable(points=rows, limit=MAX_POINTS) if own else None,
-    )  # fmt: skip
+        "functions",
+        title="One function a pass",
+        x=Axis("input x", -REACH, REACH),
+        y=Axis("f(x)", -HEIGHT, HEIGHT),
+        place=(0, 0, 12, 2),
+        height=370,
+        editable=Editable(points=rows, limit=MAX_POINTS) if own else None,
+    )
     if study is not None:
         mean = study.values.mean(axis=(0, 1))
         band = (mean - 2 * study.sd, mean + 2 * study.sd)
@@ -114,9 +119,13 @@ def _functions(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, stu
 def _spread(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: Study | None) -> None:
     at = analysis.places(spec)[:, 0]
     panel = made.panel(
-        "sd", title="How unsure: the sd of f(x)", x=Axis("input x", -REACH, REACH), y=Axis("sd of f(x)", 0.0),
-        place=(0, 2, 12, 1), height=210,
-    )  # fmt: skip
+        "sd",
+        title="How unsure: the sd of f(x)",
+        x=Axis("input x", -REACH, REACH),
+        y=Axis("sd of f(x)", 0.0),
+        place=(0, 2, 12, 1),
+        height=210,
+    )
     panel.line(at, exact.sd, role="truth", dash=True, width=2.4)
     panel.line(at, running(passes.values)[1], show="at", role="proposal")
     if study is not None:
@@ -130,15 +139,20 @@ def _maps(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: S
     said = analysis.shown(spec, passes.values)
     mean, sd = running(said)
     plane = _plane(made, "mean", "Average of the passes: P(class 1)", (0, 0, 11, 2), 360)
-    plane.heatmap(
-        levels(mean, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)", alpha=0.75
-    )
+    plane.heatmap(levels(mean, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)", alpha=0.75)
     _points(plane, spec, 2.6, labelled=True)
     now = _plane(made, "now", "This pass", (11, 1, 9, 1), 190)
     now.heatmap(
-        levels(said, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1), this pass",
-        colorbar=False, alpha=0.75,
-    )  # fmt: skip
+        levels(said, 1.0),
+        x=VIEW,
+        y=VIEW,
+        low=0.0,
+        high=1.0,
+        colormap="diverging",
+        label="P(class 1), this pass",
+        colorbar=False,
+        alpha=0.75,
+    )
     _points(now, spec, 1.2)
     rows = [("sd", "sd, passes so far", sd), ("sd-exact", f"sd, all {exact.masks:,} masks", exact.sd)]
     if study is not None:
@@ -146,9 +160,8 @@ def _maps(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: S
     for column, (id, title, cells) in enumerate(rows):
         panel = _plane(made, id, title, (6 * column + (column == 2), 2, 6 + (column == 2), 1), 220)
         panel.heatmap(
-            levels(cells, WORST_SD), x=VIEW, y=VIEW, low=0.0, high=WORST_SD, label="sd of P(class 1)",
-            colorbar=column == len(rows) - 1,
-        )  # fmt: skip
+            levels(cells, WORST_SD), x=VIEW, y=VIEW, low=0.0, high=WORST_SD, label="sd of P(class 1)", colorbar=column == len(rows) - 1
+        )
         _points(panel, spec, 1.2)
 
 
@@ -193,10 +206,7 @@ def _value(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None
     low, high = low - pad, high + pad
     density, edges = np.histogram(outputs, BINS, (low, high), weights=share)
     name = "logit z(x*)" if spec.classifies else "f(x*)"
-    panel = made.panel(
-        "value", title=f"{name} over the passes", x=Axis(name, low, high), y=Axis("density", 0.0), place=place,
-        height=190,
-    )  # fmt: skip
+    panel = made.panel("value", title=f"{name} over the passes", x=Axis(name, low, high), y=Axis("density", 0.0), place=place, height=190)
     width = edges[1] - edges[0]
     panel.histogram(passes.at_probe, bins=(low, high, BINS), role="proposal", label="passes so far")
     panel.columns(edges[:-1] + width / 2, density / width, widths=width, role="truth", hollow=True, label="all masks")
@@ -209,9 +219,8 @@ def _average(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> No
     share, outputs = analysis.at_probe(spec)
     count = np.arange(1, spec.passes + 1, dtype=float)
     panel = made.panel(
-        "average", title="The average at x* settles", x=Axis("passes", 0, spec.passes), y=Axis("average"),
-        place=place, height=210,
-    )  # fmt: skip
+        "average", title="The average at x* settles", x=Axis("passes", 0, spec.passes), y=Axis("average"), place=place, height=210
+    )
     panel.line(count, np.cumsum(passes.at_probe) / count, show="upto", role="proposal")
     panel.rule(y=float(share @ outputs), role="truth", dash=True)
     off = float(analysis.switched_off(spec, analysis.probe(spec))[0])
@@ -233,21 +242,26 @@ def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: 
     times = "(1/p) ×" if spec.scaling == "inverse" else "1 (forgotten: 1/p) ×"
     made.readout("kept", f"pass {{n}}: {{kept}} of {spec.units} units kept, p = {keep:.3g}", n=count, kept=kept)
     made.readout(
-        "sum", f"{name} = b + {times} Σ kept mⱼhⱼ = {bias:.3f} + {factor:.3g} × {{sum:.3f}} = {{value:.3f}}",
-        sum=(passes.at_probe - bias) / factor, value=passes.at_probe,
-    )  # fmt: skip
+        "sum",
+        f"{name} = b + {times} Σ kept mⱼhⱼ = {bias:.3f} + {factor:.3g} × {{sum:.3f}} = {{value:.3f}}",
+        sum=(passes.at_probe - bias) / factor,
+        value=passes.at_probe,
+    )
     made.readout(
-        "average", f"average of {{n}} passes {{average:.3f}} ± {{error:.3f}}; all {len(share):,} masks {mean:.3f}",
-        n=count, average=average, error=sd / np.sqrt(count),
-    )  # fmt: skip
+        "average",
+        f"average of {{n}} passes {{average:.3f}} ± {{error:.3f}}; all {len(share):,} masks {mean:.3f}",
+        n=count,
+        average=average,
+        error=sd / np.sqrt(count),
+    )
     ratio = (off - bias) / (mean - bias) if abs(mean - bias) > 1e-9 else 1.0
     made.readout("off", f"switched off: {off:.3f}; without b, {ratio:.2f} times the average over the masks")
     low, high, below = analysis.widest_gap(spec)
     if high - low > sd:
         made.readout(
-            "heaps", f"two heaps: {100 * below:.0f} % of the probability at or below {low:.3f}, the rest from "
-            f"{high:.3f} up; nothing between",
-        )  # fmt: skip
+            "heaps",
+            f"two heaps: {100 * below:.0f} % of the probability at or below {low:.3f}, the rest from {high:.3f} up; nothing between",
+        )
     if spec.method == "concrete_dropout":
         inputs = analysis.keeps(spec)[0]
         made.readout("learned", f"learned: p = {keep:.4f} of the hidden units, {inputs:.4f} of the inputs")
@@ -255,19 +269,24 @@ def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: 
         scaled, plain = analysis.weight_decay(spec)
         share_of = "2pσ²n" if spec.scaling == "inverse" else "2σ²n, times p"
         made.readout(
-            "decay", f"prior sd σ = {spec.prior_sd:g} is a weight decay λ = s²/({share_of}) = {scaled:.2g} on the "
+            "decay",
+            f"prior sd σ = {spec.prior_sd:g} is a weight decay λ = s²/({share_of}) = {scaled:.2g} on the "
             f"output weights, {plain:.2g} on the others",
-        )  # fmt: skip
+        )
     if study is not None:
         at = int(np.argmin(((analysis.places(spec) - analysis.probe(spec)) ** 2).sum(axis=1)))
         what = "P(class 1)" if spec.classifies else "f"
         made.readout(
-            "posterior", f"sd of {what} at x*: dropout {exact.sd[at]:.3f}, posterior {study.sd[at]:.3f} "
+            "posterior",
+            f"sd of {what} at x*: dropout {exact.sd[at]:.3f}, posterior {study.sd[at]:.3f} "
             f"({study.values.shape[0]} × {study.values.shape[1]} draws of NUTS)",
-        )  # fmt: skip
+        )
     made.say(
         f"Pass {{n}}: {{kept}} of {spec.units} units kept, {name} is {{value:.2f}}; the average so far "
         f"{{average:.2f}}, over all masks {mean:.2f}.",
-        n=count, kept=kept, value=passes.at_probe, average=average,
-    )  # fmt: skip
+        n=count,
+        kept=kept,
+        value=passes.at_probe,
+        average=average,
+    )
     made.table({"pass": count, "units kept": kept, name: passes.at_probe, "average so far": average})

@@ -28,18 +28,14 @@ class DropoutSpec(Spec):
     points: tuple[tuple[float, float, int], ...] = points(MAX_POINTS, "your own points: x and y (the class is 0)")
     units: int = integer(10, 1, 12, "hidden units k: few enough to count all 2ᵏ masks")
     activation: str = choice("tanh", ACTIVATIONS, "what a hidden unit does to its input")
-    prior_sd: float = number(
-        1.0, 0.1, 10.0, "prior sd σ of every weight and bias; its inverse is a length-scale", log=True
-    )
+    prior_sd: float = number(1.0, 0.1, 10.0, "prior sd σ of every weight and bias; its inverse is a length-scale", log=True)
     method: str = choice("mc_dropout", METHODS, "p fixed by you, or learned with the weights (concrete dropout)")
     keep: float = number(0.9, 0.1, 1.0, "probability p that a hidden unit is kept in a pass; where learning p starts")
     scaling: str = choice("inverse", SCALINGS, "units that are kept are multiplied by 1/p, or that is forgotten")
     steps: int = integer(800, 100, 5000, "training steps, each on all data", log=True)
     step_size: float = number(0.02, 0.001, 0.2, "Adam's step size", log=True)
     passes: int = integer(80, 10, 100, "passes T, each with masks of its own")
-    probe: float = number(
-        1.5, -REACH, REACH, "the place x* that the numbers are about (XOR: x* = (this, 0))", step=0.05
-    )
+    probe: float = number(1.5, -REACH, REACH, "the place x* that the numbers are about (XOR: x* = (this, 0))", step=0.05)
     seed: int = seed_field()
 
     def check(self) -> None:

@@ -225,9 +225,7 @@ def effect_given_spread(spec: GibbsLesson, group: int, w: Array) -> tuple[Array,
     return hierarchical_effect(*spec.groups(), group, w, prior_sd=spec.prior_sd)
 
 
-def conditional_curve(
-    kind: int, parameters: Array, *, log_spread: bool = False, points: int = CURVE
-) -> tuple[Array, Array]:
+def conditional_curve(kind: int, parameters: Array, *, log_spread: bool = False, points: int = CURVE) -> tuple[Array, Array]:
     """Places (points,) and density (points,), highest 1, of a normal or gamma conditional over where it has its mass.
 
     log_spread : of log s = −½ log w instead of the precision w
@@ -321,11 +319,7 @@ class Sweep:
     efficiency: dict[str, Array]
 
 
-SAMPLERS: dict[str, dict[str, Any]] = {
-    "Gibbs": {},
-    "block": {"block": True},
-    "Metropolis": {"update": "metropolis"},
-}
+SAMPLERS: dict[str, dict[str, Any]] = {"Gibbs": {}, "block": {"block": True}, "Metropolis": {"update": "metropolis"}}
 
 
 @kept
@@ -336,9 +330,9 @@ def correlation_sweep(seed: int, scale: float) -> Sweep:
     for name, settings in SAMPLERS.items():
         for i, rho in enumerate(CORRELATIONS):
             target = gaussian(correlation=rho)
-            x = sample(
-                target, "gibbs", chains=LONG_CHAINS, draws=SWEEP_DRAWS, warmup=500, seed=seed, scale=scale, **settings
-            ).draws[:, :, 0]
+            x = sample(target, "gibbs", chains=LONG_CHAINS, draws=SWEEP_DRAWS, warmup=500, seed=seed, scale=scale, **settings).draws[
+                :, :, 0
+            ]
             lag_one[name][i] = autocorrelation(x, 1, pooled=True)[1]
             effective[name][i] = diagnostics.ess_mean(x) / x.size
     return Sweep(np.array(CORRELATIONS), lag_one, effective)

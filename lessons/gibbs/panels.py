@@ -16,11 +16,7 @@ from lessons.gibbs.analysis import CORRELATIONS, LONG_CHAINS, SWEEP_DRAWS
 from lessons.gibbs.spec import GibbsLesson
 
 LAGS = 40
-LOOKS = {
-    "Gibbs": ("posterior", "solid", "circle"),
-    "block": ("accept", "dot", "square"),
-    "Metropolis": ("reject", "dash", "cross"),
-}
+LOOKS = {"Gibbs": ("posterior", "solid", "circle"), "block": ("accept", "dot", "square"), "Metropolis": ("reject", "dash", "cross")}
 SHORT = {"Gibbs": {}, "blocked": {"block": "yes"}, "random order": {"scan": "random"}}
 
 
@@ -100,9 +96,7 @@ def _effective(spec: GibbsLesson) -> Figure:
     words = "Exact: (1 − ρ²)/(1 + ρ²). " + _made(spec)
     figure = _sweep_figure(spec, "Effective draws per sweep", "ESS of x₁ per sweep", sweep.efficiency, words)
     rho = np.linspace(0, 0.995, 200)
-    figure.figure.add_scatter(
-        x=rho, y=gaussian_efficiency(rho), mode="lines", line={"color": theme.colour("ink")}, name="exact"
-    )
+    figure.figure.add_scatter(x=rho, y=gaussian_efficiency(rho), mode="lines", line={"color": theme.colour("ink")}, name="exact")
     figure.figure.update_yaxes(type="log", dtick=1)
     return figure
 
@@ -150,10 +144,7 @@ def _pooling(spec: GibbsLesson) -> Figure:
     draws = analysis.simulate(spec).recording.draws[:, :, 2:].mean(axis=(0, 1))
     names = [str(k + 1) for k in range(len(y))]
     figure = charts.blank("group", "effect (unit of the estimates)")
-    looks = (
-        ("estimate ± σ", y, sigma, "square", "muted"),
-        ("exact posterior mean ± sd", mean, sd, "diamond-open", "ink"),
-    )
+    looks = (("estimate ± σ", y, sigma, "square", "muted"), ("exact posterior mean ± sd", mean, sd, "diamond-open", "ink"))
     for offset, (name, values, spread, symbol, role) in zip((-0.12, 0.12), looks, strict=True):
         figure.add_scatter(
             x=np.arange(len(y)) + offset,
@@ -184,9 +175,7 @@ def _pooling(spec: GibbsLesson) -> Figure:
         "compared). The larger its σ, the larger the share of the way to μ that a group is pulled."
     )
     listed = "; ".join(f"group {k}: {a:.3g} to {b:.3g}" for k, a, b in zip(names, y, mean, strict=True))
-    return Figure(
-        "Estimates and what is left of them", figure, f"Each group's estimate and posterior mean. {listed}.", caption
-    )
+    return Figure("Estimates and what is left of them", figure, f"Each group's estimate and posterior mean. {listed}.", caption)
 
 
 def _predictive(spec: GibbsLesson) -> Figure:
@@ -201,12 +190,8 @@ def _predictive(spec: GibbsLesson) -> Figure:
     log_top = math.lgamma(shape + 0.5) - math.lgamma(shape) - 0.5 * math.log(2 * math.pi * shape) - math.log(scale)
     exact = np.exp(log_top - (shape + 0.5) * np.log1p(((x - mean) / scale) ** 2 / (2 * shape)))
     figure = charts.blank("measurement y", "density")
-    figure.add_scatter(
-        x=x, y=mixed.mean(axis=1), mode="lines", line={"color": theme.colour("posterior")}, name="from the draws"
-    )
-    figure.add_scatter(
-        x=x, y=exact, mode="lines", line={"color": theme.colour("ink"), "dash": "dash"}, name="exact (Student t)"
-    )
+    figure.add_scatter(x=x, y=mixed.mean(axis=1), mode="lines", line={"color": theme.colour("posterior")}, name="from the draws")
+    figure.add_scatter(x=x, y=exact, mode="lines", line={"color": theme.colour("ink"), "dash": "dash"}, name="exact (Student t)")
     figure.add_scatter(
         x=y,
         y=np.zeros(len(y)),
@@ -214,10 +199,7 @@ def _predictive(spec: GibbsLesson) -> Figure:
         marker={"symbol": "line-ns-open", "size": 16, "color": theme.colour("ink")},
         name="measurements",
     )
-    caption = (
-        "Averaged over the draws of (μ, τ): normal curves, one a draw. Their mixture has heavier tails than any "
-        "of them."
-    )
+    caption = "Averaged over the draws of (μ, τ): normal curves, one a draw. Their mixture has heavier tails than any of them."
     return Figure("The next measurement", figure, f"Predictive density of the next measurement. {caption}", caption)
 
 
@@ -227,12 +209,7 @@ def diagnostics(spec: GibbsLesson, cancel: object = None) -> Table:
     summary, cost = found.summary, found.cost
     columns = {
         **charts.estimates(
-            walk.target.labels,
-            summary,
-            *pictures.exact(walk.target),
-            per="sweeps",
-            spent=spec.chains * spec.draws,
-            seconds=cost.seconds,
+            walk.target.labels, summary, *pictures.exact(walk.target), per="sweeps", spent=spec.chains * spec.draws, seconds=cost.seconds
         ),
         "updates accepted": [f"{100 * share:.0f} %" for share in found.acceptance],
     }

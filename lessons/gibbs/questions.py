@@ -66,12 +66,8 @@ def _explain_window(spec: GibbsLesson) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question(
-        "ridge", lambda spec: nearest(per_thousand(spec), (500.0, 150.0, 30.0)), _explain_ridge, scenario="ridge"
-    ),
-    WORDS.question(
-        "block", lambda spec: nearest(_block_gain(spec), (1.0, 6.0, 33.0)), _explain_block, scenario="block"
-    ),
+    WORDS.question("ridge", lambda spec: nearest(per_thousand(spec), (500.0, 150.0, 30.0)), _explain_ridge, scenario="ridge"),
+    WORDS.question("block", lambda spec: nearest(_block_gain(spec), (1.0, 6.0, 33.0)), _explain_block, scenario="block"),
     WORDS.question(
         "precision",
         lambda spec: int(np.argmin(np.abs(np.array([0.0, 0.1, 0.5]) - lag_one(spec)))),

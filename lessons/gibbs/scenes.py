@@ -19,11 +19,7 @@ from lessons.gibbs.spec import GibbsLesson
 
 Array = NDArray[np.float64]
 
-CONDITIONAL = (
-    Phase("fix", "hold the others fixed"),
-    Phase("curve", "conditional density"),
-    Phase("move", "draw, move"),
-)
+CONDITIONAL = (Phase("fix", "hold the others fixed"), Phase("curve", "conditional density"), Phase("move", "draw, move"))
 BLOCK = (Phase("fix", "pick the coordinate"), *CONDITIONAL[1:])
 METROPOLIS = (
     Phase("fix", "hold the others fixed"),
@@ -150,9 +146,7 @@ class _Detail:
             axis = plane.axis_of(j)
             log_spread = plane.log_spread and axis == 1
             if spec.by_conditional:
-                shown[row], height[row] = analysis.conditional_curve(
-                    int(walk.kind[t]), walk.parameters[t], log_spread=log_spread
-                )
+                shown[row], height[row] = analysis.conditional_curve(int(walk.kind[t]), walk.parameters[t], log_spread=log_spread)
             elif log_spread:  # along log s, and as a density of it: times |dw / d log s| = 2w
                 log_s = np.linspace(*plane.view[1], CURVE)
                 w = np.exp(-2.0 * log_s)
@@ -189,9 +183,7 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
     places, before = plane.points(walk.after), plane.points(walk.before)
     start, newest = Show("at", phase=(None, None)), Show("upto", last=TRAIL, fade=True)
     undecided = Show("at", phase=(None, phases(spec)[-2].id))
-    panel.points(
-        places, show="upto", mask=walk.sweep_ends, role="posterior", size=2.4, alpha=0.6, label="draws: ends of sweeps"
-    )
+    panel.points(places, show="upto", mask=walk.sweep_ends, role="posterior", size=2.4, alpha=0.6, label="draws: ends of sweeps")
     for axis, j in enumerate(plane.coordinates):
         integrated_out = spec.blocked and spec.target == "gaussian" and axis == 0  # then nothing is held fixed
         along = np.where((walk.coordinate == j) & (not integrated_out), before[:, 1 - axis], np.nan)
@@ -204,25 +196,12 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
         )
     panel.path(places, show=newest, role="ink", width=1.4, alpha=0.75, label=f"path of the newest {TRAIL} updates")
     curve = "propose" if phases(spec) == METROPOLIS else "curve"
-    panel.path(
-        detail.on_map(plane),
-        show=Show("inner_all", phase=(curve, None)),
-        role="highlight",
-        width=2.2,
-        label=_curve_label(spec),
-    )
+    panel.path(detail.on_map(plane), show=Show("inner_all", phase=(curve, None)), role="highlight", width=2.2, label=_curve_label(spec))
     panel.points(before, show=undecided, role="ink", shape="circle", size=6)
     if phases(spec) == METROPOLIS:
         proposal = _proposals(walk, plane)
         panel.arrows(before, proposal, show=Show("at", phase=("propose", "ratio")), role="proposal", width=2.2)
-        panel.points(
-            proposal,
-            show=Show("at", phase=("propose", "ratio")),
-            role="proposal",
-            shape="diamond",
-            size=6,
-            label="proposal",
-        )
+        panel.points(proposal, show=Show("at", phase=("propose", "ratio")), role="proposal", shape="diamond", size=6, label="proposal")
         panel.points(
             np.where(walk.accepted[:, None], np.nan, proposal),
             show=Show("upto", last=TRAIL, fade=True),
@@ -240,9 +219,7 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
             size=2.6,
             label="the window: the only points it can reach",
         )
-    panel.points(
-        places, show=Show("at", phase=("move", None)), role="accept", shape="ring", size=7, label="present state"
-    )
+    panel.points(places, show=Show("at", phase=("move", None)), role="accept", shape="ring", size=7, label="present state")
     return panel
 
 
@@ -307,9 +284,12 @@ def _marginal(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detai
     if exact is not None:
         panel.line(xs, exact, role="truth", dash=True, width=2.5, label=f"truth ({pictures.source_of(walk.target)})")
     panel.path(
-        detail.above({plane.coordinates[axis]: 0.0}, 0.92 * top), show="inner_all", role="highlight", width=2.0,
+        detail.above({plane.coordinates[axis]: 0.0}, 0.92 * top),
+        show="inner_all",
+        role="highlight",
+        width=2.0,
         label="conditional, where this one is updated (height scaled)" if axis == 0 else None,
-    )  # fmt: skip
+    )
 
 
 def _bins(spec: GibbsLesson, walk: Walk, plane: Plane, axis: int) -> tuple[float, float, int]:
@@ -354,9 +334,7 @@ def _memory(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
         height=HEIGHT // 2,
     )
     names = [str(lag) if lag % 5 == 0 else "" for lag in range(1, LAGS + 1)]
-    panel.bars(
-        np.nan_to_num(found), labels=names, truth=None if exact is None else exact[1:], label="all draws of this run"
-    )
+    panel.bars(np.nan_to_num(found), labels=names, truth=None if exact is None else exact[1:], label="all draws of this run")
 
 
 def _groups(picture: Scene, spec: GibbsLesson, walk: Walk, detail: _Detail) -> None:
@@ -378,26 +356,12 @@ def _groups(picture: Scene, spec: GibbsLesson, walk: Walk, detail: _Detail) -> N
     )
     bars = [((y[k] - sigma[k], k + 0.82), (y[k] + sigma[k], k + 0.82), (np.nan, np.nan)) for k in range(n)]
     panel.path(np.array(bars).reshape(-1, 2), role="muted", width=3, alpha=0.6)
-    panel.points(
-        np.column_stack([y, np.arange(n) + 0.82]),
-        role="muted",
-        shape="square",
-        size=3.5,
-        label="estimate y ± standard error σ",
-    )
+    panel.points(np.column_stack([y, np.arange(n) + 0.82]), role="muted", shape="square", size=3.5, label="estimate y ± standard error σ")
     at = np.array(list(rows.values()))
     mean, spread = truth.mean[1:], sd[1:]
-    exact = [
-        ((m - s, row - 0.3), (m + s, row - 0.3), (np.nan, np.nan)) for m, s, row in zip(mean, spread, at, strict=True)
-    ]
+    exact = [((m - s, row - 0.3), (m + s, row - 0.3), (np.nan, np.nan)) for m, s, row in zip(mean, spread, at, strict=True)]
     panel.path(np.array(exact).reshape(-1, 2), role="truth", width=3, alpha=0.8)
-    panel.points(
-        np.column_stack([mean, at - 0.3]),
-        role="truth",
-        shape="diamond",
-        size=4,
-        label="exact posterior mean ± sd",
-    )
+    panel.points(np.column_stack([mean, at - 0.3]), role="truth", shape="diamond", size=4, label="exact posterior mean ± sd")
     panel.rule(x=walk.after[:, 1], show="at", role="accept", dash=True, label="μ now")
     for j, row in rows.items():
         panel.points(
@@ -430,8 +394,7 @@ def formulas(spec: GibbsLesson) -> list[str]:
         return ["w given μ, θ ~ Gamma(a + n/2, b + ½Σ(θ − μ)²)", common, *effects]
     x, y = labels[:2]
     alone = f"{x}, {y} integrated out, ~ N(0, s₁²)"
-    return [alone if spec.blocked else f"{x} given {y} ~ N(ρ·(s₁/s₂)·{y}, s₁²(1 − ρ²))",
-            f"{y} given {x} ~ N(ρ·(s₂/s₁)·{x}, s₂²(1 − ρ²))"]  # fmt: skip
+    return [alone if spec.blocked else f"{x} given {y} ~ N(ρ·(s₁/s₂)·{y}, s₁²(1 − ρ²))", f"{y} given {x} ~ N(ρ·(s₂/s₁)·{x}, s₂²(1 − ρ²))"]
 
 
 def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
@@ -465,17 +428,14 @@ def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
         drawn = np.where(normal, z, g)
         picture.readout(
             "draw",
-            f"{{n?draw z ~ N(0, 1):draw g ~ Gamma(shape, 1)}} = {{z:.3f}}:  {{j|{names}}} ← "
-            "{n?mean + sd·z:g / rate} = {new:.3f}",
+            f"{{n?draw z ~ N(0, 1):draw g ~ Gamma(shape, 1)}} = {{z:.3f}}:  {{j|{names}}} ← {{n?mean + sd·z:g / rate}} = {{new:.3f}}",
             show=last,
             z=drawn,
             n=normal,
             j=walk.coordinate,
             new=walk.value,
         )
-        picture.readout(
-            "accept", "a draw from the conditional is always accepted: the ratio of this move is 1", show=last
-        )
+        picture.readout("accept", "a draw from the conditional is always accepted: the ratio of this move is 1", show=last)
     elif spec.variant == "window":
         picture.readout(
             "window",
@@ -524,23 +484,13 @@ def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
         )
         rate = np.cumsum(walk.accepted) / np.arange(1, walk.steps + 1)
         picture.readout("rate", "accepted so far: {rate:.1%} of all updates", show=last, rate=rate)
-    picture.say(
-        f"Update {{t}} of {{steps}}, {{phase}}: {{j|{names}}} from {{old:.2f}} to {{new:.2f}}.",
-        **common,
-    )
+    picture.say(f"Update {{t}} of {{steps}}, {{phase}}: {{j|{names}}} from {{old:.2f}} to {{new:.2f}}.", **common)
 
 
 def _words(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
-    columns = {
-        "coordinate (number)": (walk.coordinate + 1).astype(np.int32),
-        "before": walk.old_value,
-        "after": walk.value,
-    }
+    columns = {"coordinate (number)": (walk.coordinate + 1).astype(np.int32), "before": walk.old_value, "after": walk.value}
     if spec.update == "metropolis" and spec.variant == "exact":
         columns |= {"proposal": walk.proposal, "log r": walk.log_ratio, "u": walk.uniform, "accepted": walk.accepted}
     elif spec.by_conditional:
-        columns |= {
-            "conditional mean or shape": walk.parameters[:, 0],
-            "conditional sd or rate": walk.parameters[:, 1],
-        }
+        columns |= {"conditional mean or shape": walk.parameters[:, 0], "conditional sd or rate": walk.parameters[:, 1]}
     picture.table(columns)

@@ -42,11 +42,7 @@ class GibbsLesson(GibbsSpec):
     target: str = choice("gaussian", TARGETS, "what is sampled: a density in the plane, or the posterior of a model")
     dimension: int = integer(2, 2, 2, "this lesson shows the whole density, so it stays in the plane")
     scale: float = number(
-        1.0,
-        0.01,
-        30.0,
-        "sd of the Metropolis proposal, or step of the window's grid, in units of each coordinate's true sd",
-        log=True,
+        1.0, 0.01, 30.0, "sd of the Metropolis proposal, or step of the window's grid, in units of each coordinate's true sd", log=True
     )
     measurements: str = text("4.6, 6.9, 3.1, 5.4", LENGTH, "measurements y of one normal quantity, with commas between")
     kappa: float = number(0.1, 0.01, 10.0, "how many measurements the prior of the mean is worth", log=True)
@@ -55,9 +51,7 @@ class GibbsLesson(GibbsSpec):
         LENGTH,
         "the estimate of each group, with commas between; to begin with: Rubin's eight schools, points in a test",
     )
-    errors: str = text(
-        ", ".join(f"{s:g}" for s in EIGHT_SCHOOLS[1]), LENGTH, "the known standard error of each estimate"
-    )
+    errors: str = text(", ".join(f"{s:g}" for s in EIGHT_SCHOOLS[1]), LENGTH, "the known standard error of each estimate")
     prior_sd: float = number(20.0, 0.1, 100.0, "prior sd of the groups' common mean", log=True)
     shape: float = number(1.0, 0.1, 20.0, "shape of the precision's Gamma prior", log=True)
     rate: float = number(1.0, 0.01, 100.0, "rate of the precision's Gamma prior", log=True)
@@ -75,8 +69,7 @@ class GibbsLesson(GibbsSpec):
         if self.by_conditional and target.conditionals is None:
             raise SpecError(
                 "target",
-                f"the full conditionals of the {self.target} are not known, so Gibbs cannot run: first set the update "
-                "to Metropolis",
+                f"the full conditionals of the {self.target} are not known, so Gibbs cannot run: first set the update to Metropolis",
             )
 
     @property

@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, sample, ticket
-from engine.judge import (
-    Check,
-    Kernel,
-    Known,
-    TransitionKernel,
-    chains_checks,
-    dispersed_starts,
-    gradient_check,
-    unknown,
-)
+from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, dispersed_starts, gradient_check, unknown
 from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.samplers.hmc import DIVERGENCE, Hmc, HmcTransitions, factor_mass, trajectory
@@ -107,17 +98,13 @@ def simulate(spec: HmcLesson) -> Walk:
 @kept
 def _simulate(spec: HmcLesson) -> Walk:
     try:
-        alone = record(
-            spec.replace(chains=1), detail="transitions"
-        )  # chain 1 is the same whatever the number of chains
+        alone = record(spec.replace(chains=1), detail="transitions")  # chain 1 is the same whatever the number of chains
         recording = alone if spec.chains == 1 else record(spec)
     except TargetError as error:
         raise SpecError("start", str(error)) from error
     inside = HmcTransitions(*(array[0] for array in alone.transitions))
     inverse, _ = factor_mass(spec.mass_matrix(), 2)
-    return Walk(
-        spec.build_target(), recording, inside, inside.path[:, 0], np.diag(inverse[0]) if len(inverse) == 1 else inverse
-    )
+    return Walk(spec.build_target(), recording, inside, inside.path[:, 0], np.diag(inverse[0]) if len(inverse) == 1 else inverse)
 
 
 def way_back(spec: HmcLesson, walk: Walk, t: int) -> tuple[Array, Array, Array]:

@@ -53,8 +53,7 @@ def runs(spec: HmcLesson) -> str:
         return "Hamiltonian Monte Carlo without its accept step: wrong on purpose."
     return {
         "leapfrog": "Hamiltonian Monte Carlo, leapfrog, Metropolis accept step.",
-        "swapped_kicks": "Hamiltonian Monte Carlo with full kicks at the ends and half kicks between: exact, but it "
-        "wastes acceptance.",
+        "swapped_kicks": "Hamiltonian Monte Carlo with full kicks at the ends and half kicks between: exact, but it wastes acceptance.",
         "euler": "Explicit Euler in place of leapfrog: neither reversible nor volume preserving, wrong on purpose.",
     }[spec.integrator]
 

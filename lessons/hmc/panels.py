@@ -23,12 +23,7 @@ def diagnostics(spec: HmcLesson, cancel: object = None) -> Table:
     walk, found = analysis.simulate(spec), analysis.diagnose(spec)
     summary, cost = found.summary, found.cost
     columns = charts.estimates(
-        walk.target.labels,
-        summary,
-        *pictures.exact(walk.target),
-        per="gradients",
-        spent=cost.gradient_evaluations,
-        seconds=cost.seconds,
+        walk.target.labels, summary, *pictures.exact(walk.target), per="gradients", spent=cost.gradient_evaluations, seconds=cost.seconds
     )
     caption = (
         f"{chains(spec.chains)}, {number(cost.gradient_evaluations)} gradient evaluations, "
@@ -46,18 +41,12 @@ def _map(spec: HmcLesson, tuning: TuningMap, what: str) -> Figure:
     best_size, best_steps = tuning.best()
     if what == "acceptance":
         title, values, unit = "Mean acceptance probability", tuning.acceptance, ""
-        lesson = (
-            "Acceptance hangs on the step size and hardly on the number of steps: beyond the cliff leapfrog is "
-            "unstable."
-        )
+        lesson = "Acceptance hangs on the step size and hardly on the number of steps: beyond the cliff leapfrog is unstable."
     else:
         title, values, unit = "Effective draws per 1 000 gradients", tuning.ess_per_1000, ""
         lesson = f"Best on this grid: ε = {number(best_size)}, L = {best_steps}, marked by a diamond."
         if best_steps == 1:
-            lesson += (
-                " One large step at a time (MALA) is hard to beat in the plane; longer paths win as dimensions "
-                "and correlations grow."
-            )
+            lesson += " One large step at a time (MALA) is hard to beat in the plane; longer paths win as dimensions and correlations grow."
     xs = np.log2(tuning.step_sizes)
     ys = np.log2(np.array(tuning.steps, dtype=float))
     alt = (
@@ -67,31 +56,17 @@ def _map(spec: HmcLesson, tuning: TuningMap, what: str) -> Figure:
     )
     present = xs[0] - 0.5 <= np.log2(spec.step_size) <= xs[-1] + 0.5 and np.log2(spec.steps) <= ys[-1] + 0.5
     away = "" if present else " The present setting lies outside this map."
-    caption = (
-        f"{lesson} The cross is the present setting.{away} Each cell: {MAP_CHAINS} chains of {map_draws(128)} "
-        f"to {map_draws(1)} draws"
-    )
+    caption = f"{lesson} The cross is the present setting.{away} Each cell: {MAP_CHAINS} chains of {map_draws(128)} to {map_draws(1)} draws"
     caption += "." if what == "acceptance" else ", ESS of the worst of all coordinates and their squares."
     if what == "ess" and (spec.integrator == "euler" or spec.variant != "exact"):
         caption += (
-            " A kernel that is wrong on purpose has effective draws too, of the wrong density; the map is made "
-            "with the Metropolis step."
+            " A kernel that is wrong on purpose has effective draws too, of the wrong density; the map is made with the Metropolis step."
         )
     figure = charts.heat_map(
-        title,
-        values,
-        alt=alt,
-        x="step size ε (log scale)",
-        y="steps L (log scale)",
-        xs=xs,
-        ys=ys,
-        unit=unit,
-        caption=caption,
+        title, values, alt=alt, x="step size ε (log scale)", y="steps L (log scale)", xs=xs, ys=ys, unit=unit, caption=caption
     )
     ticks = range(0, len(xs), 3)
-    figure.figure.update_xaxes(
-        tickvals=[xs[i] for i in ticks], ticktext=[number(tuning.step_sizes[i], 2) for i in ticks]
-    )
+    figure.figure.update_xaxes(tickvals=[xs[i] for i in ticks], ticktext=[number(tuning.step_sizes[i], 2) for i in ticks])
     figure.figure.update_yaxes(tickvals=list(ys), ticktext=[str(steps) for steps in tuning.steps])
     cells = [
         [f"ε = {number(size)}, L = {steps}: {number(values[r, c])}" for c, size in enumerate(tuning.step_sizes)]
@@ -124,12 +99,7 @@ def _trace(spec: HmcLesson) -> Figure:
     )
     draws = walk.recording.draws[:, :, 0]
     return charts.trace(
-        f"Trace of {name}",
-        draws,
-        alt=alt,
-        y=name,
-        truth=truth,
-        caption=f"Autocorrelation of neighbours: {_neighbours(draws):.2f}.",
+        f"Trace of {name}", draws, alt=alt, y=name, truth=truth, caption=f"Autocorrelation of neighbours: {_neighbours(draws):.2f}."
     )
 
 

@@ -34,16 +34,7 @@ def error_ratio(spec: HmcLesson) -> float:
 
 def efficiency(spec: HmcLesson) -> float:
     """Effective draws per 1,000 gradients of four longer chains with the settings of `spec`."""
-    run = sample(
-        spec.build_target(),
-        "hmc",
-        chains=4,
-        draws=2000,
-        warmup=100,
-        seed=spec.seed,
-        init=spec.init(),
-        **spec.settings(),
-    )
+    run = sample(spec.build_target(), "hmc", chains=4, draws=2000, warmup=100, seed=spec.seed, init=spec.init(), **spec.settings())
     return 1000.0 * diagnostics.least_ess(run.draws) / float(run.gradient_evaluations.sum())
 
 
@@ -66,16 +57,7 @@ def _explain_length(spec: HmcLesson) -> Said:
 
 def _variance(spec: HmcLesson) -> tuple[float, float, float]:
     """Variance of the first coordinate over four longer chains, the exact one, and R-hat of those chains."""
-    run = sample(
-        spec.build_target(),
-        "hmc",
-        chains=4,
-        draws=5000,
-        warmup=100,
-        seed=spec.seed,
-        init=spec.init(),
-        **spec.settings(),
-    )
+    run = sample(spec.build_target(), "hmc", chains=4, draws=5000, warmup=100, seed=spec.seed, init=spec.init(), **spec.settings())
     truth = spec.build_target().truth
     first = run.draws[:, :, 0]
     return float(first.var()), float(truth.covariance[0, 0]) if truth else float("nan"), diagnostics.rhat(first)
@@ -106,21 +88,13 @@ def mass_gain(spec: HmcLesson) -> float:
 
 
 def _explain_mass(spec: HmcLesson) -> Said:
-    return say(
-        with_mass=efficiency(spec), with_identity=efficiency(RAVINE), step_size=RAVINE.step_size, steps=RAVINE.steps
-    )
+    return say(with_mass=efficiency(spec), with_identity=efficiency(RAVINE), step_size=RAVINE.step_size, steps=RAVINE.steps)
 
 
 QUESTIONS = [
+    WORDS.question("halve", lambda spec: nearest(error_ratio(spec), (1.0, 0.5, 0.25)), _explain_halving, scenario="just-right"),
     WORDS.question(
-        "halve", lambda spec: nearest(error_ratio(spec), (1.0, 0.5, 0.25)), _explain_halving, scenario="just-right"
-    ),
-    WORDS.question(
-        "length",
-        lambda spec: nearest(length_gain(spec), (5.0, 1.0, 0.2)),
-        _explain_length,
-        scenario="too-long",
-        short_steps=SHORT,
+        "length", lambda spec: nearest(length_gain(spec), (5.0, 1.0, 0.2)), _explain_length, scenario="too-long", short_steps=SHORT
     ),
     WORDS.question("mass", lambda spec: nearest(mass_gain(spec), (1.0, 3.0, 10.0)), _explain_mass, scenario="mass"),
     WORDS.question("no-accept", _which_way, _explain_variance, scenario="no-accept"),

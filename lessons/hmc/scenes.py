@@ -112,10 +112,7 @@ class _Detail:
         there = slice(0, length + 1)
         position[:, there], momentum[:, there] = walk.inside.path[part], walk.inside.path_momentum[part]
         energy[:, there] = walk.inside.path_energy[part]
-        before_position[:, 1 : length + 1], before_momentum[:, 1 : length + 1] = (
-            position[:, :length],
-            momentum[:, :length],
-        )
+        before_position[:, 1 : length + 1], before_momentum[:, 1 : length + 1] = (position[:, :length], momentum[:, :length])
         kind[:, there] = np.arange(length + 1) > walk.u_turns[part, None]
         broken = np.arange(length + 1) > walk.inside.steps[part, None]
         for array in (position, momentum, energy):
@@ -124,11 +121,7 @@ class _Detail:
             kind[:, length + 1 :] = _HOME
             for row in range(count):
                 q, p, h = analysis.way_back(spec, walk, first + row)
-                position[row, length + 1 :], momentum[row, length + 1 :], energy[row, length + 1 :] = (
-                    q[1:],
-                    p[1:],
-                    h[1:],
-                )
+                position[row, length + 1 :], momentum[row, length + 1 :], energy[row, length + 1 :] = (q[1:], p[1:], h[1:])
                 before_position[row, length + 1 :], before_momentum[row, length + 1 :] = q[:-1], p[:-1]
         lost = ~((np.abs(position) < _ASTRAY) & (np.abs(momentum) < _ASTRAY)).all(axis=-1)
         for array in (position, momentum, energy):
@@ -161,9 +154,7 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
     dot = 3.2 if spec.steps <= 40 else 2.2
     panel.path(detail.only(forward=True), show="inner", role="highlight", width=2.0, label="path")
     if spec.reverse == "on":
-        panel.path(
-            detail.only(forward=False), show="inner", role="energy", width=2.0, dash=True, label="run back with −p"
-        )
+        panel.path(detail.only(forward=False), show="inner", role="energy", width=2.0, dash=True, label="run back with −p")
     panel.points(
         detail.position,
         show="inner",
@@ -203,10 +194,7 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
 def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> None:
     limit = energy_limit(walk)
     panel = picture.panel(
-        "energy",
-        title="Energy error along the path",
-        x=("leapfrog step", 0, detail.items - 1),
-        y=("H − H₀", -limit, limit),
+        "energy", title="Energy error along the path", x=("leapfrog step", 0, detail.items - 1), y=("H − H₀", -limit, limit)
     )
     panel.rule(y=0.0, role="muted")
     panel.line(detail.number, detail.error, show="inner", role="energy", width=2.0)
@@ -215,11 +203,7 @@ def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Non
         bar = -np.log(walk.inside.uniform)
     if (bar < limit).any():
         panel.rule(
-            y=np.where(bar < limit, bar, np.nan),
-            since="u",
-            role="accept",
-            dash=True,
-            label="−log u: accepted if the path ends below",
+            y=np.where(bar < limit, bar, np.nan), since="u", role="accept", dash=True, label="−log u: accepted if the path ends below"
         )
     if spec.reverse == "on":
         panel.rule(x=float(spec.steps), role="muted", dash=True, label="turned round")
@@ -262,20 +246,12 @@ def _phase_space(picture: Scene, walk: Walk, detail: _Detail, coordinate: int) -
     mass = float(np.linalg.inv(walk.inverse_mass)[coordinate, coordinate])
     (q_low, q_high), p_high = pictures.coordinate_range(walk.target, coordinate), 3.6 * float(np.sqrt(mass))
     panel = picture.panel(
-        f"phase-{coordinate}",
-        title=f"Phase space of {name}",
-        x=(name, q_low, q_high),
-        y=(momentum_name, -p_high, p_high),
+        f"phase-{coordinate}", title=f"Phase space of {name}", x=(name, q_low, q_high), y=(momentum_name, -p_high, p_high)
     )
     if walk.target.truth is not None:
         values, levels = _phase_map(walk.target, coordinate, mass)
         panel.contour(
-            values,
-            levels=levels,
-            x=(q_low, q_high),
-            y=(-p_high, p_high),
-            role="truth",
-            label="position and momentum: the same shares",
+            values, levels=levels, x=(q_low, q_high), y=(-p_high, p_high), role="truth", label="position and momentum: the same shares"
         )
     pairs = np.column_stack([detail.position[:, coordinate], detail.momentum[:, coordinate]])
     there, back = (np.where(np.isfinite(detail.only(forward=way))[:, :1], pairs, np.nan) for way in (True, False))
@@ -283,12 +259,7 @@ def _phase_space(picture: Scene, walk: Walk, detail: _Detail, coordinate: int) -
     if (detail.kind == _HOME).any():
         panel.path(_flipped_first(back, detail), show="inner", role="energy", width=1.5, dash=True)
     panel.points(
-        pairs,
-        show="inner",
-        classes=detail.kind,
-        role=["highlight", "reject", "energy"],
-        shape=["circle", "ring", "square"],
-        size=2.6,
+        pairs, show="inner", classes=detail.kind, role=["highlight", "reject", "energy"], shape=["circle", "ring", "square"], size=2.6
     )
     panel.points(pairs, show="inner_at", role="momentum", shape="diamond", size=4.5)
 
@@ -326,13 +297,24 @@ def _arithmetic(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) ->
     kinetic = 0.5 * np.einsum("ti,ti->t", momentum, walk.velocity(momentum))
     start, accept_prob = inside.path_energy[:, 0], recording.accept_prob[0]
     picture.values(
-        p=momentum[:, 0], q=momentum[:, 1], kinetic=kinetic, potential=start - kinetic, start=start,
-        turned=turns <= length, turn=np.minimum(turns, length), lost=np.maximum(0, length - turns),
-        end=start + error, error=error, ratio=np.exp(-np.maximum(error, -700.0)),
-        u=inside.uniform, bar=-np.log(np.maximum(inside.uniform, 1e-300)),
-        accept_prob=accept_prob, fine=inside.uniform < accept_prob,
-        yes=recording.accepted[0], divergent=recording.divergent[0],
-    )  # fmt: skip
+        p=momentum[:, 0],
+        q=momentum[:, 1],
+        kinetic=kinetic,
+        potential=start - kinetic,
+        start=start,
+        turned=turns <= length,
+        turn=np.minimum(turns, length),
+        lost=np.maximum(0, length - turns),
+        end=start + error,
+        error=error,
+        ratio=np.exp(-np.maximum(error, -700.0)),
+        u=inside.uniform,
+        bar=-np.log(np.maximum(inside.uniform, 1e-300)),
+        accept_prob=accept_prob,
+        fine=inside.uniform < accept_prob,
+        yes=recording.accepted[0],
+        divergent=recording.divergent[0],
+    )
     picture.inner_values(step=detail.number, x=detail.position[:, 0], y=detail.position[:, 1], so_far=detail.error)
     picture.line("momentum", f"({p}, {p_other}) ~ N(0, M) = ({{p:.3f}}, {{q:.3f}}).  K = ½pᵀM⁻¹p = {{kinetic:.3f}}")
     picture.line("start", "H₀ = −log π + K = {potential:.3f} + {kinetic:.3f} = {start:.3f}")
@@ -368,10 +350,17 @@ def _steps(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, name: s
     middle = (speed @ np.linalg.inv(walk.inverse_mass))[:, 0]  # p during the drift
     half = 0.5 * epsilon
     picture.inner_values(
-        epsilon=epsilon, half=half, before_x=detail.before_position[:, 0], speed=speed[:, 0],
-        before=before, middle=middle, after=after,
-        slope=(after - before) / epsilon, first_slope=(middle - before) / half, second_slope=(after - middle) / half,
-    )  # fmt: skip
+        epsilon=epsilon,
+        half=half,
+        before_x=detail.before_position[:, 0],
+        speed=speed[:, 0],
+        before=before,
+        middle=middle,
+        after=after,
+        slope=(after - before) / epsilon,
+        first_slope=(middle - before) / half,
+        second_slope=(after - middle) / half,
+    )
     drift = f"drift: {name} + ε(M⁻¹{p[0]})₁ = {{before_x:.3f}} + {{epsilon:.3g}}·({{speed:.3f}}) = {{x:.3f}}"
     kick = f"half kick: {p} + ½ε∂log π = "
     whole = f"kick with the old slope: {p} + ε∂log π = {{before:.3f}} + {{epsilon:.3g}}·({{slope:.3f}}) = {{after:.3f}}"

@@ -23,13 +23,9 @@ class HmcLesson(HmcSpec):
     warmup: int = integer(0, 0, 2000, "transitions run and dropped before the first draw kept")
     chains: int = integer(1, 1, 4, "independent chains, each with its own random numbers")
     view: str = choice(
-        "path",
-        VIEWS,
-        "what stands beside the map: energy and distance along the path, phase space, or the running marginals",
+        "path", VIEWS, "what stands beside the map: energy and distance along the path, phase space, or the running marginals"
     )
-    reverse: str = choice(
-        "off", ("off", "on"), "at the end of each path, flip the momentum and run the same steps again"
-    )
+    reverse: str = choice("off", ("off", "on"), "at the end of each path, flip the momentum and run the same steps again")
 
     def check(self) -> None:
         super().check()
@@ -43,16 +39,7 @@ class HmcLesson(HmcSpec):
 
 
 JUST_RIGHT = HmcLesson(target="banana", step_size=0.25, steps=12, draws=500, seed=1)
-NO_ACCEPT = HmcLesson(
-    target="gaussian",
-    correlation=0.0,
-    step_size=1.2,
-    steps=4,
-    variant="always_accept",
-    view="draws",
-    draws=2000,
-    seed=5,
-)
+NO_ACCEPT = HmcLesson(target="gaussian", correlation=0.0, step_size=1.2, steps=4, variant="always_accept", view="draws", draws=2000, seed=5)
 RAVINE = HmcLesson(target="gaussian", correlation=0.95, scale_ratio=3.0, step_size=0.1, steps=16, seed=3)
 
 SCENARIOS = WORDS.scenarios(
@@ -64,14 +51,7 @@ SCENARIOS = WORDS.scenarios(
         "funnel": HmcLesson(target="funnel", step_size=0.3, steps=20, draws=1000, chains=4, seed=4),
         "mass": RAVINE.replace(mass="covariance", step_size=0.5, steps=4, view="phase"),
         "euler": HmcLesson(
-            target="gaussian",
-            correlation=0.0,
-            integrator="euler",
-            step_size=0.2,
-            steps=10,
-            view="phase",
-            reverse="on",
-            seed=2,
+            target="gaussian", correlation=0.0, integrator="euler", step_size=0.2, steps=10, view="phase", reverse="on", seed=2
         ),
         "no-accept": NO_ACCEPT,
     }

@@ -231,9 +231,7 @@ def between(spec: LandingSpec) -> Sandwich:
             before = path[2]
     jumps = Jumps(*(column[kept] for column in jumps))
     names = list(SHORT)
-    density = jumps.factors[
-        :, [names.index("likelihood"), names.index("architecture prior"), names.index("weight prior")]
-    ]
+    density = jumps.factors[:, [names.index("likelihood"), names.index("architecture prior"), names.index("weight prior")]]
     proposal = jumps.factors.sum(axis=1) - density.sum(axis=1)
     start, tilde, prime, star = posterior.T
     none = np.zeros(len(kept))
@@ -466,9 +464,7 @@ def thesis_kernel(spec: LandingSpec, how: dict[str, Any]) -> JumpKernel:
     """One jump of the thesis' networks, with few units or layers and few observations."""
     most = min(spec.high, AFFORDED)
     x, y = small_inputs(spec.replace(sweeps=20, burn=0))  # type: ignore[arg-type]
-    run = start_architecture(
-        spec.network(most), x, y, **how, chains=1, draws=1, seed=spec.seed, step_size=spec.step_size, max_depth=6
-    )
+    run = start_architecture(spec.network(most), x, y, **how, chains=1, draws=1, seed=spec.seed, step_size=spec.step_size, max_depth=6)
     aside = f", at most {most} {spec.thing}s: smaller than on the page, where a trial would take too long"
     return JumpKernel(run, aside=aside)
 
@@ -492,9 +488,7 @@ def checks(spec: LandingSpec, cancel: Any = None) -> list[Check]:
 
     def exact(number: int) -> ModelProbabilities:
         how: Any = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
-        return shared_evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel).probabilities(
-            spec.log_prior()
-        )
+        return shared_evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel).probabilities(spec.log_prior())
 
     return shares_looks(look, spec.seed, spec.low, exact, EVIDENCE.islands)
 

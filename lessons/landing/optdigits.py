@@ -30,9 +30,7 @@ def own_images(file: str) -> Images:
         raise SpecError(FIELD, error.reason) from error
     if (len(images.labels), len(images.labels_test)) != (OPTDIGITS_TRAIN, OPTDIGITS_TEST):
         rows = len(images.labels) + len(images.labels_test)
-        raise SpecError(
-            FIELD, f"{rows:,} images are not OptDigits, which has 3,823 to learn from, then 1,797 to test on"
-        )
+        raise SpecError(FIELD, f"{rows:,} images are not OptDigits, which has 3,823 to learn from, then 1,797 to test on")
     return images
 
 

@@ -12,11 +12,7 @@ from lessons.landing.questions import QUESTIONS
 from lessons.landing.spec import SCENARIOS, WORDS, LandingSpec
 
 PARTS = {"sandwich": "NUTS around", "landing": "Jumps that land", "thesis": "The thesis"}
-SANDWICHES = {
-    "palindromic": "right",
-    "no_kernel_densities": "densities of NUTS left out",
-    "as_coded": "the published code",
-}
+SANDWICHES = {"palindromic": "right", "no_kernel_densities": "densities of NUTS left out", "as_coded": "the published code"}
 JUMPS = {"plain": "bare", "tempered": "tempered", "annealed": "annealed", "delayed": "second try"}
 
 
@@ -43,12 +39,7 @@ def controls(panel: Controls) -> None:
         panel.segmented("setting", "Experiment")
         panel.slider("sweeps", "Sweeps of the comparison")
         if panel.spec.on_boston:
-            panel.files(
-                "Your own Boston table (CSV)",
-                own_table,
-                types=["csv", "txt", "tsv"],
-                most_bytes=tables.MOST_BYTES,
-            )
+            panel.files("Your own Boston table (CSV)", own_table, types=["csv", "txt", "tsv"], most_bytes=tables.MOST_BYTES)
             if panel.spec.file:
                 panel.button("Take the download instead", {"file": ""})
         else:
@@ -102,13 +93,7 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    code=[
-        bridges.bridged_sweeps,
-        delayed.delayed_sweeps,
-        sweep.jump_sweeps,
-        run.ArchitectureRun._surrounded_jumps,
-        architecture_evidence,
-    ],
+    code=[bridges.bridged_sweeps, delayed.delayed_sweeps, sweep.jump_sweeps, run.ArchitectureRun._surrounded_jumps, architecture_evidence],
     runs=runs,
     live=scenes.live,
     live_label="Run the comparison",

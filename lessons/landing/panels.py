@@ -54,9 +54,7 @@ def worth(found: Race) -> Figure:
     figure = charts.blank("", "a second, all chains", barmode="group")
     effective = [o.effective / o.seconds for o in last.values()]
     trips = [o.trips / o.seconds for o in last.values()]
-    figure.add_bar(
-        x=list(last), y=effective, name="effective draws of k", marker={"color": theme.colour("accept", 0.85)}
-    )
+    figure.add_bar(x=list(last), y=effective, name="effective draws of k", marker={"color": theme.colour("accept", 0.85)})
     figure.add_bar(
         x=list(last),
         y=trips,
@@ -95,9 +93,7 @@ def table(spec: LandingSpec, found: Race) -> Table:
     }
     for name, outcome in last.items():
         columns[f"across, ours: {name} (%)"] = [landed(outcome) if row == spec.setting else "–" for row in THESIS]
-    columns["within, ours (%)"] = [
-        f"{100 * last['plain'].within:.1f}" if row == spec.setting else "–" for row in THESIS
-    ]
+    columns["within, ours (%)"] = [f"{100 * last['plain'].within:.1f}" if row == spec.setting else "–" for row in THESIS]
     caption = (
         f"{spec.setting}: {THESIS[spec.setting].told}. {_small(found)} The thesis: 16 chains of 1,000. Printed: "
         "Berezowski 2021, table 6.1. Its code re-tunes NUTS at each call and leaves factors out; ours has the right "
@@ -138,9 +134,7 @@ def diagnostics(spec: LandingSpec, cancel: Any) -> list[Table]:
     tables = []
     for name, run in found.runs.items():
         recording, late = run.recording(), slice(found.burn, None)
-        watched = np.stack(
-            [analysis.sizes(spec, recording)[:, late].astype(float), recording.log_likelihood[:, late]], axis=2
-        )
+        watched = np.stack([analysis.sizes(spec, recording)[:, late].astype(float), recording.log_likelihood[:, late]], axis=2)
         rows = charts.estimates(
             [spec.symbol, "log likelihood"],
             summarise(watched),

@@ -165,10 +165,7 @@ def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Ar
     panel.points(end, show="at", role="likelihood", shape="circle", size=6.0, label=label)
     panel.rule(y=np.clip(hurdle, low, high), role="reject", dash=True, label="must end above this line to land")
     landed = value > hurdle
-    for name, mask, role, shape in (
-        ("landed", verdict & landed, "accept", "ring"),
-        ("rejected", verdict & ~landed, "reject", "cross"),
-    ):
+    for name, mask, role, shape in (("landed", verdict & landed, "accept", "ring"), ("rejected", verdict & ~landed, "reject", "cross")):
         panel.points(end, show="at", mask=mask, role=role, shape=shape, size=10.0, label=name)
 
 
@@ -184,11 +181,7 @@ def _bars(made: Scene, found: analysis.Stage, where: list[tuple[int, int]], stat
                 weights[n, s] = row.gained
     reach = float(np.clip(np.quantile(np.abs(weights), 0.99), 0.5, 20.0))
     panel = made.panel(
-        "weights",
-        title="Log weight of each bridge",
-        y=Axis("nats", -1.1 * reach, 1.1 * reach),
-        place=(7, 1, 5, 1),
-        height=230,
+        "weights", title="Log weight of each bridge", y=Axis("nats", -1.1 * reach, 1.1 * reach), place=(7, 1, 5, 1), height=230
     )
     labels = [str(s + 1) if states <= 10 or s % 4 == 3 else "" for s in range(states)]
     panel.bars(weights, labels=labels, role="likelihood")
@@ -237,9 +230,7 @@ def _words(
         used = {name: array for name, array in inside.items() if "{" + name in words}
         made.readout("way", words + "gained so far {value:+.2f} nats", value=value, **used)
     if spec.jump in ("annealed", "tempered"):
-        made.readout(
-            "moves", "HMC that led to this state was accepted with probability {a:.2f} (0: no move here)", a=accept
-        )
+        made.readout("moves", "HMC that led to this state was accepted with probability {a:.2f} (0: no move here)", a=accept)
     if spec.jump != "delayed":
         made.readout(
             "rest",
@@ -249,8 +240,7 @@ def _words(
         )
     made.readout(
         "verdict",
-        "{done?verdict:to be decided}: {value:+.2f} against log u less the rest = {hurdle:+.2f}"
-        "{done?, :}{word|| so rejected| so it lands}",
+        "{done?verdict:to be decided}: {value:+.2f} against log u less the rest = {hurdle:+.2f}{done?, :}{word|| so rejected| so it lands}",
         done=verdict,
         value=value,
         hurdle=hurdle,
@@ -259,8 +249,7 @@ def _words(
     decided = np.cumsum(np.where(verdict, landed, False)) / np.maximum(np.cumsum(verdict), 1)
     made.readout("share", "landed so far: {share:.0%} of the jumps", share=decided)
     made.say(
-        "Jump {j:d}, {birth?birth:death}, state {r:d} of {S:d}. {value:+.1f} nats gained. "
-        "{word|Not yet decided|Rejected|It lands}.",
+        "Jump {j:d}, {birth?birth:death}, state {r:d} of {S:d}. {value:+.1f} nats gained. {word|Not yet decided|Rejected|It lands}.",
         j=jump + 1,
         birth=jumps.birth[jump],
         r=inside["r"],
@@ -300,8 +289,7 @@ def between(spec: LandingSpec) -> Scene:
         rate=1.0,
         autoplay=True,
         theme=theme.palette(),
-        label="A jump between two NUTS moves: the network at the jump, and the factors of its ratio, which cancel one "
-        "by one."
+        label="A jump between two NUTS moves: the network at the jump, and the factors of its ratio, which cancel one by one."
         if right
         else "A jump between two NUTS moves whose densities are left out of the ratio.",
     )
@@ -369,9 +357,7 @@ def _cancelling(made: Scene, found: analysis.Sandwich, right: bool) -> None:
 def _between_words(made: Scene, found: analysis.Sandwich, right: bool) -> None:
     jumps = found.jumps
     start, tilde, prime, star = (np.repeat(column, STAGES) for column in found.posterior.T)
-    move, used, q, bare = (
-        np.repeat(column, STAGES) for column in (jumps.birth, jumps.log_ratio, found.proposal, found.bare)
-    )
+    move, used, q, bare = (np.repeat(column, STAGES) for column in (jumps.birth, jumps.log_ratio, found.proposal, found.bare))
     stage, landed = np.tile(np.arange(STAGES), len(jumps.birth)), np.repeat(jumps.accepted, STAGES)
     word = np.where(stage == STAGES - 1, 1 + landed, 0)
     made.readout(
@@ -397,12 +383,7 @@ def _between_words(made: Scene, found: analysis.Sandwich, right: bool) -> None:
             start=start,
             tilde=tilde,
         )
-        made.readout(
-            "after",
-            "NUTS after: log π(θ′) − log π(θ*) = {prime:.2f} − ({star:.2f})",
-            prime=prime,
-            star=star,
-        )
+        made.readout("after", "NUTS after: log π(θ′) − log π(θ*) = {prime:.2f} − ({star:.2f})", prime=prime, star=star)
         made.readout(
             "bare",
             "the bare jump: log π(θ′) − log π(θ~) + jump = {prime:.2f} − ({tilde:.2f}) {q:+.2f} = {bare:+.2f}",
@@ -499,9 +480,7 @@ def printed(spec: LandingSpec) -> Scene:
         which=np.arange(len(names)),
         across=np.array([s.across for s in settings]),
     )
-    made.table(
-        {"across (%)": np.array([s.across for s in settings]), "within (%)": np.array([s.within for s in settings])}
-    )
+    made.table({"across (%)": np.array([s.across for s in settings]), "within (%)": np.array([s.within for s in settings])})
     return made
 
 
@@ -623,9 +602,7 @@ def live(spec: LandingSpec) -> Callable[[Any], bytes]:
         if found.done and evidence:
             try:
                 x, y = spec.data_set()
-                shared_evidence(
-                    spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total)
-                )
+                shared_evidence(spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total))
             except InterruptedError:
                 pass  # stopped: the comparison stands without the exact answer
         if found.done:

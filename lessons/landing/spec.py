@@ -24,15 +24,9 @@ SANDWICHES = ("palindromic", "no_kernel_densities", "as_coded")
 JUMPS = ("plain", "tempered", "annealed", "delayed")
 # What each jump can get wrong, and what that is.
 WRONG = {
-    "plain": (
-        "no_end_points",
-        "Births at the lowest size and deaths at the highest are not weighed against their rarer reverse.",
-    ),
+    "plain": ("no_end_points", "Births at the lowest size and deaths at the highest are not weighed against their rarer reverse."),
     "tempered": ("no_kernel_densities", "The weights of the moves around the jump are left out."),
-    "annealed": (
-        "old_level",
-        "The moves on each bridge leave the bridge before it as it is, not the one just reached.",
-    ),
+    "annealed": ("old_level", "The moves on each bridge leave the bridge before it as it is, not the one just reached."),
     "delayed": ("no_rejection_terms", "The second try is not weighed by the failure of the first, there and back."),
 }
 WRONG_SANDWICH = {
@@ -94,27 +88,19 @@ class LandingSpec(GrowingSpec):
     parts that are not shown are kept and ignored.
     """
 
-    part: str = choice(
-        "landing", PARTS, "the jump between two NUTS moves, jumps that land, or the runs of a thesis beside ours"
-    )
+    part: str = choice("landing", PARTS, "the jump between two NUTS moves, jumps that land, or the runs of a thesis beside ours")
     data: str = choice("xor", ("xor", "noisy"), "XOR clouds, or noisier ones that overlap")
     sandwich: str = choice(
-        "palindromic",
-        SANDWICHES,
-        "NUTS, jump, NUTS: with the right ratio, without the densities of NUTS, or as published",
+        "palindromic", SANDWICHES, "NUTS, jump, NUTS: with the right ratio, without the densities of NUTS, or as published"
     )
-    jump: str = choice(
-        "annealed", JUMPS, "bare; at a raised temperature; over bridges on which the unit fades in; with a second try"
-    )
+    jump: str = choice("annealed", JUMPS, "bare; at a raised temperature; over bridges on which the unit fades in; with a second try")
     bridges: int = integer(16, 1, 64, "bridges T of the annealed jump; 1 is the bare jump", log=True)
     variant: str = choice("exact", ("exact", "wrong"), "the right ratio, or the mistake that is easiest to make")
     setting: str = choice("OD5b", tuple(THESIS), "which run of the thesis")
     file: str = text("", LENGTH, "your own CSV of the Boston table; empty: the download")
     digits: str = text("", LENGTH, "your own CSV of OptDigits; empty: the bundled digits")
     widest: int = integer(16, 4, 16, "most hidden units")
-    step_size: float = number(
-        0.1, 0.001, 2.0, "time ε that one leapfrog step of NUTS and of the bridges simulates", log=True
-    )
+    step_size: float = number(0.1, 0.001, 2.0, "time ε that one leapfrog step of NUTS and of the bridges simulates", log=True)
     sweeps: int = integer(300, 20, 2000, "sweeps of each chain of the long comparison: NUTS, then one jump", log=True)
     burn: int = integer(20, 0, 500, "so many sweeps at the start are left out of every average", step=10)
 

@@ -62,9 +62,8 @@ def births(spec: LayersSpec, grows: str, corner: int) -> Births:
     ranges = {"width": spec.width, "depth": (1, spec.deepest)} if grows == "depth" else {"width": (1, 2 * spec.width)}
     model = network(2, 2, **ranges, temper=spec.temper, prior_sd=spec.prior_sd)  # type: ignore[arg-type]
     recording = sample_architecture(
-        model, x, y, chains=PAIRS, draws=SWEEPS, seed=spec.seed, within="nuts", step_size=spec.step_size, max_depth=6,
-        detail="jumps",
-    )  # fmt: skip
+        model, x, y, chains=PAIRS, draws=SWEEPS, seed=spec.seed, within="nuts", step_size=spec.step_size, max_depth=6, detail="jumps"
+    )
     return _births(recording, BURN)
 
 
@@ -108,9 +107,14 @@ def points_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
         marker, line = {"symbol": symbol, "size": 9, "color": theme.colour(role)}, {"color": theme.colour(role)}
         points = [4 * corner for corner in CORNERS]
         figure.add_scatter(
-            x=points, y=shares, mode="lines+markers", marker=marker, line={**line, "dash": dash}, name=name,
+            x=points,
+            y=shares,
+            mode="lines+markers",
+            marker=marker,
+            line={**line, "dash": dash},
+            name=name,
             error_y={"type": "data", "array": errors, "color": theme.colour(role), "thickness": 1.5},
-        )  # fmt: skip
+        )
         rows = zip(points, shares, errors, strict=True)
         told.append(f"{name}: " + ", ".join(f"{share:.1f} ± {error:.1f} % at {n}" for n, share, error in rows))
     figure.update_xaxes(type="log", tickvals=[4 * corner for corner in CORNERS])

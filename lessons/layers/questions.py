@@ -43,12 +43,7 @@ def _width(spec: LayersSpec) -> int:
 
 def _width_why(spec: LayersSpec) -> Said:
     narrow, wide = _widths(spec)
-    return say(
-        narrow_accepted=narrow.accepted,
-        narrow_error=HELD * narrow.error,
-        wide_accepted=wide.accepted,
-        wide_error=HELD * wide.error,
-    )
+    return say(narrow_accepted=narrow.accepted, narrow_error=HELD * narrow.error, wide_accepted=wide.accepted, wide_error=HELD * wide.error)
 
 
 QUESTIONS = [

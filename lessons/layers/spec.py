@@ -28,9 +28,7 @@ class LayersSpec(GrowingSpec):
     thing: ClassVar[str] = "layer"
 
     corner: int = integer(5, 1, 200, "points in each of the four clouds")
-    temper: float = number(
-        1.0, 0.02, 10.0, "factor a in the softmax p ∝ exp(a z): a small one makes every network less sure", log=True
-    )
+    temper: float = number(1.0, 0.02, 10.0, "factor a in the softmax p ∝ exp(a z): a small one makes every network less sure", log=True)
     step_size: float = number(0.07, 0.001, 2.0, "time ε that one leapfrog step of NUTS simulates", log=True)
     width: int = integer(3, 1, 5, "units of each hidden layer")
     deepest: int = integer(4, 2, 5, "most hidden layers")
@@ -45,15 +43,19 @@ class LayersSpec(GrowingSpec):
         return data.x, data.y
 
     def network(self) -> Network:
-        return network(
-            2, 2, width=self.width, depth=(self.low, self.deepest), temper=self.temper, prior_sd=self.prior_sd
-        )
+        return network(2, 2, width=self.width, depth=(self.low, self.deepest), temper=self.temper, prior_sd=self.prior_sd)
 
 
 FIRST_POINTS = (
-    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (0.5, 0.4, 0), (0.6, 0.6, 0),
-    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (0.4, -0.5, 1), (0.6, -0.4, 1),
-)  # fmt: skip
+    (-0.6, -0.5, 0),
+    (-0.4, -0.6, 0),
+    (0.5, 0.4, 0),
+    (0.6, 0.6, 0),
+    (-0.5, 0.6, 1),
+    (-0.6, 0.4, 1),
+    (0.4, -0.5, 1),
+    (0.6, -0.4, 1),
+)
 
 SCENARIOS = WORDS.scenarios(
     {

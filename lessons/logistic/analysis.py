@@ -44,9 +44,7 @@ def held_out(spec: LogisticSpec) -> Pairs:
 
 def _model(spec: LogisticSpec) -> LogisticSpec:
     """What the posterior depends on, and nothing else: the key of the caches."""
-    return LogisticSpec(
-        data=spec.data, used=spec.used, points=spec.points, data_seed=spec.data_seed, prior_sd=spec.prior_sd
-    )
+    return LogisticSpec(data=spec.data, used=spec.used, points=spec.points, data_seed=spec.data_seed, prior_sd=spec.prior_sd)
 
 
 def grid(spec: LogisticSpec) -> Grid:
@@ -108,9 +106,16 @@ def target_of(spec: LogisticSpec) -> Target:
 def record(spec: LogisticSpec) -> Recording:
     """The chain on the stage, from (0, 0), with its inside."""
     return engine.sample(
-        target_of(spec), "metropolis", chains=1, draws=spec.draws, warmup=0, seed=spec.seed, init=np.zeros(2),
-        detail="transitions", **settings(spec),
-    )  # fmt: skip
+        target_of(spec),
+        "metropolis",
+        chains=1,
+        draws=spec.draws,
+        warmup=0,
+        seed=spec.seed,
+        init=np.zeros(2),
+        detail="transitions",
+        **settings(spec),
+    )
 
 
 @kept
@@ -120,9 +125,15 @@ def longer(spec: LogisticSpec, seed: int, work: int) -> Recording:
     corners = np.array([(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)])
     starts = normal.mean + 2.0 * corners * np.sqrt(np.diag(normal.covariance))
     return engine.sample(
-        target_of(spec), "metropolis", chains=CHAINS, draws=work * CHECKED, warmup=CHECKED // 4, seed=seed,
-        init=starts[:, ::-1], **settings(spec),
-    )  # fmt: skip
+        target_of(spec),
+        "metropolis",
+        chains=CHAINS,
+        draws=work * CHECKED,
+        warmup=CHECKED // 4,
+        seed=seed,
+        init=starts[:, ::-1],
+        **settings(spec),
+    )
 
 
 def long_run(spec: LogisticSpec) -> Array:
@@ -139,10 +150,9 @@ def kernels(spec: LogisticSpec) -> list[Kernel]:
     """Metropolis on labels simulated at the same inputs."""
     data = data_of(spec)
     model = logistic.posterior(data.x, data.y, spec.prior_sd).model
-    mistake = {
-        "exact": "", "no_prior": "The prior is forgotten on purpose.",
-        "drop_rejections": "Rejections are not counted, on purpose.",
-    }[spec.variant]  # fmt: skip
+    mistake = {"exact": "", "no_prior": "The prior is forgotten on purpose.", "drop_rejections": "Rejections are not counted, on purpose."}[
+        spec.variant
+    ]
     fault = "prior_forgotten" if spec.variant == "no_prior" else ""
     return [TransitionKernel(model, Metropolis(**settings(spec)), mistake=mistake, fault=fault)]
 

@@ -125,17 +125,9 @@ def answers(spec: LogisticSpec) -> Table:
     columns = {
         "method": ["exact, grid", "Metropolis", "Laplace", "mode (MAP)", "maximum likelihood"],
         "w₀": [grid.mean[0], draws[:, 0].mean(), normal.mean[0], mode[0], best[0]],
-        "sd of w₀": [
-            *(np.sqrt(v) for v in (grid.covariance[0, 0], draws[:, 0].var(), normal.covariance[0, 0])),
-            0.0,
-            0.0,
-        ],
+        "sd of w₀": [*(np.sqrt(v) for v in (grid.covariance[0, 0], draws[:, 0].var(), normal.covariance[0, 0])), 0.0, 0.0],
         "w₁": [grid.mean[1], draws[:, 1].mean(), normal.mean[1], mode[1], best[1]],
-        "sd of w₁": [
-            *(np.sqrt(v) for v in (grid.covariance[1, 1], draws[:, 1].var(), normal.covariance[1, 1])),
-            0.0,
-            0.0,
-        ],
+        "sd of w₁": [*(np.sqrt(v) for v in (grid.covariance[1, 1], draws[:, 1].var(), normal.covariance[1, 1])), 0.0, 0.0],
         "p at x′": [mean[0], p.mean(), centre, analysis.chances(mode, spec.at), analysis.chances(best, spec.at)],
         "sd of p": [sd[0], p.std(), float(np.sqrt(density @ (at - centre) ** 2)), 0.0, 0.0],
         "log evidence": [grid.log_evidence, none, normal.log_evidence, none, none],

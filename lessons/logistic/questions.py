@@ -37,9 +37,7 @@ def skew_explain(spec: LogisticSpec) -> Said:
     """With the numbers of both."""
     grid, normal = analysis.grid(spec), analysis.laplace(spec)
     exact_sd, laplace_sd = np.sqrt(grid.covariance[1, 1]), np.sqrt(normal.covariance[1, 1])
-    return say(
-        exact_mean=grid.mean[1], exact_sd=exact_sd, laplace_mean=normal.mean[1], laplace_sd=laplace_sd, gap=_gap(spec)
-    )
+    return say(exact_mean=grid.mean[1], exact_sd=exact_sd, laplace_mean=normal.mean[1], laplace_sd=laplace_sd, gap=_gap(spec))
 
 
 def width_answer(spec: LogisticSpec) -> int:

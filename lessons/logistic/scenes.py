@@ -69,22 +69,33 @@ def _joint(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, d
     grid, normal = analysis.grid(spec), analysis.laplace(spec)
     x, y = _view(spec, draws)
     panel = picture.panel(
-        "joint", title="The posterior of intercept and slope", x=Axis("intercept w₀", *x), y=Axis("slope w₁", *y),
-        place=(0, 0, 2, 2), height=410,
-    )  # fmt: skip
+        "joint",
+        title="The posterior of intercept and slope",
+        x=Axis("intercept w₀", *x),
+        y=Axis("slope w₁", *y),
+        place=(0, 0, 2, 2),
+        height=410,
+    )
     logs = grid.log_density - grid.log_density.max()
     descending = np.sort(logs.ravel())[::-1]
     held = np.cumsum(np.exp(descending))
     levels = np.unique(descending[np.searchsorted(held, np.array(SHARES) * held[-1])])
     panel.contour(
-        np.maximum(logs, levels[0] - 40.0), levels=levels, x=(grid.w0[0], grid.w0[-1]), y=(grid.w1[0], grid.w1[-1]),
-        role="truth", label="exact: regions of 50, 80, 95, 99 %",
-    )  # fmt: skip
+        np.maximum(logs, levels[0] - 40.0),
+        levels=levels,
+        x=(grid.w0[0], grid.w0[-1]),
+        y=(grid.w1[0], grid.w1[-1]),
+        role="truth",
+        label="exact: regions of 50, 80, 95, 99 %",
+    )
     for share in (0.5, 0.95):
         panel.path(
-            _ellipse(normal.mean, normal.covariance, share), role="likelihood", dash=True, width=2.0,
+            _ellipse(normal.mean, normal.covariance, share),
+            role="likelihood",
+            dash=True,
+            width=2.0,
             label="Laplace: 50 and 95 %" if share == 0.5 else None,
-        )  # fmt: skip
+        )
     panel.points(draws, show="upto", role="posterior", size=2.2, alpha=0.5, label="draws so far")
     panel.path(draws, show=Show("upto", last=TRAIL, fade=True), role="ink", width=1.0, alpha=0.6)
     path = analysis.climb(spec).path
@@ -94,9 +105,14 @@ def _joint(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, d
         panel.points([TRUE_WEIGHTS], role="ink", shape="cross", size=7, label="weights that made the data")
     panel.arrows(before, proposal, show=UNDECIDED, role="proposal", width=2.2)
     panel.points(
-        proposal, show=AT_DECIDE, classes=accepted.astype(np.uint8), role=["reject", "accept"],
-        shape=["cross", "circle"], size=6, label=["rejected proposal", "accepted"],
-    )  # fmt: skip
+        proposal,
+        show=AT_DECIDE,
+        classes=accepted.astype(np.uint8),
+        role=["reject", "accept"],
+        shape=["cross", "circle"],
+        size=6,
+        label=["rejected proposal", "accepted"],
+    )
     panel.points(draws, show=AT_DECIDE, role="ink", shape="ring", size=8, label="present state")
 
 
@@ -113,41 +129,45 @@ def _data(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
         rows = np.column_stack([data.x, data.y]) if len(data.x) else ()
         editable = Editable(points=rows, classes=("pair",), limit=MAX_POINTS)
     panel = picture.panel(
-        "data", title="Data and p(y = 1 | x)", x=Axis("input x", -REACH, REACH), y=Axis("y, p", -0.09, 1.09),
-        place=(2, 0, 2, 1), height=200, editable=editable, clickable=editable is None,
-    )  # fmt: skip
-    fine, mean, (low, high) = analysis.curves(spec)
-    panel.line(
-        fine, mean, band=(low, high), role="truth", width=2.0, dash=True, label="exact: mean of p, and 90 % of it"
+        "data",
+        title="Data and p(y = 1 | x)",
+        x=Axis("input x", -REACH, REACH),
+        y=Axis("y, p", -0.09, 1.09),
+        place=(2, 0, 2, 1),
+        height=200,
+        editable=editable,
+        clickable=editable is None,
     )
+    fine, mean, (low, high) = analysis.curves(spec)
+    panel.line(fine, mean, band=(low, high), role="truth", width=2.0, dash=True, label="exact: mean of p, and 90 % of it")
     coarse = np.linspace(-REACH, REACH, CURVE)
     curves = sigmoid(draws[:, :1] + draws[:, 1:] * coarse)
     panel.line(coarse, curves, show="at", role="highlight", width=2.5, label="present draw")
     if editable is None and len(data.x):
         panel.points(
-            np.column_stack([data.x, data.y]), classes=data.y, role=["class-0", "class-1"], shape=["circle", "square"],
-            size=2.6, alpha=0.6, label=["y = 0", "y = 1"],
-        )  # fmt: skip
+            np.column_stack([data.x, data.y]),
+            classes=data.y,
+            role=["class-0", "class-1"],
+            shape=["circle", "square"],
+            size=2.6,
+            alpha=0.6,
+            label=["y = 0", "y = 1"],
+        )
     panel.rule(x=spec.at, role="energy", dash=True, label="x′")
 
 
 def _prediction(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
     p = analysis.chances(draws, spec.at)
     panel = picture.panel(
-        "prediction", title=f"p(y = 1) at x′ = {number(spec.at)}", x=Axis("probability p", 0, 1), place=(2, 1, 2, 1),
-        height=210,
-    )  # fmt: skip
+        "prediction", title=f"p(y = 1) at x′ = {number(spec.at)}", x=Axis("probability p", 0, 1), place=(2, 1, 2, 1), height=210
+    )
     panel.histogram(p, bins=(0.0, 1.0, BINS), role="posterior", label="draws so far")
     middle = (np.arange(BINS) + 0.5) / BINS
     panel.line(
-        middle, analysis.grid(spec).probability_density(spec.at, BINS), role="truth", width=2.0, dash=True,
-        label="exact, from the grid",
-    )  # fmt: skip
+        middle, analysis.grid(spec).probability_density(spec.at, BINS), role="truth", width=2.0, dash=True, label="exact, from the grid"
+    )
     inside = np.linspace(0.002, 0.998, 250)
-    panel.line(
-        inside, analysis.laplace(spec).probability_density(spec.at, inside), role="likelihood", width=1.5,
-        label="Laplace",
-    )  # fmt: skip
+    panel.line(inside, analysis.laplace(spec).probability_density(spec.at, inside), role="likelihood", width=1.5, label="Laplace")
     mode = analysis.climb(spec).path[-1]
     panel.rule(x=float(analysis.chances(mode, spec.at)), role="momentum", dash=True, label="the single best fit (MAP)")
 
@@ -156,9 +176,12 @@ def _marginal(picture: Scene, spec: LogisticSpec, draws: Array, which: int) -> N
     grid, normal = analysis.grid(spec), analysis.laplace(spec)
     low, high = _view(spec, draws)[which]
     panel = picture.panel(
-        f"marginal-{which}", title=("Intercept w₀", "Slope w₁")[which], x=Axis(NAMES[which], low, high),
-        place=(2 * which, 2, 2, 1), height=185,
-    )  # fmt: skip
+        f"marginal-{which}",
+        title=("Intercept w₀", "Slope w₁")[which],
+        x=Axis(NAMES[which], low, high),
+        place=(2 * which, 2, 2, 1),
+        height=185,
+    )
     panel.histogram(draws[:, which], bins=(low, high, 44), role="posterior", label="draws so far")
     panel.line(*grid.marginal(which), role="truth", width=2.0, dash=True, label="exact, from the grid")
     xs = np.linspace(low, high, 161)
@@ -167,9 +190,7 @@ def _marginal(picture: Scene, spec: LogisticSpec, draws: Array, which: int) -> N
     panel.line(xs, bell, role="likelihood", width=1.5, label="Laplace")
 
 
-def _arithmetic(
-    picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, draws: Array, recording: Recording
-) -> None:
+def _arithmetic(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, draws: Array, recording: Recording) -> None:
     inside, accepted = recording.transitions, recording.accepted[0]
     new, ratio, u = inside.proposal_log_density[0], inside.log_ratio[0], inside.uniform[0]
     picture.readout(

@@ -142,9 +142,7 @@ def more_walkers(spec: MetropolisLesson, walkers: int, draws: int, *, again: boo
 
 
 def _walk_islands(spec: MetropolisLesson, draws: int, seed: int) -> Islands:
-    return walk_islands(
-        spec.people(), draws, seed, p_right=spec.p_right, start=spec.first_island - 1, variant=spec.variant
-    )
+    return walk_islands(spec.people(), draws, seed, p_right=spec.p_right, start=spec.first_island - 1, variant=spec.variant)
 
 
 # What theory says -----------------------------------------------------------------------------------------------------
@@ -277,9 +275,7 @@ def _wider(view: View, factor: float) -> View:
 
 DIMENSIONS = (1, 2, 5, 10, 20, 50)
 SWEEP_CHAINS, SWEEP_DRAWS = 4, 4000
-BEST = (
-    2.38  # over √d, in sd of the target: the best scale for a Gaussian in many dimensions (Roberts, Gelman, Gilks 1997)
-)
+BEST = 2.38  # over √d, in sd of the target: the best scale for a Gaussian in many dimensions (Roberts, Gelman, Gilks 1997)
 
 
 @dataclass(frozen=True)
@@ -294,11 +290,7 @@ def dimension_sweep(spec: MetropolisLesson) -> Iterator[tuple[int, Efficiency, E
     """(dimension, with the present scale, with 2.38/√d) on independent standard normals, symmetric proposal."""
     for dimension in DIMENSIONS:
         target = gaussian(dimension=dimension, correlation=0.0)
-        yield (
-            dimension,
-            _efficiency(target, spec.scale, spec.seed),
-            _efficiency(target, BEST / np.sqrt(dimension), spec.seed),
-        )
+        yield (dimension, _efficiency(target, spec.scale, spec.seed), _efficiency(target, BEST / np.sqrt(dimension), spec.seed))
 
 
 def scale_sweep(spec: MetropolisLesson, number: int = 13) -> Iterator[tuple[float, Efficiency]]:
@@ -322,10 +314,7 @@ CHECK_CHAINS, CHECK_DRAWS, CHECK_NUMBERS = 4, 40_000, 400_000  # of longer runs;
 
 def kernels(spec: MetropolisLesson) -> list[Kernel]:
     """The kernels that run: the ring's, one in the plane, or three that differ in their step size."""
-    lost = {
-        "no_hastings": "The Hastings ratio is left out on purpose.",
-        "drop_rejections": "Rejections are not counted, on purpose.",
-    }
+    lost = {"no_hastings": "The Hastings ratio is left out on purpose.", "drop_rejections": "Rejections are not counted, on purpose."}
     mistake = lost.get(spec.variant, "") if spec.variant != "no_hastings" or not symmetric(spec) else ""
     if spec.part == "islands":
         return [RingKernel(tuple(spec.people()), spec.p_right, spec.variant, mistake)]
@@ -347,9 +336,15 @@ def longer(spec: MetropolisLesson, seed: int, work: int) -> Recording:
     draws = min(CHECK_DRAWS, CHECK_NUMBERS // target.dim)
     starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
     return engine.sample(
-        target, "metropolis", chains=CHECK_CHAINS, draws=work * draws, warmup=draws // 10, seed=seed,
-        init=spec.init() if starts is None else starts, **spec.settings(),
-    )  # fmt: skip
+        target,
+        "metropolis",
+        chains=CHECK_CHAINS,
+        draws=work * draws,
+        warmup=draws // 10,
+        seed=seed,
+        init=spec.init() if starts is None else starts,
+        **spec.settings(),
+    )
 
 
 def shown(target: Target, view: View) -> Target:
@@ -362,11 +357,7 @@ def shown(target: Target, view: View) -> Target:
 
 def runs(spec: MetropolisLesson) -> str:
     """Which kernel runs."""
-    name = (
-        "engine.samplers.islands, the ring"
-        if spec.part == "islands"
-        else f"engine.samplers.metropolis on {target_of(spec).name}"
-    )
+    name = "engine.samplers.islands, the ring" if spec.part == "islands" else f"engine.samplers.metropolis on {target_of(spec).name}"
     wrong = {
         "no_hastings": "wrong on purpose: the Hastings ratio is left out",
         "drop_rejections": "wrong on purpose: rejections are not counted",

@@ -70,9 +70,7 @@ def _chains(spec: MetropolisLesson) -> list[Check]:
     truth = analysis.target_of(spec).truth
     if truth is not None and len(truth.mean) > CHECKED:
         part = slice(CHECKED)
-        truth = dataclasses.replace(
-            truth, mean=truth.mean[part], covariance=truth.covariance[part, part], marginals=truth.marginals[part]
-        )
+        truth = dataclasses.replace(truth, mean=truth.mean[part], covariance=truth.covariance[part, part], marginals=truth.marginals[part])
     return judge.chains_checks(lambda seed, work: analysis.longer(spec, seed, work), spec.seed, truth)
 
 
@@ -112,8 +110,7 @@ def panels(spec: MetropolisLesson, cancel: Any) -> list[Figure | Table]:
         f"Do the chains agree about {name}?",
         chains[:, spec.burn :],
         alt=f"Rank histograms of {name}, one set of bars for each of {spec.chains} chains.",
-        caption="Each chain's draws ranked among all draws after the burn-in. Chains that see the same distribution "
-        "give flat bars.",
+        caption="Each chain's draws ranked among all draws after the burn-in. Chains that see the same distribution give flat bars.",
     )
     return [*_dimensions(spec, cancel), ranks if spec.chains > 1 else _scales(spec, cancel)[1]]
 
@@ -200,9 +197,7 @@ def _dimensions(spec: MetropolisLesson, cancel: Any) -> list[Figure]:
     return [acceptance, effective]
 
 
-def _two_lines(
-    title: str, at: list, present: list, best: list, present_name: str, best_name: str, y: str, caption: str
-) -> Figure:
+def _two_lines(title: str, at: list, present: list, best: list, present_name: str, best_name: str, y: str, caption: str) -> Figure:
     figure = charts.blank("dimension d", y, xaxis_type="log")
     figure.update_xaxes(tickvals=at, ticktext=[str(d) for d in at])
     figure.add_scatter(
@@ -214,9 +209,7 @@ def _two_lines(
         name=present_name,
     )
     dashed = {"color": theme.colour("accept"), "dash": "dash"}
-    figure.add_scatter(
-        x=at, y=best, mode="lines+markers", line=dashed, marker={"symbol": "diamond-open", "size": 9}, name=best_name
-    )
+    figure.add_scatter(x=at, y=best, mode="lines+markers", line=dashed, marker={"symbol": "diamond-open", "size": 9}, name=best_name)
     listed = "; ".join(f"d = {d}: {a:.2g} and {b:.2g}" for d, a, b in zip(at, present, best, strict=True))
     return Figure(title, figure, f"{y} against dimension for {present_name} and {best_name}. {listed}.", caption)
 
@@ -243,12 +236,7 @@ def _scales(spec: MetropolisLesson, cancel: Any) -> list[Figure]:
             figure.add_vline(x=scale, line={"color": theme.colour("ink"), "dash": "dot", "width": 1.5})
         best = at[int(np.nanargmax(values))]
         figures.append(
-            Figure(
-                title,
-                figure,
-                f"{y} against the scale; largest at scale {best:.2g}.",
-                what + " Dotted: the scales on the stage.",
-            )
+            Figure(title, figure, f"{y} against the scale; largest at scale {best:.2g}.", what + " Dotted: the scales on the stage.")
         )
     return figures
 
@@ -281,10 +269,7 @@ def diagnose(spec: MetropolisLesson, cancel: Any) -> Table:
 def _island_table(spec: MetropolisLesson) -> Table:
     walk, truth = analysis.island_walk(spec), analysis.shares(spec)
     here = walk.draws[:, None] == np.arange(len(truth))
-    effective = [
-        diagnostics.ess_mean(visits[None].astype(float)) if 0 < visits.sum() < spec.draws else float("nan")
-        for visits in here.T
-    ]
+    effective = [diagnostics.ess_mean(visits[None].astype(float)) if 0 < visits.sum() < spec.draws else float("nan") for visits in here.T]
     seen = here.mean(axis=0)
     mcse = np.sqrt(seen * (1 - seen) / np.array(effective))
     return Table(
@@ -313,11 +298,7 @@ def _plane_table(spec: MetropolisLesson) -> Table:
     columns["sd"] = summary.sd
     if target.truth is not None:
         columns["true sd"] = np.sqrt(np.diag(target.truth.covariance)[:number])
-    columns |= {
-        "R-hat": summary.rhat,
-        "ESS (bulk)": np.round(summary.ess_bulk),
-        "ESS (tail)": np.round(summary.ess_tail),
-    }
+    columns |= {"R-hat": summary.rhat, "ESS (bulk)": np.round(summary.ess_bulk), "ESS (tail)": np.round(summary.ess_tail)}
     cost = diagnostics.cost(recording, summary)
     words = (
         f"{spec.chains} chain{'s' if spec.chains > 1 else ''}, {spec.draws - spec.burn:,} draws "
@@ -344,9 +325,7 @@ def _triptych_table(spec: MetropolisLesson) -> Table:
             "acceptance": [analysis.acceptance(run) for run in runs],
             "ESS": np.round(effective),
             "ESS per 1000 draws": 1000 * np.array(effective) / (spec.draws - spec.burn),
-            "R-hat of the halves": [
-                float(np.nanmax(s.rhat)) if np.any(np.isfinite(s.rhat)) else float("nan") for s in summaries
-            ],
+            "R-hat of the halves": [float(np.nanmax(s.rhat)) if np.any(np.isfinite(s.rhat)) else float("nan") for s in summaries],
         },
         "ESS: how many independent draws would know the mean of the worse coordinate as well as this walk does.",
     )

@@ -44,9 +44,7 @@ def size_answer(spec: MetropolisLesson) -> int:
 def size_explain(spec: MetropolisLesson) -> Said:
     """With acceptance and ESS of the three runs."""
     each = [
-        WORDS.phrase(
-            "questions.sizes.each", scale=run.scale, accepted=analysis.acceptance(run), ess=analysis.effective(run)
-        )
+        WORDS.phrase("questions.sizes.each", scale=run.scale, accepted=analysis.acceptance(run), ess=analysis.effective(run))
         for run in analysis.three(spec)
     ]
     return say(draws=spec.draws, walks="; ".join(each))

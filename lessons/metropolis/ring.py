@@ -70,9 +70,7 @@ class RingKernel:
         at = rng.choice(len(people), n, p=people / people.sum())
         return Worlds(at, self._values(at))
 
-    def move(
-        self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None
-    ) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """(n, transitions, q) after each transition, and the operations spent."""
         moved = np.empty((len(worlds.states), transitions), dtype=np.int64)
         for i, start in enumerate(worlds.states):

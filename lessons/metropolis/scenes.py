@@ -51,12 +51,7 @@ def islands(spec: MetropolisLesson) -> Scene:
     truth, limit = analysis.shares(spec), analysis.long_run(spec)
     top = 1.25 * max(truth.max(), limit.max())
     panel = picture.panel(
-        "shares",
-        title="Share of visits",
-        x=Axis("island", 0, n),
-        y=Axis("share", 0, top),
-        place=(1, 0, 1, 1),
-        height=205,
+        "shares", title="Share of visits", x=Axis("island", 0, n), y=Axis("share", 0, top), place=(1, 0, 1, 1), height=205
     )
     panel.counts(walk.draws, n, names, truth=truth, label="visits so far")
     panel.points(
@@ -68,22 +63,12 @@ def islands(spec: MetropolisLesson) -> Scene:
     )
     off = analysis.running_distance(spec)
     panel = picture.panel(
-        "distance",
-        title="How far off",
-        x=Axis("transition", 0, steps),
-        y=Axis("total variation", 0, 1),
-        place=(1, 1, 1, 1),
-        height=155,
+        "distance", title="How far off", x=Axis("transition", 0, steps), y=Axis("total variation", 0, 1), place=(1, 1, 1, 1), height=155
     )
     panel.line(np.arange(1, steps + 1), off, show="upto", role="posterior")
     panel.rule(y=float(analysis.distance(limit, truth)), role="highlight", dash=True)
     trace = picture.panel(
-        "trace",
-        title="Where the walker was",
-        x=Axis("transition", 0, steps),
-        y=_island_axis(n),
-        place=(0, 2, 2, 1),
-        height=150,
+        "trace", title="Where the walker was", x=Axis("transition", 0, steps), y=_island_axis(n), place=(0, 2, 2, 1), height=150
     )
     trace.line(np.arange(1, steps + 1), walk.draws + 1.0, show="upto", role="posterior", width=1.2)
     _island_arithmetic(picture, spec, before)
@@ -115,9 +100,7 @@ def _around(n: int, radius: float) -> Array:
 def _ring(picture: Scene, people: Array, before: NDArray, proposal: NDArray, after: NDArray, accepted: NDArray) -> None:
     n = len(people)
     blank = Axis("", -2.15, 2.15, ticks=[])
-    panel = picture.panel(
-        "ring", title="The islands (bar: people)", x=blank, y=blank, equal=True, place=(0, 0, 1, 2), height=380
-    )
+    panel = picture.panel("ring", title="The islands (bar: people)", x=blank, y=blank, equal=True, place=(0, 0, 1, 2), height=380)
     foot, unit = _around(n, 1.06), _around(n, 1.0)
     tip = foot + unit * (0.8 * people / people.max())[:, None]
     bars = np.stack([foot, tip, np.full_like(foot, np.nan)], axis=1).reshape(-1, 2)
@@ -130,15 +113,7 @@ def _ring(picture: Scene, people: Array, before: NDArray, proposal: NDArray, aft
     here, there, landed = place[before], place[proposal], place[after]
     panel.arrows(here, there, show=UNDECIDED, role="proposal", width=2.5)
     panel.points(there, show=UNDECIDED, role="proposal", shape="diamond", size=8, label="proposed")
-    panel.points(
-        there,
-        show=AT_DECIDE,
-        mask=~accepted,
-        role="reject",
-        shape="cross",
-        size=7,
-        label="rejected: stay, and count again",
-    )
+    panel.points(there, show=AT_DECIDE, mask=~accepted, role="reject", shape="cross", size=7, label="rejected: stay, and count again")
     panel.points(here, show=UNDECIDED, role="ink", shape="circle", size=8)
     panel.points(landed, show=AT_DECIDE, role="ink", shape="circle", size=8, label="walker")
 
@@ -163,24 +138,11 @@ def _island_arithmetic(picture: Scene, spec: MetropolisLesson, before: NDArray) 
             "(left out: coin back / coin forth = {back:.2f} / {forth:.2f})"
         )
     else:
-        template = (
-            "ratio: r = people there / people here × coin back / coin forth "
-            "= {there} / {here} × {back:.2f} / {forth:.2f} = {r:.3f}"
-        )
-    picture.readout(
-        "ratio",
-        template,
-        show=FROM_RATIO,
-        there=people_there,
-        here=people_here,
-        back=1 - forth,
-        forth=forth,
-        r=walk.ratio,
-    )
+        template = "ratio: r = people there / people here × coin back / coin forth = {there} / {here} × {back:.2f} / {forth:.2f} = {r:.3f}"
+    picture.readout("ratio", template, show=FROM_RATIO, there=people_there, here=people_here, back=1 - forth, forth=forth, r=walk.ratio)
     _verdict(picture, walk.uniform, walk.ratio, walk.accepted)
     picture.say(
-        "Transition {t} of {steps}: from island {i} to island {j} proposed, ratio {r:.2f}, u {u:.2f}, "
-        "{ok?accepted:rejected}.",
+        "Transition {t} of {steps}: from island {i} to island {j} proposed, ratio {r:.2f}, u {u:.2f}, {ok?accepted:rejected}.",
         i=before + 1,
         j=walk.proposal + 1,
         r=walk.ratio,
@@ -204,14 +166,9 @@ def plane(spec: MetropolisLesson) -> Scene:
         rate=12.0,
         phases=PHASES,
         theme=theme.palette(),
-        label=f"A Metropolis walk over the density of {x} and {y}, the histograms of its draws against the exact "
-        "marginals, and its trace.",
+        label=f"A Metropolis walk over the density of {x} and {y}, the histograms of its draws against the exact marginals, and its trace.",
     )
-    title = (
-        "The walk"
-        if analysis.target_of(spec).dim == 2
-        else f"The walk, first 2 of {analysis.target_of(spec).dim} coordinates"
-    )
+    title = "The walk" if analysis.target_of(spec).dim == 2 else f"The walk, first 2 of {analysis.target_of(spec).dim} coordinates"
     panel = pictures.density_panel(picture, target, title=title, view=seen.view, place=(0, 0, 2, 2), height=430)
     if prediction is not None:
         _wrong_density(panel, prediction)
@@ -222,12 +179,7 @@ def plane(spec: MetropolisLesson) -> Scene:
         _marginal(picture, seen, draws[0, :, j], j, spec, prediction)
     truth = target.truth
     trace = pictures.trace_panel(
-        picture,
-        draws[:, :, 0],
-        x,
-        place=(0, 2, 3, 1),
-        height=170,
-        truth=None if truth is None else float(truth.mean[0]),
+        picture, draws[:, :, 0], x, place=(0, 2, 3, 1), height=170, truth=None if truth is None else float(truth.mean[0])
     )
     if spec.burn:
         trace.rule(x=spec.burn, role="reject", dash=True, label="end of the burn-in")
@@ -243,10 +195,7 @@ def _view(target: Target, draws: Array, prediction: Prediction | None) -> analys
         bounds = [low, high]
         if reached.min() < low or reached.max() > high:
             room = 0.04 * (max(high, reached.max()) - min(low, reached.min()))
-            bounds += [
-                reached.min() - room if reached.min() < low else low,
-                reached.max() + room if reached.max() > high else high,
-            ]
+            bounds += [reached.min() - room if reached.min() < low else low, reached.max() + room if reached.max() > high else high]
         if prediction is not None:
             mean, sd = prediction.moments(j)
             bounds += [mean - 3.2 * sd, mean + 3.2 * sd]
@@ -271,9 +220,7 @@ def _wrong_density(panel: Panel, prediction: Prediction) -> None:
     )
 
 
-def _marginal(
-    picture: Scene, seen: Target, draws: Array, j: int, spec: MetropolisLesson, prediction: Prediction | None
-) -> None:
+def _marginal(picture: Scene, seen: Target, draws: Array, j: int, spec: MetropolisLesson, prediction: Prediction | None) -> None:
     low, high = seen.view[j]
     own_low, own_high = analysis.plane_of(spec).view[j]
     bins = int(np.clip(round(36 * (high - low) / (own_high - own_low)), 36, 140))
@@ -312,9 +259,7 @@ def _walker(panel: Panel, walk: Walk, *, rings: bool) -> None:
                 alpha=0.9,
                 label="one ring for each rejection: counted again" if visits == 2 else None,
             )
-    panel.points(
-        proposal, show=newest, mask=~walk.accepted, role="reject", shape="cross", size=3.5, label="rejected proposals"
-    )
+    panel.points(proposal, show=newest, mask=~walk.accepted, role="reject", shape="cross", size=3.5, label="rejected proposals")
     panel.points(before, show=UNDECIDED, role="ink", shape="circle", size=6)
     panel.arrows(before, proposal, show=UNDECIDED, role="proposal", width=2.2)
     panel.points(proposal, show=UNDECIDED, role="proposal", shape="diamond", size=6.5, label="proposal")
@@ -352,23 +297,14 @@ def _plane_arithmetic(picture: Scene, spec: MetropolisLesson, walk: Walk, names:
     )
     values = {"new": walk.log_proposal, "old": walk.log_before, "q": walk.log_hastings, "r": walk.log_ratio}
     if spec.variant == "no_hastings":
-        ratio = (
-            "ratio: log r = log π(x′) − log π(x) = ({new:.2f}) − ({old:.2f}) = {r:.2f}   "
-            "(left out: log q(x|x′)/q(x′|x) = {q:.2f})"
-        )
+        ratio = "ratio: log r = log π(x′) − log π(x) = ({new:.2f}) − ({old:.2f}) = {r:.2f}   (left out: log q(x|x′)/q(x′|x) = {q:.2f})"
     else:
-        ratio = (
-            "ratio: log r = log π(x′) − log π(x) + log q(x|x′)/q(x′|x) "
-            "= ({new:.2f}) − ({old:.2f}) + ({q:.2f}) = {r:.2f}"
-        )
+        ratio = "ratio: log r = log π(x′) − log π(x) + log q(x|x′)/q(x′|x) = ({new:.2f}) − ({old:.2f}) + ({q:.2f}) = {r:.2f}"
     picture.readout("ratio", ratio, show=FROM_RATIO, **values)
     _verdict(picture, walk.uniform, walk.ratio, walk.accepted)
     if spec.variant == "drop_rejections":
         picture.readout(
-            "thrown",
-            "thrown away before this draw: {k:d} rejected proposals, none of them counted",
-            show=FROM_PROPOSE,
-            k=walk.tries - 1,
+            "thrown", "thrown away before this draw: {k:d} rejected proposals, none of them counted", show=FROM_PROPOSE, k=walk.tries - 1
         )
     accepted_so_far = np.cumsum(walk.accepted) / np.cumsum(walk.tries)
     picture.readout("rate", "accepted so far: {rate:.1%} of all proposals", show="at", rate=accepted_so_far)
@@ -401,8 +337,7 @@ def _verdict(picture: Scene, uniform: Array, ratio: Array, accepted: NDArray) ->
     picture.readout("u", "coin: u = {u:.3f}, uniform between 0 and 1", show=FROM_U, u=uniform)
     picture.readout(
         "decide",
-        "decide: u = {u:.3f} {ok?<:≥} r = {r:.3f}, so {ok?accept and move:reject, stay, and count the old place once "
-        "more}",
+        "decide: u = {u:.3f} {ok?<:≥} r = {r:.3f}, so {ok?accept and move:reject, stay, and count the old place once more}",
         show=AT_DECIDE,
         u=uniform,
         r=ratio,
@@ -436,12 +371,7 @@ def triptych(spec: MetropolisLesson) -> Scene:
         panel.points(walk.draws[:, :2], show="upto", role="posterior", size=2.2, alpha=0.55, label="draws")
         _walker(panel, walk, rings=False)
         trace = picture.panel(
-            f"trace-{k}",
-            title=f"Trace of {x}",
-            x=Axis("transition", 0, spec.draws),
-            y=Axis(x, low, high),
-            place=(k, 1, 1, 1),
-            height=170,
+            f"trace-{k}", title=f"Trace of {x}", x=Axis("transition", 0, spec.draws), y=Axis(x, low, high), place=(k, 1, 1, 1), height=170
         )
         trace.line(np.arange(1, spec.draws + 1), walk.draws[:, 0], show="upto", role="posterior", width=1.2)
         if target.truth is not None and np.isfinite(target.truth.mean[0]):

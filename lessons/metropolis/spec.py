@@ -30,10 +30,7 @@ class MetropolisLesson(MetropolisSpec):
     """What the Metropolis lesson shows. Fields of the parts that are not shown are kept and ignored."""
 
     part: str = choice(
-        "islands",
-        PARTS,
-        "which picture: walk over a ring of islands, walk in a plane, or three walks that differ only in their step "
-        "size",
+        "islands", PARTS, "which picture: walk over a ring of islands, walk in a plane, or three walks that differ only in their step size"
     )
     populations: str = text(
         PRESETS["One to seven"],
@@ -41,19 +38,11 @@ class MetropolisLesson(MetropolisSpec):
         f"people on each island, once round the ring, {MIN_ISLANDS} to {MAX_ISLANDS} numbers with commas between",
     )
     p_right: float = number(
-        0.5,
-        0.05,
-        0.95,
-        "probability that the coin proposes the neighbour clockwise; not 0.5 makes the proposal asymmetric",
-        step=0.05,
+        0.5, 0.05, 0.95, "probability that the coin proposes the neighbour clockwise; not 0.5 makes the proposal asymmetric", step=0.05
     )
     first_island: int = integer(4, 1, MAX_ISLANDS, "where the walker begins")
-    factor: float = number(
-        10.0, 1.5, 30.0, "the small step is the scale divided by this, the big one the scale times this", log=True
-    )
-    burn: int = integer(
-        0, 0, 2000, "first draws that are left out of the histograms, the checks and the table", step=10
-    )
+    factor: float = number(10.0, 1.5, 30.0, "the small step is the scale divided by this, the big one the scale times this", log=True)
+    burn: int = integer(0, 0, 2000, "first draws that are left out of the histograms, the checks and the table", step=10)
     draws: int = integer(1000, 100, 3000, "transitions of each chain", log=True)
     chains: int = integer(1, 1, 4, "independent chains, each with its own random numbers")
 
@@ -93,19 +82,9 @@ SCENARIOS = WORDS.scenarios(
         "plane": MetropolisLesson(part="plane", target="banana", scale=1.2, draws=2000),
         "sizes": MetropolisLesson(part="triptych", scale=1.5, factor=10.0, draws=1500),
         "far": MetropolisLesson(
-            part="plane",
-            correlation=0.5,
-            scale=0.6,
-            chains=4,
-            draws=1000,
-            start="at",
-            start_x=-12.0,
-            start_y=10.0,
-            burn=150,
+            part="plane", correlation=0.5, scale=0.6, chains=4, draws=1000, start="at", start_x=-12.0, start_y=10.0, burn=150
         ),
-        "hastings": MetropolisLesson(
-            part="plane", correlation=0.5, scale=1.0, drift=0.5, variant="no_hastings", draws=2000
-        ),
+        "hastings": MetropolisLesson(part="plane", correlation=0.5, scale=1.0, drift=0.5, variant="no_hastings", draws=2000),
         "rejections": MetropolisLesson(part="plane", correlation=0.0, scale=5.0, variant="drop_rejections", draws=2000),
         "high": MetropolisLesson(part="plane", dimension=20, correlation=0.0, scale=1.0, draws=2000),
     }

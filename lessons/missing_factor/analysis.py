@@ -66,9 +66,17 @@ def begin(spec: MissingSpec, sweeps: int, detail: str = "jumps") -> Architecture
     """The chains of the scheme at their starts, with room for `sweeps`: spread over all k, as in the thesis."""
     starts = np.round(np.linspace(1, spec.highest, CHAINS)).astype(int)
     return start_architecture(
-        network_of(spec), *data_of(spec), chains=CHAINS, draws=sweeps, seed=spec.seed,
-        jump=spec.jump, variant=spec.variant, start_width=starts.tolist(), detail=detail, **WITHIN,
-    )  # fmt: skip
+        network_of(spec),
+        *data_of(spec),
+        chains=CHAINS,
+        draws=sweeps,
+        seed=spec.seed,
+        jump=spec.jump,
+        variant=spec.variant,
+        start_width=starts.tolist(),
+        detail=detail,
+        **WITHIN,
+    )
 
 
 class Growing:
@@ -241,10 +249,20 @@ def kept_births(spec: MissingSpec, cancel: Any) -> Array:
 def _kept_births(spec: MissingSpec) -> Array:
     x, y = data_of(spec)
     run = start_architecture(
-        network_of(spec), x, y, spec.jump, chains=8, draws=300, warmup=30, jumps=10, seed=spec.seed, detail="jumps",
-        width_prior=("poisson", 2.0), start_width=np.linspace(1, min(12, spec.highest), 8).astype(int).tolist(),
+        network_of(spec),
+        x,
+        y,
+        spec.jump,
+        chains=8,
+        draws=300,
+        warmup=30,
+        jumps=10,
+        seed=spec.seed,
+        detail="jumps",
+        width_prior=("poisson", 2.0),
+        start_width=np.linspace(1, min(12, spec.highest), 8).astype(int).tolist(),
         **WITHIN,
-    )  # fmt: skip
+    )
     while not run.done:
         ticket.look()
         run.advance(10)

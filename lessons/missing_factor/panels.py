@@ -22,8 +22,11 @@ SWITCHES = {
     "no_kernel_densities": "kernel densities dropped",
     "as_coded": "as coded",
 }
-LOOKS = {"slot_once": ("reject", "circle", "solid"), "no_end_points": ("highlight", "square", "dash"),
-         "no_jacobian": ("momentum", "triangle-up", "dot")}  # fmt: skip
+LOOKS = {
+    "slot_once": ("reject", "circle", "solid"),
+    "no_end_points": ("highlight", "square", "dash"),
+    "no_jacobian": ("momentum", "triangle-up", "dot"),
+}
 
 
 def panels(spec: MissingSpec, cancel: Any) -> list[Figure | Table]:
@@ -36,9 +39,7 @@ def panels(spec: MissingSpec, cancel: Any) -> list[Figure | Table]:
 
 def switched_to(spec: MissingSpec, variant: str) -> MissingSpec:
     """The same experiment with one switch thrown."""
-    return spec.replace(
-        variant=variant, jump="rescaled" if variant == "no_jacobian" else "plain", sweeps=min(spec.sweeps, 2000)
-    )
+    return spec.replace(variant=variant, jump="rescaled" if variant == "no_jacobian" else "plain", sweeps=min(spec.sweeps, 2000))
 
 
 def answers(spec: MissingSpec, runs: Any, known: ModelProbabilities) -> list[Figure]:
@@ -63,18 +64,22 @@ def switches(spec: MissingSpec, known: ModelProbabilities, switched: dict[str, L
     k = sizes_of(spec)
     figure = charts.blank("hidden units k", "probability", height=340)
     marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
-    figure.add_scatter(x=k, y=known.probability, mode="markers+lines", marker=marker, name="exact",
-                       line={"color": theme.colour("ink"), "width": 1})  # fmt: skip
+    figure.add_scatter(
+        x=k, y=known.probability, mode="markers+lines", marker=marker, name="exact", line={"color": theme.colour("ink"), "width": 1}
+    )
     told = [f"Exact mode {mode(known.probability)}"]
     for name, (role, symbol, dash) in LOOKS.items():
         if switched[name] is None:
             continue
         values = switched[name].shares
         figure.add_scatter(
-            x=k, y=values, mode="markers+lines", name=SWITCHES[name],
+            x=k,
+            y=values,
+            mode="markers+lines",
+            name=SWITCHES[name],
             marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
             line={"color": theme.colour(role), "width": 2, "dash": dash},
-        )  # fmt: skip
+        )
         told.append(f"{SWITCHES[name]}: mode {mode(values)}")
     caption = (
         "p(k) by annealing, times what each wrong factor amounts to; what the slot factor amounts to is estimated from "
@@ -113,17 +118,32 @@ def diagnostics(spec: MissingSpec, cancel: Any) -> Table:
     rows = [("this scheme", runs.scheme)] if spec.variant != "exact" else []
     columns: dict[str, list] = {
         name: []
-        for name in ("", "R-hat of k", "effective draws of k", "a second", "births accepted (%)",
-                     "deaths accepted (%)", "divergences", "gradient evaluations", "seconds")
-    }  # fmt: skip
+        for name in (
+            "",
+            "R-hat of k",
+            "effective draws of k",
+            "a second",
+            "births accepted (%)",
+            "deaths accepted (%)",
+            "divergences",
+            "gradient evaluations",
+            "seconds",
+        )
+    }
     for name, run in [*rows, ("all factors in place", runs.right)]:
         k = run.width[:, runs.burn :].astype(float)
         accept = run.jump_accept
         cells = (
-            name, rhat(k), ess_mean(k), ess_mean(k) / max(run.seconds, 1e-9),
-            100 * accept.get("neuron birth", np.nan), 100 * accept.get("neuron death", np.nan),
-            int(run.divergent.sum()), int(run.gradient_evaluations.sum()), run.seconds,
-        )  # fmt: skip
+            name,
+            rhat(k),
+            ess_mean(k),
+            ess_mean(k) / max(run.seconds, 1e-9),
+            100 * accept.get("neuron birth", np.nan),
+            100 * accept.get("neuron death", np.nan),
+            int(run.divergent.sum()),
+            int(run.gradient_evaluations.sum()),
+            run.seconds,
+        )
         for column, cell in zip(columns.values(), cells, strict=True):
             column.append(cell)
     sweeps = runs.right.width.shape[1]

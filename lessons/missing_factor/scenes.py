@@ -12,16 +12,7 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, Show
 from engine.evidence import ModelProbabilities
 from engine.jumps.shares import running_shares
-from engine.jumps.sweep import (
-    ARCHITECTURE,
-    CHOICE,
-    JACOBIAN,
-    LIKELIHOOD,
-    PROPOSAL,
-    SLOT_BIRTH,
-    SLOT_DEATH,
-    WEIGHTS,
-)
+from engine.jumps.sweep import ARCHITECTURE, CHOICE, JACOBIAN, LIKELIHOOD, PROPOSAL, SLOT_BIRTH, SLOT_DEATH, WEIGHTS
 from lessons.families.growing.ledger import Jumps, jumps_of, ledger_words
 from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.missing_factor.analysis import (
@@ -96,10 +87,7 @@ def picture(growing: Growing, known: ModelProbabilities | None, tends: Limit | N
 def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | None, more: bool) -> Scene:
     spec, at = growing.spec, times(growing.spec, growing.sweeps)
     scheme, right = growing.scheme.recording(), growing.right.recording()
-    rows = {
-        name: running_shares(run.width, 1, spec.highest, spec.burn)[at]
-        for name, run in (("scheme", scheme), ("right", right))
-    }
+    rows = {name: running_shares(run.width, 1, spec.highest, spec.burn)[at] for name, run in (("scheme", scheme), ("right", right))}
     jumps = jumps_of(scheme, SHOWN, at)
     wrong = spec.variant != "exact"
     made = Scene(
@@ -122,18 +110,32 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
         histogram(made, spec, rows["right"], known, id="right", title=title, place=(0, 1, 11, 1), height=250)
     ledger(made, spec, jumps)
     size_traces(
-        made, at + 1.0, scheme.width[:, at].astype(float), id="traces", title="k of the 16 chains, this scheme",
+        made,
+        at + 1.0,
+        scheme.width[:, at].astype(float),
+        id="traces",
+        title="k of the 16 chains, this scheme",
         x=Axis("sweep", 1, spec.sweeps if growing.sweeps > first_sweeps(spec) else growing.sweeps),
-        y=Axis("k", 0.5, spec.highest + 0.5), shown=SHOWN, place=(11, 1, 9, 1), height=250,
-    )  # fmt: skip
+        y=Axis("k", 0.5, spec.highest + 0.5),
+        shown=SHOWN,
+        place=(11, 1, 9, 1),
+        height=250,
+    )
     words(made, spec, jumps, at, rows)
     return made
 
 
 def histogram(
-    made: Scene, spec: MissingSpec, rows: Array, known: ModelProbabilities | None, *, id: str, title: str,
-    place: tuple[int, int, int, int], height: int,
-) -> Panel:  # fmt: skip
+    made: Scene,
+    spec: MissingSpec,
+    rows: Array,
+    known: ModelProbabilities | None,
+    *,
+    id: str,
+    title: str,
+    place: tuple[int, int, int, int],
+    height: int,
+) -> Panel:
     """Running shares of k (steps, K) and the exact ones: from annealing, or without data the prior."""
     annealed = None if spec.data == "none" else known
     label = f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more"
@@ -147,9 +149,8 @@ def histogram(
 def ledger(made: Scene, spec: MissingSpec, jumps: Jumps) -> Panel:
     """The factors of the shown chain's jump as coded, and as they should be where that can be computed."""
     panel = made.panel(
-        "ledger", title=f"log r of one jump of chain {SHOWN + 1}", y=Axis("nats", -REACH, REACH),
-        place=(11, 0, 9, 1), height=250,
-    )  # fmt: skip
+        "ledger", title=f"log r of one jump of chain {SHOWN + 1}", y=Axis("nats", -REACH, REACH), place=(11, 0, 9, 1), height=250
+    )
     names = [*BARS, "log r"]
     panel.bars(bars_of(jumps.factors), labels=names, role="likelihood", show="at", label="factors as coded, and sum")
     if spec.variant not in ("exact", "no_kernel_densities"):
@@ -175,34 +176,44 @@ def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], r
     back, should = way_back(spec, jumps), put_right(spec, jumps)
     left = jumps.log_ratio + back.sum(axis=1)
     if spec.variant == "no_kernel_densities":
-        made.readout(
-            "missing",
-            "missing: the densities of the two short NUTS runs, 1/p(θ, θ~) and 1/p(θ′, θ*), and those of the way back",
-        )
+        made.readout("missing", "missing: the densities of the two short NUTS runs, 1/p(θ, θ~) and 1/p(θ′, θ*), and those of the way back")
     elif spec.variant != "exact":
         made.readout(
             "should",
             "as it should be: slots {born:+.2f} {died:+.2f}, d/b {choice:+.2f}, |J| {jacobian:+.2f}; "
             "log r = {total:+.2f}" + (", and the kernel densities" if spec.slow else ""),
-            born=should[:, SLOT_BIRTH], died=should[:, SLOT_DEATH], choice=should[:, CHOICE],
+            born=should[:, SLOT_BIRTH],
+            died=should[:, SLOT_DEATH],
+            choice=should[:, CHOICE],
             jacobian=should[:, JACOBIAN],
-            total=should.sum(axis=1), show=Show("at"),
-        )  # fmt: skip
+            total=should.sum(axis=1),
+            show=Show("at"),
+        )
     made.readout(
         "undo",
         "the {birth?death:birth} that undoes it: log r = {back:+.2f}; both together {left:+.2f}: a factor {factor:.3g} "
         "{one?cancels:is left over}",
-        birth=jumps.birth, back=back.sum(axis=1), left=np.where(np.abs(left) < 1e-9, 0.0, left), factor=np.exp(left),
-        one=np.abs(left) < 1e-9, show=Show("at"),
-    )  # fmt: skip
+        birth=jumps.birth,
+        back=back.sum(axis=1),
+        left=np.where(np.abs(left) < 1e-9, 0.0, left),
+        factor=np.exp(left),
+        one=np.abs(left) < 1e-9,
+        show=Show("at"),
+    )
     made.say(
         "Sweep {n:d}: the mean of k so far is {wrong:.1f} by this scheme and {right:.1f} with all factors in place.",
-        n=sweep, wrong=mean["scheme"], right=mean["right"],
-    )  # fmt: skip
+        n=sweep,
+        wrong=mean["scheme"],
+        right=mean["right"],
+    )
     made.say(
         "Chain {c:d}: {birth?birth:death} from {before:d} to {after:d} units, {accepted?accepted:rejected}.",
-        c=chain, birth=jumps.birth, before=jumps.before, after=jumps.after, accepted=jumps.accepted,
-    )  # fmt: skip
+        c=chain,
+        birth=jumps.birth,
+        before=jumps.before,
+        after=jumps.after,
+        accepted=jumps.accepted,
+    )
     made.table(
         {
             "sweep": sweep,

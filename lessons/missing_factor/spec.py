@@ -22,9 +22,7 @@ class MissingSpec(Spec):
     corner: int = integer(50, 5, 100, "points in each of the four clouds")
     highest: int = integer(16, 3, 24, "largest number of hidden units; 1 to this many are equally probable at first")
     variant: str = choice("slot_once", SCHEMES, "which factor of the ratio is wrong, if any")
-    jump: str = choice(
-        "plain", BARE_JUMPS, "kept weights stay as they are, or are rescaled by a birth: then the Jacobian is not 1"
-    )
+    jump: str = choice("plain", BARE_JUMPS, "kept weights stay as they are, or are rescaled by a birth: then the Jacobian is not 1")
     sweeps: int = integer(1000, 50, 5000, "sweeps of each of the 16 chains when they are run to the end", log=True)
     burn: int = integer(100, 0, 1000, "sweeps at the start that the histogram leaves out", step=10)
     seed: int = seed_field()

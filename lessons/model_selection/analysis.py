@@ -418,9 +418,7 @@ def razor(spec: ModelSelectionLesson) -> Razor:
     rank[by_rank] = np.arange(CELLS)
     y = np.stack(values, axis=1)
     own = rounded(spec.measured())
-    return Razor(
-        degrees, tuple(coefficients), y, rank[code(y)], share[:, :, by_rank], rank, None if own is None else rank[own]
-    )
+    return Razor(degrees, tuple(coefficients), y, rank[code(y)], share[:, :, by_rank], rank, None if own is None else rank[own])
 
 
 def rounded(data: Curve) -> int | None:
@@ -443,7 +441,7 @@ def by_scale(spec: ModelSelectionLesson) -> Array:
     data, design, _ = _designs(spec)
     setting = settings(spec)
     found = [
-        [linear.solve(design[:, : d + 1], data.y, **{**setting, "prior_sd": float(s)}).log_evidence for d in
-         spec.all_degrees()] for s in SCALES
-    ]  # fmt: skip
+        [linear.solve(design[:, : d + 1], data.y, **{**setting, "prior_sd": float(s)}).log_evidence for d in spec.all_degrees()]
+        for s in SCALES
+    ]
     return np.array(found)

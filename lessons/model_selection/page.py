@@ -10,11 +10,7 @@ from lessons.model_selection.spec import SCENARIOS, WORDS, ModelSelectionLesson
 
 PLAYS = {"data": "data arrive", "draws": "posterior draws", "razor": "Occam's razor"}
 BASES = {"legendre": "Legendre", "powers": "powers of x"}
-MISTAKES = {
-    "none": "none",
-    "best_fit": "judge by the best fit",
-    "constant": "forget the prior's constant",
-}
+MISTAKES = {"none": "none", "best_fit": "judge by the best fit", "constant": "forget the prior's constant"}
 
 
 def controls(panel: Controls) -> None:

@@ -86,9 +86,7 @@ def _cross(spec: ModelSelectionLesson) -> Figure:
     figure.layout.showlegend = True
     best = analysis.fits(spec).best
     lowest = [
-        f"{words} at {number(analysis.lowest(values))}"
-        for values, _, _, _, words in shown[1:]
-        if analysis.lowest(values) is not None
+        f"{words} at {number(analysis.lowest(values))}" for values, _, _, _, words in shown[1:] if analysis.lowest(values) is not None
     ]
     said = "Lowest: " + ", ".join(lowest) + "." if lowest else "Too few points for cross-validation."
     scored = 1 + int(np.argmax(found.scores))
@@ -100,9 +98,7 @@ def _cross(spec: ModelSelectionLesson) -> Figure:
     )
     last = degrees[-1]
     if np.isfinite(found.neighbours[-1]) and found.neighbours[-1] > 10.0:
-        caption += (
-            f" Degree {last} is off the scale: {factor(float(np.log(found.neighbours[-1])))} with folds of neighbours."
-        )
+        caption += f" Degree {last} is off the scale: {factor(float(np.log(found.neighbours[-1])))} with folds of neighbours."
     return Figure("Cross-validation beside it", figure, f"Mean squared errors against the degree. {said}", caption)
 
 
@@ -152,9 +148,12 @@ def _average(spec: ModelSelectionLesson) -> Figure:
             figure.add_scatter(x=at, y=mean + 2 * sd, fill="tonexty", fillcolor=shade, showlegend=False, **fill)
         figure.add_scatter(x=at, y=mean, mode="lines", line=_line(role, dash), name=words)
     figure.add_scatter(
-        x=at, y=here.least_squares(spec.degrees), mode="lines", line=_line("reject", "dot"),
+        x=at,
+        y=here.least_squares(spec.degrees),
+        mode="lines",
+        line=_line("reject", "dot"),
         name=f"degree {spec.degrees}, maximum likelihood",
-    )  # fmt: skip
+    )
     curve = analysis.truth(spec)
     if curve is not None:
         figure.add_scatter(x=at, y=curve, mode="lines", line=_line("truth", "dash"), name="true curve")
@@ -196,15 +195,20 @@ def _scale(spec: ModelSelectionLesson) -> Figure:
         f"nats a coefficient, without end. The dashed line is the present s = {spec.prior_sd:g}."
     )
     made = charts.heat_map(
-        "The prior's scale decides, too", probability.T, alt=f"p(degree | data) over the prior sd. {said}",
-        x="prior sd s of a coefficient (log scale)", y="degree", xs=scales, ys=degrees, unit="p(degree)", caption=text,
-    )  # fmt: skip
+        "The prior's scale decides, too",
+        probability.T,
+        alt=f"p(degree | data) over the prior sd. {said}",
+        x="prior sd s of a coefficient (log scale)",
+        y="degree",
+        xs=scales,
+        ys=degrees,
+        unit="p(degree)",
+        caption=text,
+    )
     figure = made.figure
     figure.layout.xaxis.type = "log"
     line = {"color": theme.colour("reject"), "width": 2, "dash": "dash"}
-    figure.add_scatter(
-        x=[spec.prior_sd] * 2, y=[0.5, degrees[-1] + 0.5], mode="lines", line=line, name="present s", showlegend=False
-    )
+    figure.add_scatter(x=[spec.prior_sd] * 2, y=[0.5, degrees[-1] + 0.5], mode="lines", line=line, name="present s", showlegend=False)
     figure.layout.yaxis.range = [0.5, degrees[-1] + 0.5]
     return made
 

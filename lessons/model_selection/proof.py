@@ -11,18 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import linear
-from engine.judge import (
-    FIRST,
-    SECOND,
-    Z_LIMIT,
-    Average,
-    Check,
-    Kind,
-    Verdict,
-    averages_check,
-    two_looks,
-    unknown,
-)
+from engine.judge import FIRST, SECOND, Z_LIMIT, Average, Check, Kind, Verdict, averages_check, two_looks, unknown
 from engine.judge.looks import Surprise, surprise
 from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, is_planted
@@ -53,9 +42,7 @@ def checks(spec: ModelSelectionLesson, cancel: Any = None) -> Sequence[Check]:
     return _asked((weighted_check, draw_check), spec, cancel)
 
 
-def _asked(
-    wanted: tuple[Callable[[ModelSelectionLesson], Check], ...], spec: ModelSelectionLesson, cancel: Any
-) -> Sequence[Check]:
+def _asked(wanted: tuple[Callable[[ModelSelectionLesson], Check], ...], spec: ModelSelectionLesson, cancel: Any) -> Sequence[Check]:
     found = []
     for check in wanted:
         if cancel is not None and cancel.is_set():
@@ -68,9 +55,7 @@ def sum_check(spec: ModelSelectionLesson) -> Check:
     """Every degree's log evidence against the sum of its one-step predictive scores, in another order of arrival."""
     here = analysis.fits(spec)
     order = np.random.Generator(np.random.SFC64([spec.seed, 3])).permutation(len(here.data.y))
-    course = linear.arrive(
-        here.design[order], here.data.y[order], range(2, spec.degrees + 2), **analysis.settings(spec)
-    )
+    course = linear.arrive(here.design[order], here.data.y[order], range(2, spec.degrees + 2), **analysis.settings(spec))
     gap = np.abs(here.shown - course.log_evidence[-1]) / np.maximum(1.0, np.abs(course.log_evidence[-1]))
     d = int(np.argmax(gap))
     sentence = (

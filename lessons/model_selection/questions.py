@@ -61,10 +61,7 @@ def fitted_explain(spec: ModelSelectionLesson) -> Said:
     """With training error and what it is worth on points left out."""
     cross, best = analysis.validation(spec), analysis.fits(spec.replace(mistake="best_fit")).best
     return say(
-        degree=best,
-        training_error=cross.training[best - 1],
-        noise_variance=spec.noise_sd**2,
-        left_out_error=cross.one_out[best - 1],
+        degree=best, training_error=cross.training[best - 1], noise_variance=spec.noise_sd**2, left_out_error=cross.one_out[best - 1]
     )
 
 

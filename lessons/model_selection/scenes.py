@@ -90,9 +90,14 @@ def _seen(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> 
         named = show is NOW
         for values, words in ((run.low, "its mean ± 2 sd"), (run.high, None)):
             panel.line(
-                GRID, moved(np.clip(values, -limit, limit)), show=show, role="posterior", width=1.2, dash=True,
+                GRID,
+                moved(np.clip(values, -limit, limit)),
+                show=show,
+                role="posterior",
+                width=1.2,
+                dash=True,
                 label=words if named else None,
-            )  # fmt: skip
+            )
         label = "average over all degrees" if named else None
         panel.line(GRID, moved(run.average), show=show, role="posterior", width=2.8, label=label)
         label = f"degree {spec.degree}, maximum likelihood" if named else None
@@ -101,10 +106,7 @@ def _seen(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> 
     points = np.vstack([[np.nan, np.nan], np.column_stack([data.x, data.y])[order]])
     panel.points(points, show="upto", role="highlight", shape="ring", size=8, label="seen so far")
     panel.points(points, show=Show("at", phase=("observe", None)), role="ink", shape="ring", size=11, label="newest")
-    panel.rule(
-        x=np.concatenate([[np.nan], data.x[order]]), show=Show("at", phase=("predict", "observe")), role="muted",
-        dash=True,
-    )  # fmt: skip
+    panel.rule(x=np.concatenate([[np.nan], data.x[order]]), show=Show("at", phase=("predict", "observe")), role="muted", dash=True)
 
 
 def _before(values: Array) -> Array:
@@ -156,10 +158,7 @@ def _prediction(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arriva
         panel.line(at, curves, show="at", role=_role(line), dash=line == 2, width=2.0, label=f"degree {d}")
         tops = np.vstack([[np.nan, np.nan], np.column_stack([y, np.exp(seen[:, line])])])
         panel.points(tops, show=Show("at", phase=("observe", None)), role=_role(line), shape=MARKS[line], size=5)
-    panel.rule(
-        x=np.concatenate([[np.nan], y]), show=Show("at", phase=("observe", None)), role="ink", dash=True,
-        label="what came",
-    )  # fmt: skip
+    panel.rule(x=np.concatenate([[np.nan], y]), show=Show("at", phase=("observe", None)), role="ink", dash=True, label="what came")
 
 
 def _role(line: int) -> str:
@@ -180,9 +179,7 @@ def _evidence(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival)
     )
     panel.rule(y=0.0, role="muted", label="average of all degrees")
     for line, (d, values) in enumerate(lines.items()):
-        panel.line(
-            np.arange(n + 1.0), values, show="upto", role=_role(line), dash=line == 2, width=2.2, label=f"degree {d}"
-        )
+        panel.line(np.arange(n + 1.0), values, show="upto", role=_role(line), dash=line == 2, width=2.2, label=f"degree {d}")
 
 
 def _above(lines: dict[int, Array]) -> float:
@@ -204,22 +201,30 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
     picture.readout(
         "predict",
         f"predict: {{k:d}} seen; at x = {{x:.3f}} degree {d} gives y the density: {bell} {{s:.3f}}",
-        k=np.maximum(np.arange(n + 1) - 1, 0), x=late(x), m=late(course.expected[:, column]),
-        s=late(course.spread[:, column]), **({"v": late(course.dof[:-1])} if student else {}),
-    )  # fmt: skip
+        k=np.maximum(np.arange(n + 1) - 1, 0),
+        x=late(x),
+        m=late(course.expected[:, column]),
+        s=late(course.spread[:, column]),
+        **({"v": late(course.dof[:-1])} if student else {}),
+    )
     told = "; ".join(f"degree {other}: {{{name}:.3f}}" for name, other in zip("bc", others, strict=False))
     picture.readout(
         "observe",
         "observe: y = {y:.3f}. Score = log density there = {a:.3f}" + (f" ({told})" if told else ""),
-        show=OBSERVED, y=late(y), a=late(course.score[:, column]),
+        show=OBSERVED,
+        y=late(y),
+        a=late(course.score[:, column]),
         **{name: late(course.score[:, other - 1]) for name, other in zip("bc", others, strict=False)},
-    )  # fmt: skip
+    )
     exact = course.log_evidence[:, column]
     picture.readout(
         "add",
         f"add: log evidence of degree {d} = {{o:.3f}} + ({{a:.3f}}) = {{e:.3f}}",
-        show=AFTER, o=late(exact[:-1]), a=late(course.score[:, column]), e=exact,
-    )  # fmt: skip
+        show=AFTER,
+        o=late(exact[:-1]),
+        a=late(course.score[:, column]),
+        e=exact,
+    )
     for other in others[:2]:
         gap = run.log_evidence[:, column] - run.log_evidence[:, other - 1]
         words = "|".join(words for _, words in STRENGTHS)
@@ -227,24 +232,25 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
             f"factor-{other}",
             f"Bayes factor, degree {d} over {other}: {{a:.2f}} − ({{b:.2f}}) = {{g:.2f}} nats, "
             f"or 10^{{f:.1f}}: {{w|{words}}} {{for?for {d}:for {other}}}",
-            show=AFTER, a=run.log_evidence[:, column], b=run.log_evidence[:, other - 1],
-            g=gap, f=gap / np.log(10.0), w=analysis.grade(gap), **{"for": gap >= 0.0},
-        )  # fmt: skip
+            show=AFTER,
+            a=run.log_evidence[:, column],
+            b=run.log_evidence[:, other - 1],
+            g=gap,
+            f=gap / np.log(10.0),
+            w=analysis.grade(gap),
+            **{"for": gap >= 0.0},
+        )
     best = run.probability.argmax(axis=1)
     top = run.probability.max(axis=1)
     picture.readout("best", "most probable: degree {d:d}, with {p:.1%}", show=AFTER, d=best + 1, p=top)
     if spec.noise == "unknown":
         picture.readout(
-            "noise", f"noise as degree {d} sees it: σ about {{s:.3f}} (guess {spec.noise_sd:g})", show=AFTER,
-            s=course.scale[:, column],
-        )  # fmt: skip
+            "noise", f"noise as degree {d} sees it: σ about {{s:.3f}} (guess {spec.noise_sd:g})", show=AFTER, s=course.scale[:, column]
+        )
     if spec.mistake != "none":
         words = {"best_fit": "best fit in place of evidence", "constant": "the prior's constant left out"}
         picture.readout("mistake", f"broken on purpose: {words[spec.mistake]}, in factors and probabilities")
-    picture.say(
-        "{k:d} observations seen. The most probable degree is {d:d}, probability {p:.2f}.",
-        k=np.arange(n + 1), d=best + 1, p=top,
-    )  # fmt: skip
+    picture.say("{k:d} observations seen. The most probable degree is {d:d}, probability {p:.2f}.", k=np.arange(n + 1), d=best + 1, p=top)
     columns = {"seen": np.arange(n + 1), "x": late(x), "y": late(y), "most probable degree": best + 1}
     columns |= {f"score of degree {f}": late(course.score[:, f - 1]) for f in spec.followed()}
     columns |= {f"log evidence of degree {f}": run.log_evidence[:, f - 1] for f in spec.followed()}
@@ -282,9 +288,7 @@ def _drawing(spec: ModelSelectionLesson) -> bytes:
         height=HEIGHT,
     )
     truth = "marks: exact probability" if spec.mistake == "none" else "marks: as the mistake makes it"
-    panel.counts(
-        drawn.degree - 1, spec.degrees, names, role="highlight", truth=here.probability, label=f"draws so far; {truth}"
-    )
+    panel.counts(drawn.degree - 1, spec.degrees, names, role="highlight", truth=here.probability, label=f"draws so far; {truth}")
     _value(picture, spec, drawn.value)
     means, _, _ = analysis.value_laws(spec)
     low, high = _value_range(spec)
@@ -305,11 +309,10 @@ def _drawing(spec: ModelSelectionLesson) -> bytes:
     picture.readout(
         "value",
         f"its curve at x′ = {spec.at:g}: {{v:.3f}}; average of the draws so far {{m:.4f}}, exact {number(exact, 4)}",
-        v=drawn.value, m=so_far,
-    )  # fmt: skip
-    picture.say(
-        f"Draw {{t}} of {{steps}}: degree {{d:d}}, {{v:.2f}} at x′ = {spec.at:g}.", d=drawn.degree, v=drawn.value
+        v=drawn.value,
+        m=so_far,
     )
+    picture.say(f"Draw {{t}} of {{steps}}: degree {{d:d}}, {{v:.2f}} at x′ = {spec.at:g}.", d=drawn.degree, v=drawn.value)
     picture.table({"degree": drawn.degree, f"curve at {spec.at:g}": drawn.value, "average so far": so_far})
     return picture.encode()
 
@@ -372,24 +375,25 @@ def _possible(spec: ModelSelectionLesson) -> bytes:
     picture.readout("made", "{n:d} data sets drawn from the prior of each model", n=EACH * steps)
     said = ", ".join(f"degree {d}: {{{name}:d}}" for name, d in zip(names, found.degrees, strict=True))
     picture.readout(
-        "held", f"of {CELLS} possible data sets, 90 % of the probability lies on: {said}",
+        "held",
+        f"of {CELLS} possible data sets, 90 % of the probability lies on: {said}",
         **{name: held[:, i] for i, name in enumerate(names)},
-    )  # fmt: skip
+    )
     if found.own is not None:
         said = ", ".join(f"degree {d}: {{{name}:.4f}}" for name, d in zip(names, found.degrees, strict=True))
         own = found.share[:, :, found.own]
         picture.readout(
-            "own", f"probability of our own data, rounded likewise: {said}",
-            **{name: own[:, i] for i, name in enumerate(names)},
-        )  # fmt: skip
+            "own", f"probability of our own data, rounded likewise: {said}", **{name: own[:, i] for i, name in enumerate(names)}
+        )
     exact = analysis.fits(spec).exact
     said = ", ".join(f"degree {d}: {number(exact[d - 1], 4)}" for d in found.degrees)
     picture.readout("exact", f"log evidence of our data, not rounded, exact: {said}")
     picture.say(
         f"{{n:d}} data sets of each model. 90 percent of the probability lies on {said.count(':')} different numbers "
         "of data sets: " + ", ".join(f"{{{name}:d}}" for name in names) + ".",
-        n=EACH * steps, **{name: held[:, i] for i, name in enumerate(names)},
-    )  # fmt: skip
+        n=EACH * steps,
+        **{name: held[:, i] for i, name in enumerate(names)},
+    )
     picture.table(
         {"data sets of each": EACH * steps}
         | {f"90 % of degree {d}": held[:, i] for i, d in enumerate(found.degrees)}

@@ -105,9 +105,7 @@ class Estimates:
 def estimates(spec: MonteCarloLesson) -> Estimates:
     """The estimates of `spec`."""
     integral = spec.build()
-    runs = replicate(
-        integral, replications=spec.replications, draws=spec.draws, seed=spec.seed, weighted=spec.mistake != "no_weight"
-    )
+    runs = replicate(integral, replications=spec.replications, draws=spec.draws, seed=spec.seed, weighted=spec.mistake != "no_weight")
     return Estimates(spec, integral, runs)
 
 
@@ -284,10 +282,7 @@ def numerical(spec: MonteCarloLesson) -> tuple[float, float]:
     edge = 25.0 if finite else 10.0  # beyond, nothing is left of the mean, and a weight would overflow
     breaks = [spec.threshold, edge] if spec.integral == "rare" else [-edge, 0.0, edge]
     settings = {"limit": 400, "epsabs": 0.0, "epsrel": 1e-9}
-    pieces = [
-        [quad(part_of, low, high, args=(power,), **settings)[0] for power in (1, 2)[: 1 + finite]]
-        for low, high in pairwise(breaks)
-    ]
+    pieces = [[quad(part_of, low, high, args=(power,), **settings)[0] for power in (1, 2)[: 1 + finite]] for low, high in pairwise(breaks)]
     sums = np.sum(pieces, axis=0)
     return float(sums[0]), float(sums[1]) if finite else math.inf
 

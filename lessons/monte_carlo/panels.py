@@ -54,9 +54,7 @@ def _proposal(spec: MonteCarloLesson) -> Figure:
     found = analysis.proposals(spec)
     assert found is not None
     at, sd, present = found
-    name = {"power": "b, of the density (1 − b) x⁻ᵇ", "rare": "shift of N(shift, 1)", "square": "s of N(0, s²)"}[
-        spec.integral
-    ]
+    name = {"power": "b, of the density (1 − b) x⁻ᵇ", "rare": "shift of N(shift, 1)", "square": "s of N(0, s²)"}[spec.integral]
     finite = np.isfinite(sd) & (sd > 0.0)
     figure = charts.blank(name, "σ of one value (log scale)")
     figure.layout.yaxis.type = "log"
@@ -69,10 +67,7 @@ def _proposal(spec: MonteCarloLesson) -> Figure:
     figure.layout.showlegend = True
     best = float(at[np.nanargmin(np.where(np.isfinite(sd), sd, np.nan))])
     now = number(here) if math.isfinite(here) else "infinite"
-    text = (
-        f"The error is σ/√n, so half of σ saves three quarters of the draws. Now σ is {now}; on this grid it is least "
-        f"at {number(best)}."
-    )
+    text = f"The error is σ/√n, so half of σ saves three quarters of the draws. Now σ is {now}; on this grid it is least at {number(best)}."
     if not np.all(np.isfinite(sd)):
         edge = at[np.isfinite(sd)].min()
         text += f" Where no curve is drawn (below about {number(float(edge), 2)}) the variance is infinite."
@@ -108,9 +103,7 @@ def diagnostics(spec: MonteCarloLesson, cancel: object = None) -> Table:
         "typical error": [float(here.typical[n - 1]) for n in at],
         "σ/√n": [float(here.exact_error[n - 1]) for n in at],
         "reported by this run": [float(here.reported[0, n - 1]) for n in at],
-        "95 % band held the truth": [
-            f"{100 * here.coverage(n):.0f} %" if math.isfinite(here.integral.mean) else "–" for n in at
-        ],
+        "95 % band held the truth": [f"{100 * here.coverage(n):.0f} %" if math.isfinite(here.integral.mean) else "–" for n in at],
     }
     what = "root mean square" if here.finite else "median"
     caption = (

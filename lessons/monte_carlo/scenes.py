@@ -67,15 +67,19 @@ def _darts(picture: Scene, here: Estimates) -> None:
     d = here.spec.dimension
     title = "Darts at the square" if d == 2 else f"Darts at the cube: 2 of {d} coordinates"
     panel = picture.panel(
-        "draws", title=title, x=Axis("x₁", -1.0, 1.0), y=Axis("x₂", -1.0, 1.0), place=(0, 0, 7, 1), equal=True,
-        height=HEIGHT,
-    )  # fmt: skip
+        "draws", title=title, x=Axis("x₁", -1.0, 1.0), y=Axis("x₂", -1.0, 1.0), place=(0, 0, 7, 1), equal=True, height=HEIGHT
+    )
     turn = np.linspace(0.0, 2.0 * math.pi, 121)
     panel.path(np.column_stack([np.cos(turn), np.sin(turn)]), role="truth", width=2.0, label="edge of the ball")
     panel.points(
-        points, show="upto", classes=hit.astype(np.uint8), role=["reject", "accept"], shape=["cross", "circle"],
-        size=2.4, label=["miss", "hit"],
-    )  # fmt: skip
+        points,
+        show="upto",
+        classes=hit.astype(np.uint8),
+        role=["reject", "accept"],
+        shape=["cross", "circle"],
+        size=2.4,
+        label=["miss", "hit"],
+    )
     panel.points(points, show=Show("upto", last=1), role="ink", shape="ring", size=7, label="newest")
 
 
@@ -98,16 +102,25 @@ def _curve(picture: Scene, here: Estimates) -> None:
     with np.errstate(divide="ignore", over="ignore"):
         curve = function(at[:, None])
     panel = picture.panel(
-        "draws", title="Each draw and its value", x=Axis(words.x, low, high), y=Axis(words.value, bottom, top),
-        place=(0, 0, 7, 1), height=HEIGHT,
-    )  # fmt: skip
+        "draws",
+        title="Each draw and its value",
+        x=Axis(words.x, low, high),
+        y=Axis(words.value, bottom, top),
+        place=(0, 0, 7, 1),
+        height=HEIGHT,
+    )
     panel.line(at, np.clip(curve, bottom, 2.0 * top), role="truth", width=1.5, label="value of a draw at x")
     beyond = values > top
     shown = np.column_stack([x, np.where(beyond, 0.985 * top, values)])
     panel.points(
-        shown, show="upto", classes=beyond.astype(np.uint8), role=["posterior", "reject"], shape=["circle", "triangle"],
-        size=2.6, label=["draws", "far above the picture"],
-    )  # fmt: skip
+        shown,
+        show="upto",
+        classes=beyond.astype(np.uint8),
+        role=["posterior", "reject"],
+        shape=["circle", "triangle"],
+        size=2.6,
+        label=["draws", "far above the picture"],
+    )
     panel.points(shown, show=Show("upto", last=1), role="ink", shape="ring", size=7, label="newest")
 
 
@@ -119,10 +132,13 @@ def _running(picture: Scene, here: Estimates) -> None:
         reach = max(reach, 1.6 * abs(float(means[0, -1]) - truth))
     reach = max(reach, 1e-9 + 0.02 * abs(truth)) if math.isfinite(reach) else 10.0
     panel = picture.panel(
-        "average", title=f"The average so far: {WORDS[here.spec.integral].goal}",
-        x=Axis("draws n (log scale)", 1.0, n[-1], log=True), y=Axis("average", truth - reach, truth + reach),
-        place=(7, 0, 8, 1), height=HEIGHT,
-    )  # fmt: skip
+        "average",
+        title=f"The average so far: {WORDS[here.spec.integral].goal}",
+        x=Axis("draws n (log scale)", 1.0, n[-1], log=True),
+        y=Axis("average", truth - reach, truth + reach),
+        place=(7, 0, 8, 1),
+        height=HEIGHT,
+    )
     keep = np.unique(np.round(np.geomspace(1, len(n), 160)).astype(int)) - 1
     others = [np.column_stack([n[keep], row[keep]]) for row in means[1 : FAN + 1]]
     broken = np.vstack([np.vstack([path, [[np.nan, np.nan]]]) for path in others])
@@ -130,14 +146,23 @@ def _running(picture: Scene, here: Estimates) -> None:
     if here.finite:
         for side in (-1.0, 1.0):
             panel.line(
-                n, truth + side * Z95 * here.exact_error, role="truth", dash=True, width=1.5,
+                n,
+                truth + side * Z95 * here.exact_error,
+                role="truth",
+                dash=True,
+                width=1.5,
                 label="truth ± 1.96 σ/√n: holds 95 % of repetitions" if side > 0.0 else None,
-            )  # fmt: skip
+            )
     band = here.reported[0]
     panel.line(
-        n, means[0], band=(means[0] - Z95 * band, means[0] + Z95 * band), show="upto", role="posterior", width=2.5,
+        n,
+        means[0],
+        band=(means[0] - Z95 * band, means[0] + Z95 * band),
+        show="upto",
+        role="posterior",
+        width=2.5,
         label="this run; band: the 95 % it reports, ± 1.96 s/" + ("n (wrong)" if here.spec.mistake == "band" else "√n"),
-    )  # fmt: skip
+    )
     name = "exact" if math.isfinite(here.integral.mean) else "centre (there is no mean)"
     panel.rule(y=truth, role="truth", label=name)
 
@@ -149,14 +174,16 @@ def _error(picture: Scene, here: Estimates) -> None:
     low = max(floor, 0.05 * float(typical[-1]))
     high = max(2.0 * float(np.max(typical[: len(n) // 2])), 20.0 * low)
     panel = picture.panel(
-        "error", title="The error falls", x=Axis("draws n (log scale)", 1.0, n[-1], log=True),
-        y=Axis("error (log scale)", low, high, log=True), place=(0, 1, 7, 1), height=HEIGHT - 10,
-    )  # fmt: skip
+        "error",
+        title="The error falls",
+        x=Axis("draws n (log scale)", 1.0, n[-1], log=True),
+        y=Axis("error (log scale)", low, high, log=True),
+        place=(0, 1, 7, 1),
+        height=HEIGHT - 10,
+    )
     panel.line(n, mine, show="upto", role="posterior", width=1.0, alpha=0.6, label="this run")
     what = "root mean square" if here.finite else "median"
-    panel.line(
-        n, np.maximum(typical, floor), show="upto", role="highlight", width=2.5, label=f"{what} over all repetitions"
-    )
+    panel.line(n, np.maximum(typical, floor), show="upto", role="highlight", width=2.5, label=f"{what} over all repetitions")
     if here.finite and here.integral.variance > 0.0:
         panel.line(n, here.exact_error, role="truth", dash=True, label="σ/√n, exact")
     elif here.integral.variance > 0.0 or not here.finite:
@@ -187,10 +214,13 @@ def _central(picture: Scene, here: Estimates) -> None:
         truth = np.exp(-0.5 * middle**2) / math.sqrt(2.0 * math.pi) * width
         name, title = "standard normal", "Central limit: error / its standard error"
     panel = picture.panel(
-        "central", title=title, x=Axis("in standard errors" if name != "Cauchy" else "average", 0, len(middle)),
+        "central",
+        title=title,
+        x=Axis("in standard errors" if name != "Cauchy" else "average", 0, len(middle)),
         y=Axis("share of repetitions", 0.0, float(max(1.6 * truth.max(), 1.1 * heights[-1].max()))),
-        place=(7, 1, 8, 1), height=HEIGHT - 10,
-    )  # fmt: skip
+        place=(7, 1, 8, 1),
+        height=HEIGHT - 10,
+    )
     names = [f"{v:.1f}" for v in middle]
     panel.bars(
         heights,
@@ -215,21 +245,27 @@ def _sums(picture: Scene, here: Estimates) -> None:
     root = "n (wrong)" if spec.mistake == "band" else "√n"
     divisor = n if spec.mistake == "band" else np.sqrt(n)
     picture.readout(
-        "band", f"standard error s/{root} = {{s:.4g}}/{{r:.4g}} = {{e:.4g}}: 95 % from {{l:.5g}} to {{h:.5g}}",
+        "band",
+        f"standard error s/{root} = {{s:.4g}}/{{r:.4g}} = {{e:.4g}}: 95 % from {{l:.5g}} to {{h:.5g}}",
         show=done,
-        s=se * divisor, r=divisor, e=se, l=means - Z95 * se, h=means + Z95 * se,
-    )  # fmt: skip
+        s=se * divisor,
+        r=divisor,
+        e=se,
+        l=means - Z95 * se,
+        h=means + Z95 * se,
+    )
     if math.isfinite(here.integral.mean):
         sigma = math.sqrt(here.integral.variance)
         exact = f"σ = {sigma:.4g}" if here.finite else "σ = ∞: no band is right"
         picture.readout(
-            "error", f"exact {{t:.6g}}, error {{e:+.3g}}; {exact}", show=done, t=np.full(steps, here.truth),
-            e=means - here.truth,
-        )  # fmt: skip
+            "error", f"exact {{t:.6g}}, error {{e:+.3g}}; {exact}", show=done, t=np.full(steps, here.truth), e=means - here.truth
+        )
     if here.spec.mistake == "no_weight" and here.wrong:
         picture.readout(
-            "mistake", "broken on purpose: the weight p/q is forgotten, so the average goes to {m:.5g}", show=done,
+            "mistake",
+            "broken on purpose: the weight p/q is forgotten, so the average goes to {m:.5g}",
+            show=done,
             m=np.full(steps, here.integral.unweighted_mean),
-        )  # fmt: skip
+        )
     picture.say("After {n:d} draws the average is {m:.4g}, standard error {e:.2g}.", n=n, m=means, e=se)
     picture.table({"n": n, "value": values, "average": means, "standard error": se, "typical error": here.typical})

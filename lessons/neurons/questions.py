@@ -43,13 +43,7 @@ def _where_why(spec: NeuronsSpec) -> Said:
     gain = found.log_evidence[last] - found.log_evidence[half]
     doubt = float(np.hypot(found.error[last], found.error[half]))
     return say(
-        share=share.max(),
-        error=2 * error[share.argmax()],
-        mean=mean,
-        gain=gain,
-        doubt=2 * doubt,
-        low=spec.low + half,
-        high=spec.high,
+        share=share.max(), error=2 * error[share.argmax()], mean=mean, gain=gain, doubt=2 * doubt, low=spec.low + half, high=spec.high
     )
 
 

@@ -26,17 +26,13 @@ class NeuronsSpec(GrowingSpec):
     thing: ClassVar[str] = "unit"
 
     widest: int = integer(16, 2, 16, "most hidden units")
-    jump: str = choice(
-        "plain", BARE_JUMPS, "births leave the kept weights alone, or shrink those that lead out by √(k/(k+1))"
-    )
+    jump: str = choice("plain", BARE_JUMPS, "births leave the kept weights alone, or shrink those that lead out by √(k/(k+1))")
     variant: str = choice("exact", SCHEMES, "the right jump, or one that is wrong on purpose")
 
     def check(self) -> None:
         super().check()
         if self.variant == "no_jacobian" and self.jump == "plain":
-            raise SpecError(
-                "variant", "a plain jump has the Jacobian 1, so nothing is forgotten: take the rescaled jump"
-            )
+            raise SpecError("variant", "a plain jump has the Jacobian 1, so nothing is forgotten: take the rescaled jump")
 
     @property
     def high(self) -> int:
@@ -54,9 +50,15 @@ class NeuronsSpec(GrowingSpec):
 
 
 FIRST_POINTS = (
-    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (0.5, 0.4, 0), (0.6, 0.6, 0),
-    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (0.4, -0.5, 1), (0.6, -0.4, 1),
-)  # fmt: skip
+    (-0.6, -0.5, 0),
+    (-0.4, -0.6, 0),
+    (0.5, 0.4, 0),
+    (0.6, 0.6, 0),
+    (-0.5, 0.6, 1),
+    (-0.6, 0.4, 1),
+    (0.4, -0.5, 1),
+    (0.6, -0.4, 1),
+)
 
 SCENARIOS = WORDS.scenarios(
     {

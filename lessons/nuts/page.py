@@ -77,10 +77,21 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[
-        nuts.nuts_chunk, nuts._double, nuts._build_tree, nuts._leapfrog, nuts._weigh, nuts._merge, nuts._products,
-        nuts._half_dots, nuts._span_dots, nuts._u_turn, nuts._join, nuts._reversed_dot,
-        nuts._accept_again, turn_products,
+        nuts.nuts_chunk,
+        nuts._double,
+        nuts._build_tree,
+        nuts._leapfrog,
+        nuts._weigh,
+        nuts._merge,
+        nuts._products,
+        nuts._half_dots,
+        nuts._span_dots,
+        nuts._u_turn,
+        nuts._join,
+        nuts._reversed_dot,
+        nuts._accept_again,
+        turn_products,
     ],
     runs=runs,
-)  # fmt: skip
+)
 show(LESSON)

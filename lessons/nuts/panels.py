@@ -21,12 +21,7 @@ def diagnostics(spec: NutsLesson, cancel: object = None) -> Table:
     walk, found = analysis.simulate(spec), analysis.diagnose(spec)
     summary, cost = found.summary, found.cost
     columns = charts.estimates(
-        walk.target.labels,
-        summary,
-        *pictures.exact(walk.target),
-        per="gradients",
-        spent=cost.gradient_evaluations,
-        seconds=cost.seconds,
+        walk.target.labels, summary, *pictures.exact(walk.target), per="gradients", spent=cost.gradient_evaluations, seconds=cost.seconds
     )
     total = number(spec.chains * spec.draws)
     caption = (
@@ -74,15 +69,9 @@ def _depths(spec: NutsLesson) -> Figure:
     total = float(walk.leapfrogs.sum())
     figure = charts.blank("doublings that joined", "share of all leapfrog steps", barmode="stack")
     names = [str(d) for d in depths]
-    for values, role, name, pattern in (
-        (used, "posterior", "in the trajectory", ""),
-        (lost, "reject", "thrown away", "/"),
-    ):
+    for values, role, name, pattern in ((used, "posterior", "in the trajectory", ""), (lost, "reject", "thrown away", "/")):
         figure.add_bar(
-            x=names,
-            y=np.array(values) / total,
-            name=name,
-            marker={"color": charts.theme.colour(role, 0.8), "pattern": {"shape": pattern}},
+            x=names, y=np.array(values) / total, name=name, marker={"color": charts.theme.colour(role, 0.8), "pattern": {"shape": pattern}}
         )
     saturated = int(walk.saturated.sum())
     caption = f"{100 * walk.waste:.0f} % of the {number(total)} leapfrog steps of chain 1 were thrown away."

@@ -110,17 +110,9 @@ def _explain_variance(spec: NutsLesson) -> Said:
 
 QUESTIONS = [
     WORDS.question(
-        "waste",
-        lambda spec: nearest(analysis.simulate(spec).waste, (0.02, 0.25, 0.75), log=False),
-        _explain_waste,
-        scenario="waste",
+        "waste", lambda spec: nearest(analysis.simulate(spec).waste, (0.02, 0.25, 0.75), log=False), _explain_waste, scenario="waste"
     ),
-    WORDS.question(
-        "candidates",
-        lambda spec: nearest(candidates(spec)[1], (16, 8, 1), log=False),
-        _explain_candidates,
-        scenario="figure",
-    ),
+    WORDS.question("candidates", lambda spec: nearest(candidates(spec)[1], (16, 8, 1), log=False), _explain_candidates, scenario="figure"),
     WORDS.question("form", _which_form, _explain_form, scenario="forms"),
     WORDS.question(
         "depth",
@@ -132,9 +124,7 @@ QUESTIONS = [
     ),
     WORDS.question(
         "cure",
-        lambda spec: nearest(
-            divergent_shares(spec)[0] / max(divergent_shares(spec)[1], 1e-9), (1.0, 0.5, 0.0), log=False
-        ),
+        lambda spec: nearest(divergent_shares(spec)[0] / max(divergent_shares(spec)[1], 1e-9), (1.0, 0.5, 0.0), log=False),
         _explain_cure,
         scenario="cure",
     ),

@@ -26,11 +26,7 @@ from lessons.nuts.spec import NutsLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (
-    Phase("momentum", "draw a momentum"),
-    Phase("grow", "double until it turns", "inner"),
-    Phase("draw", "take the draw"),
-)
+PHASES = (Phase("momentum", "draw a momentum"), Phase("grow", "double until it turns", "inner"), Phase("draw", "take the draw"))
 BUDGET = 600  # parts that travel at once, about
 LONGEST = 600  # leapfrog steps of one transition that are counted for it: no more are recorded
 MAP = (0, 0, 8, 2)
@@ -46,14 +42,7 @@ TIME = ((0.09, "earlier"), (0.91, "later"))
 ROLES = ["highlight", "muted", "divergent", "ink", "reject", "reject"]
 SHAPES = ["circle", "ring", "cross", "square", "triangle", "diamond"]
 DASHED = [False, True, True, False, False, True]
-NAMES = [
-    "in the trajectory",
-    "thrown away",
-    "divergent",
-    "start",
-    "U-turn: it ends",
-    "U-turn inside: extension thrown away",
-]
+NAMES = ["in the trajectory", "thrown away", "divergent", "start", "U-turn: it ends", "U-turn inside: extension thrown away"]
 
 ENDINGS = (
     "",
@@ -154,9 +143,7 @@ class _Orbits:
 
     def pad(self, lengths: NDArray[np.int_]) -> None:
         """Sub-steps as many as asked for in each transition: the last one lasts."""
-        self._index = [
-            np.minimum(np.arange(n), len(tree.doubling) - 1) for tree, n in zip(self.trees, lengths, strict=True)
-        ]
+        self._index = [np.minimum(np.arange(n), len(tree.doubling) - 1) for tree, n in zip(self.trees, lengths, strict=True)]
 
     def of_steps(self, name: str) -> np.ndarray:
         """One array of the sub-steps of all transitions."""
@@ -165,9 +152,9 @@ class _Orbits:
     def edges(self) -> NDArray[np.int32]:
         """Of each sub-step that shows a coin the part from which the trajectory will grow, else −1."""
         found = [tree.edge[i] for tree, i in zip(self.trees, self._index, strict=True)]
-        return np.concatenate(
-            [np.where(edge < 0, -1, edge + start) for edge, start in zip(found, self.offsets, strict=False)]
-        ).astype(np.int32)
+        return np.concatenate([np.where(edge < 0, -1, edge + start) for edge, start in zip(found, self.offsets, strict=False)]).astype(
+            np.int32
+        )
 
     def states_at(self, times: Array) -> Array:
         """Positions of the states of each part's transition at given times (P,), NaN where none is recorded."""
@@ -177,9 +164,7 @@ class _Orbits:
             here = slice(start, end)
             row_of = {int(time): row for row, time in enumerate(self.inside.leaf_time[t, : self.inside.leaves[t]])}
             rows = [row_of.get(int(time), -1) for time in times[here]]
-            found[here] = np.where(
-                np.array(rows)[:, None] >= 0, self.inside.leaf_position[t][np.maximum(rows, 0)], np.nan
-            )
+            found[here] = np.where(np.array(rows)[:, None] >= 0, self.inside.leaf_position[t][np.maximum(rows, 0)], np.nan)
         return found
 
 
@@ -217,9 +202,17 @@ def _ends(orbits: _Orbits) -> _Ends:
 
 
 def _map(
-    picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, parts: str, place: pictures.Place, height: int, *,
-    id: str = "plane", title: str = "Position",
-) -> None:  # fmt: skip
+    picture: Scene,
+    spec: NutsLesson,
+    walk: Walk,
+    orbits: _Orbits,
+    parts: str,
+    place: pictures.Place,
+    height: int,
+    *,
+    id: str = "plane",
+    title: str = "Position",
+) -> None:
     equal = False if spec.target in ("funnel", "non_centred") else None  # their coordinates have no common scale
     panel = pictures.density_panel(picture, walk.target, id=id, title=title, place=place, height=height, equal=equal)
     pictures.draw_layers(panel, walk.recording.draws)
@@ -256,21 +249,14 @@ def _orbit(panel: Panel, spec: NutsLesson, walk: Walk, orbits: _Orbits, parts: s
         width=1.8,
     )
     panel.arrows(
-        start,
-        start + reach * walk.velocity(first),
-        show=Show("at", phase=("momentum", "momentum")),
-        role="momentum",
-        width=2.5,
-        label=name,
+        start, start + reach * walk.velocity(first), show=Show("at", phase=("momentum", "momentum")), role="momentum", width=2.5, label=name
     )
     edges = orbits.edges()
     direction = np.where(orbits.of_steps("forwards"), 1.0, -1.0)[:, None]
     momentum = orbits.of_leaves("momentum")
     tail = np.where(edges[:, None] >= 0, position[edges], np.nan)
     tip = tail + direction * reach * walk.velocity(momentum[edges])
-    panel.arrows(
-        tail, tip, show=Show("inner_at", phase=("grow", "grow")), role="ink", width=2.5, label="next direction"
-    )
+    panel.arrows(tail, tip, show=Show("inner_at", phase=("grow", "grow")), role="ink", width=2.5, label="next direction")
     ends = _ends(orbits)
     picked = Show("picked", parts=parts)
     if spec.sampling == "slice":
@@ -281,10 +267,7 @@ def _orbit(panel: Panel, spec: NutsLesson, walk: Walk, orbits: _Orbits, parts: s
         mean = ends.total / np.maximum(1, orbits.all("high") - orbits.all("low") + 1)[:, None]
         for at, p in ((ends.low, ends.low_momentum), (ends.high, ends.high_momentum)):
             panel.arrows(at, at + reach * walk.velocity(p), show=picked, role="momentum", width=2.5)
-            panel.arrows(
-                at, at + reach * mean, show=picked, role="energy", width=2.0,
-                label="ρ/n: mean momentum there",
-            )  # fmt: skip
+            panel.arrows(at, at + reach * mean, show=picked, role="energy", width=2.0, label="ρ/n: mean momentum there")
 
 
 def _first_momentum(orbits: _Orbits, walk: Walk) -> Array:
@@ -311,9 +294,7 @@ def _beside(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits) -> No
         label = "draws so far" if spec.chains == 1 else "draws of chain 1 so far"
         for coordinate, place in enumerate(BESIDE):
             draws = walk.recording.draws[0, :, coordinate]
-            pictures.marginal_panel(
-                picture, walk.target, draws, coordinate, place=place, height=HEIGHT // 2, label=label
-            )
+            pictures.marginal_panel(picture, walk.target, draws, coordinate, place=place, height=HEIGHT // 2, label=label)
     elif spec.view == "cost":
         _spent(picture, walk, upper)
         _depths(picture, spec, walk, lower)
@@ -326,9 +307,15 @@ def _beside(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits) -> No
 
 
 def _tree(
-    picture: Scene, orbits: _Orbits, parts: str, place: pictures.Place, height: int, *,
-    id: str = "tree", title: str = "The tree on the orbit",
-) -> None:  # fmt: skip
+    picture: Scene,
+    orbits: _Orbits,
+    parts: str,
+    place: pictures.Place,
+    height: int,
+    *,
+    id: str = "tree",
+    title: str = "The tree on the orbit",
+) -> None:
     level, look = orbits.all("y"), orbits.all("look")
     top = max(2, int(level.max()))
     panel = picture.panel(
@@ -435,9 +422,8 @@ def _funnel(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, place
     """The same draws and the same orbit, carried back to the funnel."""
     target = funnel(neck=spec.neck)
     panel = pictures.density_panel(
-        picture, target, id="funnel", title="Carried back: x = z·exp(v/2)", place=place, height=TREE_HEIGHT - 20,
-        equal=False,
-    )  # fmt: skip
+        picture, target, id="funnel", title="Carried back: x = z·exp(v/2)", place=place, height=TREE_HEIGHT - 20, equal=False
+    )
     panel.points(analysis.to_funnel(walk.recording.draws[0]), show="upto", role="posterior", size=2.2, alpha=0.55)
     panel.tree(
         _clipped(analysis.to_funnel(orbits.of_leaves("position")), target),
@@ -469,8 +455,14 @@ def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Or
     picture.part_line(
         parts,
         which + f"State {{k:+d}}, {what}: ({name}, {other}) = ({{x:.3f}}, {{y:.3f}}), p = ({{p:.3f}}, {{q:.3f}})",
-        when=leaf, k=low, x=position[:, 0], y=position[:, 1], p=momentum[:, 0], q=momentum[:, 1], what=fate,
-    )  # fmt: skip
+        when=leaf,
+        k=low,
+        x=position[:, 0],
+        y=position[:, 1],
+        p=momentum[:, 0],
+        q=momentum[:, 1],
+        what=fate,
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         error = energy - start
         weight = np.exp(orbits.of_leaves("log_weight"))
@@ -481,19 +473,31 @@ def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Or
             parts,
             "H − H₀ = {e:+.4f} {inside?≤:>} −log U = {b:.4f}: {inside?in the slice, weight 1:outside the slice, weight "
             "0}. Chance to become the draw {c:.4f}",
-            when=leaf, e=error, b=bar, inside=weight > 0, c=chance,
-        )  # fmt: skip
+            when=leaf,
+            e=error,
+            b=bar,
+            inside=weight > 0,
+            c=chance,
+        )
     else:
         picture.part_line(
             parts,
             "H − H₀ = {e:+.4f}, weight exp(H₀ − H) = {w:.4f}. Chance to become the draw {c:.4f}",
-            when=leaf, e=error, w=weight, c=chance,
-        )  # fmt: skip
+            when=leaf,
+            e=error,
+            w=weight,
+            c=chance,
+        )
     picture.part_line(
         parts,
         which + f"{{n:d}} states, {{a:+d}} to {{b:+d}}, doubling {{d:d}}: {what}",
-        when=node, n=high - low + 1, a=low, b=high, d=np.nan_to_num(orbits.of_nodes("doubling")) + 1, what=fate,
-    )  # fmt: skip
+        when=node,
+        n=high - low + 1,
+        a=low,
+        b=high,
+        d=np.nan_to_num(orbits.of_nodes("doubling")) + 1,
+        what=fate,
+    )
     _dot_lines(picture, parts, spec, walk, orbits, node)
     whole, uniform, took = (orbits.of_nodes(key) for key in ("whole", "uniform", "took_new"))
     older, newer = orbits.all("older"), orbits.all("newer")
@@ -503,26 +507,39 @@ def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Or
     picture.part_line(
         parts,
         "weight = {a:.3f} (older half) + {b:.3f} (newer half) = {c:.3f}. A turn makes a choice needless",
-        when=node & ~decided, a=older, b=newer, c=older + newer,
-    )  # fmt: skip
+        when=node & ~decided,
+        a=older,
+        b=newer,
+        c=older + newer,
+    )
     candidate = np.nan_to_num(orbits.of_nodes("proposal"))
     picture.part_line(
         parts,
         "weight = {a:.3f} (older half) + {b:.3f} (newer). u = {u:.3f} {new?<:≥} newer/sum = {r:.3f}: candidate of the "
         "{new?newer:older} half, state {k:+d}",
-        when=decided & (whole == 0), u=uniform, new=np.nan_to_num(took), r=share, k=candidate, a=older, b=newer,
-    )  # fmt: skip
+        when=decided & (whole == 0),
+        u=uniform,
+        new=np.nan_to_num(took),
+        r=share,
+        k=candidate,
+        a=older,
+        b=newer,
+    )
     picture.part_line(
         parts,
         "weight = {a:.3f} (before) + {b:.3f} (extension). u = {u:.3f} {new?<:≥} min(1, extension/before) = {r:.3f}: "
         "{new?the extension's candidate:the old candidate}, state {k:+d}",
-        when=decided & (whole == 1), u=uniform, new=np.nan_to_num(took), r=ratio, k=candidate, a=older, b=newer,
-    )  # fmt: skip
+        when=decided & (whole == 1),
+        u=uniform,
+        new=np.nan_to_num(took),
+        r=ratio,
+        k=candidate,
+        a=older,
+        b=newer,
+    )
 
 
-def _dot_lines(
-    picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Orbits, node: NDArray[np.bool_]
-) -> None:
+def _dot_lines(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Orbits, node: NDArray[np.bool_]) -> None:
     """The dot products of a subtree and what they decide."""
     dots, turning = orbits.of_nodes("dots"), np.nan_to_num(orbits.of_nodes("turning"))
     v = "p" if spec.mass == "identity" else "M⁻¹p"
@@ -533,29 +550,40 @@ def _dot_lines(
         picture.part_line(
             parts,
             f"(x₊ − x₋)·p₋ = {{a:+.4f}}, (x₊ − x₋)·p₊ = {{b:+.4f}}; neither below 0? {verdict}",
-            when=node, a=dots[:, 0], b=dots[:, 1], turn=turning,
-        )  # fmt: skip
+            when=node,
+            a=dots[:, 0],
+            b=dots[:, 1],
+            turn=turning,
+        )
     else:
         picture.part_line(
             parts,
             f"ρ = Σp: {v}₋·ρ = {{a:+.3f}}, {v}₊·ρ = {{b:+.3f}}. All above 0, here and below? {verdict}",
-            when=node, a=dots[:, 0], b=dots[:, 1], turn=turning,
-        )  # fmt: skip
+            when=node,
+            a=dots[:, 0],
+            b=dots[:, 1],
+            turn=turning,
+        )
         picture.part_line(
             parts,
             "left half and one state more: {a:+.3f}, {b:+.3f}; right half and one more: {c:+.3f}, {d:+.3f}",
-            when=node & np.isfinite(dots[:, 2]), a=dots[:, 2], b=dots[:, 3], c=dots[:, 4], d=dots[:, 5],
-        )  # fmt: skip
+            when=node & np.isfinite(dots[:, 2]),
+            a=dots[:, 2],
+            b=dots[:, 3],
+            c=dots[:, 4],
+            d=dots[:, 5],
+        )
     if spec.variant == "aliased_momentum":
         right = _right_dots(spec, walk, orbits)
         with np.errstate(invalid="ignore"):
             differ = node & ~np.isclose(right[:, 0], dots[:, 0]) | node & ~np.isclose(right[:, 1], dots[:, 1])
         picture.part_line(
             parts,
-            "with both ends' own momenta: {a:+.4f}, {b:+.4f}. The ends share one array: the older end's momentum is "
-            "overwritten",
-            when=differ, a=right[:, 0], b=right[:, 1],
-        )  # fmt: skip
+            "with both ends' own momenta: {a:+.4f}, {b:+.4f}. The ends share one array: the older end's momentum is overwritten",
+            when=differ,
+            a=right[:, 0],
+            b=right[:, 1],
+        )
 
 
 def _right_dots(spec: NutsLesson, walk: Walk, orbits: _Orbits) -> Array:
@@ -569,9 +597,7 @@ def _right_dots(spec: NutsLesson, walk: Walk, orbits: _Orbits) -> Array:
     return np.column_stack(pair)
 
 
-def _arithmetic(
-    picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, first: int, lengths: NDArray[np.int_]
-) -> None:
+def _arithmetic(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, first: int, lengths: NDArray[np.int_]) -> None:
     """The arithmetic card: what each phase computes, with its numbers."""
     inside = orbits.inside
     name, other = walk.target.labels[:2]
@@ -582,36 +608,49 @@ def _arithmetic(
     picture.readout(
         "momentum",
         side + "p ~ N(0, M) = ({p:.3f}, {q:.3f}).  H₀ = −log π + ½pᵀM⁻¹p = {u:.3f} + {k:.3f} = {h:.3f}",
-        p=momentum[:, 0], q=momentum[:, 1], u=start - kinetic, k=kinetic, h=start,
-    )  # fmt: skip
+        p=momentum[:, 0],
+        q=momentum[:, 1],
+        u=start - kinetic,
+        k=kinetic,
+        h=start,
+    )
     if spec.sampling == "slice":
         uniform = _over_window(inside.slice_uniform, orbits, walk)
         picture.readout(
-            "slice",
-            "slice: U ~ U(0, 1) = {u:.4f}.  A state counts if H − H₀ ≤ −log U = {b:.4f}",
-            u=uniform, b=-np.log(uniform),
-        )  # fmt: skip
+            "slice", "slice: U ~ U(0, 1) = {u:.4f}.  A state counts if H − H₀ ≤ −log U = {b:.4f}", u=uniform, b=-np.log(uniform)
+        )
     growing = Show("all", phase=("grow", None))
     coin, forwards, doubling = (orbits.of_steps(key) for key in ("coin", "forwards", "doubling"))
     picture.readout(
         "coin",
         "doubling {d:d}: coin {c:.3f} {f?< ½, forwards:≥ ½, backwards} in time, by {n:d} leapfrog steps of ε = {e:.4g}",
-        show=growing, inner=True, d=doubling + 1, c=coin, f=forwards, n=2**doubling, e=np.repeat(
-            walk.recording.step_size[0, first : first + len(lengths)], lengths),  # type: ignore[index]
-    )  # fmt: skip
+        show=growing,
+        inner=True,
+        d=doubling + 1,
+        c=coin,
+        f=forwards,
+        n=2**doubling,
+        e=np.repeat(walk.recording.step_size[0, first : first + len(lengths)], lengths),  # type: ignore[index]
+    )
     picture.readout(
         "grown",
         "{n:d} states so far; {v|the extension is under way|the extension joins|an extension turned inside: thrown away"
         "|the extension diverged: thrown away}",
-        show=growing, inner=True, n=orbits.of_steps("states"), v=orbits.of_steps("verdict"),
-    )  # fmt: skip
+        show=growing,
+        inner=True,
+        n=orbits.of_steps("states"),
+        v=orbits.of_steps("verdict"),
+    )
     drawn = Show("at", phase=("draw", None))
     ending = _over_window(inside.ending.astype(float), orbits, walk)
     picture.readout(
         "ending",
         "the end: {why|" + "|".join(ENDINGS) + "}. {d:d} doublings joined: {n:d} states to draw from",
-        show=drawn, why=ending, d=walk.depth, n=2 ** walk.depth.astype(np.int64),
-    )  # fmt: skip
+        show=drawn,
+        why=ending,
+        d=walk.depth,
+        n=2 ** walk.depth.astype(np.int64),
+    )
     proposal = _over_window(inside.proposal.astype(float), orbits, walk)
     draws = walk.recording.draws[0]
     chosen = f"the tree chose state {{k:+d}}; draw ({name}, {other}) = ({{x:.3f}}, {{y:.3f}})"
@@ -630,10 +669,8 @@ def _arithmetic(
         picture.readout("cut", f"{{c?only the first {shown} states are drawn:all states are drawn}}", c=cut)
     total = np.cumsum(walk.wasted) / np.cumsum(walk.leapfrogs)
     picture.readout(
-        "waste",
-        "{g:d} leapfrog steps, {w:d} thrown away; of all so far {s:.1%}",
-        show=drawn, g=walk.leapfrogs, w=walk.wasted, s=total,
-    )  # fmt: skip
+        "waste", "{g:d} leapfrog steps, {w:d} thrown away; of all so far {s:.1%}", show=drawn, g=walk.leapfrogs, w=walk.wasted, s=total
+    )
 
 
 def _words(picture: Scene, spec: NutsLesson, walk: Walk) -> None:
@@ -642,8 +679,13 @@ def _words(picture: Scene, spec: NutsLesson, walk: Walk) -> None:
     picture.say(
         f"Transition {{t}} of {{steps}}, {{phase}}: {{d:d}} doublings joined, {{g:d}} leapfrog steps, {{w:d}} of them "
         f"thrown away{{div?, divergent:}}. {name} is {{x:.2f}}, {other} is {{y:.2f}}.",
-        d=walk.depth, g=walk.leapfrogs, w=walk.wasted, div=walk.recording.divergent[0], x=draws[:, 0], y=draws[:, 1],
-    )  # fmt: skip
+        d=walk.depth,
+        g=walk.leapfrogs,
+        w=walk.wasted,
+        div=walk.recording.divergent[0],
+        x=draws[:, 0],
+        y=draws[:, 1],
+    )
     picture.table(
         {
             name: draws[:, 0],

@@ -32,9 +32,7 @@ class NutsLesson(NutsSpec):
     chains: int = integer(1, 1, 4, "independent chains, each with its own random numbers")
     step_size: float = number(0.2, 0.002, 5.0, "time that one leapfrog step simulates, where it is kept", log=True)
     mass: str = choice(
-        "identity",
-        MASSES,
-        "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance",
+        "identity", MASSES, "mass matrix: identity, or the inverse of the target's true variances, or of its true covariance"
     )
     view: str = choice(
         "tree",

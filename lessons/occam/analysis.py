@@ -39,10 +39,19 @@ def begin(spec: OccamSpec, sweeps: int) -> ArchitectureRun:
     """The chains over k at their starts, spread over all k."""
     starts = np.round(np.linspace(1, spec.highest, CHAINS)).astype(int)
     return start_architecture(
-        spec.network(), *spec.data_set(), chains=CHAINS, draws=sweeps, jumps=JUMPS, seed=spec.seed,
-        within="nuts", step_size=spec.step_size, max_depth=MAX_DEPTH, start_width=starts.tolist(),
-        width_prior=spec.size_prior(), scale_by_width=spec.scaled,
-    )  # fmt: skip
+        spec.network(),
+        *spec.data_set(),
+        chains=CHAINS,
+        draws=sweeps,
+        jumps=JUMPS,
+        seed=spec.seed,
+        within="nuts",
+        step_size=spec.step_size,
+        max_depth=MAX_DEPTH,
+        start_width=starts.tolist(),
+        width_prior=spec.size_prior(),
+        scale_by_width=spec.scaled,
+    )
 
 
 @kept
@@ -113,9 +122,7 @@ def _study(spec: OccamSpec) -> Study:
 def evidence(spec: OccamSpec, cancel: Any = None, report: Any = None, number: int = 1) -> ArchitectureEvidence:
     """log p(D | k) of every k by annealing, with its error. Another number: other random numbers."""
     how: Any = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
-    return shared_evidence(
-        spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=how, cancel=cancel, report=report
-    )
+    return shared_evidence(spec.network(), *spec.data_set(), scale_by_width=spec.scaled, spec=how, cancel=cancel, report=report)
 
 
 def evidence_if_known(spec: OccamSpec) -> ArchitectureEvidence | None:
@@ -163,9 +170,7 @@ def split(spec: OccamSpec, cancel: Any) -> Split:
     fit = values.mean(axis=(1, 2))
     error = np.array([error_of(v) for v in values])
     price = fit - found.log_evidence
-    return Split(
-        fit, error, price, np.hypot(error, found.error), np.array([rhat(v) for v in values]), *scores(spec, recording)
-    )
+    return Split(fit, error, price, np.hypot(error, found.error), np.array([rhat(v) for v in values]), *scores(spec, recording))
 
 
 @kept
@@ -176,10 +181,19 @@ def _stay(spec: OccamSpec) -> ArchitectureRecording:
 def fixed(spec: OccamSpec) -> ArchitectureRun:
     """`EACH` chains at every k that never jump."""
     return start_architecture(
-        spec.network(), *spec.data_set(), chains=EACH * spec.highest, draws=KEPT, warmup=WARM, jumps=0, seed=spec.seed,
-        within="nuts", max_depth=7, start_width=np.repeat(np.arange(1, spec.highest + 1), EACH).tolist(), start="best",
+        spec.network(),
+        *spec.data_set(),
+        chains=EACH * spec.highest,
+        draws=KEPT,
+        warmup=WARM,
+        jumps=0,
+        seed=spec.seed,
+        within="nuts",
+        max_depth=7,
+        start_width=np.repeat(np.arange(1, spec.highest + 1), EACH).tolist(),
+        start="best",
         scale_by_width=spec.scaled,
-    )  # fmt: skip
+    )
 
 
 def error_of(values: Array) -> float:
@@ -269,6 +283,4 @@ def checks(spec: OccamSpec, cancel: Any = None) -> list[Check]:
         run = begin(spec.replace(seed=seed), work * sweeps)  # type: ignore[arg-type]
         return advanced(run, cancel).after(min(spec.burn, sweeps // 2))
 
-    return shares_looks(
-        chains, spec.seed, 1, lambda number: exact(spec, evidence(spec, cancel, number=number)), EVIDENCE.islands
-    )
+    return shares_looks(chains, spec.seed, 1, lambda number: exact(spec, evidence(spec, cancel, number=number)), EVIDENCE.islands)

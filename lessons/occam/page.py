@@ -52,8 +52,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     code=[sweep.propose, evidence_run.architecture_evidence, split, fixed],
-    runs="Reversible jump over k with every factor in place, NUTS within each k; beside it annealing, which never "
-    "jumps.",
+    runs="Reversible jump over k with every factor in place, NUTS within each k; beside it annealing, which never jumps.",
     on_event=on_event,
     live=live,
     live_label="Run on",

@@ -72,11 +72,14 @@ def balance(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Figur
     for name, values, error, role, symbol, dash in lines:
         shown = found.log_evidence > found.log_evidence[best] - 2 * REACH if role == "ink" else near
         figure.add_scatter(
-            x=k[shown], y=values[shown], mode="markers+lines", name=name,
+            x=k[shown],
+            y=values[shown],
+            mode="markers+lines",
+            name=name,
             marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
             line={"color": theme.colour(role), "dash": dash, "width": 2},
             error_y={"type": "data", "array": 2 * error[shown], "color": theme.colour(role), "thickness": 1},
-        )  # fmt: skip
+        )
     widest = max(float(np.abs(values[near]).max()) for _, values, *_ in lines)
     figure.layout.yaxis.range = [-min(REACH, 1.2 * widest + 0.5), min(REACH, 1.2 * widest + 0.5)]
     left_out = [str(int(j)) for j in k[~sure]]
@@ -110,22 +113,25 @@ def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
     figure = charts.blank("hidden units k", "log score (nats a point)")
     spread = {"type": "data", "color": theme.colour("posterior"), "thickness": 1}
     figure.add_scatter(
-        x=k[sure], y=parts.score[sure], mode="markers+lines", name="networks of one k",
+        x=k[sure],
+        y=parts.score[sure],
+        mode="markers+lines",
+        name="networks of one k",
         marker={"symbol": "circle", "size": 7, "color": theme.colour("posterior")},
         line={"color": theme.colour("posterior"), "width": 1.5},
         error_y={**spread, "array": HELD * parts.score_error[sure]},
-    )  # fmt: skip
+    )
     figure.add_scatter(
-        x=k[[0, -1]], y=[together] * 2, mode="lines", name="all k, by p(k | D)",
+        x=k[[0, -1]],
+        y=[together] * 2,
+        mode="lines",
+        name="all k, by p(k | D)",
         line={"color": theme.colour("ink"), "dash": "dash", "width": 2},
-    )  # fmt: skip
+    )
     best, alike = best_of(parts)
     top = float(np.max(parts.score[sure]))
     figure.layout.yaxis.range = [max(float(np.min(parts.score[sure])), top - SCORES) - 0.004, top + 0.008]
-    alt = (
-        f"Score on new points: highest at k = {best} with {parts.score[best - 1]:.4f} ± "
-        f"{HELD * parts.score_error[best - 1]:.4f}"
-    )
+    alt = f"Score on new points: highest at k = {best} with {parts.score[best - 1]:.4f} ± {HELD * parts.score_error[best - 1]:.4f}"
     alt += f"; not told apart from it: k = {', '.join(map(str, alike))}" if alike else ""
     alt += f"; all k together {together:.4f} ± {HELD * doubt:.4f}."
     caption = (
@@ -143,9 +149,7 @@ def best_of(parts: Split) -> tuple[int, list[int]]:
     return best + 1, [int(k) + 1 for k in np.flatnonzero(near) if k != best]
 
 
-def beside(
-    spec: OccamSpec, found: ArchitectureEvidence, reference: OccamSpec, other: ArchitectureEvidence
-) -> Figure:  # fmt: skip
+def beside(spec: OccamSpec, found: ArchitectureEvidence, reference: OccamSpec, other: ArchitectureEvidence) -> Figure:
     """p(k | D) here and under the thesis's prior, the same data."""
     k = np.arange(1, spec.highest + 1)
     figure = charts.blank("hidden units k", "probability")
@@ -155,11 +159,14 @@ def beside(
     )
     for name, p, role, symbol, dash in rows:
         figure.add_scatter(
-            x=k, y=p.probability, mode="markers+lines", name=name,
+            x=k,
+            y=p.probability,
+            mode="markers+lines",
+            name=name,
             marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
             line={"color": theme.colour(role), "dash": dash, "width": 2},
             error_y={"type": "data", "array": HELD * p.error, "color": theme.colour(role), "thickness": 1},
-        )  # fmt: skip
+        )
     here, there = log_data(spec, found), log_data(reference, other)
     alt = (
         f"Same data: most probable k = {rows[0][1].probability.argmax() + 1} here, "

@@ -15,18 +15,7 @@ from engine.jumps import ArchitectureRecording, ArchitectureRun
 from engine.jumps.shares import running_shares
 from lessons.families.growing.plane import CLASSES, MAX_POINTS, REACH
 from lessons.families.growing.sizes import size_panel, size_traces
-from lessons.occam.analysis import (
-    CHAINS,
-    FIRST,
-    begin,
-    evidence,
-    evidence_if_known,
-    exact,
-    first_look,
-    map_of,
-    running_fit,
-    times,
-)
+from lessons.occam.analysis import CHAINS, FIRST, begin, evidence, evidence_if_known, exact, first_look, map_of, running_fit, times
 from lessons.occam.spec import OccamSpec
 
 Array = NDArray[np.float64]
@@ -76,18 +65,30 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
     )
     probability = None if known is None else exact(spec, known)
     panel = size_panel(
-        made, rows, 1, exact=probability, title="p(k | D): share of each k so far", place=(0, 0, 11, 1), height=HEIGHT,
+        made,
+        rows,
+        1,
+        exact=probability,
+        title="p(k | D): share of each k so far",
+        place=(0, 0, 11, 1),
+        height=HEIGHT,
         label=f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more",
-    )  # fmt: skip
+    )
     sizes = np.arange(1.0, spec.highest + 1)
     panel.line(sizes, np.exp(spec.log_prior()), role="prior", dash=True, width=1.8, label="prior p(k)")
     fit = running_fit(recording, spec.highest, spec.burn, at)
     fit_panel(made, spec, fit, known)
     size_traces(
-        made, at + 1.0, recording.width[:, at].astype(float), id="traces", title=f"k of the {CHAINS} chains",
+        made,
+        at + 1.0,
+        recording.width[:, at].astype(float),
+        id="traces",
+        title=f"k of the {CHAINS} chains",
         x=Axis("sweep", 1, spec.sweeps if run.completed > FIRST else run.completed),
-        y=Axis("k", 0.5, spec.highest + 0.5), place=(0, 1, 11, 1), height=HEIGHT,
-    )  # fmt: skip
+        y=Axis("k", 0.5, spec.highest + 0.5),
+        place=(0, 1, 11, 1),
+        height=HEIGHT,
+    )
     map_panel(made, spec, recording)
     words(made, spec, at, rows, fit, recording, known)
     return made.encode()
@@ -113,10 +114,13 @@ def fit_panel(made: Scene, spec: OccamSpec, fit: Array, known: ArchitectureEvide
     if known is not None:
         low = min(low, float(np.min(known.log_evidence[2:])) - MARGIN)
     panel = made.panel(
-        "fit", title="Fit at each k" + ("" if known is None else ", and log evidence"),
-        x=Axis("hidden units k", 0.5, spec.highest + 0.5), y=Axis("nats", low, high), place=(11, 0, 9, 1),
+        "fit",
+        title="Fit at each k" + ("" if known is None else ", and log evidence"),
+        x=Axis("hidden units k", 0.5, spec.highest + 0.5),
+        y=Axis("nats", low, high),
+        place=(11, 0, 9, 1),
         height=HEIGHT,
-    )  # fmt: skip
+    )
     label = "fit: mean log likelihood so far"
     for k, size in enumerate(sizes):
         marks = np.column_stack([np.full(len(fit), float(size)), fit[:, k]])
@@ -136,19 +140,20 @@ def map_panel(made: Scene, spec: OccamSpec, recording: ArchitectureRecording) ->
         editable = Editable(points=np.array(spec.points, dtype=float), classes=CLASSES, limit=MAX_POINTS)
     ticks = [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
     panel = made.panel(
-        "map", title="P(class 1), all k together", x=Axis("x₁", *VIEW, ticks=ticks), y=Axis("x₂", *VIEW, ticks=ticks),
-        place=(11, 1, 9, 1), equal=True, height=HEIGHT, editable=editable,
-    )  # fmt: skip
-    panel.heatmap(
-        map_of(recording, spec.burn), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)",
-        alpha=0.75,
-    )  # fmt: skip
+        "map",
+        title="P(class 1), all k together",
+        x=Axis("x₁", *VIEW, ticks=ticks),
+        y=Axis("x₂", *VIEW, ticks=ticks),
+        place=(11, 1, 9, 1),
+        equal=True,
+        height=HEIGHT,
+        editable=editable,
+    )
+    panel.heatmap(map_of(recording, spec.burn), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)", alpha=0.75)
     if editable is None:
         shapes = ["circle", "square"]
         panel.points(x, classes=y, role=["surface"] * 2, shape=shapes, size=2.6, alpha=1.0)
-        panel.points(
-            x, classes=y, role=["class-0", "class-1"], shape=shapes, size=1.8, alpha=1.0, label=list(CLASSES)
-        )  # fmt: skip
+        panel.points(x, classes=y, role=["class-0", "class-1"], shape=shapes, size=1.8, alpha=1.0, label=list(CLASSES))
     return panel
 
 
@@ -156,9 +161,14 @@ def map_panel(made: Scene, spec: OccamSpec, recording: ArchitectureRecording) ->
 
 
 def words(
-    made: Scene, spec: OccamSpec, at: NDArray[np.int64], rows: Array, fit: Array, recording: ArchitectureRecording,
+    made: Scene,
+    spec: OccamSpec,
+    at: NDArray[np.int64],
+    rows: Array,
+    fit: Array,
+    recording: ArchitectureRecording,
     known: ArchitectureEvidence | None,
-) -> None:  # fmt: skip
+) -> None:
     """The arithmetic card, the spoken sentence and the table."""
     sizes = np.arange(1, spec.highest + 1)
     top, mean = rows.argmax(axis=1), rows @ sizes
@@ -171,21 +181,16 @@ def words(
         made.readout(
             "split",
             "at k = {k:d}: log evidence {log:.1f} = fit {fit:.1f} − price {price:.1f} nats",
-            k=top + 1, log=logs, fit=fits, price=fits - logs,
-        )  # fmt: skip
+            k=top + 1,
+            log=logs,
+            fit=fits,
+            price=fits - logs,
+        )
         share = exact(spec, known).probability
         made.readout(
-            "exact",
-            "its share so far {share:.3f}; exact p(k | D) {exact:.3f}",
-            share=rows[np.arange(len(at)), top],
-            exact=share[top],
+            "exact", "its share so far {share:.3f}; exact p(k | D) {exact:.3f}", share=rows[np.arange(len(at)), top], exact=share[top]
         )
-    made.say(
-        "Sweep {n:d}: the most frequent number of units so far is {k:d}, the mean {mean:.1f}.",
-        n=at + 1,
-        k=top + 1,
-        mean=mean,
-    )
+    made.say("Sweep {n:d}: the most frequent number of units so far is {k:d}, the mean {mean:.1f}.", n=at + 1, k=top + 1, mean=mean)
     columns = {"sweep": at + 1, "most frequent k": top + 1, "mean k": mean, "fit there (nats)": fits}
     made.table(columns | {f"k of chain {c + 1}": recording.width[c, at] for c in range(4)})
 

@@ -33,13 +33,9 @@ class OccamSpec(Spec):
     corner: int = integer(50, 1, 100, "points in each of the four clouds")
     variance: float = number(VARIANCE, 0.001, 0.5, "variance of a cloud in each input: noise", log=True)
     points: tuple[tuple[float, float, int], ...] = points(MAX_POINTS, "your own points: x₁, x₂ and class 0 or 1")
-    temper: float = number(
-        0.5, 0.05, 5.0, "factor a in the softmax p ∝ exp(a z): a small one asks for large outputs", log=True
-    )
+    temper: float = number(0.5, 0.05, 5.0, "factor a in the softmax p ∝ exp(a z): a small one asks for large outputs", log=True)
     prior_sd: float = number(1.0, 0.2, 20.0, "prior standard deviation σ of every weight and bias", log=True)
-    scaling: str = choice(
-        "none", SCALINGS, "weights out of hidden units have prior sd σ, or σ/√k: then outputs do not grow with k"
-    )
+    scaling: str = choice("none", SCALINGS, "weights out of hidden units have prior sd σ, or σ/√k: then outputs do not grow with k")
     prior: str = choice("uniform", PRIORS, "prior on k")
     ratio: float = number(0.7, 0.05, 0.95, "geometric prior: each k has this many times the probability of k − 1")
     mean: float = number(3.0, 0.1, 30.0, "Poisson prior on k: its mean, before it is cut to the range", log=True)
@@ -74,9 +70,7 @@ class OccamSpec(Spec):
 
     def size_prior(self) -> Prior:
         """The prior on k, as the engine takes it."""
-        return {"uniform": "uniform", "geometric": ("geometric", self.ratio), "poisson": ("poisson", self.mean)}[
-            self.prior
-        ]  # type: ignore[return-value]
+        return {"uniform": "uniform", "geometric": ("geometric", self.ratio), "poisson": ("poisson", self.mean)}[self.prior]  # type: ignore[return-value]
 
     def log_prior(self) -> Array:
         """Log prior of each k (highest,), normalised."""
@@ -86,9 +80,16 @@ class OccamSpec(Spec):
 THESIS = OccamSpec()
 SCALED = OccamSpec(prior_sd=3.0, scaling="width")
 FIRST_POINTS = (
-    (-0.7, -0.5, 0), (-0.5, -0.7, 0), (0.5, 0.6, 0), (0.7, 0.5, 0),
-    (-0.6, 0.6, 1), (-0.5, 0.4, 1), (0.5, -0.5, 1), (0.7, -0.6, 1), (0.0, 0.0, 1),
-)  # fmt: skip
+    (-0.7, -0.5, 0),
+    (-0.5, -0.7, 0),
+    (0.5, 0.6, 0),
+    (0.7, 0.5, 0),
+    (-0.6, 0.6, 1),
+    (-0.5, 0.4, 1),
+    (0.5, -0.5, 1),
+    (0.7, -0.6, 1),
+    (0.0, 0.0, 1),
+)
 
 SCENARIOS = WORDS.scenarios(
     {

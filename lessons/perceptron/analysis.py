@@ -118,9 +118,7 @@ def visits(spec: PerceptronLesson) -> Visits:
 
 def network_of(spec: PerceptronLesson, units: int | None = None) -> Network:
     """The network of the spec, one output: the log odds of class 1."""
-    return engine.network(
-        2, 1, width=units or spec.units, depth=spec.depth, activation=spec.activation, likelihood="bernoulli"
-    )
+    return engine.network(2, 1, width=units or spec.units, depth=spec.depth, activation=spec.activation, likelihood="bernoulli")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +142,7 @@ def training(spec: PerceptronLesson) -> Training:
     """The training of the spec, with its backward pass."""
     x, y = data(spec)
     network, every = network_of(spec), max(1, spec.steps // LOOKS)
-    settings = TrainingSpec(
-        optimiser=spec.optimiser, step_size=spec.step_size, momentum=spec.momentum, epochs=spec.steps, seed=spec.seed
-    )
+    settings = TrainingSpec(optimiser=spec.optimiser, step_size=spec.step_size, momentum=spec.momentum, epochs=spec.steps, seed=spec.seed)
     run = TrainingRun(network, x, y, settings, every=every)
     if spec.variant == "exact":
         run.advance(run.total)
@@ -301,9 +297,7 @@ def run(spec: PerceptronLesson, name: str, step: float) -> Descent:
         "adam": Adam(spec.adaptive),
     }
     start = (spec.start_x, spec.start_y)
-    return descend(
-        spec.build_target(), rules[name], start, steps=spec.racing, gradient_noise=spec.noise, seed=spec.seed
-    )
+    return descend(spec.build_target(), rules[name], start, steps=spec.racing, gradient_noise=spec.noise, seed=spec.seed)
 
 
 @kept
@@ -523,9 +517,7 @@ def _slope_check(spec: PerceptronLesson) -> Check:
     for q in places:
         if math.isfinite(found.target.log_density(q)):
             slope = found.target.log_density_and_gradient(q)[1]
-            worst = max(
-                worst, float(np.abs(slope - difference_gradient(found.target, q)).max() / (1 + np.abs(slope).max()))
-            )
+            worst = max(worst, float(np.abs(slope - difference_gradient(found.target, q)).max() / (1 + np.abs(slope).max())))
     words = f"The gradient against differences of the height, at {len(places)} places of the race: {worst:.1e} off."
     return _agree("gradient", worst, words)
 

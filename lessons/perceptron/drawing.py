@@ -45,8 +45,10 @@ def lines(weights: Array) -> Array:
         foot, along = -c / length * normal, np.array([-normal[1], normal[0]])
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.sort([(np.array([-REACH, REACH]) - foot[k]) / along[k] for k in (0, 1)], axis=1)
-        low, high = (np.nanmax(np.where(np.isfinite(reach[:, 0]), reach[:, 0], -np.inf)),
-                     np.nanmin(np.where(np.isfinite(reach[:, 1]), reach[:, 1], np.inf)))  # fmt: skip
+        low, high = (
+            np.nanmax(np.where(np.isfinite(reach[:, 0]), reach[:, 0], -np.inf)),
+            np.nanmin(np.where(np.isfinite(reach[:, 1]), reach[:, 1], np.inf)),
+        )
         if low < high and np.all(np.abs(foot + 0.5 * (low + high) * along) <= REACH):
             ends[row] = foot + low * along, foot + high * along
     return ends

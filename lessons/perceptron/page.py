@@ -30,9 +30,7 @@ def controls(panel: Controls) -> None:
     if spec.data == "points":
         panel.points("points", CLASSES)
     else:
-        panel.button(
-            "Edit these points", analysis.own_copy, help="Take them as your own points: click, drag and delete them"
-        )
+        panel.button("Edit these points", analysis.own_copy, help="Take them as your own points: click, drag and delete them")
     if spec.part == "perceptron":
         with panel.more():
             panel.slider("epochs", "Epochs at most")

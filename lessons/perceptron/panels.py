@@ -50,9 +50,8 @@ def _gaps(spec: PerceptronLesson) -> Figure:
         ("the perceptron's mistakes", made, "reject", "circle"),
     ):
         figure.add_scatter(
-            x=gammas, y=values, mode="lines+markers", name=name, line={"color": theme.colour(role)},
-            marker={"symbol": symbol, "size": 9},
-        )  # fmt: skip
+            x=gammas, y=values, mode="lines+markers", name=name, line={"color": theme.colour(role)}, marker={"symbol": symbol, "size": 9}
+        )
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
     told = "; ".join(f"γ {g:.3g}: {m} of at most {b:,.0f}" for g, m, b in zip(gammas, made, bounds, strict=True))
@@ -63,13 +62,16 @@ def _gaps(spec: PerceptronLesson) -> Figure:
 def _restarts(spec: PerceptronLesson) -> Figure:
     counts = [analysis.solved(spec, k, RESTARTS)[0] for k in (1, 2, 3, 4)]
     told = "; ".join(f"{k}: {count}" for k, count in zip((1, 2, 3, 4), counts, strict=True))
-    caption = (
-        f"All points right after 600 Adam steps with η = 0.05, from {RESTARTS} starts. By number of units: {told}."
-    )
+    caption = f"All points right after 600 Adam steps with η = 0.05, from {RESTARTS} starts. By number of units: {told}."
     return charts.bars(
-        "How often the boundary appears", ["1", "2", "3", "4"], counts, alt=caption,
-        x="hidden units in a layer", y="trainings with all points right", caption=caption,
-    )  # fmt: skip
+        "How often the boundary appears",
+        ["1", "2", "3", "4"],
+        counts,
+        alt=caption,
+        x="hidden units in a layer",
+        y="trainings with all points right",
+        caption=caption,
+    )
 
 
 def _passes(spec: PerceptronLesson) -> Figure:
@@ -82,9 +84,7 @@ def _passes(spec: PerceptronLesson) -> Figure:
     ):
         found = analysis.training(spec.replace(variant=variant))
         loss = np.minimum(found.loss, 5.0)
-        figure.add_scatter(
-            x=found.steps, y=loss, mode="lines", name=name, line={"color": theme.colour(role), "dash": dash}
-        )
+        figure.add_scatter(x=found.steps, y=loss, mode="lines", name=name, line={"color": theme.colour(role), "dash": dash})
         ends.append(f"{name} {found.loss[-1]:.3f}, {found.right[-1]} points right")
     caption = f"The same start and rule with three backward passes. At the end: {'; '.join(ends)}."
     return Figure("What a wrong gradient does to the training", figure, caption, caption)
@@ -94,9 +94,13 @@ def _differences(spec: PerceptronLesson) -> Figure:
     lengths, errors = analysis.by_step(spec)
     figure = charts.blank("difference h of a weight", "largest error of the derivative")
     figure.add_scatter(
-        x=lengths, y=np.maximum(errors, 1e-16), mode="lines+markers", line={"color": theme.colour("posterior")},
-        marker={"size": 6}, showlegend=False,
-    )  # fmt: skip
+        x=lengths,
+        y=np.maximum(errors, 1e-16),
+        mode="lines+markers",
+        line={"color": theme.colour("posterior")},
+        marker={"size": 6},
+        showlegend=False,
+    )
     figure.update_xaxes(type="log", exponentformat="power")
     figure.update_yaxes(type="log", exponentformat="power")
     best = int(np.argmin(errors))
@@ -136,9 +140,13 @@ def _ladders(spec: PerceptronLesson) -> Figure:
         multiples, arrived = analysis.ladder(spec, name)
         steps = np.array([math.nan if at is None else float(max(at, 1)) for at in arrived])
         figure.add_scatter(
-            x=multiples, y=steps, mode="lines+markers", name=name, marker={"symbol": SYMBOLS[k], "size": 7},
+            x=multiples,
+            y=steps,
+            mode="lines+markers",
+            name=name,
+            marker={"symbol": SYMBOLS[k], "size": 7},
             line={"color": theme.colour(f"chain-{LOOKS[name]}")},
-        )  # fmt: skip
+        )
         if np.isfinite(steps).any():
             at = int(np.nanargmin(steps))
             best.append(f"{name} {int(steps[at])} steps at {multiples[at]:.2g}")
@@ -177,9 +185,7 @@ def _perceptron_table(spec: PerceptronLesson) -> Table:
         "bound (R/γ)²": number(best.bound, 4),
         "exact cycle": cycle,
     }
-    caption = (
-        "The perceptron draws nothing at random. The weights are summed exactly, as whole numbers of one small unit."
-    )
+    caption = "The perceptron draws nothing at random. The weights are summed exactly, as whole numbers of one small unit."
     return Table("This run", {"quantity": list(rows), "value": list(rows.values())}, caption)
 
 

@@ -65,10 +65,7 @@ def first(spec: PerceptronLesson) -> int:
 
 def _first_why(spec: PerceptronLesson) -> Said:
     steps = {name: analysis.race(spec).arrival(name) for name in RUNNERS}
-    each = [
-        WORDS.phrase(f"questions.first.{'not_yet' if at is None else 'arrived'}", runner=name, steps=at)
-        for name, at in steps.items()
-    ]
+    each = [WORDS.phrase(f"questions.first.{'not_yet' if at is None else 'arrived'}", runner=name, steps=at) for name, at in steps.items()]
     return say(arrivals=", ".join(each))
 
 

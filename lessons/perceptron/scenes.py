@@ -5,12 +5,7 @@ from __future__ import annotations
 from lessons.perceptron import stage_network, stage_nodes, stage_perceptron, stage_race
 from lessons.perceptron.spec import PerceptronLesson
 
-STAGES = {
-    "perceptron": stage_perceptron.stage,
-    "network": stage_network.stage,
-    "nodes": stage_nodes.stage,
-    "race": stage_race.stage,
-}
+STAGES = {"perceptron": stage_perceptron.stage, "network": stage_network.stage, "nodes": stage_nodes.stage, "race": stage_race.stage}
 
 
 def scene(spec: PerceptronLesson, window: int | None = None) -> bytes:

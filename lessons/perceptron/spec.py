@@ -42,9 +42,7 @@ class PerceptronLesson(TargetSpec):
     variant: str = choice("exact", VARIANTS, "the right backward pass, or one with a well-known mistake")
     target: str = choice("gaussian", SURFACES, "the surface: −log density of a ravine, a bent valley, or your own")
     dimension: int = integer(2, 2, 2, "the whole surface is shown, so it stays in the plane")
-    length: float = number(
-        1.0, 0.02, 3.0, "step η of sgd, momentum and nesterov in units of 1/L, L the largest curvature", log=True
-    )
+    length: float = number(1.0, 0.02, 3.0, "step η of sgd, momentum and nesterov in units of 1/L, L the largest curvature", log=True)
     adaptive: float = number(0.15, 0.002, 2.0, "step η of rmsprop and adam, a distance in the plane", log=True)
     momentum: float = number(0.8, 0.0, 0.98, "share of the velocity that a step keeps", step=0.01)
     noise: float = number(0.0, 0.0, 5.0, "sd of the noise on every gradient, as minibatches have it", step=0.1)
@@ -73,9 +71,19 @@ CLOUDS = PerceptronLesson(part="network", data="clouds", units=2, seed=4)
 NODES = PerceptronLesson(part="nodes", data="xor", seed=1)
 RACE = PerceptronLesson(part="race", correlation=0.8, scale_ratio=3.0, length=1.2, start_x=-2.5, start_y=0.3)
 OWN_POINTS = (
-    (-0.9, 0.8, 0), (-0.2, 0.9, 0), (0.7, 0.9, 0), (0.9, -0.2, 0), (0.6, -0.9, 0), (-0.5, -0.9, 0), (-1.0, -0.1, 0),
-    (0.0, 0.1, 1), (0.2, -0.2, 1), (-0.2, 0.2, 1), (-0.1, -0.2, 1), (0.3, 0.2, 1),
-)  # fmt: skip
+    (-0.9, 0.8, 0),
+    (-0.2, 0.9, 0),
+    (0.7, 0.9, 0),
+    (0.9, -0.2, 0),
+    (0.6, -0.9, 0),
+    (-0.5, -0.9, 0),
+    (-1.0, -0.1, 0),
+    (0.0, 0.1, 1),
+    (0.2, -0.2, 1),
+    (-0.2, 0.2, 1),
+    (-0.1, -0.2, 1),
+    (0.3, 0.2, 1),
+)
 
 SCENARIOS = WORDS.scenarios(
     {

@@ -35,9 +35,8 @@ def stage(spec: PerceptronLesson) -> Scene:
     cells = predictive.probabilities(lesson.network, lesson.path[frames], grid)[:, :, 1].reshape(-1, CELLS, CELLS)
     at = np.searchsorted(frames, np.arange(looks), side="right") - 1
     panel.heatmap(
-        levels(cells, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, at=at, colormap="diverging",
-        label="P(class 1)", colorbar=False, alpha=0.75,
-    )  # fmt: skip
+        levels(cells, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, at=at, colormap="diverging", label="P(class 1)", colorbar=False, alpha=0.75
+    )
     weights, biases = lesson.network.unpack(lesson.path)[0]
     for unit in range(spec.units):
         row = np.column_stack([weights[:, unit], biases[:, unit]])
@@ -66,9 +65,7 @@ def _loss(picture: Scene, spec: PerceptronLesson, lesson: analysis.Training, n: 
         place=(12, 1, 8, 1),
         height=200,
     )
-    panel.line(
-        lesson.steps.astype(float), lesson.loss, show="upto", role="posterior", width=2.4, label="of this network"
-    )
+    panel.line(lesson.steps.astype(float), lesson.loss, show="upto", role="posterior", width=2.4, label="of this network")
     panel.rule(y=math.log(2.0), role="truth", dash=True, label="log 2: a coin")
     share = np.bincount(analysis.data(spec)[1], minlength=2).max() / n
     if 0.6 < share < 1.0:  # nearer to a half it would lie on the coin

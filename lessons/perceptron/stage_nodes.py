@@ -15,9 +15,7 @@ from lessons.perceptron.analysis import Pass
 from lessons.perceptron.spec import PerceptronLesson
 
 Array = NDArray[np.float64]
-FORMULAS = {
-    "tanh": "tanh z", "relu": "max(0, z)", "sigmoid": "1 / (1 + exp(−z))", "linear": "z",
-}  # fmt: skip
+FORMULAS = {"tanh": "tanh z", "relu": "max(0, z)", "sigmoid": "1 / (1 + exp(−z))", "linear": "z"}
 WIDTH = 3.0  # of the axis of z
 
 
@@ -158,10 +156,7 @@ def _flow(panel: Panel, places: list[Array], sizes: tuple[int, ...], made: list[
     """The lines that take part in each event: forward and for derivatives those that come in, backward those that lead
     out."""
     most = 3 * max(sizes)
-    for kinds, role, label in (
-        (("forward", "gradient"), "accept", "values come forward"),
-        (("delta",), "reject", "δ comes back"),
-    ):
+    for kinds, role, label in ((("forward", "gradient"), "accept", "values come forward"), (("delta",), "reject", "δ comes back")):
         frames = np.full((len(made), most, 2), np.nan)
         for row, event in enumerate(made):
             if event.kind not in kinds:
@@ -190,14 +185,22 @@ def _values(picture: Scene, found: Pass, made: list[Event]) -> None:
     last = len(found.network.sizes) - 1
     names = [name(layer, unit, last, "h") for layer in range(1, last + 1) for unit in range(found.network.sizes[layer])]
     panel = picture.panel(
-        "values", title="Forward: value of each node", x=Axis("node", 0.5, len(names) + 0.5),
-        y=Axis("h, and z at the output"), place=(11, 0, 9, 1), height=150,
-    )  # fmt: skip
+        "values",
+        title="Forward: value of each node",
+        x=Axis("node", 0.5, len(names) + 0.5),
+        y=Axis("h, and z at the output"),
+        place=(11, 0, 9, 1),
+        height=150,
+    )
     panel.bars(_progress(found, made, "forward", [v for _, v in found.nodes.layers]), labels=names, role="accept")
     panel = picture.panel(
-        "deltas", title="Backward: δ of each node", x=Axis("node", 0.5, len(names) + 0.5), y=Axis("δ = ∂E/∂z (nats)"),
-        place=(11, 1, 9, 1), height=150,
-    )  # fmt: skip
+        "deltas",
+        title="Backward: δ of each node",
+        x=Axis("node", 0.5, len(names) + 0.5),
+        y=Axis("δ = ∂E/∂z (nats)"),
+        place=(11, 1, 9, 1),
+        height=150,
+    )
     panel.bars(_progress(found, made, "delta", found.nodes.delta), labels=names, role="reject")
 
 
@@ -215,9 +218,13 @@ def _gradient(picture: Scene, found: Pass, made: list[Event]) -> None:
         if event.kind == "gradient":
             rows[row, where[event.layer, event.unit]] = nodes.gradient[where[event.layer, event.unit]]
     panel = picture.panel(
-        "gradient", title="∂E/∂θ of every weight and bias",
-        x=Axis("parameter", 0.5, found.network.dim + 0.5), y=Axis("∂E/∂θ (nats)"), place=(0, 1, 11, 2), height=260,
-    )  # fmt: skip
+        "gradient",
+        title="∂E/∂θ of every weight and bias",
+        x=Axis("parameter", 0.5, found.network.dim + 0.5),
+        y=Axis("∂E/∂θ (nats)"),
+        place=(0, 1, 11, 2),
+        height=260,
+    )
     names = [label if last < 3 and len(found.theta) < 18 else "" for label in _names(found)]
     panel.bars(rows, labels=names, role="posterior", truth=found.differences, label="by the backward pass")
 
@@ -230,9 +237,13 @@ def _names(found: Pass) -> list[str]:
 def _activation(picture: Scene, spec: PerceptronLesson, found: Pass, made: list[Event]) -> None:
     z = np.linspace(-WIDTH, WIDTH, 121)
     panel = picture.panel(
-        "activation", title=f"φ(z) = {FORMULAS[spec.activation]}, and its slope", x=Axis("z", -WIDTH, WIDTH),
-        y=Axis("φ, φ′", -1.3, 1.7), place=(11, 2, 9, 1), height=180,
-    )  # fmt: skip
+        "activation",
+        title=f"φ(z) = {FORMULAS[spec.activation]}, and its slope",
+        x=Axis("z", -WIDTH, WIDTH),
+        y=Axis("φ, φ′", -1.3, 1.7),
+        place=(11, 2, 9, 1),
+        height=180,
+    )
     panel.line(z, np.clip(activation(spec.activation, z), -1.3, 1.7), role="posterior", width=2.2, label="φ(z)")
     slope = activation_slope(spec.activation, z)
     panel.line(z, slope, role="reject", dash=True, width=2.0, label="φ′(z)")
@@ -259,10 +270,7 @@ def _words(picture: Scene, found: Pass, made: list[Event]) -> None:
     )
     kinds = ("forward", "loss", "delta", "gradient")
     kind = np.array([kinds.index(event.kind) for event in made])
-    picture.say(
-        "Step {t} of {steps}: {k|forward through a unit|the loss|backward through a unit|derivatives of its weights}.",
-        k=kind,
-    )
+    picture.say("Step {t} of {steps}: {k|forward through a unit|the loss|backward through a unit|derivatives of its weights}.", k=kind)
     picture.table(
         {
             "event (0 forward, 1 loss, 2 backward, 3 derivatives)": kind,

@@ -32,13 +32,7 @@ def stage(spec: PerceptronLesson) -> Scene:
     ends, at = lines(shown.weights), np.arange(steps)
     _sides(panel, shown.weights)
     if np.isfinite(shown.margin.direction).all():
-        panel.path(
-            lines(shown.margin.direction[None])[0],
-            role="truth",
-            dash=True,
-            width=1.8,
-            label="line of the best margin γ",
-        )
+        panel.path(lines(shown.margin.direction[None])[0], role="truth", dash=True, width=1.8, label="line of the best margin γ")
     panel.path(ends[:-1], at=at, show=LOOK, role="posterior", width=2.6, label="the perceptron's line")
     panel.path(ends[:-1], at=at, show=MOVE, role="muted", width=1.2, dash=True, label="before the update")
     panel.path(ends[1:], at=at, show=MOVE, role="posterior", width=2.6)
@@ -156,8 +150,9 @@ def _card(picture: Scene, shown: analysis.Visits, here, classes) -> None:
         )
     else:
         picture.readout("bound", "{k:d} mistakes; no line separates these points: there is no bound", k=made)
-    picture.say("Visit {t}: point {i:d} is {bad?on the wrong side:right}. {k:d} mistakes so far.",
-                i=shown.visited + 1, bad=shown.mistake, k=made)  # fmt: skip
+    picture.say(
+        "Visit {t}: point {i:d} is {bad?on the wrong side:right}. {k:d} mistakes so far.", i=shown.visited + 1, bad=shown.mistake, k=made
+    )
     picture.table(
         {
             "point": shown.visited + 1,

@@ -98,9 +98,8 @@ def _card(picture: Scene, found: analysis.Race, steps: int) -> None:
         path, above = found.descents[name].path[1:], found.above(name)[1:]
         fine, near = np.where(above < 1e6, above, np.nan), np.where(np.abs(path) < 1e4, path, np.nan)
         picture.readout(
-            name, f"{name}: at ({{x:.3f}}, {{y:.3f}}), {{h:.3g}} above the lowest point",
-            x=near[:, 0], y=near[:, 1], h=fine, show="at",
-        )  # fmt: skip
+            name, f"{name}: at ({{x:.3f}}, {{y:.3f}}), {{h:.3g}} above the lowest point", x=near[:, 0], y=near[:, 1], h=fine, show="at"
+        )
         columns |= {f"{name} x": path[:, 0], f"{name} y": path[:, 1], f"{name} height": above}
     heights = np.array([np.nan_to_num(found.above(name)[1:], nan=np.inf) for name in RUNNERS])
     picture.say("Step {t} of {steps}: lowest is {n|" + "|".join(RUNNERS) + "}.", n=heights.argmin(axis=0))

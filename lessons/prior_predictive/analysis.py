@@ -179,15 +179,11 @@ def _chains(spec: PriorSpec, tries: int, seed: int) -> Chains:
     warmup = int(WARM * each)
     begin = time.perf_counter()
     thin = max(1, (each - warmup) // KEPT)
-    run = walk(
-        prior, data.x, data.y, spec.noise_sd, chains=CHAINS, steps=each - warmup, warmup=warmup, thin=thin, seed=seed
-    )
+    run = walk(prior, data.x, data.y, spec.noise_sd, chains=CHAINS, steps=each - warmup, warmup=warmup, thin=thin, seed=seed)
     seconds = time.perf_counter() - begin
     flat = prior.values(run.weights.reshape(-1, prior.dim), np.concatenate([wide_grid(), WATCHED]))
     curves, watched = np.split(flat, [NODES], axis=1)
-    return Chains(
-        run, watched.reshape(*run.weights.shape[:2], -1), curves.mean(axis=0), curves.std(axis=0), seconds, thin
-    )
+    return Chains(run, watched.reshape(*run.weights.shape[:2], -1), curves.mean(axis=0), curves.std(axis=0), seconds, thin)
 
 
 @kept

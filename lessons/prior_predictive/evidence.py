@@ -286,10 +286,7 @@ def right_posterior(spec: PriorSpec) -> Check:
         return unknown(name, reason, kind="numbers", limit=Z_LIMIT, unit="MCSE")
     values = spec.prior().values(kept, WATCHED)
     z, told = [], []
-    for what, power, true, error in (
-        ("f", 1, other.mean, other.mean_error),
-        ("f²", 2, other.square, other.square_error),
-    ):
+    for what, power, true, error in (("f", 1, other.mean, other.mean_error), ("f²", 2, other.square, other.square_error)):
         seen = values**power
         z.append((seen.mean(axis=0) - true) / np.hypot(seen.std(axis=0, ddof=1) / math.sqrt(len(kept)), error))
         told += [
@@ -391,11 +388,7 @@ def sizes_by_width(spec: PriorSpec) -> Figure:
     """sd of f(a) by width for the three scalings, exact in the limit."""
     figure = charts.blank("units k in a layer (log scale)", "sd of f(a) (log scale)")
     names = {"sqrt": "divided by √k", "none": "not divided", "full": "divided by k"}
-    marks = {
-        "sqrt": ("posterior", "solid", "circle"),
-        "none": ("reject", "dash", "diamond"),
-        "full": ("momentum", "dot", "square"),
-    }
+    marks = {"sqrt": ("posterior", "solid", "circle"), "none": ("reject", "dash", "diamond"), "full": ("momentum", "dot", "square")}
     ends = {}
     for scaling, (role, dash, symbol) in marks.items():
         sds = [math.sqrt(spec.prior().replace(width=width, scaling=scaling).variance(spec.at_a)[0]) for width in WIDTHS]
@@ -440,10 +433,7 @@ def survivors_table(spec: PriorSpec) -> Table:
     """What the same number of networks buys, by rejection and by the chain."""
     tested, walked, found = analysis.tested(spec), analysis.chains(spec), analysis.summary(spec)
     accepted, effective = tested.number, float(np.nanmin(found.ess_bulk))
-    cost = [
-        f"{spec.tries / accepted:,.0f}" if accepted else "more than all",
-        f"{walked.run.evaluations / effective:,.0f}",
-    ]
+    cost = [f"{spec.tries / accepted:,.0f}" if accepted else "more than all", f"{walked.run.evaluations / effective:,.0f}"]
     columns = {
         "": ["rejection", "Markov chain"],
         "networks tested": [tested.run.tried, walked.run.evaluations],
@@ -510,10 +500,7 @@ def _prior_table(spec: PriorSpec) -> Table:
         "draws": means,
         "MCSE": errors,
         "wide limit": [true for _, _, true in quantities],
-        "off by (MCSE)": [
-            (mean - true) / max(error, 1e-300)
-            for mean, error, (_, _, true) in zip(means, errors, quantities, strict=True)
-        ],
+        "off by (MCSE)": [(mean - true) / max(error, 1e-300) for mean, error, (_, _, true) in zip(means, errors, quantities, strict=True)],
     }
     caption = f"{n:,} independent draws: no chain, so no R-hat is needed and every draw counts as one. " + (
         "With one hidden layer the limit's covariance holds at every width."

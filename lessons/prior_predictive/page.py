@@ -59,11 +59,11 @@ def on_event(spec: PriorSpec, event: dict) -> PriorSpec | None:
 def runs(spec: PriorSpec) -> str:
     """Which kernel runs."""
     if spec.view != "rejection":
-        wrong = {"none": " The weights are not divided by √k: wrong on purpose.", "full": " The weights are divided by "
-                 "k, not √k: wrong on purpose."}  # fmt: skip
-        return "Independent draws of all weights from their normal prior." + wrong.get(
-            spec.scaling if spec.view == "functions" else "", ""
-        )
+        wrong = {
+            "none": " The weights are not divided by √k: wrong on purpose.",
+            "full": " The weights are divided by k, not √k: wrong on purpose.",
+        }
+        return "Independent draws of all weights from their normal prior." + wrong.get(spec.scaling if spec.view == "functions" else "", "")
     return {
         "exact": "Rejection sampling from the prior with the exact bound of the likelihood.",
         "observed": "Rejection sampling with the largest likelihood seen as its bound: right in the limit of many "

@@ -59,17 +59,9 @@ def _functions(spec: PriorSpec) -> Scene:
     title = f"Functions of a 1–{'–'.join([str(spec.width)] * spec.depth)}–1 network"
     low, high = _reach(drawn.curves, 3.2 * sd.max())
     panel = picture.panel(
-        "functions",
-        title=title,
-        x=Axis("input x", -REACH, REACH),
-        y=Axis("output f(x)", low, high),
-        place=(0, 0, 2, 2),
-        height=410,
+        "functions", title=title, x=Axis("input x", -REACH, REACH), y=Axis("output f(x)", low, high), place=(0, 0, 2, 2), height=410
     )
-    panel.line(
-        drawn.grid, 0.0 * sd, band=(-2 * sd, 2 * sd), role="truth", width=1.0, dash=True,
-        label="wide limit: mean ± 2 sd, 95 %",
-    )  # fmt: skip
+    panel.line(drawn.grid, 0.0 * sd, band=(-2 * sd, 2 * sd), role="truth", width=1.0, dash=True, label="wide limit: mean ± 2 sd, 95 %")
     _curves(panel, drawn.grid, drawn.curves)
     for place, name in ((spec.at_a, "a"), (spec.at_b, "b")):
         panel.rule(x=place, role="muted", dash=True)
@@ -97,9 +89,14 @@ def _reach(curves: Array, least: float) -> tuple[float, float]:
 def _curves(panel: Panel, grid: Array, curves: Array, *, trail: int = TRAIL, named: bool = True) -> None:
     """The newest curves, and the present one in bold."""
     panel.line(
-        grid, curves, show=Show("upto", last=trail, fade=True), role="posterior", width=1.1, alpha=0.6,
+        grid,
+        curves,
+        show=Show("upto", last=trail, fade=True),
+        role="posterior",
+        width=1.1,
+        alpha=0.6,
         label=f"the {trail} newest draws" if named else None,
-    )  # fmt: skip
+    )
     present = Show("at", phase=("function", None)) if named else "at"
     panel.line(grid, curves, show=present, role="highlight", width=3.0, label="present draw" if named else None)
 
@@ -107,9 +104,7 @@ def _curves(panel: Panel, grid: Array, curves: Array, *, trail: int = TRAIL, nam
 def _marginal(picture: Scene, spec: PriorSpec, drawn: Functions, pair: Array) -> None:
     sd = float(np.sqrt(pair[0, 0]))
     _, top = _reach(drawn.pair[:, :1], 4.0 * sd)
-    panel = picture.panel(
-        "marginal", title="f(a) of all draws so far", x=Axis("f(a)", -top, top), place=(2, 0, 1, 1), height=195
-    )
+    panel = picture.panel("marginal", title="f(a) of all draws so far", x=Axis("f(a)", -top, top), place=(2, 0, 1, 1), height=195)
     panel.histogram(drawn.pair[:, 0], bins=(-top, top, 36), role="posterior", label="draws so far")
     xs = np.linspace(-top, top, 161)
     bell = np.exp(-0.5 * (xs / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
@@ -119,9 +114,8 @@ def _marginal(picture: Scene, spec: PriorSpec, drawn: Functions, pair: Array) ->
 def _pairs(picture: Scene, drawn: Functions, pair: Array) -> None:
     reach = _reach(drawn.pair, 3.6 * float(np.sqrt(pair.diagonal().max())))
     panel = picture.panel(
-        "pairs", title="f(a) against f(b)", x=Axis("f(a)", *reach), y=Axis("f(b)", *reach), place=(2, 1, 1, 1),
-        height=215, equal=True,
-    )  # fmt: skip
+        "pairs", title="f(a) against f(b)", x=Axis("f(a)", *reach), y=Axis("f(b)", *reach), place=(2, 1, 1, 1), height=215, equal=True
+    )
     xs = np.linspace(*reach, 81)
     precision = np.linalg.inv(pair + 1e-12 * np.eye(2) * np.trace(pair))
     plane = np.stack(np.meshgrid(xs, xs), axis=-1)
@@ -137,9 +131,13 @@ def _slice(picture: Scene, spec: PriorSpec, drawn: Functions, kernel: Array, pla
     top = max(1.25 * float(np.abs(kernel).max()), float(np.abs(seen[-1]).max()) * 1.1)
     low = min(0.0, 1.25 * float(kernel.min()), float(seen[-1].min()) * 1.1) - 0.05 * top
     panel = picture.panel(
-        "kernel", title="The kernel: mean of f(a)·f(x) over the draws", x=Axis("input x", -REACH, REACH),
-        y=Axis("covariance", low, top), place=place, height=200,
-    )  # fmt: skip
+        "kernel",
+        title="The kernel: mean of f(a)·f(x) over the draws",
+        x=Axis("input x", -REACH, REACH),
+        y=Axis("covariance", low, top),
+        place=place,
+        height=200,
+    )
     panel.line(drawn.at, kernel, role="truth", dash=True, width=2.5, label="exact kernel")
     panel.line(drawn.at, seen, show="at", role="posterior", width=2.0, label="average so far")
     panel.rule(x=spec.at_a, role="muted", dash=True)
@@ -152,9 +150,7 @@ def _arithmetic(picture: Scene, spec: PriorSpec, drawn: Functions, pair: Array) 
     v, c = theta[:, -k - 1], theta[:, -1]
     inside = w * spec.at_a + b
     name = {"linear": ""}.get(spec.activation, spec.activation)
-    divisor = {"sqrt": f"{spec.out_sd:g}/√{k}", "none": f"{spec.out_sd:g}", "full": f"{spec.out_sd:g}/{k}"}[
-        spec.scaling
-    ]
+    divisor = {"sqrt": f"{spec.out_sd:g}/√{k}", "none": f"{spec.out_sd:g}", "full": f"{spec.out_sd:g}/{k}"}[spec.scaling]
     picture.readout(
         "draw",
         f"draw: w₁ ~ N(0, sd {spec.weight_sd:g}) = {{w:.3f}}, b₁ ~ N(0, sd {spec.bias_sd:g}) = {{b:.3f}}, "
@@ -196,14 +192,9 @@ def _arithmetic(picture: Scene, spec: PriorSpec, drawn: Functions, pair: Array) 
         e=spread,
     )
     picture.say(
-        "Draw {t} of {steps}: f(a) is {f:.2f}, f(b) is {g:.2f}; the average of their product is {m:.3f}.",
-        f=f,
-        g=drawn.pair[:, 1],
-        m=mean,
+        "Draw {t} of {steps}: f(a) is {f:.2f}, f(b) is {g:.2f}; the average of their product is {m:.3f}.", f=f, g=drawn.pair[:, 1], m=mean
     )
-    picture.table(
-        {"f(a)": f, "f(b)": drawn.pair[:, 1], "average of f(a) f(b)": mean, "w1": w, "b1": b, "v1": v, "c": c}
-    )
+    picture.table({"f(a)": f, "f(b)": drawn.pair[:, 1], "average of f(a) f(b)": mean, "w1": w, "b1": b, "v1": v, "c": c})
 
 
 # Six priors on functions, one on weights ------------------------------------------------------------------------------
@@ -211,13 +202,7 @@ def _arithmetic(picture: Scene, spec: PriorSpec, drawn: Functions, pair: Array) 
 
 def _compare(spec: PriorSpec) -> Scene:
     six = analysis.compared(spec)
-    picture = _new(
-        spec,
-        spec.draws,
-        "Functions of networks of six sizes, all with the same prior on each weight.",
-        (),
-        rate=8.0,
-    )
+    picture = _new(spec, spec.draws, "Functions of networks of six sizes, all with the same prior on each weight.", (), rate=8.0)
     sds = [float(np.sqrt(drawn.prior.variance(spec.at_a)[0])) if drawn.prior.depth == 1 else None for drawn in six]
     for position, (drawn, (width, depth)) in enumerate(zip(six, COMPARED, strict=True)):
         top = max(float(np.quantile(np.abs(drawn.curves), 0.995)) * 1.1, 1e-3)
@@ -232,9 +217,14 @@ def _compare(spec: PriorSpec) -> Scene:
         if sds[position] is not None:
             sd = np.sqrt(drawn.prior.variance(drawn.grid))
             panel.line(
-                drawn.grid, 0.0 * sd, band=(-2 * sd, 2 * sd), role="truth", width=1.0, dash=True,
+                drawn.grid,
+                0.0 * sd,
+                band=(-2 * sd, 2 * sd),
+                role="truth",
+                width=1.0,
+                dash=True,
                 label="exact mean ± 2 sd" if position == 0 else None,
-            )  # fmt: skip
+            )
         _curves(panel, drawn.grid, drawn.curves, trail=14, named=False)
     running = [_running_sd(drawn.pair[:, 0]) for drawn in six]
     for row, name in ((0, "1 layer"), (3, "3 layers")):
@@ -283,9 +273,14 @@ def _rejection(spec: PriorSpec) -> Scene:
     )
     posterior = analysis.chains(spec)
     panel.line(
-        grid, posterior.mean, band=(posterior.mean - posterior.sd, posterior.mean + posterior.sd), role="truth",
-        dash=True, width=2.0, label="posterior by a Markov chain: mean ± sd",
-    )  # fmt: skip
+        grid,
+        posterior.mean,
+        band=(posterior.mean - posterior.sd, posterior.mean + posterior.sd),
+        role="truth",
+        dash=True,
+        width=2.0,
+        label="posterior by a Markov chain: mean ± sd",
+    )
     _accepted(panel, tested, grid)
     _candidate(panel, tested, data, grid)
     _points(panel, spec)
@@ -333,15 +328,19 @@ def _accepted(panel: Panel, tested: Tested, grid: Array) -> None:
         if now > before:
             newest[step] = tested.accepted_curves[now - 1]
     panel.line(
-        grid, newest, show=Show("upto", last=60), role="posterior", width=1.0, alpha=0.35,
-        label="accepted (the newest of each step)",
-    )  # fmt: skip
+        grid, newest, show=Show("upto", last=60), role="posterior", width=1.0, alpha=0.35, label="accepted (the newest of each step)"
+    )
     panel.line(grid, mean, show="at", role="posterior", width=3.0, label="accepted so far: mean")
     for edge in (mean - sd, mean + sd):
         panel.line(
-            grid, edge, show="at", role="posterior", width=1.6, dash=True,
+            grid,
+            edge,
+            show="at",
+            role="posterior",
+            width=1.6,
+            dash=True,
             label="accepted so far: mean ± sd" if edge[-1, 0] <= mean[-1, 0] else None,
-        )  # fmt: skip
+        )
 
 
 def _candidate(panel: Panel, tested: Tested, data: analysis.Curve, grid: Array) -> None:
@@ -349,20 +348,20 @@ def _candidate(panel: Panel, tested: Tested, data: analysis.Curve, grid: Array) 
     accepted = run.accepted[last][:, None]
     undecided, decided = Show("at", phase=("propose", "u")), Show("at", phase=("decide", None))
     panel.line(grid, tested.candidates, show=undecided, role="proposal", width=2.5, label="candidate")
+    panel.line(grid, np.where(accepted, tested.candidates, np.nan), show=decided, role="accept", width=3.0, label="candidate accepted")
     panel.line(
-        grid, np.where(accepted, tested.candidates, np.nan), show=decided, role="accept", width=3.0,
-        label="candidate accepted",
-    )  # fmt: skip
-    panel.line(
-        grid, np.where(accepted, np.nan, tested.candidates), show=decided, role="reject", width=2.0, dash=True,
-        label="candidate rejected",
-    )  # fmt: skip
+        grid, np.where(accepted, np.nan, tested.candidates), show=decided, role="reject", width=2.0, dash=True, label="candidate rejected"
+    )
     for point, (x, y) in enumerate(zip(data.x, data.y, strict=True)):
         start = np.column_stack([np.full(len(last), x), tested.residual_ends[:, point]])
         panel.arrows(
-            start, np.tile([x, y], (len(last), 1)), show=Show("at", phase=("compare", "u")), role="energy", width=1.6,
+            start,
+            np.tile([x, y], (len(last), 1)),
+            show=Show("at", phase=("compare", "u")),
+            role="energy",
+            width=1.6,
             label="residuals" if point == 0 else None,
-        )  # fmt: skip
+        )
 
 
 def _survivors(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
@@ -390,9 +389,7 @@ def _survivors(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     panel.line(number_of, np.where(counts > 0, counts, np.nan), show="at", role="posterior", width=2.0)
     for n in range(points + 1):
         at = np.column_stack([np.full(len(counts), float(n)), np.where(counts[:, n] > 0, counts[:, n], np.nan)])
-        panel.points(
-            at, show="at", role="posterior", size=4, label="survivors of those tested so far" if n == 0 else None
-        )
+        panel.points(at, show="at", role="posterior", size=4, label="survivors of those tested so far" if n == 0 else None)
 
 
 def _noise(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
@@ -431,27 +428,16 @@ def _test_arithmetic(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     log_ratio = -squares / (2 * spec.noise_sd**2) + run.log_scale
     ratio = np.exp(np.clip(log_ratio, -700.0, 700.0))
     points = len(run.squares) - 1
+    picture.readout("propose", f"propose: network {{n:d}} of {spec.tries:,}, {spec.prior().dim} numbers from the prior", n=last + 1)
     picture.readout(
-        "propose", f"propose: network {{n:d}} of {spec.tries:,}, {spec.prior().dim} numbers from the prior", n=last + 1
-    )
-    picture.readout(
-        "compare",
-        f"compare: S = Σ(yᵢ − f(xᵢ))² over {points} point{'s' * (points != 1)} = {{s:.4f}}",
-        show=FROM_COMPARE,
-        s=squares,
+        "compare", f"compare: S = Σ(yᵢ − f(xᵢ))² over {points} point{'s' * (points != 1)} = {{s:.4f}}", show=FROM_COMPARE, s=squares
     )
     if spec.bound == "exact":
         rule = f"L/L_max = exp(−S / 2σ²) = exp(−{{s:.4f}} / {2 * spec.noise_sd**2:.4g}) = {{r:.3g}}"
     elif spec.bound == "observed":
-        rule = (
-            f"L over the largest L seen = exp(−{{s:.4f}} / {2 * spec.noise_sd**2:.4g} + {run.log_scale:.3f}) = "
-            f"{{r:.3g}}"
-        )
+        rule = f"L over the largest L seen = exp(−{{s:.4f}} / {2 * spec.noise_sd**2:.4g} + {run.log_scale:.3f}) = {{r:.3g}}"
     else:
-        rule = (
-            f"L itself = exp({run.log_scale:.3f} − {{s:.4f}} / {2 * spec.noise_sd**2:.4g}) = {{r:.3g}}: "
-            "a density, not a probability"
-        )
+        rule = f"L itself = exp({run.log_scale:.3f} − {{s:.4f}} / {2 * spec.noise_sd**2:.4g}) = {{r:.3g}}: a density, not a probability"
     picture.readout("ratio", rule, show=FROM_COMPARE, s=squares, r=ratio)
     picture.readout("u", "draw: u = {u:.4f}, uniform between 0 and 1", show=FROM_U, u=u)
     total = np.cumsum(run.accepted)[last]

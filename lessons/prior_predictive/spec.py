@@ -22,11 +22,7 @@ MAX_NUMBERS = 6e7  # random numbers of one rejection run: half a second
 class PriorSpec(Spec):
     """A 1-k-...-k-1 network with normal priors; its functions, and what six points leave of them."""
 
-    view: str = choice(
-        "functions",
-        VIEWS,
-        "functions of one prior, the same prior on networks of six sizes, or rejection by data",
-    )
+    view: str = choice("functions", VIEWS, "functions of one prior, the same prior on networks of six sizes, or rejection by data")
     width: int = integer(16, 1, 512, "units k in each hidden layer", log=True)
     depth: int = integer(1, 1, 6, "hidden layers L")
     activation: str = choice("tanh", ACTIVATIONS, "what a hidden unit does to its input")
@@ -57,8 +53,7 @@ class PriorSpec(Spec):
             if not (X_RANGE[0] <= x <= X_RANGE[1] and Y_RANGE[0] <= y <= Y_RANGE[1]):
                 raise SpecError(
                     "points",
-                    f"point {index}, ({x:g}, {y:g}), is outside x {X_RANGE[0]:g} to {X_RANGE[1]:g}, y {Y_RANGE[0]:g} "
-                    f"to {Y_RANGE[1]:g}",
+                    f"point {index}, ({x:g}, {y:g}), is outside x {X_RANGE[0]:g} to {X_RANGE[1]:g}, y {Y_RANGE[0]:g} to {Y_RANGE[1]:g}",
                 )
         if self.view == "rejection" and self.tries * prior.dim > MAX_NUMBERS:
             raise SpecError("tries", f"{self.tries:,} networks of {prior.dim:,} weights are too many: lower one")

@@ -11,16 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics
-from engine.judge import (
-    Check,
-    Kernel,
-    agreement_check,
-    divergence_check,
-    energy_check,
-    gradient_check,
-    kernel_of,
-    unknown,
-)
+from engine.judge import Check, Kernel, agreement_check, divergence_check, energy_check, gradient_check, kernel_of, unknown
 from engine.kept import kept
 from engine.networks import NetworkRecording, start_network
 from engine.networks.scales import Groups, groups_of
@@ -306,9 +297,8 @@ def _diagnose(spec: PriorsLesson) -> Diagnosed:
     names, values = diagnosed(spec, found)
     gradients = int(found.gradient_evaluations.sum() + found.warmup_gradient_evaluations.sum())
     return Diagnosed(
-        tuple(names), diagnostics.summarise(values), gradients, found.seconds, float(found.divergent.mean()),
-        found.divergent.size,
-    )  # fmt: skip
+        tuple(names), diagnostics.summarise(values), gradients, found.seconds, float(found.divergent.mean()), found.divergent.size
+    )
 
 
 def diagnosed(spec: PriorsLesson, found: NetworkRecording) -> tuple[list[str], Array]:

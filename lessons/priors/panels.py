@@ -38,9 +38,7 @@ def _seen(spec: PriorsLesson) -> Figure:
     figure.add_scatter(x=size, y=seen, mode="markers", marker=marker, name="a weight or bias of this run")
     w = np.linspace(0.0, 1.15 * float(size.max()), 80)
     alone = analysis.expected_sd(w, 0.0, 1, spec.weight_shape, spec.weight_rate)
-    figure.add_scatter(
-        x=w, y=alone, mode="lines", line={"color": theme.colour("ink"), "dash": "dash"}, name="a τ of its own, exact"
-    )
+    figure.add_scatter(x=w, y=alone, mode="lines", line={"color": theme.colour("ink"), "dash": "dash"}, name="a τ of its own, exact")
     caption = (
         "Dashed: 1/√E[τ | w] for one weight alone, √((b + ½w²)/(a + ½)): the larger a weight, the wider the prior it "
         "sees. Weights that share a τ stand on one level: a large one among small ones is held back, small ones are "
@@ -54,9 +52,12 @@ def _learned(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Figure:
     figure = charts.blank("group of weights", "prior sd s (median over draws)")
     for weights, score in scores.items():
         figure.add_scatter(
-            x=names, y=score.sds, mode="markers", name=NAMES[weights],
+            x=names,
+            y=score.sds,
+            mode="markers",
+            name=NAMES[weights],
             marker={"symbol": SYMBOLS[weights], "size": 10, "color": theme.colour(_role(weights))},
-        )  # fmt: skip
+        )
     figure.update_yaxes(type="log")
     caption = (
         "Root mean square within the group; for “mean and sd a weight” the mean counts in. "

@@ -20,11 +20,7 @@ def relevance(spec: PriorsLesson, weights: str) -> float:
 
 
 def _explain_inputs(spec: PriorsLesson) -> Said:
-    return say(
-        per_input=relevance(spec, "per_input"),
-        per_layer=relevance(spec, "per_layer"),
-        per_weight=relevance(spec, "per_weight"),
-    )
+    return say(per_input=relevance(spec, "per_input"), per_layer=relevance(spec, "per_layer"), per_weight=relevance(spec, "per_weight"))
 
 
 def held(spec: PriorsLesson) -> tuple[float, float]:
@@ -41,8 +37,7 @@ def _explain_held(spec: PriorsLesson) -> Said:
 def loosened(spec: PriorsLesson) -> float:
     """Median prior sd of the input weights in the run of `spec`, over that of the exact run."""
     wrong, right = (
-        np.median(analysis.family_sds(s, analysis.simulate(s).recording)[..., 0])
-        for s in (spec, spec.replace(variant="exact"))
+        np.median(analysis.family_sds(s, analysis.simulate(s).recording)[..., 0]) for s in (spec, spec.replace(variant="exact"))
     )
     return float(wrong / right)
 
@@ -53,8 +48,6 @@ def _explain_forgot(spec: PriorsLesson) -> Said:
 
 QUESTIONS = [
     WORDS.question("held", lambda spec: nearest(held(spec)[0], (0.3, 1.0, 4.0)), _explain_held, scenario="own"),
-    WORDS.question(
-        "inputs", lambda spec: nearest(relevance(spec, "per_input"), RATIOS), _explain_inputs, scenario="inputs"
-    ),
+    WORDS.question("inputs", lambda spec: nearest(relevance(spec, "per_input"), RATIOS), _explain_inputs, scenario="inputs"),
     WORDS.question("forgot", lambda spec: nearest(loosened(spec), LOOSE), _explain_forgot, scenario="forgot-count"),
 ]

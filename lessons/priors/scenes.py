@@ -80,19 +80,17 @@ def _reach(spec: PriorsLesson, found: Functions) -> tuple[float, float]:
 def _function(spec: PriorsLesson, panel: Panel, found: Functions, named: bool = True) -> None:
     """Band, truth and data. With six inputs the points lie beside the slice, so they are pale."""
     middle = found.curves.mean(axis=0)
-    panel.line(
-        found.x, middle, band=tuple(found.band), role="posterior", width=1.0, alpha=0.8,
-        label=BAND_WORDS if named else None,
-    )  # fmt: skip
-    panel.line(
-        found.x, found.truth, role="truth", dash=True, width=2.0, label="truth, without noise" if named else None
-    )
+    panel.line(found.x, middle, band=tuple(found.band), role="posterior", width=1.0, alpha=0.8, label=BAND_WORDS if named else None)
+    panel.line(found.x, found.truth, role="truth", dash=True, width=2.0, label="truth, without noise" if named else None)
     data, flat = spec.values(), spec.data == "wave"
     panel.points(
-        np.column_stack([data.x[:, spec.input - 1], data.y]), role="ink", shape="cross" if flat else "ring",
-        size=4.5 if flat else 2.5, alpha=1.0 if flat else 0.35,
+        np.column_stack([data.x[:, spec.input - 1], data.y]),
+        role="ink",
+        shape="cross" if flat else "ring",
+        size=4.5 if flat else 2.5,
+        alpha=1.0 if flat else 0.35,
         label=("data" if flat else "data, other inputs not 0") if named else None,
-    )  # fmt: skip
+    )
 
 
 def _funnel(spec: PriorsLesson, picture: Scene) -> None:
@@ -114,17 +112,19 @@ def _funnel(spec: PriorsLesson, picture: Scene) -> None:
     heights = np.linspace(low, high, 41)
     for side in (-1.96, 1.96):
         edge = np.column_stack([side * 10.0**heights, heights])
-        panel.path(
-            edge[np.abs(edge[:, 0]) <= reach], role="prior", dash=True, label="95 % of the prior" if side > 0 else None
-        )
+        panel.path(edge[np.abs(edge[:, 0]) <= reach], role="prior", dash=True, label="95 % of the prior" if side > 0 else None)
     first = np.column_stack([run.theta[:, mine[0]], log_sd[:, 0]])
     panel.points(first, show="upto", role="posterior", size=2.2, alpha=0.5, label="first of them, so far")
     for k, j in enumerate(mine):
         at = np.column_stack([run.theta[:, j], log_sd[:, k]])
         panel.points(
-            at, show=AT_DRAW, role="highlight", shape="diamond" if k else "ring", size=5.0 if k else 6.5,
+            at,
+            show=AT_DRAW,
+            role="highlight",
+            shape="diamond" if k else "ring",
+            size=5.0 if k else 6.5,
             label="all of them now (ring: the first)" if k == len(mine) - 1 else None,
-        )  # fmt: skip
+        )
 
 
 def _conditional(spec: PriorsLesson, picture: Scene) -> None:
@@ -134,9 +134,13 @@ def _conditional(spec: PriorsLesson, picture: Scene) -> None:
     panel_title = "Where s comes from" if spec.weights != "fixed" else "s is fixed: nothing is drawn"
     low, high = min(float(log_sd.min()) - 0.4, -1.0), max(float(log_sd.max()) + 0.4, 1.0)
     panel = picture.panel(
-        "conditional", title=panel_title, x=Axis("log₁₀ of prior sd s", low, high),
-        y=Axis("density", 0.0, 1.0 if spec.weights == "fixed" else None), place=(2, 1, 1, 1), height=170,
-    )  # fmt: skip
+        "conditional",
+        title=panel_title,
+        x=Axis("log₁₀ of prior sd s", low, high),
+        y=Axis("density", 0.0, 1.0 if spec.weights == "fixed" else None),
+        place=(2, 1, 1, 1),
+        height=170,
+    )
     if spec.weights == "fixed":
         panel.rule(x=float(log_sd[0]), role="highlight", label="s")
         return
@@ -146,13 +150,11 @@ def _conditional(spec: PriorsLesson, picture: Scene) -> None:
     curves = analysis.log_sd_density(x, drawn.shape, drawn.rate)
     name = "given the weights: Gamma(a + n/2, b + ½Σw²)" if spec.variant == "exact" else "as it was drawn: wrong"
     panel.line(
-        x, curves, show=Show("at", phase=("sum", None)), role="posterior" if spec.variant == "exact" else "reject",
-        width=2.4, label=name,
-    )  # fmt: skip
+        x, curves, show=Show("at", phase=("sum", None)), role="posterior" if spec.variant == "exact" else "reject", width=2.4, label=name
+    )
     panel.points(
-        np.column_stack([log_sd, np.zeros(len(log_sd))]), show=AT_DRAW, role="highlight", shape="diamond", size=6.0,
-        label="s = 1/√τ drawn",
-    )  # fmt: skip
+        np.column_stack([log_sd, np.zeros(len(log_sd))]), show=AT_DRAW, role="highlight", shape="diamond", size=6.0, label="s = 1/√τ drawn"
+    )
 
 
 def _bars(spec: PriorsLesson, picture: Scene) -> None:
@@ -178,13 +180,10 @@ def _card(spec: PriorsLesson, picture: Scene) -> None:
     w, sd = run.theta[:, j], run.sd[:, j]
     before = np.concatenate([[np.nan], sd[:-1]])
     picture.readout(
-        "weights", f"weights: NUTS moved all {run.theta.shape[1]}; {name} = {{w:.3f}}, its prior sd was {{s:.3f}}",
-        w=w, s=before,
-    )  # fmt: skip
+        "weights", f"weights: NUTS moved all {run.theta.shape[1]}; {name} = {{w:.3f}}, its prior sd was {{s:.3f}}", w=w, s=before
+    )
     if spec.weights == "fixed":
-        picture.readout(
-            "fixed", f"τ = 1/s² = {{t:.3f}} is fixed: the prior N(0, {spec.prior_sd:g}²) learns nothing", t=drawn.tau
-        )
+        picture.readout("fixed", f"τ = 1/s² = {{t:.3f}} is fixed: the prior N(0, {spec.prior_sd:g}²) learns nothing", t=drawn.tau)
         picture.say("Sweep {t} of {steps}: w is {w:.2f}, the prior sd stays {s:.2f}.", w=w, s=sd)
         picture.table({name: w, "prior sd": sd, "noise sd": run.noise_sd})
         return
@@ -192,35 +191,50 @@ def _card(spec: PriorsLesson, picture: Scene) -> None:
     square = "|w|" if spec.variant == "no_square" else "w²"
     shared = f"{n} weight{'s' * (n > 1)} share{'s' * (n == 1)} the τ of {group}"
     picture.readout("sum", f"sum: {shared}; Σ{square} = {{q:.3f}}", show=FROM_SUM, q=drawn.squares)
-    half = (
-        f"{spec.weight_shape:g} + {n}/2"
-        if spec.variant != "no_half_count"
-        else f"{spec.weight_shape:g} (n/2 forgotten)"
-    )
+    half = f"{spec.weight_shape:g} + {n}/2" if spec.variant != "no_half_count" else f"{spec.weight_shape:g} (n/2 forgotten)"
     picture.readout("shape", f"shape: {half} = {{a:.3f}}", show=FROM_SUM, a=drawn.shape)
     picture.readout(
-        "rate", f"rate: {spec.weight_rate:g} + ½ · {{q:.3f}} = {{b:.3f}}"
+        "rate",
+        f"rate: {spec.weight_rate:g} + ½ · {{q:.3f}} = {{b:.3f}}"
         + (", then taken for a scale: 1/rate" if spec.variant == "rate_as_scale" else ""),
-        show=FROM_SUM, q=drawn.squares, b=spec.weight_rate + 0.5 * drawn.squares,
-    )  # fmt: skip
+        show=FROM_SUM,
+        q=drawn.squares,
+        b=spec.weight_rate + 0.5 * drawn.squares,
+    )
     picture.readout(
-        "draw", "draw: τ ~ Gamma({a:.3f}, rate {b:.3f}), mean {m:.3f}: τ = {t:.3f}, s = 1/√τ = {s:.3f}",
-        show=FROM_DRAW, a=drawn.shape, b=drawn.rate, m=drawn.shape / drawn.rate, t=drawn.tau,
+        "draw",
+        "draw: τ ~ Gamma({a:.3f}, rate {b:.3f}), mean {m:.3f}: τ = {t:.3f}, s = 1/√τ = {s:.3f}",
+        show=FROM_DRAW,
+        a=drawn.shape,
+        b=drawn.rate,
+        m=drawn.shape / drawn.rate,
+        t=drawn.tau,
         s=1.0 / np.sqrt(drawn.tau),
-    )  # fmt: skip
+    )
     if spec.noise == "learned":
         picture.readout(
-            "noise", "noise: τ_y drawn the same way from the residuals, noise sd = {n:.3f}"
-            f" (true {spec.true_noise:g})", show=FROM_DRAW, n=run.noise_sd,
-        )  # fmt: skip
+            "noise",
+            f"noise: τ_y drawn the same way from the residuals, noise sd = {{n:.3f}} (true {spec.true_noise:g})",
+            show=FROM_DRAW,
+            n=run.noise_sd,
+        )
     picture.say(
         f"Sweep {{t}} of {{steps}}, {{phase}}: {name} is {{w:.2f}}, sum {{q:.2f}} over {n}, new prior sd {{s:.2f}}.",
-        w=w, q=drawn.squares, s=sd,
-    )  # fmt: skip
+        w=w,
+        q=drawn.squares,
+        s=sd,
+    )
     picture.table(
-        {name: w, f"sum of {square}": drawn.squares, "shape": drawn.shape, "rate": drawn.rate, "tau": drawn.tau,
-         "prior sd": sd, "noise sd": run.noise_sd}
-    )  # fmt: skip
+        {
+            name: w,
+            f"sum of {square}": drawn.squares,
+            "shape": drawn.shape,
+            "rate": drawn.rate,
+            "tau": drawn.tau,
+            "prior sd": sd,
+            "noise sd": run.noise_sd,
+        }
+    )
 
 
 # Five priors on the same data -----------------------------------------------------------------------------------------
@@ -232,9 +246,7 @@ def priors_of(spec: PriorsLesson) -> list[str]:
 
 
 def _compare(spec: PriorsLesson) -> Scene:
-    picture = _new(
-        spec, "The functions of one network under several priors, on the same points with the same seed.", ()
-    )
+    picture = _new(spec, "The functions of one network under several priors, on the same points with the same seed.", ())
     found = {weights: analysis.functions(spec, weights) for weights in priors_of(spec)}
     reach = [_reach(spec, functions) for functions in found.values()]
     low, high = float(np.median([r[0] for r in reach])), float(np.median([r[1] for r in reach]))
@@ -250,16 +262,14 @@ def _compare(spec: PriorsLesson) -> Scene:
             height=255,
         )
         _function(spec, panel, functions, named=place == 0)
-        panel.line(functions.x, functions.curves, show="at", role="highlight", width=2.5,
-                   label="this draw" if place == 0 else None)  # fmt: skip
+        panel.line(functions.x, functions.curves, show="at", role="highlight", width=2.5, label="this draw" if place == 0 else None)
         widths[weights] = float(np.diff(functions.band[:, [0, -1]], axis=0).mean())
     words = ", ".join(f"{NAMES[weights]} {width:.2f}" for weights, width in widths.items())
     picture.readout("edge", f"width of the 90 % band at the edges of the picture: {words}")
     places = {weights: functions.curves[:, -1] for weights, functions in found.items()}
     picture.say(
-        "Draw {t} of {steps}: at the right edge f is "
-        + ", ".join(f"{{{weights}:.2f}} ({NAMES[weights]})" for weights in found) + ".",
+        "Draw {t} of {steps}: at the right edge f is " + ", ".join(f"{{{weights}:.2f}} ({NAMES[weights]})" for weights in found) + ".",
         **places,
-    )  # fmt: skip
+    )
     picture.table({f"f at the right edge, {NAMES[weights]}": values for weights, values in places.items()})
     return picture

@@ -55,9 +55,7 @@ class PriorsLesson(SweepSpec):
     def network(self) -> Network:
         """The network that is sampled."""
         inputs = 1 if self.data == "wave" else INPUTS
-        return network(
-            inputs, 1, width=self.width, likelihood="gaussian", prior_sd=self.prior_sd, noise_sd=self.true_noise
-        )
+        return network(inputs, 1, width=self.width, likelihood="gaussian", prior_sd=self.prior_sd, noise_sd=self.true_noise)
 
     def values(self) -> Values:
         """The data."""
@@ -79,9 +77,7 @@ class PriorsLesson(SweepSpec):
 
 
 LAYERS = PriorsLesson(seed=6)
-SIX = PriorsLesson(
-    data="inputs", points=60, true_noise=0.2, weights="per_input", input=1, weight_shape=0.5, weight_rate=0.05, seed=4
-)
+SIX = PriorsLesson(data="inputs", points=60, true_noise=0.2, weights="per_input", input=1, weight_shape=0.5, weight_rate=0.05, seed=4)
 
 SCENARIOS = WORDS.scenarios(
     {

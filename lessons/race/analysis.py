@@ -80,9 +80,7 @@ def features(target: Target) -> Features:
         )
     quartiles = np.array([_quartiles(density) for density in truth.marginals])
     half = np.full((2, target.dim), 0.5)
-    return Features(
-        ("share below the median", "share between the quartiles"), half, half, quartiles[:, 1], quartiles[:, ::2], True
-    )
+    return Features(("share below the median", "share between the quartiles"), half, half, quartiles[:, 1], quartiles[:, ::2], True)
 
 
 def _quartiles(density: Callable[[Array], Array]) -> Array:
@@ -176,9 +174,7 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         sums = np.stack([_sums(each, made) for each in values])
         with np.errstate(invalid="ignore", divide="ignore"):
             averages = sums / made[:, None]
-            error[:, pair] = np.sqrt(
-                (((averages - scored.expected[:, None]) / scored.scale[:, None]) ** 2).mean(axis=2)
-            )
+            error[:, pair] = np.sqrt((((averages - scored.expected[:, None]) / scored.scale[:, None]) ** 2).mean(axis=2))
         draws[pair], tuning[pair] = n, int(recording.warmup_gradient_evaluations[0]) if racer == "nuts" else 0
         evaluations[pair] = int(calls(recording, racer)[:n].sum())
         accept.append(float(recording.accept_prob[0, :n].mean()) if n else math.nan)
@@ -320,10 +316,7 @@ def error_in_time(spec: RaceLesson) -> dict[str, tuple[Array, Array]]:
     """
     found, seconds = race(spec), clock(spec)
     with np.errstate(invalid="ignore"):
-        return {
-            racer: (seconds[racer] * np.arange(1, STEPS + 1) / STEPS, _median(found.lanes[racer].both))
-            for racer in RACERS
-        }
+        return {racer: (seconds[racer] * np.arange(1, STEPS + 1) / STEPS, _median(found.lanes[racer].both)) for racer in RACERS}
 
 
 def _median(values: Array) -> Array:
@@ -422,6 +415,4 @@ def _tabulated(target: Target) -> Truth:
             reach = TABLE_REACH * math.sqrt(truth.covariance[j, j])
             x = np.linspace(truth.mean[j] - reach, truth.mean[j] + reach, TABLE)
             marginals[j] = partial(np.interp, xp=x, fp=marginals[j](x), left=0.0, right=0.0)
-    return dataclasses.replace(
-        truth, mean=truth.mean[:few], covariance=truth.covariance[:few, :few], marginals=tuple(marginals)
-    )
+    return dataclasses.replace(truth, mean=truth.mean[:few], covariance=truth.covariance[:few, :few], marginals=tuple(marginals))

@@ -9,11 +9,7 @@ from lessons.race.questions import QUESTIONS
 from lessons.race.scenes import scene
 from lessons.race.spec import SCENARIOS, WORDS, RaceLesson
 
-TARGETS = {
-    "gaussian": "Gaussian",
-    "normal_gamma": "mean and precision (Normal-Gamma)",
-    "hierarchical": "eight schools (10 coordinates)",
-}
+TARGETS = {"gaussian": "Gaussian", "normal_gamma": "mean and precision (Normal-Gamma)", "hierarchical": "eight schools (10 coordinates)"}
 TUNING = {"charged": "out of the budget", "free": "free of charge"}
 STARTS = {"typical": "an exact draw", "random": "U(−2, 2)"}
 

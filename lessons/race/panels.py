@@ -89,20 +89,14 @@ def diagnostics_table(spec: RaceLesson, cancel: object = None) -> Table:
     names, found, seconds = analysis.names(spec), analysis.race(spec), analysis.clock(spec)
     lanes = [found.lanes[racer] for racer in RACERS]
     kinds = analysis.features(found.target).kinds
-    spent = [
-        seconds[racer] / max(1, int(lane.evaluations[0] + lane.tuning[0]))
-        for racer, lane in zip(RACERS, lanes, strict=True)
-    ]
+    spent = [seconds[racer] / max(1, int(lane.evaluations[0] + lane.tuning[0])) for racer, lane in zip(RACERS, lanes, strict=True)]
     per_second = [
         analysis.effective_per_thousand(found, racer) / 1000 * int(lane.evaluations[0]) / max(seconds[racer], 1e-9)
         for racer, lane in zip(RACERS, lanes, strict=True)
     ]
     columns = {
         "sampler": [names[racer] for racer in RACERS],
-        **{
-            f"error of the {kind}": [float(np.median(_last(lane.error[k]))) for lane in lanes]
-            for k, kind in enumerate(kinds)
-        },
+        **{f"error of the {kind}": [float(np.median(_last(lane.error[k]))) for lane in lanes] for k, kind in enumerate(kinds)},
         "draws": [int(np.median(lane.draws)) for lane in lanes],
         "evaluations": [int(np.median(lane.evaluations)) for lane in lanes],
         "for tuning": [int(np.median(lane.tuning)) for lane in lanes],

@@ -20,10 +20,7 @@ def standings(spec: RaceLesson) -> str:
     wins = found.wins()
     finals = {racer: float(np.median(found.final(racer))) for racer in RACERS}
     best_first = sorted(RACERS, key=lambda racer: finals[racer])
-    each = [
-        WORDS.phrase("pieces.standing", racer=names[racer], error=finals[racer], wins=100 * wins[racer])
-        for racer in best_first
-    ]
+    each = [WORDS.phrase("pieces.standing", racer=names[racer], error=finals[racer], wins=100 * wins[racer]) for racer in best_first]
     return ", ".join(each)
 
 
@@ -48,11 +45,7 @@ def turns(spec: RaceLesson) -> float:
 def _explain_resonance(spec: RaceLesson) -> Said:
     lane = analysis.race(spec).lanes["hmc"]
     return say(
-        standings=standings(spec),
-        accepted=100 * lane.acceptance,
-        turns=turns(spec),
-        steps=spec.steps,
-        quarter_steps=spec.steps // 4,
+        standings=standings(spec), accepted=100 * lane.acceptance, turns=turns(spec), steps=spec.steps, quarter_steps=spec.steps // 4
     )
 
 

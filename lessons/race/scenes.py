@@ -135,17 +135,18 @@ def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str]) 
     options = "|".join((*(names[racer] for racer in RACERS), "nobody yet"))
     lead = np.min(np.stack([np.where(np.isnan(v), np.inf, v) for v in middles.values()]), axis=0)
     picture.values(leader=leader, lead=np.where(np.isfinite(lead), lead, np.nan))
-    picture.line(
-        "leader", f"in the lead over all {spec.pairs} pairs, both errors in one: {{leader|{options}}}, {{lead:.4f}}"
-    )
+    picture.line("leader", f"in the lead over all {spec.pairs} pairs, both errors in one: {{leader|{options}}}, {{lead:.4f}}")
     picture.say(f"{{c:.0f}} evaluations spent. In the lead: {{who|{options}}}.", c=found.cost, who=leader)
     picture.table(
         {
             "evaluations": found.cost,
-            **{f"{names[racer]}, {kind}: median error": analysis.band(found.lanes[racer].error[k])[0]
-               for racer in RACERS for k, kind in enumerate(scored.kinds)},
+            **{
+                f"{names[racer]}, {kind}: median error": analysis.band(found.lanes[racer].error[k])[0]
+                for racer in RACERS
+                for k, kind in enumerate(scored.kinds)
+            },
         }
-    )  # fmt: skip
+    )
 
 
 def _leader(middles: dict[str, Array]) -> NDArray[np.int32]:

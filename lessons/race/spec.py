@@ -27,25 +27,17 @@ class RaceLesson(TargetSpec):
     dimension: int = integer(2, 2, 50, "number of coordinates", log=True)
     budget: int = integer(8000, 1000, 20_000, "evaluations that each racer may spend in each race", log=True)
     pairs: int = integer(16, 5, 40, "races, each with a start and a seed of its own that all four share")
-    gradient_price: float = number(
-        1.0, 1.0, 5.0, "what a gradient with its density costs, in evaluations of the density alone", step=0.5
-    )
+    gradient_price: float = number(1.0, 1.0, 5.0, "what a gradient with its density costs, in evaluations of the density alone", step=0.5)
     scale: float = number(1.7, 0.01, 30.0, "sd of Metropolis's proposal, all coordinates at once", log=True)
     single_scale: float = number(
-        2.4,
-        0.01,
-        30.0,
-        "sd of the proposal of Metropolis one variable at a time, where it stands in for Gibbs",
-        log=True,
+        2.4, 0.01, 30.0, "sd of the proposal of Metropolis one variable at a time, where it stands in for Gibbs", log=True
     )
     step_size: float = number(0.4, 0.001, 5.0, "HMC: time that one leapfrog step simulates", log=True)
     steps: int = integer(8, 1, 100, "HMC: leapfrog steps of one trajectory", log=True)
     cheat: str = choice("off", ("off", "on"), "HMC leaves out its accept step: wrong on purpose")
     warmup: int = integer(150, 20, 1000, "NUTS: transitions that tune its step size and mass, and make no draws")
     tuning: str = choice("charged", ("charged", "free"), "does NUTS pay for its tuning out of the budget?")
-    begin: str = choice(
-        "typical", ("typical", "random"), "start of each race: an exact draw where one can be made, or U(-2, 2)"
-    )
+    begin: str = choice("typical", ("typical", "random"), "start of each race: an exact draw where one can be made, or U(-2, 2)")
     seed: int = seed_field()
 
     def check(self) -> None:
@@ -123,14 +115,7 @@ SCENARIOS = WORDS.scenarios(
         "resonance": RaceLesson(correlation=0.0, step_size=0.393, steps=16, seed=6),
         "large": RaceLesson(correlation=0.9, step_size=0.9, steps=8, seed=7),
         "modes": RaceLesson(
-            target="two_modes",
-            separation=12.0,
-            scale=0.15,
-            single_scale=0.15,
-            step_size=0.5,
-            steps=6,
-            begin="random",
-            seed=8,
+            target="two_modes", separation=12.0, scale=0.15, single_scale=0.15, step_size=0.5, steps=6, begin="random", seed=8
         ),
         "cheat": CHEAT,
     }

@@ -235,9 +235,14 @@ def training_spec(spec: RealDataSpec) -> TrainingSpec:
     decay = map_decay(network_of(spec), len(problem(spec).y)) if spec.training == "weight_decay" else 0.0
     early = spec.training == "early_stopping"
     return TrainingSpec(
-        step_size=spec.step_size, batch=min(BATCH, len(problem(spec).y)), epochs=spec.epochs, weight_decay=decay,
-        validation=HELD_BACK if early else 0.0, patience=PATIENCE if early else 0, seed=spec.seed,
-    )  # fmt: skip
+        step_size=spec.step_size,
+        batch=min(BATCH, len(problem(spec).y)),
+        epochs=spec.epochs,
+        weight_decay=decay,
+        validation=HELD_BACK if early else 0.0,
+        patience=PATIENCE if early else 0,
+        seed=spec.seed,
+    )
 
 
 def fit(spec: RealDataSpec) -> Fit:
@@ -270,10 +275,18 @@ def begin(spec: RealDataSpec, draws: int) -> NetworkRun:
     """The chains of a spec, not moved yet."""
     rows, classes = problem(spec), problem(spec).classes
     return start_network(
-        network_of(spec), rows.x, rows.y, weights=spec.weights, noise="fixed" if classes else spec.noise,
-        chains=spec.chains, draws=draws, warmup=spec.warmup, max_depth=spec.max_depth, variant=spec.variant,
+        network_of(spec),
+        rows.x,
+        rows.y,
+        weights=spec.weights,
+        noise="fixed" if classes else spec.noise,
+        chains=spec.chains,
+        draws=draws,
+        warmup=spec.warmup,
+        max_depth=spec.max_depth,
+        variant=spec.variant,
         seed=spec.seed,
-    )  # fmt: skip
+    )
 
 
 class _Chains:
@@ -372,9 +385,19 @@ def study(spec: RealDataSpec, recording: NetworkRecording) -> Study:
     running = np.array([error(spec, each, rows.y_test) for each in so_far])
     learned = predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x).mean(axis=0)
     return Study(
-        values, noise, guess, low, high, held, rates, error(spec, guess, rows.y_test), running,
-        error(spec, learned, rows.y_units), score, stride,
-    )  # fmt: skip
+        values,
+        noise,
+        guess,
+        low,
+        high,
+        held,
+        rates,
+        error(spec, guess, rows.y_test),
+        running,
+        error(spec, learned, rows.y_units),
+        score,
+        stride,
+    )
 
 
 def new_values(pooled: Array, noise: Array) -> Array:
@@ -403,9 +426,7 @@ def studied(spec: RealDataSpec, cancel: Any) -> Study:
     return _studied(spec._only(*_STUDY))
 
 
-_STUDY = tuple(
-    name for name in RealDataSpec.declarations() if name not in ("show", "case", "miss_cost", "alarm_cost", "training")
-)
+_STUDY = tuple(name for name in RealDataSpec.declarations() if name not in ("show", "case", "miss_cost", "alarm_cost", "training"))
 
 
 @kept
@@ -427,8 +448,7 @@ MISTAKES = {
 }
 ABSENT = "The table is not on this machine: press the button to download it."
 PUBLISHED = (
-    "Seven models are run by the button, one after the other, and the table below tells the R-hat of each. Nothing is "
-    "judged before."
+    "Seven models are run by the button, one after the other, and the table below tells the R-hat of each. Nothing is judged before."
 )
 
 
@@ -468,10 +488,7 @@ def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
     found = [agreement_check(values, names), divergence_check(recording.divergent), energy_check(recording.energy)]
     if exact_is_known(spec):
         return [*found, linear_check(spec, recording, watched)]
-    words = (
-        "No exact answer is known for this network's posterior. A linear model of values, its prior and noise fixed, "
-        "has one."
-    )
+    words = "No exact answer is known for this network's posterior. A linear model of values, its prior and noise fixed, has one."
     return [*found, unknown("exact answer", words, kind="numbers")]
 
 
@@ -487,7 +504,5 @@ def linear_check(spec: RealDataSpec, recording: NetworkRecording, x: Array) -> C
     exact = linear.solve(design, rows.y, noise_sd=model.noise_sd, prior_sd=model.prior_sd)
     mean, sd = exact.curve(at)
     values = recording.outputs(x)[..., 0]
-    averages = [
-        Average(f"the mean at test row {i + 1}", values[..., i], float(mean[i]), sd=float(sd[i])) for i in range(len(x))
-    ]
+    averages = [Average(f"the mean at test row {i + 1}", values[..., i], float(mean[i]), sd=float(sd[i])) for i in range(len(x))]
     return averages_check("exact regression", averages)

@@ -21,11 +21,7 @@ DATA = {
 SPLITS = {"seeded": "drawn with the seed", "published": "those of the thesis"}
 WEIGHTS = {"fixed": "fixed", "per_layer": "learned for each layer", "own_mean": "each weight its own (the thesis)"}
 TRAININGS = {"plain": "nothing", "weight_decay": "weight decay", "early_stopping": "stop early"}
-VARIANTS = {
-    "exact": "right",
-    "no_half_count": "forget half the number of weights",
-    "rate_as_scale": "take a rate for a scale",
-}
+VARIANTS = {"exact": "right", "no_half_count": "forget half the number of weights", "rate_as_scale": "take a rate for a scale"}
 
 
 def own_table(given: dict[str, bytes]) -> dict[str, str]:

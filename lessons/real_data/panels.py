@@ -43,9 +43,7 @@ def side_by_side(spec: RealDataSpec, found: Study) -> Table:
     y, names = rows.y_test, [f"always the {'base rate' if rows.classes else 'mean'}", "trained network", "posterior"]
     guesses = [np.full(len(y), rows.y_units.mean()), fit.guess, found.guess]
     errors = [analysis.error(spec, guess, y) for guess in guesses]
-    learned = [
-        analysis.error(spec, np.full(len(rows.y), rows.y_units.mean()), rows.y_units), fit.train[fit.best], found.train,
-    ]  # fmt: skip
+    learned = [analysis.error(spec, np.full(len(rows.y), rows.y_units.mean()), rows.y_units), fit.train[fit.best], found.train]
     columns: dict[str, list] = {"": names}
     if rows.classes:
         cut = analysis.best_threshold(spec)
@@ -92,9 +90,10 @@ def by_chain(spec: RealDataSpec, found: Study) -> Figure:
     summary = analysis.case_summary(spec, found)
     rhat, means = float(summary.rhat[0]), ", ".join(number(float(mean)) for mean in values.mean(axis=1))
     verdict = (
-        "the chains agree: its width is uncertainty" if rhat <= MAX_RHAT else
-        "the chains have not met yet: a hump may be a chain, not an uncertainty"
-    )  # fmt: skip
+        "the chains agree: its width is uncertainty"
+        if rhat <= MAX_RHAT
+        else "the chains have not met yet: a hump may be a chain, not an uncertainty"
+    )
     caption = f"R-hat {rhat:.3f}, means of the chains {means}: {verdict}."
     return Figure("One case, chain by chain", figure, f"Stacked histogram. {caption}", caption)
 
@@ -110,9 +109,13 @@ def calibration(spec: RealDataSpec, found: Study) -> Figure:
     ):
         curve = reliability(np.column_stack([1.0 - guess, guess]), rows.y_test.astype(int), GROUPS)
         figure.add_scatter(
-            x=curve.confidence, y=curve.accuracy, mode="lines+markers", name=name,
-            line={"color": theme.colour(role)}, marker={"symbol": symbol, "size": 8},
-        )  # fmt: skip
+            x=curve.confidence,
+            y=curve.accuracy,
+            mode="lines+markers",
+            name=name,
+            line={"color": theme.colour(role)},
+            marker={"symbol": symbol, "size": 8},
+        )
         told.append(f"{name} {analysis.cross_entropy(guess, rows.y_test):.3f} nats")
     dashed = {"color": theme.colour("truth"), "dash": "dash"}
     figure.add_scatter(x=[0.5, 1.0], y=[0.5, 1.0], mode="lines", line=dashed, name="as stated")
@@ -129,10 +132,12 @@ def scaling(spec: RealDataSpec, found: Study, cancel: Any) -> Table:
         study = found if here is spec else analysis.studied(here, cancel)
         fit, recording = analysis.fit(here), analysis.chains(here).run.recording()
         row = (
-            "scaled" if here.scaled == "yes" else "as they are", float(fit.test[fit.best]), study.error,
+            "scaled" if here.scaled == "yes" else "as they are",
+            float(fit.test[fit.best]),
+            study.error,
             f"{float(analysis.case_summary(here, study).rhat[0]):.2f}",
             float(recording.gradient_evaluations.mean()),
-        )  # fmt: skip
+        )
         for column, value in zip(columns, row, strict=True):
             columns[column].append(value)
     what = "cross-entropy" if analysis.problem(spec).classes else "RMSE"
@@ -147,9 +152,7 @@ def scaling(spec: RealDataSpec, found: Study, cancel: Any) -> Table:
 def diagnostics(spec: RealDataSpec, cancel: Any) -> Table:
     """R-hat and effective draws of the function at test rows, and what it cost."""
     if spec.show == "protocol" or not analysis.is_here(spec):
-        return Table(
-            "Do the chains agree?", {"": ["R-hat of each sampled model stands in the card above, once it has been run"]}
-        )
+        return Table("Do the chains agree?", {"": ["R-hat of each sampled model stands in the card above, once it has been run"]})
     try:
         recording = analysis.chains(spec).upto(spec.draws, cancel)
     except InterruptedError:

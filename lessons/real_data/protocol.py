@@ -135,10 +135,15 @@ def model_network(spec: RealDataSpec, model: Model) -> Network:
     rows = analysis.problem(spec)
     prices = not rows.classes
     return network(
-        rows.x.shape[1], 1, width=max(model.hidden, 1), depth=int(model.hidden > 0),
-        activation="relu" if prices else "tanh", likelihood="gaussian" if prices else "bernoulli",
-        prior_sd=0.1 if prices else 1.0, noise_sd=1.0 / rows.scale,
-    )  # fmt: skip
+        rows.x.shape[1],
+        1,
+        width=max(model.hidden, 1),
+        depth=int(model.hidden > 0),
+        activation="relu" if prices else "tanh",
+        likelihood="gaussian" if prices else "bernoulli",
+        prior_sd=0.1 if prices else 1.0,
+        noise_sd=1.0 / rows.scale,
+    )
 
 
 def _errors(spec: RealDataSpec, net: Network, theta: Any) -> tuple[float, float]:
@@ -158,9 +163,14 @@ def _trained(spec: RealDataSpec, model: Model, job: Any, report: Any) -> Result 
     rows, net = analysis.problem(spec), model_network(spec, model)
     epochs = 1000 if rows.classes else 300
     settings = TrainingSpec(
-        step_size=KERAS_STEP, batch=min(analysis.BATCH, len(rows.y)), epochs=epochs, weight_decay=model.decay,
-        validation=0.3, patience=model.patience, seed=spec.seed,
-    )  # fmt: skip
+        step_size=KERAS_STEP,
+        batch=min(analysis.BATCH, len(rows.y)),
+        epochs=epochs,
+        weight_decay=model.decay,
+        validation=0.3,
+        patience=model.patience,
+        seed=spec.seed,
+    )
     started = time.perf_counter()
     # only early stopping looks after each epoch; without it the last look counts
     training = TrainingRun(net, rows.x, rows.y, settings)
@@ -177,9 +187,17 @@ def _trained(spec: RealDataSpec, model: Model, job: Any, report: Any) -> Result 
 def _sampled(spec: RealDataSpec, model: Model, job: Any, report: Any) -> Result | None:
     rows, net = analysis.problem(spec), model_network(spec, model)
     chain = start_network(
-        net, rows.x, rows.y, weights=model.weights, noise="fixed", chains=spec.chains, draws=spec.draws,
-        warmup=spec.warmup, max_depth=spec.max_depth, seed=spec.seed,
-    )  # fmt: skip
+        net,
+        rows.x,
+        rows.y,
+        weights=model.weights,
+        noise="fixed",
+        chains=spec.chains,
+        draws=spec.draws,
+        warmup=spec.warmup,
+        max_depth=spec.max_depth,
+        seed=spec.seed,
+    )
     while not chain.done and not job.is_set():
         chain.advance(5)
         report((chain.warmed_up + chain.completed) / chain.total)

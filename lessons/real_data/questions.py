@@ -44,14 +44,7 @@ def _threshold_why(spec: RealDataSpec) -> Said:
     found, y = analysis.studied(spec, NEVER), analysis.problem(spec).y_test
     threshold = analysis.best_threshold(spec)
     cost, cost_at_half = analysis.costs(spec, found.guess, y, [threshold, 0.5])
-    return say(
-        alarm_cost=spec.alarm_cost,
-        miss_cost=spec.miss_cost,
-        threshold=threshold,
-        rows=len(y),
-        cost=cost,
-        cost_at_half=cost_at_half,
-    )
+    return say(alarm_cost=spec.alarm_cost, miss_cost=spec.miss_cost, threshold=threshold, rows=len(y), cost=cost, cost_at_half=cost_at_half)
 
 
 LEVELS = (0.221, 0.528, 0.693)
@@ -68,8 +61,6 @@ def _constant_why(spec: RealDataSpec) -> Said:
 
 QUESTIONS = [
     WORDS.question("held", _held, _held_why, scenario="too-sure"),
-    WORDS.question(
-        "threshold", _threshold, _threshold_why, scenario="tumours", options=tuple(f"{value:g}" for value in THRESHOLDS)
-    ),
+    WORDS.question("threshold", _threshold, _threshold_why, scenario="tumours", options=tuple(f"{value:g}" for value in THRESHOLDS)),
     WORDS.question("constant", _constant, _constant_why, scenario="credit-table"),
 ]

@@ -76,10 +76,13 @@ def training_picture(spec: RealDataSpec) -> bytes:
     rows, fit = analysis.problem(spec), analysis.fit(spec)
     looks = len(fit.test)
     made = Scene(
-        run=repr(spec), steps=looks, rate=RATE, autoplay=True, theme=theme.palette(),
-        label=f"A network trained on {len(rows.y)} rows: its error along the training, and its guesses of "
-        f"{len(rows.y_test)} test rows.",
-    )  # fmt: skip
+        run=repr(spec),
+        steps=looks,
+        rate=RATE,
+        autoplay=True,
+        theme=theme.palette(),
+        label=f"A network trained on {len(rows.y)} rows: its error along the training, and its guesses of {len(rows.y_test)} test rows.",
+    )
     _guesses(made, spec, rows, fit, None, (0, 0, 11, 2), 380)
     _losses(made, spec, rows, fit, (11, 0, 9, 1))
     _case(made, spec, rows, fit, None, (11, 1, 9, 1))
@@ -87,9 +90,12 @@ def training_picture(spec: RealDataSpec) -> bytes:
     made.readout("data", _about(spec, rows))
     what, unit = _error_name(rows), _unit(rows)
     made.readout(
-        "now", f"epoch {{epoch:.0f}}: {what} {{train:.3f}} on the rows learned from, {{test:.3f}} on the test rows"
-        f" ({unit})", epoch=epochs, train=fit.train, test=fit.test,
-    )  # fmt: skip
+        "now",
+        f"epoch {{epoch:.0f}}: {what} {{train:.3f}} on the rows learned from, {{test:.3f}} on the test rows ({unit})",
+        epoch=epochs,
+        train=fit.train,
+        test=fit.test,
+    )
     made.readout("constant", _constant(spec, rows))
     if spec.training == "early_stopping":
         made.readout("best", f"stopped early: the network of look {fit.best + 1} of {looks} is used")
@@ -147,13 +153,14 @@ def _losses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, place: Pla
     finite = finite[np.isfinite(finite)]
     low, high = 0.0, float(1.15 * min(finite.max(), 3.0 * analysis.constant(spec)))
     panel = made.panel(
-        "loss", title="Error while it learns", x=Axis("epoch", 0, spec.epochs),
-        y=Axis(f"{_error_name(rows)} ({_scale(rows)})", low, high), place=place, height=190,
-    )  # fmt: skip
-    for values, role, dash, words in (
-        (fit.train, "muted", True, "rows learned from"),
-        (fit.test, "proposal", False, "test rows"),
-    ):
+        "loss",
+        title="Error while it learns",
+        x=Axis("epoch", 0, spec.epochs),
+        y=Axis(f"{_error_name(rows)} ({_scale(rows)})", low, high),
+        place=place,
+        height=190,
+    )
+    for values, role, dash, words in ((fit.train, "muted", True, "rows learned from"), (fit.test, "proposal", False, "test rows")):
         panel.line(at, np.minimum(values, high), show="upto", role=role, dash=dash, label=words)
     panel.rule(y=analysis.constant(spec), role="reject", dash=True, label="always the " + _always(rows))
     if spec.training == "early_stopping":
@@ -167,9 +174,7 @@ def _always(rows: Problem) -> str:
 # Guesses of the test rows ---------------------------------------------------------------------------------------------
 
 
-def _guesses(
-    made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study | None, place: Place, height: int
-) -> None:
+def _guesses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study | None, place: Place, height: int) -> None:
     """Test rows with the network's guess and the posterior's interval."""
     if rows.classes:
         _probabilities(made, spec, rows, fit, found, place, height)
@@ -181,27 +186,30 @@ def _guesses(
     name = word(rows.task.target)
     title = "What is guessed, and what was" if found is None else f"Intervals of {100 * spec.level:.0f} %"
     panel = made.panel(
-        "guesses", title=title, x=Axis(f"true {name}", float(y.min()) - pad, float(y.max()) + pad),
-        y=Axis(f"guessed {name}", low - pad, high + pad), place=place, height=height,
-    )  # fmt: skip
+        "guesses",
+        title=title,
+        x=Axis(f"true {name}", float(y.min()) - pad, float(y.max()) + pad),
+        y=Axis(f"guessed {name}", low - pad, high + pad),
+        place=place,
+        height=height,
+    )
     ends = [float(y.min()), float(y.max())]
     panel.line(ends, ends, role="truth", dash=True, label="guess = truth")
     if found is not None:
-        for mask, role, words in (
-            (found.held, "posterior", "interval holds the truth"),
-            (~found.held, "reject", "misses it"),
-        ):
+        for mask, role, words in ((found.held, "posterior", "interval holds the truth"), (~found.held, "reject", "misses it")):
             if mask.any():
                 panel.path(_bars(y[mask], found.low[mask], found.high[mask]), role=role, width=1.4, alpha=0.7)
                 shape = "circle" if role == "posterior" else "cross"
                 size = 2.6 if role == "posterior" else 4.0
-                panel.points(
-                    np.column_stack([y[mask], found.guess[mask]]), role=role, shape=shape, size=size, label=words
-                )  # fmt: skip
+                panel.points(np.column_stack([y[mask], found.guess[mask]]), role=role, shape=shape, size=size, label=words)
     panel.points(
-        np.column_stack([y, fit.guess]), role="proposal", shape="ring" if found is not None else "circle", size=2.6,
-        alpha=0.8, label="trained network",
-    )  # fmt: skip
+        np.column_stack([y, fit.guess]),
+        role="proposal",
+        shape="ring" if found is not None else "circle",
+        size=2.6,
+        alpha=0.8,
+        label="trained network",
+    )
     at = analysis.case(spec)
     guess = fit.guess[at] if found is None else found.guess[at]
     panel.points([[y[at], guess]], role="highlight", shape="diamond", size=6.0, label=f"case {spec.case}")
@@ -213,30 +221,32 @@ def _bars(x: Array, low: Array, high: Array) -> Array:
     return np.stack([np.stack([x, x, gap], axis=1), np.stack([low, high, gap], axis=1)], axis=2).reshape(-1, 2)
 
 
-def _probabilities(
-    made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study | None, place: Place, height: int
-) -> None:
+def _probabilities(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study | None, place: Place, height: int) -> None:
     guess = fit.guess if found is None else found.guess
     rank = np.empty(len(guess))
     rank[np.argsort(guess, kind="stable")] = np.arange(1, len(guess) + 1)
     title = "Test rows in order of their probability"
     panel = made.panel(
-        "guesses", title=title, x=Axis("rank of the test row", 0, len(guess) + 1),
-        y=Axis(f"P({class_one(rows)})", -0.03, 1.03), place=place, height=height,
-    )  # fmt: skip
+        "guesses",
+        title=title,
+        x=Axis("rank of the test row", 0, len(guess) + 1),
+        y=Axis(f"P({class_one(rows)})", -0.03, 1.03),
+        place=place,
+        height=height,
+    )
     if found is not None:
         panel.path(_bars(rank, found.low, found.high), role="posterior", width=1.4, alpha=0.5)
-        panel.points(
-            np.column_stack([rank, fit.guess]), role="proposal", shape="ring", size=2.2, alpha=0.7,
-            label="trained network",
-        )  # fmt: skip
+        panel.points(np.column_stack([rank, fit.guess]), role="proposal", shape="ring", size=2.2, alpha=0.7, label="trained network")
     for value, shape in ((0, "circle"), (1, "square")):
         mask = rows.y_test == value
         if mask.any():
             panel.points(
-                np.column_stack([rank[mask], guess[mask]]), role=f"class-{value}", shape=shape, size=3.0,
+                np.column_stack([rank[mask], guess[mask]]),
+                role=f"class-{value}",
+                shape=shape,
+                size=3.0,
                 label=f"was {word(rows.classes[value])}",
-            )  # fmt: skip
+            )
     panel.rule(y=analysis.best_threshold(spec), role="reject", dash=True, label="threshold of the costs")
     panel.rule(y=rows.rate, role="truth", dash=True, label="base rate")
     at = analysis.case(spec)
@@ -259,9 +269,13 @@ def _case(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study
         pad = 0.1 * (max(reach) - min(reach)) + 1e-9 + (fit.residual_sd if values is None else 0.0)
         low, high = min(reach) - pad, max(reach) + pad
     panel = made.panel(
-        "case", title=f"Case {spec.case}: one row", x=Axis(name, low, high),
-        y=Axis("density", 0.0, None if found else 1.0), place=place, height=190,
-    )  # fmt: skip
+        "case",
+        title=f"Case {spec.case}: one row",
+        x=Axis(name, low, high),
+        y=Axis("density", 0.0, None if found else 1.0),
+        place=place,
+        height=190,
+    )
     if values is not None:
         label = "draws so far" if rows.classes else "new values, draws so far"
         chosen = np.linspace(0, len(values) - 1, made.steps).astype(int)
@@ -291,9 +305,13 @@ def posterior_picture(spec: RealDataSpec, found: Study) -> bytes:
     count = found.values.shape[1]
     steps = min(FRAMES, found.values.shape[0] * count)
     made = Scene(
-        run=repr(spec), steps=steps, rate=RATE, autoplay=True, theme=theme.palette(),
+        run=repr(spec),
+        steps=steps,
+        rate=RATE,
+        autoplay=True,
+        theme=theme.palette(),
         label=f"{len(rows.y_test)} test rows under the posterior of a network, beside the trained network.",
-    )  # fmt: skip
+    )
     _guesses(made, spec, rows, fit, found, (0, 0, 11, 2), 380)
     _case(made, spec, rows, fit, found, (11, 0, 9, 1))
     if rows.classes:
@@ -308,32 +326,33 @@ def posterior_picture(spec: RealDataSpec, found: Study) -> bytes:
     kept = f"{found.values.shape[0]} chains, {number(found.values.shape[0] * count)} draws used"
     made.readout("data", _about(spec, rows))
     made.readout(
-        "error", f"test {what} ({_unit(rows)}): mean of the draws so far {{error:.3f}}, of all {found.error:.3f}, "
-        f"trained network {fit.test[fit.best]:.3f} ({kept})", error=error,
-    )  # fmt: skip
+        "error",
+        f"test {what} ({_unit(rows)}): mean of the draws so far {{error:.3f}}, of all {found.error:.3f}, "
+        f"trained network {fit.test[fit.best]:.3f} ({kept})",
+        error=error,
+    )
     made.readout("constant", _constant(spec, rows))
     if rows.classes:
         cut = analysis.best_threshold(spec)
-        ours, theirs = (
-            float(analysis.costs(spec, p, rows.y_test, np.array([cut]))[0]) for p in (found.guess, fit.guess)
-        )
+        ours, theirs = (float(analysis.costs(spec, p, rows.y_test, np.array([cut]))[0]) for p in (found.guess, fit.guess))
         half = float(analysis.costs(spec, found.guess, rows.y_test, np.array([0.5]))[0])
         made.readout(
-            "cost", f"threshold {spec.alarm_cost:g} / ({spec.alarm_cost:g} + {spec.miss_cost:g}) = {cut:.3f}: cost "
+            "cost",
+            f"threshold {spec.alarm_cost:g} / ({spec.alarm_cost:g} + {spec.miss_cost:g}) = {cut:.3f}: cost "
             f"{ours:.3f} a row, trained network {theirs:.3f}; at 0.5 it is {half:.3f}",
-        )  # fmt: skip
+        )
     else:
         sd = float(np.sqrt(np.mean(found.noise_sd**2)))
         made.readout(
-            "held", f"intervals of {100 * spec.level:.0f} % hold {int(found.held.sum())} of {len(found.held)} test "
+            "held",
+            f"intervals of {100 * spec.level:.0f} % hold {int(found.held.sum())} of {len(found.held)} test "
             f"values ({100 * found.held.mean():.0f} %); noise sd {sd:.3g}, RMSE {found.error:.3g}",
-        )  # fmt: skip
+        )
     index = analysis.case(spec)
     spread = float(found.pooled[:, index].std())
     made.readout(
-        "case", f"case {spec.case}: mean {found.guess[index]:.4g}, sd over networks {spread:.3g}, trained network "
-        f"{fit.guess[index]:.4g}",
-    )  # fmt: skip
+        "case", f"case {spec.case}: mean {found.guess[index]:.4g}, sd over networks {spread:.3g}, trained network {fit.guess[index]:.4g}"
+    )
     for number_of, note in enumerate(rows.task.notes):
         made.readout(f"note-{number_of}", note.replace("{", "(").replace("}", ")"))
     made.say(f"Test {what} of the mean of the draws so far {{error:.3f}}.", error=error)
@@ -343,14 +362,22 @@ def posterior_picture(spec: RealDataSpec, found: Study) -> bytes:
 
 def _coverage(made: Scene, spec: RealDataSpec, rows: Problem, found: Study, place: Place) -> None:
     panel = made.panel(
-        "coverage", title="How much the intervals hold", x=Axis("what they should hold", 0.0, 1.0),
-        y=Axis("share of test values held", 0.0, 1.03), place=place, height=200,
-    )  # fmt: skip
+        "coverage",
+        title="How much the intervals hold",
+        x=Axis("what they should hold", 0.0, 1.0),
+        y=Axis("share of test values held", 0.0, 1.03),
+        place=place,
+        height=200,
+    )
     error = 2.0 * np.sqrt(LEVELS * (1.0 - LEVELS) / len(rows.y_test))
     panel.line(
-        LEVELS, LEVELS, band=(np.maximum(LEVELS - error, 0.0), np.minimum(LEVELS + error, 1.0)), role="truth",
-        dash=True, label="right, ± 2 sd of chance",
-    )  # fmt: skip
+        LEVELS,
+        LEVELS,
+        band=(np.maximum(LEVELS - error, 0.0), np.minimum(LEVELS + error, 1.0)),
+        role="truth",
+        dash=True,
+        label="right, ± 2 sd of chance",
+    )
     panel.line(LEVELS, found.rates, role="posterior", label="posterior")
     panel.points(np.column_stack([LEVELS, found.rates]), role="posterior", size=2.6)
     rates = analysis.trained_rates(spec)
@@ -361,24 +388,30 @@ def _coverage(made: Scene, spec: RealDataSpec, rows: Problem, found: Study, plac
 def _cost(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study, place: Place) -> None:
     cuts = analysis.THRESHOLDS
     panel = made.panel(
-        "cost", title="Cost of a threshold", x=Axis("flag above this probability", 0.0, 1.0),
-        y=Axis("cost a test row", 0.0), place=place, height=200,
-    )  # fmt: skip
+        "cost",
+        title="Cost of a threshold",
+        x=Axis("flag above this probability", 0.0, 1.0),
+        y=Axis("cost a test row", 0.0),
+        place=place,
+        height=200,
+    )
     panel.line(cuts, analysis.costs(spec, found.guess, rows.y_test), role="posterior")
     panel.line(cuts, analysis.costs(spec, fit.guess, rows.y_test), role="proposal", dash=True)
     panel.rule(x=analysis.best_threshold(spec), role="reject", dash=True)
 
 
-def _running(
-    made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, drawn: Array, error: Array, place: Place
-) -> None:
+def _running(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, drawn: Array, error: Array, place: Place) -> None:
     level = analysis.constant(spec)
     every = [*error, fit.test[fit.best]]
     high = 1.1 * max(every + ([level] if level < 2.0 * max(every) else []))
     panel = made.panel(
-        "running", title="The mean of more and more networks", x=Axis("draw of each chain", 0.0, float(drawn[-1])),
-        y=Axis(f"test {_error_name(rows)}", 0.9 * min(every), high), place=place, height=170,
-    )  # fmt: skip
+        "running",
+        title="The mean of more and more networks",
+        x=Axis("draw of each chain", 0.0, float(drawn[-1])),
+        y=Axis(f"test {_error_name(rows)}", 0.9 * min(every), high),
+        place=place,
+        height=170,
+    )
     panel.line(drawn, error, show="upto", role="posterior", label="mean of the draws so far")
     panel.rule(y=float(fit.test[fit.best]), role="proposal")
     if level <= high:
@@ -393,17 +426,18 @@ def protocol_picture(spec: RealDataSpec, results: list[Result]) -> bytes:
     which, rows = protocol.identity(spec), protocol.models(spec)
     prices = which == "boston"
     made = Scene(
-        run=repr(spec), steps=1, rate=1.0, theme=theme.palette(),
+        run=repr(spec),
+        steps=1,
+        rate=1.0,
+        theme=theme.palette(),
         label=f"{len(rows)} models of a published table: the printed errors, and ours for {len(results)} of them.",
-    )  # fmt: skip
+    )
     top, unit = TOPS[which], "mean squared error ($1000²)" if prices else "cross-entropy (nats a row)"
     labels = [model.letter for model in rows]
     for column, (name, field) in enumerate((("Test rows", "test"), ("Rows learned from", "train"))):
         ours = np.zeros(len(rows))
         ours[: len(results)] = [min(getattr(result, field), top) for result in results]
-        panel = made.panel(
-            field, title=name, y=Axis(unit, 0.0, top), place=(10 * column, 0, 10, 1), height=320
-        )  # fmt: skip
+        panel = made.panel(field, title=name, y=Axis(unit, 0.0, top), place=(10 * column, 0, 10, 1), height=320)
         printed = np.minimum([getattr(model, field) for model in rows], top)
         panel.bars(ours, labels=labels, truth=printed, role="posterior", label="here (marks: as printed)")
         level = _base_line(spec, column)
@@ -414,10 +448,7 @@ def protocol_picture(spec: RealDataSpec, results: list[Result]) -> bytes:
         made.readout(model.letter, line(model, results[index] if index < len(results) else None, top))
     if not prices:
         rate = protocol.BASE_RATE
-        made.readout(
-            "base",
-            f"H({rate}) = {binary_entropy(rate):.4f} nats: always saying {100 * rate:.4g} % to clients like these",
-        )
+        made.readout("base", f"H({rate}) = {binary_entropy(rate):.4f} nats: always saying {100 * rate:.4g} % to clients like these")
     if analysis.is_here(spec):
         train, test = protocol.constant(protocol.published(spec))
         what = "the mean" if prices else f"{100 * protocol.BASE_RATE:.4g} %"

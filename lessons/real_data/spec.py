@@ -30,14 +30,10 @@ class RealDataSpec(Spec):
     split: str = choice("seeded", SPLITS, "rows drawn with the seed, or those of the published tables")
     rows: int = integer(300, 30, 2000, "rows to learn from, drawn from the whole table", log=True)
     test_rows: int = integer(100, 20, 1000, "rows to test on, of the others", log=True)
-    scaled: str = choice(
-        "yes", ("yes", "no"), "every column minus its mean, over its sd, both of the rows to learn from"
-    )
+    scaled: str = choice("yes", ("yes", "no"), "every column minus its mean, over its sd, both of the rows to learn from")
     hidden: int = integer(10, 0, 20, "units of the hidden layer; 0 is a linear model")
     activation: str = choice("tanh", ("tanh", "relu"), "what a hidden unit does to its input")
-    weights: str = choice(
-        "per_layer", WEIGHTS, "prior sd fixed, learned for each layer, or a mean and sd of its own for each weight"
-    )
+    weights: str = choice("per_layer", WEIGHTS, "prior sd fixed, learned for each layer, or a mean and sd of its own for each weight")
     prior_sd: float = number(1.0, 0.05, 10.0, "prior sd of every weight where it is fixed", log=True)
     noise: str = choice("learned", ("learned", "fixed"), "the noise of a value: learned with the weights, or told")
     noise_sd: float = number(1.0, 0.01, 1000.0, "sd of the noise where it is fixed, in units of the target", log=True)

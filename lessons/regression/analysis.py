@@ -51,9 +51,15 @@ ENOUGH = 200  # draws from which a band for new observations is made
 def network_of(spec: RegressionLesson) -> Network:
     """The network with its prior and the noise it assumes."""
     return network(
-        1, 1, spec.units, depth=1 if spec.model == "network" else 0, activation=spec.activation,
-        likelihood="gaussian", prior_sd=spec.prior_sd, noise_sd=spec.noise_sd,
-    )  # fmt: skip
+        1,
+        1,
+        spec.units,
+        depth=1 if spec.model == "network" else 0,
+        activation=spec.activation,
+        likelihood="gaussian",
+        prior_sd=spec.prior_sd,
+        noise_sd=spec.noise_sd,
+    )
 
 
 def data_of(spec: RegressionLesson) -> tuple[Array, Array]:
@@ -82,13 +88,29 @@ def begin(spec: RegressionLesson, chains: int, draws: int, seed: int) -> Resumab
     model = network_of(spec)
     if spec.noise == "learned":
         return start_network(
-            model, x, y, weights="fixed", noise="learned", noise_shape=NOISE_SHAPE,
-            noise_rate=NOISE_SHAPE * spec.noise_sd**2, chains=chains, draws=draws, warmup=spec.warmup, seed=seed,
-        )  # fmt: skip
+            model,
+            x,
+            y,
+            weights="fixed",
+            noise="learned",
+            noise_shape=NOISE_SHAPE,
+            noise_rate=NOISE_SHAPE * spec.noise_sd**2,
+            chains=chains,
+            draws=draws,
+            warmup=spec.warmup,
+            seed=seed,
+        )
     return runs.start(
-        model.posterior(x, y), "nuts", chains=chains, draws=draws, warmup=spec.warmup, seed=seed,
-        init=model.prior_draws(chains, seed), variant=spec.variant, target_accept=TARGET_ACCEPT[spec.model],
-    )  # fmt: skip
+        model.posterior(x, y),
+        "nuts",
+        chains=chains,
+        draws=draws,
+        warmup=spec.warmup,
+        seed=seed,
+        init=model.prior_draws(chains, seed),
+        variant=spec.variant,
+        target_accept=TARGET_ACCEPT[spec.model],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +137,7 @@ def chains_of(spec: RegressionLesson, run: Any) -> Chains:
     learned = spec.noise == "learned"
     noise = recording.noise_sd if learned else np.full(recording.log_density.shape, spec.noise_sd)
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
-    return Chains(
-        recording.draws, noise, recording.log_density, int(recording.divergent.sum()), gradients, recording.seconds,
-        recording,
-    )  # fmt: skip
+    return Chains(recording.draws, noise, recording.log_density, int(recording.divergent.sum()), gradients, recording.seconds, recording)
 
 
 class _Staged:
@@ -250,9 +269,9 @@ def beginning(spec: RegressionLesson) -> Answer | None:
 
 def _deciding(spec: RegressionLesson, method: str) -> RegressionLesson:
     """The spec with everything at its default that does not decide the draws of a method."""
-    names = {
-        "dropout": ("keep", "epochs"), "ensemble": ("members", "epochs"), "laplace": ("laplace",), "nuts": ("variant",),
-    }.get(method, ())  # fmt: skip
+    names = {"dropout": ("keep", "epochs"), "ensemble": ("members", "epochs"), "laplace": ("laplace",), "nuts": ("variant",)}.get(
+        method, ()
+    )
     return sampling(spec).replace(**{"variant": "exact"} | {name: getattr(spec, name) for name in names})
 
 
@@ -462,10 +481,7 @@ def covered(found: Answer) -> Coverage:
     score = np.logaddexp.reduce(log, axis=0) - math.log(len(log))
     width = float((found.new_band[1] - found.new_band[0])[near].mean())
     error = math.sqrt(max(new * (1.0 - new), 1e-9) / FRESH)
-    return Coverage(
-        new, error, float(held[near].mean()), gap, float(held[~inside].mean()),
-        width, float(score.mean()),
-    )  # fmt: skip
+    return Coverage(new, error, float(held[near].mean()), gap, float(held[~inside].mean()), width, float(score.mean()))
 
 
 def fresh_seed(spec: RegressionLesson) -> int:
@@ -523,10 +539,14 @@ def _one_set(spec: RegressionLesson) -> OneSet:
     inside = _held(pit(found.at(fresh.x), found.noise, fresh.y))
     new = _held(pit(at, found.noise, true_at + spec.data_noise * rng.standard_normal(1)))
     return OneSet(
-        np.column_stack([x[:, 0], y]), found.curve_band, found.new_band,
-        (found.curve_band[0] <= true) & (true <= found.curve_band[1]), bool(low <= true_at <= high), bool(new[0]),
+        np.column_stack([x[:, 0], y]),
+        found.curve_band,
+        found.new_band,
+        (found.curve_band[0] <= true) & (true <= found.curve_band[1]),
+        bool(low <= true_at <= high),
+        bool(new[0]),
         float(inside.mean()),
-    )  # fmt: skip
+    )
 
 
 def _held(below: Array) -> NDArray[np.bool_]:

@@ -11,11 +11,7 @@ from lessons.regression.scenes import NAMES, grow, live, on_event, scene
 from lessons.regression.spec import SCENARIOS, WORDS, RegressionLesson
 
 PLAYS = {"draws": "one method", "compare": "five methods", "repeat": "many data sets"}
-VARIANTS = {
-    "exact": "right",
-    "aliased_momentum": "one momentum for both ends",
-    "final_accept": "one accept step too many",
-}
+VARIANTS = {"exact": "right", "aliased_momentum": "one momentum for both ends", "final_accept": "one accept step too many"}
 
 
 def controls(panel: Controls) -> None:
@@ -47,9 +43,7 @@ def controls(panel: Controls) -> None:
         panel.slider("members", "Networks in the ensemble")
         panel.slider("keep", "Dropout keeps a unit with")
         panel.slider("epochs", "Training passes")
-        panel.segmented(
-            "laplace", "Laplace's curves", {"linear": "linear in the weights", "bent": "through the network"}
-        )
+        panel.segmented("laplace", "Laplace's curves", {"linear": "linear in the weights", "bent": "through the network"})
         panel.slider("repeats", "Data sets of the long run")
     panel.select("variant", "Break it", VARIANTS)
 
@@ -79,16 +73,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[
-        nuts.nuts_chunk,
-        nuts._double,
-        nuts._build_tree,
-        mlp._network,
-        predictive.outputs,
-        laplace,
-        ensemble,
-        analysis.exact,
-    ],
+    code=[nuts.nuts_chunk, nuts._double, nuts._build_tree, mlp._network, predictive.outputs, laplace, ensemble, analysis.exact],
     runs=runs,
     on_event=on_event,
     grow=grow,

@@ -131,9 +131,8 @@ def diagnostics(spec: RegressionLesson, cancel: Any) -> list[Table]:
         labels.append("noise σ")
         mean, sd = [*mean, float("nan")], [*sd, float("nan")]
     table = charts.estimates(
-        labels, summarise(values), mean, sd, per="gradients", spent=chains.gradients, seconds=chains.seconds,
-        of="quantity",
-    )  # fmt: skip
+        labels, summarise(values), mean, sd, per="gradients", spent=chains.gradients, seconds=chains.seconds, of="quantity"
+    )
     weights = summarise(chains.theta).rhat
     caption = (
         f"{chain_words(len(values))} of {values.shape[1]} draws after {analysis.study_warmup(spec)} of warm-up: "

@@ -238,10 +238,7 @@ def climb_check(spec: RegressionLesson) -> Check:
     here = posterior.log_density_many(np.ascontiguousarray(members))
     ends = np.array([-minimize(downhill, theta, jac=True, method="L-BFGS-B").fun for theta in members])
     left, limit = float((ends - here).max()), TRAINED if spec.method == "ensemble" else CLIMBED
-    sentence = (
-        f"{len(members)} network{'s' * (len(members) > 1)}: at most {left:.2g} nats of log posterior were left to "
-        f"climb. "
-    )
+    sentence = f"{len(members)} network{'s' * (len(members) > 1)}: at most {left:.2g} nats of log posterior were left to climb. "
     sentence += "Training has ended." if left <= limit else "More epochs would change the curves."
     verdict: Verdict = "pass" if left <= limit else "fail"
     return Check(name, verdict, left, limit, sentence, "nats", kind="run")
@@ -266,10 +263,7 @@ def same_as_posterior(spec: RegressionLesson, cancel: Any) -> Check:
         effective = np.array([ess_mean(values[:, :, i]) for i in range(len(PLACES))])
         apart = max(rhat(values[:, :, i]) for i in range(len(PLACES)))
         if not (apart <= MAX_RHAT and effective.min() >= MIN_ESS):
-            words = (
-                f"NUTS does not know the posterior here itself: R-hat {apart:.2f}, {effective.min():.0f} effective "
-                "draws."
-            )
+            words = f"NUTS does not know the posterior here itself: R-hat {apart:.2f}, {effective.min():.0f} effective draws."
             return unknown(name, words, kind="numbers", unit="SE")
         tails = (((values - mean) / sd) ** 4).mean(axis=(0, 1))
     if is_planted(SHIFTED):

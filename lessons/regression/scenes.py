@@ -18,13 +18,7 @@ from lessons.regression.spec import MAX_POINTS, METHODS, REACH, TALL, Regression
 
 Array = NDArray[np.float64]
 
-NAMES = {
-    "nuts": "posterior (NUTS)",
-    "laplace": "Laplace",
-    "dropout": "MC dropout",
-    "ensemble": "ensemble",
-    "map": "one network (MAP)",
-}
+NAMES = {"nuts": "posterior (NUTS)", "laplace": "Laplace", "dropout": "MC dropout", "ensemble": "ensemble", "map": "one network (MAP)"}
 SHARE = f"{100 * HELD:.0f} %"
 LEFT, RIGHT = (0, 9), (9, 6)  # first column and columns of the two halves
 TRAIL = 8  # drawn curves that stay
@@ -65,9 +59,16 @@ def view(spec: RegressionLesson) -> float:
 
 
 def curve_panel(
-    picture: Scene, spec: RegressionLesson, found: Answer, id: str, title: str, place: tuple, height: int,
-    editable: bool = False, labels: bool = True,
-) -> Panel:  # fmt: skip
+    picture: Scene,
+    spec: RegressionLesson,
+    found: Answer,
+    id: str,
+    title: str,
+    place: tuple,
+    height: int,
+    editable: bool = False,
+    labels: bool = True,
+) -> Panel:
     """Data, true curve and the two bands of one answer."""
     x, y = analysis.data_of(spec)
     data = np.column_stack([x[:, 0], y])
@@ -245,15 +246,22 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
         "outcome",
         f"this curve{', hypothetically the true one' * (steps > 1)}: at x′ = {at} it is {{f:.3f}}. A new measurement "
         "there: {f:.3f} + σ z = {f:.3f} + {s:.3f} × ({z:.2f}) = {y:.3f}",
-        f=value, s=found.noise, z=z, y=y,
-    )  # fmt: skip
+        f=value,
+        s=found.noise,
+        z=z,
+        y=y,
+    )
     picture.readout(
         "split",
-        "{n:d} so far, at x′: total variance {v:.4f} = aleatoric σ² {a:.4f} + epistemic {e:.4f} "
-        "(sd {t:.3f}, {b:.3f} and {c:.3f})",
-        n=count, v=aleatoric**2 + epistemic**2, a=aleatoric**2, e=epistemic**2,
-        t=np.hypot(aleatoric, epistemic), b=aleatoric, c=epistemic,
-    )  # fmt: skip
+        "{n:d} so far, at x′: total variance {v:.4f} = aleatoric σ² {a:.4f} + epistemic {e:.4f} (sd {t:.3f}, {b:.3f} and {c:.3f})",
+        n=count,
+        v=aleatoric**2 + epistemic**2,
+        a=aleatoric**2,
+        e=epistemic**2,
+        t=np.hypot(aleatoric, epistemic),
+        b=aleatoric,
+        c=epistemic,
+    )
     if spec.data != "points":
         held = analysis.covered(found)
         picture.readout(
@@ -264,14 +272,20 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
         picture.readout("curve", f"of the true curve the {SHARE} band of curves holds {told(held)}")
     picture.say(
         f"Curve {{t}} of {{steps}}: at x′ = {at} it is {{f:.2f}}; epistemic sd so far {{e:.2f}}, noise {{a:.2f}}.",
-        f=value, e=epistemic, a=aleatoric,
-    )  # fmt: skip
+        f=value,
+        e=epistemic,
+        a=aleatoric,
+    )
     picture.table(
         {
-            f"curve at {at}": value, "σ": found.noise, "new measurement": y, "mean so far": mean,
-            "epistemic sd": epistemic, "aleatoric sd": aleatoric,
+            f"curve at {at}": value,
+            "σ": found.noise,
+            "new measurement": y,
+            "mean so far": mean,
+            "epistemic sd": epistemic,
+            "aleatoric sd": aleatoric,
         }
-    )  # fmt: skip
+    )
 
 
 # Five methods ---------------------------------------------------------------------------------------------------------
@@ -315,10 +329,7 @@ def _compared_words(picture: Scene, spec: RegressionLesson, answers: dict[str, A
         text = f"{index + 1} · {NAMES[method]}: epistemic sd at x′ = {number(spec.at)} is {found.epistemic[near]:.3f}"
         if spec.data != "points":
             held = analysis.covered(found)
-            text += (
-                f"; held of fresh measurements {100 * held.new:.1f} ± {100 * held.error:.1f} %, of the true curve "
-                f"{told(held)}"
-            )
+            text += f"; held of fresh measurements {100 * held.new:.1f} ± {100 * held.error:.1f} %, of the true curve {told(held)}"
         picture.readout(method, text)
     picture.say("One more curve of each method, {t} of {steps}.")
     picture.table({NAMES[m]: _cycled(found.curves[:, near]) for m, found in answers.items()})
@@ -371,9 +382,7 @@ def _repeated(spec: RegressionLesson, steps: int, total: int) -> bytes:
     )
     tall = view(spec)
     axes = Axis("input x", -REACH, REACH), Axis("y", -tall, tall)
-    panel = picture.panel(
-        "set", title="One data set after the other", x=axes[0], y=axes[1], place=(*_at(LEFT, 0), 1), height=330
-    )
+    panel = picture.panel("set", title="One data set after the other", x=axes[0], y=axes[1], place=(*_at(LEFT, 0), 1), height=330)
     edges = np.clip(np.stack([one.band for one in sets]), -CLIP, CLIP)
     news = np.clip(np.stack([one.new_band for one in sets]), -CLIP, CLIP)
     for side in (0, 1):
@@ -443,25 +452,31 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
             name,
             f"{words} (x′ = {at}): {{this?held:missed}} this time; {{k:d}} of {{n:d}} so far, {{p:.1f}} ± {{e:.1f}} % "
             "(one binomial standard error, a hit and a miss added)",
-            this=held, k=np.cumsum(held).astype(int), n=count.astype(int), p=100 * shares[name], e=100 * errors[name],
-        )  # fmt: skip
+            this=held,
+            k=np.cumsum(held).astype(int),
+            n=count.astype(int),
+            p=100 * shares[name],
+            e=100 * errors[name],
+        )
     everywhere = np.cumsum([one.new_share for one in sets]) / count
     picture.readout(
         "all",
-        f"of {analysis.REPEATED_FRESH} new measurements a data set, where there are data, all bands together held "
-        "{p:.1f} %",
+        f"of {analysis.REPEATED_FRESH} new measurements a data set, where there are data, all bands together held {{p:.1f}} %",
         p=100 * everywhere,
     )
     picture.say(
         "Data set {t} of {steps}: the bands held the true curve at x′ in {k:d} of {n:d} data sets.",
-        k=np.cumsum(rows["curve"][1]).astype(int), n=count.astype(int),
-    )  # fmt: skip
+        k=np.cumsum(rows["curve"][1]).astype(int),
+        n=count.astype(int),
+    )
     picture.table(
         {
-            "data set": count, "true curve at x′ held": rows["curve"][1], "new measurement at x′ held": rows["new"][1],
+            "data set": count,
+            "true curve at x′ held": rows["curve"][1],
+            "new measurement at x′ held": rows["new"][1],
             "new measurements held": np.array([one.new_share for one in sets]),
         }
-    )  # fmt: skip
+    )
 
 
 # What the reader does in the stage ------------------------------------------------------------------------------------

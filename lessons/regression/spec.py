@@ -78,10 +78,7 @@ class RegressionLesson(Spec):
 STANDARD = RegressionLesson()
 NOISY = STANDARD.replace(data_noise=0.6, observations=30)
 LINE = STANDARD.replace(data="line", model="line", data_noise=0.4, noise_sd=0.4, observations=12)
-OWN = (
-    (-2.0, -0.6, 0), (-1.6, -0.9, 0), (-1.2, -1.2, 0), (-0.9, -1.4, 0),
-    (0.9, 1.3, 0), (1.2, 1.2, 0), (1.6, 0.9, 0), (2.0, 0.4, 0),
-)  # fmt: skip
+OWN = ((-2.0, -0.6, 0), (-1.6, -0.9, 0), (-1.2, -1.2, 0), (-0.9, -1.4, 0), (0.9, 1.3, 0), (1.2, 1.2, 0), (1.6, 0.9, 0), (2.0, 0.4, 0))
 
 SCENARIOS = WORDS.scenarios(
     {

@@ -135,9 +135,7 @@ def ordered_curve(score: Array, wrong: Flags) -> Curve:
     """γ(α) image by image, the right ones first where scores are equal: wrong on purpose."""
     bad = wrong[np.lexsort((wrong, score))]
     start = np.zeros(1)
-    return Curve(
-        np.concatenate([start, np.cumsum(bad) / bad.sum()]), np.concatenate([start, np.cumsum(~bad) / (~bad).sum()])
-    )
+    return Curve(np.concatenate([start, np.cumsum(bad) / bad.sum()]), np.concatenate([start, np.cumsum(~bad) / (~bad).sum()]))
 
 
 class Ranked(NamedTuple):
@@ -282,10 +280,7 @@ def play(score: Array, wrong: Flags, threshold: float, abstain_cost: float) -> P
     """What answering up to `threshold` costs on these images."""
     given = score <= threshold
     each = np.where(given, wrong.astype(np.float64), abstain_cost)
-    return Play(
-        float(threshold), int(given.sum()), int((given & wrong).sum()), len(score), float(each.mean()),
-        float(each.std(ddof=1)),
-    )  # fmt: skip
+    return Play(float(threshold), int(given.sum()), int((given & wrong).sum()), len(score), float(each.mean()), float(each.std(ddof=1)))
 
 
 def best(score: Array, wrong: Flags, abstain_cost: float) -> float:

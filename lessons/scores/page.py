@@ -10,17 +10,8 @@ from lessons.scores.questions import QUESTIONS
 from lessons.scores.scenes import grow, scene
 from lessons.scores.spec import SCENARIOS, WORDS, ScoresSpec
 
-VIEWS = {
-    "errors": "finds the errors?",
-    "thresholds": "precision, recall",
-    "calibration": "calibrated?",
-    "abstain": "abstain game",
-}
-MISTAKES = {
-    "exact": "no, the right way",
-    "ties": "ties put in a lucky order",
-    "true_class": "binned by the true class",
-}
+VIEWS = {"errors": "finds the errors?", "thresholds": "precision, recall", "calibration": "calibrated?", "abstain": "abstain game"}
+MISTAKES = {"exact": "no, the right way", "ties": "ties put in a lucky order", "true_class": "binned by the true class"}
 
 
 def controls(panel: Controls) -> None:

@@ -204,9 +204,7 @@ def _gallery(title: str, reading: Reading, which: NDArray[np.int64], note: str) 
     figure = charts.blank("", "", height=24 + 70 * rows)
     ink = [[0.0, theme.colour("grid")], [1.0, theme.colour("ink")]]
     figure.add_heatmap(z=sheet, colorscale=ink, zmin=0, zmax=data.top, showscale=False, hoverinfo="skip")
-    figure.add_scatter(
-        x=x, y=y, text=words, mode="text", textfont={"color": theme.colour("ink"), "size": 10}, hoverinfo="skip"
-    )
+    figure.add_scatter(x=x, y=y, text=words, mode="text", textfont={"color": theme.colour("ink"), "size": 10}, hoverinfo="skip")
     figure.update_xaxes(visible=False, constrain="domain", range=[-1.5, COLUMNS * cell - 1.5])
     square = {"scaleanchor": "x", "constrain": "domain"}
     figure.update_yaxes(visible=False, range=[rows * (cell + 2) - 0.5, -1.0], **square)

@@ -99,7 +99,5 @@ QUESTIONS = (
     WORDS.question("ga", _ga, _explain_ga, scenario="ga"),
     WORDS.question("unanimous", _unanimous, _explain_unanimous, scenario="unanimous"),
     WORDS.question("averaging", _averaging, _explain_averaging, scenario="calibration"),
-    WORDS.question(
-        "honest", _honest, _explain_honest, scenario="abstain", reveal=lambda spec: spec.replace(judged="yes")
-    ),
+    WORDS.question("honest", _honest, _explain_honest, scenario="abstain", reveal=lambda spec: spec.replace(judged="yes")),
 )

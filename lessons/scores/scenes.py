@@ -90,21 +90,21 @@ def digit(made: Scene, reading: Reading, shown: NDArray[np.int64], places: tuple
     blank = Axis("", 0, data.side, ticks=())
     panel = made.panel("image", title="The image there", x=axis, y=blank, equal=True, place=places[0], height=height)
     extent = (0, data.side)
-    panel.heatmap(
-        pixel_blocks(ink, GRAIN), x=extent, y=extent, low=0.0, high=1.0, at=at, colormap="cividis", colorbar=False
-    )
+    panel.heatmap(pixel_blocks(ink, GRAIN), x=extent, y=extent, low=0.0, high=1.0, at=at, colormap="cividis", colorbar=False)
 
     panel = made.panel(
-        "bars", title="The networks say", x=Axis("digit", -0.6, CLASSES - 0.4, ticks=_names()),
-        y=Axis("probability", 0.0, 1.08), place=places[1], height=height,
-    )  # fmt: skip
+        "bars",
+        title="The networks say",
+        x=Axis("digit", -0.6, CLASSES - 0.4, ticks=_names()),
+        y=Axis("probability", 0.0, 1.08),
+        place=places[1],
+        height=height,
+    )
     mean = reading.mean[which]
     low, high = np.quantile(reading.draws[:, which], [0.05, 0.95], axis=0)
     here = np.arange(len(shown))
     seen = np.where(mean > LEAST, mean, np.nan)
-    panel.path(
-        _uprights(np.zeros_like(mean), seen)[at], at=here, role="posterior", width=7.0, alpha=0.7, label="average"
-    )
+    panel.path(_uprights(np.zeros_like(mean), seen)[at], at=here, role="posterior", width=7.0, alpha=0.7, label="average")
     panel.path(_uprights(low, high)[at], at=here, role="ink", width=1.6, label="90 % of the networks")
     label = np.column_stack([reading.y[shown], np.full(len(shown), 1.03)])
     panel.points(label, show="at", role="accept", shape="diamond", size=5.0, label="the label")
@@ -129,23 +129,26 @@ def strip(made: Scene, spec: ScoresSpec, score: NDArray, wrong: NDArray, place: 
     pad = 0.03 * (high - low) or 0.05
     name = analysis.NAMES[spec.score] + (" (nats)" if spec.score in ("total", "epistemic") else "")
     panel = made.panel(
-        "strip", title="Right and wrong", x=Axis(name, low - pad, high + pad),
-        y=Axis("", -0.1, 2.3, ticks=((0.5, "right"), (1.75, "wrong"))), place=place, height=height,
-    )  # fmt: skip
+        "strip",
+        title="Right and wrong",
+        x=Axis(name, low - pad, high + pad),
+        y=Axis("", -0.1, 2.3, ticks=((0.5, "right"), (1.75, "wrong"))),
+        place=place,
+        height=height,
+    )
     up = np.random.Generator(np.random.SFC64(0)).random(len(score))  # apart, so that equal scores are seen
     panel.points(
-        np.column_stack([score, np.where(wrong, 1.4 + 0.7 * up, up)]), classes=wrong.astype(np.int64),
-        role=("posterior", "reject"), shape=("circle", "cross"), label=("read right", "read wrong"), size=3.2,
+        np.column_stack([score, np.where(wrong, 1.4 + 0.7 * up, up)]),
+        classes=wrong.astype(np.int64),
+        role=("posterior", "reject"),
+        shape=("circle", "cross"),
+        label=("read right", "read wrong"),
+        size=3.2,
         alpha=0.7,
-    )  # fmt: skip
+    )
     return panel
 
 
 def said(reading: Reading, shown: NDArray[np.int64]) -> dict[str, NDArray]:
     """What a card says of the image at each step."""
-    return {
-        "image": shown,
-        "label": reading.y[shown],
-        "read": reading.mean[shown].argmax(axis=1),
-        "sure": reading.confidence[shown],
-    }
+    return {"image": shown, "label": reading.y[shown], "read": reading.mean[shown].argmax(axis=1), "sure": reading.confidence[shown]}

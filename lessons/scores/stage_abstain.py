@@ -37,14 +37,16 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     return scene
 
 
-def _cost(
-    scene: Scene, spec: ScoresSpec, score: Array, wrong: Flags, parts: tuple[Flags, Flags], cuts: Array, mine: float
-) -> None:
+def _cost(scene: Scene, spec: ScoresSpec, score: Array, wrong: Flags, parts: tuple[Flags, Flags], cuts: Array, mine: float) -> None:
     first, second = parts
     panel = scene.panel(
-        "cost", title="Mean cost of an image", x=Axis("answered, of the first half (%)", 0.0, 100.0),
-        y=Axis("cost (an error costs 1)", 0.0, None), place=(0, 0, 12, 1), height=HEIGHT,
-    )  # fmt: skip
+        "cost",
+        title="Mean cost of an image",
+        x=Axis("answered, of the first half (%)", 0.0, 100.0),
+        y=Axis("cost (an error costs 1)", 0.0, None),
+        place=(0, 0, 12, 1),
+        height=HEIGHT,
+    )
     here = score[first]
     found = scores.risk_coverage(here, wrong[first])
     costs = scores.abstain_costs(here, wrong[first], 1.0, spec.abstain_cost)
@@ -53,21 +55,14 @@ def _cost(
     if spec.judged == "yes":
         other = np.array([analysis.play(score[second], wrong[second], at, spec.abstain_cost) for at in found.threshold])
         low, high = _around([Play(*row) for row in other])
-        panel.line(
-            covered, other[:, 4], band=(low, high), role="class-1", dash=True, label="other half, ± 1 standard error"
-        )
+        panel.line(covered, other[:, 4], band=(low, high), role="class-1", dash=True, label="other half, ± 1 standard error")
     lowest = int(costs.argmin())
-    panel.points(
-        [[covered[lowest], costs[lowest]]], role="accept", shape="diamond", size=5.0, label="least, first half"
-    )
+    panel.points([[covered[lowest], costs[lowest]]], role="accept", shape="diamond", size=5.0, label="least, first half")
     panel.rule(y=float(wrong[first].mean()), role="muted", dash=True, label="answer all")
     yours = analysis.play(here, wrong[first], mine, spec.abstain_cost)
     panel.rule(x=100.0 * yours.answered / yours.of, role="ink", dash=True, label="your threshold")
     at_cuts = np.searchsorted(found.threshold, cuts)
-    panel.points(
-        np.column_stack([covered[at_cuts], costs[at_cuts]]), show="at", role="highlight", shape="ring", size=7.0,
-        label="cursor",
-    )  # fmt: skip
+    panel.points(np.column_stack([covered[at_cuts], costs[at_cuts]]), show="at", role="highlight", shape="ring", size=7.0, label="cursor")
 
 
 def _around(plays: list[Play]) -> tuple[Array, Array]:
@@ -81,23 +76,29 @@ def _all_scores(scene: Scene, spec: ScoresSpec, reading: Reading) -> None:
     games = [analysis.game(spec, reading, name) for name in names]
     top = 1.1 * max(max(game.first.cost, game.second.cost + game.second.error) for game in games)
     panel = scene.panel(
-        "scores", title="Every score at its best", x=Axis("score", -0.6, len(names) - 0.4, ticks=_short()),
-        y=Axis("cost", 0.0, max(top, 0.01)), place=(5, 1, 8, 1), height=HEIGHT,
-    )  # fmt: skip
+        "scores",
+        title="Every score at its best",
+        x=Axis("score", -0.6, len(names) - 0.4, ticks=_short()),
+        y=Axis("cost", 0.0, max(top, 0.01)),
+        place=(5, 1, 8, 1),
+        height=HEIGHT,
+    )
     at = np.arange(len(names), dtype=float)
     panel.points(
-        np.column_stack([at - 0.1, [g.first.cost for g in games]]), role="posterior", size=4.5,
-        label="first half, where it was chosen",
-    )  # fmt: skip
+        np.column_stack([at - 0.1, [g.first.cost for g in games]]), role="posterior", size=4.5, label="first half, where it was chosen"
+    )
     if spec.judged == "yes":
         low, high = _around([g.second for g in games])
         bars = np.full((len(names), 3, 2), np.nan)
         bars[:, :2, 0], bars[:, 0, 1], bars[:, 1, 1] = at[:, None] + 0.1, low, high
         panel.path(bars.reshape(-1, 2), role="class-1", width=2.0)
         panel.points(
-            np.column_stack([at + 0.1, [g.second.cost for g in games]]), role="class-1", shape="square", size=4.5,
+            np.column_stack([at + 0.1, [g.second.cost for g in games]]),
+            role="class-1",
+            shape="square",
+            size=4.5,
             label="other half, ± 1 SE",
-        )  # fmt: skip
+        )
 
 
 def _short() -> list[tuple[float, str]]:
@@ -105,23 +106,28 @@ def _short() -> list[tuple[float, str]]:
 
 
 def _words(
-    scene: Scene, spec: ScoresSpec, reading: Reading, score: Array, parts: tuple[Flags, Flags], cuts: Array,
-    mine: float, shown: np.ndarray,
-) -> None:  # fmt: skip
+    scene: Scene, spec: ScoresSpec, reading: Reading, score: Array, parts: tuple[Flags, Flags], cuts: Array, mine: float, shown: np.ndarray
+) -> None:
     first, second = parts
     wrong, price = reading.wrong, spec.abstain_cost
     plays = [analysis.play(score[first], wrong[first], at, price) for at in cuts]
     given, errors = np.array([p.answered for p in plays]), np.array([p.errors for p in plays])
     of = int(first.sum())
     scene.readout(
-        "cursor", "cursor at {k:.3f}: {given:.0f} answered, {errors:.0f} of them wrong; cost = ({errors:.0f} × 1 + "
-        "{silent:.0f} × " f"{price:g}) / {of}" " = {cost:.4f}", show="at", k=cuts, given=given, errors=errors,
-        silent=of - given, cost=np.array([p.cost for p in plays]),
-    )  # fmt: skip
-    yours = analysis.play(score[first], wrong[first], mine, price)
-    text = (
-        f"your threshold answers {yours.answered} of {of}: cost {yours.cost:.4f} ± {yours.error:.4f} on the first half"
+        "cursor",
+        "cursor at {k:.3f}: {given:.0f} answered, {errors:.0f} of them wrong; cost = ({errors:.0f} × 1 + "
+        "{silent:.0f} × "
+        f"{price:g}) / {of}"
+        " = {cost:.4f}",
+        show="at",
+        k=cuts,
+        given=given,
+        errors=errors,
+        silent=of - given,
+        cost=np.array([p.cost for p in plays]),
     )
+    yours = analysis.play(score[first], wrong[first], mine, price)
+    text = f"your threshold answers {yours.answered} of {of}: cost {yours.cost:.4f} ± {yours.error:.4f} on the first half"
     if spec.judged == "yes":
         judged = analysis.play(score[second], wrong[second], mine, price)
         text += f", {judged.cost:.4f} ± {judged.error:.4f} on the other"
@@ -134,14 +140,12 @@ def _words(
     known = analysis.chow(spec)
     if known is not None and spec.judged == "yes":
         rule = analysis.play(score[second], wrong[second], known, price)
-        scene.readout(
-            "chow", f"Chow's rule, refuse where 1 − confidence > {known:g}: {rule.cost:.4f} on the other half"
-        )
+        scene.readout("chow", f"Chow's rule, refuse where 1 − confidence > {known:g}: {rule.cost:.4f} on the other half")
     scene.readout(
-        "image", "image at the cursor, {image:.0f}: label {label:.0f}, read as {read:.0f} with {sure:.2f}", show="at",
+        "image",
+        "image at the cursor, {image:.0f}: label {label:.0f}, read as {read:.0f} with {sure:.2f}",
+        show="at",
         **said(reading, shown),
-    )  # fmt: skip
-    scene.say("{given:.0f} answered, {errors:.0f} of them wrong.", given=given, errors=errors)
-    scene.table(
-        {"threshold": cuts, "answered": given, "errors": errors, "mean cost": np.array([p.cost for p in plays])}
     )
+    scene.say("{given:.0f} answered, {errors:.0f} of them wrong.", given=given, errors=errors)
+    scene.table({"threshold": cuts, "answered": given, "errors": errors, "mean cost": np.array([p.cost for p in plays])})

@@ -59,18 +59,17 @@ def _images(score: Array, wrong: Flags, cuts: Array) -> NDArray[np.int64]:
     return order[np.searchsorted(score[order], cuts)]
 
 
-def _curves(
-    scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array, Array], both: bool, trained: bool
-) -> None:
+def _curves(scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array, Array], both: bool, trained: bool) -> None:
     share = Axis("α: wrong ones below 𝒦", 0.0, 1.0)
-    gamma = scene.panel(
-        "gamma", title="γ(α)", x=share, y=Axis("γ: right ones below 𝒦", 0.0, 1.02), place=(0, 0, 6, 1),
-        height=HEIGHT,
-    )  # fmt: skip
+    gamma = scene.panel("gamma", title="γ(α)", x=share, y=Axis("γ: right ones below 𝒦", 0.0, 1.02), place=(0, 0, 6, 1), height=HEIGHT)
     roc = scene.panel(
-        "roc", title="As an ROC curve", x=Axis("false alarms, 1 − γ", 0.0, 1.0),
-        y=Axis("errors caught, 1 − α", 0.0, 1.02), place=(6, 0, 6, 1), height=HEIGHT,
-    )  # fmt: skip
+        "roc",
+        title="As an ROC curve",
+        x=Axis("false alarms, 1 − γ", 0.0, 1.0),
+        y=Axis("errors caught, 1 − α", 0.0, 1.02),
+        place=(6, 0, 6, 1),
+        height=HEIGHT,
+    )
     diagonal = np.array([[0.0, 0.0], [1.0, 1.0]])
     for panel in (gamma, roc):
         panel.path(diagonal, role="muted", dash=True, width=1.2, label="a useless score")
@@ -106,9 +105,13 @@ def _risk(scene: Scene, score: Array, wrong: Flags, coverage: Array, risk: Array
     full = scores.risk_coverage(score, wrong)
     top = max(2.0 * float(wrong.mean()), 0.05)
     panel = scene.panel(
-        "risk", title="Answer only below 𝒦", x=Axis("share answered", 0.0, 1.0),
-        y=Axis("share wrong", 0.0, top), place=(12, 1, 6, 1), height=HEIGHT,
-    )  # fmt: skip
+        "risk",
+        title="Answer only below 𝒦",
+        x=Axis("share answered", 0.0, 1.0),
+        y=Axis("share wrong", 0.0, top),
+        place=(12, 1, 6, 1),
+        height=HEIGHT,
+    )
     error = analysis.share_error(full.risk, full.coverage * len(wrong))
     band = (np.maximum(full.risk - error, 0.0)[1:], np.minimum(full.risk + error, top)[1:])
     panel.line(full.coverage[1:], full.risk[1:], band=band, role="reject", label="errors, ± 1 standard error")
@@ -116,23 +119,31 @@ def _risk(scene: Scene, score: Array, wrong: Flags, coverage: Array, risk: Array
     panel.points(np.column_stack([coverage, risk]), show="at", role="highlight", shape="ring", size=7.0)
 
 
-def _words(
-    scene: Scene, spec: ScoresSpec, reading: Reading, cuts: Array, missed: NDArray, kept: NDArray, shown: NDArray
-) -> None:
+def _words(scene: Scene, spec: ScoresSpec, reading: Reading, cuts: Array, missed: NDArray, kept: NDArray, shown: NDArray) -> None:
     bad, good = int(reading.wrong.sum()), int((~reading.wrong).sum())
     counts = {"missed": missed, "kept": kept}
     scene.readout(
-        "gamma", "𝒦 = {k:.3f}: α = {missed:.0f} / " f"{bad}" " = {alpha:.3f}, γ = {kept:.0f} / " f"{good}"
-        " = {gamma:.3f}", k=cuts, alpha=missed / max(bad, 1), gamma=kept / max(good, 1), show="at", **counts,
-    )  # fmt: skip
+        "gamma",
+        f"𝒦 = {{k:.3f}}: α = {{missed:.0f}} / {bad} = {{alpha:.3f}}, γ = {{kept:.0f}} / {good} = {{gamma:.3f}}",
+        k=cuts,
+        alpha=missed / max(bad, 1),
+        gamma=kept / max(good, 1),
+        show="at",
+        **counts,
+    )
     scene.readout(
-        "roc", "call all above 𝒦 suspect: {caught:.0f} of " f"{bad} errors caught, " "{alarms:.0f} false alarms",
-        caught=bad - missed, alarms=good - kept, show="at",
-    )  # fmt: skip
+        "roc",
+        f"call all above 𝒦 suspect: {{caught:.0f}} of {bad} errors caught, {{alarms:.0f}} false alarms",
+        caught=bad - missed,
+        alarms=good - kept,
+        show="at",
+    )
     scene.readout(
-        "image", "test image {image:.0f}: label {label:.0f}, read as {read:.0f} with probability {sure:.2f}", show="at",
+        "image",
+        "test image {image:.0f}: label {label:.0f}, read as {read:.0f} with probability {sure:.2f}",
+        show="at",
         **said(reading, shown),
-    )  # fmt: skip
+    )
     scene.say("Below the threshold {k:.3f} lie {missed:.0f} wrong and {kept:.0f} right predictions.", k=cuts, **counts)
     scene.table(
         {
@@ -158,6 +169,7 @@ def _summary(scene: Scene, spec: ScoresSpec, reading: Reading, score: Array) -> 
     if "ga" in (spec.score, spec.against):
         cutoff = analysis.cutoff(reading)
         scene.readout(
-            "cutoff", f"GA's cutoff ε = {cutoff:.0f} of {len(reading.draws) - 1} votes was found, as in Steyn "
+            "cutoff",
+            f"GA's cutoff ε = {cutoff:.0f} of {len(reading.draws) - 1} votes was found, as in Steyn "
             "(2018), on the labels of these very test images",
-        )  # fmt: skip
+        )

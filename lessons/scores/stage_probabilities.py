@@ -28,9 +28,7 @@ START = 9  # ten bins
 
 def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     """Answer only what is at least so probable."""
-    scene = begun(
-        spec, len(THRESHOLDS), "The confidence that an answer needs rises from 0 to 0.99, over 450 test digits.", 40
-    )
+    scene = begun(spec, len(THRESHOLDS), "The confidence that an answer needs rises from 0 to 0.99, over 450 test digits.", 40)
     y, right = reading.y, ~reading.wrong
     given = reading.confidence >= THRESHOLDS[:, None]
     answers, good = given.sum(axis=1), (given & right).sum(axis=1)
@@ -38,9 +36,13 @@ def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     recall = good / max(int(right.sum()), 1)
 
     panel = scene.panel(
-        "lines", title="Precision and recall", x=Axis("confidence that an answer needs", 0.0, 1.0),
-        y=Axis("share", 0.0, 1.04), place=(0, 0, 9, 1), height=HEIGHT,
-    )  # fmt: skip
+        "lines",
+        title="Precision and recall",
+        x=Axis("confidence that an answer needs", 0.0, 1.0),
+        y=Axis("share", 0.0, 1.04),
+        place=(0, 0, 9, 1),
+        height=HEIGHT,
+    )
     for values, of, role, dash, name in (
         (precision, answers, "posterior", False, "precision, ± 2 SE"),
         (recall, np.full(len(THRESHOLDS), max(int(right.sum()), 1)), "reject", True, "recall, ± 2 SE"),
@@ -61,25 +63,39 @@ def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     digit(scene, reading, shown, ((7, 1, 4, 1), (11, 1, 9, 1)))
 
     scene.readout(
-        "precision", "at {at:.2f}: precision {good:.0f} / {answers:.0f} = {precision:.3f}; recall {good:.0f} / "
-        f"{int(right.sum())}" " = {recall:.3f}; {silent:.0f} left unanswered", show="at", at=THRESHOLDS, good=good,
-        answers=answers, precision=precision, recall=recall, silent=len(y) - answers,
-    )  # fmt: skip
-    scene.readout(
-        "confusion", "most often confused among the answers: {label:.0f} read as {read:.0f}, {times:.0f} times",
-        show="at", label=pairs // CLASSES, read=pairs % CLASSES, times=least,
-    )  # fmt: skip
-    scene.readout(
-        "image", "next to be refused, test image {image:.0f}: label {label:.0f}, read as {read:.0f} with {sure:.2f}",
-        show="at", **said(reading, shown),
-    )  # fmt: skip
-    scene.say(
-        "Answers need a confidence of {at:.2f}: {answers:.0f} are given, {good:.0f} of them right.", at=THRESHOLDS,
-        answers=answers, good=good,
-    )  # fmt: skip
-    scene.table(
-        {"confidence needed": THRESHOLDS, "answers": answers, "right": good, "precision": precision, "recall": recall}
+        "precision",
+        "at {at:.2f}: precision {good:.0f} / {answers:.0f} = {precision:.3f}; recall {good:.0f} / "
+        f"{int(right.sum())}"
+        " = {recall:.3f}; {silent:.0f} left unanswered",
+        show="at",
+        at=THRESHOLDS,
+        good=good,
+        answers=answers,
+        precision=precision,
+        recall=recall,
+        silent=len(y) - answers,
     )
+    scene.readout(
+        "confusion",
+        "most often confused among the answers: {label:.0f} read as {read:.0f}, {times:.0f} times",
+        show="at",
+        label=pairs // CLASSES,
+        read=pairs % CLASSES,
+        times=least,
+    )
+    scene.readout(
+        "image",
+        "next to be refused, test image {image:.0f}: label {label:.0f}, read as {read:.0f} with {sure:.2f}",
+        show="at",
+        **said(reading, shown),
+    )
+    scene.say(
+        "Answers need a confidence of {at:.2f}: {answers:.0f} are given, {good:.0f} of them right.",
+        at=THRESHOLDS,
+        answers=answers,
+        good=good,
+    )
+    scene.table({"confidence needed": THRESHOLDS, "answers": answers, "right": good, "precision": precision, "recall": recall})
     return scene
 
 
@@ -93,22 +109,35 @@ def _confusion(scene: Scene, reading: Reading, given: NDArray) -> tuple[NDArray,
     ticks = [(k + 0.5, str(k)) for k in range(CLASSES)]
     upwards = [(CLASSES - 0.5 - k, str(k)) for k in range(CLASSES)]
     panel = scene.panel(
-        "confusion", title="Confusion matrix of the answers", x=Axis("read as", 0, CLASSES, ticks=ticks),
-        y=Axis("label", 0, CLASSES, ticks=upwards), place=(9, 0, 11, 1), height=HEIGHT,
-    )  # fmt: skip
+        "confusion",
+        title="Confusion matrix of the answers",
+        x=Axis("read as", 0, CLASSES, ticks=ticks),
+        y=Axis("label", 0, CLASSES, ticks=upwards),
+        place=(9, 0, 11, 1),
+        height=HEIGHT,
+    )
     frames, at = np.unique(levels(counts, most).reshape(-1, CLASSES, CLASSES), axis=0, return_inverse=True)
     panel.heatmap(
-        pixel_blocks(frames, GRAIN), x=(0, CLASSES), y=(0, CLASSES), low=0.0, high=float(most), at=at.reshape(-1),
+        pixel_blocks(frames, GRAIN),
+        x=(0, CLASSES),
+        y=(0, CLASSES),
+        low=0.0,
+        high=float(most),
+        at=at.reshape(-1),
         label=f"images (diagonal: {most} or more)",
-    )  # fmt: skip
+    )
     return errors.argmax(axis=1), errors.max(axis=1)
 
 
 def _tops(scene: Scene, reading: Reading) -> None:
     panel = scene.panel(
-        "tops", title="Label among the top 1, 2, 3", x=Axis("first k guesses", 0.5, 3.5, ticks=_ticks(3)),
-        y=Axis("share of the images", 0.8, 1.005), place=(0, 1, 7, 1), height=HEIGHT,
-    )  # fmt: skip
+        "tops",
+        title="Label among the top 1, 2, 3",
+        x=Axis("first k guesses", 0.5, 3.5, ticks=_ticks(3)),
+        y=Axis("share of the images", 0.8, 1.005),
+        place=(0, 1, 7, 1),
+        height=HEIGHT,
+    )
     k = np.arange(1, 4)
     share = np.array([scores.top_accuracy(reading.mean, reading.y, int(n)) for n in k])
     error = 2.0 * analysis.share_error(share, len(reading.y))
@@ -141,9 +170,8 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
 
     given = "probability of the true digit" if spec.variant == "true_class" else "confidence"
     panel = scene.panel(
-        "diagram", title="Reliability", x=Axis(given, 0.0, 1.0),
-        y=Axis("share right", 0.0, 1.02), place=(0, 0, 9, 1), height=HEIGHT + 45,
-    )  # fmt: skip
+        "diagram", title="Reliability", x=Axis(given, 0.0, 1.0), y=Axis("share right", 0.0, 1.02), place=(0, 0, 9, 1), height=HEIGHT + 45
+    )
     panel.path(np.array([[0.0, 0.0], [1.0, 1.0]]), role="muted", dash=True, width=1.2, label="calibrated")
     frames = np.arange(MOST_BINS)
     spans = np.full((MOST_BINS, MOST_BINS, 3, 2), np.nan)
@@ -155,38 +183,42 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
         caps[row, :b, 0, 0], caps[row, :b, 1, 0] = diagram.confidence - width, diagram.confidence + width
         caps[row, :b, :2, 1] = diagram.accuracy[:, None]
         spans[row, :b, :2, 0] = diagram.confidence[:, None]
-    panel.path(
-        spans.reshape(MOST_BINS, -1, 2), at=frames, role="muted", width=7.0, alpha=0.45,
-        label="90 % of calibrated forecasters",
-    )  # fmt: skip
+    panel.path(spans.reshape(MOST_BINS, -1, 2), at=frames, role="muted", width=7.0, alpha=0.45, label="90 % of calibrated forecasters")
     panel.path(caps.reshape(MOST_BINS, -1, 2), at=frames, role="posterior", width=3.2, label="these networks")
 
     error = np.array([diagram.error for diagram in found])
     spread = np.array([np.quantile(chance.errors, [0.05, 0.5, 0.95]) for chance in lucky])
     panel = scene.panel(
-        "ece", title="Calibration error by number of bins", x=Axis("bins", 1, MOST_BINS), y=Axis("ECE", 0.0, None),
-        place=(9, 0, 11, 1), height=HEIGHT + 45,
-    )  # fmt: skip
-    panel.line(
-        number, spread[:, 1], band=(spread[:, 0], spread[:, 2]), role="muted", dash=True,
-        label="calibrated forecasters, 90 %",
-    )  # fmt: skip
+        "ece",
+        title="Calibration error by number of bins",
+        x=Axis("bins", 1, MOST_BINS),
+        y=Axis("ECE", 0.0, None),
+        place=(9, 0, 11, 1),
+        height=HEIGHT + 45,
+    )
+    panel.line(number, spread[:, 1], band=(spread[:, 0], spread[:, 2]), role="muted", dash=True, label="calibrated forecasters, 90 %")
     panel.line(number, error, role="posterior", label="these networks")
     panel.points(np.column_stack([number, error]), show="at", role="highlight", shape="ring", size=7.0)
     _confidences(scene, reading)
     _averaging(scene, reading)
 
     scene.readout(
-        "ece", "{b:.0f} bins: ECE = {error:.3f}; a calibrated forecaster on 450 digits has {middle:.3f}, 90 % within "
-        "{low:.3f} to {high:.3f}", show="at", b=number, error=error, low=spread[:, 0], middle=spread[:, 1],
+        "ece",
+        "{b:.0f} bins: ECE = {error:.3f}; a calibrated forecaster on 450 digits has {middle:.3f}, 90 % within {low:.3f} to {high:.3f}",
+        show="at",
+        b=number,
+        error=error,
+        low=spread[:, 0],
+        middle=spread[:, 1],
         high=spread[:, 2],
-    )  # fmt: skip
+    )
     gap = float(reading.confidence.mean() - (~reading.wrong).mean())
     scene.readout(
-        "gap", f"mean confidence {reading.confidence.mean():.3f}, share right {(~reading.wrong).mean():.3f} ± "
+        "gap",
+        f"mean confidence {reading.confidence.mean():.3f}, share right {(~reading.wrong).mean():.3f} ± "
         f"{float(analysis.share_error((~reading.wrong).mean(), len(y))):.3f}: "
         f"{'over' if gap > 0 else 'under'}confident by {abs(gap):.3f}",
-    )  # fmt: skip
+    )
     brier, log = scores.brier_scores(p, y), scores.log_scores(p, y)
     scene.readout("proper", f"Brier score {_mean(brier)}; log score {_mean(log)} nats: smaller is better, no bins")
     scene.say("{b:.0f} bins: calibration error {error:.3f}.", b=number, error=error)
@@ -201,9 +233,13 @@ def _mean(each: Array) -> str:
 
 def _confidences(scene: Scene, reading: Reading) -> None:
     panel = scene.panel(
-        "confidences", title="How confident they are", x=Axis("confidence", 0.0, 1.0), y=Axis("images", 0.0, None),
-        place=(0, 1, 9, 1), height=HEIGHT - 30,
-    )  # fmt: skip
+        "confidences",
+        title="How confident they are",
+        x=Axis("confidence", 0.0, 1.0),
+        y=Axis("images", 0.0, None),
+        place=(0, 1, 9, 1),
+        height=HEIGHT - 30,
+    )
     for values, role, name in (
         (reading.confidence, "posterior", "all images"),
         (reading.confidence[reading.wrong], "reject", "read wrong"),
@@ -220,11 +256,12 @@ def _averaging(scene: Scene, reading: Reading) -> None:
         curves["Brier score"].append(float(scores.brier_scores(p, reading.y).mean()))
         curves["ECE, 10 bins"].append(scores.calibration_error(p, reading.y))
     panel = scene.panel(
-        "averaging", title="One network, or the average of many", y=Axis("score, smaller is better", 0.0, None),
-        x=Axis("networks averaged (log scale)", 1.0, float(max(numbers[-1], 2)), log=True), place=(9, 1, 11, 1),
+        "averaging",
+        title="One network, or the average of many",
+        y=Axis("score, smaller is better", 0.0, None),
+        x=Axis("networks averaged (log scale)", 1.0, float(max(numbers[-1], 2)), log=True),
+        place=(9, 1, 11, 1),
         height=HEIGHT - 30,
-    )  # fmt: skip
-    for (name, values), (role, dash) in zip(
-        curves.items(), (("posterior", False), ("class-1", True), ("highlight", False)), strict=True
-    ):
+    )
+    for (name, values), (role, dash) in zip(curves.items(), (("posterior", False), ("class-1", True), ("highlight", False)), strict=True):
         panel.line(numbers, values, role=role, dash=dash, label=name)

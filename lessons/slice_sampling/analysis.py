@@ -26,9 +26,11 @@ MISTAKE = "It is wrong on purpose."
 WIDTHS = tuple(float(w) for w in np.geomspace(0.1, 30.0, 8))
 SWEEP_DRAWS, FEWEST = 4_000, 30.0  # effective draws below which their number itself is too uncertain to show
 LOOKS = {  # of the methods in the figure: role, marker, dash
-    "stepping_out": ("posterior", "circle", "solid"), "doubling": ("highlight", "square", "dash"),
-    "hyperrectangle": ("energy", "diamond", "dot"), "metropolis": ("truth", "cross", "dashdot"),
-}  # fmt: skip
+    "stepping_out": ("posterior", "circle", "solid"),
+    "doubling": ("highlight", "square", "dash"),
+    "hyperrectangle": ("energy", "diamond", "dot"),
+    "metropolis": ("truth", "cross", "dashdot"),
+}
 
 
 @kept
@@ -58,9 +60,15 @@ def _sample(spec: SliceSamplingLesson, draws: int, method: str, **settings: Any)
     target = spec.build_target()
     starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
     return engine.sample(
-        target, method, chains=LONG_CHAINS, draws=draws, warmup=draws // 10, seed=spec.seed,
-        init=spec.init() if starts is None else starts, **settings,
-    )  # fmt: skip
+        target,
+        method,
+        chains=LONG_CHAINS,
+        draws=draws,
+        warmup=draws // 10,
+        seed=spec.seed,
+        init=spec.init() if starts is None else starts,
+        **settings,
+    )
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -92,9 +100,7 @@ def efficiency(spec: SliceSamplingLesson, method: str) -> float:
     """Effective draws per 1 000 evaluations of the worst of coordinates and their squares, of the right sampler with
     this w, or of Metropolis with this scale; NaN where there are too few to tell.
     """
-    settings: dict[str, Any] = {"scale": spec.w} if method == "metropolis" else {
-        "w": spec.w, "interval": method, "limit": spec.limit
-    }  # fmt: skip
+    settings: dict[str, Any] = {"scale": spec.w} if method == "metropolis" else {"w": spec.w, "interval": method, "limit": spec.limit}
     run = _sample(spec, SWEEP_DRAWS, method if method == "metropolis" else "slice_sampling", **settings)
     truth = spec.build_target().truth
     ess = measures.least_ess(np.arctan(run.draws) if truth is not None and truth.heavy_tails else run.draws)
@@ -111,9 +117,13 @@ def panels(spec: SliceSamplingLesson, cancel: Any = None) -> list[Figure]:
         name = WORDS["intervals"].get(method, "Metropolis")
         found = [efficiency(base.replace(w=w), method) for w in WIDTHS]
         figure.add_scatter(
-            x=WIDTHS, y=found, mode="lines+markers", name=name,
-            line={"color": theme.colour(role), "dash": dash}, marker={"symbol": symbol, "size": 7},
-        )  # fmt: skip
+            x=WIDTHS,
+            y=found,
+            mode="lines+markers",
+            name=name,
+            line={"color": theme.colour(role), "dash": dash},
+            marker={"symbol": symbol, "size": 7},
+        )
         if np.isfinite(found).any():
             best.append(f"{name} {np.nanmax(found):.3g} at {WIDTHS[int(np.nanargmax(found))]:.2g}")
     figure.update_xaxes(type="log", dtick=1)
@@ -123,9 +133,7 @@ def panels(spec: SliceSamplingLesson, cancel: Any = None) -> list[Figure]:
         f"Best: {told}. The right sampler, {LONG_CHAINS} chains of {SWEEP_DRAWS:,} draws each, the worst of coordinates"
         f" and their squares. A gap: fewer than {FEWEST:.0f} effective draws."
     )
-    return [
-        Figure("What a wrong width costs", figure, f"Effective draws per evaluation against w. Best: {told}.", caption)
-    ]
+    return [Figure("What a wrong width costs", figure, f"Effective draws per evaluation against w. Best: {told}.", caption)]
 
 
 def diagnostics(spec: SliceSamplingLesson, cancel: Any = None) -> Table:

@@ -44,7 +44,5 @@ QUESTIONS = (
         lambda spec: say(share=right_share(spec), due=1.0 - spec.weight),
         scenario="narrow",
     ),
-    WORDS.question(
-        "no-test", lambda spec: third(off(spec), -0.05, 0.05), lambda spec: say(mean=off(spec)), scenario="no-test"
-    ),
+    WORDS.question("no-test", lambda spec: third(off(spec), -0.05, 0.05), lambda spec: say(mean=off(spec)), scenario="no-test"),
 )

@@ -35,11 +35,19 @@ def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:
     items = max(LEAST, int(inside.events.mean()))
     first, count = pictures.window_around(window, spec.draws, items, budget=BUDGET)
     events = events_of(type(inside)(*(array[0, first : first + count] for array in inside)))
-    made = Scene(
-        run=repr(spec), steps=spec.draws, rate=6.0, phases=PHASES, theme=theme.palette(),
-        label=f"Slice sampling over the density of {x} and {y}: the interval of each update and the points tried, the "
-        "slice along each coordinate, the draws against the truth.",
-    ).layout(BOX if box else ALONG, HEIGHTS).window(first, events.offsets)  # fmt: skip
+    made = (
+        Scene(
+            run=repr(spec),
+            steps=spec.draws,
+            rate=6.0,
+            phases=PHASES,
+            theme=theme.palette(),
+            label=f"Slice sampling over the density of {x} and {y}: the interval of each update and the points tried, the "
+            "slice along each coordinate, the draws against the truth.",
+        )
+        .layout(BOX if box else ALONG, HEIGHTS)
+        .window(first, events.offsets)
+    )
     panel = pictures.density_panel(made, target, title="The box" if box else "One coordinate at a time", equal=box)
     pictures.draw_layers(panel, run.draws)
     panel.path(draws, show="upto", last=TRAIL, fade=True, width=1.0, alpha=0.5)
@@ -72,10 +80,14 @@ def _points(panel: Panel, events: Events, x0: Array, point: Array) -> None:
     """Where the update began, and the points tried in this transition, by what became of them."""
     panel.points(x0, show="inner_at", role="ink", shape="ring", size=6.5, label="x₀")
     panel.points(
-        point, show="inner", classes=np.clip(events.kind - OUTSIDE, 0, TAKEN - OUTSIDE), size=5.5,
-        role=["reject", "divergent", "accept"], shape=["cross", "square", "circle"],
+        point,
+        show="inner",
+        classes=np.clip(events.kind - OUTSIDE, 0, TAKEN - OUTSIDE),
+        size=5.5,
+        role=["reject", "divergent", "accept"],
+        shape=["cross", "square", "circle"],
         label=["outside the slice", "refused" if (events.kind == REFUSED).any() else None, "taken"],
-    )  # fmt: skip
+    )
 
 
 def _slice(made: Scene, target: Target, events: Events, j: int) -> None:
@@ -93,32 +105,44 @@ def _slice(made: Scene, target: Target, events: Events, j: int) -> None:
     made.parts(name, np.arange(len(starts) + 1) * NODES, appears, low=none, high=none)
     panel = made.panel(name, title=f"Slice along {x}", x=(x, low, high), y=("density ÷ its peak", 0, 1.12))
     above = np.where(heights > np.repeat(levels, NODES), np.repeat(levels, NODES), np.nan)
-    for ys, role, width, label in (
-        (heights, "truth", 2.0, "density along the line"),
-        (above, "highlight", 4.0, "slice"),
-    ):
+    for ys, role, width, label in ((heights, "truth", 2.0, "density along the line"), (above, "highlight", 4.0, "slice")):
         panel.path(np.column_stack([xs, ys]), show=Show("inner", parts=name), role=role, width=width, label=label)
     for ends in (events.low, events.high):
         panel.rule(x=np.where(mine, ends[:, j], np.nan), show="inner_at", role="proposal", dash=True)
     row = np.repeat(np.arange(len(starts)), np.diff(events.offsets))
-    x0, point = (np.column_stack([np.where(mine, at[:, j], np.nan), height[row]])
-                 for at, height in ((events.x0, np.exp(here - top)), (events.point, levels)))  # fmt: skip
+    x0, point = (
+        np.column_stack([np.where(mine, at[:, j], np.nan), height[row]])
+        for at, height in ((events.x0, np.exp(here - top)), (events.point, levels))
+    )
     _points(panel, events, x0, point)
 
 
 def _card(made: Scene, spec: SliceSamplingLesson, one: Recording, events: Events, names: tuple[str, str]) -> None:
     """The numbers of the present event, and the words for those who do not see the picture."""
     (x, y), kind, j = names, events.kind, events.coordinate.astype(np.int64)
-    x0, low, high, point = (np.take_along_axis(each, j[:, None], 1)[:, 0]
-                            for each in (events.x0, events.low, events.high, events.point))  # fmt: skip
+    x0, low, high, point = (np.take_along_axis(each, j[:, None], 1)[:, 0] for each in (events.x0, events.low, events.high, events.point))
     first = np.maximum.accumulate(np.where(kind == PLACED, np.arange(len(kind)), 0))
     made.inner_values(
-        j=j, kind=kind, x0=x0, old=events.log_density[:, 3], u=events.uniform, level=events.log_level,
-        offset=np.where(kind == LEVEL, np.nan, events.offset), begin=np.where(kind == LEVEL, np.nan, low[first]),
-        low=low, high=high, widths=(high - low) / spec.w, other_low=events.low[:, 1], other_high=events.high[:, 1],
-        log_low=events.log_density[:, 0], log_high=events.log_density[:, 1], log_point=events.log_density[:, 2],
-        point=point, other=events.point[:, 1], side=np.clip(kind - OUTSIDE + 1, 0, 2),
-    )  # fmt: skip
+        j=j,
+        kind=kind,
+        x0=x0,
+        old=events.log_density[:, 3],
+        u=events.uniform,
+        level=events.log_level,
+        offset=np.where(kind == LEVEL, np.nan, events.offset),
+        begin=np.where(kind == LEVEL, np.nan, low[first]),
+        low=low,
+        high=high,
+        widths=(high - low) / spec.w,
+        other_low=events.low[:, 1],
+        other_high=events.high[:, 1],
+        log_low=events.log_density[:, 0],
+        log_high=events.log_density[:, 1],
+        log_point=events.log_density[:, 2],
+        point=point,
+        other=events.point[:, 1],
+        side=np.clip(kind - OUTSIDE + 1, 0, 2),
+    )
     against = "log π = {log_point:.2f} {side|against|≤|>} log y = {level:.2f}"
     made.line("event", f"{{kind|{'|'.join(WORDS['events'].values())}}}")
     if spec.interval == "hyperrectangle":
@@ -127,9 +151,11 @@ def _card(made: Scene, spec: SliceSamplingLesson, one: Recording, events: Events
         made.line("point", f"point ({{point:.2f}}, {{other:.2f}}): {against}")
     else:
         made.line("level", f"{{j|{x}|{y}}}: log y = log π(x₀) + log u = {{old:.2f}} + log {{u:.3f}} = {{level:.2f}}")
-        placed = "x₀ = {begin:.2f}, U left out" if spec.variant == "fixed_side" else (
-            f"x₀ − U w = {{x0:.2f}} − {{offset:.3f}} · {spec.w:g} = {{begin:.2f}}"
-        )  # fmt: skip
+        placed = (
+            "x₀ = {begin:.2f}, U left out"
+            if spec.variant == "fixed_side"
+            else (f"x₀ − U w = {{x0:.2f}} − {{offset:.3f}} · {spec.w:g} = {{begin:.2f}}")
+        )
         made.line("place", f"first L = {placed}, R = L + w")
         made.line("interval", "now L = {low:.2f}, R = {high:.2f}, {widths:.3g} w wide")
         made.line("ends", "log π(L) = {log_low:.2f}, log π(R) = {log_high:.2f}, in the slice above log y")

@@ -31,9 +31,7 @@ class SliceSamplingLesson(SliceSamplingSpec):
         return self.variant != "exact" and not (self.variant == "no_test" and self.interval != "doubling")
 
 
-NARROW = SliceSamplingLesson(
-    target="two_modes", separation=10.0, weight=0.6, w=0.5, draws=800, start="at", start_x=-5.0, seed=2
-)
+NARROW = SliceSamplingLesson(target="two_modes", separation=10.0, weight=0.6, w=0.5, draws=800, start="at", start_x=-5.0, seed=2)
 WIDE_AND_NARROW = "log(exp(-(x+3)^2/2 - y^2/2) + exp(-8*(x-2)^2 - y^2/2))"
 
 SCENARIOS = WORDS.scenarios(

@@ -101,9 +101,8 @@ def setup(spec: SpikeAndSlabSpec) -> Setup:
 def _setup(spec: SpikeAndSlabSpec) -> Setup:
     x, y = data(spec)
     model = spike_and_slab(
-        x, y, likelihood=spec.likelihood, inclusion=spec.inclusion, slab_sd=spec.slab_sd, noise_sd=spec.noise_sd,
-        intercept=False,
-    )  # fmt: skip
+        x, y, likelihood=spec.likelihood, inclusion=spec.inclusion, slab_sd=spec.slab_sd, noise_sd=spec.noise_sd, intercept=False
+    )
     return Setup(model, enumerate_models(model), ascend_selection(model), spec.true_effects())
 
 
@@ -242,9 +241,7 @@ def _conditional_check(spec: SpikeAndSlabSpec) -> Check:
     largest = 0.0
     for j in range(p):
         # when predictor j of sweep t is drawn, those before it are new and those after it are of sweep t − 1
-        rest = np.concatenate(
-            [included[1:, :j], np.zeros((len(included) - 1, 1), bool), included[:-1, j + 1 :]], axis=1
-        )
+        rest = np.concatenate([included[1:, :j], np.zeros((len(included) - 1, 1), bool), included[:-1, j + 1 :]], axis=1)
         outside = truth.probability[model_number(rest)]
         inside = truth.probability[model_number(rest) + (1 << j)]
         total = inside + outside

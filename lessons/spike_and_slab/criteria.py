@@ -65,9 +65,7 @@ def criteria(here: Setup) -> Criteria:
     unit = deviance + (deviance[0] - deviance) / (n + 1.0) + size * np.log(n + 1.0)
     unit[size > n if linear else slice(None)] = np.nan
     prior = models @ model.log_odds
-    return Criteria(
-        aic, bic, expected, -2.0 * here.truth.log_evidence, unit, shares(prior - 0.5 * aic), shares(prior - 0.5 * bic)
-    )  # fmt: skip
+    return Criteria(aic, bic, expected, -2.0 * here.truth.log_evidence, unit, shares(prior - 0.5 * aic), shares(prior - 0.5 * bic))
 
 
 def shares(logs: Array) -> Array:

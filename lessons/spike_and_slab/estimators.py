@@ -55,9 +55,17 @@ class Small:
 def settings(estimator: str, seed: int, **changes: float) -> NetworkSpec:
     """A network without hidden units, all data in every step."""
     return NetworkSpec(
-        hidden=(), method="spike_and_slab", likelihood="bernoulli", inclusion_prior="own", inclusion=INCLUSION,
-        estimator=estimator, batch=ROWS, epochs=TRAINED, seed=seed, **changes,
-    )  # fmt: skip
+        hidden=(),
+        method="spike_and_slab",
+        likelihood="bernoulli",
+        inclusion_prior="own",
+        inclusion=INCLUSION,
+        estimator=estimator,
+        batch=ROWS,
+        epochs=TRAINED,
+        seed=seed,
+        **changes,
+    )
 
 
 def data(seed: int) -> tuple[Array, NDArray[np.int64]]:
@@ -93,9 +101,7 @@ def slopes(seed: int, mean: Array, sd: Array, omega: Array) -> Array:
     """(w,) exact slopes of the ELBO in ω, by central differences."""
     h = 1e-4
     steps = h * np.eye(len(omega))
-    return np.array(
-        [(elbo(seed, mean, sd, omega + step) - elbo(seed, mean, sd, omega - step)) / (2.0 * h) for step in steps]
-    )
+    return np.array([(elbo(seed, mean, sd, omega + step) - elbo(seed, mean, sd, omega - step)) / (2.0 * h) for step in steps])
 
 
 def of_q(run: NetworkRun) -> tuple[Array, Array, Array]:

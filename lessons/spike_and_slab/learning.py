@@ -114,9 +114,7 @@ class Learning:
         fit, data = self.run.fit(), digits()
         history = fit.history
         energy, kl, right = (
-            (history.energy[-1], history.kl[-1], history.accuracy[-1])
-            if len(history.step)
-            else (np.nan, fit.posterior.kl(), np.nan)
+            (history.energy[-1], history.kl[-1], history.accuracy[-1]) if len(history.step) else (np.nan, fit.posterior.kl(), np.nan)
         )
         averaged = fit.predict(data.x_test, "MA", samples=DRAWS, seed=self.spec.seed)
         median = fit.predict(data.x_test, "MED", samples=DRAWS, seed=self.spec.seed)
@@ -227,9 +225,7 @@ def _masks_check(fit: NetworkFit) -> Check:
 
 def _divergence_check(fit: NetworkFit) -> Check:
     """The KL that training reports against the formula, in double precision."""
-    alpha, mean, sd = (
-        np.asarray(values, dtype=np.float64) for values in (fit.posterior.alpha, fit.posterior.mean, fit.posterior.sd)
-    )
+    alpha, mean, sd = (np.asarray(values, dtype=np.float64) for values in (fit.posterior.alpha, fit.posterior.mean, fit.posterior.sd))
     spec = fit.spec
     pi = spec.inclusion if spec.inclusion_prior == "own" else prior_inclusion(spec.inclusion_prior, DIGITS_TRAIN)
     slab = np.log(spec.prior_sd / sd) + (sd**2 + mean**2) / (2.0 * spec.prior_sd**2) - 0.5

@@ -65,9 +65,7 @@ def _samples(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
         right = 100.0 * predicted(fit, mode, MANY).running_accuracy(truth)
         line = {"color": theme.colour(role), "dash": dash}
         figure.add_scatter(x=np.arange(1, MANY + 1), y=right, mode="lines+markers", line=line, name=mode)
-        ends.append(
-            f"{mode}: {right[0]:.1f} % with one, {right[DRAWS - 1]:.1f} % with {DRAWS}, {right[-1]:.1f} % with {MANY}"
-        )
+        ends.append(f"{mode}: {right[0]:.1f} % with one, {right[DRAWS - 1]:.1f} % with {DRAWS}, {right[-1]:.1f} % with {MANY}")
     caption = "; ".join(ends) + ". One sequence of draws each; MED draws slabs only."
     return Figure("How many networks to average", figure, caption, caption)
 
@@ -83,11 +81,17 @@ def _pruned(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     middle = THRESHOLDS.index(0.5)
     figure = charts.blank("weights kept (%, log scale)", "test digits right (%)")
     figure.add_scatter(
-        x=kept, y=right, mode="lines+markers+text", textposition="bottom right", cliponaxis=False,
+        x=kept,
+        y=right,
+        mode="lines+markers+text",
+        textposition="bottom right",
+        cliponaxis=False,
         text=[f"{t:g}" if t >= 0.2 else "" for t in THRESHOLDS],
-        textfont={"color": theme.colour("muted")}, line={"color": theme.colour("accept")},
-        marker={"symbol": marks, "size": 9}, name="α > λ",
-    )  # fmt: skip
+        textfont={"color": theme.colour("muted")},
+        line={"color": theme.colour("accept")},
+        marker={"symbol": marks, "size": 9},
+        name="α > λ",
+    )
     figure.update_xaxes(type="log")
     caption = (
         "Every weight with α above λ stays, the rest is cut; nothing is trained again. Numbers at the points: λ. At "
@@ -110,25 +114,27 @@ def _priors(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     figure = charts.blank("weights that one draw uses (%, log scale)", "test digits right (%)")
     for values, role, symbol, label in ((right, "posterior", "circle", "MA"), (median, "accept", "square", "MED")):
         figure.add_scatter(
-            x=used, y=values, mode="lines+markers+text", text=names if label == "MED" else None,
-            textposition="bottom right", cliponaxis=False, name=label,
-            textfont={"color": theme.colour("muted")}, line={"color": theme.colour(role)},
+            x=used,
+            y=values,
+            mode="lines+markers+text",
+            text=names if label == "MED" else None,
+            textposition="bottom right",
+            cliponaxis=False,
+            name=label,
+            textfont={"color": theme.colour("muted")},
+            line={"color": theme.colour(role)},
             marker={"symbol": symbol, "size": 9},
-        )  # fmt: skip
+        )
     figure.update_xaxes(type="log")
     caption = "Prior, from weak to strong: " + "; ".join(
-        f"{n}: {u:.1f} % used, MA {r:.1f} %, MED {m:.1f} %"
-        for n, u, r, m in zip(names, used, right, median, strict=True)
+        f"{n}: {u:.1f} % used, MA {r:.1f} %, MED {m:.1f} %" for n, u, r, m in zip(names, used, right, median, strict=True)
     )
     caption += ". Same data, seed and epochs; stronger priors may want more epochs."
     return Figure("Sparsity against accuracy", figure, caption, caption)
 
 
 def _families(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
-    truth, columns = (
-        digits().y_test,
-        {"family": [], "SM (%)": [], "MA (%)": [], "MEAN (%)": [], "weights in a draw (%)": []},
-    )
+    truth, columns = (digits().y_test, {"family": [], "SM (%)": [], "MA (%)": [], "MEAN (%)": [], "weights in a draw (%)": []})
     for method, name in METHODS.items():
         if cancel.is_set():
             break

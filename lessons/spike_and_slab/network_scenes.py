@@ -70,20 +70,32 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, layers: list[np.ndarray]) -> No
     units = spec.units
     pixels = np.minimum(2.0 * layers[0][:, :-1].mean(axis=2), 255.0)
     panel = made.panel(
-        "pixels", title="Mean α by pixel (0 to ½)", x=Axis("column", 0, SIDE), y=Axis("row (top: 8)", 0, SIDE),
-        place=(0, 0, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "pixels",
+        title="Mean α by pixel (0 to ½)",
+        x=Axis("column", 0, SIDE),
+        y=Axis("row (top: 8)", 0, SIDE),
+        place=(0, 0, 5, 1),
+        height=HEIGHT,
+    )
     images = np.rint(pixels).astype(np.uint8).reshape(-1, SIDE, SIDE)[:, ::-1]
     panel.heatmap(images, x=(0, SIDE), y=(0, SIDE), low=0.0, high=0.5, at=shown, colorbar=False)
     panel = made.panel(
-        "first", title="α: pixels to hidden", x=Axis("hidden unit", 0, units), y=Axis("pixel (65: bias)", 0, 65),
-        place=(5, 0, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "first",
+        title="α: pixels to hidden",
+        x=Axis("hidden unit", 0, units),
+        y=Axis("pixel (65: bias)", 0, 65),
+        place=(5, 0, 5, 1),
+        height=HEIGHT,
+    )
     panel.heatmap(layers[0], x=(0, units), y=(0, 65), low=0.0, high=1.0, at=shown, colorbar=False)
     panel = made.panel(
-        "second", title="α: hidden to digits", x=Axis("digit", -0.5, 9.5),
-        y=Axis("hidden unit (top: bias)", 0, units + 1), place=(10, 0, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "second",
+        title="α: hidden to digits",
+        x=Axis("digit", -0.5, 9.5),
+        y=Axis("hidden unit (top: bias)", 0, units + 1),
+        place=(10, 0, 5, 1),
+        height=HEIGHT,
+    )
     panel.heatmap(layers[1], x=(-0.5, 9.5), y=(0, units + 1), low=0.0, high=1.0, at=shown, label="inclusion α")
 
 
@@ -91,16 +103,24 @@ def _curves(made: Scene, frames: Sequence[Frame]) -> None:
     epoch, n = column(frames, "epoch"), len(digits().x)
     energy, kl = column(frames, "energy") / n, column(frames, "kl") / n
     panel = made.panel(
-        "elbo", title="ELBO = energy − KL", x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
-        y=Axis("nats per digit", FLOOR, 0.2), place=(0, 1, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "elbo",
+        title="ELBO = energy − KL",
+        x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
+        y=Axis("nats per digit", FLOOR, 0.2),
+        place=(0, 1, 5, 1),
+        height=HEIGHT,
+    )
     panel.line(epoch, energy, show="upto", role="likelihood", dash=True, label="energy")
     panel.line(epoch, -kl, show="upto", role="prior", width=1.2, label="−KL")
     panel.line(epoch, energy - kl, show="upto", role="ink", width=2.5, label="ELBO")
     panel = made.panel(
-        "accuracy", title="Test accuracy; density", x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
-        y=Axis("share", 0.0, 1.02), place=(5, 1, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "accuracy",
+        title="Test accuracy; density",
+        x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
+        y=Axis("share", 0.0, 1.02),
+        place=(5, 1, 5, 1),
+        height=HEIGHT,
+    )
     looks = (
         ("averaged", "posterior", False, 2.5, f"{DRAWS} networks (MA)"),
         ("single", "energy", True, 1.4, "one network (SM)"),
@@ -118,9 +138,13 @@ def _histogram(made: Scene, layers: list[np.ndarray]) -> None:
     shares = np.stack([np.histogram(row, edges)[0] / row.size for row in every])
     names = [f"{(k + 0.5) / BINS:.2f}" for k in range(BINS)]
     panel = made.panel(
-        "histogram", title="Inclusion probabilities", x=Axis("α", 0.0, 1.0), y=Axis("share of weights", 0.0, 1.0),
-        place=(10, 1, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "histogram",
+        title="Inclusion probabilities",
+        x=Axis("α", 0.0, 1.0),
+        y=Axis("share of weights", 0.0, 1.0),
+        place=(10, 1, 5, 1),
+        height=HEIGHT,
+    )
     panel.bars(shares, labels=names, role="posterior")
 
 
@@ -128,25 +152,39 @@ def _words(made: Scene, frames: Sequence[Frame]) -> None:
     energy, kl = column(frames, "energy"), column(frames, "kl")
     values = {name: 100.0 * column(frames, name) for name in ("single", "averaged", "median", "drawn", "kept")}
     made.readout(
-        "elbo", "epoch {epoch:.1f}: ELBO = energy − KL = {energy:.0f} − {kl:.0f} = {elbo:.0f} nats, all training data",
-        epoch=column(frames, "epoch"), energy=energy, kl=kl, elbo=energy - kl, show="at",
-    )  # fmt: skip
+        "elbo",
+        "epoch {epoch:.1f}: ELBO = energy − KL = {energy:.0f} − {kl:.0f} = {elbo:.0f} nats, all training data",
+        epoch=column(frames, "epoch"),
+        energy=energy,
+        kl=kl,
+        elbo=energy - kl,
+        show="at",
+    )
     made.readout(
-        "modes", "test digits right: one network {single:.1f} %, " + f"{DRAWS} averaged" + " {averaged:.1f} %, "
-        "median model {median:.1f} %", show="at", **{name: values[name] for name in ("single", "averaged", "median")},
-    )  # fmt: skip
+        "modes",
+        "test digits right: one network {single:.1f} %, " + f"{DRAWS} averaged" + " {averaged:.1f} %, median model {median:.1f} %",
+        show="at",
+        **{name: values[name] for name in ("single", "averaged", "median")},
+    )
     made.readout(
-        "density", "weights in use: one draw {drawn:.1f} %, median model (α > ½) {kept:.1f} %", show="at",
-        drawn=values["drawn"], kept=values["kept"],
-    )  # fmt: skip
+        "density",
+        "weights in use: one draw {drawn:.1f} %, median model (α > ½) {kept:.1f} %",
+        show="at",
+        drawn=values["drawn"],
+        kept=values["kept"],
+    )
     made.readout(
-        "path", "the median model {path?has a path from pixels to digits:has no path: the likeliest path is added}",
-        show="at", path=np.array([frame.feasible for frame in frames], dtype=np.int32),
-    )  # fmt: skip
+        "path",
+        "the median model {path?has a path from pixels to digits:has no path: the likeliest path is added}",
+        show="at",
+        path=np.array([frame.feasible for frame in frames], dtype=np.int32),
+    )
     made.say(
         "Epoch {epoch:.0f}: {averaged:.0f} per cent of the test digits right with {drawn:.0f} per cent of the weights.",
-        epoch=column(frames, "epoch"), averaged=values["averaged"], drawn=values["drawn"],
-    )  # fmt: skip
+        epoch=column(frames, "epoch"),
+        averaged=values["averaged"],
+        drawn=values["drawn"],
+    )
     made.table(
         {
             "epoch": column(frames, "epoch"),

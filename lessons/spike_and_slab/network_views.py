@@ -65,9 +65,7 @@ def picture(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
 def _scene(spec: SpikeAndSlabSpec, run: NetworkRun, steps: int, label: str, start: int | None = None) -> Scene:
     """A scene that plays by itself, or waits at `start`."""
     identity = hashlib.blake2b(f"{spec!r} {run.completed}".encode(), digest_size=12).hexdigest()
-    return Scene(
-        run=identity, steps=steps, rate=RATE, autoplay=start is None, start=start, theme=theme.palette(), label=label
-    )
+    return Scene(run=identity, steps=steps, rate=RATE, autoplay=start is None, start=start, theme=theme.palette(), label=label)
 
 
 def _epochs(run: NetworkRun, steps: int) -> Array:
@@ -79,15 +77,16 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Byt
     shown = np.arange(len(first_layer), dtype=np.int32)
     (title, other), (id, second_id), (place, second_place) = look.pop("titles"), look.pop("ids"), look.pop("places")
     colorbar = look.pop("colorbar", False)
-    panel = made.panel(
-        id, title=title, x=Axis("hidden unit", 0, spec.units), y=Axis("pixel (65: bias)", 0, 65), place=place,
-        height=HEIGHT,
-    )  # fmt: skip
+    panel = made.panel(id, title=title, x=Axis("hidden unit", 0, spec.units), y=Axis("pixel (65: bias)", 0, 65), place=place, height=HEIGHT)
     panel.heatmap(first_layer, x=(0, spec.units), y=(0, 65), at=shown, colorbar=False, **look)
     panel = made.panel(
-        second_id, title=other, x=Axis("digit", -0.5, 9.5), y=Axis("hidden unit (top: bias)", 0, spec.units + 1),
-        place=second_place, height=HEIGHT,
-    )  # fmt: skip
+        second_id,
+        title=other,
+        x=Axis("digit", -0.5, 9.5),
+        y=Axis("hidden unit (top: bias)", 0, spec.units + 1),
+        place=second_place,
+        height=HEIGHT,
+    )
     panel.heatmap(second, x=(-0.5, 9.5), y=(0, spec.units + 1), at=shown, colorbar=colorbar, **look)
 
 
@@ -95,10 +94,7 @@ def _pixels(made: Scene, masks: NDArray[np.bool_], title: str) -> None:
     """How many hidden units each pixel leads to, as an image."""
     counts = masks[:, :-1].mean(axis=2)
     images = levels(counts, SHARE).reshape(-1, SIDE, SIDE)[:, ::-1]
-    panel = made.panel(
-        "pixels", title=title, x=Axis("column", 0, SIDE), y=Axis("row (top: 8)", 0, SIDE), place=(0, 0, 5, 1),
-        height=HEIGHT,
-    )  # fmt: skip
+    panel = made.panel("pixels", title=title, x=Axis("column", 0, SIDE), y=Axis("row (top: 8)", 0, SIDE), place=(0, 0, 5, 1), height=HEIGHT)
     shown = np.arange(len(images), dtype=np.int32)
     panel.heatmap(images, x=(0, SIDE), y=(0, SIDE), low=0.0, high=SHARE, at=shown, colorbar=False)
 
@@ -122,13 +118,23 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
     masks = [_bytes([selection.masks[depth] for selection in chosen]) for depth in (0, 1)]
     _pixels(made, masks[0] > 0, f"Kept, by pixel (0 to {SHARE:g})")
     _layers(
-        made, spec, *masks, titles=("Kept: pixels to hidden", "Kept: hidden to digits"), ids=("first", "second"),
-        places=((5, 0, 5, 1), (10, 0, 5, 1)), low=0.0, high=1.0,
-    )  # fmt: skip
+        made,
+        spec,
+        *masks,
+        titles=("Kept: pixels to hidden", "Kept: hidden to digits"),
+        ids=("first", "second"),
+        places=((5, 0, 5, 1), (10, 0, 5, 1)),
+        low=0.0,
+        high=1.0,
+    )
     panel = made.panel(
-        "trade", title="Density and accuracy", x=Axis("threshold λ: weights with α > λ stay", 0.0, 1.0),
-        y=Axis("%", 0.0, 102.0), place=(0, 1, 8, 1), height=HEIGHT,
-    )  # fmt: skip
+        "trade",
+        title="Density and accuracy",
+        x=Axis("threshold λ: weights with α > λ stay", 0.0, 1.0),
+        y=Axis("%", 0.0, 102.0),
+        place=(0, 1, 8, 1),
+        height=HEIGHT,
+    )
     panel.line(THRESHOLDS, right, role="accept", width=2.4, label="test digits right (%)")
     panel.line(THRESHOLDS, kept, role="reject", dash=True, width=2.2, label="weights kept (%)")
     panel.rule(x=0.5, role="truth", dash=True, label="½: the median model")
@@ -138,24 +144,36 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
     alpha = np.concatenate([layer.ravel() for layer in fit.inclusion_probabilities()])
     shares = np.histogram(alpha, BINS, (0.0, 1.0))[0] / alpha.size
     panel = made.panel(
-        "histogram", title="Inclusion probabilities", x=Axis("α", 0.0, 1.0), y=Axis("share of weights", 0.0, None),
-        place=(8, 1, 7, 1), height=HEIGHT,
-    )  # fmt: skip
+        "histogram",
+        title="Inclusion probabilities",
+        x=Axis("α", 0.0, 1.0),
+        y=Axis("share of weights", 0.0, None),
+        place=(8, 1, 7, 1),
+        height=HEIGHT,
+    )
     panel.columns((np.arange(BINS) + 0.5) / BINS, shares, widths=0.9 / BINS, role="posterior")
     panel.rule(x=THRESHOLDS, role="highlight", label="the threshold λ")
     made.readout(
-        "cut", "λ = {threshold:.2f}: {kept:.2f} % of the weights stay, {right:.1f} % of the test digits right",
-        show="at", threshold=THRESHOLDS, kept=kept, right=right,
-    )  # fmt: skip
+        "cut",
+        "λ = {threshold:.2f}: {kept:.2f} % of the weights stay, {right:.1f} % of the test digits right",
+        show="at",
+        threshold=THRESHOLDS,
+        kept=kept,
+        right=right,
+    )
     made.readout(
-        "path", "{path?a path is left from pixels to digits:no path is left; the likeliest is added to predict}",
-        show="at", path=feasible.astype(np.int32),
-    )  # fmt: skip
+        "path",
+        "{path?a path is left from pixels to digits:no path is left; the likeliest is added to predict}",
+        show="at",
+        path=feasible.astype(np.int32),
+    )
     made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=_epochs(run, len(THRESHOLDS)))
     made.say(
         "Threshold {threshold:.2f}: {kept:.0f} per cent of the weights kept, {right:.0f} per cent right.",
-        threshold=THRESHOLDS, kept=kept, right=right,
-    )  # fmt: skip
+        threshold=THRESHOLDS,
+        kept=kept,
+        right=right,
+    )
     made.table({"threshold": THRESHOLDS, "weights kept (%)": kept, "test digits right (%)": right, "a path": feasible})
     return made.encode()
 
@@ -183,30 +201,54 @@ def _drawn(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
     made = _scene(spec, run, NETWORKS, "Networks drawn from q one after another: masks and weights of both layers.")
     masks = [_bytes([draw[depth] != 0.0 for draw in draws]) for depth in (0, 1)]
     _layers(
-        made, spec, *masks, titles=("Mask: pixels to hidden", "Mask: hidden to digits"), ids=("first", "second"),
-        places=((0, 0, 5, 1), (0, 1, 5, 1)), low=0.0, high=1.0,
-    )  # fmt: skip
+        made,
+        spec,
+        *masks,
+        titles=("Mask: pixels to hidden", "Mask: hidden to digits"),
+        ids=("first", "second"),
+        places=((0, 0, 5, 1), (0, 1, 5, 1)),
+        low=0.0,
+        high=1.0,
+    )
     values = [levels(np.stack([draw[depth] for draw in draws]), STRONG, -STRONG) for depth in (0, 1)]
     _layers(
-        made, spec, *values, titles=("Weights: pixels to hidden", "Weights: hidden to digits"),
-        ids=("weights", "weights-2"), places=((5, 0, 5, 1), (5, 1, 5, 1)), low=-STRONG, high=STRONG,
-        colormap="diverging", label="weight (white: out, or 0)", colorbar=True,
-    )  # fmt: skip
+        made,
+        spec,
+        *values,
+        titles=("Weights: pixels to hidden", "Weights: hidden to digits"),
+        ids=("weights", "weights-2"),
+        places=((5, 0, 5, 1), (5, 1, 5, 1)),
+        low=-STRONG,
+        high=STRONG,
+        colormap="diverging",
+        label="weight (white: out, or 0)",
+        colorbar=True,
+    )
     _accuracy(made, alone, together)
     _ever(made, used, ever)
     made.readout(
-        "draw", "network {number:d} uses {used:.1f} % of the weights and gets {alone:.1f} % of the test digits right",
-        show="at", number=np.arange(1, NETWORKS + 1), used=used, alone=alone,
-    )  # fmt: skip
+        "draw",
+        "network {number:d} uses {used:.1f} % of the weights and gets {alone:.1f} % of the test digits right",
+        show="at",
+        number=np.arange(1, NETWORKS + 1),
+        used=used,
+        alone=alone,
+    )
     made.readout(
-        "average", "{number:d} averaged: {together:.1f} % right; {ever:.1f} % of the weights used by one of them",
-        show="at", number=np.arange(1, NETWORKS + 1), together=together, ever=ever,
-    )  # fmt: skip
+        "average",
+        "{number:d} averaged: {together:.1f} % right; {ever:.1f} % of the weights used by one of them",
+        show="at",
+        number=np.arange(1, NETWORKS + 1),
+        together=together,
+        ever=ever,
+    )
     made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=_epochs(run, NETWORKS))
     made.say(
         "Network {number:d}: {used:.0f} per cent of the weights; {together:.0f} per cent right on average so far.",
-        number=np.arange(1, NETWORKS + 1), used=used, together=together,
-    )  # fmt: skip
+        number=np.arange(1, NETWORKS + 1),
+        used=used,
+        together=together,
+    )
     made.table(
         {
             "network": np.arange(1, NETWORKS + 1),
@@ -223,9 +265,13 @@ def _accuracy(made: Scene, alone: Array, together: Array) -> None:
     number = np.arange(1, NETWORKS + 1, dtype=np.float64)
     low = 5.0 * np.floor((min(alone.min(), together.min()) - 1.0) / 5.0)
     panel = made.panel(
-        "accuracy", title="Accuracy against R", x=Axis("networks averaged R", 0.0, NETWORKS + 1.0),
-        y=Axis("test digits right (%)", low, 100.0), place=(10, 0, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "accuracy",
+        title="Accuracy against R",
+        x=Axis("networks averaged R", 0.0, NETWORKS + 1.0),
+        y=Axis("test digits right (%)", low, 100.0),
+        place=(10, 0, 5, 1),
+        height=HEIGHT,
+    )
     alone_at = np.column_stack([number, alone])
     panel.points(alone_at, show="upto", role="energy", shape="cross", size=3.5, label="each alone (%)")
     panel.line(number, together, show="upto", role="posterior", width=2.5, label="averaged (%)")
@@ -234,8 +280,12 @@ def _accuracy(made: Scene, alone: Array, together: Array) -> None:
 def _ever(made: Scene, used: Array, ever: Array) -> None:
     number = np.arange(1, NETWORKS + 1, dtype=np.float64)
     panel = made.panel(
-        "used", title="Weights used", x=Axis("networks drawn R", 0.0, NETWORKS + 1.0), y=Axis("%", 0.0, 102.0),
-        place=(10, 1, 5, 1), height=HEIGHT,
-    )  # fmt: skip
+        "used",
+        title="Weights used",
+        x=Axis("networks drawn R", 0.0, NETWORKS + 1.0),
+        y=Axis("%", 0.0, 102.0),
+        place=(10, 1, 5, 1),
+        height=HEIGHT,
+    )
     panel.points(np.column_stack([number, used]), show="upto", role="reject", shape="square", size=3.0, label="by each")
     panel.line(number, ever, show="upto", role="ink", dash=True, width=2.0, label="by any so far")

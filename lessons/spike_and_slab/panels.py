@@ -45,9 +45,7 @@ def _models(spec: SpikeAndSlabSpec) -> Figure:
         f"the exact probability. Bars: shares of {number(rows.size)} sweeps ({spec.chains} × {spec.draws}). Squares: "
         "the product of mean-field's separate probabilities."
     )
-    listed = "; ".join(
-        f"{label}: exact {e:.2f}, Gibbs {g:.2f}" for label, e, g in zip(labels, exact, found, strict=True)
-    )
+    listed = "; ".join(f"{label}: exact {e:.2f}, Gibbs {g:.2f}" for label, e, g in zip(labels, exact, found, strict=True))
     return Figure("Which models", figure, f"{listed}. {caption}", caption)
 
 
@@ -82,9 +80,7 @@ def criteria_table(spec: SpikeAndSlabSpec) -> Table:
     if not linear:
         columns.pop("the same, unit information")
     top = best[0]
-    wide = (
-        f"It is {_off(found.bic[top] - found.unit_information[top])} the value under that slab, and" if linear else ""
-    )
+    wide = f"It is {_off(found.bic[top] - found.unit_information[top])} the value under that slab, and" if linear else ""
     caption = (
         f"The {len(best)} most probable of {number(len(exact))} models; the numbers that follow are the first one's. "
         "**BIC** stands for −2 log p(y | model) with a slab worth as much as one row (unit information). "
@@ -126,12 +122,14 @@ def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
         line = {"color": theme.colour(role), "dash": dash}
         square = {"symbol": "square", "size": 8, "color": theme.colour(role)}
         figure.add_scatter(
-            x=CORRELATIONS, y=sweep.exact[:, j], mode="lines+markers", line=line,
-            marker={**DIAMOND, "color": theme.colour(role)}, name=f"{labels[j]} exact",
-        )  # fmt: skip
-        figure.add_scatter(
-            x=CORRELATIONS, y=sweep.field[:, j], mode="markers", marker=square, name=f"{labels[j]} mean-field"
+            x=CORRELATIONS,
+            y=sweep.exact[:, j],
+            mode="lines+markers",
+            line=line,
+            marker={**DIAMOND, "color": theme.colour(role)},
+            name=f"{labels[j]} exact",
         )
+        figure.add_scatter(x=CORRELATIONS, y=sweep.field[:, j], mode="markers", marker=square, name=f"{labels[j]} mean-field")
     figure.update_yaxes(range=[-0.05, 1.05])
     off = np.abs(sweep.field - sweep.exact).max(axis=1)
     caption = (

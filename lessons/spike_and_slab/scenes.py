@@ -90,9 +90,13 @@ def running(run: SelectionRecording) -> Array:
 def _frequencies(picture: Scene, here: Setup, run: SelectionRecording, rows: slice) -> None:
     p = here.predictors
     panel = picture.panel(
-        "inclusion", title="How often each predictor is in (diamond: exact)", x=Axis("predictor", 0.5, p + 0.5),
-        y=Axis("inclusion probability", 0.0, 1.05), place=(0, 0, 8, 1), height=HEIGHT,
-    )  # fmt: skip
+        "inclusion",
+        title="How often each predictor is in (diamond: exact)",
+        x=Axis("predictor", 0.5, p + 0.5),
+        y=Axis("inclusion probability", 0.0, 1.05),
+        place=(0, 0, 8, 1),
+        height=HEIGHT,
+    )
     panel.bars(running(run), labels=here.labels, truth=here.truth.inclusion, label="Gibbs so far")
     field = np.column_stack([np.arange(1, p + 1), here.field.inclusion[-1]])
     panel.points(field, shape="square", role="reject", size=4.5, label="mean-field VI")
@@ -105,17 +109,19 @@ def _growth(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     shares = running(run)
     n = np.arange(1, len(shares) + 1)
     panel = picture.panel(
-        "growth", title="Shares settle on the exact values", x=Axis("sweeps (log scale)", 1, 1.2 * len(n), log=True),
-        y=Axis("share of sweeps", -0.02, 1.05), place=(8, 0, 7, 1), height=HEIGHT,
-    )  # fmt: skip
+        "growth",
+        title="Shares settle on the exact values",
+        x=Axis("sweeps (log scale)", 1, 1.2 * len(n), log=True),
+        y=Axis("share of sweeps", -0.02, 1.05),
+        place=(8, 0, 7, 1),
+        height=HEIGHT,
+    )
     told: set[bool] = set()
     for j, effect in enumerate(here.effects):
         real = bool(effect != 0.0)
         words = None if real in told else "true effect" if real else "no effect"
         told.add(real)
-        panel.line(
-            n, shares[:, j], show="upto", role="posterior" if real else "reject", dash=not real, width=1.6, label=words
-        )
+        panel.line(n, shares[:, j], show="upto", role="posterior" if real else "reject", dash=not real, width=1.6, label=words)
     ends = np.column_stack([np.full(here.predictors, float(n[-1])), here.truth.inclusion])
     panel.points(ends, shape="diamond", role="truth", size=4.5)
 
@@ -124,16 +130,23 @@ def _models(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     included = run.included[0]
     steps, p = included.shape
     panel = picture.panel(
-        "models", title="Models visited (mark: in)", x=Axis("sweep", 0.0, float(steps)),
-        y=Axis("", 0.4, p + 0.6, ticks=[(p - j, label) for j, label in enumerate(here.labels)]), place=(0, 1, 8, 1),
+        "models",
+        title="Models visited (mark: in)",
+        x=Axis("sweep", 0.0, float(steps)),
+        y=Axis("", 0.4, p + 0.6, ticks=[(p - j, label) for j, label in enumerate(here.labels)]),
+        place=(0, 1, 8, 1),
         height=HEIGHT,
-    )  # fmt: skip
+    )
     sweep = np.arange(1, steps + 1)
     for j, effect in enumerate(here.effects):
         panel.points(
-            np.column_stack([sweep, np.full(steps, p - j)]), show="upto", mask=included[:, j], size=1.8,
-            shape="square" if effect != 0.0 else "cross", role="posterior" if effect != 0.0 else "reject",
-        )  # fmt: skip
+            np.column_stack([sweep, np.full(steps, p - j)]),
+            show="upto",
+            mask=included[:, j],
+            size=1.8,
+            shape="square" if effect != 0.0 else "cross",
+            role="posterior" if effect != 0.0 else "reject",
+        )
     panel.rule(x=sweep.astype(float), role="muted")
 
 
@@ -141,9 +154,13 @@ def _coefficients(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     beta = run.coefficients[0]
     reach = 1.15 * max(float(np.abs(beta).max()), float(np.abs(here.effects).max()), 0.1)
     panel = picture.panel(
-        "coefficients", title="Coefficients drawn (diamond: true)", x=Axis("predictor", 0.5, here.predictors + 0.5),
-        y=Axis("coefficient β (0: out)", -reach, reach), place=(8, 1, 7, 1), height=HEIGHT,
-    )  # fmt: skip
+        "coefficients",
+        title="Coefficients drawn (diamond: true)",
+        x=Axis("predictor", 0.5, here.predictors + 0.5),
+        y=Axis("coefficient β (0: out)", -reach, reach),
+        place=(8, 1, 7, 1),
+        height=HEIGHT,
+    )
     panel.bars(beta, labels=here.labels, truth=here.effects, role="accept", label="β drawn")
 
 
@@ -159,31 +176,37 @@ def _arithmetic(picture: Scene, spec: SpikeAndSlabSpec, here: Setup, run: Select
     wrong = " (wrong: + log s√2π)" if spec.variant != "exact" else ""
     picture.readout(
         "odds",
-        f"predictor {{j:d}}: log odds = log π/(1−π){wrong} + log Bayes factor "
-        "= {prior:.2f} {factor:+.2f} = {odds:.2f}",
-        show=Show("inner_at"), inner=True, j=number, prior=prior, factor=odds - prior, odds=odds,
-    )  # fmt: skip
+        f"predictor {{j:d}}: log odds = log π/(1−π){wrong} + log Bayes factor = {{prior:.2f}} {{factor:+.2f}} = {{odds:.2f}}",
+        show=Show("inner_at"),
+        inner=True,
+        j=number,
+        prior=prior,
+        factor=odds - prior,
+        odds=odds,
+    )
     picture.readout(
         "coin",
         "p(in | the rest, y) = 1/(1 + exp(−log odds)) = {p:.3f}; the coin says {taken?in:out}",
-        show=Show("inner_at"), inner=True, p=asked, taken=included[rows].ravel().astype(np.int32),
-    )  # fmt: skip
+        show=Show("inner_at"),
+        inner=True,
+        p=asked,
+        taken=included[rows].ravel().astype(np.int32),
+    )
     row = analysis.model_number(included)
     seen = _times_seen(row)
     picture.readout(
         "model",
         f"model with {{size:d}} of {p} predictors: {{share:.3f}} of the sweeps so far, exact probability {{exact:.3f}}",
-        show=Show("at", phase=("draw", None)), size=included.sum(axis=1), share=seen / np.arange(1, steps + 1),
+        show=Show("at", phase=("draw", None)),
+        size=included.sum(axis=1),
+        share=seen / np.arange(1, steps + 1),
         exact=here.truth.probability[row],
-    )  # fmt: skip
-    error = np.abs(running(run) - here.truth.inclusion).max(axis=1)
-    picture.readout(
-        "error", "worst error of the shares so far: {error:.3f}", show=Show("at", phase=("draw", None)), error=error
     )
+    error = np.abs(running(run) - here.truth.inclusion).max(axis=1)
+    picture.readout("error", "worst error of the shares so far: {error:.3f}", show=Show("at", phase=("draw", None)), error=error)
     picture.say(
-        "Sweep {t} of {steps}: {size} predictors in; the shares are off by at most {error:.2f}.",
-        size=included.sum(axis=1), error=error,
-    )  # fmt: skip
+        "Sweep {t} of {steps}: {size} predictors in; the shares are off by at most {error:.2f}.", size=included.sum(axis=1), error=error
+    )
     picture.table(
         {
             "predictors in": included.sum(axis=1),

@@ -34,9 +34,7 @@ class SpikeAndSlabSpec(Spec):
     part: str = choice("regression", PARTS, "a regression with the exact answer beside it, or a network")
     likelihood: str = choice("linear", LIKELIHOODS, "y is a number with normal noise, or yes and no (logistic)")
     effects: str = text(
-        "1, 0, 0.5, 0, -0.7, 0, 0.25, 0",
-        120,
-        "true coefficient of each predictor, with commas between; 0: it has nothing to do with y",
+        "1, 0, 0.5, 0, -0.7, 0, 0.25, 0", 120, "true coefficient of each predictor, with commas between; 0: it has nothing to do with y"
     )
     rows: int = integer(60, 5, 300, "rows of data n", log=True)
     correlation: float = number(0.0, 0.0, 0.99, "correlation of the first two predictors; the others are independent")
@@ -47,13 +45,9 @@ class SpikeAndSlabSpec(Spec):
     draws: int = integer(500, 50, 1000, "sweeps of each chain", log=True)
     chains: int = integer(4, 1, 4, "independent chains; the picture shows the first")
     variant: str = choice("exact", VARIANTS, "exact, or the slab's normalising constant 1/(s√2π) left out")
-    view: str = choice(
-        "training", VIEWS, "of the network: its training, a threshold that rises through α, or networks drawn from q"
-    )
+    view: str = choice("training", VIEWS, "of the network: its training, a threshold that rises through α, or networks drawn from q")
     units: int = integer(50, 5, 80, "hidden units of the network: 64 pixels, these, 10 digits", log=True)
-    weight_prior: str = choice(
-        "aic", WEIGHT_PRIORS, "prior odds of a weight being in: e⁻² (aic), n⁻² (bic), or a probability of your own"
-    )
+    weight_prior: str = choice("aic", WEIGHT_PRIORS, "prior odds of a weight being in: e⁻² (aic), n⁻² (bic), or a probability of your own")
     weight_inclusion: float = number(0.1, 1e-6, 0.9, "your own prior probability of a weight being in", log=True)
     epochs: int = integer(60, 5, 200, "passes through the 1,347 training digits", log=True)
     seed: int = seed_field(1)
@@ -66,10 +60,7 @@ class SpikeAndSlabSpec(Spec):
         entries = [entry.strip() for entry in self.effects.split(",")]
         most = MOST[self.likelihood]
         if not FEWEST <= len(entries) <= most:
-            raise SpecError(
-                "effects",
-                f"{len(entries)} coefficients; {FEWEST} to {most} are wanted, so that all models can be weighed",
-            )
+            raise SpecError("effects", f"{len(entries)} coefficients; {FEWEST} to {most} are wanted, so that all models can be weighed")
         return np.array([_effect(place, entry) for place, entry in enumerate(entries, 1)])
 
     @property
@@ -94,9 +85,7 @@ SCENARIOS = WORDS.scenarios(
     {
         "eight": SpikeAndSlabSpec(),
         "twins": TWINS,
-        "logistic": SpikeAndSlabSpec(
-            likelihood="logistic", effects="1.2, 0, -0.8, 0, 0.5, 0", rows=80, data_seed=2, draws=400
-        ),
+        "logistic": SpikeAndSlabSpec(likelihood="logistic", effects="1.2, 0, -0.8, 0, 0.5, 0", rows=80, data_seed=2, draws=400),
         "vague": SpikeAndSlabSpec(slab_sd=300.0),
         "unnormalised": SpikeAndSlabSpec(variant="no_normaliser", slab_sd=3.0),
         "digits": SpikeAndSlabSpec(part="network"),

@@ -249,9 +249,7 @@ class Sweep:
 
 def sweep(spec: TuningLesson, cancel: object = None) -> Sweep | None:
     """The sweep of this target and mass; None if it was cancelled."""
-    key = spec.simulation().replace(
-        target_accept=0.8, chains=1, draws=300, after="frozen", tuning="adapt", step_size=0.2
-    )
+    key = spec.simulation().replace(target_accept=0.8, chains=1, draws=300, after="frozen", tuning="adapt", step_size=0.2)
     try:
         with ticket.holding(cancel):
             return _sweep(key)
@@ -328,9 +326,7 @@ def _long_runs(spec: TuningLesson) -> Long:
         run = _long(spec, chains=LONG_CHAINS, draws=LONG_DRAWS, seed=(spec.seed + 1000 * k) % 2**32)
         values = quantity(spec.build_target())(run.draws)
         assert run.step_size is not None
-        rows.append(
-            (_ess(values), values.mean(), run.gradient_evaluations.mean(), run.divergent.sum(), run.step_size[:, 0])
-        )
+        rows.append((_ess(values), values.mean(), run.gradient_evaluations.mean(), run.divergent.sum(), run.step_size[:, 0]))
     return Long(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
@@ -490,10 +486,7 @@ def ledger_check(tuned: Tuned) -> Check:
     pairs = [(math.exp(ledger.log_step[j - 1]), tuned.step_size[0, j]) for j in follow]
     pairs += [(math.exp(ledger.log_average[j]), tuned.average[j]) for j in range(n) if not ledger.restart[j]]
     worst = max((abs(mine / kernel - 1.0) for mine, kernel in pairs), default=0.0)
-    sentence = (
-        f"Recomputed from the acceptance statistics alone, every ε and ε̄ of chain 1 agrees with the kernel's to "
-        f"{worst:.1e}."
-    )
+    sentence = f"Recomputed from the acceptance statistics alone, every ε and ε̄ of chain 1 agrees with the kernel's to {worst:.1e}."
     verdict: Verdict = "pass" if worst < 1e-9 else "fail"
     return Check("dual averaging", verdict, worst, 1e-9, sentence, "relative error", kind="kernel")
 

@@ -91,10 +91,7 @@ def _long(spec: TuningLesson) -> Figure:
     figure = _dots(title, deltas, each, np.exp(np.log(each).mean(axis=1)), "effective draws", spec)
     lesson = f"With δ = {deltas[0]:g} there are {ratio:.0f} times fewer than with {deltas[1]:g}."
     per_gradient = ratio * runs[0].gradients.mean() / runs[1].gradients.mean()
-    means = "; ".join(
-        f"δ = {delta:g}: " + ", ".join(f"{mean:.2f}" for mean in run.mean)
-        for delta, run in zip(deltas, runs, strict=True)
-    )
+    means = "; ".join(f"δ = {delta:g}: " + ", ".join(f"{mean:.2f}" for mean in run.mean) for delta, run in zip(deltas, runs, strict=True))
     caption = (
         f"{lesson} Per gradient, since the longer paths cost more, {per_gradient:.0f} times. Each dot: {LONG_CHAINS} "
         f"chains of {LONG_DRAWS:,} draws, {LONG_SETS} sets with other seeds. "
@@ -115,9 +112,7 @@ def _dots(
         figure.add_scatter(x=labels, y=values, mode="markers", marker=marker, hoverinfo="y", showlegend=False)
     line = {"color": theme.colour("highlight"), "width": 2}
     diamond = {"symbol": "diamond", "size": 10, "color": theme.colour("highlight")}
-    figure.add_scatter(
-        x=labels, y=middle, mode="lines+markers", line=line, marker=diamond, name=title, showlegend=False
-    )
+    figure.add_scatter(x=labels, y=middle, mode="lines+markers", line=line, marker=diamond, name=title, showlegend=False)
     if spec.target_accept in deltas:
         at = deltas.index(spec.target_accept)
         ring = {"symbol": "circle-open", "size": 19, "color": theme.colour("ink"), "line": {"width": 2}}
@@ -136,9 +131,7 @@ def _short(spec: TuningLesson) -> Figure | None:
         return None
     means, errors = [short.mean for short in found], [2.0 * short.se for short in found]
     name = analysis.quantity(spec.build_target()).name
-    told = "; ".join(
-        f"{NAMES[way]} {short.mean:.3f} ({short.z:+.1f} SE)" for way, short in zip(WAYS, found, strict=True)
-    )
+    told = "; ".join(f"{NAMES[way]} {short.mean:.3f} ({short.z:+.1f} SE)" for way, short in zip(WAYS, found, strict=True))
     title = f"Average of {name} over {found[0].runs} short runs"
     where = "exact draws" if spec.start == "random" else "the start chosen"
     caption = (

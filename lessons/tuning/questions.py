@@ -19,10 +19,7 @@ def yields(spec: TuningLesson) -> list[float]:
 
 
 def _explain_delta(spec: TuningLesson) -> Said:
-    each = [
-        WORDS.phrase("questions.delta.each", ess=ess, delta=delta)
-        for delta, ess in zip(SEVERAL["three"], yields(spec), strict=True)
-    ]
+    each = [WORDS.phrase("questions.delta.each", ess=ess, delta=delta) for delta, ess in zip(SEVERAL["three"], yields(spec), strict=True)]
     return say(yields=", ".join(each))
 
 
@@ -98,17 +95,9 @@ def _explain_for_ever(spec: TuningLesson) -> Said:
 
 QUESTIONS = [
     WORDS.question("delta", lambda spec: int(np.argmax(yields(spec))), _explain_delta, scenario="deltas"),
+    WORDS.question("scales", lambda spec: nearest(gain(spec)[0] / gain(spec)[1], (2.0, 20.0, 200.0)), _explain_gain, scenario="scales"),
     WORDS.question(
-        "scales",
-        lambda spec: nearest(gain(spec)[0] / gain(spec)[1], (2.0, 20.0, 200.0)),
-        _explain_gain,
-        scenario="scales",
-    ),
-    WORDS.question(
-        "dense",
-        lambda spec: nearest(tilt_gain(spec)[0] / tilt_gain(spec)[1], (1.0, 5.0, 25.0)),
-        _explain_tilt,
-        scenario="dense",
+        "dense", lambda spec: nearest(tilt_gain(spec)[0] / tilt_gain(spec)[1], (1.0, 5.0, 25.0)), _explain_tilt, scenario="dense"
     ),
     WORDS.question(
         "banana",

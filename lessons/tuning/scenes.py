@@ -150,13 +150,7 @@ def _map(picture: Scene, spec: TuningLesson, runs: list[Tuned], detail: _Detail 
             label="M⁻¹: the 95 % ellipse that the sampler believes in" if c == 0 else None,
         )
     if spec.target == "gaussian" and truth is not None:
-        panel.path(
-            analysis.ellipse(truth.covariance[:2, :2], centre),
-            role="ink",
-            dash=True,
-            width=1.5,
-            label="true covariance: 95 %",
-        )
+        panel.path(analysis.ellipse(truth.covariance[:2, :2], centre), role="ink", dash=True, width=1.5, label="true covariance: 95 %")
     if detail is not None:
         pictures.last_draw(panel, runs[0].draws[0, :, :2])
     return panel
@@ -203,9 +197,7 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
             **own,
         )
         if run.ledger is not None:
-            panel.line(
-                at, run.average, show="upto", role="highlight", width=2.4, dash=True, label=f"average ε̄{named}", **own
-            )
+            panel.line(at, run.average, show="upto", role="highlight", width=2.4, dash=True, label=f"average ε̄{named}", **own)
 
 
 def _windows(panel: Panel, spec: TuningLesson, *, labels: bool = False) -> None:
@@ -237,9 +229,7 @@ def _acceptance(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
         own = {} if alone else {"chain": c}
         delta = run.spec.target_accept
         named = f"mean of the last {SPAN}" + ("" if alone else f", δ = {delta:g}")
-        panel.line(
-            at, analysis.running(run.accept[0], SPAN), show="upto", role="highlight", width=2.0, label=named, **own
-        )
+        panel.line(at, analysis.running(run.accept[0], SPAN), show="upto", role="highlight", width=2.0, label=named, **own)
         if spec.tuning == "adapt":
             panel.rule(y=delta, role="ink", dash=True, label=f"target δ = {delta:g}" if alone else None, **own)
 
@@ -352,8 +342,7 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
         )
         picture.readout(
             "average",
-            "log ε̄ ← η·log ε + (1 − η)·log ε̄ = {s:.3f}·({l:.3f}) + {r:.3f}·({b:.3f}) = {n:.3f}:  ε̄ = {e:.4g}   "
-            "(η = c^−0.75)",
+            "log ε̄ ← η·log ε + (1 − η)·log ε̄ = {s:.3f}·({l:.3f}) + {r:.3f}·({b:.3f}) = {n:.3f}:  ε̄ = {e:.4g}   (η = c^−0.75)",
             show=from_here["average"],
             s=whole(ledger.share),
             l=whole(ledger.log_step),
@@ -416,21 +405,13 @@ def _numbers(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
     for k, run in enumerate(runs):
         delta = f"{run.spec.target_accept:g}"
         total = np.cumsum(run.gradients[0])
-        values = {
-            "e": run.step_size[0],
-            "b": run.average,
-            "a": analysis.running(run.accept[0], SPAN),
-            "g": total.astype(np.int32),
-        }
+        values = {"e": run.step_size[0], "b": run.average, "a": analysis.running(run.accept[0], SPAN), "g": total.astype(np.int32)}
         picture.readout(
             f"delta-{k}",
-            f"δ = {delta}:  ε = {{e:.3g}}, ε̄ = {{b:.3g}}, acceptance (mean of {SPAN}) {{a:.3f}}, gradients so far "
-            "{g:d}",
+            f"δ = {delta}:  ε = {{e:.3g}}, ε̄ = {{b:.3g}}, acceptance (mean of {SPAN}) {{a:.3f}}, gradients so far {{g:d}}",
             **values,
         )
-        picture.say(
-            f"With target {delta} the step size is {{e:.2g}}, acceptance {{a:.2f}}.", e=values["e"], a=values["a"]
-        )
+        picture.say(f"With target {delta} the step size is {{e:.2g}}, acceptance {{a:.2f}}.", e=values["e"], a=values["a"])
         columns |= {
             f"ε, δ = {delta}": run.step_size[0],
             f"average of ε, δ = {delta}": run.average,

@@ -65,9 +65,7 @@ class TuningLesson(NutsSpec):
 ONE = TuningLesson(correlation=0.5, mass="identity", warmup=200, draws=200, seed=1)
 SCALES = TuningLesson(correlation=0.0, scale_ratio=100.0, seed=3)
 TILTED = TuningLesson(correlation=0.99, mass="dense", seed=4)
-BENT = TuningLesson(
-    target="banana", curvature=1.0, width=3.0, warmup=1000, draws=2000, view="pair", third="estimate", seed=4
-)
+BENT = TuningLesson(target="banana", curvature=1.0, width=3.0, warmup=1000, draws=2000, view="pair", third="estimate", seed=4)
 FOR_EVER = TuningLesson(target="banana", after="adapting", third="estimate", draws=2000, seed=2)
 
 SCENARIOS = WORDS.scenarios(

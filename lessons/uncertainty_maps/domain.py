@@ -93,9 +93,7 @@ def read(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None = N
     if within is None or beyond is None:
         return None
     paired = spec.outside in ("inverted", "shuffled")
-    return Both(
-        within, beyond, analysis.parts(spec, within), analysis.parts(spec, beyond), paired, strange.source
-    )  # fmt: skip
+    return Both(within, beyond, analysis.parts(spec, within), analysis.parts(spec, beyond), paired, strange.source)
 
 
 class Area(NamedTuple):
@@ -135,12 +133,7 @@ def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
         return []
     draws = np.concatenate([both.inside_draws, both.outside_draws], axis=1)
     shown = Decomposition(*(np.concatenate(pair) for pair in zip(both.inside, both.outside, strict=True)))
-    return [
-        *training_check(digits(), analysis.recipe(spec), cancel),
-        analysis.parts_check(draws, shown),
-        auroc_check(both),
-        unseen_check(),
-    ]
+    return [*training_check(digits(), analysis.recipe(spec), cancel), analysis.parts_check(draws, shown), auroc_check(both), unseen_check()]
 
 
 def checks(spec: MapsSpec, cancel: Any) -> list[Check]:

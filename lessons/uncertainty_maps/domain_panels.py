@@ -52,10 +52,13 @@ def _areas(areas: dict[str, dict[str, Area]]) -> Figure:
     for part, (role, symbol) in LOOKS.items():
         rows = [of[part] for of in areas.values()]
         figure.add_scatter(
-            x=[NAMES[method] for method in areas], y=[each.value for each in rows], mode="markers", name=part,
+            x=[NAMES[method] for method in areas],
+            y=[each.value for each in rows],
+            mode="markers",
+            name=part,
             error_y={"type": "data", "array": [2 * each.error for each in rows], "color": theme.colour(role)},
             marker={"color": theme.colour(role), "symbol": symbol, "size": 9},
-        )  # fmt: skip
+        )
     best = max(areas, key=lambda method: areas[method]["epistemic"].value)
     caption = (
         "The same images by every posterior, ± 2 bootstrap standard errors over images. What goes back to one image or "

@@ -55,18 +55,14 @@ def _intervals(made: Scene, id: str, title: str, draws: np.ndarray, place: tuple
     count, steps, classes = draws.shape
     ticks = [(digit, str(digit)) for digit in range(classes)]
     panel = made.panel(
-        id, title=title, x=Axis("digit", -0.6, classes - 0.4, ticks=ticks), y=Axis("probability", -0.03, 1.03),
-        place=place, height=HEIGHT,
-    )  # fmt: skip
+        id, title=title, x=Axis("digit", -0.6, classes - 0.4, ticks=ticks), y=Axis("probability", -0.03, 1.03), place=place, height=HEIGHT
+    )
     digit = np.arange(classes)[:, None]
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
     bars = np.full((steps, classes, 3, 2), np.nan)
     bars[..., :2, 0] = digit
     bars[..., 0, 1], bars[..., 1, 1] = low, high
-    panel.path(
-        bars.reshape(steps, -1, 2), at=np.arange(steps), role="posterior", width=5.0, alpha=0.55,
-        label=f"95 % of {count} networks",
-    )  # fmt: skip
+    panel.path(bars.reshape(steps, -1, 2), at=np.arange(steps), role="posterior", width=5.0, alpha=0.55, label=f"95 % of {count} networks")
     averages = np.empty((steps, classes, 3, 2))
     averages[..., 0] = digit + np.array([-0.4, 0.4, np.nan])
     averages[..., 1] = draws.mean(axis=0)[..., None]
@@ -78,9 +74,8 @@ def _intervals(made: Scene, id: str, title: str, draws: np.ndarray, place: tuple
 
 def _histograms(made: Scene, both: Both, part: str, title: str, steps: int, column: int) -> None:
     panel = made.panel(
-        f"histogram-{part}", title=title, x=Axis("nats", 0.0, MOST), y=Axis("density"), place=(column, 1, 7, 1),
-        height=HEIGHT,
-    )  # fmt: skip
+        f"histogram-{part}", title=title, x=Axis("nats", 0.0, MOST), y=Axis("density"), place=(column, 1, 7, 1), height=HEIGHT
+    )
     for kind, (role, label) in LOOKS.items():
         values = getattr(getattr(both, kind), part)[:steps]
         panel.histogram(values, bins=(0.0, MOST, BINS), role=role, label=label)
@@ -90,17 +85,19 @@ def _histograms(made: Scene, both: Both, part: str, title: str, steps: int, colu
 
 def _auroc(made: Scene, both: Both, steps: int) -> None:
     panel = made.panel(
-        "auroc", title="AUROC so far ± 2 errors", x=Axis("images of each kind", 0, steps),
-        y=Axis("AUROC", 0.0, 1.05), place=(14, 1, 6, 1), height=HEIGHT,
-    )  # fmt: skip
+        "auroc",
+        title="AUROC so far ± 2 errors",
+        x=Axis("images of each kind", 0, steps),
+        y=Axis("AUROC", 0.0, 1.05),
+        place=(14, 1, 6, 1),
+        height=HEIGHT,
+    )
     count = np.arange(1, steps + 1)
     for part, role in (("total", "ink"), ("epistemic", "class-2")):
         values = _running(both, part, steps)
         error = 2.0 * hanley_mcneil(values, count, count)
         band = (np.clip(values - error, 0.0, 1.0), np.clip(values + error, 0.0, 1.0))
-        panel.line(
-            count.astype(float), values, show="upto", role=role, band=band, dash=part == "total", label=f"by {part}"
-        )
+        panel.line(count.astype(float), values, show="upto", role=role, band=band, dash=part == "total", label=f"by {part}")
     panel.rule(y=0.5, role="muted", dash=True, label="a coin")
 
 
@@ -117,30 +114,46 @@ def _words(made: Scene, both: Both, strange: Outside, steps: int, fraction: floa
     for name, parts in kinds:
         mean = parts.mean[:steps]
         said |= {
-            f"{name}_says": mean.argmax(axis=1), f"{name}_top": mean.max(axis=1),
-            f"{name}_total": parts.total[:steps], f"{name}_epistemic": parts.epistemic[:steps],
-        }  # fmt: skip
+            f"{name}_says": mean.argmax(axis=1),
+            f"{name}_top": mean.max(axis=1),
+            f"{name}_total": parts.total[:steps],
+            f"{name}_epistemic": parts.epistemic[:steps],
+        }
         columns |= {f"{name}: {part} (nats)": getattr(parts, part)[:steps] for part in domain.PARTS}
     names = list(dict.fromkeys(strange.names))
     which = np.array([names.index(name) for name in strange.names[:steps]])
     made.readout(
-        "in", "a test {label:.0f}: they say {in_says:.0f} with probability {in_top:.2f}; total {in_total:.2f}, "
-        "epistemic {in_epistemic:.2f} nats", label=y, show="at", **_of(said, "in"),
-    )  # fmt: skip
+        "in",
+        "a test {label:.0f}: they say {in_says:.0f} with probability {in_top:.2f}; total {in_total:.2f}, epistemic {in_epistemic:.2f} nats",
+        label=y,
+        show="at",
+        **_of(said, "in"),
+    )
     made.readout(
-        "out", f"{{which|{'|'.join(names)}}}: they say {{out_says:.0f}} with probability {{out_top:.2f}}; total "
-        "{out_total:.2f}, epistemic {out_epistemic:.2f} nats", which=which, show="at", **_of(said, "out"),
-    )  # fmt: skip
+        "out",
+        f"{{which|{'|'.join(names)}}}: they say {{out_says:.0f}} with probability {{out_top:.2f}}; total "
+        "{out_total:.2f}, epistemic {out_epistemic:.2f} nats",
+        which=which,
+        show="at",
+        **_of(said, "out"),
+    )
     n = np.arange(1, steps + 1)
     total, epistemic = (_running(both, part, steps) for part in ("total", "epistemic"))
     made.readout(
-        "auroc", "of {n:.0f} × {n:.0f} pairs the one that is no digit is the more uncertain in {total:.1%} by the "
-        "total, in {epistemic:.1%} by the epistemic part", n=n, total=total, epistemic=epistemic, show="at",
-    )  # fmt: skip
+        "auroc",
+        "of {n:.0f} × {n:.0f} pairs the one that is no digit is the more uncertain in {total:.1%} by the "
+        "total, in {epistemic:.1%} by the epistemic part",
+        n=n,
+        total=total,
+        epistemic=epistemic,
+        show="at",
+    )
     made.say(
         "{n:.0f} of each kind: AUROC {total:.2f} by the total, {epistemic:.2f} by the epistemic part.",
-        n=n, total=total, epistemic=epistemic,
-    )  # fmt: skip
+        n=n,
+        total=total,
+        epistemic=epistemic,
+    )
     made.table({"image": n, "label": y, **columns, "AUROC by total": total, "AUROC by epistemic": epistemic})
 
 

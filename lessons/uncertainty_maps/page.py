@@ -19,11 +19,7 @@ from lessons.uncertainty_maps.spec import MISTAKES, REACH, SCENARIOS, WORDS, Map
 PARTS = {"maps": "Changed step by step", "domain": "In and out of domain"}
 OUTSIDE = {"letters": "letters", "inverted": "ink for paper", "shuffled": "pixels shuffled", "fashion": "clothes"}
 CHANGES = {"rotate": "turn", "blur": "blur", "shift": "shift", "noise": "noise", "morph": "morph"}
-WRONG = {
-    "exact": "no, the right way",
-    "one_network": "one network alone",
-    "total_as_epistemic": "total taken for epistemic",
-}
+WRONG = {"exact": "no, the right way", "one_network": "one network alone", "total_as_epistemic": "total taken for epistemic"}
 
 
 def controls(panel: Controls) -> None:

@@ -18,9 +18,7 @@ from lessons.uncertainty_maps.sweep_scenes import CHANGES
 
 LOOKS = dict(
     zip(
-        METHODS,
-        (("posterior", "circle"), ("class-1", "square"), ("class-2", "diamond"), ("highlight", "x"), ("ink", "cross")),
-        strict=True,
+        METHODS, (("posterior", "circle"), ("class-1", "square"), ("class-2", "diamond"), ("highlight", "x"), ("ink", "cross")), strict=True
     )
 )
 
@@ -55,18 +53,24 @@ def _bars(values: np.ndarray) -> np.ndarray:
 
 def _many(spec: MapsSpec, found: Average) -> Figure:
     figure = charts.blank(axis(spec), "nats; share of images")
-    for name, role, symbol in (("total", "ink", "circle"), ("aleatoric", "class-0", "square"),
-                               ("epistemic", "class-1", "diamond")):  # fmt: skip
+    for name, role, symbol in (("total", "ink", "circle"), ("aleatoric", "class-0", "square"), ("epistemic", "class-1", "diamond")):
         values = getattr(found, name)
         figure.add_scatter(
-            x=found.amounts, y=values.mean(axis=0), name=name, mode="lines+markers",
+            x=found.amounts,
+            y=values.mean(axis=0),
+            name=name,
+            mode="lines+markers",
             error_y={"type": "data", "array": _bars(values), "color": theme.colour(role)},
-            line={"color": theme.colour(role)}, marker={"symbol": symbol, "size": 7},
-        )  # fmt: skip
+            line={"color": theme.colour(role)},
+            marker={"symbol": symbol, "size": 7},
+        )
     figure.add_scatter(
-        x=found.amounts, y=found.sure_and_wrong, name="sure and wrong (share)", mode="lines",
+        x=found.amounts,
+        y=found.sure_and_wrong,
+        name="sure and wrong (share)",
+        mode="lines",
         line={"color": theme.colour("reject"), "dash": "dash"},
-    )  # fmt: skip
+    )
     worst = int(found.sure_and_wrong.argmax())
     caption = (
         f"Means over {MANY} test images, all changed alike, with two standard errors. Dashed: share of them that is "
@@ -81,10 +85,14 @@ def _all(spec: MapsSpec, found: dict[str, Average]) -> Figure:
     for method, average in found.items():
         role, symbol = LOOKS[method]
         figure.add_scatter(
-            x=average.amounts, y=average.epistemic.mean(axis=0), name=NAMES[method], mode="lines+markers",
+            x=average.amounts,
+            y=average.epistemic.mean(axis=0),
+            name=NAMES[method],
+            mode="lines+markers",
             error_y={"type": "data", "array": _bars(average.epistemic), "color": theme.colour(role, 0.6)},
-            line={"color": theme.colour(role)}, marker={"symbol": symbol, "size": 7},
-        )  # fmt: skip
+            line={"color": theme.colour(role)},
+            marker={"symbol": symbol, "size": 7},
+        )
     tops = ", ".join(f"{NAMES[method]} {each.epistemic.mean(axis=0).max():.2f}" for method, each in found.items())
     caption = f"The same {MANY} images by every posterior, with two standard errors. Largest means: {tops} nats. "
     caption += "NUTS has a smaller network and 500 of the 1,347 digits: not all of its difference is the method's."

@@ -40,9 +40,7 @@ def _explain_half_turn(spec: MapsSpec) -> Said:
     found = _sweep(spec)
     at = _at(found.amounts, 180.0)
     mean, total = found.parts.mean[at], found.parts.total
-    return say(
-        digit=mean.argmax(), probability=mean.max(), total=total[at], total_at_start=total[0], total_at_top=total.max()
-    )
+    return say(digit=mean.argmax(), probability=mean.max(), total=total[at], total_at_start=total[0], total_at_top=total.max())
 
 
 def _on_its_side(spec: MapsSpec) -> int:

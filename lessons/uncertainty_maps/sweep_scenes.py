@@ -69,14 +69,10 @@ def image_panel(made: Scene, id: str, title: str, images: np.ndarray, place: tup
     """The image (T, side, side) of each step."""
     side = images.shape[1]
     panel = made.panel(
-        id, title=title, x=Axis("8 × 8 pixels", 0, side, ticks=()), y=Axis("", 0, side, ticks=()), equal=True,
-        place=place, height=height,
-    )  # fmt: skip
+        id, title=title, x=Axis("8 × 8 pixels", 0, side, ticks=()), y=Axis("", 0, side, ticks=()), equal=True, place=place, height=height
+    )
     frames = pixel_blocks(levels(images, 1.0), grain)
-    panel.heatmap(
-        frames, x=(0, side), y=(0, side), low=0.0, high=1.0, at=np.arange(len(frames)), colormap="cividis",
-        colorbar=False,
-    )  # fmt: skip
+    panel.heatmap(frames, x=(0, side), y=(0, side), low=0.0, high=1.0, at=np.arange(len(frames)), colormap="cividis", colorbar=False)
 
 
 def _image(made: Scene, found: Sweep) -> None:
@@ -89,33 +85,33 @@ def strip(made: Scene, id: str, title: str, draws: np.ndarray, place: tuple, hei
     shown = min(SHOWN, count)
     ticks = [(digit, str(digit)) for digit in range(classes)]
     panel = made.panel(
-        id, title=title, x=Axis("digit", -0.6, classes - 0.4, ticks=ticks), y=Axis("probability", -0.02, 1.02),
-        place=place, height=height,
-    )  # fmt: skip
+        id, title=title, x=Axis("digit", -0.6, classes - 0.4, ticks=ticks), y=Axis("probability", -0.02, 1.02), place=place, height=height
+    )
     digit = np.arange(classes)[:, None]
     where = np.linspace(-0.32, 0.32, shown)
     dashes = np.empty((steps, classes, shown, 3, 2))
     dashes[..., 0] = (digit + where)[:, :, None] + np.array([-0.05, 0.05, np.nan])
     dashes[..., 1] = draws[:shown].transpose(1, 2, 0)[..., None]
     panel.path(
-        dashes.reshape(steps, -1, 2), at=np.arange(steps), role="posterior", width=2.4, alpha=0.7,
-        label=f"networks (the first {shown})",
-    )  # fmt: skip
+        dashes.reshape(steps, -1, 2), at=np.arange(steps), role="posterior", width=2.4, alpha=0.7, label=f"networks (the first {shown})"
+    )
     averages = np.empty((steps, classes, 3, 2))
     averages[..., 0] = digit + np.array([-0.4, 0.4, np.nan])
     averages[..., 1] = draws.mean(axis=0)[..., None]
-    panel.path(
-        averages.reshape(steps, -1, 2), at=np.arange(steps), role="ink", width=2.4, label=f"average of all {count}"
-    )
+    panel.path(averages.reshape(steps, -1, 2), at=np.arange(steps), role="ink", width=2.4, label=f"average of all {count}")
     return panel
 
 
 def _digits(made: Scene, spec: MapsSpec, found: Sweep) -> None:
     """Averaged probability of the digits that come up, against the amount."""
     panel = made.panel(
-        "digits", title="Averaged probability", x=amount_axis(spec.across), y=Axis("probability", -0.02, 1.12),
-        place=(12, 0, 8, 1), height=TOP,
-    )  # fmt: skip
+        "digits",
+        title="Averaged probability",
+        x=amount_axis(spec.across),
+        y=Axis("probability", -0.02, 1.12),
+        place=(12, 0, 8, 1),
+        height=TOP,
+    )
     mean = found.parts.mean
     most = np.argsort(-mean.max(axis=0), kind="stable")[:LINES]
     for rank, (digit, role) in enumerate(zip(sorted(most), DIGIT_ROLES, strict=False)):
@@ -129,18 +125,20 @@ def _digits(made: Scene, spec: MapsSpec, found: Sweep) -> None:
 
 def _curves(made: Scene, spec: MapsSpec, found: Sweep) -> None:
     panel = made.panel(
-        "parts", title="Uncertainty along the way", x=amount_axis(spec.across), y=Axis("nats, 0 to log 10", 0.0, MOST),
-        place=(0, 1, 12, 1), height=MIDDLE,
-    )  # fmt: skip
+        "parts",
+        title="Uncertainty along the way",
+        x=amount_axis(spec.across),
+        y=Axis("nats, 0 to log 10", 0.0, MOST),
+        place=(0, 1, 12, 1),
+        height=MIDDLE,
+    )
     for name, (role, label) in PARTS.items():
         values = getattr(found.parts, name)
         panel.line(found.amounts, values, role=role, width=1.2, alpha=0.4, dash=name == "aleatoric")
         panel.line(
-            found.amounts, values, show="upto", role=role, width=2.6 if name == "total" else 2.0, label=label,
-            dash=name == "aleatoric",
-        )  # fmt: skip
-    panel.points(np.column_stack([found.amounts, found.parts.epistemic]), show="at", role="class-1", shape="diamond",
-                 size=5.0)  # fmt: skip
+            found.amounts, values, show="upto", role=role, width=2.6 if name == "total" else 2.0, label=label, dash=name == "aleatoric"
+        )
+    panel.points(np.column_stack([found.amounts, found.parts.epistemic]), show="at", role="class-1", shape="diamond", size=5.0)
     panel.points(np.column_stack([found.amounts, found.parts.total]), show="at", role="ink", size=4.0)
     panel.rule(x=found.amounts, role="highlight", dash=True)
 
@@ -161,14 +159,16 @@ def _maps(made: Scene, spec: MapsSpec, found: Sweep, maps: Maps) -> None:
     )
     for name, title, place, high, colormap, bar in looks:
         panel = made.panel(
-            f"map-{name}", title=title, x=amount_axis(spec.across, low=x[0], high=x[1]),
+            f"map-{name}",
+            title=title,
+            x=amount_axis(spec.across, low=x[0], high=x[1]),
             y=amount_axis(spec.second, low=y[0], high=y[1]) if name in ("total", "truth") else _bare(y),
-            place=place, height=BOTTOM, clickable=True,
-        )  # fmt: skip
-        unit = "probability" if name == "truth" else "nats"
-        panel.heatmap(
-            levels(getattr(maps, name), high), x=x, y=y, low=0.0, high=high, colormap=colormap, colorbar=bar, label=unit
+            place=place,
+            height=BOTTOM,
+            clickable=True,
         )
+        unit = "probability" if name == "truth" else "nats"
+        panel.heatmap(levels(getattr(maps, name), high), x=x, y=y, low=0.0, high=high, colormap=colormap, colorbar=bar, label=unit)
         panel.points(here, role="surface", size=1.4, alpha=0.8)
         panel.points(here, show="at", role="highlight", shape="diamond", size=6.0)
 
@@ -190,19 +190,28 @@ def _words(made: Scene, spec: MapsSpec, found: Sweep, fraction: float) -> None:
     made.readout(
         "image",
         f"test image {spec.image}, {words} {{amount:.{digits}f}}{space}{unit}{held}: P({names}) = {{truth:.2f}}",
-        amount=found.amounts, truth=truth, show="at",
-    )  # fmt: skip
+        amount=found.amounts,
+        truth=truth,
+        show="at",
+    )
     made.readout("average", "the average says {says:.0f} with probability {top:.2f}", says=says, top=top, show="at")
     made.readout(
-        "parts", "total = aleatoric + epistemic: {total:.3f} = {aleatoric:.3f} + {epistemic:.3f} nats "
-        "(at most log 10 = 2.30)",
-        total=parts.total, aleatoric=parts.aleatoric, epistemic=parts.epistemic, show="at",
-    )  # fmt: skip
+        "parts",
+        "total = aleatoric + epistemic: {total:.3f} = {aleatoric:.3f} + {epistemic:.3f} nats (at most log 10 = 2.30)",
+        total=parts.total,
+        aleatoric=parts.aleatoric,
+        epistemic=parts.epistemic,
+        show="at",
+    )
     made.say(
         f"{words} {{amount:.{digits}f}} {unit}: {{says:.0f}} with probability {{top:.2f}}. Total {{total:.2f}} nats, "
         "of it {epistemic:.2f} epistemic.",
-        amount=found.amounts, says=says, top=top, total=parts.total, epistemic=parts.epistemic,
-    )  # fmt: skip
+        amount=found.amounts,
+        says=says,
+        top=top,
+        total=parts.total,
+        epistemic=parts.epistemic,
+    )
     columns: dict[str, Any] = {f"{words} ({unit})": found.amounts, "says": says, "probability": top}
     columns |= {f"{name} (nats)": getattr(parts, name) for name in PARTS}
     made.table(columns)

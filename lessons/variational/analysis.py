@@ -130,14 +130,10 @@ def exact_elbo(spec: VariationalLesson, parameters: Array, nodes: int = NODES) -
         return elbo(spec.build_target(), parameters, supports=spec.supports, nodes=nodes)
 
 
-def exact_gradient(
-    spec: VariationalLesson, parameters: Array, components: Sequence[int] | None = None, nodes: int = NODES
-) -> Array:
+def exact_gradient(spec: VariationalLesson, parameters: Array, components: Sequence[int] | None = None, nodes: int = NODES) -> Array:
     """(M, components) slopes of the exact ELBO at rows (M, P) of parameters."""
     with np.errstate(all="ignore"):
-        return elbo_gradient(
-            spec.build_target(), parameters, supports=spec.supports, components=components, nodes=nodes
-        )
+        return elbo_gradient(spec.build_target(), parameters, supports=spec.supports, components=components, nodes=nodes)
 
 
 def slopes(spec: VariationalLesson) -> Array:
@@ -212,10 +208,7 @@ def _noise(spec: VariationalLesson, repeats: int) -> Noise:
             continue
         settings = spec.replace(estimator=name, variant="exact").settings()
         found[name] = np.array(
-            [
-                gradients(climb.target, settings, climb.fit.parameters[i], repeats=repeats, seed=spec.seed)[:, 0].std()
-                for i in at
-            ]
+            [gradients(climb.target, settings, climb.fit.parameters[i], repeats=repeats, seed=spec.seed)[:, 0].std() for i in at]
         )
     return Noise(at, found)
 
@@ -324,9 +317,7 @@ def three(spec: VariationalLesson) -> tuple[Inference, ...]:
     return tuple(found)
 
 
-def _inference(
-    name: str, mean: Array, covariance: Array, seconds: float, evaluations: int | None, note: str = ""
-) -> Inference:
+def _inference(name: str, mean: Array, covariance: Array, seconds: float, evaluations: int | None, note: str = "") -> Inference:
     sd = np.sqrt(np.diag(covariance))
     return Inference(name, mean, sd, float(covariance[0, 1] / (sd[0] * sd[1])), seconds, evaluations, note)
 
@@ -338,13 +329,9 @@ def coordinate_ascent(spec: VariationalLesson) -> GaussianAscent | NormalGammaAs
     """The updates of coordinate ascent on the pair of `spec`."""
     if spec.pair == "gaussian":
         truth = pair_target(spec).truth
-        return ascend_gaussian(
-            truth.mean, truth.covariance, start=(spec.start_x, spec.start_y), start_sd=spec.start_sd, sweeps=spec.sweeps
-        )
+        return ascend_gaussian(truth.mean, truth.covariance, start=(spec.start_x, spec.start_y), start_sd=spec.start_sd, sweeps=spec.sweeps)
     shape = 1.0 / spec.start_sd**2  # a Gamma with mean 1 and the sd of q's start
-    return ascend_normal_gamma(
-        spec.measured(), PRIOR, start=(spec.start_x, spec.start_sd), start_tau=(shape, shape), sweeps=spec.sweeps
-    )
+    return ascend_normal_gamma(spec.measured(), PRIOR, start=(spec.start_x, spec.start_sd), start_tau=(shape, shape), sweeps=spec.sweeps)
 
 
 def pair_target(spec: VariationalLesson) -> Target:
@@ -497,9 +484,7 @@ def faults(spec: VariationalLesson) -> dict[str, VariationalLesson]:
         del known["no_scaling"]
     elif spec.minibatch is None:
         known["no_scaling"] = {"batch": max(1, spec.rows // 4)}
-    return {
-        MISTAKES[name]: spec.replace(variant=name, **changes) for name, changes in known.items() if name != spec.variant
-    }
+    return {MISTAKES[name]: spec.replace(variant=name, **changes) for name, changes in known.items() if name != spec.variant}
 
 
 def holds_target(spec: VariationalLesson) -> bool:
@@ -628,9 +613,7 @@ def _gap_check(spec: VariationalLesson, what: str) -> Check:
 def _ascent_checks(spec: VariationalLesson) -> list[Check]:
     found = coordinate_ascent(spec)
     rise = float(np.diff(found.elbo).min())
-    sentence = (
-        f"No update lowered the ELBO: the smallest change of {len(found.coordinate)} updates is {rise:+.1e} nats."
-    )
+    sentence = f"No update lowered the ELBO: the smallest change of {len(found.coordinate)} updates is {rise:+.1e} nats."
     ascent = Check("ascent", "pass" if rise > -1e-9 else "fail", rise, -1e-9, sentence, "nats", kind="kernel")
     if isinstance(found, GaussianAscent):
         off = float(np.abs(elbo(pair_target(spec), _packed(found)).value - found.elbo).max())
@@ -647,8 +630,7 @@ def _ascent_checks(spec: VariationalLesson) -> list[Check]:
         values = posterior - found.log_density(-1, mu, tau)
         z = (values.mean() - found.elbo[-1]) / (values.std() / np.sqrt(n))
         words = (
-            f"E[log p(y, θ) − log q(θ)] from {n:,} draws of the last q is {values.mean():.4f}, the closed form says "
-            f"{found.elbo[-1]:.4f}:"
+            f"E[log p(y, θ) − log q(θ)] from {n:,} draws of the last q is {values.mean():.4f}, the closed form says {found.elbo[-1]:.4f}:"
         )
         return looked(number, "closed form", np.array([z]), None, words, kind="kernel")
 
@@ -708,6 +690,4 @@ def _descent_check(spec: VariationalLesson) -> Check:
 
         gains.append(still_to_gain(falls, np.array([m, np.log(s)])))
         fallen.append(float(divergence(*path[0], mixture) - divergence(m, s, mixture)))
-    return _still(
-        max(gains), min(fallen), "the end of the descents", "Start nearer, or at another place, to come to rest."
-    )
+    return _still(max(gains), min(fallen), "the end of the descents", "Start nearer, or at another place, to come to rest.")

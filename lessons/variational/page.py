@@ -20,11 +20,7 @@ TARGETS = {
 }
 FAMILIES = {"mean_field": "mean-field", "full_rank": "full rank"}
 VIEWS = {"elbo": "ELBO", "marginals": "marginals", "gradients": "gradient noise"}
-ESTIMATORS = {
-    "reparameterised": "through the point",
-    "score": "score function",
-    "score_control": "score, with control variate",
-}
+ESTIMATORS = {"reparameterised": "through the point", "score": "score function", "score_control": "score, with control variate"}
 OPTIMISERS = {"adam": "Adam", "decaying": "shrinking steps"}
 VARIANTS = {
     "exact": "no, the right gradient",
@@ -122,15 +118,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    code=[
-        _estimate,
-        _score,
-        transforms.constrain,
-        optimisers.ascend,
-        cavi.ascend_gaussian,
-        cavi.ascend_normal_gamma,
-        divergence.descend,
-    ],
+    code=[_estimate, _score, transforms.constrain, optimisers.ascend, cavi.ascend_gaussian, cavi.ascend_normal_gamma, divergence.descend],
     runs=runs,
 )
 show(LESSON)

@@ -47,11 +47,7 @@ def _three(spec: VariationalLesson) -> Table:
     return Table("Three inferences on this target", columns, caption)
 
 
-LOOKS = {
-    "reparameterised": ("posterior", "circle"),
-    "score": ("reject", "cross"),
-    "score_control": ("highlight", "diamond"),
-}
+LOOKS = {"reparameterised": ("posterior", "circle"), "score": ("reject", "cross"), "score_control": ("highlight", "diamond")}
 
 
 def _noise(spec: VariationalLesson) -> Figure:
@@ -89,9 +85,7 @@ def _ridge(spec: VariationalLesson) -> Figure:
         found = analysis.ascend_gaussian([0.0, 0.0], covariance, start=[1.0, 1.0], sweeps=2)
         ratios.append(float(found.sd[-1, 0]))
     figure = charts.blank("correlation ρ of the target", "sd of q / exact sd")
-    figure.add_scatter(
-        x=rho, y=np.sqrt(1 - rho**2), mode="lines", line={"color": theme.colour("ink")}, name="√(1 − ρ²)"
-    )
+    figure.add_scatter(x=rho, y=np.sqrt(1 - rho**2), mode="lines", line={"color": theme.colour("ink")}, name="√(1 − ρ²)")
     marker = {"symbol": "circle", "size": 8, "color": theme.colour("posterior")}
     figure.add_scatter(x=at, y=ratios, mode="markers", marker=marker, name="mean-field, by coordinate ascent")
     square = {"symbol": "square-open", "size": 9, "color": theme.colour("accept")}
@@ -112,11 +106,7 @@ def _gap(spec: VariationalLesson) -> Figure:
     left = np.maximum(gap - gap[-1], 1e-16)
     figure = charts.blank("update", "nats")
     figure.add_scatter(
-        y=gap,
-        mode="lines+markers",
-        line={"color": theme.colour("posterior")},
-        marker={"symbol": "circle"},
-        name="gap to log p(y)",
+        y=gap, mode="lines+markers", line={"color": theme.colour("posterior")}, marker={"symbol": "circle"}, name="gap to log p(y)"
     )
     figure.add_scatter(
         y=left[:-1],
@@ -126,10 +116,7 @@ def _gap(spec: VariationalLesson) -> Figure:
         name="what further updates still gained",
     )
     figure.update_yaxes(type="log", exponentformat="power")
-    caption = (
-        f"The gap ends at {number(float(gap[-1]))} nats: what independent factors cannot say, once the updates have "
-        "settled. "
-    )
+    caption = f"The gap ends at {number(float(gap[-1]))} nats: what independent factors cannot say, once the updates have settled. "
     if spec.pair == "gaussian":
         exact = -0.5 * math.log1p(-(spec.correlation**2))
         caption += f"Exact for the best of them: −½ log(1 − ρ²) = {exact:.3f}. Each sweep keeps ρ⁴ of the rest."
@@ -140,14 +127,8 @@ def _gap(spec: VariationalLesson) -> Figure:
 def _minima(spec: VariationalLesson) -> Table:
     found, mixture = analysis.minima(spec.separation, spec.weight), spec.mixture()
     mean, sd = mixture.moments()
-    from_p = (
-        float(analysis.kl_from_q(mean, sd, mixture)),
-        float(analysis.kl_from_p(mean, sd, mixture)),
-    )
-    rows = [
-        *((f"minimum of KL(q‖p), number {k + 1}", *row) for k, row in enumerate(found)),
-        ("minimum of KL(p‖q)", mean, sd, *from_p),
-    ]
+    from_p = (float(analysis.kl_from_q(mean, sd, mixture)), float(analysis.kl_from_p(mean, sd, mixture)))
+    rows = [*((f"minimum of KL(q‖p), number {k + 1}", *row) for k, row in enumerate(found)), ("minimum of KL(p‖q)", mean, sd, *from_p)]
     columns = {
         "q": [row[0] for row in rows],
         "mean": [row[1] for row in rows],

@@ -93,8 +93,6 @@ def _explain_jacobian(spec: VariationalLesson) -> Said:
 QUESTIONS = [
     WORDS.question("where", _where, _explain_where, scenario="modes"),
     WORDS.question("ratio", lambda spec: nearest(sd_ratio(spec), RATIOS), _explain_ratio, scenario="mean-field"),
-    WORDS.question(
-        "noise", lambda spec: int(np.searchsorted(TIMES, noise_ratio(spec))), _explain_noise, scenario="score"
-    ),
+    WORDS.question("noise", lambda spec: int(np.searchsorted(TIMES, noise_ratio(spec))), _explain_noise, scenario="score"),
     WORDS.question("jacobian", _which_way, _explain_jacobian, scenario="jacobian"),
 ]

@@ -156,12 +156,8 @@ def _precision(y: tuple[float, ...]) -> Target:
 FIT = VariationalLesson(target="logistic", rows=40, start_x=-1.5, start_y=-0.5, start_sd=0.3, steps=200, seed=1)
 RIDGE = VariationalLesson(correlation=0.9, steps=200, start_x=-2.0, start_y=1.0, view="marginals", seed=2)
 MODES = VariationalLesson(method="kl", separation=7.0, weight=0.6, start_x=1.0, start_sd=1.0)
-SCORE = VariationalLesson(
-    target="logistic", start_x=-0.5, start_sd=0.5, estimator="score", step_size=0.03, view="gradients", seed=3
-)
-PRECISION = VariationalLesson(
-    target="precision", start_x=3.0, start_sd=0.6, view="marginals", steps=300, step_size=0.05, seed=4
-)
+SCORE = VariationalLesson(target="logistic", start_x=-0.5, start_sd=0.5, estimator="score", step_size=0.03, view="gradients", seed=3)
+PRECISION = VariationalLesson(target="precision", start_x=3.0, start_sd=0.6, view="marginals", steps=300, step_size=0.05, seed=4)
 
 SCENARIOS = WORDS.scenarios(
     {
@@ -174,15 +170,7 @@ SCENARIOS = WORDS.scenarios(
         "score": SCORE,
         "too-big": FIT.replace(step_size=3.0, samples=3, steps=200),
         "three": VariationalLesson(
-            target="logistic",
-            rows=10,
-            prior_sd=5.0,
-            family="full_rank",
-            start_sd=0.5,
-            view="marginals",
-            steps=300,
-            step_size=0.05,
-            seed=5,
+            target="logistic", rows=10, prior_sd=5.0, family="full_rank", start_sd=0.5, view="marginals", steps=300, step_size=0.05, seed=5
         ),
         "jacobian": PRECISION.replace(variant="no_jacobian"),
         "minibatch": FIT.replace(rows=100, batch=10, variant="no_scaling", step_size=0.05, steps=400),

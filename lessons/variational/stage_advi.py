@@ -15,11 +15,7 @@ from lessons.variational.spec import VariationalLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (
-    Phase("draw", "draw points from q"),
-    Phase("vote", "each point votes"),
-    Phase("move", "average, step"),
-)
+PHASES = (Phase("draw", "draw points from q"), Phase("vote", "each point votes"), Phase("move", "average, step"))
 SHARES = (0.5, 0.95)
 RINGS = "q: regions that hold 50 and 95 %"
 HEIGHT = 420
@@ -88,12 +84,7 @@ def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
         scale = ARROW * (high - low) / max(float(typical), 1e-12)
         tips = climb.on_map(fit.inside.point[rows].reshape(-1, 2) + np.clip(votes * scale, -high + low, high - low))
     panel.arrows(
-        finite(points),
-        finite(tips),
-        show=Show("inner_all", phase=("vote", "vote")),
-        role="momentum",
-        width=1.4,
-        label=_vote_label(spec),
+        finite(points), finite(tips), show=Show("inner_all", phase=("vote", "vote")), role="momentum", width=1.4, label=_vote_label(spec)
     )
     panel.points(
         finite(points),
@@ -103,9 +94,7 @@ def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
         alpha=0.9,
         label=f"{spec.samples} point{'s' * (spec.samples > 1)} drawn from q",
     )
-    panel.arrows(
-        means[:-1], means[1:], show=Show("at", phase=("move", None)), role="accept", width=2.6, label="the step"
-    )
+    panel.arrows(means[:-1], means[1:], show=Show("at", phase=("move", None)), role="accept", width=2.6, label="the step")
     panel.points(means[1:], show=Show("upto", last=1), role="posterior", shape="ring", size=6)
     return panel
 
@@ -161,9 +150,7 @@ def _elbo(picture: Scene, climb: Climb) -> None:
         alpha=0.6,
         label="estimate from the points",
     )
-    panel.line(
-        step, np.where(exact > low, exact, np.nan), show="upto", role="posterior", width=2.2, label="ELBO, exact"
-    )
+    panel.line(step, np.where(exact > low, exact, np.nan), show="upto", role="posterior", width=2.2, label="ELBO, exact")
     if np.isfinite(climb.log_evidence):
         panel.rule(y=climb.log_evidence, role="truth", dash=True, label="log p(y): the gap is KL(q‖p)")
 
@@ -219,14 +206,7 @@ def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
     stairs = np.column_stack([np.repeat(edges, 2)[1:-1], np.repeat(counts, 2)])
     panel.path(stairs, role="accept", width=1.2, alpha=0.9, label="NUTS, 4 × 1 000 draws")
     if truth is not None:
-        panel.line(
-            fine,
-            np.minimum(truth, top),
-            role="truth",
-            dash=True,
-            width=2.5,
-            label=f"truth ({pictures.source_of(target)})",
-        )
+        panel.line(fine, np.minimum(truth, top), role="truth", dash=True, width=2.5, label=f"truth ({pictures.source_of(target)})")
     both = np.stack([np.broadcast_to(x, curves.shape), np.minimum(finite(curves), top)], axis=-1)
     panel.path(both, at=frame, role="posterior", width=2.4, label="q")
 
@@ -291,8 +271,7 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
     voting, moving = Show("at", phase=("vote", None)), Show("at", phase=("move", None))
     picture.readout(
         "draw",
-        f"ε = ({{e:.2f}}, {{f:.2f}}) → first point: {names[0]} = {{m:.3f}} + {{s:.3f}}·{{e:.2f}} → "
-        f"({x}, {y}) = ({{a:.3f}}, {{b:.3f}})",
+        f"ε = ({{e:.2f}}, {{f:.2f}}) → first point: {names[0]} = {{m:.3f}} + {{s:.3f}}·{{e:.2f}} → ({x}, {y}) = ({{a:.3f}}, {{b:.3f}})",
         e=inside.noise[:, 0, 0],
         f=inside.noise[:, 0, 1],
         m=mean[:-1, 0],
@@ -333,19 +312,14 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
         )
     picture.readout(
         "step",
-        f"{'Adam' if spec.optimiser == 'adam' else 'shrinking step'}: mean of {names[0]} {{a:.3f}} → {{b:.3f}}, sd "
-        "{c:.3f} → {d:.3f}",
+        f"{'Adam' if spec.optimiser == 'adam' else 'shrinking step'}: mean of {names[0]} {{a:.3f}} → {{b:.3f}}, sd {{c:.3f}} → {{d:.3f}}",
         a=mean[:-1, 0],
         b=finite(mean[1:, 0]),
         c=finite(fit.sd[:-1, 0]),
         d=finite(fit.sd[1:, 0]),
         show=moving,
     )
-    values = {
-        "e": finite(climb.exact.energy[1:]),
-        "h": finite(climb.exact.entropy[1:]),
-        "l": finite(climb.exact.value[1:]),
-    }
+    values = {"e": finite(climb.exact.energy[1:]), "h": finite(climb.exact.entropy[1:]), "l": finite(climb.exact.value[1:])}
     if np.isfinite(climb.log_evidence):
         picture.readout(
             "elbo",
@@ -361,20 +335,12 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
     if truth is not None and np.all(np.isfinite(truth.covariance)):
         _, sd = analysis.moments_of_q(spec, fit.mean[1:], fit.sd[1:])
         ratio = finite(sd / np.sqrt(np.diag(truth.covariance)))
-        picture.readout(
-            "ratio",
-            f"sd of q over exact sd: {x} {{a:.3f}}, {y} {{b:.3f}}",
-            a=ratio[:, 0],
-            b=ratio[:, 1],
-            show=moving,
-        )
+        picture.readout("ratio", f"sd of q over exact sd: {x} {{a:.3f}}, {y} {{b:.3f}}", a=ratio[:, 0], b=ratio[:, 1], show=moving)
 
 
 def _own_names(spec: VariationalLesson, labels: tuple[str, str]) -> tuple[str, str]:
     """Names of q's own coordinates: the log of one that must be positive."""
-    first, second = (
-        name if support == "real" else f"log {name}" for name, support in zip(labels, spec.supports, strict=True)
-    )
+    first, second = (name if support == "real" else f"log {name}" for name, support in zip(labels, spec.supports, strict=True))
     return first, second
 
 

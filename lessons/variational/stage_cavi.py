@@ -16,11 +16,7 @@ from lessons.variational.stage_advi import RINGS, SHARES
 
 Array = NDArray[np.float64]
 
-PHASES = (
-    Phase("hold", "hold the other factor"),
-    Phase("average", "average log p over it"),
-    Phase("update", "set this factor to its best"),
-)
+PHASES = (Phase("hold", "hold the other factor"), Phase("average", "average log p over it"), Phase("update", "set this factor to its best"))
 HEIGHT = 420
 MAP, BESIDE, BELOW = (0, 0, 9, 2), ((9, 0, 6, 1), (9, 1, 6, 1)), (0, 2, 15, 1)
 CURVE = 81
@@ -48,9 +44,7 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
     panel.rule(y=held[0], role="proposal", dash=True, label="mean of the factor that is held")
     panel.rule(x=held[1], role="proposal", dash=True)
     panel.path(centre[1:], show="upto", role="posterior", width=1.2, alpha=0.6)
-    panel.arrows(
-        centre[:-1], centre[1:], show=Show("at", phase=("update", None)), role="accept", width=2.6, label="the update"
-    )
+    panel.arrows(centre[:-1], centre[1:], show=Show("at", phase=("update", None)), role="accept", width=2.6, label="the update")
     for axis in (0, 1):
         _factor(picture, found, target, axis)
     _elbo(picture, found)
@@ -134,9 +128,7 @@ def _card(picture: Scene, spec: VariationalLesson, found, labels: tuple[str, ...
     )
     averaging, last = Show("at", phase=("average", None)), Show("at", phase=("update", None))
     if isinstance(found, GaussianAscent):
-        rule = (
-            "{j|m₁ = μ₁ − P₁₂ (m₂ − μ₂) / P₁₁|m₂ = μ₂ − P₂₁ (m₁ − μ₁) / P₂₂} = {m:.3f},  sd = 1/√{j|P₁₁|P₂₂} = {s:.3f}"
-        )
+        rule = "{j|m₁ = μ₁ − P₁₂ (m₂ − μ₂) / P₁₁|m₂ = μ₂ − P₂₁ (m₁ − μ₁) / P₂₂} = {m:.3f},  sd = 1/√{j|P₁₁|P₂₂} = {s:.3f}"
     else:
         rule = (
             "{j|q(μ) = N((κm + Σy)/(κ + n), 1/((κ + n) E[τ])): mean|q(τ) = Gamma(a + (n + 1)/2, "

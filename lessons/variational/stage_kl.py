@@ -49,13 +49,8 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
     )
     density.line(x, p, role="truth", width=2.6, label="p, the target")
     for name, values in log_q.items():
-        density.line(
-            x, np.exp(values), show="at", role=ROLES[name], dash=name == "from_p", width=2.4, label=NAMES[name]
-        )
-    paid = {
-        "from_q": np.exp(log_q["from_q"]) * (log_q["from_q"] - log_p),
-        "from_p": p * (log_p - log_q["from_p"]),
-    }
+        density.line(x, np.exp(values), show="at", role=ROLES[name], dash=name == "from_p", width=2.4, label=NAMES[name])
+    paid = {"from_q": np.exp(log_q["from_q"]) * (log_q["from_q"] - log_p), "from_p": p * (log_p - log_q["from_p"])}
     last = np.concatenate([paid["from_q"][-20:].ravel(), paid["from_p"][-20:].ravel()])
     low, high = 1.4 * float(min(last.min(), -0.02)), 1.6 * float(last.max())
     where = picture.panel(
@@ -100,14 +95,7 @@ def _landscape(picture: Scene, spec: VariationalLesson, reach: float) -> None:
         height=HEIGHT,
     )
     levels = -np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0])[::-1]
-    panel.contour(
-        -values,
-        levels=levels,
-        x=(-reach, reach),
-        y=(low, high),
-        role="truth",
-        label="KL(q‖p) = 8, 5, 3, 2, 1.5, 1, 0.5, 0.25",
-    )
+    panel.contour(-values, levels=levels, x=(-reach, reach), y=(low, high), role="truth", label="KL(q‖p) = 8, 5, 3, 2, 1.5, 1, 0.5, 0.25")
     for name, descent in analysis.descents(spec).items():
         places = np.column_stack([descent.path[1:, 0], np.clip(np.log(descent.path[1:, 1]), low, high)])
         panel.path(places, show="upto", role=ROLES[name], width=2.0, dash=name == "from_p")
@@ -121,16 +109,11 @@ def _card(picture: Scene, spec: VariationalLesson) -> None:
         mean, sd = found[name].path[1:].T
         values = {"m": mean, "s": sd, "a": kl_from_q(mean, sd, mixture), "b": kl_from_p(mean, sd, mixture)}
         picture.readout(
-            name,
-            f"{NAMES[name]}: mean {{m:.3f}}, sd {{s:.3f}};  KL(q‖p) = {{a:.3f}},  KL(p‖q) = {{b:.3f}}",
-            show="at",
-            **values,
+            name, f"{NAMES[name]}: mean {{m:.3f}}, sd {{s:.3f}};  KL(q‖p) = {{a:.3f}},  KL(p‖q) = {{b:.3f}}", show="at", **values
         )
     centre, spread = mixture.moments()
     n = analysis.DESCENT
-    picture.readout(
-        "target", "p itself: mean {m:.3f}, sd {s:.3f}", m=np.full(n, centre), s=np.full(n, spread), show="at"
-    )
+    picture.readout("target", "p itself: mean {m:.3f}, sd {s:.3f}", m=np.full(n, centre), s=np.full(n, spread), show="at")
     first, second = found["from_q"].path[1:], found["from_p"].path[1:]
     picture.say(
         "Step {t} of {steps}: one q has mean {a:.2f} and sd {b:.2f}, the other mean {c:.2f} and sd {d:.2f}.",

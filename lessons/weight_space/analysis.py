@@ -138,9 +138,7 @@ class _Chains:
         self.lock = Lock()
         target = network_of(spec).posterior(*data_of(spec))
         draws, kept = KEPT[spec.units], {"chains": spec.chains, "warmup": spec.warmup, "seed": spec.seed}
-        self.run: Run = start(
-            target, "nuts", draws=draws, max_depth=MAX_DEPTH, target_accept=TARGET_ACCEPT, **kept
-        )  # fmt: skip
+        self.run: Run = start(target, "nuts", draws=draws, max_depth=MAX_DEPTH, target_accept=TARGET_ACCEPT, **kept)
 
     def upto(self, draws: int, cancel: Any = None) -> Recording:
         with self.lock:
@@ -338,9 +336,16 @@ def _studied(spec: WeightSpaceSpec) -> Study:
     arranged = {rule: summarise(symmetry.ordered(net, run.draws, rule)[..., some]) for rule in ORDERS}
     gradients = int(run.gradient_evaluations.sum() + run.warmup_gradient_evaluations.sum())
     return Study(
-        run.draws, function, arranged["none"], arranged, summarise(function), float(run.step_size.mean()),
-        run.divergent.sum(axis=1), gradients, run.seconds,
-    )  # fmt: skip
+        run.draws,
+        function,
+        arranged["none"],
+        arranged,
+        summarise(function),
+        float(run.step_size.mean()),
+        run.divergent.sum(axis=1),
+        gradients,
+        run.seconds,
+    )
 
 
 def study(spec: WeightSpaceSpec, cancel: Any) -> Study:

@@ -69,10 +69,17 @@ LESSON = Lesson(
     diagnostics=figures.diagnostics,
     predict=QUESTIONS,
     code=[
-        symmetry.act, symmetry.ordered, symmetry.shadows, diagnostics.split_rhat, diagnostics.summarise, mlp._network,
-        nuts.nuts_chunk, nuts._double, nuts._build_tree,
+        symmetry.act,
+        symmetry.ordered,
+        symmetry.shadows,
+        diagnostics.split_rhat,
+        diagnostics.summarise,
+        mlp._network,
+        nuts.nuts_chunk,
+        nuts._double,
+        nuts._build_tree,
     ],
     runs=runs,
     on_event=on_event,
-)  # fmt: skip
+)
 show(LESSON)

@@ -64,9 +64,7 @@ def averages(spec: WeightSpaceSpec, found: analysis.Study) -> Figure:
     some = found.draws[:, :: max(1, found.draws.shape[1] // 250)]
     mean = analysis.function_at(spec, some, grid).mean(axis=(0, 1))
     xor = spec.data == "xor"
-    figure = charts.blank(
-        "angle (quarter turns)" if xor else "input x", "P(class 1)" if xor else "f(x)", height=charts.HEIGHT
-    )
+    figure = charts.blank("angle (quarter turns)" if xor else "input x", "P(class 1)" if xor else "f(x)", height=charts.HEIGHT)
     line = {"color": theme.colour("posterior"), "width": 4}
     figure.add_scatter(x=grid, y=mean, mode="lines", line=line, name="mean of the functions")
     off = {}

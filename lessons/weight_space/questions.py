@@ -42,20 +42,14 @@ def _explain_change(spec: WeightSpaceSpec) -> Said:
     made = analysis.copied(spec, analysis.draws_of(spec)[spec.chain - 1])
     right = analysis.copied(spec.replace(mistake="none"), analysis.draws_of(spec)[spec.chain - 1])
     largest = float(np.abs(right.log_density_after - right.log_density).max())
-    return say(
-        change=change(spec),
-        function_error=made.function_error.max(),
-        draws=len(right.ulps),
-        rounding=number(largest, 2),
-    )
+    return say(change=change(spec), function_error=made.function_error.max(), draws=len(right.ulps), rounding=number(largest, 2))
 
 
 def upper_shares(spec: WeightSpaceSpec) -> tuple[float, float]:
     """Share of the upper hump at x′, of the shown draws and of the same chains sampled on."""
     at = np.array([spec.at])
     shown, longer = (
-        analysis.function_at(spec, draws, at)[..., 0]
-        for draws in (analysis.draws_of(spec), analysis.longer(spec, None).draws)
+        analysis.function_at(spec, draws, at)[..., 0] for draws in (analysis.draws_of(spec), analysis.longer(spec, None).draws)
     )
     cut = analysis.prediction(shown).cut
     return float(np.mean(shown > cut)), float(np.mean(longer > cut))
@@ -86,8 +80,6 @@ def _explain_later(spec: WeightSpaceSpec) -> Said:
 
 QUESTIONS = [
     WORDS.question("screams", screams, _explain_screams, scenario="switch", limit=LIMIT),
-    WORDS.question(
-        "forgotten", lambda spec: int(np.searchsorted(DIGITS, change(spec))), _explain_change, scenario="forgot-bias"
-    ),
+    WORDS.question("forgotten", lambda spec: int(np.searchsorted(DIGITS, change(spec))), _explain_change, scenario="forgot-bias"),
     WORDS.question("later", later, _explain_later, scenario="unmixed", kept=analysis.KEPT[1]),
 ]

@@ -15,11 +15,7 @@ from lessons.weight_space.spec import MAX_POINTS, REACH, WeightSpaceSpec
 
 Array = NDArray[np.float64]
 
-WALK = (
-    Phase("draw", "the chain moves"),
-    Phase("copy", "the units are exchanged or flipped"),
-    Phase("compare", "what has changed?"),
-)
+WALK = (Phase("draw", "the chain moves"), Phase("copy", "the units are exchanged or flipped"), Phase("compare", "what has changed?"))
 COPIED, COMPARED = ("copy", None), ("compare", None)
 TALL, LOW = 330, 190
 LOWEST = 1e-3  # R-hat − 1 at the foot of the bars
@@ -28,13 +24,7 @@ MARGIN = 0.08
 CHAINS_DRAWN = 4
 BINS = 34
 DECIMALS = 14  # of a log density: the last bits of numbers from 8 to 64
-NAMES = {
-    "hump": "a hump",
-    "gap": "two levels with a gap",
-    "uneven": "three levels",
-    "xor": "XOR",
-    "points": "own points",
-}
+NAMES = {"hump": "a hump", "gap": "two levels with a gap", "uneven": "three levels", "xor": "XOR", "points": "own points"}
 
 
 def scene(spec: WeightSpaceSpec, window: int | None = None) -> bytes:
@@ -105,20 +95,15 @@ def _function(picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied) -> N
     before, after = (analysis.function_at(spec, theta, analysis.GRID) for theta in (made.before, made.after))
     panel = _function_panel(picture, spec, np.concatenate([before, after]), (6, 0, 6, 1), TALL)
     panel.line(analysis.GRID, before, show=Show("upto", last=15, fade=True), role="muted", width=1.0, alpha=0.5)
-    panel.line(
-        analysis.GRID, before, show="at", role="posterior", width=4.0, label=f"f of this draw, chain {spec.chain}"
-    )
+    panel.line(analysis.GRID, before, show="at", role="posterior", width=4.0, label=f"f of this draw, chain {spec.chain}")
     role = "reject" if _wrong(spec) else "accept"
-    panel.line(
-        analysis.GRID, after, show=Show("at", phase=COPIED), role=role, width=2.0, dash=True, label="f of the copy"
-    )
+    panel.line(analysis.GRID, after, show=Show("at", phase=COPIED), role=role, width=2.0, dash=True, label="f of the copy")
     _data_layer(panel, spec)
 
 
 def _function_panel(
-    picture: Scene, spec: WeightSpaceSpec, values: Array, place: tuple[int, int, int, int], height: int,
-    clickable: bool = False,
-) -> Panel:  # fmt: skip
+    picture: Scene, spec: WeightSpaceSpec, values: Array, place: tuple[int, int, int, int], height: int, clickable: bool = False
+) -> Panel:
     x, y = analysis.data_of(spec)
     editable = None
     if spec.data == "xor":
@@ -181,9 +166,7 @@ def _height(rhat: Array) -> Array:
     return np.clip(np.log10(np.maximum(excess, LOWEST) / LOWEST), 0.0, 4.0)
 
 
-def _arithmetic(
-    picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied, ghosts: int, weights: Array, functions: Array
-) -> None:
+def _arithmetic(picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied, ghosts: int, weights: Array, functions: Array) -> None:
     net = analysis.network_of(spec)
     k = spec.units
     (parts, _), (moved, _) = (symmetry.by_unit(net, theta) for theta in (made.before, made.after))
@@ -193,10 +176,7 @@ def _arithmetic(
         values |= {f"z{i}": moved[:, unit, i] for i in range(parts.shape[2])}
         old, new = (", ".join(f"{{{letter}{i}:.2f}}" for i in range(parts.shape[2])) for letter in "az")
         picture.readout(f"unit{unit + 1}", f"unit {unit + 1}, ({names}): ({old}) → ({new})", **values)
-    for id, name, values in (
-        ("before", "draw", made.log_density),
-        ("after", "copy", made.log_density_after),
-    ):
+    for id, name, values in (("before", "draw", made.log_density), ("after", "copy", made.log_density_after)):
         template, digits = _digits(values)
         picture.readout(id, f"log p(y, θ) of the {name} = {template} nats", show=Show(phase=COMPARED), **digits)
     picture.readout(
@@ -218,10 +198,7 @@ def _arithmetic(
     )
     worst_weight, worst_function = _worst(weights), _worst(functions)
     picture.readout(
-        "rhat",
-        f"{spec.chains} chains: largest split R-hat of a weight {{w:.3f}}, of f {{f:.3f}}",
-        w=worst_weight,
-        f=worst_function,
+        "rhat", f"{spec.chains} chains: largest split R-hat of a weight {{w:.3f}}, of f {{f:.3f}}", w=worst_weight, f=worst_function
     )
     picture.say(
         "Draw {t:d} of chain " + str(spec.chain) + ". Largest R-hat of a weight {w:.2f}, of the function {f:.2f}. "
@@ -331,9 +308,7 @@ def _histogram(values: Array, limits: tuple[float, float]) -> tuple[Array, Array
     return (edges[:-1] + edges[1:]) / 2, density, float(edges[1] - edges[0])
 
 
-def _by_chain(
-    picture: Scene, spec: WeightSpaceSpec, values: Array, limits: tuple[float, float], grid: Array, exact: Array | None
-) -> None:
+def _by_chain(picture: Scene, spec: WeightSpaceSpec, values: Array, limits: tuple[float, float], grid: Array, exact: Array | None) -> None:
     """A running histogram of each chain."""
     across = 4 if spec.chains in (2, 4) else 3
     across = min(across, spec.chains)
@@ -362,29 +337,18 @@ def _verdict(picture: Scene, spec: WeightSpaceSpec, values: Array, found: analys
     between = means.var(axis=0, ddof=1)
     rhat = analysis.running_rhat(values[:, :, None])[:, 0]
     shares = np.cumsum(values > found.cut, axis=1) / count
-    picture.readout(
-        "within", "within the chains: W = mean of their variances = {w:.4f}", w=np.where(count > 1, within, np.nan)
-    )
+    picture.readout("within", "within the chains: W = mean of their variances = {w:.4f}", w=np.where(count > 1, within, np.nan))
     picture.readout("between", "between them: B/n = variance of their means = {b:.4f}", b=between)
     picture.readout("rhat", "split R-hat of f(x′) so far = {r:.3f}", r=rhat)
     terms = ", ".join(f"chain {c + 1}: {{s{c}:.2f}}" for c in range(spec.chains))
-    picture.readout(
-        "shares",
-        f"share of draws above the cut: {terms}",
-        **{f"s{c}": share for c, share in enumerate(shares)},
-    )
+    picture.readout("shares", f"share of draws above the cut: {terms}", **{f"s{c}": share for c, share in enumerate(shares)})
     words = "|".join(verdict_words(spec, found, name) for name in analysis.VERDICTS)
     verdict = np.full(n, analysis.VERDICTS.index(found.verdict))
     picture.readout("verdict", f"verdict on the whole run: {{v|{words}}}", v=verdict)
     if known:
         truth = analysis.exact_prediction(spec)
         assert truth is not None
-        picture.readout(
-            "truth",
-            "mean of all draws so far {m:.3f}, exact {e:.3f}",
-            m=means.mean(axis=0),
-            e=np.full(n, truth.expectation),
-        )
+        picture.readout("truth", "mean of all draws so far {m:.3f}, exact {e:.3f}", m=means.mean(axis=0), e=np.full(n, truth.expectation))
     picture.say("Draw {t:d} of each chain: R-hat of the prediction {r:.2f}.", r=rhat)
     table = {f"{_value(spec)}, chain {c + 1}": series for c, series in enumerate(values)}
     picture.table({"draw": count, **table, "W": within, "B/n": between, "split R-hat": rhat})

@@ -80,12 +80,8 @@ class WeightSpaceSpec(Spec):
 
 
 SWITCH = WeightSpaceSpec(seed=2)  # its four chains settle in four corners
-TWO_HUMPS = WeightSpaceSpec(
-    view="predictive", data="gap", units=1, prior_sd=4.0, noise_sd=0.15, second="b1", at=0.0, draws=400, warmup=500
-)
-UNMIXED = WeightSpaceSpec(
-    view="predictive", data="uneven", units=1, prior_sd=2.0, noise_sd=0.3, second="b1", at=-1.5, draws=400, seed=12
-)
+TWO_HUMPS = WeightSpaceSpec(view="predictive", data="gap", units=1, prior_sd=4.0, noise_sd=0.15, second="b1", at=0.0, draws=400, warmup=500)
+UNMIXED = WeightSpaceSpec(view="predictive", data="uneven", units=1, prior_sd=2.0, noise_sd=0.3, second="b1", at=-1.5, draws=400, seed=12)
 
 SCENARIOS = WORDS.scenarios(
     {

@@ -64,17 +64,7 @@ def same_training(spec: WeightsSpec) -> WeightsSpec:
 
 def same_posterior(spec: WeightsSpec) -> WeightsSpec:
     """The settings that NUTS depends on; those of q as they come."""
-    names = (
-        "estimator",
-        "steps",
-        "batch",
-        "step_size",
-        "initial_sd",
-        "variant",
-        "prior",
-        "mixture_sd",
-        "mixture_share",
-    )
+    names = ("estimator", "steps", "batch", "step_size", "initial_sd", "variant", "prior", "mixture_sd", "mixture_share")
     return spec.replace(**{name: spec.default(name) for name in names})
 
 
@@ -168,10 +158,7 @@ def ratio(spec: WeightsSpec, cancel: Any) -> Ratio:
     least = float(np.nanmin(summarise(centred[:, :, watched(spec)] ** 2).ess_bulk))
     nuts, nuts_error = _spread(chains.values, least)
     found, error = q / nuts, SURE * np.hypot(q_error, nuts_error)
-    return Ratio(
-        found, found * np.exp(-error), found * np.exp(error), q, nuts, values,
-        chains.values.reshape(-1, values.shape[1]),
-    )  # fmt: skip
+    return Ratio(found, found * np.exp(-error), found * np.exp(error), q, nuts, values, chains.values.reshape(-1, values.shape[1]))
 
 
 def _spread(values: Array, effective: float) -> tuple[Array, Array]:
@@ -233,8 +220,7 @@ def compared(spec: WeightsSpec, cancel: Any) -> list[Region]:
             continue
         judged = mask & known
         q_truth, nuts_truth = (
-            float(((true >= a) & (true <= b))[judged].mean()) if judged.any() else math.nan
-            for a, b in ((low, high), (bottom, top))
+            float(((true >= a) & (true <= b))[judged].mean()) if judged.any() else math.nan for a, b in ((low, high), (bottom, top))
         )
         middle = [float(np.median(v[mask])) for v in (found.q, found.nuts, found.ratio, found.low, found.high, held)]
         lines.append(Region(name, int(mask.sum()), *middle, q_truth, nuts_truth))
@@ -270,10 +256,7 @@ def elbo(spec: WeightsSpec) -> tuple[float, float]:
     mean, sd = of_q(trained(same_training(spec)))
     x, y = data_of(spec)
     likelihoods = model_of(spec).log_likelihood(x, y).log_density_many(draws)
-    return (
-        float(likelihoods.mean()) - training.divergence(spec, mean, sd, draws),
-        float(likelihoods.std() / math.sqrt(NETWORKS)),
-    )
+    return (float(likelihoods.mean()) - training.divergence(spec, mean, sd, draws), float(likelihoods.std() / math.sqrt(NETWORKS)))
 
 
 def copies(spec: WeightsSpec) -> float:

@@ -13,11 +13,7 @@ PROBLEMS = {"curve": "a curve", "plane": "XOR"}
 DATA = {"made": "made", "own": "your own points"}
 PRIORS = {"normal": "normal", "mixture": "mixture of two"}
 ESTIMATORS = {"weights": "of each weight", "local": "of each unit's input"}
-VARIANTS = {
-    "exact": "no, the right objective",
-    "no_scaling": "forget n/B of a minibatch",
-    "light_kl": "count a tenth of the KL",
-}
+VARIANTS = {"exact": "no, the right objective", "no_scaling": "forget n/B of a minibatch", "light_kl": "count a tenth of the KL"}
 
 
 def controls(panel: Controls) -> None:

@@ -84,9 +84,8 @@ def _over(spec: WeightsSpec, found: Ratio) -> Figure:
     figure = charts.blank("x₁", "x₂", height=380)
     scale = [[k / 2, theme.colour(role)] for k, role in enumerate(("class-0", "surface", "class-1"))]
     figure.add_heatmap(
-        x=middles, y=middles, z=values, zmin=-MAP, zmax=MAP, colorscale=scale, name="log₂ ratio",
-        colorbar={"title": {"text": "log₂ ratio"}},
-    )  # fmt: skip
+        x=middles, y=middles, z=values, zmin=-MAP, zmax=MAP, colorscale=scale, name="log₂ ratio", colorbar={"title": {"text": "log₂ ratio"}}
+    )
     x, y = data_of(spec)
     for label, symbol in ((0, "circle-open"), (1, "triangle-up-open")):
         marker = {"symbol": symbol, "size": 6, "color": theme.colour("ink")}
@@ -119,9 +118,7 @@ def _regions(spec: WeightsSpec, cancel: Any) -> Table:
     if spec.problem == "curve" and spec.data == "made":
         for name, field in (("q", "q_truth"), ("NUTS", "nuts_truth")):
             shares = [getattr(line, field) for line in lines]
-            columns[f"true curve in the band of {name} (%)"] = [
-                "–" if math.isnan(share) else f"{100 * share:.0f}" for share in shares
-            ]
+            columns[f"true curve in the band of {name} (%)"] = ["–" if math.isnan(share) else f"{100 * share:.0f}" for share in shares]
         caption += " The true curve is one curve and one data set, judged only where |x| < 2: a share, not a guarantee."
     if spec.problem == "plane":
         draws = analysis.drawn(spec)

@@ -18,11 +18,7 @@ from lessons.weights.training import CELLS, FRAMES, NODES, SHOWN, Learning, Look
 
 Array = NDArray[np.float64]
 
-PHASES = (
-    Phase("draw", "draw the weights"),
-    Phase("slope", "ask for the slope"),
-    Phase("step", "move μ and ρ"),
-)
+PHASES = (Phase("draw", "draw the weights"), Phase("slope", "ask for the slope"), Phase("step", "move μ and ρ"))
 RATE = 5.0  # looks a second
 FIRST = 5  # looks of the picture that is there before anything is pressed
 TALL, SMALL = 300, 220
@@ -102,15 +98,27 @@ def _curves(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     )
     for id, title, views, place in sides:
         panel = made.panel(
-            id, title=title, x=Axis("x", -REACH["curve"], REACH["curve"]), y=Axis("y", -HEIGHT, HEIGHT), place=place,
-            height=TALL, editable=editable(spec) if id == "q" else None,
-        )  # fmt: skip
+            id,
+            title=title,
+            x=Axis("x", -REACH["curve"], REACH["curve"]),
+            y=Axis("y", -HEIGHT, HEIGHT),
+            place=place,
+            height=TALL,
+            editable=editable(spec) if id == "q" else None,
+        )
         half = REACH["curve"] * (1.0 + 1.0 / (NODES - 1))  # nodes are the middles of cells
         fans = np.stack([view.fan for view in views])
         panel.heatmap(
-            fans, x=(-half, half), y=(-HEIGHT, HEIGHT), low=0.0, high=1.0, at=shown, alpha=0.55, colorbar=id == "nuts",
+            fans,
+            x=(-half, half),
+            y=(-HEIGHT, HEIGHT),
+            low=0.0,
+            high=1.0,
+            at=shown,
+            alpha=0.55,
+            colorbar=id == "nuts",
             label="1: the median; 0: no function there",
-        )  # fmt: skip
+        )
         for end in ("low", "high"):
             ends = np.stack([np.column_stack([line, getattr(view, end)]) for view in views])
             label = "90 % of the functions" if end == "low" else None
@@ -123,23 +131,29 @@ def _curves(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
         if id == "q":
             hands = np.stack([look.hand.weights for look in looks])
             panel.line(
-                line, training.functions(spec, hands), show=Show("at", phase=("draw", "slope")), role="highlight",
-                width=2.0, label="the network drawn",
-            )  # fmt: skip
+                line,
+                training.functions(spec, hands),
+                show=Show("at", phase=("draw", "slope")),
+                role="highlight",
+                width=2.0,
+                label="the network drawn",
+            )
         if editable(spec) is None or id == "nuts":
             x, y = data_of(spec)
             panel.points(np.column_stack([x[:, 0], y]), role="class-1", shape="diamond", size=3.6, label="data")
     panel = made.panel(
-        "ratio", title="sd of q over sd of NUTS", x=Axis("x", -REACH["curve"], REACH["curve"]),
-        y=Axis("ratio of sds (log)", *RATIOS, log=True), place=(0, 1, 10, 1), height=SMALL,
-    )  # fmt: skip
+        "ratio",
+        title="sd of q over sd of NUTS",
+        x=Axis("x", -REACH["curve"], REACH["curve"]),
+        y=Axis("ratio of sds (log)", *RATIOS, log=True),
+        place=(0, 1, 10, 1),
+        height=SMALL,
+    )
     ratios = np.stack([np.column_stack([line, ratio_of(look)]) for look in looks])
     panel.path(ratios, at=shown, role="reject", width=2.4)
     panel.rule(y=1.0, role="truth", dash=True, label="equally sure")
     x, _ = data_of(spec)
-    panel.points(
-        np.column_stack([x[:, 0], np.full(len(x), 1.15 * RATIOS[0])]), role="class-1", shape="diamond", size=2.6
-    )
+    panel.points(np.column_stack([x[:, 0], np.full(len(x), 1.15 * RATIOS[0])]), role="class-1", shape="diamond", size=2.6)
     _elbo(made, looks, (10, 1, 10, 1))
 
 
@@ -164,18 +178,32 @@ def _planes(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     for id, title, values, high, place in rows:
         panel = _plane(made, id, title, place, editable(spec) if id == "q" else None)
         panel.heatmap(
-            quantised(np.stack(values), 0.0, high), x=_view(), y=_view(), low=0.0, high=high, at=shown,
-            colormap="diverging" if high == 1.0 else "viridis", alpha=0.8 if high == 1.0 else 1.0,
-            label="P(class 1)" if high == 1.0 else "sd over networks", colorbar=id.startswith("nuts"),
-        )  # fmt: skip
+            quantised(np.stack(values), 0.0, high),
+            x=_view(),
+            y=_view(),
+            low=0.0,
+            high=high,
+            at=shown,
+            colormap="diverging" if high == 1.0 else "viridis",
+            alpha=0.8 if high == 1.0 else 1.0,
+            label="P(class 1)" if high == 1.0 else "sd over networks",
+            colorbar=id.startswith("nuts"),
+        )
         if id != "q" or editable(spec) is None:
             _points(panel, spec)
     panel = _plane(made, "ratio", "log₂ (sd of q / sd of NUTS)", (0, 2, 11, 1), None)
     ratios = np.stack([np.log2(ratio_of(look)) for look in looks])
     panel.heatmap(
-        quantised(ratios, -MAP, MAP), x=_view(), y=_view(), low=-MAP, high=MAP, at=shown, colormap="diverging",
-        label="log₂ of the ratio of sds", colorbar=True,
-    )  # fmt: skip
+        quantised(ratios, -MAP, MAP),
+        x=_view(),
+        y=_view(),
+        low=-MAP,
+        high=MAP,
+        at=shown,
+        colormap="diverging",
+        label="log₂ of the ratio of sds",
+        colorbar=True,
+    )
     _points(panel, spec)
     _elbo(made, looks, (11, 2, 9, 1))
 
@@ -208,9 +236,13 @@ def _elbo(made: Scene, looks: Sequence[Look], place: tuple[int, int, int, int]) 
     elbo = np.array([look.elbo for look in looks])
     energy, kl = np.array([look.energy for look in looks]), np.array([look.kl for look in looks])
     panel = made.panel(
-        "elbo", title="ELBO = energy − KL", x=Axis("step", 0.0, max(float(step[-1]), 1.0)),
-        y=Axis("nats", float(elbo.max()) - LOWEST, float(energy.max()) + 5.0), place=place, height=SMALL,
-    )  # fmt: skip
+        "elbo",
+        title="ELBO = energy − KL",
+        x=Axis("step", 0.0, max(float(step[-1]), 1.0)),
+        y=Axis("nats", float(elbo.max()) - LOWEST, float(energy.max()) + 5.0),
+        place=place,
+        height=SMALL,
+    )
     panel.line(step, energy, show="upto", role="likelihood", dash=True, label="energy E[log p(y | w)]")
     panel.line(step, -kl, show="upto", role="prior", width=1.3, label="−KL(q‖prior)")
     panel.line(step, elbo, show="upto", role="ink", width=2.5, label="ELBO")
@@ -237,13 +269,14 @@ def _weights(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     sds = [(look.sd, look.weights.std(axis=0)) for look in looks]
     reach = 1.1 * max(float((np.abs(m) + s).max()) for m, s in zip(np.array(means), np.array(sds), strict=True))
     panel = made.panel(
-        "weights", title="Every weight: mean ± sd", place=(0, 3, 12, 1), height=SMALL,
+        "weights",
+        title="Every weight: mean ± sd",
+        place=(0, 3, 12, 1),
+        height=SMALL,
         x=Axis("weight", 0.3, dim + 0.7, ticks=[(j + 1, labels[j]) for j in range(0, dim, stride)]),
         y=Axis("weight", -reach, reach),
-    )  # fmt: skip
-    for side, (role, width, offset, label) in enumerate(
-        (("posterior", 3.0, -0.15, "q"), ("reject", 1.6, 0.2, "NUTS so far"))
-    ):
+    )
+    for side, (role, width, offset, label) in enumerate((("posterior", 3.0, -0.15, "q"), ("reject", 1.6, 0.2, "NUTS so far"))):
         bars = np.stack([_bars(m[side], s[side], offset) for m, s in zip(means, sds, strict=True)])
         panel.path(bars, at=shown, role=role, width=width, dash=side == 1, label=label)
     panel.rule(y=0.0, role="grid")
@@ -269,19 +302,18 @@ def _one(made: Scene, spec: WeightsSpec, looks: Sequence[Look], name: str) -> No
     counts = np.stack([np.histogram(look.weights[:, SHOWN], edges)[0] / look.draw for look in looks])
     heights = counts / (edges[1] - edges[0])
     normal = np.stack(
-        [
-            np.exp(-0.5 * ((grid - look.mean[SHOWN]) / look.sd[SHOWN]) ** 2) / (look.sd[SHOWN] * np.sqrt(2.0 * np.pi))
-            for look in looks
-        ]
+        [np.exp(-0.5 * ((grid - look.mean[SHOWN]) / look.sd[SHOWN]) ** 2) / (look.sd[SHOWN] * np.sqrt(2.0 * np.pi)) for look in looks]
     )
     top = 1.1 * float(max(heights[-1].max(), min(normal[-1].max(), 4.0 * heights[-1].max())))
     panel = made.panel(
-        "one", title=f"One weight, {name}", x=Axis(f"{name}, first input to first unit", -reach, reach),
-        y=Axis("density", 0.0, top), place=(12, 3, 8, 1), height=SMALL,
-    )  # fmt: skip
-    outline = np.stack(
-        [np.column_stack([np.repeat(edges, 2)[1:-1], np.repeat(row, 2)]) for row in heights]
-    )  # steps of the histogram
+        "one",
+        title=f"One weight, {name}",
+        x=Axis(f"{name}, first input to first unit", -reach, reach),
+        y=Axis("density", 0.0, top),
+        place=(12, 3, 8, 1),
+        height=SMALL,
+    )
+    outline = np.stack([np.column_stack([np.repeat(edges, 2)[1:-1], np.repeat(row, 2)]) for row in heights])  # steps of the histogram
     panel.path(outline, at=shown, role="reject", width=1.4)
     curves = np.stack([np.column_stack([grid, np.minimum(row, 2.0 * top)]) for row in normal])
     panel.path(curves, at=shown, role="posterior", width=2.6)
@@ -297,47 +329,52 @@ def _words(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     draw, slope, step = (Show("at", phase=(phase, phase)) for phase in ("draw", "slope", "step"))
     sd = column("sd")
     made.readout(
-        "weight", f"{name} = μ + softplus(ρ)·ε = {{mean:.3f}} + {{sd:.3f}} × {{noise:+.2f}} = {{weight:.3f}}",
-        show=draw, mean=column("mean"), sd=sd, noise=column("noise"), weight=column("weight"),
-    )  # fmt: skip
-    made.readout(
-        "softplus", "softplus(ρ) = log(1 + exp ρ), ρ = {rho:.3f}", show=draw, rho=np.log(np.expm1(np.maximum(sd, 1e-9)))
+        "weight",
+        f"{name} = μ + softplus(ρ)·ε = {{mean:.3f}} + {{sd:.3f}} × {{noise:+.2f}} = {{weight:.3f}}",
+        show=draw,
+        mean=column("mean"),
+        sd=sd,
+        noise=column("noise"),
+        weight=column("weight"),
     )
+    made.readout("softplus", "softplus(ρ) = log(1 + exp ρ), ρ = {rho:.3f}", show=draw, rho=np.log(np.expm1(np.maximum(sd, 1e-9))))
     if spec.estimator == "local":
         made.readout("local", "(this run draws the input of each unit instead: the same mean, less noise)", show=draw)
-    wrong = {
-        "exact": "n/B",
-        "no_scaling": "1 (wrong: n/B is forgotten)",
-        "light_kl": "10 n/B (wrong: KL counts a tenth)",
-    }
+    wrong = {"exact": "n/B", "no_scaling": "1 (wrong: n/B is forgotten)", "light_kl": "10 n/B (wrong: KL counts a tenth)"}
     rows = spec.minibatch
     made.readout(
         "slope",
         f"slope of log p(y | w) in {name}, {rows} of {spec.size} points: {{slope:+.3f}}; times {wrong[spec.variant]} = "
         "{factor:.3g}: {total:+.3f}",
-        show=slope, slope=column("slope"), factor=column("factor"), total=column("slope") * column("factor"),
-    )  # fmt: skip
+        show=slope,
+        slope=column("slope"),
+        factor=column("factor"),
+        total=column("slope") * column("factor"),
+    )
     made.readout(
         "mu",
         "∂ELBO/∂μ ≈ {total:+.3f} + slope of the log prior {prior:+.3f} = {gradient:+.3f}",
-        show=step, total=column("slope") * column("factor"), prior=column("prior"), gradient=column("mean_gradient"),
-    )  # fmt: skip
-    through = "slope × ε − sd/σ² + 1/sd" if spec.prior == "normal" else "(slope + prior's) × ε + 1/sd"
-    made.readout(
-        "rho", f"∂ELBO/∂ρ ≈ ({through}) (1 − exp(−sd)) = {{gradient:+.3f}}", show=step, gradient=column("rho_gradient")
+        show=step,
+        total=column("slope") * column("factor"),
+        prior=column("prior"),
+        gradient=column("mean_gradient"),
     )
+    through = "slope × ε − sd/σ² + 1/sd" if spec.prior == "normal" else "(slope + prior's) × ε + 1/sd"
+    made.readout("rho", f"∂ELBO/∂ρ ≈ ({through}) (1 − exp(−sd)) = {{gradient:+.3f}}", show=step, gradient=column("rho_gradient"))
     energy, kl = np.array([look.energy for look in looks]), np.array([look.kl for look in looks])
     error, elbo = np.array([look.error for look in looks]), np.array([look.elbo for look in looks])
     made.readout(
-        "elbo", "ELBO = energy {energy:.2f} (± {error:.2f}) − KL {kl:.2f} = {elbo:.2f} nats", energy=energy, kl=kl,
-        elbo=elbo, error=error,
-    )  # fmt: skip
+        "elbo", "ELBO = energy {energy:.2f} (± {error:.2f}) − KL {kl:.2f} = {elbo:.2f} nats", energy=energy, kl=kl, elbo=elbo, error=error
+    )
     steps, draws = np.array([look.step for look in looks]), np.array([look.draw for look in looks])
     middle = np.array([float(np.median(ratio_of(look))) for look in looks])
     made.say(
         "Step {step:d} of training, {draw:d} NUTS draws: ELBO {elbo:.1f} nats, typical ratio of sds {ratio:.2f}.",
-        step=steps, draw=draws, elbo=elbo, ratio=middle,
-    )  # fmt: skip
+        step=steps,
+        draw=draws,
+        elbo=elbo,
+        ratio=middle,
+    )
     made.table(
         {
             "training step": steps,

@@ -63,9 +63,7 @@ def model_of(spec: WeightsSpec) -> Network:
     """The network with the normal prior."""
     if spec.problem == "plane":
         return network(2, 1, spec.units, activation="tanh", likelihood="bernoulli", prior_sd=spec.prior_sd)
-    return network(
-        1, 1, spec.units, activation="tanh", likelihood="gaussian", prior_sd=spec.prior_sd, noise_sd=spec.noise_sd
-    )
+    return network(1, 1, spec.units, activation="tanh", likelihood="gaussian", prior_sd=spec.prior_sd, noise_sd=spec.noise_sd)
 
 
 def posterior_of(spec: WeightsSpec) -> Target:
@@ -108,12 +106,24 @@ def start(spec: WeightsSpec) -> NetworkRun:
         x, y = np.tile(x, (LIGHT, 1)), np.tile(y, LIGHT)
         batch = batch if spec.batch else len(x)
     return start_network(
-        x, y, hidden=(spec.units,), method="gaussian" if spec.prior == "normal" else "mixture",
-        estimator=spec.estimator, activation="tanh",
-        likelihood="gaussian" if spec.problem == "curve" else "bernoulli", noise_sd=noise, prior_sd=spec.prior_sd,
-        mixture_share=spec.mixture_share, mixture_sd=spec.mixture_sd, epochs=-(-spec.steps // (len(x) // batch)),
-        batch=batch, step_size=spec.step_size, final_step_size=FINAL, initial_sd=spec.initial_sd, seed=spec.seed,
-    )  # fmt: skip
+        x,
+        y,
+        hidden=(spec.units,),
+        method="gaussian" if spec.prior == "normal" else "mixture",
+        estimator=spec.estimator,
+        activation="tanh",
+        likelihood="gaussian" if spec.problem == "curve" else "bernoulli",
+        noise_sd=noise,
+        prior_sd=spec.prior_sd,
+        mixture_share=spec.mixture_share,
+        mixture_sd=spec.mixture_sd,
+        epochs=-(-spec.steps // (len(x) // batch)),
+        batch=batch,
+        step_size=spec.step_size,
+        final_step_size=FINAL,
+        initial_sd=spec.initial_sd,
+        seed=spec.seed,
+    )
 
 
 def ordered(run: NetworkRun, values: NDArray) -> Array:
@@ -213,9 +223,16 @@ def by_hand(spec: WeightsSpec, mean: Array, sd: Array, number: int) -> Step:
     prior = float(prior_slope(spec, mean if closed else w)[SHOWN])
     through = total * eps[SHOWN] - s / spec.prior_sd**2 if closed else (total + prior) * eps[SHOWN]
     return Step(
-        w, float(mean[SHOWN]), s, float(eps[SHOWN]), float(slopes[SHOWN]), factor(spec), prior, total + prior,
+        w,
+        float(mean[SHOWN]),
+        s,
+        float(eps[SHOWN]),
+        float(slopes[SHOWN]),
+        factor(spec),
+        prior,
+        total + prior,
         float((through + 1.0 / s) * -math.expm1(-s)),
-    )  # fmt: skip
+    )
 
 
 # Looks ----------------------------------------------------------------------------------------------------------------
@@ -280,9 +297,7 @@ class Learning:
     def __init__(self, spec: WeightsSpec):
         self.spec = spec
         self.run = start(spec)
-        self.nuts: Run = runs.start(
-            posterior_of(spec), "nuts", chains=1, draws=spec.draws, warmup=WARMUP, seed=spec.seed
-        )
+        self.nuts: Run = runs.start(posterior_of(spec), "nuts", chains=1, draws=spec.draws, warmup=WARMUP, seed=spec.seed)
         x, y = data_of(spec)
         self._likelihood = model_of(spec).log_likelihood(x, y)
         self._noise = noise(spec, DRAWN, self._likelihood.dim)
@@ -312,10 +327,18 @@ class Learning:
         chain = self.nuts.recording().draws[0]
         self._seen = np.concatenate([self._seen, functions(spec, chain[len(self._seen) :])])
         return Look(
-            self.run.completed, len(chain), mean, sd, float(likelihoods.mean()),
-            float(likelihoods.std() / math.sqrt(DRAWN)), divergence(spec, mean, sd, draws),
-            view(spec, functions(spec, draws)), view(spec, self._seen), by_hand(spec, mean, sd, len(self.looks)), chain,
-        )  # fmt: skip
+            self.run.completed,
+            len(chain),
+            mean,
+            sd,
+            float(likelihoods.mean()),
+            float(likelihoods.std() / math.sqrt(DRAWN)),
+            divergence(spec, mean, sd, draws),
+            view(spec, functions(spec, draws)),
+            view(spec, self._seen),
+            by_hand(spec, mean, sd, len(self.looks)),
+            chain,
+        )
 
 
 def own_points_of(spec: WeightsSpec) -> dict[str, tuple[tuple[float, float, int], ...]]:

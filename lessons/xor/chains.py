@@ -34,10 +34,7 @@ LEAST_KEPT = 200
 WORK = 1e9  # … or as many as this many sample evaluations allow
 PIECE = 2e7  # sample evaluations between two looks at the ticket
 
-WATCHED = np.array(
-    [[0, 0], [-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [0.5, -0.5], [1.25, 0], [-1.25, 0], [0, 1.25], [0, -1.25]],
-    dtype=float,
-)
+WATCHED = np.array([[0, 0], [-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [0.5, -0.5], [1.25, 0], [-1.25, 0], [0, 1.25], [0, -1.25]], dtype=float)
 PLACES = (
     "centre",
     "cloud lower left",
@@ -132,16 +129,22 @@ def examine(spec: XorSpec, recording: Recording, predictor: Network) -> Study:
     watched = np.stack([probabilities(predictor, chain, WATCHED)[:, :, 1] for chain in draws])
     right = np.full(len(watched), np.nan)
     if len(x):
-        right = np.array(
-            [((probabilities(predictor, chain, x)[:, :, 1].mean(axis=0) > 0.5) == y).mean() for chain in draws]
-        )
+        right = np.array([((probabilities(predictor, chain, x)[:, :, 1].mean(axis=0) > 0.5) == y).mean() for chain in draws])
     assert recording.energy is not None
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     return Study(
-        draws, recording.log_density[:, late], recording.accept_prob[:, late], recording.accepted[:, late],
-        recording.divergent[:, late], recording.energy[:, late], watched, summarise(watched), right, gradients,
+        draws,
+        recording.log_density[:, late],
+        recording.accept_prob[:, late],
+        recording.accepted[:, late],
+        recording.divergent[:, late],
+        recording.energy[:, late],
+        watched,
+        summarise(watched),
+        right,
+        gradients,
         recording.seconds,
-    )  # fmt: skip
+    )
 
 
 def twins(spec: XorSpec) -> int:

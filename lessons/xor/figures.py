@@ -96,9 +96,7 @@ def weights(spec: XorSpec, chains: Study) -> Figure:
         caption += "There are no data, so the bars must follow the prior: here the truth is known."
     else:
         caption += "Where the bars leave the prior, the data have spoken."
-    return Figure(
-        "Weights against their prior", figure, alt="Histogram of all weights with the prior density.", caption=caption
-    )
+    return Figure("Weights against their prior", figure, alt="Histogram of all weights with the prior density.", caption=caption)
 
 
 def traces(chains: Study) -> Figure:
@@ -116,19 +114,11 @@ def traces(chains: Study) -> Figure:
 
 def scores(spec: XorSpec, chains: Study) -> Table:
     """The MAP and the ensemble on fresh points from the same clouds: right answers, confidence, log score."""
-    fresh = xor(
-        FRESH, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed + 1 if spec.seed < 2**32 - 1 else 0
-    )
+    fresh = xor(FRESH, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed + 1 if spec.seed < 2**32 - 1 else 0)
     ring = RADIUS * np.stack([np.cos(a := np.linspace(0, 2 * np.pi, 181)[:-1]), np.sin(a)], axis=1)
     predictor = predictor_of(spec)
     rows = {"the MAP": modes(spec)[0][None], "average of the networks": _some(chains, CUT_DRAWS)}
-    columns: dict[str, list] = {
-        "": [],
-        "right (%)": [],
-        "mean confidence (%)": [],
-        "log score (nats)": [],
-        "confidence far away (%)": [],
-    }
+    columns: dict[str, list] = {"": [], "right (%)": [], "mean confidence (%)": [], "log score (nats)": [], "confidence far away (%)": []}
     for name, draws in rows.items():
         p = probabilities(predictor, draws, fresh.x)[:, :, 1].mean(axis=0)
         far = probabilities(predictor, draws, ring)[:, :, 1].mean(axis=0)
@@ -169,9 +159,7 @@ def diagnostics(spec: XorSpec, cancel: Any) -> list[Table]:
         f"{CHAINS} chains of {spec.burn} + {chains.watched.shape[1]} states took {chains.gradients:,} gradients in "
         f"{chains.seconds:.2g} s: at least {least / max(chains.seconds, 1e-9):,.0f} effective draws a second. "
         f"R-hat is taken of predictions, never of weights: {twins(spec):,} weight vectors make the very same function "
-        "(units change places"
-        + (", or flip their sign" if spec.activation in ("tanh", "linear") else "")
-        + "), so chains "
+        "(units change places" + (", or flip their sign" if spec.activation in ("tanh", "linear") else "") + "), so chains "
         "that agree on every prediction may sit at different ones. See [label switching](https://arxiv.org/abs/2402.01484)."
     )
     own = {

@@ -18,12 +18,7 @@ from app.kit.player.scene import levels
 from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
 from engine.kept import kept
 from engine.networks import Network, network
-from engine.networks.predictive import (
-    Ensemble,
-    Uncertainty,
-    log_likelihood,
-    probabilities,
-)
+from engine.networks.predictive import Ensemble, Uncertainty, log_likelihood, probabilities
 from engine.samplers import run as runs
 from engine.samplers.run import Run
 from engine.scores import binary_entropy
@@ -150,9 +145,7 @@ def _spread(last: int, count: int) -> NDArray[np.int64]:
         spread = np.unique(np.round(np.geomspace(1, last, number)).astype(np.int64))
         if len(spread) >= min(count, last):
             break
-    return (
-        spread[np.unique(np.linspace(0, len(spread) - 1, count).round().astype(int))] if len(spread) > count else spread
-    )
+    return spread[np.unique(np.linspace(0, len(spread) - 1, count).round().astype(int))] if len(spread) > count else spread
 
 
 def first_states(spec: XorSpec) -> int:
@@ -240,11 +233,7 @@ class Learning:
                 self.run.advance(upto - 1)
             recording = self.run.recording()
             weights = np.concatenate([recording.start, recording.draws[0]])
-            return (
-                weights,
-                np.concatenate([[1.0], recording.accept_prob[0]]),
-                np.concatenate([[True], recording.accepted[0]]),
-            )
+            return (weights, np.concatenate([[1.0], recording.accept_prob[0]]), np.concatenate([[True], recording.accepted[0]]))
         self.run.advance(upto - self.states)
         recording = self.run.recording()
         new = slice(self.states - 1, upto - 1)
@@ -263,12 +252,19 @@ class Learning:
         mean_points, _ = self._points.running(at_points, kept)
         mean_centre, networks = self._centre.running(np.stack([at_centre, binary_entropy(at_centre)], axis=1), kept)
         rows = {
-            "state": numbers, "weights": weights, "likelihood": likelihood, "prior": prior,
-            "accept_prob": accept_prob, "accepted": accepted,
+            "state": numbers,
+            "weights": weights,
+            "likelihood": likelihood,
+            "prior": prior,
+            "accept_prob": accept_prob,
+            "accepted": accepted,
             "right": ((at_points > 0.5) == self.y).sum(axis=1),
             "right_together": ((mean_points > 0.5) == self.y).sum(axis=1),
-            "centre": at_centre, "mean": mean_centre[:, 0], "aleatoric": mean_centre[:, 1], "networks": networks,
-        }  # fmt: skip
+            "centre": at_centre,
+            "mean": mean_centre[:, 0],
+            "aleatoric": mean_centre[:, 1],
+            "networks": networks,
+        }
         shown = self._is_shown[numbers]
         self._rows.append({name: values[shown] for name, values in rows.items()})
 

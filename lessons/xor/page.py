@@ -14,12 +14,7 @@ from lessons.xor.spec import CLASSES, MAX_POINTS, SCENARIOS, WORDS, XorSpec
 
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points", "none": "none"}
 STARTS = {"prior": "a prior draw", "best": "best of 1,000"}
-VARIANTS = {
-    "exact": "right",
-    "always_accept": "never reject",
-    "no_prior": "forget the prior",
-    "wrong_temper": "predict without the temper",
-}
+VARIANTS = {"exact": "right", "always_accept": "never reject", "no_prior": "forget the prior", "wrong_temper": "predict without the temper"}
 
 
 def controls(panel: Controls) -> None:

@@ -38,10 +38,7 @@ Array = NDArray[np.float64]
 POINTS = 8  # weights at which the gradient is tried
 NETWORKS = 50  # whose predictions are held against what was learned
 ROUNDING = 1e-9
-MISTAKES = {
-    "always_accept": "The accept step is left out on purpose.",
-    "no_prior": "The prior is forgotten on purpose.",
-}
+MISTAKES = {"always_accept": "The accept step is left out on purpose.", "no_prior": "The prior is forgotten on purpose."}
 
 
 def kernels(spec: XorSpec) -> list[Kernel]:
@@ -101,10 +98,7 @@ def numbers(spec: XorSpec, found: Study) -> Check:
             "the prior, which is known."
         )
         return unknown("exact answer", words, kind="numbers")
-    averages = [
-        Average(f"the mean probability at the place “{place}”", found.watched[:, :, i], 0.5)
-        for i, place in enumerate(PLACES)
-    ]
+    averages = [Average(f"the mean probability at the place “{place}”", found.watched[:, :, i], 0.5) for i, place in enumerate(PLACES)]
     sizes, one = (found.draws / spec.prior_sd) ** 2, 1.0
     sd = math.sqrt(2.0 / sizes.shape[2])
     averages.append(Average("the mean square of all weights in prior variances", sizes.mean(axis=2), one, sd))

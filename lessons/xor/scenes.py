@@ -89,9 +89,7 @@ def picture(learning: Learning, growing: bool) -> bytes:
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
-def plane_panel(
-    made: Scene, id: str, title: str, place: tuple[int, int, int, int], height: int, editable: Editable | None = None
-) -> Panel:
+def plane_panel(made: Scene, id: str, title: str, place: tuple[int, int, int, int], height: int, editable: Editable | None = None) -> Panel:
     """The plane of the two inputs."""
     x, y = Axis("input x₁", *VIEW), Axis("input x₂", *VIEW)
     return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height, editable=editable)
@@ -118,21 +116,10 @@ def uncertainty_panels(made: Scene, learning: Learning, maps: Maps, frames: NDAr
         data_layer(panel, learning, size=1.2)
 
 
-def probability(
-    panel: Panel, cells: NDArray[np.uint8], frames: Array | None, label: str, *, colorbar: bool = False
-) -> Panel:
+def probability(panel: Panel, cells: NDArray[np.uint8], frames: Array | None, label: str, *, colorbar: bool = False) -> Panel:
     """A map of probabilities, paler than its colours so that the points stand out."""
     return panel.heatmap(
-        cells,
-        x=VIEW,
-        y=VIEW,
-        low=0.0,
-        high=1.0,
-        at=frames,
-        colormap="diverging",
-        label=label,
-        colorbar=colorbar,
-        alpha=0.75,
+        cells, x=VIEW, y=VIEW, low=0.0, high=1.0, at=frames, colormap="diverging", label=label, colorbar=colorbar, alpha=0.75
     )
 
 
@@ -141,9 +128,7 @@ def data_layer(panel: Panel, learning: Learning, *, size: float, labelled: bool 
     if not len(learning.x):
         return
     panel.points(learning.x, classes=learning.y, role=["surface", "surface"], shape=SHAPES, size=size + 0.8, alpha=1.0)
-    panel.points(
-        learning.x, classes=learning.y, role=ROLES, shape=SHAPES, size=size, alpha=1.0, label=list(CLASSES) if labelled
-        else None )  # fmt: skip
+    panel.points(learning.x, classes=learning.y, role=ROLES, shape=SHAPES, size=size, alpha=1.0, label=list(CLASSES) if labelled else None)
 
 
 def network_panel(made: Scene, spec: XorSpec, weights: Array) -> None:
@@ -156,16 +141,28 @@ def tile_panel(made: Scene, tiles: NDArray[np.uint8], frames: NDArray[np.int64])
     """Single networks of the chain beside one another, the newest first."""
     rows = TILES // TILE_COLUMNS
     panel = made.panel(
-        "singles", title=f"{TILES} single networks, newest first", place=(12, 1, 8, 1), height=170, equal=True,
-        x=Axis("", 0, TILE_COLUMNS * (1 + GAP) - GAP, ticks=[]), y=Axis("", 0, rows * (1 + GAP) - GAP, ticks=[]),
-    )  # fmt: skip
+        "singles",
+        title=f"{TILES} single networks, newest first",
+        place=(12, 1, 8, 1),
+        height=170,
+        equal=True,
+        x=Axis("", 0, TILE_COLUMNS * (1 + GAP) - GAP, ticks=[]),
+        y=Axis("", 0, rows * (1 + GAP) - GAP, ticks=[]),
+    )
     for tile in range(TILES):
         left, bottom = (tile % TILE_COLUMNS) * (1 + GAP), (rows - 1 - tile // TILE_COLUMNS) * (1 + GAP)
         at = np.maximum(frames - tile, 0)
         panel.heatmap(
-            tiles, x=(left, left + 1), y=(bottom, bottom + 1), low=0.0, high=1.0, at=at, colormap="diverging",
-            label="probability of class 1, one network", colorbar=False,
-        )  # fmt: skip
+            tiles,
+            x=(left, left + 1),
+            y=(bottom, bottom + 1),
+            low=0.0,
+            high=1.0,
+            at=at,
+            colormap="diverging",
+            label="probability of class 1, one network",
+            colorbar=False,
+        )
 
 
 def map_panel(made: Scene, learning: Learning) -> None:

@@ -23,16 +23,12 @@ MAX_WORK = 1.6e10  # states × leapfrog steps × units × points of a whole run:
 class XorSpec(Spec):
     """A 2-k-2 network on points in the plane, and one HMC chain over all its weights."""
 
-    data: str = choice(
-        "xor", DATA, "XOR clouds, noisier ones, your own points, or none: then the posterior is the prior"
-    )
+    data: str = choice("xor", DATA, "XOR clouds, noisier ones, your own points, or none: then the posterior is the prior")
     corner: int = integer(50, 1, 200, "points in each of the four clouds")
     points: tuple[tuple[float, float, int], ...] = points(MAX_POINTS, "your own points: x₁, x₂ and class 0 or 1")
     units: int = integer(4, 1, 16, "hidden units k of the 2-k-2 network")
     activation: str = choice("tanh", ACTIVATIONS, "what a hidden unit does to its input")
-    temper: float = number(
-        1.0, 0.02, 10.0, "factor a in the softmax p ∝ exp(a z): a small one makes every network less sure", log=True
-    )
+    temper: float = number(1.0, 0.02, 10.0, "factor a in the softmax p ∝ exp(a z): a small one makes every network less sure", log=True)
     prior_sd: float = number(1.0, 0.02, 20.0, "prior standard deviation σ of every weight and bias", log=True)
     step_size: float = number(0.06, 0.0005, 2.0, "time ε that one leapfrog step simulates", log=True)
     leapfrog: int = integer(50, 1, 200, "leapfrog steps of one trajectory", log=True)
@@ -57,9 +53,15 @@ class XorSpec(Spec):
 
 
 FIRST_POINTS = (
-    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (0.5, 0.4, 0), (0.6, 0.6, 0),
-    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (0.4, -0.5, 1), (0.6, -0.4, 1),
-)  # fmt: skip
+    (-0.6, -0.5, 0),
+    (-0.4, -0.6, 0),
+    (0.5, 0.4, 0),
+    (0.6, 0.6, 0),
+    (-0.5, 0.6, 1),
+    (-0.6, 0.4, 1),
+    (0.4, -0.5, 1),
+    (0.6, -0.4, 1),
+)
 
 SCENARIOS = WORDS.scenarios(
     {

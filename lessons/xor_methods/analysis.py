@@ -167,9 +167,7 @@ def advi_run(spec: MethodsSpec) -> AdviRun:
     and q may never tell them apart.
     """
     model = model_of(spec)
-    settings = AdviSettings(
-        samples=PER_STEP, optimiser=Adam(STEP_SIZE), init=model.prior_draws(1, spec.seed)[0], init_sd=0.1
-    )
+    settings = AdviSettings(samples=PER_STEP, optimiser=Adam(STEP_SIZE), init=model.prior_draws(1, spec.seed)[0], init_sd=0.1)
     return AdviRun(model.posterior(*data_of(spec)), settings, steps=spec.fit_steps, seed=spec.seed)
 
 
@@ -179,16 +177,20 @@ def sampler(spec: MethodsSpec, method: str, draws: int, warmup: int, seed: int) 
     model = model_of(spec)
     if method == "jumps":
         growing = network(2, 2, (1, spec.units), activation=spec.activation, prior_sd=spec.prior_sd)
-        return start_architecture(
-            growing, x, y, "rescaled", within="nuts", chains=CHAINS, draws=draws, warmup=warmup, seed=seed
-        )
+        return start_architecture(growing, x, y, "rescaled", within="nuts", chains=CHAINS, draws=draws, warmup=warmup, seed=seed)
     settings: dict[str, Any] = {}
     if method == "hmc":
         settings = {"step_size": spec.step_size, "steps": spec.leapfrog, "jitter": 0.2, "variant": spec.variant}
     return runs.start(
-        model.posterior(x, y), method, chains=CHAINS, draws=draws, warmup=warmup, seed=seed,
-        init=model.prior_draws(CHAINS, seed), **settings,
-    )  # fmt: skip
+        model.posterior(x, y),
+        method,
+        chains=CHAINS,
+        draws=draws,
+        warmup=warmup,
+        seed=seed,
+        init=model.prior_draws(CHAINS, seed),
+        **settings,
+    )
 
 
 def sampled(spec: MethodsSpec, method: str, run: Resumable) -> Found:
@@ -263,9 +265,7 @@ class Estimate(NamedTuple):
     rhat: Array
 
 
-def epistemic(
-    p: Array, regions: Array, *, correlated: bool, keep: NDArray[np.bool_] | None = None, diagnosed: bool = True
-) -> Estimate:
+def epistemic(p: Array, regions: Array, *, correlated: bool, keep: NDArray[np.bool_] | None = None, diagnosed: bool = True) -> Estimate:
     """Mean epistemic uncertainty in each region from p (chains, draws, m); regions (r, m), rows of weights that add up
     to 1. keep : (chains, draws), only these networks count.
 

@@ -11,21 +11,9 @@ from app.kit.charts import Figure, Table
 from lessons.xor_methods.analysis import FAR, NEAR
 from lessons.xor_methods.proof import FAR_AWAY, WHOLE, signed
 from lessons.xor_methods.spec import FITTED, METHODS, NAMES, MethodsSpec
-from lessons.xor_methods.study import (
-    QUANTITIES,
-    REFERENCE,
-    REGIONS,
-    Study,
-    name_of,
-    networks_of,
-    reference_seed,
-    study,
-)
+from lessons.xor_methods.study import QUANTITIES, REFERENCE, REGIONS, Study, name_of, networks_of, reference_seed, study
 
-SYMBOLS = {
-    "circle": "circle", "cross": "x", "square": "square", "triangle": "triangle-up", "ring": "circle-open",
-    "diamond": "diamond",
-}  # fmt: skip
+SYMBOLS = {"circle": "circle", "cross": "x", "square": "square", "triangle": "triangle-up", "ring": "circle-open", "diamond": "diamond"}
 COSTLY = 2.0  # half-length of the error bars, in standard errors
 
 
@@ -45,9 +33,8 @@ def _differences(seen: Study) -> Figure:
         marker = {"symbol": SYMBOLS[theme.MARKERS[number]], "size": 8, "color": theme.colour(f"chain-{number}")}
         figure.add_scatter(x=difference, y=height, error_x=bars, mode="markers", marker=marker, name=NAMES[method])
     figure.add_scatter(
-        x=[0, 0], y=[-0.5, 2.5], mode="lines", line={"color": theme.colour("ink"), "width": 1.5, "dash": "dash"},
-        name="the long run",
-    )  # fmt: skip
+        x=[0, 0], y=[-0.5, 2.5], mode="lines", line={"color": theme.colour("ink"), "width": 1.5, "dash": "dash"}, name="the long run"
+    )
     names = [name.replace(" the ", "<br>the ") for name in REGIONS]
     axis = {"tickvals": list(range(len(REGIONS))), "ticktext": names, "range": [2.6, -0.6]}
     figure.update_layout(height=380, yaxis=axis, margin={"l": 90})
@@ -70,15 +57,13 @@ def _price(seen: Study) -> Figure:
         marker = {"symbol": SYMBOLS[theme.MARKERS[number]], "size": 10, "color": theme.colour(f"chain-{number}")}
         bars = {"type": "data", "array": [COSTLY * error[WHOLE]], "color": theme.colour(f"chain-{number}")}
         figure.add_scatter(
-            x=[seen.found[method].gradients], y=[abs(difference[WHOLE])], error_y=bars, mode="markers", marker=marker,
-            name=NAMES[method],
-        )  # fmt: skip
+            x=[seen.found[method].gradients], y=[abs(difference[WHOLE])], error_y=bars, mode="markers", marker=marker, name=NAMES[method]
+        )
     figure.update_layout(xaxis={"type": "log"}, yaxis={"rangemode": "tozero"})
     return Figure(
         "What an answer costs",
         figure,
-        alt="Absolute difference in epistemic uncertainty from the long NUTS run against the gradients each method "
-        "took.",
+        alt="Absolute difference in epistemic uncertainty from the long NUTS run against the gradients each method took.",
         caption="To the right: dearer. Higher up: further from the posterior. Bars: ± 2 standard errors. With more "
         "gradients NUTS and HMC come as near as you like; what is left of a fitted method's difference is its own, and "
         "reversible jump's is that of its larger model.",
@@ -96,9 +81,7 @@ def diagnostics(spec: MethodsSpec, cancel: Any) -> Table:
         "gradients": [f"{one.gradients:,}" for one in found],
         "seconds": [f"{one.seconds:.2f}" for one in found],
         "R-hat, worst": ["–" if method in FITTED else f"{seen.rhat(method):.3f}" for method in order],
-        "effective networks, least": [
-            "–" if method in FITTED else f"{np.nanmin(seen.says[method].ess):,.0f}" for method in order
-        ],
+        "effective networks, least": ["–" if method in FITTED else f"{np.nanmin(seen.says[method].ess):,.0f}" for method in order],
         "epistemic": [f"{seen.says[method].value[WHOLE]:.4f}" for method in order],
         "± MCSE": [f"{seen.says[method].error[WHOLE]:.4f}" for method in order],
     }

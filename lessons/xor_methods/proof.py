@@ -13,17 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.judge import (
-    ALONE,
-    MAX_RHAT,
-    MIN_ESS,
-    Check,
-    Kernel,
-    Verdict,
-    gradient_check,
-    kernel_of,
-    unknown,
-)
+from engine.judge import ALONE, MAX_RHAT, MIN_ESS, Check, Kernel, Verdict, gradient_check, kernel_of, unknown
 from engine.judge.looks import surprise
 from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, STUCK, is_planted
@@ -34,17 +24,7 @@ from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.training import dropout_draws
 from engine.variational.advi import elbo
-from lessons.xor_methods.analysis import (
-    WARMUP,
-    Estimate,
-    advi_run,
-    data_of,
-    dropped,
-    learning,
-    model_of,
-    plane,
-    sampler,
-)
+from lessons.xor_methods.analysis import WARMUP, Estimate, advi_run, data_of, dropped, learning, model_of, plane, sampler
 from lessons.xor_methods.spec import FITTED, NAMES, SAMPLERS, MethodsSpec
 from lessons.xor_methods.study import CELLS, PLACE_NAMES, PLACES, QUANTITIES, REFERENCE, Study, name_of, study
 
@@ -190,9 +170,7 @@ def masks_check(spec: MethodsSpec, keep: float | None = None) -> Check:
         f"averages is that at {what}, {drawn[:, found.place].mean():.4f} and {true[found.place]:.4f}, "
         f"{abs(found.z):.1f} standard errors apart."
     ).replace("that at the mean", "the mean")
-    return Check(
-        name, "pass" if found.p >= ALONE else "fail", found.z, math.nan, sentence, "SE", kind="kernel", p=found.p
-    )
+    return Check(name, "pass" if found.p >= ALONE else "fail", found.z, math.nan, sentence, "SE", kind="kernel", p=found.p)
 
 
 def features(model: Network, theta: Array) -> Array:
@@ -232,10 +210,7 @@ def ensemble_check(spec: MethodsSpec, seen: Study) -> Check:
         f"Each of {len(members)} members stands at most {worst:.2f} nats of log posterior below the mode it climbs; "
         f"modes of {kinds} different heights were reached."
     )
-    return Check(
-        "the ensemble is trained", "pass" if worst <= TO_THE_MODE else "unknown", worst, TO_THE_MODE, sentence, "nats",
-        kind="run",
-    )  # fmt: skip
+    return Check("the ensemble is trained", "pass" if worst <= TO_THE_MODE else "unknown", worst, TO_THE_MODE, sentence, "nats", kind="run")
 
 
 def advi_check(spec: MethodsSpec) -> Check:
@@ -247,11 +222,5 @@ def advi_check(spec: MethodsSpec) -> Check:
     rows = np.stack([fit.parameters[third : 2 * third].mean(axis=0), fit.parameters[2 * third :].mean(axis=0)])
     value = elbo(run.target, rows, draws=ELBO_DRAWS, seed=spec.seed)
     rise, error = float(value.value[1] - value.value[0]), float(value.error[1])
-    sentence = (
-        f"The ELBO of the averaged q is {value.value[1]:.2f} ± {error:.2f} nats, {signed(rise)} after the last third "
-        "of the steps."
-    )
-    return Check(
-        "ADVI has settled", "pass" if abs(rise) <= SETTLED + 2 * error else "unknown", rise, SETTLED, sentence, "nats",
-        kind="run",
-    )  # fmt: skip
+    sentence = f"The ELBO of the averaged q is {value.value[1]:.2f} ± {error:.2f} nats, {signed(rise)} after the last third of the steps."
+    return Check("ADVI has settled", "pass" if abs(rise) <= SETTLED + 2 * error else "unknown", rise, SETTLED, sentence, "nats", kind="run")

@@ -91,13 +91,27 @@ def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, colu
         rows = np.array(spec.points, dtype=float).reshape(-1, 3)
         editable = Editable(points=rows, classes=CLASSES, limit=MAX_POINTS)
     panel = made.panel(
-        "mean" if first else "mean-2", title=f"{name}{waiting}: P(class 1)", place=(12 * column, 0, 12, 1), height=262,
-        x=Axis("input x₁", *VIEW, ticks=TICKS), y=Axis("input x₂", *VIEW, ticks=TICKS), equal=True, editable=editable,
-    )  # fmt: skip
+        "mean" if first else "mean-2",
+        title=f"{name}{waiting}: P(class 1)",
+        place=(12 * column, 0, 12, 1),
+        height=262,
+        x=Axis("input x₁", *VIEW, ticks=TICKS),
+        y=Axis("input x₂", *VIEW, ticks=TICKS),
+        equal=True,
+        editable=editable,
+    )
     panel.heatmap(
-        _cells(None if look is None else look.mean, 1.0, 0.5), x=VIEW, y=VIEW, low=0.0, high=1.0,
-        at=np.arange(STEPS), colormap="diverging", label="P(class 1)", colorbar=True, alpha=0.75,
-    )  # fmt: skip
+        _cells(None if look is None else look.mean, 1.0, 0.5),
+        x=VIEW,
+        y=VIEW,
+        low=0.0,
+        high=1.0,
+        at=np.arange(STEPS),
+        colormap="diverging",
+        label="P(class 1)",
+        colorbar=True,
+        alpha=0.75,
+    )
     if editable is None:
         _data(panel, spec, 2.2, labelled=first)
     for number, part in enumerate(PARTS):
@@ -118,16 +132,7 @@ def _six(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
 
 
 def _uncertainty(panel: Panel, maps: Array | None, *, colorbar: bool) -> None:
-    panel.heatmap(
-        _cells(maps, LN2, 0.0),
-        x=VIEW,
-        y=VIEW,
-        low=0.0,
-        high=LN2,
-        at=np.arange(STEPS),
-        label="entropy (nats)",
-        colorbar=colorbar,
-    )
+    panel.heatmap(_cells(maps, LN2, 0.0), x=VIEW, y=VIEW, low=0.0, high=LN2, at=np.arange(STEPS), label="entropy (nats)", colorbar=colorbar)
 
 
 def _cells(maps: Array | None, high: float, waiting: float) -> NDArray[np.uint8]:
@@ -149,26 +154,25 @@ def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     tops = [float(np.nanmax(look.curve + BARS * look.error)) for look in seen.values()]
     distance, _ = rings(spec, plane(CELLS))
     panel = made.panel(
-        "distance", title="Epistemic uncertainty against distance (bars: ± 2 standard errors)",
+        "distance",
+        title="Epistemic uncertainty against distance (bars: ± 2 standard errors)",
         x=Axis("distance from the nearest data point", 0.0, float(distance[-1]) + 0.1),
         y=Axis("epistemic (nats)", 0.0, min(LN2, max([0.3, *(1.05 * top for top in tops)]))),
-        place=(0, 4, 24, 1), height=290,
-    )  # fmt: skip
+        place=(0, 4, 24, 1),
+        height=290,
+    )
     for number, method in enumerate(METHODS):
         look = seen.get(method)
         curve = np.full(len(distance), np.nan) if look is None else look.curve
         error = np.zeros(len(distance)) if look is None else look.error
         at = distance + APART * (number - 2.5)
         low, high = np.maximum(curve - BARS * error, 0.0), curve + BARS * error
-        bars = np.stack(
-            [np.column_stack([at, low]), np.column_stack([at, high]), np.full((len(at), 2), np.nan)], axis=1
-        )
+        bars = np.stack([np.column_stack([at, low]), np.column_stack([at, high]), np.full((len(at), 2), np.nan)], axis=1)
         panel.line(at, curve, chain=number, width=1.4, alpha=0.7)
         panel.path(bars.reshape(-1, 2), chain=number, width=1.4)
         panel.points(
-            np.column_stack([at, curve]), role=f"chain-{number}", shape=theme.MARKERS[number], size=3.4, alpha=1.0,
-            label=NAMES[method],
-        )  # fmt: skip
+            np.column_stack([at, curve]), role=f"chain-{number}", shape=theme.MARKERS[number], size=3.4, alpha=1.0, label=NAMES[method]
+        )
 
 
 # Words and numbers ----------------------------------------------------------------------------------------------------
@@ -188,8 +192,7 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
         parts = {part: getattr(look, part).mean(axis=(1, 2)) for part in PARTS}
         made.readout(
             f"parts-{row}",
-            NAMES[method] + ", {n:d} {one?network:networks}, mean over the map: "
-            "total {t0:.3f} = aleatoric {a0:.3f} + epistemic {e0:.3f}",
+            NAMES[method] + ", {n:d} {one?network:networks}, mean over the map: total {t0:.3f} = aleatoric {a0:.3f} + epistemic {e0:.3f}",
             n=look.counts,
             one=look.counts == 1,
             t0=parts["total"],
@@ -203,8 +206,7 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
             g=np.full(STEPS, found.gradients),
         )
         made.say(
-            NAMES[method]
-            + ": the average of {n:d} {one?network:networks}, epistemic uncertainty {e:.3f} nats over the map.",
+            NAMES[method] + ": the average of {n:d} {one?network:networks}, epistemic uncertainty {e:.3f} nats over the map.",
             n=look.counts,
             one=look.counts == 1,
             e=parts["epistemic"],

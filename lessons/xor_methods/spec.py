@@ -10,14 +10,7 @@ from engine.spec import Spec, SpecError, check_points, choice, integer, number, 
 
 WORDS = Words(__file__)
 
-NAMES = {
-    "nuts": "NUTS",
-    "hmc": "HMC",
-    "jumps": "Reversible jump",
-    "advi": "ADVI",
-    "dropout": "MC dropout",
-    "ensemble": "Ensemble",
-}
+NAMES = {"nuts": "NUTS", "hmc": "HMC", "jumps": "Reversible jump", "advi": "ADVI", "dropout": "MC dropout", "ensemble": "Ensemble"}
 METHODS = tuple(NAMES)
 SAMPLERS = ("nuts", "hmc", "jumps")
 FITTED = ("ensemble", "dropout", "advi")  # the quick ones, in the order in which they are made
@@ -62,10 +55,20 @@ class MethodsSpec(Spec):
 
 FEW = ((-0.6, -0.5, 0), (0.5, 0.5, 0), (-0.5, 0.6, 1), (0.6, -0.4, 1))
 ONE_OUT = (
-    (-0.6, -0.5, 0), (-0.4, -0.6, 0), (-0.5, -0.3, 0), (0.5, 0.4, 0), (0.6, 0.6, 0), (0.3, 0.5, 0),
-    (-0.5, 0.6, 1), (-0.6, 0.4, 1), (-0.3, 0.5, 1), (0.4, -0.5, 1), (0.6, -0.4, 1), (0.5, -0.3, 1),
+    (-0.6, -0.5, 0),
+    (-0.4, -0.6, 0),
+    (-0.5, -0.3, 0),
+    (0.5, 0.4, 0),
+    (0.6, 0.6, 0),
+    (0.3, 0.5, 0),
+    (-0.5, 0.6, 1),
+    (-0.6, 0.4, 1),
+    (-0.3, 0.5, 1),
+    (0.4, -0.5, 1),
+    (0.6, -0.4, 1),
+    (0.5, -0.3, 1),
     (2.2, 2.2, 1),
-)  # fmt: skip
+)
 
 SCENARIOS = WORDS.scenarios(
     {

@@ -66,9 +66,7 @@ def _of_playwright() -> str | None:
 
 def _distribution() -> str:
     release = Path("/etc/os-release")
-    lines = (
-        dict(line.split("=", 1) for line in release.read_text().splitlines() if "=" in line) if release.exists() else {}
-    )
+    lines = dict(line.split("=", 1) for line in release.read_text().splitlines() if "=" in line) if release.exists() else {}
     return lines.get("ID", "").strip('"')
 
 

@@ -40,12 +40,10 @@ def plane(scene, **kwargs):
 def plain(number, **kwargs):
     """Draws, trace and histogram: the performance scene."""
     position = draws(number)
-    scene = Scene(
-        run=f"plain-{number}", steps=number, label="Draws from a correlated normal, with trace and histogram", **kwargs
+    scene = Scene(run=f"plain-{number}", steps=number, label="Draws from a correlated normal, with trace and histogram", **kwargs)
+    plane(scene, place=(0, 0, 3, 2), height=480).points(position, show="upto", role="posterior", size=2.2, label="draws").points(
+        position, show=Show("upto", last=1), role="highlight", size=5, label="newest draw"
     )
-    plane(scene, place=(0, 0, 3, 2), height=480).points(
-        position, show="upto", role="posterior", size=2.2, label="draws"
-    ).points(position, show=Show("upto", last=1), role="highlight", size=5, label="newest draw")
     trace = scene.panel("trace", title="Trace", x=Axis("step"), y=Axis("x₁", -4, 4), place=(3, 0, 2, 1), height=220)
     trace.line(np.arange(1, number + 1), position[:, 0], show="upto", role="posterior", width=1.2)
     marginal = scene.panel("marginal", title="Marginal of x₁", x=Axis("x₁", -4, 4), place=(3, 1, 2, 1), height=240)
@@ -101,19 +99,30 @@ def inside(first, width=20, number=300):
         label=["rejected", "accepted"],
     )
     along = scene.panel(
-        "energy", title="Energy along the trajectory", x=Axis("leapfrog step", 0, 12), y=Axis("H", 1.8, 2.6),
-        place=(3, 0, 2, 1), height=210,
-    )  # fmt: skip
+        "energy", title="Energy along the trajectory", x=Axis("leapfrog step", 0, 12), y=Axis("H", 1.8, 2.6), place=(3, 0, 2, 1), height=210
+    )
     along.line(step, energy, show="inner", role="energy").rule(y=2.0, role="muted", dash=True, label="energy at start")
     trace = scene.panel("trace", title="Trace", x=Axis("step", 0, number), y=Axis("x₁", -4, 4), place=(3, 1, 2, 1))
     trace.line(np.arange(1, number + 1), position[:, 0], show="upto", role="posterior", width=1.5)
     old, new = rng.normal(2, 0.1, number), rng.normal(2, 0.1, number)
-    scene.readout("energy", "H after {i:d} leapfrog steps = {h:.3f}", inner=True, i=step.astype(int), h=energy,
-                  show=Show("all", phase=("leapfrog", None)))  # fmt: skip
-    scene.readout("ratio", "log r = {old:.3f} − {new:.3f} = {r:+.3f}", old=old, new=new, r=old - new,
-                  show=Show("at", phase=("ratio", None)))  # fmt: skip
-    scene.readout("verdict", "u = {u:.3f}: {accepted?accepted:rejected}", u=rng.random(number), accepted=accepted,
-                  show=Show("at", phase=("decide", None)))  # fmt: skip
+    scene.readout(
+        "energy",
+        "H after {i:d} leapfrog steps = {h:.3f}",
+        inner=True,
+        i=step.astype(int),
+        h=energy,
+        show=Show("all", phase=("leapfrog", None)),
+    )
+    scene.readout(
+        "ratio", "log r = {old:.3f} − {new:.3f} = {r:+.3f}", old=old, new=new, r=old - new, show=Show("at", phase=("ratio", None))
+    )
+    scene.readout(
+        "verdict",
+        "u = {u:.3f}: {accepted?accepted:rejected}",
+        u=rng.random(number),
+        accepted=accepted,
+        show=Show("at", phase=("decide", None)),
+    )
     scene.say("Step {t} of {steps}, {phase}.")
     scene.table({"x₁": position[:, 0], "accepted": accepted})
     return scene
@@ -126,32 +135,19 @@ def gallery():
     scene = Scene(run="gallery", steps=number, label="One of each layer", start=number - 1)
     xs = np.linspace(-1, 1, 60)
     curves = np.sin(3 * xs)[None] + rng.normal(0, 0.25, (number, 1)) + rng.normal(0, 0.3, (number, 1)) * xs
-    fit = scene.panel(
-        "fit", title="Posterior functions", x=Axis("x (m)"), y=Axis("y (°C)"), place=(0, 0, 2, 1), height=280
-    )
-    fit.line(
-        xs, curves.mean(0), band=np.quantile(curves, [0.05, 0.95], axis=0), role="posterior", label="mean, 90 % band"
-    )
+    fit = scene.panel("fit", title="Posterior functions", x=Axis("x (m)"), y=Axis("y (°C)"), place=(0, 0, 2, 1), height=280)
+    fit.line(xs, curves.mean(0), band=np.quantile(curves, [0.05, 0.95], axis=0), role="posterior", label="mean, 90 % band")
     fit.line(xs, curves, show=Show("upto", last=15, fade=True), role="highlight", width=1.2, label="last 15 functions")
     fit.points(np.column_stack([xs[::6], np.sin(3 * xs[::6])]), role="ink", shape="diamond", size=4, label="data")
     waves = np.linspace(-3, 3, 60)
-    frames = np.stack(
-        [255 / (1 + np.exp(-(1 + f / 10) * (waves[None] * np.cos(f / 10) + waves[:, None]))) for f in range(30)]
-    ).astype(np.uint8)
-    heat = scene.panel(
-        "heat",
-        title="Predictive map",
-        x=Axis("x₁", -3, 3),
-        y=Axis("x₂", -3, 3),
-        place=(2, 0, 2, 1),
-        equal=True,
-        height=280,
+    frames = np.stack([255 / (1 + np.exp(-(1 + f / 10) * (waves[None] * np.cos(f / 10) + waves[:, None]))) for f in range(30)]).astype(
+        np.uint8
     )
+    heat = scene.panel("heat", title="Predictive map", x=Axis("x₁", -3, 3), y=Axis("x₂", -3, 3), place=(2, 0, 2, 1), equal=True, height=280)
     heat.heatmap(frames, x=(-3, 3), y=(-3, 3), low=0, high=1, colormap="diverging", label="P(class 1)")
     classes = rng.integers(0, 2, 60).astype(np.uint8)
     points = rng.normal(0, 0.8, (60, 2)) + np.where(classes, 1, -1)[:, None]
-    heat.points(points, classes=classes, role=["class-0", "class-1"], shape=["circle", "square"], size=4,
-                label=["class 0", "class 1"])  # fmt: skip
+    heat.points(points, classes=classes, role=["class-0", "class-1"], shape=["circle", "square"], size=4, label=["class 0", "class 1"])
     sizes = [2, 4, 3, 1]
     active = np.ones((number, 10), np.uint8)
     active[:, 5] = np.arange(number) // 10 % 2
@@ -162,34 +158,19 @@ def gallery():
     moves = scene.panel("moves", title="Number of units", place=(0, 1, 2, 1), height=240)
     moves.counts(move, 4, ["1", "2", "3", "4"], truth=[0.25] * 4, label="running frequency")
     bars = scene.panel("bars", title="Evidence", place=(2, 1, 2, 1), height=240)
-    bars.bars(
-        rng.dirichlet([3, 4, 5], number),
-        labels=["A", "B", "C"],
-        truth=[0.25, 0.33, 0.42],
-        role="prior",
-        label="estimate",
-    )
+    bars.bars(rng.dirichlet([3, 4, 5], number), labels=["A", "B", "C"], truth=[0.25, 0.33, 0.42], role="prior", label="estimate")
     bars.bars([0.3, 0.3, 0.4], labels=["A", "B", "C"], role="likelihood", label="other method")
     chains = scene.panel(
-        "chains",
-        title="Four chains",
-        x=Axis("step", 0, number),
-        y=Axis("log ε", 1e-3, 1e2, log=True),
-        place=(4, 1, 2, 1),
-        height=240,
+        "chains", title="Four chains", x=Axis("step", 0, number), y=Axis("log ε", 1e-3, 1e2, log=True), place=(4, 1, 2, 1), height=240
     )
     for c in range(4):
         walk = np.exp(np.clip(np.cumsum(rng.normal(0, 0.3, number)), -6, 4))
         chains.line(np.arange(number), walk, show="upto", chain=c, width=1.4, label=f"chain {c + 1}")
-    chains.rule(y=1.0, role="truth", dash=True).rule(x=np.arange(number), role="highlight").text(
-        100, 50, "warm-up ends"
-    )
+    chains.rule(y=1.0, role="truth", dash=True).rule(x=np.arange(number), role="highlight").text(100, 50, "warm-up ends")
     arrows = scene.panel("arrows", title="Walk", x=Axis("a"), y=Axis("b"), place=(0, 2, 6, 1), height=200)
     walk = np.cumsum(rng.normal(0, 1, (number, 2)), axis=0)
     arrows.path(walk, show="upto", role="muted", alpha=0.6, label="path")
-    arrows.arrows(
-        walk[:-1][np.r_[0, :199]], walk, show=Show("upto", last=12, fade=True), role="momentum", label="last moves"
-    )
+    arrows.arrows(walk[:-1][np.r_[0, :199]], walk, show=Show("upto", last=12, fade=True), role="momentum", label="last moves")
     for k, shape in enumerate(("circle", "cross", "square", "triangle", "ring", "diamond")):
         arrows.points(walk[20 * k : 20 * k + 1], shape=shape, role=f"chain-{k}", size=6, label=shape)
     scene.table({"k": move})
@@ -200,9 +181,8 @@ def edit():
     points = np.array(st.session_state.get("points", [[-1.0, 0.0, 0], [1.0, 0.0, 1]]))
     scene = Scene(run=f"edit-{points.tobytes().hex()[:40]}-{len(points)}", steps=1, label="Points to edit")
     panel = scene.panel(
-        "data", x=Axis("x", -2, 2), y=Axis("y", -2, 2), height=300, equal=True,
-        editable=Editable(points, classes=("circle", "square")),
-    )  # fmt: skip
+        "data", x=Axis("x", -2, 2), y=Axis("y", -2, 2), height=300, equal=True, editable=Editable(points, classes=("circle", "square"))
+    )
     panel.rule(x=0.0)
     other = scene.panel("other", x=Axis("x", 0, 1), y=Axis("y", 0, 1), height=160, clickable=True)
     other.line([0, 1], [0, 1])
@@ -212,13 +192,12 @@ def edit():
 def linked():
     """One orbit and the tree on it: pointing at a node lights up its span in both panels."""
     number, leaves = 20, 4
-    scene = Scene(run="linked", steps=number, label="An orbit and its tree", phases=[
-        Phase("grow", "double", "inner"), Phase("draw", "take the draw"),
-    ])  # fmt: skip
+    scene = Scene(
+        run="linked", steps=number, label="An orbit and its tree", phases=[Phase("grow", "double", "inner"), Phase("draw", "take the draw")]
+    )
     scene.window(0, np.arange(number + 1) * 3)
     low, high = np.tile([0, 1, 0, 2, 3, 2, 0], number), np.tile([0, 1, 1, 2, 3, 3, 3], number)
-    scene.parts("tree", np.arange(number + 1) * 7, np.tile([0, 1, 1, 2, 2, 2, 2], number), low=low, high=high,
-                hint="Point at a node.")  # fmt: skip
+    scene.parts("tree", np.arange(number + 1) * 7, np.tile([0, 1, 1, 2, 2, 2, 2], number), low=low, high=high, hint="Point at a node.")
     scene.part_line("tree", "span {a:d} to {b:d}", a=low, b=high)
     scene.part_line("tree", "{n:d} states", when=high > low, n=high - low + 1)
     middle, level = 0.5 * (low + high), np.log2(high - low + 1)
@@ -230,9 +209,15 @@ def linked():
     orbit.tree(np.column_stack([np.cos(state), np.sin(state)]), np.where(before < 0, -1, before + base), show=show)
     tree = scene.panel("tree", x=Axis("time", -0.5, 3.5), y=Axis("level", -0.3, 2.3), place=(1, 0, 1, 1), height=300)
     parent = np.tile([2, 2, 6, 5, 5, 6, -1], number)
-    tree.tree(np.column_stack([middle, level]), np.where(parent < 0, -1, parent + base), show=show,
-              classes=(high > low).astype(int), role=["highlight", "reject"], shape=["circle", "triangle"],
-              label=["state", "subtree"])  # fmt: skip
+    tree.tree(
+        np.column_stack([middle, level]),
+        np.where(parent < 0, -1, parent + base),
+        show=show,
+        classes=(high > low).astype(int),
+        role=["highlight", "reject"],
+        shape=["circle", "triangle"],
+        label=["state", "subtree"],
+    )
     return scene
 
 

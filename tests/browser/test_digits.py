@@ -39,9 +39,7 @@ def test_a_first_visit(lab: Lab):
     expect(page).to_have_url(re.compile("%3B0.5%2C0.3%2C1%3B0.25%2C0.3%2C1&"))
     assert lab.query()["drawing"].startswith(before)
     pad.press("Backspace")
-    page.wait_for_function(
-        "before => new URLSearchParams(location.search).get('drawing') === before", arg=before, timeout=PATIENT
-    )
+    page.wait_for_function("before => new URLSearchParams(location.search).get('drawing') === before", arg=before, timeout=PATIENT)
 
     # another posterior reads the same digit
     page.get_by_text("MC dropout", exact=True).first.click()

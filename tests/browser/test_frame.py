@@ -19,9 +19,9 @@ def player(page: Page):
 
 def slider_value(page: Page, key: str) -> str:
     """What the slider's thumb says."""
-    return page.locator(
-        f".st-key-demo-{key}-slider input[type=range], .st-key-demo-{key}-slider [role=slider]"
-    ).first.evaluate("e => e.getAttribute('aria-valuetext') || e.value || e.getAttribute('aria-valuenow')")
+    return page.locator(f".st-key-demo-{key}-slider input[type=range], .st-key-demo-{key}-slider [role=slider]").first.evaluate(
+        "e => e.getAttribute('aria-valuetext') || e.value || e.getAttribute('aria-valuenow')"
+    )
 
 
 def set_box(page: Page, key: str, value: str) -> None:
@@ -183,10 +183,7 @@ def test_a_phone_sees_the_stage_first(demo: Lab, scheme: str):
     demo.page.emulate_media(color_scheme=scheme)
     page = demo.open("/demo")
     expect(page.get_by_text("R-hat")).to_be_visible(timeout=10_000)
-    tops = [
-        page.locator(where).bounding_box()["y"]
-        for where in (".st-key-title", ".st-key-demo-player", ".st-key-chips", ".st-key-side")
-    ]
+    tops = [page.locator(where).bounding_box()["y"] for where in (".st-key-title", ".st-key-demo-player", ".st-key-chips", ".st-key-side")]
     assert tops == sorted(tops)
     formula = page.locator(".st-key-below p:has(.katex)")
     expect(formula).to_be_visible()

@@ -31,10 +31,14 @@ def serve(folder: Path, *options: str):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     settings = {
-        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true",
-        "server.enableStaticServing": "true", "server.fileWatcherType": "none", "browser.gatherUsageStats": "false",
+        "server.port": port,
+        "server.address": "127.0.0.1",
+        "server.headless": "true",
+        "server.enableStaticServing": "true",
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false",
         "runner.postScriptGC": "false",
-    }  # fmt: skip
+    }
     command = [sys.executable, "-m", "streamlit", "run", "player_demo.py"]
     command += [f"--{name}={value}" for name, value in settings.items()] + list(options)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -147,9 +151,17 @@ def test_steps_by_keyboard(visit):
     player = visit("plain")
     at(player, 0)
     for key, t in [
-        ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 999), ("ArrowRight", 999), ("ArrowLeft", 998),
-        ("Home", 0), ("ArrowLeft", 0), (".", 1), (",", 0),
-    ]:  # fmt: skip
+        ("ArrowRight", 1),
+        ("ArrowRight", 2),
+        ("ArrowLeft", 1),
+        ("End", 999),
+        ("ArrowRight", 999),
+        ("ArrowLeft", 998),
+        ("Home", 0),
+        ("ArrowLeft", 0),
+        (".", 1),
+        (",", 0),
+    ]:
         player.press(key)
         at(player, t)
     player.press("+")

@@ -23,9 +23,7 @@ def test_draw_then_reject(lab: Lab):
     expect(card.get_by_text(re.compile("average of f.a.·f.b. over 300 draws"))).to_be_visible()
 
     # data: the run ends with its survivors counted
-    page.get_by_role("button", name="Rejection: three points").or_(
-        page.get_by_role("radio", name="Rejection: three points")
-    ).first.click()
+    page.get_by_role("button", name="Rejection: three points").or_(page.get_by_role("radio", name="Rejection: three points")).first.click()
     lab.settled()
     page.wait_for_url(re.compile("scenario=three-points"))
     expect(stage).to_have_attribute("data-steps", "150", timeout=PATIENT)

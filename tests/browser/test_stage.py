@@ -57,9 +57,7 @@ def look(page: Page) -> str:
     return stage.evaluate(LOOK)
 
 
-@pytest.mark.parametrize(
-    ("control", "value", "moved"), [("prior_sd", "3", False), ("seed", "7", True), ("temper", "2", False)]
-)
+@pytest.mark.parametrize(("control", "value", "moved"), [("prior_sd", "3", False), ("seed", "7", True), ("temper", "2", False)])
 def test_a_picture_after_a_move_is_the_one_that_a_new_page_draws(lab: Lab, control: str, value: str, moved: bool):
     page = lab.open("/xor?scenario=learn&v=1")
     before = look(page)
@@ -108,8 +106,13 @@ def test_a_bar_that_leaves_its_panel_ends_in_an_arrow_head_and_tells_its_length(
     up, down = [True, False], [False, True]
     neither = [False, False]
     assert demo.open("/demo").evaluate(BARS) == [
-        [*down, "a: −9"], [*neither, "b: 1"], [*down, "c: −∞"], [*up, "d: ∞"], [*neither, "e: −2"], [*neither, "f: –"],
-    ]  # fmt: skip
+        [*down, "a: −9"],
+        [*neither, "b: 1"],
+        [*down, "c: −∞"],
+        [*up, "d: ∞"],
+        [*neither, "e: −2"],
+        [*neither, "f: –"],
+    ]
 
 
 @pytest.mark.parametrize("altered_demo", [HOLD_UP], indirect=True, ids=["held up"])

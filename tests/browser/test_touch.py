@@ -19,9 +19,7 @@ SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 @pytest.fixture
 def phone(browser: Browser, server: Server) -> Iterator[Lab]:
     """The app on a phone with a touch screen."""
-    context = browser.new_context(
-        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, device_scale_factor=2
-    )
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, device_scale_factor=2)
     watched = Lab(context.new_page(), server.url)
     yield watched
     context.close()

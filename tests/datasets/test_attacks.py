@@ -89,9 +89,7 @@ IMAGES = {
     "many files": lambda: {f"{i}": b"" for i in range(1_000)},
     "a CSV of blank lines": lambda: {"a.csv": b"\n" * 60_000_000},
     "a CSV of commas": lambda: {"a.csv": b"," * 60_000_000},
-    "rows with a bad last one": lambda: {
-        "a.csv": b",".join([b"1"] * 65) * 1 + (b"\n" + b",".join([b"1"] * 65)) * 19_000 + b"\n1"
-    },
+    "rows with a bad last one": lambda: {"a.csv": b",".join([b"1"] * 65) * 1 + (b"\n" + b",".join([b"1"] * 65)) * 19_000 + b"\n1"},
     "arrays of another kind": lambda: {"a.npz": npz(x=np.full((20_000, 28, 28), 0.5, np.float32), y=np.zeros(20_000))},
     "a shape of zettabytes": lambda: {"a.npz": forged()},
 }
@@ -106,9 +104,7 @@ def npz(**arrays: np.ndarray) -> bytes:
 def forged() -> bytes:
     """An NPZ whose array claims a shape that no memory holds."""
     head = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        head, {"descr": "|u1", "fortran_order": False, "shape": (100_000_000_000, 28, 28)}
-    )
+    np.lib.format.write_array_header_1_0(head, {"descr": "|u1", "fortran_order": False, "shape": (100_000_000_000, 28, 28)})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("x_train.npy", head.getvalue() + bytes(1_000))
@@ -128,10 +124,7 @@ def test_images_are_refused_within_a_second(name: str) -> None:
 def test_the_largest_table_allowed_is_read_within_its_time_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     rows = tables.MOST_CELLS // 50 - 1
-    lines = [
-        ",".join(f"c{i}" for i in range(50)),
-        *(",".join(row) for row in rng.normal(size=(rows, 50)).round(5).astype(str)),
-    ]
+    lines = [",".join(f"c{i}" for i in range(50)), *(",".join(row) for row in rng.normal(size=(rows, 50)).round(5).astype(str))]
     content = "\n".join(lines).encode()
     assert 9e6 < len(content) < tables.MOST_BYTES
     begin = time.thread_time()

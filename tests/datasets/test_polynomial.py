@@ -47,8 +47,7 @@ def test_the_global_random_numbers_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("name", "changes"),
-    [("observations", {"observations": 0}), ("noise_sd", {"noise_sd": -1.0}), ("noise_sd", {"noise_sd": math.nan})],
+    ("name", "changes"), [("observations", {"observations": 0}), ("noise_sd", {"noise_sd": -1.0}), ("noise_sd", {"noise_sd": math.nan})]
 )
 def test_a_wrong_argument_is_named(name, changes):
     with pytest.raises(SpecError) as error:

@@ -21,9 +21,7 @@ from datasets import remote, tables
 from engine.spec import SpecError
 
 
-def written(
-    rows: int = 40, head: str = "size,age,price", change: dict[int, str] | None = None, join: str = "\n"
-) -> bytes:
+def written(rows: int = 40, head: str = "size,age,price", change: dict[int, str] | None = None, join: str = "\n") -> bytes:
     """A CSV of whole rows, with some lines (counted from 1) put in place of others."""
     rng = np.random.default_rng(5)
     lines = [head, *(f"{a:.3f},{b:.3f},{3 * a - b:.3f}" for a, b in rng.random((rows, 2)))]
@@ -52,13 +50,17 @@ def test_numbers_are_those_of_the_csv_module():
 
 @pytest.mark.parametrize(
     "change",
-    [lambda text: text.replace(",", ";"), lambda text: text.replace(",", "\t"), lambda text: text.replace("\n", "\r\n"),
-     lambda text: "\ufeff" + text, lambda text: text + "\n\n", lambda text: text.replace("size", '"size"')],
-)  # fmt: skip
+    [
+        lambda text: text.replace(",", ";"),
+        lambda text: text.replace(",", "\t"),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: text + "\n\n",
+        lambda text: text.replace("size", '"size"'),
+    ],
+)
 def test_other_ways_to_write_the_same(change):
-    assert np.array_equal(
-        tables.read_csv(change(written().decode()).encode()).values, tables.read_csv(written()).values
-    )
+    assert np.array_equal(tables.read_csv(change(written().decode()).encode()).values, tables.read_csv(written()).values)
 
 
 def test_a_table_without_names():
@@ -98,9 +100,7 @@ def test_two_hundred_thousand_rows_are_all_there_and_more_than_the_cap_are_refus
     many = b"a,b,c\n" + line * 199_999 + b"2.5,3.5,4.5\n"
     table = tables.read_csv(many)
     assert table.values.shape == (200_000, 3) and table.values[-1, 2] == 4.5
-    task = tables.choose(
-        tables.read_csv(b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, i % 5) for i in range(200_000)))
-    )
+    task = tables.choose(tables.read_csv(b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, i % 5) for i in range(200_000))))
     train, test = tables.split(task, 300, 100, seed=1)
     assert len(task.y) == 200_000 and len(train) == 300 and len(test) == 100 and train.max() > 100_000
     assert "more than the 250,000 rows" in refused(b"a,b,c\n" + line * 250_002).reason
@@ -257,9 +257,13 @@ def test_a_table_is_downloaded_and_checked(server: str, tmp_path: Path, monkeypa
     content = written(60)
     (tmp_path / "served" / "small.csv").write_bytes(content)
     small = remote.Remote(
-        "http://127.0.0.1:9/", {"small.csv": hashlib.sha256(content).hexdigest()}, {"small.csv": len(content)}, False,
-        tables.BOSTON_CARD, remote.BOSTON.instead,
-    )  # fmt: skip
+        "http://127.0.0.1:9/",
+        {"small.csv": hashlib.sha256(content).hexdigest()},
+        {"small.csv": len(content)},
+        False,
+        tables.BOSTON_CARD,
+        remote.BOSTON.instead,
+    )
     monkeypatch.setitem(remote.TABLES, "boston", small)
     with pytest.raises(SpecError, match="give the CSV file yourself"):
         remote.download_table("boston", tmp_path / "cache")

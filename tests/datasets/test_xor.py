@@ -48,9 +48,7 @@ def test_the_card_says_what_was_generated():
     assert card.licence and card.units == "none" and len(card.classes) == 2
 
 
-@pytest.mark.parametrize(
-    "arguments", [{"corner": -1}, {"variance": -0.1}, {"variance": math.nan}, {"variance": math.inf}]
-)
+@pytest.mark.parametrize("arguments", [{"corner": -1}, {"variance": -0.1}, {"variance": math.nan}, {"variance": math.inf}])
 def test_a_bad_parameter_is_named(arguments):
     with pytest.raises(SpecError) as caught:
         xor(**arguments)

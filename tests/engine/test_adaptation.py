@@ -62,10 +62,7 @@ def test_single_transitions_give_the_same_bytes(target):
 
 
 def test_chain_does_not_depend_on_the_number_of_chains(target):
-    one, four = (
-        engine.sample(target, "nuts", **arguments(chains=1)),
-        engine.sample(target, "nuts", **arguments(chains=4)),
-    )
+    one, four = (engine.sample(target, "nuts", **arguments(chains=1)), engine.sample(target, "nuts", **arguments(chains=4)))
     assert one.draws[0].tobytes() == four.draws[0].tobytes()
 
 
@@ -88,9 +85,7 @@ def test_replay_repeats_an_adapted_run(target, first, count):
 def test_nothing_adapts_after_warmup(target):
     recording = engine.sample(target, "nuts", keep_warmup=True, **arguments())
     assert np.all(np.ptp(recording.step_size, axis=1) == 0)
-    np.testing.assert_allclose(
-        recording.step_size[:, 0], recording.warmup.adaptation.step_size_average[:, -1], rtol=1e-12
-    )
+    np.testing.assert_allclose(recording.step_size[:, 0], recording.warmup.adaptation.step_size_average[:, -1], rtol=1e-12)
     assert recording.warmup.draws.shape == (2, WARMUP, 5) and recording.warmup.energy.shape == (2, WARMUP)
 
 
@@ -201,9 +196,7 @@ def test_without_warmup_only_the_first_step_size_is_sought(target):
 
 
 def test_a_sampler_that_does_not_adapt_keeps_its_warmup_too(target):
-    recording = engine.sample(
-        target, "hmc", step_size=0.03, steps=5, chains=2, draws=10, warmup=30, seed=1, keep_warmup=True
-    )
+    recording = engine.sample(target, "hmc", step_size=0.03, steps=5, chains=2, draws=10, warmup=30, seed=1, keep_warmup=True)
     plain = engine.sample(target, "hmc", step_size=0.03, steps=5, chains=2, draws=10, warmup=30, seed=1)
     assert recording.draws.tobytes() == plain.draws.tobytes()
     assert recording.warmup.draws.shape == (2, 30, 5) and recording.warmup.adaptation is None

@@ -109,9 +109,7 @@ def test_densities_are_scipys():
     three = DirichletCategorical((2.0, 3.0, 4.0))
     p = np.array([[0.2, 0.5]])
     assert np.exp(three.log_density(p)) == pytest.approx(stats.dirichlet([2, 3, 4]).pdf([0.2, 0.5, 0.3]))
-    assert np.exp(GammaPoisson(2.5, 0.7).log_predictive([0, 3])) == pytest.approx(
-        stats.nbinom(2.5, 0.7 / 1.7).pmf([0, 3])
-    )
+    assert np.exp(GammaPoisson(2.5, 0.7).log_predictive([0, 3])) == pytest.approx(stats.nbinom(2.5, 0.7 / 1.7).pmf([0, 3]))
     assert np.exp(GammaExponential(1.5, 4.0).log_predictive(at)) == pytest.approx(stats.lomax(1.5, scale=4.0).pdf(at))
 
 

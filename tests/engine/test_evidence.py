@@ -51,9 +51,7 @@ def test_a_population_goes_on_the_same_after_pickling_and_in_pieces(method):
     target = targets.build("banana")
     reference = normal_reference(2, 0.0, 3.0)
     pilot, seed = np.random.SeedSequence(1).spawn(2)
-    path = explore(
-        target, reference, pilot, particles=32, moves=3, overlap=0.5, trajectory=1.0, resample=method == "smc"
-    )
+    path = explore(target, reference, pilot, particles=32, moves=3, overlap=0.5, trajectory=1.0, resample=method == "smc")
     levels = len(path.steps)
     assert path.beta[0] == 0.0 and path.beta[-1] == 1.0 and np.all(np.diff(path.beta) > 0)
     assert path.resample.any() == (method == "smc")
@@ -115,9 +113,7 @@ def test_an_estimate_that_rises_with_the_levels_is_known_no_better_than_it_rose(
 def test_progress_is_reported_and_a_stop_is_obeyed():
     seen = []
     with pytest.raises(InterruptedError):
-        architecture_evidence(
-            NETWORK, X, Y, SPEC, stop=lambda: len(seen) == 3, report=lambda done, total: seen.append((done, total))
-        )
+        architecture_evidence(NETWORK, X, Y, SPEC, stop=lambda: len(seen) == 3, report=lambda done, total: seen.append((done, total)))
     assert len(seen) == 3 and seen == sorted(seen) and seen[-1][0] < seen[-1][1] == 21
 
 

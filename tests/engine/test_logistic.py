@@ -122,9 +122,7 @@ def test_the_predictive_of_the_grid(x):
 def test_the_band_holds_what_it_says():
     x, y = DATA.x[:20], DATA.y[:20]
     grid = logistic.exact(x, y, 1.0)
-    run = engine.sample(
-        logistic.posterior(x, y, 1.0), "metropolis", chains=4, draws=40_000, warmup=500, seed=5, scale=1.0
-    )
+    run = engine.sample(logistic.posterior(x, y, 1.0), "metropolis", chains=4, draws=40_000, warmup=500, seed=5, scale=1.0)
     for place in (-2.0, 0.3):
         low, high = grid.band(place)[:, 0]
         p = logistic.sigmoid(run.draws[:, :, 1] + run.draws[:, :, 0] * place)

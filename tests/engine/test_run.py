@@ -40,14 +40,7 @@ def test_chunks_do_not_matter(banana, method, cuts):
     run.advance(run.total)
     expected, got = whole(banana, method), run.recording()
     assert run.done
-    for name in (
-        "draws",
-        "log_density",
-        "accept_prob",
-        "accepted",
-        "gradient_evaluations",
-        "warmup_gradient_evaluations",
-    ):
+    for name in ("draws", "log_density", "accept_prob", "accepted", "gradient_evaluations", "warmup_gradient_evaluations"):
         assert getattr(expected, name).tobytes() == getattr(got, name).tobytes(), name
 
 
@@ -101,9 +94,7 @@ def test_inside_of_metropolis_explains_each_verdict(banana):
     np.testing.assert_allclose(inside.proposal_log_density[0], banana.log_density_many(inside.proposal[0]), rtol=1e-12)
     np.testing.assert_allclose(inside.log_ratio[0], inside.proposal_log_density[0] - log_before + hastings, atol=1e-10)
     np.testing.assert_array_equal(recording.accepted[0], inside.uniform[0] < np.exp(inside.log_ratio[0]))
-    np.testing.assert_array_equal(
-        recording.draws[0], np.where(recording.accepted[0][:, None], inside.proposal[0], before)
-    )
+    np.testing.assert_array_equal(recording.draws[0], np.where(recording.accepted[0][:, None], inside.proposal[0], before))
 
 
 def test_inside_of_hmc_explains_each_verdict(banana):
@@ -111,16 +102,12 @@ def test_inside_of_hmc_explains_each_verdict(banana):
     inside = recording.transitions
     before = np.vstack([recording.start[0][None], recording.draws[0, :-1]])
     np.testing.assert_array_equal(inside.path[0, :, 0], before)
-    energy = 0.5 * np.sum(inside.path_momentum[0] ** 2, axis=2) - banana.log_density_many(
-        inside.path[0].reshape(-1, 2)
-    ).reshape(60, 8)
+    energy = 0.5 * np.sum(inside.path_momentum[0] ** 2, axis=2) - banana.log_density_many(inside.path[0].reshape(-1, 2)).reshape(60, 8)
     np.testing.assert_allclose(inside.path_energy[0], energy, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(inside.energy_error[0], energy[:, -1] - energy[:, 0], atol=1e-9)
     np.testing.assert_allclose(recording.accept_prob[0], np.minimum(1, np.exp(-inside.energy_error[0])), rtol=1e-9)
     np.testing.assert_array_equal(recording.accepted[0], inside.uniform[0] < recording.accept_prob[0])
-    np.testing.assert_array_equal(
-        recording.draws[0], np.where(recording.accepted[0][:, None], inside.path[0, :, -1], before)
-    )
+    np.testing.assert_array_equal(recording.draws[0], np.where(recording.accepted[0][:, None], inside.path[0, :, -1], before))
     assert np.all(np.abs(inside.step_size[0] / 0.3 - 1) <= 0.2) and np.ptp(inside.step_size[0]) > 0
 
 

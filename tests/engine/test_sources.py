@@ -99,11 +99,7 @@ def test_an_edit_of_the_jumps_leaves_hmc_alone():
 
 def test_an_edit_of_how_kernels_are_made_changes_them_all():
     now = Sources(SNAPSHOT.modules).stamps()
-    edited = engine_with(
-        "engine.kernels",
-        'return numba.njit(nogil=True, cache=True, error_model="numpy", **_WHOLE)',
-        "return numba.njit",
-    )
+    edited = engine_with("engine.kernels", 'return numba.njit(nogil=True, cache=True, error_model="numpy", **_WHOLE)', "return numba.njit")
     assert now["engine.samplers.hmc:hmc_chunk"] != edited["engine.samplers.hmc:hmc_chunk"]
 
 

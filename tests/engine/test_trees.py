@@ -75,8 +75,7 @@ def test_chances_are_those_of_the_draws(name):
     assert abs(surprise) < 4 * np.sqrt(spread)
     # by weight alone the draws would lie nearer to the start
     nearer = sum(
-        float((np.abs(tree.low[kept]) * share).sum() / share.sum())
-        - float((tree.chance[kept] * np.abs(tree.low[kept])).sum())
+        float((np.abs(tree.low[kept]) * share).sum() / share.sum()) - float((tree.chance[kept] * np.abs(tree.low[kept])).sum())
         for t, tree in found.items()
         for kept in [tree.leaf & (tree.fate == 0)]
         for share in [np.exp(inside.leaf_log_weight[t][tree.row[kept]])]

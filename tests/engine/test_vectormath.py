@@ -23,12 +23,7 @@ def _exact_tanh(x: Decimal) -> Decimal:
     return (e - 1) / (e + 1)
 
 
-EXACT = {
-    "exp": lambda x: x.exp(),
-    "log": lambda x: x.ln(),
-    "tanh": _exact_tanh,
-    "sigmoid": lambda x: 1 / (1 + (-x).exp()),
-}
+EXACT = {"exp": lambda x: x.exp(), "log": lambda x: x.ln(), "tanh": _exact_tanh, "sigmoid": lambda x: 1 / (1 + (-x).exp())}
 BOUND = {"exp": 3e-16, "log": 3e-16, "tanh": 4e-16, "sigmoid": 4e-16}  # relative, as the module says
 
 
@@ -58,18 +53,10 @@ def _arguments(name: str) -> np.ndarray:
     tiny = 10.0 ** rng.uniform(-30, 0, 1000) * rng.choice([-1, 1], 1000)
     if name == "log":
         return np.concatenate(
-            [
-                10.0 ** rng.uniform(-307, 308, 3000),
-                rng.uniform(0.5, 2, 3000),
-                1 + tiny,
-                np.exp(ties),
-                [1.0, 2.0, 0.5**0.5],
-            ]
+            [10.0 ** rng.uniform(-307, 308, 3000), rng.uniform(0.5, 2, 3000), 1 + tiny, np.exp(ties), [1.0, 2.0, 0.5**0.5]]
         )
     low, high = {"exp": (-708, 708), "tanh": (-30, 30), "sigmoid": (-700, 60)}[name]
-    return np.concatenate(
-        [rng.uniform(low, high, 3000), rng.standard_normal(3000), tiny, ties, [0.0, float(low), float(high)]]
-    )
+    return np.concatenate([rng.uniform(low, high, 3000), rng.standard_normal(3000), tiny, ties, [0.0, float(low), float(high)]])
 
 
 @pytest.mark.parametrize("compile_", [_compile_plain, _compile_fast])

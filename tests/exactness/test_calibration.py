@@ -25,8 +25,7 @@ BOTH = engine.network(2, 1, width=(1, 2), depth=(1, 2), likelihood="gaussian", n
 
 def drawn(network: engine.Network, rng: np.random.Generator) -> tuple[engine.Network, np.ndarray, np.ndarray]:
     """An architecture, its parameters and data, from the joint distribution; every architecture as probable."""
-    width, depth = (int(rng.integers(size[0], size[1] + 1)) if isinstance(size, tuple) else size
-                    for size in (network.width, network.depth))  # fmt: skip
+    width, depth = (int(rng.integers(size[0], size[1] + 1)) if isinstance(size, tuple) else size for size in (network.width, network.depth))
     at = architecture_of(network, width, depth)
     theta = network.prior_sd * rng.standard_normal(at.dim)
     z = reference.outputs(at, theta, X)
@@ -49,14 +48,20 @@ def ranks(network: engine.Network, repeats: int, seed: int, jump: str, **setting
     for repeat in range(repeats):
         at, theta, y = drawn(network, rng)
         recording = engine.sample_architecture(
-            network, X, y, jump, chains=1, draws=DRAWS * THIN, warmup=WARMUP, seed=seed + repeat,
+            network,
+            X,
+            y,
+            jump,
+            chains=1,
+            draws=DRAWS * THIN,
+            warmup=WARMUP,
+            seed=seed + repeat,
             **{"jumps": 6, "within": "hmc", "step_size": 0.3, "steps": 6, **settings},
-        )  # fmt: skip
+        )
         kept = range(THIN - 1, DRAWS * THIN, THIN)
-        outputs = np.array([
-            looked_at(recording.network(int(recording.width[0, t]), int(recording.depth[0, t])), recording.theta(0, t))
-            for t in kept
-        ])  # fmt: skip
+        outputs = np.array(
+            [looked_at(recording.network(int(recording.width[0, t]), int(recording.depth[0, t])), recording.theta(0, t)) for t in kept]
+        )
         here = looked_at(at, theta)
         log_likelihood = reference.log_likelihood(at, theta, X, y)
         quantities = {

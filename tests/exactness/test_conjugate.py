@@ -17,9 +17,8 @@ def long_run(pair: str, truth=None):
     target = posterior(prior, x, truth=truth(prior, x) if truth else None)
     scale = 2.0 * float(np.sqrt(np.diag(after.covariance())).min())
     draws = engine.sample(
-        target, "metropolis", chains=4, draws=40_000, warmup=2000, seed=3, init=np.tile(after.mean(), (4, 1)),
-        scale=scale,
-    ).draws  # fmt: skip
+        target, "metropolis", chains=4, draws=40_000, warmup=2000, seed=3, init=np.tile(after.mean(), (4, 1)), scale=scale
+    ).draws
     return truth_check(draws, target.truth, target.labels)
 
 

@@ -27,9 +27,7 @@ SCALE = {"gaussian": 3.0, "gaussian 10-d": 1.2, "banana": 3.0, "ring": 4.0, "stu
 
 def run(name, draws, **settings):
     target = FAMILIES[name].build_target()
-    return engine.sample(
-        target, "delayed_rejection", chains=4, draws=draws, warmup=2000, seed=21, **{"scale": SCALE[name], **settings}
-    )
+    return engine.sample(target, "delayed_rejection", chains=4, draws=draws, warmup=2000, seed=21, **{"scale": SCALE[name], **settings})
 
 
 def judged(recording, truth=None):
@@ -37,8 +35,9 @@ def judged(recording, truth=None):
     return judge.truth_check(recording.draws[:, ::20], truth or target.truth, target.labels)
 
 
-@pytest.mark.parametrize("name,stages", [*((name, "two") for name in SCALE), *(("gaussian", s) for s in STAGES),
-                                         *(("banana", s) for s in STAGES)])  # fmt: skip
+@pytest.mark.parametrize(
+    "name,stages", [*((name, "two") for name in SCALE), *(("gaussian", s) for s in STAGES), *(("banana", s) for s in STAGES)]
+)
 def test_moments(name, stages):
     check = judged(run(name, 600_000, **STAGES[stages]))
     assert check.verdict == "pass", check.sentence
@@ -64,8 +63,7 @@ def test_detailed_balance_on_a_grid(stages):
 
 
 @pytest.mark.parametrize(
-    "family,variant,expected",
-    [("gaussian", "exact", "pass"), ("banana", "exact", "pass"), ("gaussian", "no_rejection_terms", "fail")],
+    "family,variant,expected", [("gaussian", "exact", "pass"), ("banana", "exact", "pass"), ("gaussian", "no_rejection_terms", "fail")]
 )
 def test_invariance_from_exact_draws(family, variant, expected):
     method = DelayedRejection(3.0, 3, 0.5, 0.4, variant)
@@ -76,8 +74,9 @@ def test_invariance_from_exact_draws(family, variant, expected):
 def test_one_stage_is_metropolis():
     target = FAMILIES["banana"].build_target()
     settings = {"chains": 2, "draws": 500, "seed": 3, "scale": 1.4}
-    delayed, plain = (engine.sample(target, method, **settings, **more) for method, more in
-                      (("delayed_rejection", {"stages": 1}), ("metropolis", {})))  # fmt: skip
+    delayed, plain = (
+        engine.sample(target, method, **settings, **more) for method, more in (("delayed_rejection", {"stages": 1}), ("metropolis", {}))
+    )
     np.testing.assert_array_equal(delayed.draws, plain.draws)
 
 
@@ -107,9 +106,7 @@ def alpha(points, log_density, scale, shrink, pull, forgetful):
     ratio = log_density(y) - log_density(x) + log_q(back) - log_q(points)
     before = []
     for i in range(2, len(points)):
-        there, here = (
-            min(1.0, np.exp(alpha(path[:i], log_density, scale, shrink, pull, forgetful)[0])) for path in (back, points)
-        )
+        there, here = (min(1.0, np.exp(alpha(path[:i], log_density, scale, shrink, pull, forgetful)[0])) for path in (back, points))
         before.append(there)
         if not forgetful:
             with np.errstate(divide="ignore"):
@@ -122,9 +119,7 @@ def alpha(points, log_density, scale, shrink, pull, forgetful):
 def test_ledger_explains_every_transition(stages, variant):
     settings = {"scale": 2.5, "variant": variant, **STAGES[stages]}
     target = targets.build("banana")
-    recording = engine.sample(
-        target, "delayed_rejection", chains=1, draws=300, seed=4, detail="transitions", **settings
-    )
+    recording = engine.sample(target, "delayed_rejection", chains=1, draws=300, seed=4, detail="transitions", **settings)
     inside, x = recording.transitions, recording.start[0]
     reached = set()
     for t in range(300):
@@ -132,9 +127,7 @@ def test_ledger_explains_every_transition(stages, variant):
         reached.add(count)
         for stage in range(count):
             points = [x, *inside.proposal[0, t, : stage + 1]]
-            ratio, back = alpha(
-                points, target.log_density, 2.5, settings["shrink"], settings["pull"], variant != "exact"
-            )
+            ratio, back = alpha(points, target.log_density, 2.5, settings["shrink"], settings["pull"], variant != "exact")
             np.testing.assert_allclose(inside.log_ratio[0, t, stage], ratio, atol=1e-8)
             if back[:1] == [1.0]:  # the way back has no second stage
                 back[1:] = [np.nan] * (len(back) - 1)

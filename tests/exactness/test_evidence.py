@@ -8,13 +8,7 @@ from scipy.stats import multivariate_normal, t
 
 import engine
 from engine import targets
-from engine.evidence import (
-    EvidenceSpec,
-    architecture_evidence,
-    group_probabilities,
-    log_evidence,
-    model_probabilities,
-)
+from engine.evidence import EvidenceSpec, architecture_evidence, group_probabilities, log_evidence, model_probabilities
 
 QUICK = EvidenceSpec(particles=64, islands=8, moves=2, trajectory=1.0, seed=4)
 
@@ -24,9 +18,7 @@ def regression(inputs, samples=20, noise_sd=0.6, prior_sd=1.5, seed=3):
     rng = np.random.Generator(np.random.SFC64(seed))
     x = rng.standard_normal((samples, inputs))
     y = x @ rng.standard_normal(inputs) + noise_sd * rng.standard_normal(samples)
-    network = engine.network(
-        inputs, 1, depth=0, likelihood="gaussian", noise_sd=noise_sd, prior_sd=prior_sd, activation="linear"
-    )
+    network = engine.network(inputs, 1, depth=0, likelihood="gaussian", noise_sd=noise_sd, prior_sd=prior_sd, activation="linear")
     X = np.column_stack([x, np.ones(samples)])
     covariance = noise_sd**2 * np.eye(samples) + prior_sd**2 * X @ X.T
     return network.posterior(x, y), prior_sd, float(multivariate_normal.logpdf(y, cov=covariance))
@@ -124,10 +116,7 @@ def test_width_scaling_and_likelihood_are_the_same_integral():
 def repeated(method, variant="exact", repeats=60):
     """(repeats, 2) log evidence minus the truth and its error, and (repeats * islands,) evidence over the truth."""
     target, prior_sd, true = regression(3)
-    runs = [
-        log_evidence(target, QUICK.replace(seed=seed, method=method, variant=variant), sd=prior_sd)
-        for seed in range(repeats)
-    ]
+    runs = [log_evidence(target, QUICK.replace(seed=seed, method=method, variant=variant), sd=prior_sd) for seed in range(repeats)]
     ratios = np.exp(np.concatenate([run.islands for run in runs]) - true)
     return np.array([(run.log_evidence - true, run.error) for run in runs]), ratios
 

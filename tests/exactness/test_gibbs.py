@@ -67,16 +67,12 @@ def test_new_targets(name):
     draws = target.truth.draw(np.random.default_rng(2), 200_000)
     z = (draws.mean(axis=0) - target.truth.mean) / np.sqrt(np.diag(target.truth.covariance) / len(draws))
     assert np.max(np.abs(z)) < 4
-    np.testing.assert_allclose(
-        np.cov(draws.T), target.truth.covariance, rtol=0.05, atol=0.02 * np.diag(target.truth.covariance).max()
-    )
+    np.testing.assert_allclose(np.cov(draws.T), target.truth.covariance, rtol=0.05, atol=0.02 * np.diag(target.truth.covariance).max())
     for j, density in enumerate(target.truth.marginals):
         low, high = draws[:, j].min(), draws[:, j].max()
         x = np.linspace(low, high, 4001)
         assert abs(integrate.simpson(density(x), x=x) - 1) < 1e-3
-        assert abs(integrate.simpson(x * density(x), x=x) - target.truth.mean[j]) < 0.01 * np.sqrt(
-            target.truth.covariance[j, j]
-        )
+        assert abs(integrate.simpson(x * density(x), x=x) - target.truth.mean[j]) < 0.01 * np.sqrt(target.truth.covariance[j, j])
 
 
 def test_normal_gamma_is_normalised():
@@ -91,16 +87,7 @@ def test_gibbs_moments(name, scan):
     thin = 4 if name == "hierarchical" else 2
     passes(
         moments(
-            engine.sample(
-                TARGETS[name],
-                "gibbs",
-                chains=4,
-                draws=100_000,
-                warmup=100,
-                seed=5,
-                scan=scan,
-                init=np.ones(TARGETS[name].dim),
-            ),
+            engine.sample(TARGETS[name], "gibbs", chains=4, draws=100_000, warmup=100, seed=5, scan=scan, init=np.ones(TARGETS[name].dim)),
             thin,
         )
     )
@@ -110,16 +97,7 @@ def test_gibbs_moments(name, scan):
 def test_blocked_gibbs_moments(name):
     passes(
         moments(
-            engine.sample(
-                TARGETS[name],
-                "gibbs",
-                chains=4,
-                draws=50_000,
-                warmup=100,
-                seed=14,
-                block=True,
-                init=np.ones(TARGETS[name].dim),
-            ),
+            engine.sample(TARGETS[name], "gibbs", chains=4, draws=50_000, warmup=100, seed=14, block=True, init=np.ones(TARGETS[name].dim)),
             2,
         )
     )
@@ -152,14 +130,7 @@ def test_invariance_from_exact_draws(name):
 def test_windowed_gibbs_is_too_narrow():
     """The published app's default: grid within 5 steps of 0.3 on a unit normal, always accepted. Truth 1."""
     recording = engine.sample(
-        targets.gaussian(correlation=0.0),
-        "gibbs",
-        chains=4,
-        draws=50_000,
-        warmup=100,
-        seed=9,
-        scale=0.3,
-        variant="window",
+        targets.gaussian(correlation=0.0), "gibbs", chains=4, draws=50_000, warmup=100, seed=9, scale=0.3, variant="window"
     )
     assert 0.5 < recording.draws.var() < 0.9
     assert np.all(recording.accept_prob == 1.0)
@@ -173,9 +144,7 @@ def test_correlation_kills_mixing_and_blocking_cures_it():
     assert effective(0.99) < 0.05 * effective(0.3)
     assert effective(0.99, block=True) > 15_000
     # The lag-one correlation of systematic Gibbs on a bivariate Gaussian is the squared correlation.
-    x = engine.sample(targets.gaussian(correlation=0.9), "gibbs", chains=1, draws=100_000, warmup=100, seed=11).draws[
-        0, :, 0
-    ]
+    x = engine.sample(targets.gaussian(correlation=0.9), "gibbs", chains=1, draws=100_000, warmup=100, seed=11).draws[0, :, 0]
     assert abs(np.corrcoef(x[1:], x[:-1])[0, 1] - 0.81) < 0.01
 
 
@@ -186,9 +155,7 @@ def test_inside_of_a_sweep_explains_it():
         {"update": "metropolis", "scan": "random"},
         {"variant": "window", "scale": 0.2},
     ):
-        recording = engine.sample(
-            TARGETS["gaussian"], "gibbs", chains=1, draws=200, seed=12, detail="transitions", **settings
-        )
+        recording = engine.sample(TARGETS["gaussian"], "gibbs", chains=1, draws=200, seed=12, detail="transitions", **settings)
         inside, q = recording.transitions, recording.start[0].copy()
         target = recording.run.target
         for t in range(200):
@@ -207,9 +174,7 @@ def test_inside_of_a_sweep_explains_it():
             assert abs(recording.log_density[0, t] - target.log_density(q)) < 1e-9
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"scan": "random"}, {"block": True}, {"update": "metropolis"}, {"variant": "window"}]
-)
+@pytest.mark.parametrize("settings", [{}, {"scan": "random"}, {"block": True}, {"update": "metropolis"}, {"variant": "window"}])
 def test_chunks_and_replay_give_the_same_bytes(settings):
     arguments = {"chains": 2, "draws": 60, "warmup": 5, "seed": 13, **settings}
     whole = engine.sample(TARGETS["gaussian"], "gibbs", **arguments)
@@ -246,10 +211,5 @@ def test_unknown_conditionals_are_refused():
         engine.sample(TARGETS["normal-gamma"], "gibbs", draws=10, block=True)
     assert error.value.parameter == "block"
     passes(
-        moments(
-            engine.sample(
-                targets.banana(), "gibbs", update="metropolis", scale=2.0, chains=4, draws=200_000, warmup=500, seed=3
-            ),
-            10,
-        )
+        moments(engine.sample(targets.banana(), "gibbs", update="metropolis", scale=2.0, chains=4, draws=200_000, warmup=500, seed=3), 10)
     )

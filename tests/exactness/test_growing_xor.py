@@ -24,10 +24,7 @@ from engine.jumps.settings import log_size_prior
 LEAST_MASS = 0.005
 NOISE = {"xor": VARIANCE, "noisy": NOISY_VARIANCE}
 FEW = {"width": engine.network(2, 2, width=(1, 5), temper=2.0), "depth": engine.network(2, 2, width=2, depth=(1, 3))}
-ALL = {
-    "width": engine.network(2, 2, width=(1, 16), temper=0.5),
-    "depth": engine.network(2, 2, width=3, depth=(1, 4), temper=0.5),
-}
+ALL = {"width": engine.network(2, 2, width=(1, 16), temper=0.5), "depth": engine.network(2, 2, width=3, depth=(1, 4), temper=0.5)}
 DEEP = EvidenceSpec(particles=128, moves=40, seed=4)
 QUICK = EvidenceSpec(particles=128, islands=12, moves=3, seed=4)
 
@@ -49,9 +46,7 @@ def size_z(grows, network, noise, corner, spec, prior="uniform", **settings):
     known = exact(network, noise, corner, spec).probabilities(log_size_prior("prior", prior, low, high))
     chains = settings["chains"]
     starts = np.round(np.linspace(low, high, chains)).astype(int).tolist()
-    recording = engine.sample_architecture(
-        network, x, y, **{f"start_{grows}": starts, f"{grows}_prior": prior, "seed": 61, **settings}
-    )
+    recording = engine.sample_architecture(network, x, y, **{f"start_{grows}": starts, f"{grows}_prior": prior, "seed": 61, **settings})
     sizes = getattr(recording, grows)
     each = (sizes[:, :, None] == np.arange(low, high + 1)).mean(axis=1)
     judged = known.probability >= LEAST_MASS
@@ -102,10 +97,7 @@ def test_jumps_and_annealing_agree_on_widths(noise, prior):
     assert np.abs(z).max() < 4, z
 
 
-LAYERS = {
-    "plain": {"jumps": 100, "draws": 300},
-    "annealed": {"jump": "annealed", "bridges": 16, "jumps": 2, "draws": 400},
-}
+LAYERS = {"plain": {"jumps": 100, "draws": 300}, "annealed": {"jump": "annealed", "bridges": 16, "jumps": 2, "draws": 400}}
 
 
 @pytest.mark.long

@@ -16,9 +16,7 @@ from engine.networks.passes import ROW
 from tests.engine.networks import reference
 
 NO_X, NO_Y = np.zeros((0, 2)), np.zeros(0, dtype=int)
-TINY_X = np.array(
-    [[-0.6, -0.4], [-0.4, -0.6], [0.5, 0.6], [0.6, 0.4], [-0.5, 0.4], [-0.6, 0.6], [0.4, -0.5], [0.6, -0.6]]
-)
+TINY_X = np.array([[-0.6, -0.4], [-0.4, -0.6], [0.5, 0.6], [0.6, 0.4], [-0.5, 0.4], [-0.6, 0.6], [0.4, -0.5], [0.6, -0.6]])
 TINY_Y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
 
 
@@ -53,9 +51,7 @@ def prior_run(case, sweeps=SWEEPS, jumps=JUMPS, chains=1, **settings):
     case = {**case, **settings}
     network = engine.network(2, 2, width=case.pop("width"), depth=case.pop("depth", 1), prior_sd=1.3)
     within = {"within": "hmc", "step_size": 0.2, "steps": 10, **case}
-    return engine.sample_architecture(
-        network, NO_X, NO_Y, chains=chains, draws=sweeps, jumps=jumps, warmup=20, seed=31, **within
-    )
+    return engine.sample_architecture(network, NO_X, NO_Y, chains=chains, draws=sweeps, jumps=jumps, warmup=20, seed=31, **within)
 
 
 def size_p_value(recording, case):
@@ -107,9 +103,18 @@ def test_prior_recovery(name):
 def test_prior_recovery_of_precisions():
     network = engine.network(2, 1, width=2, depth=(1, 3), likelihood="gaussian")
     recording = engine.sample_architecture(
-        network, NO_X, NO_Y, chains=1, draws=20_000, jumps=5, seed=32, weight_precision=(5.0, 4.0),
-        noise_precision=(3.0, 2.0), within="hmc", step_size=0.2,
-    )  # fmt: skip
+        network,
+        NO_X,
+        NO_Y,
+        chains=1,
+        draws=20_000,
+        jumps=5,
+        seed=32,
+        weight_precision=(5.0, 4.0),
+        noise_precision=(3.0, 2.0),
+        within="hmc",
+        step_size=0.2,
+    )
     assert stats.chisquare(np.bincount(recording.depth[0, ::10])[1:]).pvalue > 1e-4
     for which in range(recording.precisions.shape[2]):
         values = recording.precisions[0, ::10, which]
@@ -184,17 +189,12 @@ def test_architectures_have_their_posterior_probability(name):
         network, TINY_X, TINY_Y, chains=2, draws=20_000, warmup=500, jumps=10, seed=33, **{"within": "hmc", **settings}
     )
     sizes = recording.width if depth == 1 else recording.depth
-    exact = [
-        evidence(recording.network(k, 1) if depth == 1 else recording.network(width, k), TINY_X, TINY_Y)
-        for k in (1, 2, 3)
-    ]
+    exact = [evidence(recording.network(k, 1) if depth == 1 else recording.network(width, k), TINY_X, TINY_Y) for k in (1, 2, 3)]
     values, errors = np.array([e[0] for e in exact]), np.array([e[1] for e in exact])
     for k in (1, 2, 3):
         share = values[k - 1] / values.sum()
         others = np.arange(3) != k - 1
-        error = share * np.hypot(
-            (1 - share) * errors[k - 1] / values[k - 1], np.linalg.norm(errors[others]) / values.sum()
-        )
+        error = share * np.hypot((1 - share) * errors[k - 1] / values[k - 1], np.linalg.norm(errors[others]) / values.sum())
         here = (sizes == k).astype(float)
         mcse = here.std() / np.sqrt(ess_mean(here))
         assert mcse < 0.005
@@ -250,9 +250,14 @@ def assert_joint_distribution(network, y, draws, seed, **settings):
     rng, recordings = np.random.default_rng(seed), []
     for run_seed in range(seed, seed + RUNS):
         run = start_architecture(
-            network, TINY_X[::2], y, chains=1, draws=draws // RUNS, seed=run_seed,
+            network,
+            TINY_X[::2],
+            y,
+            chains=1,
+            draws=draws // RUNS,
+            seed=run_seed,
             **{"within": "hmc", "step_size": 0.25, "steps": 6, **settings},
-        )  # fmt: skip
+        )
         for _ in range(draws // RUNS):
             redraw_data(run, rng)
             run.advance(1)
@@ -291,9 +296,7 @@ def test_the_joint_test_sees_wrong_jumps(variant):
 
 def test_births_and_deaths_balance_in_every_cell():
     network = engine.network(2, 2, width=(1, 3), temper=2.0)
-    recording = engine.sample_architecture(
-        network, TINY_X, TINY_Y, chains=1, draws=300_000, within="none", seed=36, start_width=2
-    )
+    recording = engine.sample_architecture(network, TINY_X, TINY_Y, chains=1, draws=300_000, within="none", seed=36, start_width=2)
     cell = 4 * recording.width[0] + np.digitize(recording.log_likelihood[0], [-5.6, -5.4, -5.0])
     flows = np.zeros((16, 16))
     np.add.at(flows, (cell[:-1], cell[1:]), 1)
@@ -368,18 +371,12 @@ def reference_factors(network, small, big, x, y, born, sizes):
 
 @pytest.mark.parametrize(
     "depth,settings",
-    [
-        (1, {}),
-        (1, {"jump": "rescaled", "scale_by_width": True, "width_prior": ("geometric", 0.5)}),
-        (2, {"jump": "rescaled"}),
-    ],
+    [(1, {}), (1, {"jump": "rescaled", "scale_by_width": True, "width_prior": ("geometric", 0.5)}), (2, {"jump": "rescaled"})],
 )
 def test_ledger_of_units_explains_every_jump(depth, settings):
     x, y = reference.samples(engine.network(2, 3, width=2), 30, seed=5)
     network = engine.network(2, 3, width=(1, 4), depth=depth, temper=0.7)
-    recording = engine.sample_architecture(
-        network, x, y, chains=1, draws=150, seed=37, within="none", detail="jumps", **settings
-    )
+    recording = engine.sample_architecture(network, x, y, chains=1, draws=150, seed=37, within="none", detail="jumps", **settings)
     ledger, log_prior = recording.ledger, log_sizes(settings.get("width_prior", "uniform"), 1, 4)
     theta, width = recording.start[0], int(recording.start_width[0])
     assert {0, 1} <= set(ledger.move[0, :, 0].tolist())
@@ -418,9 +415,7 @@ def test_ledger_of_units_explains_every_jump(depth, settings):
         assert recording.width[0, t] == width
         np.testing.assert_allclose(recording.theta(0, t), theta[: recording.network(width, depth).dim], rtol=1e-12)
         at = recording.network(width, depth)
-        np.testing.assert_allclose(
-            recording.log_likelihood[0, t], reference.log_likelihood(at, recording.theta(0, t), x, y), atol=1e-9
-        )
+        np.testing.assert_allclose(recording.log_likelihood[0, t], reference.log_likelihood(at, recording.theta(0, t), x, y), atol=1e-9)
 
 
 def test_ledger_of_layers_explains_every_jump():
@@ -439,8 +434,14 @@ def test_ledger_of_layers_explains_every_jump():
         density = stats.norm.logpdf(born).sum()
         wanted = [
             reference.log_likelihood(there, new, x, y) - reference.log_likelihood(here, old, x, y),
-            0.0, sign * density, -sign * density, 0.0, 0.0, sign * np.log(0.5 if bottom == 1 else 2.0), 0.0,
-        ]  # fmt: skip
+            0.0,
+            sign * density,
+            -sign * density,
+            0.0,
+            0.0,
+            sign * np.log(0.5 if bottom == 1 else 2.0),
+            0.0,
+        ]
         np.testing.assert_allclose(ledger.factors[0, t, 0], wanted, atol=1e-9)
         if ledger.accepted[0, t, 0]:
             theta, depth = new, there.depth
@@ -452,9 +453,7 @@ def test_what_the_chain_keeps_does_not_drift():
     x, y = reference.samples(engine.network(2, 2, width=2), 200, seed=7)
     network = engine.network(2, 2, width=(1, 16), temper=0.5)
     kept, fresh = (
-        engine.sample_architecture(
-            network, x, y, chains=1, draws=100, jumps=2000, seed=39, within="none", keep_outputs=keep
-        )
+        engine.sample_architecture(network, x, y, chains=1, draws=100, jumps=2000, seed=39, within="none", keep_outputs=keep)
         for keep in (True, False)
     )
     np.testing.assert_array_equal(kept.width, fresh.width)

@@ -71,8 +71,7 @@ EXACT = {
 
 
 def from_prior_draws(kind, n):
-    sizes = [engine.network(2, 2, **({"width": k} if kind == "width" else {"width": 2, "depth": k}), temper=2.0)
-             for k in (1, 2, 3)]  # fmt: skip
+    sizes = [engine.network(2, 2, **({"width": k} if kind == "width" else {"width": 2, "depth": k}), temper=2.0) for k in (1, 2, 3)]
     return tuple(zip(*(evidence(network, TINY_X, TINY_Y, n) for network in sizes), strict=True))
 
 
@@ -97,9 +96,16 @@ def shares(kind):
 @functools.cache
 def tiny(kind, draws, jumps, **settings):
     return engine.sample_architecture(
-        WIDTHS if kind == "width" else DEPTHS, TINY_X, TINY_Y, chains=2, draws=draws, warmup=300, jumps=jumps, seed=51,
+        WIDTHS if kind == "width" else DEPTHS,
+        TINY_X,
+        TINY_Y,
+        chains=2,
+        draws=draws,
+        warmup=300,
+        jumps=jumps,
+        seed=51,
         **{"within": "hmc", **settings},
-    )  # fmt: skip
+    )
 
 
 def tiny_run(kind, draws, jumps, settings):
@@ -158,13 +164,11 @@ def test_architectures_have_their_posterior_probability(name):
 MUTANTS = {
     "annealed, old level": ("width", 6_000, 6, {"jump": "annealed", "bridges": 3, "variant": "old_level"}),
     "layers, annealed, old level": ("depth", 6_000, 6, {"jump": "annealed", "bridges": 3, "variant": "old_level"}),
-    "tempered, no densities": (
-        "width", 6_000, 6, {"jump": "tempered", "bridges": 2, "tempering": 0.1, "variant": "no_kernel_densities"},
-    ),
+    "tempered, no densities": ("width", 6_000, 6, {"jump": "tempered", "bridges": 2, "tempering": 0.1, "variant": "no_kernel_densities"}),
     "delayed, no rejection terms": ("width", 8_000, 8, {"jump": "delayed", "variant": "no_rejection_terms"}),
     "delayed, no auxiliary": ("width", 8_000, 8, {"jump": "delayed", "variant": "no_auxiliary"}),
     "as coded": ("width", 1_500, 1, {"jump": "as_coded"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -224,13 +228,15 @@ def evidence_z(recording, kind, size, ratio):
 def test_many_bridges_drive_acceptance_towards_the_odds():
     """min(1, p(D | 2) / p(D | 1) x d(2) / b(1)) for a birth from one unit, and so on."""
     values = EXACT["width"][0]
-    limits = {(1, 0): values[1] / values[0] * 0.5, (2, 1): values[0] / values[1] * 2.0,
-              (2, 0): values[2] / values[1] * 2.0, (3, 1): values[1] / values[2] * 0.5}  # fmt: skip
+    limits = {
+        (1, 0): values[1] / values[0] * 0.5,
+        (2, 1): values[0] / values[1] * 2.0,
+        (2, 0): values[2] / values[1] * 2.0,
+        (3, 1): values[1] / values[2] * 0.5,
+    }
     distance = []
     for bridges, moves, draws in ((1, 1, 4_000), (8, 1, 4_000), (64, 2, 700)):
-        recording = tiny_run(
-            "width", draws, 4, {"jump": "annealed", "bridges": bridges, "jump_moves": moves, "detail": "jumps"}
-        )
+        recording = tiny_run("width", draws, 4, {"jump": "annealed", "bridges": bridges, "jump_moves": moves, "detail": "jumps"})
         ledger = recording.ledger
         found = [ledger.accepted[(ledger.width == k) & (ledger.move == move)].mean() for k, move in limits]
         distance.append(np.abs(np.array(found) - np.minimum(1.0, list(limits.values()))))
@@ -271,20 +277,18 @@ RECOVERIES = {
     "annealed": ({"width": (1, 6), "jump": "annealed", "bridges": 4}, 4_000, 6),
     "annealed, T = 16": ({"width": (1, 6), "jump": "annealed", "bridges": 16, "jump_steps": 3}, 3_000, 3),
     "annealed, scaled": ({"width": (1, 5), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 6),
-    "annealed, both": (
-        {"width": (1, 3), "depth": (1, 3), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 6,
-    ),
+    "annealed, both": ({"width": (1, 3), "depth": (1, 3), "jump": "annealed", "bridges": 3, "scale_by_width": True}, 4_000, 6),
     "delayed": ({"width": (1, 6), "jump": "delayed"}, 6_000, 10),
     "delayed, very narrow": ({"width": (1, 6), "jump": "delayed", "second_scale": 0.2}, 6_000, 10),
     "delayed, wide": ({"width": (1, 6), "jump": "delayed", "second_scale": 1.5}, 6_000, 10),
     "delayed, scaled, geometric": (
-        {"width": (2, 6), "jump": "delayed", "scale_by_width": True, "width_prior": ("geometric", 0.6)}, 6_000, 10,
+        {"width": (2, 6), "jump": "delayed", "scale_by_width": True, "width_prior": ("geometric", 0.6)},
+        6_000,
+        10,
     ),
-    "delayed, informed": (
-        {"width": (1, 5), "jump": "delayed", "second": "informed", "scale_by_width": True}, 6_000, 10,
-    ),
+    "delayed, informed": ({"width": (1, 5), "jump": "delayed", "second": "informed", "scale_by_width": True}, 6_000, 10),
     "delayed, both": ({"width": (1, 3), "depth": (1, 3), "jump": "delayed"}, 6_000, 10),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RECOVERIES)
@@ -356,12 +360,24 @@ def without_last(network, theta):
 @pytest.mark.parametrize("layers", [False, True])
 def test_ledger_of_annealed_jumps(layers):
     recording = engine.sample_architecture(
-        DEEP if layers else THREE, X, Y, "annealed", chains=1, draws=120, seed=54, within="none", detail="jumps",
-        bridges=4, bridge_power=1.5, jump_step_size=0.15,
-    )  # fmt: skip
+        DEEP if layers else THREE,
+        X,
+        Y,
+        "annealed",
+        chains=1,
+        draws=120,
+        seed=54,
+        within="none",
+        detail="jumps",
+        bridges=4,
+        bridge_power=1.5,
+        jump_step_size=0.15,
+    )
     ledger, levels = recording.ledger, (np.arange(5) / 4) ** 1.5
-    before = [(int(recording.start_width[0]), int(recording.start_depth[0])),
-              *zip(recording.width[0].tolist(), recording.depth[0].tolist(), strict=True)]  # fmt: skip
+    before = [
+        (int(recording.start_width[0]), int(recording.start_depth[0])),
+        *zip(recording.width[0].tolist(), recording.depth[0].tolist(), strict=True),
+    ]
     theta = recording.start[0]
     assert len(set(ledger.move[0, :, 0].tolist())) == 2
     for t in range(120):
@@ -378,9 +394,7 @@ def test_ledger_of_annealed_jumps(layers):
                 if not layers:
                     return faded(large, at, slot, level)
                 small, kept = without_last(large, at)
-                return (1 - level) * reference.log_likelihood(small, kept, X, Y) + level * reference.log_likelihood(
-                    large, at, X, Y
-                )
+                return (1 - level) * reference.log_likelihood(small, kept, X, Y) + level * reference.log_likelihood(large, at, X, Y)
 
             gained = log_density(way[row + 1]) - log_density(way[row])
             np.testing.assert_allclose(ledger.bridge_log_weight[0, t, 0, row], gained, atol=1e-8)
@@ -397,8 +411,9 @@ def test_ledger_of_annealed_jumps(layers):
         np.testing.assert_array_equal(recording.draws[0, t], theta)
         np.testing.assert_allclose(
             recording.log_likelihood[0, t],
-            reference.log_likelihood(recording.network(*before[t + 1]), recording.theta(0, t), X, Y), atol=1e-9,
-        )  # fmt: skip
+            reference.log_likelihood(recording.network(*before[t + 1]), recording.theta(0, t), X, Y),
+            atol=1e-9,
+        )
 
 
 def explained(ledger, t):
@@ -415,21 +430,16 @@ def explained(ledger, t):
 def test_ledger_of_jumps_between_moves(jump):
     """After Al-Awadhi, Hurn and Jennison 2004: [pi / rho](theta*) [rho(theta') / rho(theta~)] [rho / pi](theta)."""
     recording = engine.sample_architecture(
-        THREE, X, Y, jump, chains=1, draws=100, seed=55, within="hmc", step_size=0.1, detail="jumps", bridges=1,
-        tempering=0.4,
-    )  # fmt: skip
+        THREE, X, Y, jump, chains=1, draws=100, seed=55, within="hmc", step_size=0.1, detail="jumps", bridges=1, tempering=0.4
+    )
     ledger, power = recording.ledger, 0.4 if jump == "tempered" else 1.0
     for t in range(100):
         small = recording.network(int(ledger.width[0, t, 0]), 1)
         birth, slot = ledger.move[0, t, 0] == 0, int(ledger.slot[0, t, 0])
         other = recording.network(small.width + (1 if birth else -1), 1)
-        tilde, prime, star = (
-            ledger.bridge_position[0, t, 0, row, : network.dim]
-            for row, network in enumerate((small, other, other))
-        )  # fmt: skip
+        tilde, prime, star = (ledger.bridge_position[0, t, 0, row, : network.dim] for row, network in enumerate((small, other, other)))
         at_tilde, at_prime, at_star = (
-            reference.log_likelihood(network, theta, X, Y)
-            for network, theta in ((small, tilde), (other, prime), (other, star))
+            reference.log_likelihood(network, theta, X, Y) for network, theta in ((small, tilde), (other, prime), (other, star))
         )
         if jump == "palindromic":
             np.testing.assert_allclose(ledger.factors[0, t, 0, 0], at_prime - at_tilde, atol=1e-8)
@@ -441,9 +451,7 @@ def test_ledger_of_jumps_between_moves(jump):
             np.testing.assert_allclose(ledger.factors[0, t, 0, 0], ledger.bridge_log_weight[0, t, 0].sum(), atol=1e-12)
         born = ledger.parameters[0, t, 0]
         kept = (other if birth else small).unpack(prime if birth else tilde)
-        np.testing.assert_array_equal(
-            np.concatenate([kept[0][0][slot], [kept[0][1][slot]], kept[1][0][:, slot]]), born
-        )  # fmt: skip
+        np.testing.assert_array_equal(np.concatenate([kept[0][0][slot], [kept[0][1][slot]], kept[1][0][:, slot]]), born)
         explained(ledger, t)
         if ledger.accepted[0, t, 0]:
             np.testing.assert_array_equal(recording.theta(0, t), star)
@@ -470,9 +478,8 @@ def log_second(network, theta, slot, scale, informed):
 @pytest.mark.parametrize("second", ["narrow", "informed"])
 def test_ledger_of_delayed_jumps(second):
     recording = engine.sample_architecture(
-        THREE, X, Y, "delayed", chains=1, draws=200, seed=56, within="none", detail="jumps", second=second,
-        second_scale=0.8,
-    )  # fmt: skip
+        THREE, X, Y, "delayed", chains=1, draws=200, seed=56, within="none", detail="jumps", second=second, second_scale=0.8
+    )
     ledger, theta, width = recording.ledger, recording.start[0], int(recording.start_width[0])
     seen = set()
 
@@ -514,9 +521,7 @@ def test_ledger_of_delayed_jumps(second):
         if reached:
             u1, u2 = (one, two) if birth else (two, one)
             large_theta = placed(base, large, slot, u2)
-            ratio = log_first(u2) + stats.norm.logpdf(u2).sum() - log_second(
-                large, large_theta, slot, 0.8, second == "informed"
-            )  # fmt: skip
+            ratio = log_first(u2) + stats.norm.logpdf(u2).sum() - log_second(large, large_theta, slot, 0.8, second == "informed")
             with np.errstate(invalid="ignore"):
                 ratio += log_refused(-log_first(u2)) - log_refused(log_first(u1))
             np.testing.assert_allclose(ledger.stage_log_ratio[0, t, 0, 1], sign * ratio, atol=1e-7)
@@ -534,6 +539,4 @@ def test_ledger_of_delayed_jumps(second):
 def insert(network, theta, slot):
     """The parameters of one unit more, zeros at `slot`."""
     (w, b), (v, c) = network.unpack(theta)
-    return np.concatenate(
-        [np.insert(w, slot, 0.0, 0).ravel(), np.insert(b, slot, 0.0), np.insert(v, slot, 0.0, 1).ravel(), c]
-    )
+    return np.concatenate([np.insert(w, slot, 0.0, 0).ravel(), np.insert(b, slot, 0.0), np.insert(v, slot, 0.0, 1).ravel(), c])

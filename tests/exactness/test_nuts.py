@@ -21,9 +21,7 @@ FAMILIES = {
     "ring": targets.TargetSpec(target="ring"),
     "student": targets.TargetSpec(target="student", dof=9.0),
 }
-SHOWN = {
-    "gaussian 100-d": [0, 1, 2, 30, 60, 97, 98, 99]
-}  # coordinates judged; all of them would take a minute of diagnostics
+SHOWN = {"gaussian 100-d": [0, 1, 2, 30, 60, 97, 98, 99]}  # coordinates judged; all of them would take a minute of diagnostics
 SETTINGS = {"banana": {"target_accept": 0.95}, "ring": {"target_accept": 0.9}}
 
 
@@ -114,10 +112,7 @@ def test_aliased_momentum_shows_the_variance_of_the_real_bug(seed):
 @pytest.mark.parametrize("sampling", ["multinomial", "slice"])
 def test_reversed_dot_stops_at_once(sampling):
     """Right draws, one step each: this mistake is seen in the trees, not in the moments."""
-    wrong, right = (
-        nuts("gaussian", 1000, sampling=sampling, variant="reversed_dot"),
-        nuts("gaussian", 1000, sampling=sampling),
-    )
+    wrong, right = (nuts("gaussian", 1000, sampling=sampling, variant="reversed_dot"), nuts("gaussian", 1000, sampling=sampling))
     assert wrong.tree_depth.mean() < 1.3 < 1.8 < right.tree_depth.mean()
 
 
@@ -244,9 +239,7 @@ def test_proposals_follow_from_the_uniforms(sampling):
     recording = recorded(sampling)
     for t in range(150):
         x = tree(recording, t)
-        weight = {
-            (int(time), int(time)): np.exp(w) for time, w in zip(x["leaf_time"], x["leaf_log_weight"], strict=True)
-        }
+        weight = {(int(time), int(time)): np.exp(w) for time, w in zip(x["leaf_time"], x["leaf_log_weight"], strict=True)}
         carried = {(int(time), int(time)): int(time) for time in x["leaf_time"]}
         for k in range(x["nodes"]):
             low, high = int(x["node_low"][k]), int(x["node_high"][k])
@@ -270,12 +263,7 @@ def test_proposals_follow_from_the_uniforms(sampling):
 def test_recording_is_capped_and_changes_nothing():
     small, full = recorded(max_leaves=5), recorded(detail="draws")
     assert small.draws.tobytes() == full.draws.tobytes()
-    assert small.transitions.leaf_position.shape == (1, 150, 6, 2) and small.transitions.node_dots.shape == (
-        1,
-        150,
-        5,
-        6,
-    )
+    assert small.transitions.leaf_position.shape == (1, 150, 6, 2) and small.transitions.node_dots.shape == (1, 150, 5, 6)
     assert small.transitions.leaves.max() == 6 and small.gradient_evaluations.max() > 5
 
 
@@ -287,10 +275,7 @@ def test_maximum_depth_saturates():
 
 
 def test_a_tree_that_turned_at_the_depth_allowed_was_not_cut_short():
-    whole, draws = (
-        nuts("gaussian", 500, step_size=0.4, mass=1.0, max_depth=3, detail=detail)
-        for detail in ("transitions", "draws")
-    )
+    whole, draws = (nuts("gaussian", 500, step_size=0.4, mass=1.0, max_depth=3, detail=detail) for detail in ("transitions", "draws"))
     assert draws.tree_ending.tobytes() == whole.transitions.ending.tobytes()
     deepest = draws.tree_ending[draws.tree_depth == 3]
     assert (deepest == TOO_DEEP).any() and (deepest == TURNED).any()
@@ -299,9 +284,7 @@ def test_a_tree_that_turned_at_the_depth_allowed_was_not_cut_short():
 
 def test_divergence_in_the_funnel_is_flagged():
     target = targets.TargetSpec(target="funnel").build_target()
-    recording = engine.sample(
-        target, "nuts", chains=4, draws=2000, seed=1, step_size=0.5, mass=1.0, detail="transitions"
-    )
+    recording = engine.sample(target, "nuts", chains=4, draws=2000, seed=1, step_size=0.5, mass=1.0, detail="transitions")
     assert recording.divergent.any()
     np.testing.assert_array_equal(recording.divergent, recording.transitions.ending == DIVERGED)
     assert np.all(recording.transitions.leaf_divergent.any(axis=2) == recording.divergent)
@@ -328,11 +311,7 @@ def test_a_hole_in_the_support_is_never_entered():
         return np.nan if abs(q[0]) > 1 else -0.5 * q[0] ** 2
 
     recording = engine.sample(engine.target(hole, 1), "nuts", chains=2, draws=2000, warmup=100, seed=1, init=[0.0])
-    assert (
-        np.all(np.abs(recording.draws) <= 1)
-        and recording.divergent.any()
-        and np.all(np.isfinite(recording.accept_prob))
-    )
+    assert np.all(np.abs(recording.draws) <= 1) and recording.divergent.any() and np.all(np.isfinite(recording.accept_prob))
 
 
 @pytest.mark.parametrize(
@@ -410,11 +389,7 @@ def kidiq(data):
         return value
 
     def quantities(draws):
-        return {
-            "beta[1]": draws[..., 0] - centre * draws[..., 1],
-            "beta[2]": draws[..., 1],
-            "sigma": np.exp(draws[..., 2]),
-        }
+        return {"beta[1]": draws[..., 0] - centre * draws[..., 1], "beta[2]": draws[..., 1], "sigma": np.exp(draws[..., 2])}
 
     return density, 3, np.concatenate([score, iq - centre]), quantities
 
@@ -462,12 +437,7 @@ def gaussian_mixture(data):
         mu1, mu2 = q[0], q[0] + gap
         theta = 1.0 / (1.0 + np.exp(-q[4]))
         value = (
-            -0.125 * (mu1 * mu1 + mu2 * mu2)
-            + q[1]
-            - 0.125 * (s1 * s1 + s2 * s2)
-            + q[2]
-            + q[3]
-            + 5.0 * (np.log(theta) + np.log1p(-theta))
+            -0.125 * (mu1 * mu1 + mu2 * mu2) + q[1] - 0.125 * (s1 * s1 + s2 * s2) + q[2] + q[3] + 5.0 * (np.log(theta) + np.log1p(-theta))
         )
         d1, d2 = -0.25 * mu1, -0.25 * mu2
         grad[2], grad[3], grad[4] = 1.0 - 0.25 * s1 * s1, 1.0 - 0.25 * s2 * s2, 5.0 - 10.0 * theta
@@ -567,9 +537,7 @@ def calibration_ranks(replications, seed, variant="exact", step_size=None):
         y = mu + np.exp(log_tau) * t + rng.normal(size=5)
         target = engine.Target(template.name, 7, template.owner, y, template.ints)
         settings = {"step_size": step_size, "mass": 1.0} if step_size else {}
-        recording = engine.sample(
-            target, "nuts", chains=1, draws=19 * 8, warmup=300, seed=r, variant=variant, **settings
-        )
+        recording = engine.sample(target, "nuts", chains=1, draws=19 * 8, warmup=300, seed=r, variant=variant, **settings)
         ranks[r] = np.sum(recording.draws[0, ::8, :3] < [mu, log_tau, t[0]], axis=0)
     return ranks
 

@@ -109,9 +109,7 @@ def test_forgetting_to_divide_is_seen():
 
 def test_the_figure_of_the_thesis():
     # it reports 6 accepted of 100,000; by the largest likelihood seen, as there
-    counts = [
-        int(reject(THESIS, DATA.x, DATA.y, 0.1, 100_000, seed, bound="observed").accepted.sum()) for seed in range(6)
-    ]
+    counts = [int(reject(THESIS, DATA.x, DATA.y, 0.1, 100_000, seed, bound="observed").accepted.sum()) for seed in range(6)]
     assert 2 <= np.median(counts) <= 14
     exact = importance(THESIS, DATA.x, DATA.y, 0.1, 400_000, seed=1, at=AT)
     assert 5e-6 < exact.rate < 5e-5

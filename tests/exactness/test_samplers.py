@@ -25,14 +25,7 @@ FAMILIES = {
     "formula": targets.TargetSpec(target="formula", formula="-x^2/2 - (y - sin(2*x))^2"),
 }
 # Settings that mix well enough for the precision wanted.
-HMC = {
-    "gaussian": (0.6, 4),
-    "gaussian 10-d": (0.5, 5),
-    "banana": (0.25, 14),
-    "ring": (0.25, 12),
-    "student": (0.7, 5),
-    "formula": (0.4, 5),
-}
+HMC = {"gaussian": (0.6, 4), "gaussian 10-d": (0.5, 5), "banana": (0.25, 14), "ring": (0.25, 12), "student": (0.7, 5), "formula": (0.4, 5)}
 WALK = {"gaussian": 1.6, "gaussian 10-d": 0.6, "banana": 1.4, "ring": 2.0, "student": 2.2, "formula": 1.3}
 
 
@@ -52,9 +45,7 @@ def hmc(name, draws, **settings):
 
 def walk(name, draws, **settings):
     target = FAMILIES[name].build_target()
-    return engine.sample(
-        target, "metropolis", chains=CHAINS, draws=draws, warmup=2000, seed=20, **{"scale": WALK[name], **settings}
-    )
+    return engine.sample(target, "metropolis", chains=CHAINS, draws=draws, warmup=2000, seed=20, **{"scale": WALK[name], **settings})
 
 
 def against_truth(recording, truth=None, thin=1):
@@ -94,18 +85,13 @@ def test_hmc_with_any_mass_matrix(mass):
 
 
 def test_swapped_kicks_are_exact_but_wasteful():
-    exact, swapped = (
-        hmc("gaussian", 100_000, step_size=0.3),
-        hmc("gaussian", 100_000, step_size=0.3, integrator="swapped_kicks"),
-    )
+    exact, swapped = (hmc("gaussian", 100_000, step_size=0.3), hmc("gaussian", 100_000, step_size=0.3, integrator="swapped_kicks"))
     found = against_truth(swapped)
     assert found.verdict == "pass", found.sentence
     assert swapped.accept_prob.mean() < exact.accept_prob.mean() - 0.05
 
 
-@pytest.mark.parametrize(
-    "settings", [{"variant": "always_accept", "step_size": 0.9}, {"integrator": "euler", "step_size": 0.2}]
-)
+@pytest.mark.parametrize("settings", [{"variant": "always_accept", "step_size": 0.9}, {"integrator": "euler", "step_size": 0.2}])
 def test_wrong_hmc_fails_the_moment_test(settings):
     assert against_truth(hmc("gaussian", 100_000, **settings)).verdict == "fail"
 
@@ -123,9 +109,7 @@ def test_without_the_hastings_ratio_the_tilted_density_is_sampled():
     recording = walk("gaussian", 400_000, drift=0.2, variant="no_hastings")
     truth = recording.run.target.truth
     moved = truth.covariance @ np.array([2 * 0.2 / WALK["gaussian"] ** 2, 0.0])
-    averages = [
-        judge.Average("a mean", recording.draws[:, ::10, j], truth.mean[j] + moved[j]) for j in range(len(truth.mean))
-    ]
+    averages = [judge.Average("a mean", recording.draws[:, ::10, j], truth.mean[j] + moved[j]) for j in range(len(truth.mean))]
     assert judge.averages_check("means", averages).verdict == "pass"
 
 
@@ -150,11 +134,7 @@ EDGES = np.array([-1.2, -0.5, 0.0, 0.4, 1.1])
 
 @pytest.mark.parametrize("method", ["metropolis", "hmc"])
 def test_detailed_balance_on_a_grid(method):
-    recording = (
-        walk("gaussian", 500_000, drift=0.8)
-        if method == "metropolis"
-        else hmc("gaussian", 200_000, step_size=0.9, steps=1)
-    )
+    recording = walk("gaussian", 500_000, drift=0.8) if method == "metropolis" else hmc("gaussian", 200_000, step_size=0.9, steps=1)
     assert balance_z(flows(recording, EDGES)) < 4
 
 
@@ -163,17 +143,7 @@ def test_detailed_balance_catches_the_missing_hastings_ratio():
     target = FAMILIES["gaussian"].build_target()
     starts = target.truth.draw(np.random.default_rng(3), 20_000)
     for variant, caught in (("exact", False), ("no_hastings", True)):
-        run = engine.sample(
-            target,
-            "metropolis",
-            chains=len(starts),
-            draws=1,
-            seed=2,
-            init=starts,
-            scale=1.6,
-            drift=0.5,
-            variant=variant,
-        )
+        run = engine.sample(target, "metropolis", chains=len(starts), draws=1, seed=2, init=starts, scale=1.6, drift=0.5, variant=variant)
         assert (balance_z(flows(run, EDGES)) > 4) == caught
 
 
@@ -211,9 +181,7 @@ def test_reversible(name, integrator):
 def test_euler_is_not_reversible():
     rng = np.random.default_rng(4)
     target = FAMILIES["gaussian"].build_target()
-    check = judge.reversibility_check(
-        target, rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), step_size=0.1, steps=25, integrator="euler"
-    )
+    check = judge.reversibility_check(target, rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), step_size=0.1, steps=25, integrator="euler")
     assert check.verdict == "fail"
 
 

@@ -33,9 +33,7 @@ FORMS = {
 
 def run(name, draws, **settings):
     target = TWO_WIDTHS.build_target() if name == "two widths" else FAMILIES[name].build_target()
-    return engine.sample(
-        target, "slice_sampling", chains=4, draws=draws, warmup=500, seed=31, **{"w": W.get(name, 1.0), **settings}
-    )
+    return engine.sample(target, "slice_sampling", chains=4, draws=draws, warmup=500, seed=31, **{"w": W.get(name, 1.0), **settings})
 
 
 def judged(recording, truth=None, thin=5):
@@ -44,9 +42,13 @@ def judged(recording, truth=None, thin=5):
 
 
 @pytest.mark.parametrize(
-    "name,form", [*((name, form) for name in W for form in ("stepping out", "doubling")),
-                  *(("gaussian", form) for form in FORMS), *(("two widths", form) for form in WIDE)],
-)  # fmt: skip
+    "name,form",
+    [
+        *((name, form) for name in W for form in ("stepping out", "doubling")),
+        *(("gaussian", form) for form in FORMS),
+        *(("two widths", form) for form in WIDE),
+    ],
+)
 def test_moments(name, form):
     check = judged(run(name, 150_000, **FORMS[form]))
     assert check.verdict == "pass", check.sentence
@@ -85,9 +87,7 @@ def test_detailed_balance_on_a_grid(form):
 
 @pytest.mark.parametrize("family,form", [("banana", form) for form in FORMS])
 def test_invariance_from_exact_draws(family, form):
-    kernel = judge.TransitionKernel(
-        judge.Known(FAMILIES[family].build_target()), SliceSampling(**{"w": 1.0, **FORMS[form]})
-    )
+    kernel = judge.TransitionKernel(judge.Known(FAMILIES[family].build_target()), SliceSampling(**{"w": 1.0, **FORMS[form]}))
     found = judge.proofs(kernel, seed=7)
     assert judge.overall(found) == "pass", [check.sentence for check in found]
     for fault in kernel.faults:
@@ -122,9 +122,8 @@ def books(recording, **changes):
 def detailed(name, form, draws=300, **settings):
     target = TWO_WIDTHS.build_target() if name == "two widths" else FAMILIES[name].build_target()
     return engine.sample(
-        target, "slice_sampling", chains=1, draws=draws, seed=4, detail="transitions",
-        **{"w": 1.0, **FORMS[form], **settings},
-    )  # fmt: skip
+        target, "slice_sampling", chains=1, draws=draws, seed=4, detail="transitions", **{"w": 1.0, **FORMS[form], **settings}
+    )
 
 
 @pytest.mark.parametrize("name", ["banana", "two widths"])
@@ -142,8 +141,10 @@ def test_every_event_is_worked_out_again(name, form):
         assert np.any(kinds == REFUSED)
 
 
-@pytest.mark.parametrize("form,variant", [("stepping out", "wrong_end"), ("stepping out", "fixed_side"),
-                                          ("doubling", "no_test"), ("hyperrectangle", "wrong_end")])  # fmt: skip
+@pytest.mark.parametrize(
+    "form,variant",
+    [("stepping out", "wrong_end"), ("stepping out", "fixed_side"), ("doubling", "no_test"), ("hyperrectangle", "wrong_end")],
+)
 def test_the_books_of_a_mutant_do_not_balance(form, variant):
     assert max(books(detailed("two widths", form, variant=variant))) > 0.01
 
@@ -165,9 +166,7 @@ def test_evaluations_are_counted():
 
 def test_what_does_not_fit_is_counted_and_ends_are_kept():
     target = targets.build("gaussian", dimension=2, correlation=0.0)
-    recording = engine.sample(
-        target, "slice_sampling", chains=1, draws=40, seed=1, w=0.01, limit=1000, detail="transitions"
-    )
+    recording = engine.sample(target, "slice_sampling", chains=1, draws=40, seed=1, w=0.01, limit=1000, detail="transitions")
     inside = recording.transitions
     events, room = inside.events[0], 2 * RECORDED
     lost = events > (inside.kind[0] >= 0).sum(axis=1)
@@ -198,8 +197,7 @@ def test_an_interval_keeps_its_limit():
 
 
 @pytest.mark.parametrize(
-    "parameter,settings",
-    [("w", {"w": 0.0}), ("interval", {"interval": "halving"}), ("limit", {"limit": 0}), ("variant", {"variant": "?"})],
+    "parameter,settings", [("w", {"w": 0.0}), ("interval", {"interval": "halving"}), ("limit", {"limit": 0}), ("variant", {"variant": "?"})]
 )
 def test_a_wrong_setting_is_named(parameter, settings):
     with pytest.raises(engine.SpecError) as error:

@@ -60,9 +60,7 @@ def test_parameters_within_each_model(name):
         covariance = exact.covariance[k - 1, :k, :k]
         off = theta - exact.mean[k - 1, :k]
         z = off.mean(axis=0) / np.sqrt(np.diag(covariance) / len(theta))
-        squares = (np.einsum("ni,ij,nj->n", off, np.linalg.inv(covariance), off).mean() - k) / np.sqrt(
-            2 * k / len(theta)
-        )
+        squares = (np.einsum("ni,ij,nj->n", off, np.linalg.inv(covariance), off).mean() - k) / np.sqrt(2 * k / len(theta))
         assert np.all(np.abs(z) < 4) and abs(squares) < 4
 
 
@@ -86,9 +84,7 @@ def test_where_the_wrong_variants_end_is_known(name, variant):
 def test_prior_recovery(name):
     """No data: the models and every parameter must come back as the prior drew them."""
     spec = LADDERS[name].replace(likelihood="off", model_prior="geometric")
-    assert np.allclose(
-        toy.exact(spec).probability, 2.0 ** -np.arange(spec.models) / np.sum(2.0 ** -np.arange(spec.models))
-    )
+    assert np.allclose(toy.exact(spec).probability, 2.0 ** -np.arange(spec.models) / np.sum(2.0 ** -np.arange(spec.models)))
     recording = toy.record(spec)
     thin = recording.model[:, ::50]
     counts = np.bincount(thin.ravel(), minlength=spec.models + 1)[1:]
@@ -160,8 +156,7 @@ def test_ledger_explains_every_verdict(name, variant):
             jacobian = spec.spread
         np.testing.assert_allclose(jumps.u[i], u, atol=1e-12)
         expected = [
-            log_normal(data.y - data.designs[to - 1] @ new, spec.noise_sd)
-            - log_normal(data.y - data.designs[k - 1] @ old, spec.noise_sd),
+            log_normal(data.y - data.designs[to - 1] @ new, spec.noise_sd) - log_normal(data.y - data.designs[k - 1] @ old, spec.noise_sd),
             np.log(prior[to - 1] / prior[k - 1]),
             log_normal(new, spec.prior_sd) - log_normal(old, spec.prior_sd),
             -sign * log_normal(np.array([u]), 1.0),

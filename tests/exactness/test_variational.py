@@ -171,11 +171,7 @@ def test_a_control_variate_and_a_path_through_the_point_make_less_noise():
     at = pack(np.full(20, 0.3), np.diag(np.full(20, 0.7)), "mean_field")
     noise = [
         gradients(target, Advi(samples=4, **settings), at, repeats=4000).var(axis=0)[:20].mean()
-        for settings in (
-            {"estimator": "score"},
-            {"estimator": "score", "control_variate": True},
-            {"estimator": "reparameterised"},
-        )
+        for settings in ({"estimator": "score"}, {"estimator": "score", "control_variate": True}, {"estimator": "reparameterised"})
     ]
     assert noise[0] > 1.5 * noise[1] > 10 * noise[2]
 
@@ -247,10 +243,7 @@ def test_without_the_jacobian_the_fit_is_elsewhere():
 
 
 @pytest.mark.parametrize("family", ["mean_field", "full_rank"])
-@pytest.mark.parametrize(
-    "name,parameters",
-    [("banana", {}), ("two_modes", {}), ("funnel", {"neck": 1.0}), ("student", {}), ("ring", {})],
-)
+@pytest.mark.parametrize("name,parameters", [("banana", {}), ("two_modes", {}), ("funnel", {"neck": 1.0}), ("student", {}), ("ring", {})])
 def test_the_elbo_lies_below_the_evidence(name, parameters, family):
     target = targets.build(name, **parameters)
     fit = advi(target, family=family, steps=1500, samples=4, seed=1, every=100)
@@ -292,9 +285,7 @@ def test_coordinate_ascent_on_a_gaussian():
     assert found.mean[-1] == pytest.approx(mean, abs=1e-6)
     assert found.sd[-1] ** 2 == pytest.approx(1.0 / np.diag(np.linalg.inv(covariance)))
     for u in (0, 1, 5, 80):  # the gap is the divergence, wherever q is
-        assert -found.elbo[u] == pytest.approx(
-            gaussian_kl(found.mean[u], np.diag(found.sd[u] ** 2), mean, covariance), abs=1e-10
-        )
+        assert -found.elbo[u] == pytest.approx(gaussian_kl(found.mean[u], np.diag(found.sd[u] ** 2), mean, covariance), abs=1e-10)
     target = targets.dense_gaussian(mean, covariance)
     at = pack(found.mean[3], np.diag(found.sd[3]), "mean_field")
     assert elbo(target, at).energy[0] == pytest.approx(found.energy[3], abs=1e-10)

@@ -118,11 +118,7 @@ def spike_estimates():
     """Draws of every estimator at the same parameters."""
     return {
         name: tiny(method="spike_and_slab", estimator=name, **settings).gradient_estimates(n).astype(float)
-        for name, n, settings in (
-            ("score", MANY, {}),
-            ("relaxed", SAMPLES, {"temperature": 0.3}),
-            ("local", SAMPLES, {}),
-        )
+        for name, n, settings in (("score", MANY, {}), ("relaxed", SAMPLES, {"temperature": 0.3}), ("local", SAMPLES, {}))
     }
 
 
@@ -147,10 +143,7 @@ def test_local_reparameterisation_is_unbiased_where_weights_are_normal():
 
 
 def test_local_reparameterisation_has_less_variance():
-    spread = {
-        name: tiny(method="gaussian", estimator=name).gradient_estimates(2000).std(axis=0)
-        for name in ("weights", "local")
-    }
+    spread = {name: tiny(method="gaussian", estimator=name).gradient_estimates(2000).std(axis=0) for name in ("weights", "local")}
     assert np.all(spread["local"][:4] < spread["weights"][:4])
 
 
@@ -269,9 +262,7 @@ def test_backward_pass(activation, likelihood):
     rng = np.random.Generator(np.random.SFC64(8))
     x = rng.normal(size=(20, 3)).astype(np.float32)
     y = {"softmax": rng.integers(0, 4, 20), "bernoulli": rng.integers(0, 2, 20)}.get(likelihood, rng.normal(size=20))
-    run = start_network(
-        x, y, hidden=(5, 4), method="map", activation=activation, likelihood=likelihood, noise_sd=0.7, batch=20
-    )
+    run = start_network(x, y, hidden=(5, 4), method="map", activation=activation, likelihood=likelihood, noise_sd=0.7, batch=20)
     shape, w = run.shape, run.posterior.weights[: run.shape.weights].astype(float)
 
     def value(flat):
@@ -312,9 +303,7 @@ def test_concrete_dropout_learns_along_its_gradient():
     rng = np.random.Generator(np.random.SFC64(10))
     x, y = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
     for scaling in ("inverse", "none"):
-        run = start_network(
-            x, y, hidden=(6,), method="concrete_dropout", keep=0.7, scaling=scaling, temperature=0.5, batch=40
-        )
+        run = start_network(x, y, hidden=(6,), method="concrete_dropout", keep=0.7, scaling=scaling, temperature=0.5, batch=40)
         posterior = run.posterior
 
         def objective(logits, posterior=posterior, run=run):
@@ -365,9 +354,7 @@ def test_dropout_scaling(scaling, keeps):
     """With 1 / keep the average over masks is the mean network of a linear net; without it keep times that."""
     rng = np.random.Generator(np.random.SFC64(12))
     x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
-    run = start_network(
-        x, y, hidden=(40,), method="mc_dropout", activation="linear", likelihood="gaussian", keep=0.6, scaling=scaling
-    )
+    run = start_network(x, y, hidden=(40,), method="mc_dropout", activation="linear", likelihood="gaussian", keep=0.6, scaling=scaling)
     fit = run.fit()
     draws = fit.predict(x, "MA", samples=4000).draws[:, :, 0].astype(float)
     mean = fit.predict(x, "MEAN").draws[0, :, 0]
@@ -408,9 +395,7 @@ def test_elbo_of_a_linear_model_stays_below_the_evidence():
     design = np.column_stack([x, np.ones(40)])
     covariance = np.eye(40) + design @ design.T
     evidence = -0.5 * (np.linalg.slogdet(2 * math.pi * covariance)[1] + y @ np.linalg.solve(covariance, y))
-    run = start_network(
-        x, y, hidden=(), method="gaussian", likelihood="gaussian", noise_sd=1.0, batch=40, epochs=4000, step_size=0.02
-    )
+    run = start_network(x, y, hidden=(), method="gaussian", likelihood="gaussian", noise_sd=1.0, batch=40, epochs=4000, step_size=0.02)
     run.advance(run.total)
     mean, sd = run.posterior.mean.astype(float), run.posterior.sd.astype(float)
     residual = y - design @ mean

@@ -47,14 +47,7 @@ def test_it_sees(after: bytes, seen: str):
     assert any(seen in line for line in differences(drawn(), after)), differences(drawn(), after)
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        drawn(),
-        drawn(place=(0, 0, 4, 2), beside=(4, 0, 2, 2)),
-        drawn(name="b"),
-    ],
-)
+@pytest.mark.parametrize("after", [drawn(), drawn(place=(0, 0, 4, 2), beside=(4, 0, 2, 2)), drawn(name="b")])
 def test_it_forgives_what_looks_the_same(after: bytes):
     assert differences(drawn(), after) == []
 

@@ -27,8 +27,7 @@ def test_log_stops_of_whole_numbers_are_whole():
 
 
 @pytest.mark.parametrize(
-    ("step", "whole", "result"),
-    [(0.02, False, 0.02), (0.037, False, 0.02), (9.9, True, 5), (0.3, True, 1), (19.9, True, 10)],
+    ("step", "whole", "result"), [(0.02, False, 0.02), (0.037, False, 0.02), (9.9, True, 5), (0.3, True, 1), (19.9, True, 10)]
 )
 def test_round_steps(step: float, whole: bool, result: float):
     assert controls._round_step(step, whole) == pytest.approx(result)

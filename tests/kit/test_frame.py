@@ -36,9 +36,7 @@ def visited(at: AppTest) -> Visit:
 
 def texts(at: AppTest) -> str:
     """All prose on the page."""
-    return "\n".join(
-        str(e.value) for kind in ("markdown", "warning", "error", "info", "caption") for e in getattr(at, kind)
-    )
+    return "\n".join(str(e.value) for kind in ("markdown", "warning", "error", "info", "caption") for e in getattr(at, kind))
 
 
 def until(at: AppTest, words: str, seconds: float = 20.0) -> AppTest:
@@ -363,13 +361,7 @@ def _check(verdict, statistic: float = 0.5) -> Check:
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "result"),
-    [
-        ([], "unknown"),
-        (["pass"], "pass"),
-        (["pass", "unknown"], "unknown"),
-        (["unknown", "fail", "pass"], "fail"),
-    ],
+    ("verdicts", "result"), [([], "unknown"), (["pass"], "pass"), (["pass", "unknown"], "unknown"), (["unknown", "fail", "pass"], "fail")]
 )
 def test_the_worst_verdict_counts(verdicts: list, result: str):
     checks = [_check(verdict) for verdict in verdicts]

@@ -40,12 +40,7 @@ def test_it_mounts_a_loader_and_its_strokes():
 
 @pytest.mark.parametrize(
     ("told", "seen"),
-    [
-        ({"number": 3, "final": False}, 1),
-        ({"number": 3, "final": True}, 3),
-        ({"number": "3", "final": True}, 1),
-        ({"final": True}, 1),
-    ],
+    [({"number": 3, "final": False}, 1), ({"number": 3, "final": True}, 3), ({"number": "3", "final": True}, 1), ({"final": True}, 1)],
 )
 def test_only_a_finished_stroke_counts_as_seen(monkeypatch: pytest.MonkeyPatch, told: dict, seen: int):
     """Else the echo of a stroke under way would take its last points away while more are being drawn."""

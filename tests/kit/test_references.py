@@ -38,12 +38,7 @@ def said(path: Path, text: str) -> list[str]:
 
 
 def test_no_work_is_named_by_a_code():
-    found = [
-        f"{path.relative_to(ROOT)}: {line.strip()}"
-        for path, text in sources()
-        for line in text.splitlines()
-        if CODE.search(line)
-    ]
+    found = [f"{path.relative_to(ROOT)}: {line.strip()}" for path, text in sources() for line in text.splitlines() if CODE.search(line)]
     assert not found, "\n".join(found)
 
 

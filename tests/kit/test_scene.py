@@ -3,19 +3,7 @@
 import numpy as np
 import pytest
 
-from app.kit.player.scene import (
-    ALIGNMENT,
-    ROLES,
-    Axis,
-    Editable,
-    Phase,
-    Scene,
-    SceneError,
-    Show,
-    compile_template,
-    decode,
-    read_layout,
-)
+from app.kit.player.scene import ALIGNMENT, ROLES, Axis, Editable, Phase, Scene, SceneError, Show, compile_template, decode, read_layout
 
 N = 10
 PLANE = {"x": Axis("x", -1, 1), "y": Axis("y", -1, 1)}
@@ -119,13 +107,7 @@ def test_quantities_have_a_scale_of_their_own():
 def test_faulty_axes():
     with pytest.raises(SceneError, match="no finite data"):
         panel(x=Axis()).points(np.full((3, 2), np.nan))._scene.encode()
-    for axis in (
-        Axis("x", 1, 1),
-        Axis("x", 2, 1),
-        Axis("x", np.nan, 1),
-        Axis("x", 0, np.inf),
-        Axis("x", 0, 1, log=True),
-    ):
+    for axis in (Axis("x", 1, 1), Axis("x", 2, 1), Axis("x", np.nan, 1), Axis("x", 0, np.inf), Axis("x", 0, 1, log=True)):
         with pytest.raises(SceneError, match="x axis"):
             panel(x=axis)._scene.encode()
     with pytest.raises(SceneError, match="need an x and a y axis"):
@@ -166,9 +148,7 @@ def test_inner_layers_need_a_window_and_its_length():
     assert header["window"]["first"] == 2 and arrays[header["window"]["offsets"]].tolist() == [0, 3, 3, 5]
 
 
-@pytest.mark.parametrize(
-    "first, offsets", [(0, [1, 2]), (0, [0, 2, 1]), (0, [0]), (N - 1, [0, 1, 2]), (-1, [0, 1]), (0, [0.0, 1.0])]
-)
+@pytest.mark.parametrize("first, offsets", [(0, [1, 2]), (0, [0, 2, 1]), (0, [0]), (N - 1, [0, 1, 2]), (-1, [0, 1]), (0, [0.0, 1.0])])
 def test_faulty_windows(first, offsets):
     with pytest.raises(SceneError, match="window"):
         scene().window(first, offsets)
@@ -249,9 +229,7 @@ def test_chains_get_their_role():
 
 
 def test_classes_of_points():
-    p = panel().points(
-        np.zeros((3, 2)), classes=[0, 1, 1], role=["reject", "accept"], shape=["cross", "circle"], label=["no", "yes"]
-    )
+    p = panel().points(np.zeros((3, 2)), classes=[0, 1, 1], role=["reject", "accept"], shape=["cross", "circle"], label=["no", "yes"])
     drawn, arrays = layer(p)
     assert arrays[drawn["classes"]].tolist() == [0, 1, 1] and arrays[drawn["classes"]].dtype == np.uint8
     with pytest.raises(SceneError, match=r"0\.\.1"):
@@ -414,12 +392,7 @@ def test_editable_points():
     editable = header["panels"][0]["editable"]
     assert arrays[editable["points"]].tolist() == [[0, 0.5, 0], [1, 0.5, 0]]
     panel(editable=Editable())._scene.encode()
-    for faulty in (
-        Editable([[0, 0, 1]]),
-        Editable([[0, np.nan]]),
-        Editable(np.zeros((5, 2)), limit=4),
-        Editable(classes=()),
-    ):
+    for faulty in (Editable([[0, 0, 1]]), Editable([[0, np.nan]]), Editable(np.zeros((5, 2)), limit=4), Editable(classes=())):
         with pytest.raises(SceneError, match="editable"):
             panel(editable=faulty)
 
@@ -430,10 +403,17 @@ def test_editable_points():
 def test_templates():
     template = "Step {t} of {steps}: r = {r:.3f}, {ok?yes:no}, {move|birth|death}"
     assert compile_template(template, ["r", "ok", "move"], "") == [
-        "Step ", {"name": "t", "format": ""}, " of ", {"name": "steps", "format": ""}, ": r = ",
-        {"name": "r", "format": ".3f"}, ", ", {"name": "ok", "words": ["no", "yes"]}, ", ",
+        "Step ",
+        {"name": "t", "format": ""},
+        " of ",
+        {"name": "steps", "format": ""},
+        ": r = ",
+        {"name": "r", "format": ".3f"},
+        ", ",
+        {"name": "ok", "words": ["no", "yes"]},
+        ", ",
         {"name": "move", "words": ["birth", "death"]},
-    ]  # fmt: skip
+    ]
     for template in ("{x", "x}", "{unknown}", "{r:>10}", "{r?yes}", "{r!r}", "{}"):
         with pytest.raises(SceneError):
             compile_template(template, ["r"], "here")
@@ -445,9 +425,7 @@ def test_readouts_and_sentences():
     s.readout("r", "{i:d}: {h} of {n}", inner=True, i=np.arange(3), h=np.zeros(3), n=np.zeros(N))
     s.say("{ok?yes:no}", ok=np.ones(N, bool), show=Show("at", phase=("decide", None)))
     header, _ = decode(s.encode())
-    assert {name: value["inner"] for name, value in header["readouts"][0]["values"].items()} == {
-        "i": True, "h": True, "n": False,
-    }  # fmt: skip
+    assert {name: value["inner"] for name, value in header["readouts"][0]["values"].items()} == {"i": True, "h": True, "n": False}
     for fault in (
         lambda: s.readout("r", "again"),
         lambda: s.readout("a", "{x}"),
@@ -511,9 +489,7 @@ def test_a_layout_and_its_panels_must_fit():
         scene().layout("p / q", heights=[100])
 
 
-@pytest.mark.parametrize(
-    "fault", [{"steps": 0}, {"label": " "}, {"rate": 0}, {"rate": np.nan}, {"start": N}, {"total": N - 1}]
-)
+@pytest.mark.parametrize("fault", [{"steps": 0}, {"label": " "}, {"rate": 0}, {"rate": np.nan}, {"start": N}, {"total": N - 1}])
 def test_faulty_scenes(fault):
     with pytest.raises(SceneError):
         scene(**fault)
@@ -536,12 +512,7 @@ def test_themes():
     s = scene(theme=theme)
     s.panel("p", **PLANE)
     assert decode(s.encode())[0]["theme"] == theme
-    for faulty in (
-        {"light": {"ink": "red"}},
-        {"light": {"ink": "#12345; x: url(y)"}},
-        {"sepia": {}},
-        {"light": {"pink": "#fff"}},
-    ):
+    for faulty in ({"light": {"ink": "red"}}, {"light": {"ink": "#12345; x: url(y)"}}, {"sepia": {}}, {"light": {"pink": "#fff"}}):
         with pytest.raises(SceneError, match="theme"):
             scene(theme=faulty)
 

@@ -82,9 +82,7 @@ def test_nothing_hostile_raises_or_passes_silently(raw: dict[str, list[str]]):
     named = {problem.parameter for problem in link.problems}
     for name, given_values in raw.items():
         if name not in share.RESERVED and name in RunSpec.declarations() and name not in named:
-            assert share.encode(link.spec)[name] == given_values[0] or _same_number(
-                share.encode(link.spec)[name], given_values[0]
-            )
+            assert share.encode(link.spec)[name] == given_values[0] or _same_number(share.encode(link.spec)[name], given_values[0])
     for problem in link.problems:
         assert len(problem.parameter) <= 41 and "\n" not in problem.message
 
@@ -188,10 +186,7 @@ def test_long_and_unprintable_values_are_shown_short_and_clean():
 
 
 def test_an_address_keeps_the_page_only():
-    assert (
-        share.address("https://lab.example/base/hmc?old=1#there", {"a": "x y&ü"})
-        == "https://lab.example/base/hmc?a=x+y%26%C3%BC"
-    )
+    assert share.address("https://lab.example/base/hmc?old=1#there", {"a": "x y&ü"}) == "https://lab.example/base/hmc?a=x+y%26%C3%BC"
 
 
 def test_a_number_beyond_any_float_is_refused_with_its_field():

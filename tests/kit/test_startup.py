@@ -40,9 +40,7 @@ def test_a_page_finds_its_modules_loaded_and_waits_for_no_others(package: str):
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     ready, run, rest = map(set, json.loads(said.splitlines()[-1]))
     assert run - ready <= {f"{package}.page"}, "a second visitor's page could meet these half made"
-    engine = {
-        ".".join(path.with_suffix("").parts) for path in (p.relative_to(ROOT) for p in ROOT.glob("engine/**/*.py"))
-    }
+    engine = {".".join(path.with_suffix("").parts) for path in (p.relative_to(ROOT) for p in ROOT.glob("engine/**/*.py"))}
     engine = {name.removesuffix(".__init__") for name in engine}
     assert len(engine & ready) < 0.7 * len(engine), "the first picture waits for what it does without"
     assert engine <= rest | {"engine.warm"}

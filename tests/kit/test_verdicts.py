@@ -26,9 +26,7 @@ def test_a_right_link_passes(capsys: pytest.CaptureFixture[str]) -> None:
     status, (line,) = told(capsys, "/hmc")
     assert status == verdict.PASSED
     assert line["slug"] == "hmc"
-    assert {kind: line[kind]["verdict"] for kind in ("kernel", "run", "numbers")} == {
-        "kernel": "pass", "run": "pass", "numbers": "pass",
-    }  # fmt: skip
+    assert {kind: line[kind]["verdict"] for kind in ("kernel", "run", "numbers")} == {"kernel": "pass", "run": "pass", "numbers": "pass"}
     assert all(line[kind]["sentence"] and line[kind]["statistic"] is not None for kind in ("kernel", "run", "numbers"))
 
 
@@ -38,8 +36,7 @@ def test_a_wrong_kernel_fails(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("link", "reason"),
-    [("/nothing", "leads to no lesson"), ("/hmc?steps=0", "steps"), ("/hmc?colour=red", "colour"), ("", "no lesson")],
+    ("link", "reason"), [("/nothing", "leads to no lesson"), ("/hmc?steps=0", "steps"), ("/hmc?colour=red", "colour"), ("", "no lesson")]
 )
 def test_a_link_that_is_not_valid(capsys: pytest.CaptureFixture[str], link: str, reason: str) -> None:
     status, (line,) = told(capsys, link)

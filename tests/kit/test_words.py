@@ -89,8 +89,7 @@ def test_questions_are_told_by_the_numbers_of_a_run(lesson: Words):
 
 
 @pytest.mark.parametrize(
-    ("passages", "text"),
-    [(("one",), "One 4."), (("two", "one"), "Two. One 4."), (("one", "", "two"), "One 4.\n\nTwo.")],
+    ("passages", "text"), [(("one",), "One 4."), (("two", "one"), "Two. One 4."), (("one", "", "two"), "One 4.\n\nTwo.")]
 )
 def test_passages_stand_in_the_order_said(lesson: Words, passages: tuple[str, ...], text: str):
     assert explained(lesson.question("passages", 0, lambda spec: say(*passages, n=4))) == text

@@ -69,17 +69,11 @@ def says(found: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether three signs say what is wanted: a verdict each, or "not pass" or "not fail" where chance decides between
     the other two.
     """
-    return all(
-        seen != want[4:] if want.startswith("not ") else seen == want for seen, want in zip(found, wanted, strict=True)
-    )
+    return all(seen != want[4:] if want.startswith("not ") else seen == want for seen, want in zip(found, wanted, strict=True))
 
 
 def planted(slug: str, spec: Spec) -> dict[tuple[str, str], list[Check]]:
     """What the checks say of each fault that a reader can plant here, by the sign and the name of the fault."""
     lesson = module(slug, "page").LESSON
     parts = lesson.kernels, lesson.audit, lesson.checks, lesson.faults
-    return {
-        (kind, words): Planted(*parts, fault)(spec, NEVER)
-        for kind in KINDS
-        for words, fault in plantable(lesson, spec, kind).items()
-    }
+    return {(kind, words): Planted(*parts, fault)(spec, NEVER) for kind in KINDS for words, fault in plantable(lesson, spec, kind).items()}

@@ -56,9 +56,7 @@ def test_the_draws_are_what_the_tries_say(spec):
     walk = analysis.simulate(spec)
     draws, rows = walk.recording.draws[0], np.arange(walk.steps)
     moved = walk.ending < spec.stages
-    np.testing.assert_array_equal(
-        draws[moved], walk.inside.proposal[rows, np.minimum(walk.ending, spec.stages - 1)][moved]
-    )
+    np.testing.assert_array_equal(draws[moved], walk.inside.proposal[rows, np.minimum(walk.ending, spec.stages - 1)][moved])
     np.testing.assert_array_equal(draws[~moved], walk.before[~moved])
     np.testing.assert_array_equal(walk.recording.gradient_evaluations[0], walk.inside.stages)
     assert 0.05 < moved.mean() < 0.95
@@ -221,9 +219,7 @@ def test_diagnostics_count_every_evaluation():
     recording: Recording = analysis.simulate(BY_ID["three"]).recording
     total = int(recording.gradient_evaluations.sum())
     assert f"{total / BY_ID['three'].draws:.2f} a transition" in table.caption
-    assert table.columns["ESS / 1000 evaluations"][0] == pytest.approx(
-        table.columns["ESS bulk"][0] * 1000 / total, rel=0.05
-    )
+    assert table.columns["ESS / 1000 evaluations"][0] == pytest.approx(table.columns["ESS bulk"][0] * 1000 / total, rel=0.05)
 
 
 # Words ----------------------------------------------------------------------------------------------------------------
@@ -231,9 +227,7 @@ def test_diagnostics_count_every_evaluation():
 
 @pytest.mark.one_seed
 @pytest.mark.parametrize(
-    "question,expected",
-    list(zip(questions.QUESTIONS, (0, 2, 0, 2, 2), strict=True)),
-    ids=lambda q: getattr(q, "id", ""),
+    "question,expected", list(zip(questions.QUESTIONS, (0, 2, 0, 2, 2), strict=True)), ids=lambda q: getattr(q, "id", "")
 )
 def test_the_questions_are_answered_by_runs(question, expected):
     assert question.answer(BY_ID[question.scenario]) == expected

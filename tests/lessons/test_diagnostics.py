@@ -15,17 +15,7 @@ from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.diagnostics import analysis, doctor, panels, questions, scenes
 from lessons.diagnostics.patients import GALLERY, ILLNESSES, case
-from lessons.diagnostics.spec import (
-    BIASED,
-    FAR_TOGETHER,
-    HEALTHY,
-    ONE_MODE,
-    PATIENTS,
-    SAMPLERS,
-    SCENARIOS,
-    VIEWS,
-    DiagnosticsLesson,
-)
+from lessons.diagnostics.spec import BIASED, FAR_TOGETHER, HEALTHY, ONE_MODE, PATIENTS, SAMPLERS, SCENARIOS, VIEWS, DiagnosticsLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, module, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -144,8 +134,7 @@ def test_the_biased_sampler_has_nothing_to_show_but_the_bias():
     signs = doctor.examine(spec)
     assert signs.rhat < 1.01 and signs.ess > 1000 and signs.divergent == 0 and signs.ebfmi > 0.3
     wrong, right = (
-        np.array([questions.error_in_mcse(spec.replace(seed=seed, broken=broken)) for seed in range(1, 9)])
-        for broken in ("yes", "no")
+        np.array([questions.error_in_mcse(spec.replace(seed=seed, broken=broken)) for seed in range(1, 9)]) for broken in ("yes", "no")
     )
     assert wrong.mean() > 4.0 and np.all(wrong > 2.0)
     assert abs(right.mean()) < 4.0 / np.sqrt(len(right)), "the same settings without the bug are right"
@@ -238,10 +227,18 @@ def test_kernels_that_are_wrong_on_purpose_fail(sampler):
     assert verdicts("diagnostics", wrong)[0] == "fail"
 
 
-@pytest.mark.parametrize("sampler,fault", [
-    ("metropolis", "drop_rejections"), ("metropolis", "stale_log_density"), ("hmc", "always_accept"), ("hmc", "euler"),
-    ("nuts", "aliased_momentum"), ("nuts", "final_accept"), ("gibbs", "window"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sampler,fault",
+    [
+        ("metropolis", "drop_rejections"),
+        ("metropolis", "stale_log_density"),
+        ("hmc", "always_accept"),
+        ("hmc", "euler"),
+        ("nuts", "aliased_momentum"),
+        ("nuts", "final_accept"),
+        ("gibbs", "window"),
+    ],
+)
 def test_planted_faults_turn_the_kernel_red(sampler, fault):
     (kernel,) = analysis.kernels(HEALTHY.replace(sampler=sampler))
     assert overall(proofs(kernel.planted(fault), 1)) == "fail"

@@ -179,9 +179,7 @@ def test_all_five_stand_beside_each_other():
     surest = questions.QUESTIONS[1]
     named = questions.CONTENDERS[surest.answer(SPECS["star"])]
     totals = {m: analysis.read(SPECS["star"], analysis.trained(SPECS["star"], m)).total[-1] for m in METHODS}
-    assert totals[named] == min(totals[m] for m in questions.CONTENDERS) and "NUTS says" in surest.explain(
-        SPECS["star"]
-    )
+    assert totals[named] == min(totals[m] for m in questions.CONTENDERS) and "NUTS says" in surest.explain(SPECS["star"])
     letter = analysis.read(SPECS["letter"], analysis.trained(SPECS["letter"]))
     quality = analysis.quality(SPECS["letter"])
     assert letter.epistemic[-1] > np.quantile(quality.epistemic, 0.9) and quality.accuracy > 0.9
@@ -262,8 +260,7 @@ def test_wrong_settings_are_named(values: dict, field: str):
 
 
 @pytest.mark.parametrize(
-    "points",
-    [None, "x", [[0.1, 0.2]], [[0.1, 0.2, "a"]], [[2.0, 0.2, 0]], [[math.nan, 0.2, 0]], [[0.1, 0.2, 0]] * (LIMIT + 1)],
+    "points", [None, "x", [[0.1, 0.2]], [[0.1, 0.2, "a"]], [[2.0, 0.2, 0]], [[math.nan, 0.2, 0]], [[0.1, 0.2, 0]] * (LIMIT + 1)]
 )
 def test_what_the_pad_sends_is_not_trusted(points: object):
     with pytest.raises(SpecError, match="drawing"):

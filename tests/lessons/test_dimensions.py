@@ -204,9 +204,7 @@ def test_the_arrows_of_the_ledger_end_at_log_r():
     header, arrays = decode(scenes.scene(BY_ID["no-proposal"]))
     ledger = next(panel for panel in header["panels"] if panel["id"] == "ledger")
     assert [tick[1] for tick in ledger["y"]["ticks"]].count("proposal of u ✗") == 1
-    crosses = [
-        a for a in ledger["layers"] if a["kind"] == "points" and a["role"] == "divergent" and a["mask"] is not None
-    ]
+    crosses = [a for a in ledger["layers"] if a["kind"] == "points" and a["role"] == "divergent" and a["mask"] is not None]
     assert sum(int(arrays[layer["mask"]].any()) for layer in crosses) == 1
 
 

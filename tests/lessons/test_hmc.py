@@ -54,9 +54,7 @@ def test_looking_otherwise_is_the_same_run():
     there = HmcLesson(view="phase", reverse="on")
     assert analysis.simulate(there) is analysis.simulate(HmcLesson())
     heads = [decode(scenes.scene(spec))[0] for spec in (there, HmcLesson(), HmcLesson(seed=2))]
-    assert heads[0]["run"] == heads[1]["run"] != heads[2]["run"], (
-        "the player keeps its place exactly when the run is the same"
-    )
+    assert heads[0]["run"] == heads[1]["run"] != heads[2]["run"], "the player keeps its place exactly when the run is the same"
 
 
 # Analysis -------------------------------------------------------------------------------------------------------------
@@ -222,9 +220,7 @@ def test_panels_and_diagnostics_say_what_they_show(monkeypatch):
     table = panels.diagnostics(SHORT.replace(chains=4), NEVER)
     assert table.columns["coordinate"] == ["x₁", "x₂"]
     assert "gradient evaluations" in table.caption
-    assert all(value != "nan" for value in panels.diagnostics(HmcLesson(), NEVER).columns["R-hat"]), (
-        "one chain has an R-hat too"
-    )
+    assert all(value != "nan" for value in panels.diagnostics(HmcLesson(), NEVER).columns["R-hat"]), "one chain has an R-hat too"
 
 
 @pytest.mark.parametrize("question,right", [("halve", 2), ("length", 2), ("mass", 1), ("no-accept", 2)])

@@ -295,10 +295,7 @@ def test_a_missing_table_is_said_and_the_printed_numbers_stay(nowhere):
         panels.panels(spec.replace(file="0123456789abcdef houses.csv"), NEVER)
 
 
-@pytest.mark.parametrize(
-    "name,units,layers,variance",
-    [("BH2a", 2, 8, 1.0), ("BH2b", 2, 8, 0.8), ("BH4a", 4, 4, 1.0), ("BH4b", 4, 4, 0.8)],
-)
+@pytest.mark.parametrize("name,units,layers,variance", [("BH2a", 2, 8, 1.0), ("BH2b", 2, 8, 0.8), ("BH4a", 4, 4, 1.0), ("BH4b", 4, 4, 0.8)])
 def test_the_networks_of_house_prices_are_those_of_the_thesis(name, units, layers, variance):
     spec = LandingSpec(part="thesis", setting=name)
     net = spec.network()
@@ -311,9 +308,7 @@ def test_the_networks_of_house_prices_are_those_of_the_thesis(name, units, layer
 def test_the_rows_are_drawn_and_standardised(houses, data_folder):
     x, y = houses.data_set()
     assert x.shape == (256, 13) and y.shape == (256,)
-    assert np.abs(np.append(x.mean(axis=0), y.mean())).max() < 1e-12 and np.append(
-        x.std(axis=0), y.std()
-    ) == pytest.approx(1.0)
+    assert np.abs(np.append(x.mean(axis=0), y.mean())).max() < 1e-12 and np.append(x.std(axis=0), y.std()) == pytest.approx(1.0)
     table = tables.read_csv((data_folder / BOSTON).read_bytes())
     rows, others = tables.split(tables.choose(table), 256, 250, houses.seed)
     assert np.corrcoef(table.values[rows, -1], y)[0, 1] == pytest.approx(1.0) and not set(rows) & set(others)
@@ -373,11 +368,7 @@ def test_another_table_is_not_taken_for_boston(data_folder):
     lines = content.decode().splitlines()
     fewer = "\n".join(line.rsplit(",", 1)[0] for line in lines).encode()
     swapped = "\n".join(",".join([*line.split(",")[1::-1], *line.split(",")[2:]]) for line in lines).encode()
-    for wrong, words in (
-        (fewer, "506 rows and 13 columns"),
-        (swapped, "506 rows and 14 columns"),
-        (b"\x89PNG\0", "UTF-8"),
-    ):
+    for wrong, words in ((fewer, "506 rows and 13 columns"), (swapped, "506 rows and 14 columns"), (b"\x89PNG\0", "UTF-8")):
         with pytest.raises(SpecError) as error:
             boston.own_table(files.hold("mine.csv", wrong))
         assert error.value.parameter == "file" and words in error.value.reason

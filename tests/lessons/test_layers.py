@@ -167,9 +167,7 @@ def test_questions_are_answered_from_the_run(monkeypatch):
     recording = study(SMALL).run.recording()
     late = slice(SMALL.burn, None)
     assert found.accepted == pytest.approx(recording.jumped[:, late].sum() / recording.proposed[:, late].sum())
-    assert 0.0 < found.error < 0.1 and f"{found.accepted:.1%} ± {2 * found.error:.1%}" in explained(
-        "layers", "share", SMALL
-    )
+    assert 0.0 < found.error < 0.1 and f"{found.accepted:.1%} ± {2 * found.error:.1%}" in explained("layers", "share", SMALL)
     for share, error, answer in ((0.01, 0.001, 0), (0.05, 0.005, 1), (0.4, 0.02, 3), (0.11, 0.01, UNSURE)):
         seen = panels.Births(found.log_ratios, share, error)
         monkeypatch.setattr(panels, "acceptance", lambda _, seen=seen: seen)
@@ -186,8 +184,7 @@ def test_the_error_of_a_share_is_that_of_its_chains():
 
 
 def test_the_experiments_answer_their_questions():
-    specs = {question.id: next(s.spec for s in SCENARIOS if s.id == question.scenario)
-             for question in questions.QUESTIONS}  # fmt: skip
+    specs = {question.id: next(s.spec for s in SCENARIOS if s.id == question.scenario) for question in questions.QUESTIONS}
     assert questions._share(specs["share"]) == 0
     assert questions._width(specs["width"]) == 0
     figure = panels.points_figure(SMALL)

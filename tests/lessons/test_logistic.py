@@ -57,11 +57,7 @@ def test_the_arithmetic_adds_up():
     assert ratio["n"][5] == pytest.approx(log_density - np.log(2 * np.pi), rel=1e-4)
 
 
-SPECS = {
-    **BY_ID,
-    "crawls": STANDARD.replace(scale=0.01),
-    "no data": STANDARD.replace(used=0, scale=1.5),
-}
+SPECS = {**BY_ID, "crawls": STANDARD.replace(scale=0.01), "no data": STANDARD.replace(used=0, scale=1.5)}
 VERDICTS = {  # kernel, this run, numbers
     "exact": ("pass", "pass", "pass"),
     "few": ("pass", "pass", "pass"),

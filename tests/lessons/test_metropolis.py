@@ -180,9 +180,7 @@ def test_the_ring_shows_walk_truth_and_long_run():
     np.testing.assert_allclose(arrays[limit["points"]][:, 1], np.arange(1, 8) / 28, rtol=1e-6)
     ratio = next(line for line in header["readouts"] if line["id"] == "ratio")
     values = {name: arrays[value["array"]] for name, value in ratio["values"].items()}
-    np.testing.assert_allclose(
-        values["r"], values["there"] / values["here"] * values["back"] / values["forth"], rtol=1e-5
-    )
+    np.testing.assert_allclose(values["r"], values["there"] / values["here"] * values["back"] / values["forth"], rtol=1e-5)
 
 
 def test_the_burn_in_is_left_out_of_the_histogram():
@@ -272,9 +270,7 @@ def test_no_exact_draws_is_unknown_not_a_pass(monkeypatch):
     assert [check.verdict for check in evidence.audit(BY_ID["plane"], NEVER)] == ["pass", "unknown"]
 
 
-@pytest.mark.parametrize(
-    "spec", [*BY_ID.values(), MetropolisLesson(variant="drop_rejections"), plane(target="student", dof=1.5)]
-)
+@pytest.mark.parametrize("spec", [*BY_ID.values(), MetropolisLesson(variant="drop_rejections"), plane(target="student", dof=1.5)])
 def test_panels_and_diagnostics_of_every_part(spec):
     figures = evidence.panels(spec, NEVER)
     assert figures and all(figure.alt for figure in figures)

@@ -90,9 +90,18 @@ def run(spec, draws, temper=analysis.TEMPER, data=None, jumps=9, **settings):
     network = engine.network(2, 2, width=(1, spec.highest), temper=temper)
     x, y = data or analysis.data_of(spec)
     return engine.sample_architecture(
-        network, x, y, spec.jump, chains=2, draws=draws, warmup=100, jumps=jumps, seed=4, variant=spec.variant,
+        network,
+        x,
+        y,
+        spec.jump,
+        chains=2,
+        draws=draws,
+        warmup=100,
+        jumps=jumps,
+        seed=4,
+        variant=spec.variant,
         **{**analysis.WITHIN, **settings},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("variant,jump", [("no_end_points", "plain"), ("no_jacobian", "rescaled")])

@@ -171,8 +171,12 @@ def test_own_data_are_rounded_by_fifths():
 
 def test_words_for_bayes_factors():
     assert [analysis.strength(math.log(f)) for f in (2.9, 3.1, 21.0, 151.0, 1 / 151.0)] == [
-        "barely worth a mention", "positive", "strong", "very strong", "very strong"
-    ]  # fmt: skip
+        "barely worth a mention",
+        "positive",
+        "strong",
+        "very strong",
+        "very strong",
+    ]
     assert analysis.grade(np.log([2.9, 3.1, 21.0, 151.0, 1 / 21])).tolist() == [0, 1, 2, 3, 2]
     assert panels.factor(math.log(4.13)) == "4.13" and panels.factor(math.log(8.7e9)) == "8.7×10⁹"
 
@@ -240,9 +244,7 @@ def test_shifted_numbers_are_seen_and_so_are_wrong_draws(monkeypatch):
 @pytest.mark.parametrize("mistake", ["best_fit", "constant"])
 def test_mistakes_fail(mistake, noise):
     found = each(STANDARD.replace(mistake=mistake, noise=noise, prior_sd=3.0))
-    assert {found[name] for name in ("sum of predictive scores", "quadrature", "Monte Carlo", "simulated data")} == {
-        "fail"
-    }
+    assert {found[name] for name in ("sum of predictive scores", "quadrature", "Monte Carlo", "simulated data")} == {"fail"}
 
 
 def test_a_slightly_wrong_evidence_fails(monkeypatch):
@@ -324,9 +326,7 @@ def test_the_mark_of_a_score_lies_on_its_curve(changes):
     for t in (1, 10, 30):
         x, height = arrays[mark["points"]][t]
         if abs(x) < panel["x"]["high"]:
-            assert np.interp(x, arrays[curve["xs"]], arrays[curve["ys"]][t]) == pytest.approx(
-                height, rel=0.03, abs=0.01
-            )
+            assert np.interp(x, arrays[curve["xs"]], arrays[curve["ys"]][t]) == pytest.approx(height, rel=0.03, abs=0.01)
 
 
 def test_bars_are_the_probabilities():
@@ -368,9 +368,7 @@ def test_panels_and_diagnostics_say_what_they_show(name):
     assert abs(table.columns["mean"][0] - table.columns["exact"][0]) < 5 * table.columns["MCSE"][0]
 
 
-@pytest.mark.parametrize(
-    ("question", "right"), [("winner", 1), ("order", 0), ("best-fit", 2), ("vague", 0), ("basis", 2)]
-)
+@pytest.mark.parametrize(("question", "right"), [("winner", 1), ("order", 0), ("best-fit", 2), ("vague", 0), ("basis", 2)])
 def test_the_runs_answer_as_the_story_says(question, right):
     asked = next(q for q in questions.QUESTIONS if q.id == question)
     spec = BY_ID[asked.scenario]

@@ -103,14 +103,19 @@ def test_planted_faults_turn_run_and_numbers_red(fault, kind):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"integral": "power", "a": 0.95, "b": 0.95}, {"integral": "power", "a": 0.0, "b": 0.95},
-        {"integral": "power", "a": 0.95, "b": 0.0}, {"integral": "power", "a": 0.45},
-        {"integral": "square", "scale": 0.75}, {"integral": "square", "scale": 4.0},
+        {"integral": "power", "a": 0.95, "b": 0.95},
+        {"integral": "power", "a": 0.0, "b": 0.95},
+        {"integral": "power", "a": 0.95, "b": 0.0},
+        {"integral": "power", "a": 0.45},
+        {"integral": "square", "scale": 0.75},
+        {"integral": "square", "scale": 4.0},
         {"integral": "square", "scale": 0.3},
-        {"integral": "rare", "threshold": 6.0, "shift": 8.0}, {"integral": "rare", "threshold": 6.0},
-        {"integral": "rare", "threshold": 0.0, "shift": 8.0}, {"dimension": 20},
+        {"integral": "rare", "threshold": 6.0, "shift": 8.0},
+        {"integral": "rare", "threshold": 6.0},
+        {"integral": "rare", "threshold": 0.0, "shift": 8.0},
+        {"dimension": 20},
     ],
-)  # fmt: skip
+)
 def test_right_estimators_are_proven_at_the_edges(changes):
     """Everything of the code, whatever becomes of a run there; and no number is called wrong."""
     found = each(MonteCarloLesson(**changes))

@@ -166,9 +166,7 @@ def test_the_slot_counted_once_makes_networks_small():
     assert questions._slot(spec) == 0
     right, wrong, error, agreement = questions._means(spec)
     assert right - wrong > 4.0 and error < 0.3 and agreement <= questions.AGREE
-    assert f"{wrong:.1f}" in explained("neurons", "slot", spec) and f"{right:.1f} (exact" in explained(
-        "neurons", "slot", spec
-    )
+    assert f"{wrong:.1f}" in explained("neurons", "slot", spec) and f"{right:.1f} (exact" in explained("neurons", "slot", spec)
 
 
 def test_the_experiment_answers_every_question():

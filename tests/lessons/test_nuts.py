@@ -14,20 +14,7 @@ from engine.samplers.nuts import TOO_DEEP, TURNED_INSIDE
 from engine.spec import SpecError
 from engine.targets import funnel
 from lessons.nuts import analysis, panels, questions, scenes
-from lessons.nuts.spec import (
-    ALIASED,
-    CURE,
-    DOUBLING,
-    FIGURE,
-    FORMS,
-    FUNNEL,
-    PACES,
-    RAVINE,
-    SCENARIOS,
-    SHALLOW,
-    VIEWS,
-    NutsLesson,
-)
+from lessons.nuts.spec import ALIASED, CURE, DOUBLING, FIGURE, FORMS, FUNNEL, PACES, RAVINE, SCENARIOS, SHALLOW, VIEWS, NutsLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -66,9 +53,7 @@ def test_a_start_without_density_is_named():
 def test_looking_otherwise_is_the_same_run():
     assert analysis.simulate(NutsLesson(view="cost", pace="leapfrogs")) is analysis.simulate(NutsLesson())
     heads = {view: decode(scenes.scene(NutsLesson(view=view)))[0]["run"] for view in ("tree", "draws", "cost")}
-    assert len(set(heads.values())) == 1, (
-        "the player keeps its place exactly when the run and its sub-steps are the same"
-    )
+    assert len(set(heads.values())) == 1, "the player keeps its place exactly when the run and its sub-steps are the same"
     assert decode(scenes.scene(NutsLesson(seed=2)))[0]["run"] != heads["tree"]
     assert decode(scenes.scene(NutsLesson(pace="leapfrogs")))[0]["run"] != heads["tree"]
 
@@ -160,9 +145,7 @@ def test_the_cure_is_the_same_posterior():
     target, centred = CURE.build_target(), funnel(neck=CURE.neck)
     points = np.random.default_rng(1).normal(size=(20, 2)) * (3.0, 1.0)
     jacobian = -0.5 * points[:, 0]  # dx = exp(v/2) dz
-    assert np.allclose(
-        target.log_density_many(points), centred.log_density_many(analysis.to_funnel(points)) - jacobian, atol=1e-9
-    )
+    assert np.allclose(target.log_density_many(points), centred.log_density_many(analysis.to_funnel(points)) - jacobian, atol=1e-9)
     assert questions.divergent_shares(CURE)[0] == 0.0 < 0.03 < questions.divergent_shares(CURE)[1]
     lowest = [analysis.simulate(spec).recording.draws[0, :, 0].min() for spec in (CURE, FUNNEL)]
     assert lowest[0] < -8.0 < -6.0 < lowest[1]
@@ -328,9 +311,7 @@ def test_the_last_doubling_gives_most_draws():
 
 
 @pytest.mark.one_seed
-@pytest.mark.parametrize(
-    "question,right", [("waste", 1), ("candidates", 1), ("form", 1), ("depth", 2), ("cure", 2), ("aliased", 2)]
-)
+@pytest.mark.parametrize("question,right", [("waste", 1), ("candidates", 1), ("form", 1), ("depth", 2), ("cure", 2), ("aliased", 2)])
 def test_the_runs_answer_as_the_story_says(question, right):
     asked = next(q for q in questions.QUESTIONS if q.id == question)
     spec = BY_ID[asked.scenario]

@@ -71,9 +71,13 @@ def test_pictures_are_light_and_signs_say_what_is_so(name):
 
 def test_planted_faults_are_seen():
     for name, kind, fault in (
-        ("separable", "run", STUCK), ("two-units", "run", STUCK), ("race", "run", STUCK),
-        ("separable", "numbers", SHIFTED), ("pass", "numbers", SHIFTED), ("race", "numbers", SHIFTED),
-    ):  # fmt: skip
+        ("separable", "run", STUCK),
+        ("two-units", "run", STUCK),
+        ("race", "run", STUCK),
+        ("separable", "numbers", SHIFTED),
+        ("pass", "numbers", SHIFTED),
+        ("race", "numbers", SHIFTED),
+    ):
         with planted(fault):
             found = analysis.checks(BY_ID[name], NEVER)
         assert overall([check for check in found if check.kind == kind]) == "fail", (name, kind)
@@ -148,9 +152,7 @@ def test_a_run_cut_off_is_grey_and_a_wrong_one_red(monkeypatch):
     alone = PerceptronLesson(data="points", points=((0.296, -0.315, 1),))  # its bound is 1, and it makes 1 mistake
     assert overall(analysis.checks(alone)) == "pass"
     lazy[-1] = (0.0, 0.0, 1.0)  # stops with points still wrong
-    broken = analysis.Visits(
-        type(right.run)(lazy, right.run.visited, right.run.mistake, True, None), right.margin, lazy, *([None] * 2)
-    )
+    broken = analysis.Visits(type(right.run)(lazy, right.run.visited, right.run.mistake, True, None), right.margin, lazy, *([None] * 2))
     monkeypatch.setattr(analysis, "visits", lambda spec: broken)
     assert red(analysis.checks(BY_ID["separable"])) == {"has it ended?"}
 
@@ -175,9 +177,7 @@ def test_lines_lie_where_the_sum_is_zero():
 
 @pytest.mark.one_seed
 def test_units_and_the_boundary():
-    right = {
-        name: analysis.training(BY_ID[name]).right[-1] for name in ("one-unit", "two-units", "stuck", "three-units")
-    }
+    right = {name: analysis.training(BY_ID[name]).right[-1] for name in ("one-unit", "two-units", "stuck", "three-units")}
     assert right["one-unit"] <= 24 and right["stuck"] < 32
     assert right["two-units"] == right["three-units"] == 32
     counts = [analysis.solved(BY_ID["one-unit"], k, 20)[0] for k in (1, 2, 3, 4)]
@@ -283,9 +283,7 @@ def test_a_wrong_path_is_seen(monkeypatch):
     spec = BY_ID["race"]
     found = analysis.race(spec)
     wrong = dict(found.descents, momentum=analysis.run(spec.replace(momentum=0.81), "momentum", found.step))
-    monkeypatch.setattr(
-        analysis, "race", lambda spec: analysis.Race(found.target, wrong, found.lowest, found.curvature, found.step)
-    )
+    monkeypatch.setattr(analysis, "race", lambda spec: analysis.Race(found.target, wrong, found.lowest, found.curvature, found.step))
     assert red(analysis.checks(spec)) == {"closed form"}
     assert {c.name: c.verdict for c in analysis.checks(spec.replace(noise=1.0))}["closed form"] == "unknown"
 

@@ -11,10 +11,21 @@ SLUGS = [entry.slug for entry in catalogue.LESSONS]
 # Of each family a page, and the number of the fault in its menu: what `make test` has time for. Other pages plant in
 # their own tests.
 SAMPLE = [
-    ("conjugate", 0), ("metropolis", 0), ("gibbs", 0), ("hmc", 0), ("nuts", 0), ("tuning", 0), ("xor", 1),
-    ("priors", 0), ("dimensions", 1), ("layers", 0), ("landing", 3), ("delayed-rejection", 0), ("spike-and-slab", 0),
+    ("conjugate", 0),
+    ("metropolis", 0),
+    ("gibbs", 0),
+    ("hmc", 0),
+    ("nuts", 0),
+    ("tuning", 0),
+    ("xor", 1),
+    ("priors", 0),
+    ("dimensions", 1),
+    ("layers", 0),
+    ("landing", 3),
+    ("delayed-rejection", 0),
+    ("spike-and-slab", 0),
     ("variational", 0),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("slug", "number"), SAMPLE)

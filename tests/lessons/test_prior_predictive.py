@@ -163,9 +163,9 @@ def test_planted_faults_turn_the_walk_red(fault):
     assert fault in walk.faults and overall(proofs(walk.planted(fault), 1)) == "fail"
 
 
-@pytest.mark.parametrize("name,fault,kind", [
-    ("functions", SHIFTED, "numbers"), ("three-points", SHIFTED, "numbers"), ("three-points", STUCK, "run"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name,fault,kind", [("functions", SHIFTED, "numbers"), ("three-points", SHIFTED, "numbers"), ("three-points", STUCK, "run")]
+)
 def test_planted_faults_turn_run_and_numbers_red(name, fault, kind):
     with planted(fault):
         found = evidence.checks(BY_ID[name], NEVER)

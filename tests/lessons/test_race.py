@@ -73,9 +73,7 @@ def test_tuning_may_eat_the_whole_budget():
 
 def test_pairs_share_their_start_and_differ_from_each_other():
     target = SMALL.build_target()
-    starts = [
-        [analysis._run(SMALL, target, racer, pair).start[0] for racer in ("metropolis", "hmc")] for pair in (0, 1)
-    ]
+    starts = [[analysis._run(SMALL, target, racer, pair).start[0] for racer in ("metropolis", "hmc")] for pair in (0, 1)]
     np.testing.assert_array_equal(starts[0][0], starts[0][1])
     assert not np.array_equal(starts[0][0], starts[1][0])
 
@@ -123,9 +121,7 @@ def test_heavy_tails_are_scored_by_shares(target):
 
 
 @pytest.mark.one_seed
-@pytest.mark.parametrize(
-    "question,right", [("high", "hmc"), ("rough", "gibbs"), ("resonance", "hmc"), ("cheat", "gibbs")]
-)
+@pytest.mark.parametrize("question,right", [("high", "hmc"), ("rough", "gibbs"), ("resonance", "hmc"), ("cheat", "gibbs")])
 def test_the_races_end_as_the_story_says(question, right):
     asked = next(q for q in questions.QUESTIONS if q.id == question)
     spec = BY_ID[asked.scenario]
@@ -224,10 +220,10 @@ def test_the_cheat_is_caught_and_the_others_are_not():
     assert {check.name for check in found if check.verdict == "fail"} == {"HMC, exact answer"}
 
 
-@pytest.mark.parametrize("racer,fault", [
-    (0, "drop_rejections"), (1, "window"), (2, "always_accept"), (2, "stale_log_density"), (3, "aliased_momentum"),
-    (3, "final_accept"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "racer,fault",
+    [(0, "drop_rejections"), (1, "window"), (2, "always_accept"), (2, "stale_log_density"), (3, "aliased_momentum"), (3, "final_accept")],
+)
 def test_planted_faults_turn_the_kernel_red(racer, fault):
     """A window of 11 points as wide as the target would be right, so the one here is narrow."""
     kernel = analysis.kernels(BY_ID["banana"].replace(single_scale=0.2))[racer]
@@ -244,10 +240,13 @@ def test_planted_faults_turn_run_and_numbers_red(fault, kind):
 def test_a_wrong_gradient_is_seen(monkeypatch):
     right = BY_ID["banana"].build_target()
     analysis._first_pair(SMALL, "metropolis")  # its draws are needed before the target is another
-    monkeypatch.setattr(RaceLesson, "build_target", lambda spec: SimpleNamespace(
-        dim=2, log_density=right.log_density,
-        log_density_and_gradient=lambda q: (0.0, 1.0001 * right.log_density_and_gradient(q)[1]),
-    ))  # fmt: skip
+    monkeypatch.setattr(
+        RaceLesson,
+        "build_target",
+        lambda spec: SimpleNamespace(
+            dim=2, log_density=right.log_density, log_density_and_gradient=lambda q: (0.0, 1.0001 * right.log_density_and_gradient(q)[1])
+        ),
+    )
     assert analysis.audit(SMALL, NEVER)[0].verdict == "fail"
 
 

@@ -240,8 +240,9 @@ def test_parts_of_approximations_are_proven(monkeypatch):
     assert proof.masks_check(STANDARD, keep=STANDARD.keep - 0.03).verdict == "fail"
     assert proof.curvature_check(STANDARD).verdict == "pass"
     right = proof.laplace
-    monkeypatch.setattr(proof, "laplace", lambda model, *rest, **more: right(
-        dataclasses.replace(model, prior_sd=1.01 * model.prior_sd), *rest, **more))  # fmt: skip
+    monkeypatch.setattr(
+        proof, "laplace", lambda model, *rest, **more: right(dataclasses.replace(model, prior_sd=1.01 * model.prior_sd), *rest, **more)
+    )
     assert proof.curvature_check(STANDARD).verdict == "fail"
     mode = analysis.mode_of(STANDARD)
     monkeypatch.setattr(analysis, "mode_of", lambda spec: 1.05 * mode)
@@ -279,9 +280,7 @@ def test_the_stage_shows_the_answer():
 
 
 def test_own_points_become_the_data():
-    spec = scenes.on_event(
-        STANDARD, {"kind": "points", "panel": "curve", "points": [(0.12345, 9.0, 0), (-8.0, 0.0, 0)]}
-    )
+    spec = scenes.on_event(STANDARD, {"kind": "points", "panel": "curve", "points": [(0.12345, 9.0, 0), (-8.0, 0.0, 0)]})
     assert spec.data == "points" and spec.points == ((0.123, 4.0, 0), (-3.0, 0.0, 0))
     assert scenes.on_event(STANDARD, {"kind": "points", "panel": "value", "points": []}) is None
     empty = STANDARD.replace(data="points", points=())

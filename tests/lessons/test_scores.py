@@ -276,8 +276,7 @@ def test_the_game_hides_the_other_half(reading: Reading):
     shown = {judged: decode(scenes.scene(spec.replace(judged=judged), None))[0] for judged in ("no", "yes")}
     told = {judged: " ".join(str(line["tokens"]) for line in header["readouts"]) for judged, header in shown.items()}
     assert "on the other" in told["yes"] and "on the other" not in told["no"]
-    labels = {judged: [layer["label"] for panel in header["panels"] for layer in panel["layers"]]
-              for judged, header in shown.items()}  # fmt: skip
+    labels = {judged: [layer["label"] for panel in header["panels"] for layer in panel["layers"]] for judged, header in shown.items()}
     assert any("other half" in str(label) for label in labels["yes"])
     assert not any("other half" in str(label) for label in labels["no"])
 

@@ -82,9 +82,7 @@ def test_the_slice_drawn_is_where_the_density_is_above_the_level(name):
     header, arrays = decode(scenes.scene(BY_ID[name]))
     for panel in (panel for panel in header["panels"] if panel["id"].startswith("slice")):
         paths = [arrays[layer["points"]] for layer in panel["layers"] if layer["kind"] == "path"]
-        points = next(
-            layer for layer in panel["layers"] if layer["kind"] == "points" and layer["show"]["what"] == "inner"
-        )
+        points = next(layer for layer in panel["layers"] if layer["kind"] == "points" and layer["show"]["what"] == "inner")
         at, fate = arrays[points["points"]], arrays[points["classes"]]
         bounds, events = arrays[header["parts"][panel["id"]]["offsets"]], arrays[header["window"]["offsets"]]
         for t in range(len(bounds) - 1):
@@ -143,11 +141,7 @@ def test_a_density_without_exact_draws_is_judged_by_its_events():
 
 
 @pytest.mark.one_seed
-@pytest.mark.parametrize(
-    "question,expected",
-    list(zip(questions.QUESTIONS, (0, 0, 2), strict=True)),
-    ids=lambda q: getattr(q, "id", ""),
-)
+@pytest.mark.parametrize("question,expected", list(zip(questions.QUESTIONS, (0, 0, 2), strict=True)), ids=lambda q: getattr(q, "id", ""))
 def test_the_questions_are_answered_by_runs(question, expected):
     assert question.answer(BY_ID[question.scenario]) == expected
     assert question.explain(BY_ID[question.scenario])

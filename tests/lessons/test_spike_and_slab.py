@@ -15,17 +15,7 @@ from app.kit.player.scene import decode
 from engine.judge import overall, proofs, training
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
-from lessons.spike_and_slab import (
-    analysis,
-    criteria,
-    estimators,
-    learning,
-    network_panels,
-    network_scenes,
-    network_views,
-    panels,
-    scenes,
-)
+from lessons.spike_and_slab import analysis, criteria, estimators, learning, network_panels, network_scenes, network_views, panels, scenes
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.spec import SCENARIOS, SpikeAndSlabSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
@@ -243,9 +233,7 @@ def test_the_scene_shows_the_recording(name):
     odds = next(line for line in header["readouts"] if line["id"] == "odds")["values"]
     shown = arrays[odds["odds"]["array"]][-p:]
     assert np.allclose(1 / (1 + np.exp(-shown)), run.conditional[0, -1], atol=1e-5)
-    assert np.allclose(
-        arrays[odds["prior"]["array"]] + arrays[odds["factor"]["array"]], arrays[odds["odds"]["array"]], atol=1e-3
-    )
+    assert np.allclose(arrays[odds["prior"]["array"]] + arrays[odds["factor"]["array"]], arrays[odds["odds"]["array"]], atol=1e-3)
 
 
 def test_the_largest_run_travels_in_one_message():
@@ -284,9 +272,7 @@ def test_the_panels_tell_the_run(name):
     assert figures[0].title == "Which models"
     table = panels.diagnostics(spec, NEVER).columns
     here = analysis.setup(spec)
-    assert np.allclose(table["exact"], here.truth.inclusion) and np.allclose(
-        table["mean-field"], here.field.inclusion[-1]
-    )
+    assert np.allclose(table["exact"], here.truth.inclusion) and np.allclose(table["mean-field"], here.field.inclusion[-1])
 
 
 def test_a_hostile_link_is_told_by_name():
@@ -345,9 +331,7 @@ def test_the_job_tells_how_far_it_is_and_its_pictures_grow(watched):
     assert np.array_equal(arrays[by_id["first"][0]["frames"]][-1], run.frames[-1].layers[0])
     assert np.allclose(arrays[by_id["histogram"][0]["values"]].sum(axis=1), 1.0, atol=1e-5)
     image = arrays[by_id["pixels"][0]["frames"]][-1]
-    assert image[-1, 0] == pytest.approx(
-        min(2 * run.frames[-1].layers[0][0].mean(), 255), abs=0.51
-    )  # the first pixel is top left
+    assert image[-1, 0] == pytest.approx(min(2 * run.frames[-1].layers[0][0].mean(), 255), abs=0.51)  # the first pixel is top left
     assert decode(network_scenes.first(TINY))[0]["steps"] == network_scenes.FIRST
 
 
@@ -368,13 +352,7 @@ def test_the_largest_network_travels_in_one_message():
     frame = learning.Frame(0.0, *[0.5] * 8, layers, True)
     rng = np.random.default_rng(0)
     frames = [
-        SimpleNamespace(
-            **{
-                **vars(frame),
-                "epoch": float(k),
-                "layers": tuple(rng.integers(0, 255, a.shape, np.uint8) for a in layers),
-            }
-        )
+        SimpleNamespace(**{**vars(frame), "epoch": float(k), "layers": tuple(rng.integers(0, 255, a.shape, np.uint8) for a in layers)})
         for k in range(learning.FRAMES + 1)
     ]
     assert len(network_scenes.picture(spec, frames, None)) < MOST_BYTES
@@ -383,8 +361,12 @@ def test_the_largest_network_travels_in_one_message():
 def test_the_numbers_of_a_network_are_never_called_right_and_its_mutants_fail(monkeypatch):
     found = {check.name: check.verdict for check in (*learning.audit(TINY, NEVER), *learning.checks(TINY, NEVER))}
     assert {**found, "training at rest": ""} == {
-        "masks": "pass", "KL": "pass", "training gradient": "pass", "training at rest": "", "posterior": "unknown",
-    }  # fmt: skip
+        "masks": "pass",
+        "KL": "pass",
+        "training gradient": "pass",
+        "training at rest": "",
+        "posterior": "unknown",
+    }
     fit = learning.fitted(TINY)
     alpha = fit.posterior.alpha
     for wrong in (np.sqrt(alpha), np.roll(alpha, 1)):  # too many, and as many of the wrong ones
@@ -418,10 +400,7 @@ def test_the_p_values_of_the_masks_are_uniform(monkeypatch):
 
 
 def test_a_stronger_prior_is_sparser():
-    used = [
-        learning.trained(learning.network_spec(TINY, **rule, epochs=30)).posterior.density()
-        for rule in learning.RULES.values()
-    ]
+    used = [learning.trained(learning.network_spec(TINY, **rule, epochs=30)).posterior.density() for rule in learning.RULES.values()]
     assert all(np.diff(used) < 0)
 
 

@@ -108,9 +108,7 @@ def test_the_scene_holds_the_sweep(sweep: analysis.Sweep):
     found = arrays[heat["frames"]][0] * heat["high"] / 255
     maps = analysis.maps(TURNING, analysis.trained(TURNING))
     assert found == pytest.approx(maps.epistemic, abs=heat["high"] / 500)
-    highs = {
-        panel["layers"][0]["high"] for panel in header["panels"] if panel["id"] in ("map-total", "map-aleatoric")
-    } | {heat["high"]}
+    highs = {panel["layers"][0]["high"] for panel in header["panels"] if panel["id"] in ("map-total", "map-aleatoric")} | {heat["high"]}
     assert len(highs) == 1, "one scale"
 
 

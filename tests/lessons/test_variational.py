@@ -128,9 +128,7 @@ def test_three_inferences_agree_where_they_should():
     rows = {row.name: row for row in analysis.three(BY_ID["three"].replace(view="elbo"))}
     exact, nuts = rows["grid (exact)"], rows["NUTS"]
     truth = BY_ID["three"].build_target().truth
-    assert exact.mean == pytest.approx(truth.mean, abs=2e-3) and exact.sd == pytest.approx(
-        np.sqrt(np.diag(truth.covariance)), rel=5e-3
-    )
+    assert exact.mean == pytest.approx(truth.mean, abs=2e-3) and exact.sd == pytest.approx(np.sqrt(np.diag(truth.covariance)), rel=5e-3)
     assert nuts.mean == pytest.approx(truth.mean, abs=0.12) and nuts.sd == pytest.approx(exact.sd, rel=0.1)
     assert np.all(rows["ADVI, mean-field"].sd < rows["ADVI, full rank"].sd)
     assert all(row.seconds > 0 for row in rows.values())

@@ -27,7 +27,5 @@ PAGES = {
 @pytest.mark.parametrize("slug", PAGES)
 def test_a_wrong_nuts_is_red(slug, monkeypatch):
     right = Nuts.prepare
-    monkeypatch.setattr(
-        Nuts, "prepare", lambda self, target: right(dataclasses.replace(self, variant="aliased_momentum"), target)
-    )
+    monkeypatch.setattr(Nuts, "prepare", lambda self, target: right(dataclasses.replace(self, variant="aliased_momentum"), target))
     assert verdicts(slug, PAGES[slug])[0] == "fail"

@@ -300,11 +300,7 @@ def test_a_study_is_computed_once_and_can_be_cancelled():
 def test_panels_and_diagnostics(name):
     spec = BY_ID[name]
     made = figures.panels(spec, NEVER)
-    assert [item.title for item in made][:3] == [
-        "Around the data",
-        "Weights against their prior",
-        "Four chains, one prediction",
-    ]
+    assert [item.title for item in made][:3] == ["Around the data", "Weights against their prior", "Four chains, one prediction"]
     tables = figures.diagnostics(spec, NEVER)
     assert len(tables[0].columns["R-hat"]) == len(chains.WATCHED)
 

@@ -200,9 +200,7 @@ def test_a_stopped_board_goes_on_where_it_was():
     board.advance(NEVER.is_set)
     whole = analysis.sampler(board.spec, "nuts", analysis.KEPT, analysis.WARMUP, board.spec.seed)
     whole.advance(whole.total)
-    assert np.array_equal(
-        board.found["nuts"].parts[0][2], whole.recording().draws.reshape(-1, board.spec.units * 5 + 2)
-    )
+    assert np.array_equal(board.found["nuts"].parts[0][2], whole.recording().draws.reshape(-1, board.spec.units * 5 + 2))
 
 
 def test_the_scene_holds_the_maps(board):

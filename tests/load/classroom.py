@@ -11,16 +11,25 @@ import numpy as np
 from tests.load.user import User, visiting
 
 MOVERS = [  # pages where a new seed is a new run
-    "metropolis", "gibbs", "hmc", "nuts", "tuning", "diagnostics", "perceptron", "regression", "monte-carlo",
-    "logistic", "model-selection", "weight-space", "priors",
-]  # fmt: skip
+    "metropolis",
+    "gibbs",
+    "hmc",
+    "nuts",
+    "tuning",
+    "diagnostics",
+    "perceptron",
+    "regression",
+    "monte-carlo",
+    "logistic",
+    "model-selection",
+    "weight-space",
+    "priors",
+]
 PAGES = [*MOVERS, "digits", "layers", "real-data"]  # where the class is
 FORMULAS = ("-x^2/2 - (y - x^2)^2", "-(x^2 + y^2)/2", "-2.3*log(1+x^2+y^2)", "-abs(x) - abs(y)", "-x^4 - y^2 + x*y")
 
 
-async def moves_something(
-    url: str, slug: str, seconds: float, chance: random.Random, every: tuple[float, float]
-) -> User:
+async def moves_something(url: str, slug: str, seconds: float, chance: random.Random, every: tuple[float, float]) -> User:
     """A new seed every few seconds, the page's timers in between."""
     async with visiting(url, slug) as user:
         await user.open()
@@ -83,9 +92,7 @@ async def lesson(url: str, readers: int, seconds: float, seed: int = 1) -> dict[
     return {"movers": moving, "others": list(found)}
 
 
-async def movers(
-    url: str, readers: int, seconds: float, every: tuple[float, float] = (1.0, 4.0), seed: int = 1
-) -> list[User]:
+async def movers(url: str, readers: int, seconds: float, every: tuple[float, float] = (1.0, 4.0), seed: int = 1) -> list[User]:
     """Readers on all `MOVERS` in turn who move something every few seconds."""
     chances = [random.Random(seed * 1000 + 100 + i) for i in range(readers)]
     slugs = [MOVERS[i % len(MOVERS)] for i in range(readers)]

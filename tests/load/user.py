@@ -229,11 +229,7 @@ def _put(server: str, path: str, name: str, content: bytes) -> None:
     edge = "edge-of-the-file"
     head = f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'
     body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
-    headers = {
-        "Content-Type": f"multipart/form-data; boundary={edge}",
-        "Cookie": f"{XSRF}={cookie}",
-        "X-Xsrftoken": cookie,
-    }
+    headers = {"Content-Type": f"multipart/form-data; boundary={edge}", "Cookie": f"{XSRF}={cookie}", "X-Xsrftoken": cookie}
     request = urllib.request.Request(server + path, body, headers, method="PUT")
     urllib.request.urlopen(request, timeout=60).close()
 

@@ -30,9 +30,25 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD = Path(__file__).with_name("record.py")
 # Keys of a header under which a whole number is the place of an array.
 ARRAYS = {
-    "array", "at", "band", "classes", "end", "frames", "mask", "offsets", "parents", "points", "start", "truth",
-    "values", "weights", "when", "widths", "xs", "ys",
-}  # fmt: skip
+    "array",
+    "at",
+    "band",
+    "classes",
+    "end",
+    "frames",
+    "mask",
+    "offsets",
+    "parents",
+    "points",
+    "start",
+    "truth",
+    "values",
+    "weights",
+    "when",
+    "widths",
+    "xs",
+    "ys",
+}
 BY_NAME = {"panels": "id", "phases": "id", "readouts": "id", "table": "name"}  # lists whose entries have a name
 MOST = 12  # differences of a picture that are told
 
@@ -163,8 +179,7 @@ def compare(before: Path, after: Path) -> list[str]:
                     told = [case.get("said", "a picture") for case in (one[name], other[name])]
                     found.append(f"{where}: {told[0]} → {told[1]}")
             else:
-                blobs = [(folder / slug / case["file"]).read_bytes() for folder, case in
-                         ((before, one[name]), (after, other[name]))]  # fmt: skip
+                blobs = [(folder / slug / case["file"]).read_bytes() for folder, case in ((before, one[name]), (after, other[name]))]
                 lines = differences(*blobs) if blobs[0] != blobs[1] else []
                 more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
                 found += [f"{where}: {line}" for line in [*lines[:MOST], *more]]

@@ -13,12 +13,7 @@ _mount = st.components.v2.component("posterior_lab.player", js=loader("player"))
 
 
 def player(
-    blob: bytes,
-    *,
-    key: str,
-    height: int | None = None,
-    channel: push.Channel | None = None,
-    on_event: Callable[[dict], None] | None = None,
+    blob: bytes, *, key: str, height: int | None = None, channel: push.Channel | None = None, on_event: Callable[[dict], None] | None = None
 ) -> dict | None:
     """Mounts the player with an encoded scene; returns the event that caused this run of the script, or None.
 

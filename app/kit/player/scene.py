@@ -332,9 +332,7 @@ class Panel:
 
     # -- still layers ------------------------------------------------------------------------------------------------
 
-    def contour(
-        self, values, *, levels, x, y, role="truth", label=None, fill=True, show="all", **when: Unpack[When]
-    ) -> Panel:
+    def contour(self, values, *, levels, x, y, role="truth", label=None, fill=True, show="all", **when: Unpack[When]) -> Panel:
         """Isolines of values (H, W) on the nodes of a regular grid over x and y; row 0 is the lowest y."""
         where = self._where("contour")
         show = _shown(show, when, where)
@@ -355,20 +353,7 @@ class Panel:
         extra = {"values": self._add(lowest, where), "levels": levels.tolist(), "fill": bool(fill), **ranges}
         return self._layer("contour", where, show, role, label, extra, allowed=("all",))
 
-    def heatmap(
-        self,
-        frames,
-        *,
-        x,
-        y,
-        low,
-        high,
-        at=None,
-        colormap="viridis",
-        label=None,
-        colorbar=True,
-        alpha=1.0,
-    ) -> Panel:
+    def heatmap(self, frames, *, x, y, low, high, at=None, colormap="viridis", label=None, colorbar=True, alpha=1.0) -> Panel:
         """Frames (F, H, W) or (H, W) of uint8, 0 meaning `low` and 255 `high`, as cells over x and y; row 0 is the
         lowest y. Step t shows frame `at[t]`; without `at` the frames are spread evenly over the steps."""
         where = self._where("heatmap")
@@ -408,9 +393,7 @@ class Panel:
         extra = {"x": float(x), "y": float(y), "text": str(text), "align": align}
         return self._layer("text", where, show, role, None, extra, allowed=("all",))
 
-    def rule(
-        self, *, x=None, y=None, show=None, role="muted", label=None, dash=False, chain=None, **when: Unpack[When]
-    ) -> Panel:
+    def rule(self, *, x=None, y=None, show=None, role="muted", label=None, dash=False, chain=None, **when: Unpack[When]) -> Panel:
         """A straight line across the panel at x or at y; an array (N,) gives a line that follows the cursor."""
         where = self._where("rule")
         if (x is None) == (y is None):
@@ -422,25 +405,12 @@ class Panel:
             raise SceneError(f"{where}: {axis} is not finite")
         extra = {"axis": axis, "values": self._add(np.atleast_1d(values), where), "dash": bool(dash)}
         count = None if values.ndim == 0 else len(values)
-        return self._layer(
-            "rule", where, show, role, label, extra, allowed=("all", *STEPWISE, *INNER), count=count, chain=chain
-        )
+        return self._layer("rule", where, show, role, label, extra, allowed=("all", *STEPWISE, *INNER), count=count, chain=chain)
 
     # -- layers of items ---------------------------------------------------------------------------------------------
 
     def path(
-        self,
-        points,
-        *,
-        show="all",
-        role="ink",
-        width=1.5,
-        dash=False,
-        alpha=1.0,
-        label=None,
-        chain=None,
-        at=None,
-        **when: Unpack[When],
+        self, points, *, show="all", role="ink", width=1.5, dash=False, alpha=1.0, label=None, chain=None, at=None, **when: Unpack[When]
     ) -> Panel:
         """A polyline through points (N, 2); NaN breaks it. With `at` (steps,), points (F, N, 2) are F polylines, and
         step t shows the one numbered `at[t]`."""
@@ -456,13 +426,7 @@ class Panel:
             at = self._add(self._integers(at, f"{where} at", self._scene.steps, len(plane)), where)
             allowed = ("all",)
         self._grow(plane[..., 0], plane[..., 1])
-        extra = {
-            "points": self._add(plane, where),
-            "at": at,
-            "width": float(width),
-            "dash": bool(dash),
-            "alpha": float(alpha),
-        }
+        extra = {"points": self._add(plane, where), "at": at, "width": float(width), "dash": bool(dash), "alpha": float(alpha)}
         return self._layer("path", where, show, role, label, extra, allowed=allowed, count=len(plane), chain=chain)
 
     def points(
@@ -524,17 +488,7 @@ class Panel:
         return self._layer("tree", where, show, extra["roles"][0], None, extra, allowed, count=len(plane))
 
     def columns(
-        self,
-        xs,
-        heights,
-        *,
-        widths,
-        show="all",
-        role="posterior",
-        classes=None,
-        hollow=False,
-        label=None,
-        **when: Unpack[When],
+        self, xs, heights, *, widths, show="all", role="posterior", classes=None, hollow=False, label=None, **when: Unpack[When]
     ) -> Panel:
         """Bars from 0 to heights (N,) at xs (N,), widths (N,) wide in units of x. With `classes` (N,), role, label and
         hollow (an outline alone) may be lists, one entry a class. NaN is not drawn."""
@@ -579,9 +533,7 @@ class Panel:
         }
         return plane, extra
 
-    def arrows(
-        self, start, end, *, show="at", role="momentum", width=2.0, label=None, chain=None, **when: Unpack[When]
-    ) -> Panel:
+    def arrows(self, start, end, *, show="at", role="momentum", width=2.0, label=None, chain=None, **when: Unpack[When]) -> Panel:
         """Arrows from start (N, 2) to end (N, 2), in data coordinates."""
         where = self._where("arrows")
         show = _shown(show, when, where)
@@ -593,19 +545,7 @@ class Panel:
         return self._layer("arrows", where, show, role, label, extra, allowed, count=len(tails), chain=chain)
 
     def line(
-        self,
-        xs,
-        ys,
-        *,
-        show="all",
-        role="ink",
-        band=None,
-        width=2.0,
-        dash=False,
-        alpha=1.0,
-        label=None,
-        chain=None,
-        **when: Unpack[When],
+        self, xs, ys, *, show="all", role="ink", band=None, width=2.0, dash=False, alpha=1.0, label=None, chain=None, **when: Unpack[When]
     ) -> Panel:
         """A curve ys (M,) over increasing xs (M,): still ("all"), or a trace up to the cursor ("upto", M = steps), or
         along the inner phase. ys (N, M): one curve a step ("at", or "upto" with `last`). `band` (lo, hi), each (M,)."""
@@ -636,18 +576,7 @@ class Panel:
 
     # -- layers of quantities ----------------------------------------------------------------------------------------
 
-    def bars(
-        self,
-        values,
-        *,
-        labels,
-        show=None,
-        role="posterior",
-        truth=None,
-        label=None,
-        chain=None,
-        **when: Unpack[When],
-    ) -> Panel:
+    def bars(self, values, *, labels, show=None, role="posterior", truth=None, label=None, chain=None, **when: Unpack[When]) -> Panel:
         """Bars of values (K,), or of row t of values (N, K); `truth` (K,) is marked on each bar."""
         where = self._where("bars")
         heights = _real(values, where, ndim=(1, 2))
@@ -657,19 +586,7 @@ class Panel:
         allowed = ("all",) if heights.ndim == 1 else ("all", *STEPWISE, *INNER)
         return self._layer("bars", where, show, role, label, extra, allowed, count=len(heights), chain=chain)
 
-    def counts(
-        self,
-        categories,
-        size,
-        labels=None,
-        *,
-        show="upto",
-        role="posterior",
-        truth=None,
-        label=None,
-        burn=0,
-        chain=None,
-    ) -> Panel:
+    def counts(self, categories, size, labels=None, *, show="upto", role="posterior", truth=None, label=None, burn=0, chain=None) -> Panel:
         """Bars of the running frequencies of categories (N,) in 0..size-1, the first `burn` left out."""
         where = self._where("counts")
         drawn = np.asarray(categories)
@@ -680,9 +597,7 @@ class Panel:
         extra = {"values": self._add(drawn, where), "burn": int(burn), **self._bar_names(names, size, truth, where)}
         return self._layer("counts", where, show, role, label, extra, ("all", "upto"), count=len(drawn), chain=chain)
 
-    def histogram(
-        self, values, *, bins, show="upto", role="posterior", density=True, burn=0, label=None, chain=None
-    ) -> Panel:
+    def histogram(self, values, *, bins, show="upto", role="posterior", density=True, burn=0, label=None, chain=None) -> Panel:
         """A histogram of values (N,) over bins = (low, high, number), counted in the browser up to the cursor."""
         where = self._where("histogram")
         draws = _real(values, where, ndim=1)
@@ -694,17 +609,10 @@ class Panel:
         unit = counts.sum() * (high - low) / number if density else 1.0
         top = float(counts.max() / unit) if counts.any() else 1.0
         self._grow((low, high), (0.0, top))
-        extra = {
-            "values": self._add(draws, where),
-            "bins": [low, high, number],
-            "density": bool(density),
-            "burn": int(burn),
-        }
+        extra = {"values": self._add(draws, where), "bins": [low, high, number], "density": bool(density), "burn": int(burn)}
         return self._layer("histogram", where, show, role, label, extra, ("all", "upto"), len(draws), chain=chain)
 
-    def network(
-        self, sizes, weights, *, show=None, labels=None, active=None, before=None, proposed=None, phase=None, label=None
-    ) -> Panel:
+    def network(self, sizes, weights, *, show=None, labels=None, active=None, before=None, proposed=None, phase=None, label=None) -> Panel:
         """A layered network. Weights (N, W) or (W,): layer by layer W row-major (out, in), then the biases; NaN is not
         drawn. `labels`: per layer a list of names or None. `active` (N, units) or (units,): 0 marks a unit that is not
         in the model.
@@ -1183,9 +1091,7 @@ class Scene:
                 if phase not in ids:
                     raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
                 between[end] = ids.index(phase)
-        phase = (
-            None if between == [None, None] else [between[0] or 0, len(ids) - 1 if between[1] is None else between[1]]
-        )
+        phase = None if between == [None, None] else [between[0] or 0, len(ids) - 1 if between[1] is None else between[1]]
         if phase and phase[0] > phase[1]:
             raise SceneError(f"{where}: phase {show.phase} runs backwards")
         of = {} if show.parts is None else {"parts": show.parts}

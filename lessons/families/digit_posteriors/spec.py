@@ -6,13 +6,7 @@ from dataclasses import dataclass
 
 from engine.spec import Spec, choice, integer, number, seed_field
 
-NAMES = {
-    "nuts": "NUTS",
-    "lbbnn": "spike and slab",
-    "dense": "dense Gaussian",
-    "dropout": "MC dropout",
-    "ensemble": "ensemble",
-}
+NAMES = {"nuts": "NUTS", "lbbnn": "spike and slab", "dense": "dense Gaussian", "dropout": "MC dropout", "ensemble": "ensemble"}
 METHODS = tuple(NAMES)
 RUNS = {
     "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits. It is tried on "

@@ -90,12 +90,7 @@ def network_spec(spec: PosteriorSpec, seed: int, images: int) -> NetworkSpec:
     """The engine's settings for so many images."""
     large = images >= LARGE
     epochs = spec.epochs or (LARGE_EPOCHS if large else EPOCHS)[spec.method]
-    settings: dict[str, Any] = {
-        "hidden": (spec.units,) * spec.depth,
-        "epochs": epochs,
-        "seed": seed,
-        "prior_sd": spec.prior_sd,
-    }
+    settings: dict[str, Any] = {"hidden": (spec.units,) * spec.depth, "epochs": epochs, "seed": seed, "prior_sd": spec.prior_sd}
     if large:
         settings |= LARGE_SETTINGS | {"inclusion_step_size": INCLUSION_PACE / epochs}
     return NetworkSpec(method=FAMILIES[spec.method], keep=spec.keep, **settings)
@@ -156,15 +151,11 @@ class _Nuts(Training):
         self.spec = spec
         self._mean = pixels.mean(axis=0)
         self._axes = np.linalg.svd(pixels - self._mean, full_matrices=False)[2][: spec.components]
-        self.network: Network = network(
-            spec.components, int(y.max()) + 1, spec.small, activation="tanh", prior_sd=spec.prior_sd
-        )
+        self.network: Network = network(spec.components, int(y.max()) + 1, spec.small, activation="tanh", prior_sd=spec.prior_sd)
         target = self.network.posterior((pixels - self._mean) @ self._axes.T, y[: spec.images])
         draws = THIN * -(-spec.networks // CHAINS)
         init = 0.1 * self.network.prior_draws(CHAINS, spec.seed)  # small weights: the tails are slow to leave
-        self._chains = start(
-            target, "nuts", chains=CHAINS, draws=draws, warmup=spec.warmup, seed=spec.seed, init=init, max_depth=6
-        )
+        self._chains = start(target, "nuts", chains=CHAINS, draws=draws, warmup=spec.warmup, seed=spec.seed, init=init, max_depth=6)
         self.total, self.completed = spec.warmup + draws, 0
 
     def _step(self, stop: Stop | None) -> None:

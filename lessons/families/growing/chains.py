@@ -37,9 +37,7 @@ def timeline(sweeps: int) -> NDArray[np.int64]:
 def checkpoints(burn: int, sweeps: int) -> NDArray[np.int64]:
     """The sweeps at which maps are taken: evenly spread in the logarithm before and after the burn-in ends."""
     warm = np.geomspace(1, burn, WARM_FRAMES) if burn else np.empty(0)
-    return np.unique(np.concatenate([np.round(warm), burn + np.round(np.geomspace(1, sweeps - burn, FRAMES))])).astype(
-        np.int64
-    )
+    return np.unique(np.concatenate([np.round(warm), burn + np.round(np.geomspace(1, sweeps - burn, FRAMES))])).astype(np.int64)
 
 
 def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps", seed: int | None = None) -> ArchitectureRun:

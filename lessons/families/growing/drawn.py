@@ -76,9 +76,8 @@ def network_panel(
     """
     panel = scene.panel(id, title=title, place=place, height=height)
     return panel.network(
-        drawn.sizes, drawn.weights, labels=labels, active=drawn.active, before=drawn.before, proposed=drawn.proposed,
-        phase=phase,
-    )  # fmt: skip
+        drawn.sizes, drawn.weights, labels=labels, active=drawn.active, before=drawn.before, proposed=drawn.proposed, phase=phase
+    )
 
 
 def born_unit(network: Network, slot: int) -> NDArray[np.bool_]:

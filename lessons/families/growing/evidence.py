@@ -48,9 +48,7 @@ def shared_evidence(
     """
     shared = kept.store.make(
         _key(network, x, y, scale_by_width, spec),
-        lambda: _Evidence(
-            ArchitectureEvidenceRun(network, x, y, _deep_enough(network, spec), scale_by_width=scale_by_width)
-        ),
+        lambda: _Evidence(ArchitectureEvidenceRun(network, x, y, _deep_enough(network, spec), scale_by_width=scale_by_width)),
     )
     while True:
         if cancel is not None and cancel.is_set():
@@ -71,9 +69,7 @@ def finished_evidence(
     return shared.run.result() if shared is not None and shared.run.done else None
 
 
-def quick_evidence(
-    network: Network, x: ArrayLike, y: ArrayLike, *, spec: EvidenceSpec = EVIDENCE
-) -> ArchitectureEvidence:
+def quick_evidence(network: Network, x: ArrayLike, y: ArrayLike, *, spec: EvidenceSpec = EVIDENCE) -> ArchitectureEvidence:
     """What `shared_evidence` of `spec` has found, if it has; else a rougher estimate, whose error says how rough."""
     return finished_evidence(network, x, y, spec=spec) or shared_evidence(network, x, y, spec=QUICK)
 

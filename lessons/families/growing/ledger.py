@@ -106,9 +106,7 @@ def merged_slots(jumps: Jumps, size: str = "k") -> tuple[Array, list[str]]:
     return np.concatenate([head, both, rest], axis=1), [*names[:i], "slots", *tail]
 
 
-def ledger_words(
-    scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit", phases: tuple[str, str, str] | None = None
-) -> None:
+def ledger_words(scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit", phases: tuple[str, str, str] | None = None) -> None:
     """The arithmetic of a jump: what was proposed, the sum of the ledger, and the decision; each from its phase on, if
     the scene has `phases` for them.
     """
@@ -118,23 +116,38 @@ def ledger_words(
     scene.readout(
         "move",
         "{birth?birth:death} of a " + thing + place + ": " + size + " = {before:d} → {after:d}",
-        birth=jumps.birth, before=jumps.before, after=jumps.after, show=shows[0],
+        birth=jumps.birth,
+        before=jumps.before,
+        after=jumps.after,
+        show=shows[0],
         **({"slot": jumps.slot + 1} if place else {}),
-    )  # fmt: skip
+    )
     slots = "slots {born:+.2f} {died:+.2f}, " if place else ""
     scene.readout(
         "ledger",
-        "log r = likelihood {fit:+.2f}, p(" + size + ") {prior:+.2f}, p(θ) {weights:+.2f}, 1/g(u) {density:+.2f}, "
-        + slots + "d/b {choice:+.2f}, |J| {jacobian:+.2f} = {total:+.2f}",
-        fit=F["likelihood"], prior=F["architecture prior"], weights=F["weight prior"], density=F["proposal density"],
-        choice=F["choice of the move"], jacobian=F["Jacobian"], total=jumps.log_ratio, show=shows[1],
+        "log r = likelihood {fit:+.2f}, p("
+        + size
+        + ") {prior:+.2f}, p(θ) {weights:+.2f}, 1/g(u) {density:+.2f}, "
+        + slots
+        + "d/b {choice:+.2f}, |J| {jacobian:+.2f} = {total:+.2f}",
+        fit=F["likelihood"],
+        prior=F["architecture prior"],
+        weights=F["weight prior"],
+        density=F["proposal density"],
+        choice=F["choice of the move"],
+        jacobian=F["Jacobian"],
+        total=jumps.log_ratio,
+        show=shows[1],
         **({"born": F["slot of the birth"], "died": F["slot of the death"]} if place else {}),
-    )  # fmt: skip
+    )
     scene.readout(
         "decision",
         "α = min(1, r) = {alpha:.3g}, u = {u:.3f}: {accepted?accepted, u < α:rejected, u ≥ α}",
-        alpha=np.exp(np.minimum(jumps.log_ratio, 0.0)), u=jumps.uniform, accepted=jumps.accepted, show=shows[2],
-    )  # fmt: skip
+        alpha=np.exp(np.minimum(jumps.log_ratio, 0.0)),
+        u=jumps.uniform,
+        accepted=jumps.accepted,
+        show=shows[2],
+    )
 
 
 def accept_table(recording: ArchitectureRecording, burn: int = 0) -> dict[str, list]:

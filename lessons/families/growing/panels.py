@@ -39,9 +39,8 @@ def share_figure(growth: Growth) -> Figure:
     caption += " Exact: by annealing." if exact is not None else " The long run adds the exact answer on the stage."
     title = f"How sure are the shares of {spec.symbol}?"
     return size_figure(
-        title, drawn, spec.low, exact=exact, prior=np.exp(spec.log_prior()), name=f"hidden {spec.thing}s {spec.symbol}",
-        caption=caption,
-    )  # fmt: skip
+        title, drawn, spec.low, exact=exact, prior=np.exp(spec.log_prior()), name=f"hidden {spec.thing}s {spec.symbol}", caption=caption
+    )
 
 
 class Accepts(NamedTuple):
@@ -131,13 +130,7 @@ def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
         watched[here, 2:] = probabilities(recording.network(*sizes), theta, at)[:, :, 1]
     assert draws.shape[:2] == watched.shape[:2]
     summary = summarise(watched)
-    names = [
-        spec.symbol,
-        "log likelihood",
-        "P(class 1) at (0, 0)",
-        "P(class 1) at (0.5, 0.5)",
-        "P(class 1) at (1.2, 1.2)",
-    ]
+    names = [spec.symbol, "log likelihood", "P(class 1) at (0, 0)", "P(class 1) at (0.5, 0.5)", "P(class 1) at (1.2, 1.2)"]
     gradients = int(recording.gradient_evaluations.sum())
     least = float(np.nanmin(summary.ess_bulk)) if np.isfinite(summary.ess_bulk).any() else float("nan")
     cost = (

@@ -41,9 +41,7 @@ def live(spec: GrowingSpec) -> Callable[[Any], bytes]:
             job.publish(picture(growth, growing=not growth.done))
         try:
             x, y = spec.data_set()
-            shared_evidence(
-                spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total)
-            )
+            shared_evidence(spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total))
         except InterruptedError:
             pass  # stopped: the chains stand without the exact answer
         job.report(total, total)
@@ -63,45 +61,71 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         label=_label(spec),
         rate=RATE,
         phases=[
-            Phase(MOVE, moved), Phase(PROPOSE, f"a {spec.thing} is to come or go"), Phase(WEIGH, "weigh both networks"),
+            Phase(MOVE, moved),
+            Phase(PROPOSE, f"a {spec.thing} is to come or go"),
+            Phase(WEIGH, "weigh both networks"),
             Phase(DECIDE, "u decides"),
         ],
         autoplay=True,
         total=growth.steps if growing else None,
         theme=theme.palette(),
-    )  # fmt: skip
+    )
     chain = spec.shown - 1
     jumps = jumps_of(recording, chain, at)
     drawn = drawn_networks(recording, chain, at, jumps)
     network_panel(
-        made, drawn, labels=[["x₁", "x₂"], *[None] * (len(drawn.sizes) - 2), ["0", "1"]], phase=PROPOSE,
-        title=f"Chain {spec.shown}: its network at each jump", place=(0, 0, 8, 1), height=280,
-    )  # fmt: skip
+        made,
+        drawn,
+        labels=[["x₁", "x₂"], *[None] * (len(drawn.sizes) - 2), ["0", "1"]],
+        phase=PROPOSE,
+        title=f"Chain {spec.shown}: its network at each jump",
+        place=(0, 0, 8, 1),
+        height=280,
+    )
     factors, names = merged_slots(jumps, spec.symbol)
     ledger_panel(made, factors, names=names, show=Show("at", phase=(WEIGH, None)), place=(8, 0, 12, 1), height=280)
     exact = exact_now(spec)
     rows = running_shares(growth.sizes, spec.low, spec.count, growth.burn)[at]
     size_panel(
-        made, rows, spec.low, exact=exact, name=f"hidden {spec.thing}s {spec.symbol}",
+        made,
+        rows,
+        spec.low,
+        exact=exact,
+        name=f"hidden {spec.thing}s {spec.symbol}",
         title=f"p({spec.symbol} | data): jumps of {CHAINS} chains" + ("" if exact is None else " ◆ exact"),
         label=f"share among {CHAINS} chains: now, and after sweep {growth.burn} so far",
-        place=(0, 1, 10, 1), height=260,
-    )  # fmt: skip
+        place=(0, 1, 10, 1),
+        height=260,
+    )
     _maps(made, growth, frames)
     x = Axis("sweep", 1, growth.total if growing else int(times[-1]))
     size_traces(
-        made, times.astype(float), growth.sizes[:, at].astype(float), id="size-traces", shown=chain, x=x,
-        title=f"{spec.symbol} of {CHAINS} chains", y=Axis("", spec.low - 0.5, spec.high + 0.5),
-        place=(0, 2, 10, 1), height=160,
-    )  # fmt: skip
+        made,
+        times.astype(float),
+        growth.sizes[:, at].astype(float),
+        id="size-traces",
+        shown=chain,
+        x=x,
+        title=f"{spec.symbol} of {CHAINS} chains",
+        y=Axis("", spec.low - 0.5, spec.high + 0.5),
+        place=(0, 2, 10, 1),
+        height=160,
+    )
     posterior = recording.log_density[:, at]
     settled = posterior[:, len(at) // 2 :]
     low = float(np.quantile(posterior, 0.02))
     traces = size_traces(
-        made, times.astype(float), posterior, id="posterior-traces", shown=chain, x=x,
-        title="Log posterior of each chain (nats)", y=Axis("", low - 5.0, float(settled.max()) + 5.0),
-        place=(0, 3, 10, 1), height=160,
-    )  # fmt: skip
+        made,
+        times.astype(float),
+        posterior,
+        id="posterior-traces",
+        shown=chain,
+        x=x,
+        title="Log posterior of each chain (nats)",
+        y=Axis("", low - 5.0, float(settled.max()) + 5.0),
+        place=(0, 3, 10, 1),
+        height=160,
+    )
     if growth.burn and x.high is not None and growth.burn < x.high:
         for panel in (made.panels[-2], traces):
             panel.rule(x=float(growth.burn), role="highlight", dash=True, label="averages begin")
@@ -145,10 +169,13 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
     mean = rows @ np.arange(spec.low, spec.high + 1)
     made.readout(
         "state",
-        f"sweep {{n:d}}: {spec.symbol} = {{size:d}}, log posterior {{sum:.2f}} = log likelihood {{fit:.2f}} + "
-        "log prior {prior:.2f}",
-        n=growth.times, size=size, sum=posterior, fit=fit, prior=posterior - fit,
-    )  # fmt: skip
+        f"sweep {{n:d}}: {spec.symbol} = {{size:d}}, log posterior {{sum:.2f}} = log likelihood {{fit:.2f}} + log prior {{prior:.2f}}",
+        n=growth.times,
+        size=size,
+        sum=posterior,
+        fit=fit,
+        prior=posterior - fit,
+    )
     ledger_words(made, jumps, spec.symbol, spec.thing, (PROPOSE, WEIGH, DECIDE))
     mode = spec.low + rows.argmax(axis=1)
     text = f"all chains so far: mean {spec.symbol} {{mean:.2f}}, most frequent {spec.symbol} = {{mode:d}}"
@@ -165,8 +192,13 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
     made.say(
         f"Sweep {{n:d}}. {{birth?Birth:Death}} of a {spec.thing} proposed, {spec.symbol} {{before:d}} to {{after:d}}: "
         f"{{accepted?accepted:rejected}}. Mean {spec.symbol} of all chains so far {{mean:.1f}}.",
-        n=growth.times, birth=jumps.birth, before=jumps.before, after=jumps.after, accepted=jumps.accepted, mean=mean,
-    )  # fmt: skip
+        n=growth.times,
+        birth=jumps.birth,
+        before=jumps.before,
+        after=jumps.after,
+        accepted=jumps.accepted,
+        mean=mean,
+    )
     made.table(
         {
             "sweep": growth.times,

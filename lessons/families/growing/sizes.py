@@ -45,9 +45,7 @@ def size_panel(
     panel.bars(rows, labels=[str(size) for size in sizes], role="posterior", label=label)
     if exact is not None:
         p, (down, up) = exact.probability, _reach(exact)
-        bars = np.stack(
-            [np.stack([sizes, p - down], 1), np.stack([sizes, p + up], 1), np.full((count, 2), np.nan)], axis=1
-        )
+        bars = np.stack([np.stack([sizes, p - down], 1), np.stack([sizes, p + up], 1), np.full((count, 2), np.nan)], axis=1)
         panel.path(bars.reshape(-1, 2), role="ink", width=2.0)
         label = f"exact, by annealing; bars: ± {HELD:g} standard errors"
         panel.points(np.stack([sizes, p], axis=1), show="all", role="ink", shape="diamond", size=4.5, label=label)
@@ -78,9 +76,12 @@ def size_figure(
     figure = charts.blank(name, "probability")
     spread = {"type": "data", "color": theme.colour("muted"), "thickness": 1.5}
     figure.add_bar(
-        x=sizes, y=drawn.mean, name="jumps", marker={"color": theme.colour("posterior", 0.75)},
+        x=sizes,
+        y=drawn.mean,
+        name="jumps",
+        marker={"color": theme.colour("posterior", 0.75)},
         error_y={**spread, "array": HELD * np.nan_to_num(drawn.mcse)},
-    )  # fmt: skip
+    )
     if prior is not None:
         line = {"color": theme.colour("prior"), "dash": "dot", "width": 2}
         figure.add_scatter(x=sizes, y=prior, mode="lines", line=line, name="prior")
@@ -88,9 +89,13 @@ def size_figure(
         marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
         down, up = _reach(exact)
         figure.add_scatter(
-            x=sizes, y=exact.probability, mode="markers", marker=marker, name="exact (annealing)",
+            x=sizes,
+            y=exact.probability,
+            mode="markers",
+            marker=marker,
+            name="exact (annealing)",
             error_y={**spread, "color": theme.colour("ink"), "arrayminus": down, "array": up, "symmetric": False},
-        )  # fmt: skip
+        )
     listed = [f"{size}: {p:.3f}" for size, p in zip(sizes, drawn.mean, strict=True) if p >= LEAST_MASS]
     alt = f"Share of each number of {name} among the draws. {', '.join(listed)}."
     if exact is not None:

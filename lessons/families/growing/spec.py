@@ -52,9 +52,7 @@ class GrowingSpec(Spec):
     data: str = choice("xor", DATA, "XOR clouds, noisier ones, or your own points")
     corner: int = integer(50, 1, 200, "points in each of the four clouds")
     points: tuple[tuple[float, float, int], ...] = points(MAX_POINTS, "your own points: x₁, x₂ and class 0 or 1")
-    temper: float = number(
-        0.5, 0.02, 10.0, "factor a in the softmax p ∝ exp(a z): a small one makes every network less sure", log=True
-    )
+    temper: float = number(0.5, 0.02, 10.0, "factor a in the softmax p ∝ exp(a z): a small one makes every network less sure", log=True)
     prior_sd: float = number(1.0, 0.05, 20.0, "prior standard deviation σ of every weight and bias", log=True)
     prior: str = choice("uniform", PRIORS, "prior on the size")
     ratio: float = number(0.7, 0.05, 0.95, "geometric prior: each size has this many times the one before", step=0.05)
@@ -62,12 +60,9 @@ class GrowingSpec(Spec):
     within: str = choice("nuts", WITHIN, "what moves the weights between jumps: NUTS, or nothing")
     step_size: float = number(0.1, 0.001, 2.0, "time ε that one leapfrog step of NUTS simulates", log=True)
     jumps: int = integer(1, 1, MAX_JUMPS, "jumps proposed in a sweep; the stage shows the last one")
-    sweeps: int = integer(
-        1000, 50, MAX_SWEEPS, "sweeps of the long run: NUTS, then the jumps, in each of 16 chains", log=True
-    )
+    sweeps: int = integer(1000, 50, MAX_SWEEPS, "sweeps of the long run: NUTS, then the jumps, in each of 16 chains", log=True)
     burn: int = integer(100, 0, 2500, "so many sweeps at the start are left out of every average", step=10)
-    start: str = choice("spread", STARTS, "start the chains at different sizes, from the lowest to the highest, or at "
-                        "draws from the prior")  # fmt: skip
+    start: str = choice("spread", STARTS, "start the chains at different sizes, from the lowest to the highest, or at draws from the prior")
     shown: int = integer(4, 1, CHAINS, "the chain whose network and jumps are on the stage")
     seed: int = seed_field()
 
@@ -105,9 +100,7 @@ class GrowingSpec(Spec):
 
     def size_prior(self) -> Prior:
         """The prior on the size, as the engine takes it."""
-        return {"uniform": "uniform", "geometric": ("geometric", self.ratio), "poisson": ("poisson", self.mean)}[
-            self.prior
-        ]  # type: ignore[return-value]
+        return {"uniform": "uniform", "geometric": ("geometric", self.ratio), "poisson": ("poisson", self.mean)}[self.prior]  # type: ignore[return-value]
 
     def log_prior(self) -> Array:
         """(K,), normalised."""

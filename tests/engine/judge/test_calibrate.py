@@ -57,9 +57,7 @@ def test_a_model_of_four_parameters_in_seconds(target: engine.Target) -> None:
 
 
 def test_a_prior_that_is_not_the_models_is_seen(target: engine.Target) -> None:
-    wrong = engine.calibrate(
-        "nuts", target, prior=lambda n, rng: 2.0 * prior(n, rng), simulate=simulate, replications=300, seed=3
-    )
+    wrong = engine.calibrate("nuts", target, prior=lambda n, rng: 2.0 * prior(n, rng), simulate=simulate, replications=300, seed=3)
     assert wrong.check.verdict == "fail"
 
 

@@ -79,9 +79,8 @@ def test_a_family_is_as_red_as_its_worst_times_its_size():
 @pytest.mark.parametrize("step_size,verdict", [(1.2, "fail"), (0.02, "unknown")])
 def test_leaving_out_the_accept_step_is_never_a_pass(step_size, verdict):
     recording = engine.sample(
-        targets.build("gaussian", correlation=0.0), "hmc", draws=5000, seed=1, step_size=step_size, steps=8,
-        variant="always_accept",
-    )  # fmt: skip
+        targets.build("gaussian", correlation=0.0), "hmc", draws=5000, seed=1, step_size=step_size, steps=8, variant="always_accept"
+    )
     assert judge.acceptance_check(recording.accept_prob, recording.accepted, exact=False).verdict == verdict
 
 

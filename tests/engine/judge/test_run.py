@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.judge import (
-    agreement_check,
-    depth_check,
-    dispersed_starts,
-    divergence_check,
-    energy_check,
-    modes_check,
-    trips_check,
-)
+from engine.judge import agreement_check, depth_check, dispersed_starts, divergence_check, energy_check, modes_check, trips_check
 from engine.judge.plant import STUCK, planted
 from engine.targets.target import Truth
 

@@ -77,9 +77,12 @@ def coin() -> Simulated:
         return (rng.random(10) < logistic.sigmoid(theta[0] * x + theta[1])).astype(float)
 
     return Simulated(
-        "a logistic regression", ("slope", "intercept"), lambda n, rng: rng.standard_normal((n, 2)), throw,
+        "a logistic regression",
+        ("slope", "intercept"),
+        lambda n, rng: rng.standard_normal((n, 2)),
+        throw,
         lambda y: logistic.posterior(x, y, 1.0),
-    )  # fmt: skip
+    )
 
 
 def on(name: str, method: str, **settings: object) -> TransitionKernel:
@@ -130,8 +133,7 @@ def test_each_planted_fault_turns_a_proof_red(name: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["metropolis", *(pytest.param(name, marks=pytest.mark.long) for name in ("nuts on a network", "plain jump"))],
+    "name", ["metropolis", *(pytest.param(name, marks=pytest.mark.long) for name in ("nuts on a network", "plain jump"))]
 )
 def test_p_values_are_uniform_over_seeds(name: str) -> None:
     """A check that is too timid, or constant, is found by this; a right one fails it once in 10,000 times."""

@@ -38,9 +38,7 @@ def test_classes():
 def test_values():
     network = engine.network(2, 1, width=2, depth=(1, 3), likelihood="gaussian")
     y = np.random.default_rng(5).standard_normal(20)
-    recording = engine.sample_architecture(
-        network, X, y, chains=2, draws=40, seed=6, step_size=0.1, noise_precision=(1.0, 1.0)
-    )
+    recording = engine.sample_architecture(network, X, y, chains=2, draws=40, seed=6, step_size=0.1, noise_precision=(1.0, 1.0))
     z = np.array(list(outputs(recording)))
     seen = bands(recording, POINTS)
     np.testing.assert_allclose(seen.mean, z.mean(axis=0), atol=1e-12)

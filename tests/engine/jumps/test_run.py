@@ -88,10 +88,7 @@ def test_what_is_recorded_of_a_draw_belongs_together(name):
         assert not np.isnan(theta).any() and np.isnan(recording.draws[0, t, at.dim :]).all()
         log_likelihood = reference.log_likelihood(at, theta, X, y)
         assert abs(recording.log_likelihood[0, t] - log_likelihood) < 1e-9
-        sizes = [
-            high - low + 1
-            for low, high in (s if isinstance(s, tuple) else (s, s) for s in (network.width, network.depth))
-        ]
+        sizes = [high - low + 1 for low, high in (s if isinstance(s, tuple) else (s, s) for s in (network.width, network.depth))]
         prior = reference.log_prior(at, theta) - np.log(sizes).sum()
         assert abs(recording.log_density[0, t] - log_likelihood - prior) < 1e-9
     assert sum(len(group) for group in recording.by_architecture().values()) == recording.width.size

@@ -43,9 +43,7 @@ print(digest.hexdigest())
 def test_fresh_and_cached_kernels_agree_to_the_bit(tmp_path):
     environment = os.environ | {"POSTERIOR_LAB_CACHE": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
     runs = [
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
-        ).stdout
+        subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True).stdout
         for _ in range(2)
     ]
     assert runs[0] == runs[1] != ""

@@ -69,9 +69,7 @@ def test_log_density_is_that_of_the_formula(net, n, seed):
     theta = net.prior_draws(1, seed)[0]
     wanted = reference.log_posterior(net, theta, x, y)
     assert net.posterior(x, y).log_density(theta) == pytest.approx(wanted, rel=1e-11, abs=1e-8)
-    assert net.log_likelihood(x, y).log_density(theta) == pytest.approx(
-        reference.log_likelihood(net, theta, x, y), rel=1e-11, abs=1e-8
-    )
+    assert net.log_likelihood(x, y).log_density(theta) == pytest.approx(reference.log_likelihood(net, theta, x, y), rel=1e-11, abs=1e-8)
 
 
 @settings(max_examples=100, deadline=None)
@@ -108,32 +106,22 @@ def test_every_activation_likelihood_and_depth_once():
             assert value == pytest.approx(reference.log_posterior(net, theta, x, y), rel=1e-12), net
             direction = np.random.default_rng(width).standard_normal(net.dim) * 1e-6
             if activation != "relu":
-                rise = reference.log_posterior(net, theta + direction, x, y) - reference.log_posterior(
-                    net, theta - direction, x, y
-                )
+                rise = reference.log_posterior(net, theta + direction, x, y) - reference.log_posterior(net, theta - direction, x, y)
                 assert gradient @ direction * 2 == pytest.approx(rise, rel=1e-4, abs=1e-8), net
 
 
 MUTANTS = {
     "no prior on the biases": lambda net, theta, x, y: (
-        reference.log_likelihood(net, theta, x, y)
-        + sum(reference.log_prior(net, weights.ravel()) for weights, _ in net.unpack(theta))
+        reference.log_likelihood(net, theta, x, y) + sum(reference.log_prior(net, weights.ravel()) for weights, _ in net.unpack(theta))
     ),
     "prior without its constant": lambda net, theta, x, y: (
         reference.log_likelihood(net, theta, x, y) - 0.5 * np.sum(theta**2) / net.prior_sd**2
     ),
-    "temper forgotten": lambda net, theta, x, y: reference.log_posterior(
-        dataclasses.replace(net, temper=1.0), theta, x, y
-    ),
+    "temper forgotten": lambda net, theta, x, y: reference.log_posterior(dataclasses.replace(net, temper=1.0), theta, x, y),
     "last sample dropped": lambda net, theta, x, y: reference.log_posterior(net, theta, x[:-1], y[:-1]),
     "labels swapped": lambda net, theta, x, y: reference.log_posterior(net, theta, x, 1 - y),
     "transposed weights": lambda net, theta, x, y: reference.log_posterior(
-        net,
-        np.concatenate(
-            [np.concatenate([w.reshape(w.shape[1], w.shape[0]).T.ravel(), b]) for w, b in net.unpack(theta)]
-        ),
-        x,
-        y,
+        net, np.concatenate([np.concatenate([w.reshape(w.shape[1], w.shape[0]).T.ravel(), b]) for w, b in net.unpack(theta)]), x, y
     ),
 }
 
@@ -214,9 +202,7 @@ def test_two_softmax_outputs_are_one_bernoulli_output_of_their_difference():
     theta = two.prior_draws(1, 5)[0]
     (w1, b1), (w2, b2) = two.unpack(theta)
     merged = np.concatenate([w1.ravel(), b1, w2[1] - w2[0], [b2[1] - b2[0]]])
-    assert two.log_likelihood(x, y).log_density(theta) == pytest.approx(
-        one.log_likelihood(x, y).log_density(merged), rel=1e-12
-    )
+    assert two.log_likelihood(x, y).log_density(theta) == pytest.approx(one.log_likelihood(x, y).log_density(merged), rel=1e-12)
 
 
 def test_temper_zero_and_no_samples_give_the_prior():
@@ -240,17 +226,7 @@ def test_unpack_reads_rows_of_outputs_then_biases():
     assert layers[0][0].tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
     assert layers[0][1].tolist() == [8, 9, 10, 11]
     assert layers[2][1].tolist() == [net.dim - 3, net.dim - 2, net.dim - 1]
-    assert net.labels[:9] == (
-        "W1[1,1]",
-        "W1[1,2]",
-        "W1[2,1]",
-        "W1[2,2]",
-        "W1[3,1]",
-        "W1[3,2]",
-        "W1[4,1]",
-        "W1[4,2]",
-        "b1[1]",
-    )
+    assert net.labels[:9] == ("W1[1,1]", "W1[1,2]", "W1[2,1]", "W1[2,2]", "W1[3,1]", "W1[3,2]", "W1[4,1]", "W1[4,2]", "b1[1]")
     assert len(net.labels) == len(set(net.labels)) == net.dim
     stacked = net.unpack(np.zeros((5, 7, net.dim)))
     assert stacked[1][0].shape == (5, 7, 4, 4)
@@ -315,18 +291,14 @@ def test_certain_and_wrong_costs_the_distance():
     assert net.log_likelihood([[1e4]], [1]).log_density([1.0, 0.0]) == 0.0
     many = network(1, 200, depth=0)
     theta = np.zeros(many.dim)
-    assert many.log_likelihood(np.zeros((300, 1)), np.zeros(300)).log_density(theta) == pytest.approx(
-        -300 * math.log(200)
-    )
+    assert many.log_likelihood(np.zeros((300, 1)), np.zeros(300)).log_density(theta) == pytest.approx(-300 * math.log(200))
 
 
 def test_relu_at_its_kink_has_slope_zero():
     net = network(1, 1, 1, activation="relu", likelihood="gaussian")
     posterior = net.posterior([[1.0]], [1.0])
     value, gradient = posterior.log_density_and_gradient([1.0, -1.0, 2.0, 0.0])  # pre-activation 1 * 1 - 1 = 0
-    assert value == pytest.approx(
-        reference.log_posterior(net, np.array([1.0, -1.0, 2.0, 0.0]), np.array([[1.0]]), np.array([1.0]))
-    )
+    assert value == pytest.approx(reference.log_posterior(net, np.array([1.0, -1.0, 2.0, 0.0]), np.array([[1.0]]), np.array([1.0])))
     assert gradient[:2] == pytest.approx([-1.0, 1.0])  # the prior's part alone
 
 
@@ -347,19 +319,12 @@ def test_the_scratch_of_a_chain_may_start_anywhere_and_hold_anything():
 
 
 def test_nothing_is_written_past_the_scratch():
-    for net in (
-        network(2, 2, 4),
-        network(3, 10, 1, depth=0),
-        network(4, 3, 5, depth=3),
-        network(2, 1, 7, likelihood="bernoulli"),
-    ):
+    for net in (network(2, 2, 4), network(3, 10, 1, depth=0), network(4, 3, 5, depth=3), network(2, 1, 7, likelihood="bernoulli")):
         x, y = reference.samples(net, BLOCK + 3, 1)
         posterior = net.posterior(x, y)
         ints, scratch = posterior.buffers()
         room = np.full(scratch.size + 4096, 123.456)
-        _evaluate(
-            posterior.address, net.prior_draws(1, 1)[0], np.zeros(net.dim), posterior.data, ints, room[: scratch.size]
-        )
+        _evaluate(posterior.address, net.prior_draws(1, 1)[0], np.zeros(net.dim), posterior.data, ints, room[: scratch.size])
         assert np.all(room[scratch.size :] == 123.456)
 
 
@@ -460,7 +425,5 @@ def test_the_constants_make_the_integral_the_evidence():
     evidence = stats.multivariate_normal.logpdf(y[:, 0], np.zeros(10), 4.0 * design @ design.T + 0.25 * np.eye(10))
     precision = design.T @ design / 0.25 + np.eye(3) / 4.0
     mode = np.linalg.solve(precision, design.T @ y[:, 0] / 0.25)
-    laplace = (
-        net.posterior(x, y).log_density(mode) + 1.5 * math.log(2 * math.pi) - 0.5 * np.linalg.slogdet(precision)[1]
-    )
+    laplace = net.posterior(x, y).log_density(mode) + 1.5 * math.log(2 * math.pi) - 0.5 * np.linalg.slogdet(precision)[1]
     assert laplace == pytest.approx(evidence, rel=1e-10)

@@ -39,9 +39,7 @@ def entropy(p):
 def test_outputs_are_those_of_the_formula(net, points, seed):
     draws, x = net.prior_draws(4, seed), np.random.default_rng(seed).standard_normal((points, net.inputs))
     wanted = np.stack([reference.outputs(net, theta, x) for theta in draws])
-    assert predictive.outputs(net, draws, x) == pytest.approx(
-        wanted, rel=1e-11, abs=1e-12 * max(1.0, np.abs(wanted).max())
-    )
+    assert predictive.outputs(net, draws, x) == pytest.approx(wanted, rel=1e-11, abs=1e-12 * max(1.0, np.abs(wanted).max()))
 
 
 @settings(max_examples=60, deadline=None)
@@ -202,10 +200,7 @@ def test_threads_do_not_disturb_each_other():
     draws, x = net.prior_draws(2000, 1), np.random.default_rng(1).standard_normal((400, 2))
     alone = predictive.decompose(net, draws, x).mean
     found = {}
-    threads = [
-        threading.Thread(target=lambda i=i: found.update({i: predictive.decompose(net, draws, x).mean}))
-        for i in range(2)
-    ]
+    threads = [threading.Thread(target=lambda i=i: found.update({i: predictive.decompose(net, draws, x).mean})) for i in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -106,10 +106,7 @@ def test_given_the_layer_before_the_kernel_is_exact_in_narrow_networks(activatio
     assert np.abs(gap.mean(axis=0) / (gap.std(axis=0) / math.sqrt(len(gap)))).max() < 4.5
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"scaling": "none"}, {"scaling": "full"}, {"bias_sd": 0.5}, {"weight_sd": 2.5}, {"activation": "erf"}],
-)
+@pytest.mark.parametrize("changes", [{"scaling": "none"}, {"scaling": "full"}, {"bias_sd": 0.5}, {"weight_sd": 2.5}, {"activation": "erf"}])
 def test_a_wrong_prior_is_seen(changes):
     right = Prior(width=16, weight_sd=1.5, bias_sd=1.0)
     wrong = right.replace(**changes)
@@ -139,8 +136,7 @@ def test_the_seed_decides_and_longer_draws_begin_alike():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("width", 0), ("depth", 9), ("activation", "sine"), ("weight_sd", math.nan), ("scaling", "cube"), ("squash", "x")],
+    ("name", "value"), [("width", 0), ("depth", 9), ("activation", "sine"), ("weight_sd", math.nan), ("scaling", "cube"), ("squash", "x")]
 )
 def test_a_wrong_parameter_is_named(name, value):
     with pytest.raises(SpecError) as error:

@@ -14,9 +14,7 @@ from engine.spec import SpecError
 
 RNG = np.random.Generator(np.random.SFC64(1))
 SIZES = (64, 12, 7, 10)
-LAYERS = tuple(
-    (RNG.standard_normal((20, n_in + 1, n_out)) / np.sqrt(n_in)).astype(np.float32) for n_in, n_out in pairwise(SIZES)
-)
+LAYERS = tuple((RNG.standard_normal((20, n_in + 1, n_out)) / np.sqrt(n_in)).astype(np.float32) for n_in, n_out in pairwise(SIZES))
 IMAGES = RNG.random((40, 64)).astype(np.float32)
 
 

@@ -140,10 +140,25 @@ def test_means_of_their_own_keep_the_prior():
 def joint_run(weights, draws, variant="exact", seed=8):
     network = engine.network(1, 1, width=2, likelihood="gaussian", activation="tanh")
     run = start_network(
-        network, X, Y, weights=weights, noise="learned", chains=1, draws=draws, warmup=0, tuning="fixed", seed=seed,
-        step_size=0.5, max_depth=5, start="prior", weight_shape=3.0, weight_rate=2.0, noise_shape=3.0, noise_rate=2.0,
+        network,
+        X,
+        Y,
+        weights=weights,
+        noise="learned",
+        chains=1,
+        draws=draws,
+        warmup=0,
+        tuning="fixed",
+        seed=seed,
+        step_size=0.5,
+        max_depth=5,
+        start="prior",
+        weight_shape=3.0,
+        weight_rate=2.0,
+        noise_shape=3.0,
+        noise_rate=2.0,
         variant=variant,
-    )  # fmt: skip
+    )
     rng, data = np.random.default_rng(seed), run.target.data
     for _ in range(draws):
         z = reference.outputs(network, run._chains[0].position, X)[:, 0]
@@ -203,9 +218,22 @@ def calibration_ranks(replications, seed, variant="exact"):
         theta = rng.normal(size=SMALL.dim) / np.sqrt(np.repeat(precisions, counts))
         y = reference.outputs(SMALL, theta, X)[:, 0] + rng.normal(size=len(X)) / np.sqrt(noise)
         found = sample_network(
-            SMALL, X, y, weights="per_layer", noise="learned", chains=1, draws=19 * 12, warmup=100, seed=r,
-            weight_shape=3.0, weight_rate=2.0, noise_shape=3.0, noise_rate=2.0, variant=variant, max_depth=6,
-        )  # fmt: skip
+            SMALL,
+            X,
+            y,
+            weights="per_layer",
+            noise="learned",
+            chains=1,
+            draws=19 * 12,
+            warmup=100,
+            seed=r,
+            weight_shape=3.0,
+            weight_rate=2.0,
+            noise_shape=3.0,
+            noise_rate=2.0,
+            variant=variant,
+            max_depth=6,
+        )
 
         def seen(f, noise, precisions):
             logs = np.log(precisions)
@@ -272,9 +300,7 @@ def predicted(found):
 
     def errors(mean, variance):
         f = found.outputs(NEW)[..., 0]
-        return [z_score(f[..., i], mean[i]) for i in range(2)] + [
-            z_score((f[..., i] - mean[i]) ** 2, variance[i]) for i in range(2)
-        ]
+        return [z_score(f[..., i], mean[i]) for i in range(2)] + [z_score((f[..., i] - mean[i]) ** 2, variance[i]) for i in range(2)]
 
     return errors
 
@@ -289,9 +315,8 @@ def test_a_linear_network_is_bayesian_linear_regression():
 
 def test_with_learned_noise_it_is_the_mixture_over_the_noise():
     found = sample_network(
-        LINEAR, PLANE_X, PLANE_Y, weights="fixed", noise="learned", noise_shape=2.0, chains=4, draws=10_000,
-        warmup=300, seed=14,
-    )  # fmt: skip
+        LINEAR, PLANE_X, PLANE_Y, weights="fixed", noise="learned", noise_shape=2.0, chains=4, draws=10_000, warmup=300, seed=14
+    )
     grid = np.exp(np.linspace(-5.0, 4.0, 400))
     rows = [given_precisions(0.8**-2, 0.8**-2, noise) for noise in grid]
     log_weight = np.array([row[0] for row in rows]) + stats.gamma.logpdf(grid, 2.0) + np.log(grid)

@@ -33,12 +33,9 @@ def assert_gradient(target: Target, q: Array, tolerance: float = 1e-6) -> None:
     assert np.all(np.abs(slope - gradient) <= tolerance * (1.0 + np.abs(gradient)) + error), (q, slope, gradient)
 
 
-def integral(
-    f: Callable[[Array], Array], low: float, high: float, power: int = 0, breaks: tuple[float, ...] = ()
-) -> float:
+def integral(f: Callable[[Array], Array], low: float, high: float, power: int = 0, breaks: tuple[float, ...] = ()) -> float:
     """Integral of x**power f(x), by scipy."""
     edges = [low, *sorted(breaks), high]
     return sum(
-        quad(lambda x: x**power * float(f(np.array([x]))[0]), a, b, limit=400, epsabs=1e-12, epsrel=1e-10)[0]
-        for a, b in pairwise(edges)
+        quad(lambda x: x**power * float(f(np.array([x]))[0]), a, b, limit=400, epsabs=1e-12, epsrel=1e-10)[0] for a, b in pairwise(edges)
     )

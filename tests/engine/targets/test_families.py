@@ -11,17 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine.targets import (
-    Target,
-    TargetError,
-    banana,
-    dense_gaussian,
-    funnel,
-    gaussian,
-    ring,
-    student,
-    two_modes,
-)
+from engine.targets import Target, TargetError, banana, dense_gaussian, funnel, gaussian, ring, student, two_modes
 from engine.targets.quadrature import quadrature_truth
 from tests.engine.targets.checks import assert_gradient, integral
 
@@ -50,10 +40,7 @@ HIGH = {
     "two modes": two_modes(dimension=5),
     "student": student(dimension=5, dof=4.0),
 }
-EVERY = [
-    *(pytest.param(t, id=n) for n, t in PLANE.items()),
-    *(pytest.param(t, id=f"{n} {t.dim}-D") for n, t in HIGH.items()),
-]
+EVERY = [*(pytest.param(t, id=n) for n, t in PLANE.items()), *(pytest.param(t, id=f"{n} {t.dim}-D") for n, t in HIGH.items())]
 IN_PLANE = [pytest.param(t, id=n) for n, t in PLANE.items()]
 
 
@@ -83,10 +70,7 @@ def test_marginals_integrate_to_one_and_carry_the_moments(target: Target) -> Non
         mean, variance = target.truth.mean[j], target.truth.covariance[j, j]
         sd, marginal = math.sqrt(variance), target.truth.marginals[j]
         # the range where the integrand matters, in pieces, so that scipy finds narrow parts
-        breaks = tuple(
-            mean
-            + sd * np.array([-30.0, -10.0, -3.0, -1.0, -0.3, -0.1, -0.01, 0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
-        )
+        breaks = tuple(mean + sd * np.array([-30.0, -10.0, -3.0, -1.0, -0.3, -0.1, -0.01, 0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0]))
         assert integral(marginal, -np.inf, np.inf, 0, breaks) == pytest.approx(1.0, rel=2e-6)
         assert integral(marginal, -np.inf, np.inf, 1, breaks) == pytest.approx(mean, abs=2e-6 * sd)
         if target.name != "student":  # its second moment converges too slowly for scipy's infinite range
@@ -140,9 +124,7 @@ def test_gaussian_covariance_inverts_to_the_precision_of_the_kernel() -> None:
     for q in np.random.default_rng(1).normal(size=(10, 6)):
         assert target.log_density_and_gradient(q)[1] == pytest.approx(-precision @ q, rel=1e-9, abs=1e-9)
     assert np.sqrt(target.truth.covariance[0, 0] / target.truth.covariance[-1, -1]) == pytest.approx(9.0)
-    assert target.truth.covariance[0, 1] / math.sqrt(
-        target.truth.covariance[0, 0] * target.truth.covariance[1, 1]
-    ) == pytest.approx(-0.7)
+    assert target.truth.covariance[0, 1] / math.sqrt(target.truth.covariance[0, 0] * target.truth.covariance[1, 1]) == pytest.approx(-0.7)
 
 
 @pytest.mark.parametrize(
@@ -152,10 +134,7 @@ def test_gaussian_covariance_inverts_to_the_precision_of_the_kernel() -> None:
             gaussian(dimension=5, correlation=0.6),
             stats.multivariate_normal(np.zeros(5), 0.6 ** np.abs(np.subtract.outer(range(5), range(5)))),
         ),
-        (
-            dense_gaussian([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]]),
-            stats.multivariate_normal([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]]),
-        ),
+        (dense_gaussian([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]]), stats.multivariate_normal([1.0, 2.0], [[2.0, 0.3], [0.3, 1.0]])),
         (student(dimension=4, dof=2.5), stats.multivariate_t(np.zeros(4), np.eye(4), df=2.5)),
     ],
     ids=["gaussian", "dense gaussian", "student"],
@@ -169,10 +148,7 @@ def test_higher_dimensions_are_normalised() -> None:
     """Importance sampling from a heavy-tailed proposal: the mean weight is 1."""
     rng = np.random.default_rng(3)
     for target, proposal in (
-        (
-            two_modes(dimension=3, separation=3.0),
-            stats.multivariate_t([-0.6, 0, 0], np.diag([4.0, 1.5, 1.5]), df=5, seed=rng),
-        ),
+        (two_modes(dimension=3, separation=3.0), stats.multivariate_t([-0.6, 0, 0], np.diag([4.0, 1.5, 1.5]), df=5, seed=rng)),
         (funnel(dimension=3, neck=0.6), stats.multivariate_t(np.zeros(3), np.diag([0.6, 1.5, 1.5]), df=5, seed=rng)),
     ):
         q = proposal.rvs(200_000)

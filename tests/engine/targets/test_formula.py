@@ -90,9 +90,7 @@ class Tree:
 
 
 def trees() -> st.SearchStrategy[Tree]:
-    numbers = st.sampled_from(["0", "1", "2", "3", "0.5", ".25", "1e-3", "2.5E+1", "7.", "12"]).map(
-        lambda t: Tree("number", t)
-    )
+    numbers = st.sampled_from(["0", "1", "2", "3", "0.5", ".25", "1e-3", "2.5E+1", "7.", "12"]).map(lambda t: Tree("number", t))
     names = st.sampled_from(["x", "y", "x", "y", "pi", "e"]).map(lambda t: Tree("name", t))
 
     def grow(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
@@ -128,9 +126,7 @@ def test_formula_means_what_the_tree_means(tree: Tree, gap: str) -> None:
     for x, y in POINTS:
         expected, got = tree.value(x, y), target.log_density([x, y])
         if not math.isfinite(expected):
-            assert got == -math.inf or math.isfinite(
-                got
-            )  # where the order of rounding decides between overflow and not
+            assert got == -math.inf or math.isfinite(got)  # where the order of rounding decides between overflow and not
         elif abs(expected) < 1e10:
             assert got == pytest.approx(expected, rel=1e-8, abs=1e-8) or rounding_decides(tree, x, y)
 
@@ -145,14 +141,8 @@ def constant_parts(tree: Tree) -> list[Tree]:
 
 def rounding_decides(tree: Tree, x: float, y: float) -> bool:
     """Whether the value changes much within a few rounding errors of the point: cancellation, a border, a pole."""
-    values = [
-        tree.value(x * (1 + a * 1e-12) + a * 1e-13, y * (1 + b * 1e-12) + b * 1e-13)
-        for a in (-1, 0, 1)
-        for b in (-1, 0, 1)
-    ]
-    return not all(
-        math.isfinite(v) and abs(v - values[4]) < 1e-9 * (1 + abs(values[4])) for v in values
-    ) or ill_conditioned(tree, x, y)
+    values = [tree.value(x * (1 + a * 1e-12) + a * 1e-13, y * (1 + b * 1e-12) + b * 1e-13) for a in (-1, 0, 1) for b in (-1, 0, 1)]
+    return not all(math.isfinite(v) and abs(v - values[4]) < 1e-9 * (1 + abs(values[4])) for v in values) or ill_conditioned(tree, x, y)
 
 
 def ill_conditioned(tree: Tree, x: float, y: float) -> bool:
@@ -203,9 +193,7 @@ def test_function(name: str) -> None:
 def test_digamma_to_full_precision() -> None:
     target = unchecked_target("lgamma(x)")
     for x in (1e-5, 0.1, 0.5, 1.0, 1.4616, 2.5, 7.99, 8.0, 20.0, 1e6, 1e12):
-        assert target.log_density_and_gradient([x, 0.0])[1][0] == pytest.approx(
-            special.digamma(x), rel=1e-13, abs=1e-13
-        )
+        assert target.log_density_and_gradient([x, 0.0])[1][0] == pytest.approx(special.digamma(x), rel=1e-13, abs=1e-13)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 17, 32, 33, 0, -1, -3])
@@ -407,9 +395,7 @@ def test_deep_and_long_formulas_are_refused(formula: str) -> None:
         parse(formula)
 
 
-@pytest.mark.parametrize(
-    "formula", ["x" + "+x" * 249, "x" + "*y" * 249, "1" * 300 + "*x", "max(" + "x," * 240 + "y)", "x" + "⁹" * 200]
-)
+@pytest.mark.parametrize("formula", ["x" + "+x" * 249, "x" + "*y" * 249, "1" * 300 + "*x", "max(" + "x," * 240 + "y)", "x" + "⁹" * 200])
 def test_long_formulas_within_the_limit_run(formula: str) -> None:
     try:
         target = unchecked_target(formula)

@@ -37,11 +37,7 @@ KNOWN = {
         ((3.03**2 + 1e-4, 0), (0, 0.5)),
     ),
     "-0.5*log(x) - x - y^2 where x > 0": (LOG_PI, (0.5, 0), ((0.5, 0), (0, 0.5))),
-    "2*log(x) - 3*x + 4*log(1 - y) + log(y) where x > 0, 0 < y < 1": (
-        math.log(2 / 27 / 30),
-        (1, 2 / 7),
-        ((1 / 3, 0), (0, 10 / 392)),
-    ),
+    "2*log(x) - 3*x + 4*log(1 - y) + log(y) where x > 0, 0 < y < 1": (math.log(2 / 27 / 30), (1, 2 / 7), ((1 / 3, 0), (0, 10 / 392))),
     "-1e4*(x^2 + y^2 - 1)^2": None,
 }
 
@@ -64,13 +60,7 @@ def test_thin_ring_against_polar_coordinates() -> None:
     found = quadrature_truth(unchecked_target("-1e4*(x^2 + y^2 - 1)^2"))
     assert found.truth is not None
     mass, second = (
-        integrate.quad(
-            lambda r, k=k: 2 * math.pi * r ** (k + 1) * math.exp(-1e4 * (r * r - 1) ** 2),
-            0.9,
-            1.1,
-            epsabs=0,
-            epsrel=1e-12,
-        )[0]
+        integrate.quad(lambda r, k=k: 2 * math.pi * r ** (k + 1) * math.exp(-1e4 * (r * r - 1) ** 2), 0.9, 1.1, epsabs=0, epsrel=1e-12)[0]
         for k in (0, 2)
     )
     assert found.truth.log_normaliser == pytest.approx(math.log(mass), abs=1e-7)

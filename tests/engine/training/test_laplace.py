@@ -75,9 +75,7 @@ def test_the_hessian_is_that_of_values(network):
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.likelihood)
 def test_gauss_newton_is_the_curvature_of_outputs_that_are_linear(network):
     # Without hidden units the outputs are linear in theta, and both curvatures are one.
-    flat = engine.network(
-        2, network.outputs, depth=0, likelihood=network.likelihood, temper=network.temper, noise_sd=network.noise_sd
-    )
+    flat = engine.network(2, network.outputs, depth=0, likelihood=network.likelihood, temper=network.temper, noise_sd=network.noise_sd)
     x, y = reference.samples(flat, 12, 2)
     theta = flat.prior_draws(1, 4)[0]
     exact = -difference_hessian(flat.log_likelihood(x, y), theta)
@@ -92,9 +90,7 @@ def test_at_a_mode_of_a_small_network():
     y = np.tanh(1.5 * x[:, 0]) + 0.2 * np.random.default_rng(3).standard_normal(200)
     mode = network.map_estimate(x, y, seed=1)
     found = laplace(network, x, y, mode.theta)
-    recording = engine.sample(
-        network.posterior(x, y), "nuts", chains=2, draws=1500, warmup=500, seed=1, init=mode.theta
-    )
+    recording = engine.sample(network.posterior(x, y), "nuts", chains=2, draws=1500, warmup=500, seed=1, init=mode.theta)
     assert found.sd == pytest.approx(recording.draws.reshape(-1, 4).std(axis=0), rel=0.25)
     drawn = predictive.bands(network, found.draw(2000, seed=1), x)
     assert drawn.epistemic == pytest.approx(found.bands(x).epistemic, rel=0.25)

@@ -96,9 +96,7 @@ def test_a_descent_that_leaves_the_range_of_floats_says_when():
     assert np.isfinite(found.path[: found.stopped]).all()
 
 
-@pytest.mark.parametrize(
-    ("optimiser", "named"), [(Sgd(0.0), "step_size"), (Momentum(0.1, 1.0), "momentum"), (RmsProp(0.1, -0.1), "decay")]
-)
+@pytest.mark.parametrize(("optimiser", "named"), [(Sgd(0.0), "step_size"), (Momentum(0.1, 1.0), "momentum"), (RmsProp(0.1, -0.1), "decay")])
 def test_wrong_settings_are_named(optimiser, named):
     with pytest.raises(SpecError, match=named):
         descend(RAVINE, optimiser, START, steps=1)

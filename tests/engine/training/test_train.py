@@ -46,9 +46,7 @@ def test_minibatches_visit_every_row_once_an_epoch():
     spec = {"optimiser": "sgd", "step_size": 1e-6, "batch": 32, "epochs": 2}
     found = train(XOR, X, LABELS, every=1, **spec)
     moves = np.diff(found.path, axis=0)[:5] * np.array([32, 32, 32, 32, 22])[:, None]
-    assert -moves.sum(axis=0) / 1e-6 / 150 == pytest.approx(
-        mean_gradient(XOR, found.path[0], range(150), LABELS, 0.0), abs=1e-5
-    )
+    assert -moves.sum(axis=0) / 1e-6 / 150 == pytest.approx(mean_gradient(XOR, found.path[0], range(150), LABELS, 0.0), abs=1e-5)
     assert len(found.steps) == 11 and found.gradient_evaluations == 2.0
     assert not np.allclose(np.diff(found.path, axis=0)[0], np.diff(found.path, axis=0)[5], rtol=1e-3)  # shuffled anew
 
@@ -83,9 +81,7 @@ def test_early_stopping_stops_where_patience_ends():
     assert np.array_equal(found.path, whole.path[: end + 1]) and np.array_equal(found.theta, whole.path[best])
     assert len(found.held_out_rows) == 12 and not set(found.rows) & set(found.held_out_rows)
     held = found.held_out_rows
-    assert found.held_out[-1] == pytest.approx(
-        -predictive.log_likelihood(wide, found.path[-1:], X[held], noisy[held])[0] / 12
-    )
+    assert found.held_out[-1] == pytest.approx(-predictive.log_likelihood(wide, found.path[-1:], X[held], noisy[held])[0] / 12)
 
 
 def masked_gradient(theta, rows, keep, draws):
@@ -98,9 +94,7 @@ def masked_gradient(theta, rows, keep, draws):
         mask = (rng.random((draws, 4)) < keep) / keep
         delta = (mask * h @ w2[0] + b2[0] - Y[i]) / 0.25
         back = delta[:, None] * mask * w2[0] * (1 - h**2)
-        parts = [
-            (back[:, :, None] * X[i]).reshape(draws, -1), back, delta[:, None] * mask * h, delta[:, None],
-        ]  # fmt: skip
+        parts = [(back[:, :, None] * X[i]).reshape(draws, -1), back, delta[:, None] * mask * h, delta[:, None]]
         total += np.hstack(parts).mean(axis=0)
     return total / len(rows)
 
@@ -171,9 +165,7 @@ def test_ensembles_differ_by_member_and_predict_like_draws():
 
 def test_a_bootstrap_of_lines_has_the_spread_of_least_squares():
     x, y = X[:60], X[:60] @ [1.0, -0.5] + 0.3 + 0.5 * np.random.default_rng(1).standard_normal(60)
-    draws = ensemble(
-        LINE, x, y, members=150, bootstrap=True, optimiser="nesterov", step_size=0.02, epochs=400, every=400, seed=1
-    )
+    draws = ensemble(LINE, x, y, members=150, bootstrap=True, optimiser="nesterov", step_size=0.02, epochs=400, every=400, seed=1)
     design = np.hstack([x, np.ones((60, 1))])
     fitted, *_ = np.linalg.lstsq(design, y, rcond=None)
     off = y - design @ fitted

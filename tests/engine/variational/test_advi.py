@@ -66,9 +66,7 @@ def test_detail_changes_nothing_and_shows_the_inside():
         value, slope = GAUSSIAN.log_density_and_gradient(inside.point[step, s])
         assert inside.log_joint[step, s] == pytest.approx(value)
         assert inside.slope[step, s] == pytest.approx(slope)
-    by_hand = np.concatenate(
-        [inside.slope.mean(axis=1), (told.sd[:-1, None] * inside.noise * inside.slope).mean(axis=1) + 1.0], axis=1
-    )
+    by_hand = np.concatenate([inside.slope.mean(axis=1), (told.sd[:-1, None] * inside.noise * inside.slope).mean(axis=1) + 1.0], axis=1)
     assert inside.gradient == pytest.approx(by_hand)
     assert told.energy == pytest.approx(inside.log_joint.mean(axis=1))
 
@@ -112,8 +110,9 @@ def test_transforms_there_and_back():
     assert np.all(theta[:, 1] > 0) and np.all((theta[:, 2] > -2) & (theta[:, 2] < 3)) and np.all(theta[:, 3] > 1)
     assert unconstrained(maps, theta) == pytest.approx(zeta, abs=1e-9)
     h = 1e-6
-    slopes = np.stack([(constrained(maps, zeta + h * e)[0] - constrained(maps, zeta - h * e)[0])[:, j] / (2 * h)
-                       for j, e in enumerate(np.eye(4))])  # fmt: skip
+    slopes = np.stack(
+        [(constrained(maps, zeta + h * e)[0] - constrained(maps, zeta - h * e)[0])[:, j] / (2 * h) for j, e in enumerate(np.eye(4))]
+    )
     assert log_jacobian == pytest.approx(np.log(slopes).sum(axis=0), abs=1e-6)
     far = constrained(maps, np.array([[0.0, -30.0, 40.0, 0.0], [0.0, 30.0, -40.0, 0.0]]))
     assert np.all(np.isfinite(far[0])) and np.all(np.isfinite(far[1]))

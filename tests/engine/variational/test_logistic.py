@@ -12,9 +12,7 @@ from engine.variational.logistic import simple_logistic_regression
 def test_the_truth_is_that_of_the_density():
     rng = np.random.Generator(np.random.SFC64(2))
     x = rng.standard_normal(30)
-    target = simple_logistic_regression(
-        x, (rng.random(30) < 1.0 / (1.0 + np.exp(-2.0 * x))).astype(float), prior_sd=2.0
-    )
+    target = simple_logistic_regression(x, (rng.random(30) < 1.0 / (1.0 + np.exp(-2.0 * x))).astype(float), prior_sd=2.0)
     found, truth = quadrature_truth(target).truth, target.truth
     assert truth is not None and found is not None
     assert truth.mean == pytest.approx(found.mean, abs=1e-5)

@@ -146,9 +146,7 @@ def test_regression_bands():
     rng = np.random.Generator(np.random.SFC64(4))
     x = rng.uniform(-1, 1, size=(80, 1))
     y = np.sin(3 * x[:, 0]) + 0.1 * rng.normal(size=80)
-    fit = fit_network(
-        x, y, method="gaussian", hidden=(30,), activation="tanh", likelihood="gaussian", epochs=1500, batch=80
-    )
+    fit = fit_network(x, y, method="gaussian", hidden=(30,), activation="tanh", likelihood="gaussian", epochs=1500, batch=80)
     prediction = fit.predict(x, "MA", samples=50)
     assert prediction.rmse(y) < 0.2
     far = fit.predict([[4.0]], "MA", samples=50).draws.std()
@@ -226,13 +224,7 @@ def test_best_path_against_enumeration():
         layers = [rng.uniform(0.01, 0.49, size=(n + 1, m)) for n, m in ((3, 4), (4, 2), (2, 3))]
         found = select_model(layers)
         odds = [a / (1 - a) for a in layers]
-        best = max(
-            odds[0][i, j] * odds[1][j, k] * odds[2][k, o]
-            for i in range(3)
-            for j in range(4)
-            for k in range(2)
-            for o in range(3)
-        )
+        best = max(odds[0][i, j] * odds[1][j, k] * odds[2][k, o] for i in range(3) for j in range(4) for k in range(2) for o in range(3))
         chosen = np.prod([o[m].prod() for o, m in zip(odds, found.masks, strict=True)])
         assert chosen == pytest.approx(best)
         assert connected(found.masks).sum() == 1
@@ -243,14 +235,7 @@ def test_best_path_against_enumeration():
 
 def test_an_infeasible_fit_says_so():
     fit = fit_network(
-        X,
-        Y,
-        method="spike_and_slab",
-        hidden=(4,),
-        epochs=300,
-        inclusion_prior="own",
-        inclusion=1e-9,
-        inclusion_step_size=0.2,
+        X, Y, method="spike_and_slab", hidden=(4,), epochs=300, inclusion_prior="own", inclusion=1e-9, inclusion_step_size=0.2
     )
     assert not fit.select(fallback="none").feasible
     prediction = fit.predict(X, "MED")
@@ -398,9 +383,7 @@ print(digest.hexdigest())
 def test_fresh_and_cached_kernels_agree_to_the_bit(tmp_path):
     environment = os.environ | {"POSTERIOR_LAB_CACHE": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
     command = [sys.executable, "-c", PROGRAM]
-    runs = [
-        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)
-    ]
+    runs = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)]
     assert runs[0] == runs[1] != ""
 
 

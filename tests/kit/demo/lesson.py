@@ -39,9 +39,7 @@ class WalkSpec(Spec):
 
 def walk(spec: WalkSpec) -> np.ndarray:
     """The positions after each step."""
-    noise = np.random.default_rng(spec.seed).normal(
-        spec.drift * (2 if spec.broken == "on" else 1), spec.step_size, spec.steps
-    )
+    noise = np.random.default_rng(spec.seed).normal(spec.drift * (2 if spec.broken == "on" else 1), spec.step_size, spec.steps)
     x = np.cumsum(noise)
     x = np.abs((x - 10) % 40 - 20) - 10 if spec.kind == "reflected" else x
     return x * x if spec.formula == "x*x" else x
@@ -50,15 +48,9 @@ def walk(spec: WalkSpec) -> np.ndarray:
 def scene(spec: WalkSpec, window: int | None) -> bytes:
     """The walk against time."""
     x = walk(spec)
-    picture = Scene(
-        run=repr(spec), steps=spec.steps, label="A random walk against time.", theme=theme.palette(), rate=40.0
-    )
+    picture = Scene(run=repr(spec), steps=spec.steps, label="A random walk against time.", theme=theme.palette(), rate=40.0)
     panel = picture.panel(
-        "walk",
-        title="Position",
-        x=Axis("step", 0, spec.steps),
-        y=Axis("x", float(x.min()) - 1, float(x.max()) + 1),
-        height=380,
+        "walk", title="Position", x=Axis("step", 0, spec.steps), y=Axis("x", float(x.min()) - 1, float(x.max()) + 1), height=380
     )
     panel.line(np.arange(spec.steps, dtype=float), x, show="upto", role="posterior", label="walk")
     picture.readout("now", "x = {x:.2f}", x=x)
@@ -72,16 +64,7 @@ def checks(spec: WalkSpec, cancel) -> list[Check]:
     steps = np.diff(np.concatenate([[0.0], walk(spec)]))
     error = abs(steps.mean() - spec.drift) / (spec.step_size / np.sqrt(spec.steps))
     if spec.kind == "reflected" or spec.formula != "x":
-        return [
-            Check(
-                "mean step",
-                "unknown",
-                float("nan"),
-                4.0,
-                "the mean of a transformed walk has no simple exact value",
-                "MCSE",
-            )
-        ]
+        return [Check("mean step", "unknown", float("nan"), 4.0, "the mean of a transformed walk has no simple exact value", "MCSE")]
     verdict = "pass" if error < 4 else "fail"
     return [Check("mean step", verdict, float(error), 4.0, "the mean step was compared with the drift", "MCSE")]
 
@@ -127,13 +110,7 @@ def panels(spec: WalkSpec, cancel) -> list:
 def diagnostics(spec: WalkSpec, cancel) -> charts.Table:
     """A row of numbers, wider than a phone."""
     return charts.Table(
-        "Diagnostics",
-        {
-            "quantity": ["steps_right_less_steps_left"],
-            "R-hat": [1.0012],
-            "ESS": [spec.steps // 3],
-            "seconds": [0.0012],
-        },
+        "Diagnostics", {"quantity": ["steps_right_less_steps_left"], "R-hat": [1.0012], "ESS": [spec.steps // 3], "seconds": [0.0012]}
     )
 
 
@@ -179,13 +156,7 @@ DEMO = Lesson(
     slug="demo",
     words=WORDS,
     spec=WalkSpec,
-    scenarios=WORDS.scenarios(
-        {
-            "short": WalkSpec(),
-            "long": WalkSpec(step_size=4.0),
-            "broken": WalkSpec(drift=0.5, broken="on"),
-        }
-    ),
+    scenarios=WORDS.scenarios({"short": WalkSpec(), "long": WalkSpec(step_size=4.0), "broken": WalkSpec(drift=0.5, broken="on")}),
     controls=controls,
     scene=scene,
     audit=audit,

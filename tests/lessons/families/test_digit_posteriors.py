@@ -73,9 +73,7 @@ def test_networks_on_components_and_on_pixels_are_the_same():
     training.advance(60.0)
     theta = training.draws[:, 1::2].transpose(1, 0, 2).reshape(-1, training.network.dim)
     z = (DATA.x_test[:50].astype(np.float64) - training._mean) @ training._axes.T
-    assert training.networks().predict(DATA.x_test[:50]) == pytest.approx(
-        probabilities(training.network, theta, z), abs=1e-4
-    )
+    assert training.networks().predict(DATA.x_test[:50]) == pytest.approx(probabilities(training.network, theta, z), abs=1e-4)
 
 
 def test_a_variational_fit_predicts_the_same(trained: dict[str, Networks]):
@@ -93,10 +91,7 @@ def test_a_posterior_is_shared_and_goes_on_where_it_was_left():
     assert one.networks() is one.networks() and one.fraction > 0.0
     assert Shared(DATA, spec).finish(stop=lambda: True) is None
     seen: list[list[float]] = [[], []]
-    threads = [
-        threading.Thread(target=one.finish, kwargs={"look": lambda s, mine=mine: mine.append(s.fraction)})
-        for mine in seen
-    ]
+    threads = [threading.Thread(target=one.finish, kwargs={"look": lambda s, mine=mine: mine.append(s.fraction)}) for mine in seen]
     for thread in threads:
         thread.start()
     for thread in threads:

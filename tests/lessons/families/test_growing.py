@@ -192,9 +192,7 @@ def test_slots_are_merged_without_loss(recording):
 # The network ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "ranges", [{"width": (1, 5)}, {"width": 3, "depth": (1, 4)}, {"width": (1, 3), "depth": (1, 3)}]
-)
+@pytest.mark.parametrize("ranges", [{"width": (1, 5)}, {"width": 3, "depth": (1, 4)}, {"width": (1, 3), "depth": (1, 3)}])
 def test_the_network_of_a_jump_is_the_larger_one(ranges):
     network = engine.network(2, 2, **ranges)
     found = engine.sample_architecture(network, X, Y, chains=1, draws=300, seed=1, within="none", detail="jumps")
