@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from app import catalogue
-from app.kit import seams
+from app.kit import glossary, seams
 from app.kit.text import plain
 
 
@@ -48,9 +48,16 @@ for track, entries in catalogue.TRACKS.items():
 st.header("For lecturers", anchor=False)
 st.markdown(
     """
-- **Present** on a lesson's page is the projector view: large text, the stage alone, the story folded below.
+- **Present** on a lesson's page, or `p`, is the projector view: the stage and the words of the step in large letters. A
+  clicker leads through it.
 - **Share** makes a link that holds every value and the seed, so a whole room sees the same run. It can also hide
   controls that would give the answer away.
 - Everything runs on this server; nothing is fetched from elsewhere.
 """
 )
+
+titles = {entry.slug: entry.title for entry in catalogue.LESSONS}
+st.header("Words of the field", anchor=False)
+with st.expander("Each in one line, with the lesson that shows it"):
+    for term in glossary.terms():
+        st.markdown(f"**{term.names[0]}**: {term.means} [{titles[term.lesson]}]({term.lesson})")

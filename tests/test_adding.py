@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "docs" / "ADDING.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?P<fence>```+)(\w+) ?(\S*)\n(.*?)^(?P=fence)$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipes() -> dict[str, list[tuple[str, str, str]]]:
     """(language, path, text) of each block, by the heading it stands under."""
     parts = re.split(r"^## (An? .*)$", TEXT, flags=re.MULTILINE)[1:]
-    return {title: BLOCK.findall(text) for title, text in zip(parts[::2], parts[1::2], strict=True)}
+    blocks = [[block.groups()[1:] for block in BLOCK.finditer(text)] for text in parts[1::2]]
+    return dict(zip(parts[::2], blocks, strict=True))
 
 
 def add(path: Path, text: str) -> None:

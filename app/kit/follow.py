@@ -199,10 +199,17 @@ class Follow:
 
     # below the stage
 
-    def below(self) -> None:
-        """Panels and diagnostics. While new ones are made the last stay where they are, dimmed: a chart that keeps its
-        place and its content costs the browser nothing, one that moves is built anew."""
+    def below(self, held: bool = False) -> None:
+        """Panels and diagnostics; `held`: not before the answer that they would give away is locked.
+
+        While new ones are made the last stay where they are, dimmed: a chart that keeps its place and its content costs
+        the browser nothing, one that moves is built anew.
+        """
         with st.container(key="below"):
+            if held:
+                if {"panels", "diagnostics"} & set(self.functions):
+                    st.caption("Figures and tables come when your prediction is locked.")
+                return
             outdated = [self._panel(slot) for slot in ("panels", "diagnostics") if slot in self.functions]
             if any(outdated):
                 with st.container(key="updating"):

@@ -16,13 +16,13 @@ import html
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from app.kit import messages, predict, seams, share, stage, story, words
+from app.kit import direction, glossary, messages, predict, seams, share, stage, story, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
@@ -37,7 +37,7 @@ __all__ = ["Check", "Controls", "Figure", "Lesson", "Question", "Scenario", "Tab
 PROBLEMS_SHOWN = 5
 
 _STYLE = (Path(__file__).parents[1] / "static" / "shell.css").read_text(encoding="utf-8")
-_LARGE = "html { font-size: 20px; }"  # the projector view
+_PROJECTED = (Path(__file__).parents[1] / "static" / "present.css").read_text(encoding="utf-8")
 
 
 def show(lesson: Lesson) -> None:
@@ -45,6 +45,7 @@ def show(lesson: Lesson) -> None:
     if not seams.running():
         return
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
+    _follow_scenario(here, lesson.steps())
     work = stage.prepare(lesson, here)
     here.write_address()  # after the picture: for each message that comes before it the browser draws the page anew
     style, head, problems = st.container(key="style"), st.container(), st.container()
@@ -54,7 +55,7 @@ def show(lesson: Lesson) -> None:
     with scene:  # first: the browser draws what comes first, while the rest is still under way
         flushed = stage.draw(lesson, here, work)
     with style:  # st.html comes a second later, with a visible jump
-        st.markdown(f"<style>{_STYLE}{_LARGE if here.present else ''}</style>", unsafe_allow_html=True)
+        st.markdown(f"<style>{_STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
     tools = above if above is not None else _above(lesson, here, head, chips)
     with problems:
         _problems(here)
@@ -62,11 +63,14 @@ def show(lesson: Lesson) -> None:
         _note(lesson, here)
     with side:
         _story(lesson, here)
-        _settings(lesson, here)
-    follow = Follow(lesson, here)
-    follow.below()
+        with st.expander("Settings", key="settings") if here.present else st.container(key="settings"):
+            _settings(lesson, here)
+    follow, held = Follow(lesson, here), direction.held(lesson, here)
+    follow.below(held)
     with tools:
-        follow.badge()
+        scenario = _scenario(lesson, here)
+        if not (held and scenario is not None and scenario.failure):  # a red sign would tell
+            follow.badge()
         _share(lesson, here)
         _present(here)
     follow.watch()  # last: what stands behind a fragment may lose its place
@@ -103,9 +107,7 @@ def _problems(here: Visit) -> None:
 
 
 def _layout(here: Visit) -> tuple[Any, Any]:
-    if here.present:
-        return st.container(key="picture"), st.expander("Story and settings", key="side")
-    left, right = st.columns([62, 38], gap="medium")
+    left, right = st.columns([68, 32] if here.present else [62, 38], gap="medium")
     return left.container(key="picture"), right.container(key="side")
 
 
@@ -142,13 +144,17 @@ def _chips(lesson: Lesson, here: Visit) -> None:
     )
 
 
+def _scenario(lesson: Lesson, here: Visit) -> Scenario | None:
+    return next((scenario for scenario in lesson.scenarios if scenario.id == here.scenario), None)
+
+
 def _note(lesson: Lesson, here: Visit) -> None:
-    scenario = next((s for s in lesson.scenarios if s.id == here.scenario), None)
+    scenario = _scenario(lesson, here)
     if scenario is None:
         st.caption("Sandbox: every setting is yours. The address bar always holds the link to what you see.")
         return
     st.markdown(scenario.story)
-    if scenario.failure:
+    if scenario.failure and not direction.held(lesson, here):
         st.warning(f"**Why it goes wrong.** {scenario.why}", icon="⚠️")
 
 
@@ -157,37 +163,70 @@ def _story(lesson: Lesson, here: Visit) -> None:
     questions = {question.id: question for question in lesson.predict}
     asked = [step.question for step in steps if step.question]
     if steps:
-        _follow_scenario(here, steps)
         step = steps[here.step]
-        with st.container(key="steps", horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f":gray[Step {here.step + 1} of {len(steps)}]", width="stretch")
-            _step_button("◀ Back", -1, lesson, here, steps)
-            _step_button("Next ▶", +1, lesson, here, steps)
-        if step.title:
-            st.subheader(step.title, anchor=False)
-        st.markdown(step.text)
+        with st.container(key="told"):
+            with st.container(key="steps", horizontal=True, vertical_alignment="center", gap="small"):
+                st.markdown(f":gray[Step {here.step + 1} of {len(steps)}]", width="stretch")
+                _step_button("◀ Back", -1, lesson, here, steps)
+                _step_button("Next ▶", +1, lesson, here, steps)
+            if step.title:
+                st.subheader(step.title, anchor=False)
+            st.markdown(glossary.linked(step.text, lesson.slug))
+        _tries(lesson, here, step)
         if step.question in questions:
             predict.ask(questions[step.question], here, lesson.slug, lesson.specs())
+        if step.staging.takeaway and (step.question not in questions or here.answered(step.question)):
+            with st.container(key="takeaway"):
+                st.markdown(step.staging.takeaway)
     if not steps or here.step == len(steps) - 1:
         for question in lesson.predict:
             if question.id not in asked:
                 predict.ask(question, here, lesson.slug, lesson.specs())
 
 
+def _tries(lesson: Lesson, here: Visit, step: story.Step) -> None:
+    """What the reader may try at once, and the way back from what was tried or set."""
+    base = direction.staged(lesson, step)
+    if base is None:
+        return
+    buttons = [(one.words, base.replace(**one.set)) for one in step.staging.tries]
+    if direction.left(lesson, here):
+        buttons.append((f"Back to step {here.step + 1}", base))
+    if not buttons:
+        return
+    with st.container(key="tries", horizontal=True, gap="small"):
+        for number, (label, spec) in enumerate(buttons):
+            st.button(
+                label,
+                key=f"{lesson.slug}/try{number}",
+                on_click=here.moved,
+                args=(partial(here.load, spec, step.scenario),),
+                disabled=here.shows(spec),
+            )
+
+
 def _follow_scenario(here: Visit, steps: Sequence[story.Step]) -> None:
     """A scenario chosen by its chip or a link opens the story where it is told; then the reader leafs freely."""
+    if not steps:
+        return
     here.step = min(here.step, len(steps) - 1)
     if here.scenario is not None and here.scenario != here.told and steps[here.step].scenario != here.scenario:
-        here.step = next((i for i, step in enumerate(steps) if step.scenario == here.scenario), here.step)
-    here.told = here.scenario
+        here.step = _told_at(here, steps)
+    here.told, here.told_at = here.scenario, _told_at(here, steps)
+
+
+def _told_at(here: Visit, steps: Sequence[story.Step]) -> int:
+    """The first step that tells of the present scenario; the present one, if none does."""
+    told = (i for i, step in enumerate(steps) if step.scenario is not None and step.scenario == here.scenario)
+    return next(told, here.step)
 
 
 def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequence[story.Step]) -> None:
     def step() -> None:
-        here.step = max(0, min(here.step + move, len(steps) - 1))
-        wanted = steps[here.step].scenario
-        if wanted in lesson.specs():
-            here.load(lesson.specs()[wanted], wanted)
+        here.step, here.touched = max(0, min(here.step + move, len(steps) - 1)), True
+        staged = direction.staged(lesson, steps[here.step])
+        if staged is not None:
+            here.load(staged, steps[here.step].scenario)
 
     end = here.step == (0 if move < 0 else len(steps) - 1)
     kind: Any = "primary" if move > 0 and not end else "secondary"
@@ -225,7 +264,7 @@ def _present(here: Visit) -> None:
         key="present",
         on_click=here.moved,
         args=(turn,),
-        help="Projector view: large text, the stage alone",
+        help="Projector view (p): large letters, stage and words. Clickers work: PageDown, PageUp, Space plays, b blanks, Esc leaves",
         type="tertiary",
     )
 
@@ -242,7 +281,7 @@ def _share(lesson: Lesson, here: Visit) -> None:
         key = f"{lesson.slug}/hide"
         asked = "Hide these controls from those who open the link"
         hide = st.multiselect(asked, names, default=hidden, key=key, on_change=here.looked)
-        link = share.address(st.context.url or f"/{lesson.slug}", share.write(here.spec, here.scenario, here.present, hide))
+        link = share.address(st.context.url or f"/{lesson.slug}", here.query(hide))
         with link_here:
             st.markdown("**Link** with every value and the seed")
             st.code(link, language=None, wrap_lines=True)

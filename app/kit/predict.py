@@ -6,7 +6,8 @@ import logging
 
 import streamlit as st
 
-from app.kit.visit import Answer, Visit
+from app.kit import glossary, jobs
+from app.kit.visit import Answer, Visit, session
 from app.kit.words import Question
 from engine.spec import Spec
 
@@ -15,16 +16,19 @@ log = logging.getLogger(__name__)
 
 def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
     """Draw the question; after the lock the verdict and the explanation."""
-    answer = visit.answers.get(question.id)
     with st.container(border=True, key=f"{slug}/predict/{question.id}"):
         st.markdown(f"**Predict.** {question.ask}")
-        if answer is None or answer.right is None:
+        if not visit.answered(question.id):
             _choose(question, visit, slug, specs)
-        else:
-            _explain(question, answer, visit, slug)
+            return
+        with st.container(key=f"revealing-{question.id}"):
+            st.caption("The stage plays what comes of it.")
+        with st.container(key=f"explained-{question.id}"):
+            _explain(question, visit.answers[question.id], visit, slug)
 
 
 def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
+    answering = _answering(question, visit, slug, specs)
     key = f"{slug}/predict/{question.id}/choice"
     choice = st.radio(
         "Your prediction",
@@ -41,11 +45,24 @@ def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec])
         type="primary",
         disabled=choice is None,
         on_click=visit.moved,
-        args=(lambda: _lock(question, choice, visit, specs),),
+        args=(lambda: _lock(question, choice, visit, specs, answering),),
     )
 
 
-def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str, Spec]) -> None:
+def _answering(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> jobs.Job:
+    """The job that works the answer out while the reader thinks."""
+    spec = visit.spec if question.scenario is None else specs[question.scenario]
+    key = (slug, "answer", question.id, spec)
+    return jobs.pool().submit((session(), f"answer {question.id}"), key, _answered, question, spec, local=True)
+
+
+def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) -> tuple[int, str]:
+    """The right option, and what explains it."""
+    right = int(question.answer(spec)) if callable(question.answer) else question.answer
+    return right, question.explain(spec) if callable(question.explain) else question.explain
+
+
+def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str, Spec], answering: jobs.Job | None = None) -> None:
     if choice is None:
         return
     if question.scenario is not None:
@@ -53,8 +70,9 @@ def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str,
         visit.told = question.scenario  # the story stays here, with the explanation, also if another step tells of it
     answer = Answer(int(choice))
     try:
-        answer.right = int(question.answer(visit.spec)) if callable(question.answer) else question.answer
-        answer.explanation = question.explain(visit.spec) if callable(question.explain) else question.explain
+        known = answering is not None and answering.state == jobs.DONE
+        found = answering.result if known else _answered(question, visit.spec)
+        answer.right, answer.explanation = found
     except Exception:  # a lesson's mistake: the page goes on, the log has it
         log.exception("question %s", question.id)
         answer.right, answer.explanation = -1, "The run could not be evaluated for these settings."
@@ -69,7 +87,7 @@ def _explain(question: Question, answer: Answer, visit: Visit, slug: str) -> Non
         sign, word = ("✓", "You were right") if right == answer.choice else ("✗", "Not this time")
         said, found = question.options[answer.choice], question.options[right]
         st.markdown(f"**{sign} {word}.** You said: {said}. The run says: **{found}**.")
-    st.markdown(answer.explanation)
+    st.markdown(glossary.linked(answer.explanation, slug))
     st.button(
         "Ask me again",
         key=f"{slug}/predict/{question.id}/again",

@@ -31,7 +31,7 @@ from app.kit import seams
 
 POLICY_VIOLATION = 1008  # of the websocket's closing codes
 ROUND = 0.012  # s; Streamlit rests for 0.01 s between two rounds of sending
-_STAMP = struct.Struct("<16sI")  # token, number of the picture: app/static/player/channel.js reads it
+_STAMP = struct.Struct("<16sII")  # token, number of the picture, bytes of the cue: app/static/player/channel.js reads it
 NO_STAMP = bytes(_STAMP.size)  # of a player without a channel
 LOST = "picture"  # the kind of the event by which a player asks for a picture
 
@@ -50,27 +50,29 @@ class Channel:
         self.sent: bytes | None = None  # the last picture that went the short way
         _channels[self._token.hex()] = self
 
-    def data(self, picture: bytes) -> bytes:
-        """The data of the component: the picture and its stamp, or the stamp alone if the picture has been sent."""
+    def data(self, picture: bytes, cue: bytes = b"") -> bytes:
+        """The data of the component: the picture, what the story wants of it, and the stamp. The picture is left out if
+        it has been sent."""
         if not _served:
             return picture + NO_STAMP
         there = picture is self.sent and self._line is not None
-        return self._stamp(picture) if there else picture + self._stamp(picture)
+        stamp = self._stamp(picture, cue)
+        return cue + stamp if there else picture + cue + stamp
 
-    def _stamp(self, picture: bytes) -> bytes:
+    def _stamp(self, picture: bytes, cue: bytes) -> bytes:
         """A picture other than the last is newer."""
         if picture is not self._newest:
             self._newest = picture
             self._number += 1
-        return _STAMP.pack(self._token, self._number)
+        return _STAMP.pack(self._token, self._number, len(cue))
 
-    def send(self, picture: bytes) -> bool:
-        """Send a picture that is new; whether it is on its way."""
+    def send(self, picture: bytes, cue: bytes = b"") -> bool:
+        """Send a picture that is new, with its cue; whether it is on its way."""
         line = self._line
         if line is None or picture is self._newest:
             return False
         self.sent = picture
-        line.send(picture + self._stamp(picture))
+        line.send(picture + cue + self._stamp(picture, cue))
         return True
 
     def lost(self) -> None:

@@ -16,8 +16,8 @@ from urllib.parse import urlencode
 
 from engine.spec import Declaration, Spec, SpecError, validate
 
-VERSION, SCENARIO, PRESENT, HIDE = "v", "scenario", "present", "hide"
-RESERVED = (VERSION, SCENARIO, PRESENT, HIDE, "embed", "embed_options")  # the last two belong to Streamlit
+VERSION, SCENARIO, STORY, PRESENT, HIDE = "v", "scenario", "story", "present", "hide"
+RESERVED = (VERSION, SCENARIO, STORY, PRESENT, HIDE, "embed", "embed_options")  # the last two belong to Streamlit
 
 Query = Mapping[str, Sequence[str]]
 
@@ -40,13 +40,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Link:
-    """What a link asks for: the spec, its scenario, the projector view, the controls that a teacher has hidden."""
+    """What a link asks for: the spec, its scenario, the projector view, the controls that a teacher has hidden, and the
+    step of the story (0 is the first; None: where the scenario is told).
+    """
 
     spec: Spec
     scenario: str | None = None
     present: bool = False
     hide: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    step: int | None = None
 
 
 def encode(spec: Spec) -> dict[str, str]:
@@ -79,9 +82,12 @@ def decode(cls: type[Spec], raw: Query, base: Spec | None = None) -> tuple[Spec,
     return _assemble(base, values, problems), tuple(problems)
 
 
-def write(spec: Spec, scenario: str | None = None, present: bool = False, hide: Sequence[str] = ()) -> dict[str, str]:
-    """The whole query of a page."""
-    view = {SCENARIO: scenario or "", PRESENT: "1" if present else "", HIDE: ",".join(hide)}
+def write(
+    spec: Spec, scenario: str | None = None, present: bool = False, hide: Sequence[str] = (), step: int | None = None
+) -> dict[str, str]:
+    """The whole query of a page. Readers count steps from 1."""
+    story = "" if step is None else str(step + 1)
+    view = {SCENARIO: scenario or "", STORY: story, PRESENT: "1" if present else "", HIDE: ",".join(hide)}
     return {**{name: value for name, value in view.items() if value}, **encode(spec)}
 
 
@@ -104,7 +110,18 @@ def read(cls: type[Spec], raw: Query, scenarios: Mapping[str, Spec], extra_contr
             problems.append(Problem(HIDE, f"{_quoted(name)} is not a control of this page; it was ignored"))
     spec, more = decode(cls, raw, scenarios.get(scenario) if scenario else None)
     hide = tuple(dict.fromkeys(name for name in names if name in controls))
-    return Link(spec, scenario, present == "1", hide, (*problems, *more))
+    step = _step(raw, problems)
+    return Link(spec, scenario, present == "1", hide, (*problems, *more), step)
+
+
+def _step(raw: Query, problems: list[Problem]) -> int | None:
+    given = _one(raw, STORY, problems, "it begins where the scenario is told")
+    if given is None:
+        return None
+    if len(given) <= _NUMBER_LENGTH and _INTEGER.fullmatch(given) and int(given) > 0:
+        return int(given) - 1
+    problems.append(Problem(STORY, f"{_quoted(given)} is not a step; it begins where the scenario is told"))
+    return None
 
 
 def _scenario(raw: Query, scenarios: Mapping[str, Spec], problems: list[Problem]) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, messages, push, share
+from app.kit import direction, jobs, messages, push, share
 from app.kit.lesson import Lesson
 from app.kit.pad import pad
 from app.kit.player import player
@@ -36,7 +36,7 @@ def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
     page anew for whatever comes while a picture is made, and the picture would have to wait for that."""
     work = here.run or _picture(lesson, here)
     blob = work.result or work.latest
-    if blob is not None and here.channel.send(blob):
+    if blob is not None and here.channel.send(blob, _cue(lesson, here, blob)):
         time.sleep(HEAD_START)
     return work
 
@@ -48,6 +48,11 @@ def draw(lesson: Lesson, here: Visit, work: jobs.Job) -> Future[None] | None:
     if here.shown is not before and here.shown is not here.channel.sent:
         time.sleep(FIRST_HEAD_START if arriving() else HEAD_START)
     return here.channel.flushed()
+
+
+def _cue(lesson: Lesson, here: Visit, blob: bytes) -> bytes:
+    wanted = direction.cue(lesson, here, blob)
+    return b"" if wanted is None else wanted.encode()
 
 
 def settle(flushed: Future[None] | None) -> None:
@@ -88,7 +93,13 @@ def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
             st.skeleton(height=420)
         return
     with messages.guard("the picture"):
-        player(here.shown, key=f"{lesson.slug}/player", channel=here.channel, on_event=lambda event: _event(lesson, here, event))
+        player(
+            here.shown,
+            key=f"{lesson.slug}/player",
+            channel=here.channel,
+            cue=b"" if stale else _cue(lesson, here, here.shown),
+            on_event=lambda event: _event(lesson, here, event),
+        )
     if stale:
         st.caption("The picture for the new settings is being made …")
 

@@ -1,18 +1,42 @@
 """The guided story: story.md, one `## heading` a step.
 
 A heading may carry what the step does: `## Too large a step {scenario=too-large question=energy}` loads that scenario
-and asks that question.
+and asks that question. What the stage does meanwhile stands below the heading, as TOML:
+
+    ```stage
+    show = {variant = "drop_rejections"}
+    panels = ["ring", "shares"]
+    play = {from = "start", to = 'first "accepted" = 0', pace = "phases"}
+    answer = {panels = ["ring", "shares", "trace"]}
+    takeaway = "He compares, he never counts."
+
+    [[tries]]
+    words = "Only two islands"
+    set = {islands = 2}
+    ```
+
+`Staging` and `Play` say what each word means, `moments` what a moment is. A link `[the proposal](#at=ring.proposal)`
+lights what it names on the stage: a panel, the marks of one role in it (`ring.proposal`), of one kind among these
+(`ring.proposal.arrows`), or a line of the card (`card.ratio`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _HEADING = re.compile(r"^##[ \t]+(?P<title>.*?)[ \t]*(\{(?P<does>[^{}]*)\})?[ \t]*$", re.MULTILINE)
 _KNOWN = ("scenario", "question")
+_STAGE = re.compile(r"^```stage[ \t]*\n(?P<toml>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_PLAY = {"panels": "panels", "from": "begins", "to": "ends", "seconds": "seconds", "pace": "pace"}
+_MENTION = re.compile(r"\]\(#at=(?P<address>[^)\s]+)\)")
+PACES = ("swell", "phases")
+LONGEST = 12  # s that a step plays
 
 
 class StoryError(ValueError):
@@ -20,13 +44,66 @@ class StoryError(ValueError):
 
 
 @dataclass(frozen=True)
+class Try:
+    """A button of a step: its words, and the settings that it changes."""
+
+    words: str
+    set: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Play:
+    """What the stage plays.
+
+    panels : those on stage, by id; none named: all
+    begins, ends : moments between which it plays; None: the beginning of the run, and its end
+    seconds : that it takes at most
+    pace : "swell", one transition at first and then ever faster, or "phases", sub-step by sub-step
+    """
+
+    panels: tuple[str, ...] = ()
+    begins: str | None = None
+    ends: str | None = None
+    seconds: float = LONGEST
+    pace: str = PACES[0]
+
+
+@dataclass(frozen=True)
+class Staging:
+    """What the stage does at a step.
+
+    show : settings over those of the scenario
+    play : what plays on arrival
+    until : the moment at which it waits for the prediction; None: where it begins
+    answer : what plays once the prediction is locked; None: the same, from where it waited
+    takeaway : the sentence to keep, printed when all has been seen
+    tries : what the reader may try at once
+    """
+
+    show: Mapping[str, Any] = field(default_factory=dict)
+    play: Play = field(default_factory=Play)
+    until: str | None = None
+    answer: Play | None = None
+    takeaway: str = ""
+    tries: tuple[Try, ...] = ()
+
+
+@dataclass(frozen=True)
 class Step:
-    """One step: a title, its Markdown, and optionally the scenario it loads and the question it asks."""
+    """One step: a title, its Markdown, what the stage does, and optionally the scenario it loads and the question it
+    asks.
+    """
 
     title: str
     text: str
     scenario: str | None = None
     question: str | None = None
+    staging: Staging = field(default_factory=Staging)
+
+    @property
+    def mentions(self) -> list[str]:
+        """The addresses that the words light."""
+        return _MENTION.findall(self.text)
 
 
 @cache
@@ -49,8 +126,42 @@ def parse(text: str) -> tuple[Step, ...]:
         body = text[heading.end() : end].strip()
         if introduction and not steps:
             body = f"{introduction}\n\n{body}"
-        steps.append(Step(heading["title"].strip("# "), body, **_does(heading)))
+        words, staging = _staged(heading, body)
+        steps.append(Step(heading["title"].strip("# "), words, **_does(heading), staging=staging))
     return tuple(steps)
+
+
+def _staged(heading: re.Match[str], body: str) -> tuple[str, Staging]:
+    """The words of a step, and what its block says of the stage."""
+    blocks = list(_STAGE.finditer(body))
+    if not blocks:
+        return body, Staging()
+    if len(blocks) > 1:
+        raise StoryError(f"“{heading[0]}” has {len(blocks)} blocks for the stage; a step has one")
+    try:
+        return _STAGE.sub("", body).strip(), _staging(tomllib.loads(blocks[0]["toml"]))
+    except (tomllib.TOMLDecodeError, StoryError, KeyError, TypeError) as problem:
+        raise StoryError(f"“{heading[0]}”, its stage: {problem}") from problem
+
+
+def _staging(told: dict[str, Any]) -> Staging:
+    panels = told.pop("panels", ())
+    told["play"] = _play({"panels": panels, **told.get("play", {})})
+    if "answer" in told:
+        told["answer"] = _play({"panels": panels, **told["answer"]})
+    told["tries"] = tuple(Try(**one) for one in told.get("tries", ()))
+    return Staging(**told)
+
+
+def _play(told: dict[str, Any]) -> Play:
+    if unknown := told.keys() - _PLAY.keys():
+        raise StoryError(f"a play knows {', '.join(_PLAY)}, not {', '.join(sorted(unknown))}")
+    play = Play(**{_PLAY[word]: tuple(value) if word == "panels" else value for word, value in told.items()})
+    if play.pace not in PACES:
+        raise StoryError(f"{play.pace!r} is not one of the paces {', '.join(PACES)}")
+    if not 0 < play.seconds <= LONGEST:
+        raise StoryError(f"a step plays for at most {LONGEST} s, not {play.seconds}")
+    return play
 
 
 def _does(heading: re.Match[str]) -> dict[str, str]:

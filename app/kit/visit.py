@@ -34,6 +34,7 @@ class Visit:
     scenario: str | None = None  # None: the sandbox
     step: int = 0  # of the guided story
     told: str | None = None  # scenario that the story was last brought in step with
+    told_at: int = 0  # the step to which that scenario leads by itself
     present: bool = False
     hide: tuple[str, ...] = ()
     window: int | None = None  # transition whose inside the player asked for
@@ -145,8 +146,12 @@ class Visit:
             return False
         self.refused.clear()
         if spec != self.spec:
-            self.load(spec, self.scenario if _same_but_for_the_seed(spec, self.spec) else None)
+            self.load(spec, self.scenario if self.shows(spec) else None)
         return True
+
+    def shows(self, spec: Spec) -> bool:
+        """Whether `spec` is what is shown, the seed aside."""
+        return spec == self.spec or _same_but_for_the_seed(spec, self.spec)
 
     def load(self, spec: Spec, scenario: str | None) -> None:
         """Show `spec`, which belongs to `scenario` (None: the sandbox)."""
@@ -160,9 +165,15 @@ class Visit:
         self.refused.clear()
         self.touched = True
 
-    def query(self) -> dict[str, str]:
-        """The query of this page as it stands."""
-        return share.write(self.spec, self.scenario, self.present, self.hide)
+    def answered(self, question: str) -> bool:
+        """Whether the answer to this question is locked."""
+        answer = self.answers.get(question)
+        return answer is not None and answer.right is not None
+
+    def query(self, hide: Sequence[str] | None = None) -> dict[str, str]:
+        """The query of this page as it stands, or with other controls hidden."""
+        step = None if self.step == self.told_at else self.step
+        return share.write(self.spec, self.scenario, self.present, self.hide if hide is None else hide, step)
 
     def write_address(self) -> None:
         """Put the query into the address bar if something has changed."""
@@ -276,8 +287,12 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
     link = _read(cls, raw, scenarios, controls)
     fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
     if known is not None:
-        fresh.step, fresh.answers, fresh.left = known.step, known.answers, known.left
+        fresh.answers, fresh.left = known.answers, known.left
+        if link.step is None:
+            fresh.step = known.step
         fresh.shown, fresh.channel = known.shown, known.channel
+    if link.step is not None:
+        fresh.step, fresh.told = link.step, link.scenario
     st.session_state[key] = fresh
     return fresh
 

@@ -6,6 +6,7 @@ error, page error, failed request or request to another host fails it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -55,11 +56,23 @@ def player(page: Page) -> Locator:
 
 
 def one_press_moves(stage: Locator) -> None:
-    """Press Play, see the picture move, pause."""
+    """Go to the beginning, press Play, see the picture move, pause."""
+    stage.press("Home")
     before = stage.get_attribute("data-t")
     stage.get_by_role("button", name="Play").click()
     expect(stage).not_to_have_attribute("data-t", before or "")
     stage.get_by_role("button", name="Pause").click()
+
+
+def answer(page: Page, option: str | None = None) -> None:
+    """Lock a prediction, the first one unless it is named, and see the stage play what comes of it."""
+    options = page.get_by_role("radiogroup", name="Your prediction")
+    radio = options.get_by_role("radio", name=option, exact=True) if option else options.get_by_role("radio").first
+    radio.check(force=True)
+    lock = page.get_by_role("button", name="Lock my prediction and run")
+    expect(lock).to_be_enabled()
+    lock.click()
+    expect(player(page)).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
 
 
 def draw(page: Page, pad: Locator, points: Sequence[tuple[float, float]], pause: float = 0.0) -> None:
@@ -132,6 +145,16 @@ class Lab:
         self.page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
         self.page.on("request", request)
         self.page.on("response", response)
+
+
+def red_sign(lab: Lab) -> Locator:
+    """The first red sign of the page. A question about the run holds it back: then any prediction is locked first."""
+    sign = lab.page.get_by_role("button", name=re.compile("✗")).first
+    lock = lab.page.get_by_role("button", name="Lock my prediction and run")
+    expect(sign.or_(lock).first).to_be_visible(timeout=PATIENT)
+    if lock.is_visible():
+        answer(lab.page)
+    return sign
 
 
 @pytest.fixture(scope="session")

@@ -171,20 +171,53 @@ def test_start_page_links_to_scenarios(demo: Lab):
 def test_hidden_controls_and_projector_view(demo: Lab):
     page = demo.open("/demo?hide=drift,seed&present=1")
     expect(page.get_by_role("button", name="Leave")).to_be_visible()
-    page.get_by_text("Story and settings").click()
+    page.get_by_text("Settings", exact=True).first.click()
     expect(page.locator(".st-key-demo-steps-box")).to_be_visible()
     expect(page.locator(".st-key-demo-drift-box")).to_have_count(0)
     expect(page.locator(".st-key-demo-seed-box")).to_have_count(0)
 
 
+def test_a_clicker_leads_through_the_story_on_a_projector(demo: Lab):
+    demo.page.set_viewport_size({"width": 1920, "height": 1080})
+    page = demo.open("/demo")
+    expect(page.get_by_test_id("player").locator("canvas").first).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Leave")).to_be_visible()
+    step = page.get_by_text(re.compile(r"^Step \d of \d$"))
+    expect(step).to_have_text(re.compile("Step 1"))
+    letters = page.get_by_text("Each step is drawn anew").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
+    assert letters >= 24
+    box = page.get_by_test_id("player").locator("canvas").first.bounding_box()
+    assert box["width"] > 0.55 * 1920 and box["height"] > 0.4 * 1080
+    assert page.locator(".toolbar").bounding_box()["y"] < 1080, "stage and controls fill the screen"
+    page.keyboard.press("PageDown")  # what plays comes to its end first
+    page.keyboard.press("PageDown")
+    expect(step).to_have_text(re.compile("Step 2"))
+    page.keyboard.press("PageUp")
+    expect(step).to_have_text(re.compile("Step 1"))
+    demo.settled()
+    expect(page.get_by_test_id("player")).to_have_attribute("data-playing", "true")
+    page.keyboard.press("Space")
+    expect(page.get_by_test_id("player")).to_have_attribute("data-playing", "false")
+    page.keyboard.press("b")
+    assert page.evaluate("getComputedStyle(document.documentElement, '::after').backgroundColor") == "rgb(0, 0, 0)"
+    page.keyboard.press("Escape")
+    assert page.evaluate("getComputedStyle(document.documentElement, '::after').content") == "none"
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Present")).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_sees_the_stage_first(demo: Lab, scheme: str):
+def test_a_phone_sees_words_and_stage_first(demo: Lab, scheme: str):
     demo.page.set_viewport_size({"width": 360, "height": 740})
     demo.page.emulate_media(color_scheme=scheme)
     page = demo.open("/demo")
     expect(page.get_by_text("R-hat")).to_be_visible(timeout=10_000)
-    tops = [page.locator(where).bounding_box()["y"] for where in (".st-key-title", ".st-key-demo-player", ".st-key-chips", ".st-key-side")]
+    parts = (".st-key-title", ".st-key-told", ".st-key-demo-player", ".st-key-chips", ".st-key-settings")
+    tops = [page.locator(where).bounding_box()["y"] for where in parts]
     assert tops == sorted(tops)
+    canvas = page.get_by_test_id("player").locator("canvas").first.bounding_box()
+    assert canvas["y"] + canvas["height"] <= 740, "words and stage are seen at once"
     formula = page.locator(".st-key-below p:has(.katex)")
     expect(formula).to_be_visible()
     for wide in (page.get_by_role("table").filter(has_text="R-hat"), formula):

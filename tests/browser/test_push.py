@@ -29,7 +29,7 @@ POLLED = """async () => {
   window.WebSocket = class { static OPEN = 1; readyState = 1; close() {} };
   let asked = 0;
   const channel = new Channel(() => {}, () => { asked += 1; });
-  const stamp = new Uint8Array(20);
+  const stamp = new Uint8Array(24);
   stamp[16] = 1;
   const poll = setInterval(() => channel.isNew(stamp), 250);
   await new Promise(end => setTimeout(end, 2500));

@@ -280,6 +280,7 @@ def test_badge_panels_and_diagnostics_follow():
     until(at, "R\\-hat")
     signs = {"kernel ✓": "green", "this run": "gray", "numbers ✓": "green"}
     until_sign(at, "numbers ✓")
+    until_sign(at, "kernel ✓")
     assert all(any(sign in each and colour in each for each in _popovers(at)) for sign, colour in signs.items())
     assert len(at.get("plotly_chart")) == 2
     set_box(at, "drift", 0.3721)

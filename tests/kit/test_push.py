@@ -51,7 +51,7 @@ class Caller:
 
 def path(channel: Channel) -> str:
     """Where a player of this channel calls."""
-    return f"/picture/{channel.data(b'')[-20:-4].hex()}"
+    return f"/picture/{channel.data(b'')[-24:-8].hex()}"
 
 
 def in_a_loop(story: Callable[[], Awaitable[None]]) -> None:
@@ -62,10 +62,10 @@ def in_a_loop(story: Callable[[], Awaitable[None]]) -> None:
 def test_another_picture_bears_a_higher_number_and_the_same_one_the_same():
     channel = Channel()
     a, b = b"one", b"two"
-    numbers = [int.from_bytes(channel.data(picture)[-4:], "little") for picture in (a, a, b, a)]
+    numbers = [int.from_bytes(channel.data(picture)[-8:-4], "little") for picture in (a, a, b, a)]
     assert numbers == [1, 1, 2, 3]
-    assert channel.data(a)[:-20] == a
-    assert channel.data(a)[-20:-4] != Channel().data(a)[-20:-4], "each visit has a token of its own"
+    assert channel.data(a)[:-24] == a
+    assert channel.data(a)[-24:-8] != Channel().data(a)[-24:-8], "each visit has a token of its own"
 
 
 def test_where_nobody_answers_no_player_is_told_to_call(monkeypatch: pytest.MonkeyPatch):
@@ -95,7 +95,7 @@ def test_a_picture_goes_to_the_player_once():
         channel.send(another := b"another")
         await player.heard()
         await player.hang_up()
-        assert channel.data(another)[:-20] == another and not channel.send(b"a third"), "nobody is there any more"
+        assert channel.data(another)[:-24] == another and not channel.send(b"a third"), "nobody is there any more"
 
     in_a_loop(story)
 

@@ -6,10 +6,13 @@ import pytest
 
 from app.kit import share, story
 from engine import kept
+from tests.lessons import stagings
 from tests.lessons.pages import ENTRIES, Job, module, page
 
 SCENARIOS = {slug: {scenario.id: scenario.spec for scenario in module(slug, "spec").SCENARIOS} for slug in ENTRIES}
 TOLD_WHOLE = ("nuts", "tuning", "diagnostics")  # their stories lead through every scenario
+STEPS = {slug: story.read(ENTRIES[slug].path.with_name("story.md")) for slug in ENTRIES}
+STAGED = [pytest.param(slug, i, id=f"{slug}-{i + 1}") for slug in ENTRIES for i in stagings.staged(STEPS[slug])]
 PAGES = [pytest.param(slug, name, id=f"{slug}-{name}") for slug in ENTRIES for name in SCENARIOS[slug]]
 
 
@@ -50,8 +53,67 @@ def test_the_start_page_names_scenarios_that_exist(slug):
 @pytest.mark.parametrize("slug", ENTRIES)
 def test_the_story_names_what_exists(slug):
     questions = module(slug, "questions").QUESTIONS
-    steps = story.read(ENTRIES[slug].path.with_name("story.md"))
+    steps = STEPS[slug]
     told = {step.scenario for step in steps} - {None}
     assert told == set(SCENARIOS[slug]) if slug in TOLD_WHOLE else told <= set(SCENARIOS[slug])
     assert {step.question for step in steps} - {None} == {question.id for question in questions}
     assert {question.scenario for question in questions} - {None} <= set(SCENARIOS[slug])
+
+
+@pytest.mark.parametrize("slug,step", STAGED)
+def test_what_the_story_directs_is_on_the_stage(slug, step):
+    assert stagings.faults(module(slug, "page").LESSON, STEPS[slug][step]) == []
+
+
+RIGHT = """
+## Neighbours {scenario=king question=king}
+```stage
+panels = ["ring"]
+play = {to = 'first "accepted" = 1', pace = "phases"}
+answer = {panels = ["ring", "shares"]}
+takeaway = "He compares."
+```
+[A neighbour](#at=ring.proposal), and [the ratio](#at=card.ratio).
+"""
+
+
+def test_a_right_staging_has_no_faults():
+    (step,) = story.parse(RIGHT)
+    assert stagings.faults(module("metropolis", "page").LESSON, step) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("panels", "show = {draws = 7}\npanels", "draws"),
+        ("panels", "show = {colour = 1}\npanels", "colour"),
+        ('"ring", "shares"', '"ring", "share"', "no panel 'share'"),
+        ("ring.proposal", "ring.proposed", "ring.proposed"),
+        ("ring.proposal", "trace.posterior", "not on stage"),
+        ("card.ratio", "card.r", "card.r"),
+        ('"accepted" = 1', '"accepted" = 2', "no transition"),
+        ("question=king", "", "no question"),
+        ("scenario=king", "", "without a scenario"),
+        ("He compares.", "He compares. " * 20, "takeaway"),
+    ],
+)
+def test_a_staging_that_names_what_is_not_there_is_found(right, wrong, said):
+    assert right in RIGHT
+    (step,) = story.parse(RIGHT.replace(right, wrong, 1))
+    assert any(said in fault for fault in stagings.faults(module("metropolis", "page").LESSON, step))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("panels", "panel", "panel"),
+        ("to =", "until =", "until"),
+        ('"phases"', '"slow"', "slow"),
+        ('pace = "phases"', "seconds = 60", "12 s"),
+        ("takeaway", "take away", "Neighbours"),
+        ("[A neighbour]", "```stage\n```\n[A neighbour]", "2 blocks"),
+    ],
+)
+def test_a_staging_that_cannot_be_read_names_its_heading(right, wrong, said):
+    with pytest.raises(story.StoryError, match="Neighbours.*" + said if said != "Neighbours" else said):
+        story.parse(RIGHT.replace(right, wrong, 1))

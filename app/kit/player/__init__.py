@@ -13,7 +13,13 @@ _mount = st.components.v2.component("posterior_lab.player", js=loader("player"))
 
 
 def player(
-    blob: bytes, *, key: str, height: int | None = None, channel: push.Channel | None = None, on_event: Callable[[dict], None] | None = None
+    blob: bytes,
+    *,
+    key: str,
+    height: int | None = None,
+    channel: push.Channel | None = None,
+    cue: bytes = b"",
+    on_event: Callable[[dict], None] | None = None,
 ) -> dict | None:
     """Mounts the player with an encoded scene; returns the event that caused this run of the script, or None.
 
@@ -21,7 +27,7 @@ def player(
     an edit; {"kind": "click", "panel", "x", "y"}; {"kind": "picture"} asks for what was lost on the `channel`.
     `on_event` is called with the event before the script runs.
     A blob with the same `run` keeps the reader's place, another one starts afresh. `height` in px, None: as needed.
-    `channel` brings it blobs sooner.
+    `channel` brings it blobs sooner, and the `cue` of the story.
     """
 
     def changed() -> None:
@@ -29,6 +35,6 @@ def player(
         if on_event is not None and event is not None:
             on_event(event)
 
-    data = blob + push.NO_STAMP if channel is None else channel.data(blob)
+    data = blob + push.NO_STAMP if channel is None else channel.data(blob, cue)
     result = _mount(data=data, key=key, height="content" if height is None else height, on_event_change=changed)
     return result.event

@@ -1,6 +1,7 @@
 // The short way of pictures: a socket of the player's own, past Streamlit's messages. See app/kit/push.py.
 
-const STAMP = 20; // bytes at the end of the data: the channel's token, and the number of the picture as uint32
+const STAMP = 24; // bytes at the end of the data: the channel's token; the number of the picture and the length of the
+// cue before the stamp, each as uint32
 const PATIENCE = 1000; // ms that a picture may be on its way when its stamp is there already
 const PAUSE = 500; // ms before a server that has gone is called again; then twice as long each time, up to
 const LONGEST_PAUSE = 30_000;
@@ -22,9 +23,15 @@ export class Channel {
     if (!stamp) return true;
     if (stamp.token !== this.token) this.shown = 0; // another session: it counts from the beginning
     this.listen(stamp.token);
-    if (data.length > STAMP) return this.counts(stamp);
+    if (data.length > STAMP + stamp.cue) return this.counts(stamp);
     if (stamp.number > this.shown) this.expect(stamp.number);
     return false;
+  }
+
+  // Whether the picture that the data are or name is there.
+  has(data) {
+    const stamp = readStamp(data);
+    return stamp !== null && stamp.number === this.shown;
   }
 
   // A picture went the short way. If it does not come, ask for it. A page that polls names it again and again.
@@ -88,10 +95,19 @@ export class Channel {
   }
 }
 
-// {token, number}, or null without a stamp.
+// {token, number, cue: the number of its bytes}, or null without a stamp.
 function readStamp(data) {
   const bytes = data.subarray(-STAMP);
-  const number = new DataView(bytes.buffer, bytes.byteOffset + 16, 4).getUint32(0, true);
+  const view = new DataView(bytes.buffer, bytes.byteOffset + 16, 8);
+  const [number, cue] = [view.getUint32(0, true), view.getUint32(4, true)];
   if (number === 0) return null;
-  return { number, token: Array.from(bytes.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("") };
+  const token = Array.from(bytes.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { number, cue, token };
+}
+
+// What the story wants of the picture that the data are or name: {id, hold, …}, or null. See app/kit/direction.py.
+export function readCue(data) {
+  const stamp = readStamp(data);
+  if (!stamp?.cue) return null;
+  return JSON.parse(new TextDecoder().decode(data.subarray(-STAMP - stamp.cue, data.length - STAMP)));
 }

@@ -11,6 +11,7 @@ const INNER_RATE = 8; // inner items a second in slow motion at 1× …
 const INNER_SECONDS = 4; // … or faster, so that an inner phase lasts no longer than this
 const FLUENT_RATE = 8; // states a second up to which what fades is seen to fade …
 const FLUENT_SHARE = 0.8; // … in this share of a state's time
+const FIRST = 0.4; // seconds of the first transition of a play of the story, the rest ever faster
 
 export class Clock {
   constructor(requestWindow) {
@@ -26,6 +27,9 @@ export class Clock {
     this.pending = null; // a sub-step that waits for its window
     this.unanswered = false;
     this.credit = 0; // fraction of a state already played
+    this.plan = null; // a play of the story that is under way
+    this.awaiting = null; // a cue that waits for the inside of a transition
+    this.limit = null; // the place beyond which nothing is shown: what lies there is asked
   }
 
   // -- the scene ------------------------------------------------------------------------------------------------------
@@ -37,17 +41,19 @@ export class Clock {
     this.scene = scene;
     this.unanswered = false;
     if (!sameRun) {
+      this.plan = this.limit = this.awaiting = null;
       this.jump(scene.start ?? (this.calm ? scene.steps - 1 : 0));
       this.playing = scene.autoplay && !this.calm;
       return;
     }
     this.t = Math.min(this.t, scene.steps - 1);
     const last = this.length(this.t) - 1;
-    this.s = wasSettled ? last : Math.min(this.s, last);
+    this.s = wasSettled && !this.limit ? last : Math.min(this.s, last);
     if (grew && this.ranOut) {
       this.ranOut = false;
       this.playing = true;
     }
+    if (this.awaiting) this.direct(this.awaiting);
     if (this.pending && this.hasInside(this.pending.t)) {
       const { direction } = this.pending;
       this.pending = null;
@@ -103,7 +109,7 @@ export class Clock {
 
   // How far the present state has faded in, 0 to 1; 1 whenever nothing plays.
   get flow() {
-    if (!this.playing || this.calm || this.atEnd || this.pending || this.rate() > FLUENT_RATE) return 1;
+    if (!this.playing || this.plan || this.calm || this.atEnd || this.pending || this.rate() > FLUENT_RATE) return 1;
     return Math.min(1, this.credit / FLUENT_SHARE);
   }
 
@@ -149,12 +155,24 @@ export class Clock {
 
   // -- moves ----------------------------------------------------------------------------------------------------------
 
+  // Before anything is decided: the first sub-step of the first transition, where the scene has its inside.
+  begin() {
+    this.jump(0);
+    if (this.hasPhases && this.hasInside(0)) this.s = 0;
+  }
+
   jump(t) {
-    this.t = Math.min(this.scene.steps - 1, Math.max(0, t));
-    this.s = this.length(this.t) - 1;
+    this.settle(t);
     this.credit = 0;
     this.ranOut = false;
     this.pending = null;
+  }
+
+  // Transition t, over and done with; or the limit, if that lies before it.
+  settle(t) {
+    this.t = Math.min(this.limit?.t ?? this.scene.steps - 1, Math.max(0, t));
+    this.s = this.length(this.t) - 1;
+    if (this.t === this.limit?.t) this.s = Math.min(this.s, this.limit.s);
   }
 
   step(direction) {
@@ -164,6 +182,7 @@ export class Clock {
 
   substep(direction) {
     this.ranOut = false;
+    if (direction > 0 && this.limit && this.atEnd) return;
     if (direction > 0) {
       if (!this.settled) this.s += 1;
       else if (this.t + 1 < this.scene.steps) this.enter(this.t + 1, direction);
@@ -196,6 +215,124 @@ export class Clock {
     this.jump(direction > 0 ? t : t - 1);
   }
 
+  // -- the story ------------------------------------------------------------------------------------------------------
+
+  // Plays what the cue says, from one place to another, and rests there; or waits at `until`, if what comes is asked.
+  direct(cue) {
+    const { hold, begins, ends, until, seconds, pace } = cue;
+    this.limit = this.plan = null;
+    this.pause();
+    this.awaiting = this.fetched(begins, until) ? null : cue;
+    if (this.awaiting) {
+      if (hold) this.limit = { t: this.t, s: this.s };
+      return;
+    }
+    this.arrive(begins);
+    if (hold) {
+      const start = { t: this.t, s: this.s };
+      if (until) this.arrive(until);
+      this.limit = { t: this.t, s: this.s };
+      [this.t, this.s] = [start.t, start.s];
+      if (!until) return;
+    }
+    const goal = this.limit ?? (ends && this.placed(ends));
+    if (this.calm) {
+      if (goal) [this.t, this.s] = [goal.t, goal.s];
+      else this.jump(this.scene.start ?? this.scene.steps - 1);
+      return;
+    }
+    this.plan = pace === "phases" && goal ? this.stroll(goal, seconds) : this.swell(goal, seconds);
+    this.playing = this.plan !== null;
+  }
+
+  // Whether the inside of these places is loaded, where they need it; else it is asked for, and they wait for it.
+  fetched(...places) {
+    const inside = places.find((place) => place?.[1] && !this.hasInside(place[0]));
+    if (!inside || this.unanswered) return true;
+    this.jump(inside[0] - 1);
+    this.requestWindow(inside[0]);
+    return false;
+  }
+
+  // Stands at a place [transition, phase]: at the beginning of the phase, or where the transition is over.
+  arrive(place) {
+    if (!place || place[0] < 0) this.begin();
+    else ({ t: this.t, s: this.s } = this.placed(place));
+  }
+
+  placed([t, phase]) {
+    const at = Math.min(t, this.scene.steps - 1);
+    const lengths = this.phaseLengths(at);
+    const index = this.scene.phases.findIndex(({ id }) => id === phase);
+    const before = lengths.slice(0, index).reduce((a, b) => a + b, 0);
+    return { t: at, s: index < 0 || !this.hasInside(at) ? this.length(at) - 1 : before };
+  }
+
+  // A play of one transition at first, and then ever more at once.
+  swell(goal, longest) {
+    const { steps, total } = this.scene;
+    const over = ({ t, s }) => (s >= this.length(t) - 1 ? t + 1 : t); // transitions behind a place
+    const done = over(this);
+    const count = (goal ? over(goal) : total ?? steps) - done;
+    if (count <= 0) return goal ? this.stroll(goal, longest) : null;
+    const seconds = Math.min(longest, count / Math.max(this.scene.rate, 1 / FIRST));
+    const power = seconds < longest ? 1 : Math.max(1, Math.log(count) / Math.log(seconds / FIRST));
+    return { goal, done, count, seconds, power, elapsed: 0 };
+  }
+
+  // A play from sub-step to sub-step.
+  stroll(goal, seconds) {
+    if (this.passed(goal)) return null;
+    return { goal, seconds, strolls: true, elapsed: 0 };
+  }
+
+  passed({ t, s }) {
+    return this.t > t || (this.t === t && this.s >= s);
+  }
+
+  // The reader takes over.
+  leave() {
+    this.plan = null;
+  }
+
+  // Moves along the plan by `seconds`; true if something is to be drawn.
+  follow(seconds) {
+    const { plan } = this;
+    const before = [this.t, this.s];
+    if (plan.strolls) this.walk(seconds);
+    else if (!this.run(seconds)) return false;
+    if (plan.elapsed >= plan.seconds || (plan.strolls && this.passed(plan.goal))) this.rest();
+    return !this.plan || this.t !== before[0] || this.s !== before[1];
+  }
+
+  // False while the rest is still on its way.
+  run(seconds) {
+    const { plan } = this;
+    const share = Math.min(1, (plan.elapsed + seconds) / plan.seconds);
+    const done = plan.done + (share === 1 ? plan.count : Math.floor(plan.count * share ** plan.power));
+    if (done > this.scene.steps && this.growing) return false;
+    plan.elapsed += seconds;
+    if (done > 0) this.settle(done - 1);
+    return true;
+  }
+
+  walk(seconds) {
+    this.plan.elapsed += seconds;
+    this.credit += seconds * this.innerRate();
+    if (this.credit < 1) return;
+    this.credit -= 1;
+    this.substep(1);
+  }
+
+  // The play has come to its end.
+  rest() {
+    const { goal, done, count } = this.plan;
+    this.plan = null;
+    this.playing = false;
+    if (!goal) this.settle(done + count - 1);
+    else [this.t, this.s, this.pending] = [goal.t, goal.s, null];
+  }
+
   // -- playing --------------------------------------------------------------------------------------------------------
 
   get speed() {
@@ -213,14 +350,16 @@ export class Clock {
   }
 
   get atEnd() {
+    if (this.limit) return this.t === this.limit.t && this.s >= this.limit.s;
     return this.t === this.scene.steps - 1 && this.settled;
   }
 
   get growing() {
-    return this.scene.total !== null && this.scene.total > this.scene.steps;
+    return !this.limit && this.scene.total !== null && this.scene.total > this.scene.steps;
   }
 
   play() {
+    if (this.limit && this.atEnd) return;
     if (this.atEnd && !this.growing) this.jump(0);
     this.playing = true;
     this.ranOut = false;
@@ -235,13 +374,20 @@ export class Clock {
 
   // States a second at the cursor.
   rate() {
-    let rate = this.scene.rate * this.speed;
-    if (this.slow && this.hasPhases) {
-      const { phase, innerLength } = this.place();
-      const isInner = this.scene.phases[phase]?.count === "inner" && !this.settled;
-      rate = this.speed * (isInner ? Math.max(INNER_RATE, innerLength / INNER_SECONDS) : PHASE_RATE);
+    if (this.plan?.strolls) return this.innerRate();
+    if (this.plan) {
+      const { count, seconds, power, elapsed } = this.plan;
+      return ((count * power) / seconds) * (elapsed / seconds) ** (power - 1);
     }
+    const rate = this.speed * (this.slow && this.hasPhases ? this.innerRate() : this.scene.rate);
     return this.calm ? Math.min(CALM_RATE, rate) : rate;
+  }
+
+  // Sub-steps a second at the cursor in slow motion.
+  innerRate() {
+    const { phase, innerLength } = this.place();
+    const isInner = this.scene.phases[phase]?.count === "inner" && !this.settled;
+    return isInner ? Math.max(INNER_RATE, innerLength / INNER_SECONDS) : PHASE_RATE;
   }
 
   // Moves on by `seconds`; true if the cursor moved or playing stopped.
@@ -253,10 +399,11 @@ export class Clock {
       return true;
     }
     if (!this.playing) return false;
+    if (this.plan) return this.follow(seconds);
     if (this.atEnd) {
       if (this.growing) return false; // more is on its way
       this.playing = false;
-      this.ranOut = true;
+      this.ranOut = this.limit === null;
       return true;
     }
     this.credit += seconds * this.rate();
@@ -266,8 +413,7 @@ export class Clock {
     if (this.slow && this.hasPhases) {
       for (let i = 0; i < states && !this.atEnd && !this.pending; i++) this.substep(1);
     } else {
-      this.t = Math.min(this.scene.steps - 1, this.t + states);
-      this.s = this.length(this.t) - 1;
+      this.settle(this.settled ? this.t + states : this.t + states - 1);
     }
     return true;
   }

@@ -3,20 +3,21 @@
 
 const version = new URL(import.meta.url).search;
 const [
-  { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage }, { Toolbar },
+  { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage, chosen }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
-  { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel },
-  { keepPressesStill },
+  { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
+  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
-    "axes", "channel", "presses",
+    "axes", "channel", "presses", "clicker", "glossary",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
 
 const players = new WeakMap();
 keepPressesStill();
+explainTerms();
 
 // Called at mount and at every change of the data or of the page's theme.
 export function render(component) {
@@ -33,6 +34,11 @@ export function remove(parentElement) {
 const LONGEST_FRAME = 0.25; // seconds; a page that slept does not leap ahead
 const EXPORT_RATIO = 2;
 const REST = 250; // ms on a transition before its inside is asked for
+const MARGINS = 48; // px between the parts of the player and the end of the window
+const GRAIN = 16; // px
+const PHONE = 640; // px of a window in which all stands below each other …
+const ON_A_PHONE = 320; // … and px of a stage there, under the words
+const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it
 const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
 
 class Player {
@@ -48,7 +54,7 @@ class Player {
     this.legend = new Legend();
     this.links = new Links();
     this.table = new DataTable(() => this.exportPicture());
-    this.holder = element("div", { className: "stage", children: [this.canvas] });
+    this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
@@ -84,6 +90,8 @@ class Player {
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
     this.clock.calm = calm.matches;
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
+    this.watchWords(signal);
+    obeyClicker(this, signal);
     // The page's font may come later than the first picture.
     document.fonts.ready.then(() => this.arrange(true));
     document.fonts.addEventListener("loadingdone", () => this.arrange(true), { signal });
@@ -97,6 +105,7 @@ class Player {
     this.leaving.abort();
     this.voice.hush();
     clearTimeout(this.wish);
+    for (const name of ["data-revealing", "data-playing"]) document.documentElement.removeAttribute(name);
     this.root.remove();
     this.style.remove();
   }
@@ -107,17 +116,22 @@ class Player {
 
   receive({ data, setTriggerValue }) {
     this.setTriggerValue = setTriggerValue; // a new one at every call; an old one would address an old run
-    if (!data || data === this.data || !this.channel.isNew(data)) {
+    if (!data || data === this.data) {
       this.checkTheme(); // Streamlit also calls when only its theme has changed
       return;
     }
-    this.data = data;
-    this.show(data);
+    if (this.channel.isNew(data)) {
+      this.data = data;
+      this.show(data);
+    } else {
+      this.checkTheme();
+      if (this.channel.has(data)) this.direct(readCue(data));
+    }
   }
 
   show(data) {
     try {
-      this.setScene(readScene(data));
+      this.setScene(readScene(data), readCue(data));
     } catch (error) {
       console.error(error);
       this.alert.textContent = `This picture cannot be shown: ${error.message}`;
@@ -125,13 +139,14 @@ class Player {
     }
   }
 
-  setScene(scene) {
+  setScene(whole, cue) {
     this.alert.hidden = true;
-    this.scene = scene;
+    this.whole = whole;
     this.waiting = false;
-    this.clock.setScene(scene);
-    this.pointer.setScene(scene);
-    this.links.setScene(scene);
+    this.clock.setScene(whole);
+    this.obey(cue);
+    this.fill(cue);
+    const { scene } = this;
     this.pointer.hide();
     this.root.setAttribute("aria-label", `Player: ${scene.label}`);
     this.canvas.setAttribute("aria-label", scene.label);
@@ -141,6 +156,71 @@ class Player {
     this.table.setScene(scene);
     Object.assign(this.root.dataset, { run: scene.run, steps: scene.steps });
     if (!this.checkTheme()) this.arrange();
+  }
+
+  // The panels that the story shows; all of them, if the reader wants to or nothing is told.
+  fill(cue) {
+    const panels = cue && !this.all ? chosen(this.whole.panels, cue.panels) : this.whole.panels;
+    this.scene = { ...this.whole, panels };
+    this.toolbar.offerAll(this.all || panels.length < this.whole.panels.length, this.all);
+    this.pointer.setScene(this.scene);
+    this.links.setScene(this.scene);
+    this.root.dataset.panels = panels.map(({ id }) => id).join(" ");
+  }
+
+  // Whether a play of the story is under way; its end at once; playing and resting: for `obeyClicker`.
+  busy() {
+    return this.clock.plan !== null;
+  }
+
+  finish() {
+    this.clock.rest();
+    this.draw();
+  }
+
+  toggle() {
+    this.controls.toggle();
+  }
+
+  // What the story wants, once.
+  direct(cue) {
+    if (!this.scene || !this.obey(cue)) return;
+    this.fill(cue);
+    this.pointer.hide();
+    this.arrange();
+  }
+
+  // Whether the cue was news.
+  obey(cue) {
+    if (!cue || cue.id === this.cue?.id) return false;
+    this.cue = cue;
+    this.all = false;
+    this.clock.direct(cue);
+    return true;
+  }
+
+  // Lights what the words under the pointer or the focus name: `[words](#at=panel.role.kind)`, or a line of the card.
+  watchWords(signal) {
+    const named = ({ target }) => target instanceof Element ? target.closest('a[href^="#at="]') : null;
+    const light = (event) => this.light(named(event));
+    for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, light, { signal });
+    document.addEventListener("click", (event) => {
+      const words = named(event);
+      if (!words) return;
+      event.preventDefault(); // the address is the run's
+      this.light(words);
+      if (matchMedia("(max-width: 640px)").matches) this.root.scrollIntoView({ block: "nearest" });
+    }, { signal });
+  }
+
+  light(words) {
+    const [panel, role, kind] = words ? decodeURIComponent(words.hash.slice(4)).split(".") : [];
+    const lit = panel ? { panel, role, kind } : null;
+    if (JSON.stringify(lit) === JSON.stringify(this.lit ?? null)) return;
+    this.lit = lit;
+    this.root.dataset.lit = words ? words.hash.slice(4) : "";
+    this.readouts.light(panel === "card" ? role : null);
+    this.repaint();
   }
 
   // True if the colours or the font changed, and with them the picture.
@@ -164,16 +244,31 @@ class Player {
   // -- drawing ------------------------------------------------------------------------------------------------------
 
   arrange(afresh = false) {
-    const width = this.holder.clientWidth;
+    const zoom = letters();
+    const width = Math.round(this.holder.clientWidth / zoom);
     if (!this.palette || width === 0) return;
-    const ratio = Math.min(3, Math.max(1, devicePixelRatio || 1));
+    const ratio = zoom * Math.min(3, Math.max(1, devicePixelRatio || 1));
     if (afresh) this.stage.scene = null;
-    this.stage.arrange(this.scene, this.palette, this.family, width, ratio);
-    this.holder.classList.toggle("editable", this.scene.panels.some((panel) => panel.editable));
     this.legend.show(this.scene, this.palette, ratio);
+    this.readouts.show(this.cursor());
+    this.stage.arrange(this.scene, this.palette, this.family, width, ratio, this.room() / zoom);
+    this.canvas.style.height = `${zoom * this.stage.height}px`;
+    this.holder.classList.toggle("editable", this.scene.panels.some((panel) => panel.editable));
     this.offerClasses(ratio);
     this.draw();
     this.run();
+  }
+
+  // The height that the window leaves to a stage of which the story shows a part, that is one panel, or that is projected:
+  // with controls and card all is in view. 0: as tall as it is made.
+  room() {
+    const { panels } = this.scene;
+    if (panels.length > 1 && panels.length === this.whole.panels.length && !presenting()) return 0;
+    if (innerWidth <= PHONE) return ON_A_PHONE;
+    const top = this.root.getBoundingClientRect().top + scrollOffset(this.root);
+    const below = [this.legend, this.toolbar, this.phases, this.readouts].map(({ node }) => node.offsetHeight);
+    const room = innerHeight - top - below.reduce((a, b) => a + b, MARGINS);
+    return Math.max(LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
   }
 
   offerClasses(ratio) {
@@ -211,11 +306,15 @@ class Player {
     if (this.links.pin(this.clock.cursor(), found)) this.repaint();
   }
 
+  paint(cursor) {
+    this.stage.draw(cursor, this.lit?.panel === "card" ? null : this.lit);
+  }
+
   draw() {
     if (!this.palette || !this.stage.panels.length) return;
     const { clock } = this;
     const cursor = this.cursor();
-    this.stage.draw(cursor);
+    this.paint(cursor);
     this.toolbar.show(clock, cursor);
     this.readouts.show(cursor);
     this.links.show(cursor);
@@ -224,10 +323,16 @@ class Player {
     if (clock.playing) this.voice.hush();
     else this.voice.speakSoon(this.scene, cursor);
     this.askForInside(cursor);
+    this.table.node.hidden = clock.limit !== null; // it tells of the whole run
     const { dataset } = this.root;
     dataset.t = cursor.t;
     dataset.s = cursor.s;
     dataset.playing = clock.playing;
+    if (this.cue) dataset.cue = this.cue.id;
+    // words that tell what comes wait for the play that shows it: shell.css
+    const { documentElement } = document;
+    documentElement.toggleAttribute("data-revealing", Boolean(this.cue?.reveal && clock.plan));
+    documentElement.toggleAttribute("data-playing", Boolean(clock.plan));
     dataset.speed = clock.speed;
     dataset.pointsDrawn = this.stage.pointsDrawn;
     if (!clock.playing) {
@@ -263,7 +368,7 @@ class Player {
     const seconds = this.lastFrame ? Math.min(LONGEST_FRAME, (now - this.lastFrame) / 1000) : 0;
     this.lastFrame = now;
     if (this.clock.advance(seconds)) this.draw();
-    else if (this.stage.flows && this.clock.flow !== this.flow) this.stage.draw(this.cursor());
+    else if (this.stage.flows && this.clock.flow !== this.flow) this.paint(this.cursor());
     this.flow = this.clock.flow;
     if (this.fps.tick(now)) this.root.dataset.fps = this.fps.value;
     if (this.clock.playing || this.clock.pending) {
@@ -288,6 +393,7 @@ class Player {
     const { clock } = this;
     const move = (change) => () => {
       clock.pause();
+      clock.leave();
       change();
       this.pointer.hide();
       this.draw();
@@ -298,6 +404,10 @@ class Player {
       this.draw();
       this.run();
     };
+    const pace = (change) => set((value) => {
+      clock.leave();
+      change(value);
+    });
     return (this.controls = {
       home: move(() => clock.jump(0)),
       end: move(() => clock.jump(this.scene.steps - 1)),
@@ -310,16 +420,22 @@ class Player {
         if (clock.playing) clock.pause();
         else clock.play();
       }),
-      slow: set(() => (clock.slow = !clock.slow)),
-      speed: set((speed) => (clock.speed = speed)),
-      faster: set(() => clock.changeSpeed(1)),
-      slower: set(() => clock.changeSpeed(-1)),
+      slow: pace(() => (clock.slow = !clock.slow)),
+      speed: pace((speed) => (clock.speed = speed)),
+      faster: pace(() => clock.changeSpeed(1)),
+      slower: pace(() => clock.changeSpeed(-1)),
       scrub: (t) => {
         clock.pause();
+        clock.leave();
         clock.jump(t);
         this.repaint();
       },
       scrubEnd: () => this.draw(),
+      all: () => {
+        this.all = !this.all;
+        this.fill(this.cue);
+        this.arrange();
+      },
       remove: () => this.pointer.removeSelected(),
       nextPart: () => this.movePick(1),
       previousPart: () => this.movePick(-1),
@@ -358,6 +474,7 @@ class Player {
 
   movePick(direction) {
     this.clock.pause();
+    this.clock.leave();
     this.links.move(this.clock.cursor(), direction);
     this.draw();
   }
@@ -395,6 +512,18 @@ class Player {
     const name = `${fileName(this.scene)}-${this.cursor().t + 1}.png`;
     canvas.toBlob((blob) => blob && download(name, blob), "image/png");
   }
+}
+
+// The size of the page's letters, 1 where nobody asks for larger ones: the stage grows with them.
+function letters() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
+}
+
+// How far the page around a node has been scrolled, px.
+function scrollOffset(node) {
+  let offset = 0;
+  for (let at = node.getRootNode().host ?? node; at; at = at.parentElement) offset += at.scrollTop;
+  return offset;
 }
 
 // Where the chips of an exported legend go: [{x, row}].

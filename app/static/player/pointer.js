@@ -63,13 +63,14 @@ export class Pointer {
     const { plot } = place.panel;
     const x = best.x === undefined ? place.x : plot.x + best.x;
     const y = best.x === undefined ? place.y : plot.y + best.y;
+    const zoom = this.holder.clientWidth / this.player.stage.width; // stage pixels are larger where letters are
     const width = this.tooltip.offsetWidth;
-    const left = Math.min(this.holder.clientWidth - width, Math.max(0, x - width / 2));
+    const left = Math.min(this.holder.clientWidth - width, Math.max(0, zoom * x - width / 2));
     this.tooltip.style.left = `${left}px`;
-    this.tooltip.style.top = `${y > 44 ? y - 38 : y + 16}px`;
+    this.tooltip.style.top = `${zoom * (y > 44 ? y - 38 : y + 16)}px`;
     this.tooltip.style.visibility = "visible";
-    this.ring.style.left = `${x}px`;
-    this.ring.style.top = `${y}px`;
+    this.ring.style.left = `${zoom * x}px`;
+    this.ring.style.top = `${zoom * y}px`;
     this.ring.style.visibility = best.x === undefined ? "hidden" : "visible";
     return best;
   }

@@ -41,8 +41,13 @@ export class Readouts {
       const active = isActive(line, cursor);
       const lookup = active ? lookupAt(this.scene, line.values, cursor) : () => undefined;
       update(node, "textContent", fillTemplate(line.tokens, lookup));
-      update(node, "className", active ? "" : "idle");
+      update(node, "className", line.id === this.lit ? "lit" : active ? "" : "idle");
     });
+  }
+
+  // The line that the story speaks of, by its id.
+  light(id) {
+    this.lit = id;
   }
 }
 

@@ -10,8 +10,11 @@ const [
 );
 
 const VIEWS = { ...PLANE_VIEWS, ...QUANTITY_VIEWS, ...NETWORK_VIEWS };
-const WIDE = 620; // from this width on the panels stand on their grid
+const WIDE = 620; // from this width on the panels stand on their grid,
+const WIDE_ENOUGH = 480; // or from this one, where they are few or projected
 const GAP = 20;
+const DIMMED = 0.7; // of what a light takes away from the rest
+const [LEAST, MOST] = [0.6, 1.6]; // times as tall as they are made, panels are that shall fit the window
 
 // A panel on the stage: its frame, its plot inside the frame (both in stage pixels), its scales and views.
 class PanelView {
@@ -141,7 +144,8 @@ class PanelView {
     });
   }
 
-  draw(context, cursor) {
+  // lit : what the story lights in it; null where it speaks of nothing
+  draw(context, cursor, lit) {
     if (!this.back) this.paintBack(cursor);
     const { backArea, plot } = this;
     context.drawImage(this.back, backArea.x, backArea.y, backArea.width, backArea.height);
@@ -157,6 +161,23 @@ class PanelView {
       }
       this.drawEditable?.(context);
     });
+    if (lit) this.light(context, cursor, lit);
+  }
+
+  // All but what is lit steps back.
+  light(context, cursor, { panel, role, kind }) {
+    if (panel === this.spec.id && !role) return;
+    context.save();
+    context.globalAlpha = DIMMED;
+    context.fillStyle = this.palette.color("surface");
+    const { x, y, width, height } = panel === this.spec.id ? this.plot : this.frame;
+    context.fillRect(x, y, width, height);
+    context.restore();
+    if (panel !== this.spec.id) return;
+    // layers of several classes have roles; bars may have the truth beside them
+    const roles = (layer) => [layer.role, ...(layer.roles ?? []), layer.truth && "truth"];
+    const named = ({ layer }) => roles(layer).includes(role) && (!kind || layer.kind === kind);
+    this.inPlot(context, () => this.views.filter(named).forEach((view) => view.draw(context, cursor)));
   }
 }
 
@@ -169,21 +190,23 @@ export class Stage {
   }
 
   // Lays out anew. Panels that only got newer arrays keep what they have drawn; those of another run what stands still.
-  arrange(scene, palette, family, width, ratio) {
+  // room : the height to fill; 0: as tall as it is made
+  arrange(scene, palette, family, width, ratio, room = 0) {
     const same = this.scene && this.palette === palette && this.family === family && this.width === width
       && this.ratio === ratio;
     const grows = same && this.scene.run === scene.run;
     Object.assign(this, { scene, palette, family, width, ratio });
-    const measures = scene.panels.map((spec) => measureMargins(this.context, spec, family));
-    const { frames, height } = layout(scene.panels, measures, width);
+    const gridded = width >= (room ? WIDE_ENOUGH : WIDE);
+    const specs = room ? fitted(scene.panels, room, gridded ? width : 0) : scene.panels;
+    const measures = specs.map((spec) => measureMargins(this.context, spec, family));
+    const { frames, height } = gridded ? grid(specs, width) : stacked(specs, measures, width);
     align(frames, measures);
     this.height = height;
     if (!same || this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.width = Math.max(1, Math.round(width * ratio));
       this.canvas.height = Math.max(1, Math.round(height * ratio));
-      this.canvas.style.height = `${height}px`;
     }
-    this.panels = scene.panels.map((spec, i) => {
+    this.panels = specs.map((spec, i) => {
       const old = same && this.panels[i];
       const alike = old && old.signature === panelSignature(spec)
         && sameBox(old.frame, frames[i]) && sameBox(old.margins, measures[i].margins);
@@ -200,11 +223,11 @@ export class Stage {
     }
   }
 
-  draw(cursor) {
+  draw(cursor, lit = null) {
     const { context, canvas, width, height } = this;
     context.setTransform(canvas.width / width, 0, 0, canvas.height / height, 0, 0);
     context.clearRect(0, 0, width, height); // see-through: the page's own background shows
-    for (const panel of this.panels) panel.draw(context, cursor);
+    for (const panel of this.panels) panel.draw(context, cursor, lit);
   }
 
   drawEdits(panel, context) {
@@ -257,11 +280,6 @@ function align(frames, measures) {
   });
 }
 
-// Frames of the panels for a stage of this width.
-function layout(panels, measures, width) {
-  return width < WIDE ? stacked(panels, measures, width) : grid(panels, width);
-}
-
 function stacked(panels, measures, width) {
   const frames = [];
   let y = 0;
@@ -276,7 +294,51 @@ function stacked(panels, measures, width) {
 // A panel with equal units needs no more height than its width can use.
 function equalHeight({ x, y, height }, { left, right, top, bottom }, width) {
   const needed = ((width - left - right) * (y.high - y.low)) / (x.high - x.low) + top + bottom;
-  return Math.round(Math.min(needed, 1.4 * height));
+  return Math.round(Math.min(needed, height));
+}
+
+// The panels of a scene that the story shows.
+export function chosen(panels, ids) {
+  const few = panels.filter(({ id }) => ids.includes(id));
+  return few.length && few.length < panels.length ? tightened(few) : panels;
+}
+
+// Panels as tall as there is room for, within reason; width: of their grid, 0 where they stand below each other.
+function fitted(panels, room, width) {
+  const tall = width ? grid(panels, width).height : panels.reduce((sum, { height }) => sum + height + GAP, 0);
+  const times = Math.max(LEAST, Math.min(width ? MOST : 1, room / tall));
+  return panels.map((panel) => ({ ...panel, height: Math.round(times * panel.height) }));
+}
+
+const COLUMNS = [0, 2]; // where a place has its first cell, and how many
+const ROWS = [1, 3];
+
+// Without the rows and columns in which nothing stands; the panels grow into the free cells beside them.
+function tightened(panels) {
+  let placed = panels.filter(({ place }) => place);
+  for (const [first, span] of [COLUMNS, ROWS]) {
+    const used = new Set(placed.flatMap(({ place }) => Array.from({ length: place[span] }, (_, i) => place[first] + i)));
+    placed = placed.map((panel) => moved(panel, first, [...used].filter((cell) => cell < panel.place[first]).length));
+  }
+  for (const [along, across] of [[COLUMNS, ROWS], [ROWS, COLUMNS]]) placed = grown(placed, along, across);
+  const found = new Map(placed.map((panel) => [panel.id, panel]));
+  return panels.map((panel) => found.get(panel.id) ?? panel);
+}
+
+function moved(panel, index, cell) {
+  return { ...panel, place: panel.place.with(index, cell) };
+}
+
+function grown(panels, [first, span], [row, rows]) {
+  const end = Math.max(0, ...panels.map(({ place }) => place[first] + place[span]));
+  return panels.map((panel) => {
+    const { place } = panel;
+    const beside = panels.map((other) => other.place)
+      .filter((other) => other[row] < place[row] + place[rows] && place[row] < other[row] + other[rows]);
+    const from = beside.some((other) => other[first] < place[first]) ? place[first] : 0;
+    const next = Math.min(end, ...beside.map((other) => other[first]).filter((start) => start > place[first]));
+    return moved(moved(panel, first, from), span, next - from);
+  });
 }
 
 function grid(panels, width) {

@@ -5,7 +5,7 @@ export const STYLE = `
 .player {
   container-type: inline-size;
   font-family: var(--st-font, "Source Sans", sans-serif);
-  font-size: 15px; line-height: 1.45;
+  font-size: 0.9375rem; line-height: 1.45;
   color: var(--role-ink);
   font-variant-numeric: tabular-nums lining-nums;
   --edge: color-mix(in srgb, var(--role-ink) 20%, transparent);
@@ -15,6 +15,9 @@ export const STYLE = `
 .player:focus { outline: none; }
 .player:focus-visible .stage { outline: 2px solid var(--role-posterior); outline-offset: 3px; border-radius: 4px; }
 .stage { position: relative; }
+.player .corner { position: absolute; top: -24px; right: 0; width: 28px; height: 28px; border-color: transparent; background: transparent; }
+.player .corner[hidden] { display: none; }
+.player .corner svg { opacity: 0.6; }
 .stage canvas { display: block; width: 100%; touch-action: pan-y; }
 .stage.editable canvas { cursor: crosshair; }
 .hidden-text {
@@ -23,14 +26,14 @@ export const STYLE = `
 }
 .tooltip {
   position: absolute; z-index: 2; pointer-events: none; max-width: 90%; padding: 3px 8px; border-radius: 4px;
-  background: var(--role-ink); color: var(--role-surface); font-size: 13px; white-space: nowrap; visibility: hidden;
+  background: var(--role-ink); color: var(--role-surface); font-size: 0.8125rem; white-space: nowrap; visibility: hidden;
 }
 .ring {
   position: absolute; width: 14px; height: 14px; margin: -7px 0 0 -7px; border-radius: 50%; pointer-events: none;
   box-shadow: 0 0 0 2px var(--role-ink), inset 0 0 0 1px var(--role-surface); visibility: hidden;
 }
 
-.legend, .phases, .readouts { margin: 8px 0 0; padding: 0; list-style: none; font-size: 14px; }
+.legend, .phases, .readouts { margin: 8px 0 0; padding: 0; list-style: none; font-size: 0.875rem; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; }
 .legend:empty { display: none; }
 .legend li { display: flex; align-items: center; gap: 7px; }
@@ -41,13 +44,16 @@ export const STYLE = `
   display: flex; flex-wrap: wrap; align-items: center; gap: 6px 10px; margin-top: 10px;
   position: sticky; bottom: 0; z-index: 1; padding: 4px 0; background: var(--role-surface);
 }
-.toolbar.still { display: none; }
+.toolbar.still:not(.held) { display: none; }
+.toolbar .hold { display: none; margin: 0; flex: 1; font-weight: 600; }
+.toolbar.held .hold { display: block; }
+.toolbar.held > :not(.hold):not(:first-child) { display: none; }
 .buttons { display: flex; gap: 2px; }
 .player button, .player select {
   font: inherit; color: inherit; background: transparent;
   border: 1px solid transparent; border-radius: 6px; cursor: pointer;
 }
-.player .icon { display: grid; place-items: center; width: 36px; height: 36px; padding: 0; }
+.player .icon { display: grid; place-items: center; width: 2.25rem; height: 2.25rem; padding: 0; }
 .player button:hover:not(:disabled), .player select:hover { background: var(--shade); }
 .player button:focus-visible, .player select:focus-visible, .player input:focus-visible, .player summary:focus-visible,
 .player .rows:focus-visible {
@@ -57,17 +63,17 @@ export const STYLE = `
 .player button[aria-pressed="true"], .player button[aria-checked="true"] {
   border-color: currentColor; background: var(--shade);
 }
-.player svg { width: 20px; height: 20px; fill: currentColor; }
-.player .play { width: 44px; background: var(--role-posterior); color: var(--role-surface); }
+.player svg { width: 1.25rem; height: 1.25rem; fill: currentColor; }
+.player .play { width: 2.75rem; background: var(--role-posterior); color: var(--role-surface); }
 .player .play:hover:not(:disabled) { background: var(--role-posterior); filter: brightness(1.12); }
 .classes { display: flex; gap: 6px; margin-top: 8px; }
-.player .worded { height: 36px; padding: 0 12px; border-color: var(--edge); white-space: nowrap; }
+.player .worded { height: 2.25rem; padding: 0 12px; border-color: var(--edge); white-space: nowrap; }
 .classes button { display: inline-flex; align-items: center; gap: 6px; }
 .classes canvas { width: 16px; height: 16px; }
 .scrub { flex: 1 1 100px; min-width: 100px; display: flex; }
 .scrub input {
   -webkit-appearance: none; appearance: none;
-  flex: 1; width: 100%; height: 36px; margin: 0; background: transparent; cursor: pointer;
+  flex: 1; width: 100%; height: 2.25rem; margin: 0; background: transparent; cursor: pointer;
   --track: linear-gradient(to right,
     var(--role-posterior) var(--done), color-mix(in srgb, var(--role-ink) 26%, transparent) var(--done) var(--loaded),
     var(--shade) var(--loaded));
@@ -84,7 +90,7 @@ export const STYLE = `
   box-shadow: 0 0 0 1px var(--role-posterior);
 }
 .status { min-width: var(--status-width, 12ch); text-align: right; white-space: nowrap; }
-.toolbar select { height: 36px; padding: 0 4px; border-color: var(--edge); }
+.toolbar select { height: 2.25rem; padding: 0 4px; border-color: var(--edge); }
 .toolbar select option { color: var(--role-ink); background: var(--role-surface); }
 
 .phases { display: flex; flex-wrap: wrap; gap: 4px 6px; counter-reset: phase; }
@@ -96,14 +102,15 @@ export const STYLE = `
 .phases li::before { content: counter(phase) "\\2002"; }
 .phases li[aria-current] { color: var(--role-surface); background: var(--role-ink); border-color: var(--role-ink); }
 
-.readouts { margin-top: 12px; padding: 8px 14px; border-left: 3px solid var(--edge); font-size: 16px; }
+.readouts { margin-top: 12px; padding: 8px 14px; border-left: 3px solid var(--edge); font-size: 1rem; }
 .readouts:empty { display: none; }
 .readouts li { margin: 0; padding: 1px 0; overflow-wrap: anywhere; }
 .readouts li.idle { color: var(--role-muted); }
+.readouts li.lit { outline: 2px solid var(--role-highlight); outline-offset: 2px; border-radius: 2px; }
 
-.readouts.card { margin-top: 6px; padding: 4px 14px; font-size: 15px; border-left-color: var(--role-highlight); }
+.readouts.card { margin-top: 6px; padding: 4px 14px; font-size: 0.9375rem; border-left-color: var(--role-highlight); }
 
-.data { margin-top: 12px; font-size: 14px; }
+.data { margin-top: 12px; font-size: 0.875rem; }
 .data summary {
   width: fit-content; padding: 4px 6px 4px 0; border-radius: 4px; color: var(--role-muted); cursor: pointer;
 }
@@ -121,13 +128,14 @@ export const STYLE = `
 
 @container (max-width: 619px) {
   .buttons { gap: 0; }
-  .player .icon { width: 40px; height: 40px; }
-  .player .play { width: 48px; }
-  .player .worded, .toolbar select { height: 40px; }
+  .toolbar.held .buttons { display: none; }
+  .player .icon { width: 2.5rem; height: 2.5rem; }
+  .player .play { width: 3rem; }
+  .player .worded, .toolbar select { height: 2.5rem; }
   .speed { order: 1; margin-left: auto; }
   .inside { order: 2; flex-basis: 100%; }
   .scrub { order: 3; }
-  .scrub input { height: 40px; }
+  .scrub input { height: 2.5rem; }
   .status { order: 4; min-width: 0; }
 }
 @media (forced-colors: active) {

@@ -12,12 +12,15 @@ const ICONS = {
   forward: "M9 5v14l10-7zM4.8 5H7v14H4.8z",
   substepBack: "M15.4 6.6 10 12l5.4 5.4L14 18.8 7.2 12 14 5.2zM17 10.6h2.8v2.8H17z",
   substepForward: "M8.6 6.6 14 12l-5.4 5.4L10 18.8 16.8 12 10 5.2zM4.2 10.6H7v2.8H4.2z",
+  all: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
   play: "M8 5v14l11-7z",
   pause: "M6.5 5h4v14h-4zM13.5 5h4v14h-4z",
 };
 
+const HOLD = "Your prediction first: the stage plays the answer once it is locked.";
+
 export class Toolbar {
-  // actions: home, back, toggle, forward, end, substepBack, substepForward, slow, scrub(t), scrubEnd, speed(value)
+  // actions: home, back, toggle, forward, end, substepBack, substepForward, slow, scrub(t), scrubEnd, speed(value), all
   constructor(actions) {
     const button = (name, label) =>
       element("button", {
@@ -40,12 +43,17 @@ export class Toolbar {
       on: { input: () => actions.scrub(Number(this.range.value)), change: actions.scrubEnd },
     });
     this.status = element("output", { className: "status" });
+    this.hold = element("p", { className: "hold", text: HOLD });
     this.speed = element("select", {
       className: "speed",
       "aria-label": "Speed", title: "Speed (+ and −)",
       children: SPEEDS.map((speed) => element("option", { value: speed, text: `${speed}×` })),
       on: { change: () => actions.speed(Number(this.speed.value)) },
     });
+    // It stands in a corner of the stage.
+    this.all = button("all", "All panels (the story shows some of them)");
+    this.all.hidden = true;
+    this.all.classList.add("corner");
     this.inside = element("div", {
       className: "buttons inside", children: [this.substepBack, this.substepForward, this.slow],
     });
@@ -54,6 +62,7 @@ export class Toolbar {
       children: [
         element("div", { className: "buttons", children: [this.home, this.back, this.play, this.forward, this.end] }),
         this.inside,
+        this.hold,
         element("div", { className: "scrub", children: [this.range] }),
         this.status,
         this.speed,
@@ -71,6 +80,12 @@ export class Toolbar {
     this.node.classList.toggle("still", end === 0 && !hasPhases);
     const digits = String(this.length).length;
     this.status.style.setProperty("--status-width", `${2 * digits + 5}ch`);
+  }
+
+  // Whether the story leaves panels out, and whether the reader sees them all the same.
+  offerAll(offered, pressed) {
+    this.all.hidden = !offered;
+    this.all.setAttribute("aria-pressed", String(pressed));
   }
 
   show(clock, cursor) {
@@ -91,6 +106,8 @@ export class Toolbar {
     update(this.forward, "disabled", clock.atEnd);
     update(this.end, "disabled", clock.atEnd);
     update(this.substepForward, "disabled", clock.atEnd);
+    update(this.play, "disabled", clock.limit !== null && clock.atEnd);
+    this.node.classList.toggle("held", clock.limit !== null);
     update(this.substepBack, "disabled", t === 0 && cursor.s === 0 && !clock.hasPhases);
     if (this.playing !== clock.playing) {
       this.playing = clock.playing;

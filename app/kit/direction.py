@@ -1,0 +1,136 @@
+"""What the story wants of the stage: a cue of some hundred bytes that travels with the picture.
+
+Whoever arrives at a step sees its picture played from the beginning to the place that makes its point, within seconds.
+While a step asks about the very run that it shows, the stage waits before what it asks for; the locked answer lets it
+play. How it plays: `direct` in app/static/player/clock.js. What the reader sets is the reader's: no cue.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from dataclasses import asdict, dataclass
+
+from app.kit import story
+from app.kit.lesson import Lesson
+from app.kit.moments import MomentError, Moments, Place
+from app.kit.visit import Visit
+from app.kit.words import Question
+from engine.spec import Spec
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Cue:
+    """What the player does, once for each `id`.
+
+    hold : wait at `until`, show nothing beyond it
+    reveal : the play answers a question: its explanation waits for the end
+    panels : those on stage; none: all
+    begins, ends, until : places (transition, phase); None: the beginning, the end, where it begins
+    seconds, pace : of the play, as `story.Staging` has them
+    """
+
+    id: str
+    hold: bool = False
+    reveal: bool = False
+    panels: tuple[str, ...] = ()
+    begins: Place | None = None
+    ends: Place | None = None
+    until: Place | None = None
+    seconds: float = story.LONGEST
+    pace: str = story.PACES[0]
+
+    def encode(self) -> bytes:
+        """As the player reads it."""
+        return json.dumps(asdict(self)).encode()
+
+
+def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
+    """The cue of the present step for its picture; None in the sandbox and beside a long run."""
+    if here.scenario is None or here.run is not None:
+        return None
+    step, question = present(lesson, here), asked(lesson, here)
+    answered = question is not None and here.answered(question.id)
+    place = f"{lesson.slug}/{here.step}/{here.scenario}{_tried(lesson, here)}" + ("/answered" if answered else "")
+    waits = {"hold": held(lesson, here), "reveal": answered}
+    if step is None or staged(lesson, step) is None or here.scenario != step.scenario:
+        return Cue(place, **waits)
+    staging = step.staging
+    play = staging.answer if answered and staging.answer is not None else staging.play
+    begins = (answered and play.begins is None and staging.until) or play.begins
+    wanted = {"begins": begins, "ends": play.ends, "until": staging.until}
+    places = _places(lesson, blob, {name: moment for name, moment in wanted.items() if moment is not None})
+    return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace)
+
+
+def _places(lesson: Lesson, blob: bytes, wanted: dict[str, str]) -> dict[str, Place]:
+    """The places of these moments; without those that the run never meets."""
+    moments = Moments(blob) if wanted else None
+    places = {}
+    for name, moment in wanted.items():
+        try:
+            places[name] = moments[moment]
+        except MomentError as problem:  # of another seed, or of a run that still grows
+            log.info("%s: %s", lesson.slug, problem)
+    return places
+
+
+def present(lesson: Lesson, here: Visit) -> story.Step | None:
+    """The present step."""
+    steps = lesson.steps()
+    return steps[min(here.step, len(steps) - 1)] if steps else None
+
+
+def staged(lesson: Lesson, step: story.Step) -> Spec | None:
+    """The settings of a step: its scenario with what it shows over it; None where it leaves them be."""
+    scenario = lesson.specs().get(step.scenario or "")
+    return None if scenario is None else scenario.replace(**step.staging.show)
+
+
+def left(lesson: Lesson, here: Visit) -> bool:
+    """Whether the reader has gone from the settings of the present step, to which one may lead back."""
+    step, question = present(lesson, here), asked(lesson, here)
+    wanted = None if step is None else staged(lesson, step)
+    if step is None or wanted is None or here.shows(wanted):
+        return False
+    if question is not None and _shows_answer(lesson, here, question):
+        return False
+    return here.scenario in (None, step.scenario)
+
+
+def _shows_answer(lesson: Lesson, here: Visit, question: Question) -> bool:
+    if not here.answered(question.id):
+        return False
+    return question.reveal is not None or _on_stage(lesson, here, question.scenario)
+
+
+def _on_stage(lesson: Lesson, here: Visit, scenario: str | None) -> bool:
+    run = lesson.specs().get(scenario or "")
+    return run is not None and here.shows(run)
+
+
+def _tried(lesson: Lesson, here: Visit) -> str:
+    """What tells the run on stage from that of its scenario, the seed aside."""
+    if here.scenario not in lesson.specs() or _on_stage(lesson, here, here.scenario):
+        return ""
+    return f"/{zlib.crc32(repr(here.spec).encode()):x}"
+
+
+def asked(lesson: Lesson, here: Visit) -> Question | None:
+    """The question of the present step."""
+    step = present(lesson, here)
+    name = None if step is None else step.question
+    return next((question for question in lesson.predict if question.id == name), None)
+
+
+def held(lesson: Lesson, here: Visit) -> bool:
+    """Whether an open question asks about the run on stage, so that what comes of it must not be seen."""
+    question = asked(lesson, here)
+    if question is None or here.scenario is None or here.answered(question.id):
+        return False
+    if question.reveal is not None:
+        return False
+    return question.scenario is None or _on_stage(lesson, here, question.scenario)

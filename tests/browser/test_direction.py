@@ -1,0 +1,167 @@
+"""The stage follows the story: it plays on arrival, rests, and holds back what is asked until the answer is locked."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+import pytest
+from playwright.sync_api import Page, TimeoutError, expect
+
+from app import catalogue
+from tests.browser.conftest import PATIENT, Lab, player
+
+LESSONS = [entry.slug for entry in catalogue.LESSONS]
+SHARE = 10  # of the lessons that are walked through in `make test`, others each day; `make test-long` takes them all
+TODAY = datetime.date.today().toordinal() % SHARE
+WALKED = [slug if i % SHARE == TODAY else pytest.param(slug, marks=pytest.mark.long) for i, slug in enumerate(LESSONS)]
+MOVED = 3_000  # ms in which a play has begun, on a busy machine
+REST = 20_000  # ms: twelve seconds of play, on a busy machine
+# What a player shows in the seconds after its cue: "t/s" at each change.
+WATCH = """
+node => {
+  node.seen = [];
+  const note = () => node.seen.push(`${node.dataset.t}/${node.dataset.s}`);
+  new MutationObserver(note).observe(node, { attributes: true, attributeFilter: ["data-t", "data-s"] });
+}
+"""
+
+
+def lock(page: Page) -> None:
+    """Choose the first option and lock it."""
+    page.get_by_role("radiogroup", name="Your prediction").get_by_role("radio").first.check(force=True)
+    button = page.get_by_role("button", name="Lock my prediction and run")
+    expect(button).to_be_enabled()
+    button.click()
+
+
+def moved(page: Page) -> bool:
+    """Whether the stage shows more than one place after `WATCH`."""
+    try:
+        page.wait_for_function("node => new Set(node.seen).size > 1", arg=player(page).element_handle(), timeout=MOVED)
+    except TimeoutError:
+        return False
+    return True
+
+
+def test_next_plays_the_step_and_rests(reader: Lab):
+    page = reader.open("/metropolis?scenario=king&story=3")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
+    expect(stage).to_have_attribute("data-t", re.compile(r"\d{2,}"))
+    expect(stage).to_have_attribute("data-playing", "false", timeout=REST)
+    expect(stage).to_have_attribute("data-t", str(int(stage.get_attribute("data-steps") or 0) - 1))
+
+
+def test_nothing_beyond_the_beginning_is_shown_before_the_lock(reader: Lab):
+    """Neither keys nor the player's own table and downloads, nor figures below; then the stage plays, and only then the
+    page explains."""
+    page = reader.open("/metropolis?scenario=king&story=2")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-cue", "metropolis/1/king", timeout=PATIENT)
+    expect(stage.get_by_text("Your prediction first")).to_be_visible()
+    begun = stage.get_attribute("data-t"), stage.get_attribute("data-s")
+    assert begun[1] == "0", "it waits before the coin has decided"
+    for key in ("End", "ArrowRight", "Shift+ArrowRight", "Space"):
+        stage.press(key)
+        page.wait_for_timeout(100)
+        assert (stage.get_attribute("data-t"), stage.get_attribute("data-s")) == begun
+    expect(stage.get_by_text("Table and downloads")).to_be_hidden()
+    expect(page.get_by_text("Figures and tables come when your prediction is locked")).to_be_visible()
+    lock(page)
+    expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
+    expect(page.get_by_text("The stage plays what comes of it")).to_be_visible()
+    expect(page.get_by_role("button", name="Ask me again")).to_be_hidden()
+    stage.press("End")
+    expect(page.get_by_role("button", name="Ask me again")).to_be_visible()
+    expect(stage.get_by_text("Table and downloads")).to_be_visible()
+
+
+@pytest.mark.parametrize("slug", WALKED)
+def test_every_step_moves_or_asks(reader: Lab, slug: str):
+    """Each step that brings a picture of its own plays it, or holds it back for its question."""
+    page = reader.open(f"/{slug}")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-cue", re.compile(slug), timeout=PATIENT)
+    forward = page.get_by_role("button", name="Next ▶")
+    still = []
+    while forward.is_enabled():
+        before = stage.get_attribute("data-cue")
+        stage.evaluate(WATCH)
+        forward.click()
+        reader.settled()
+        expect(stage).not_to_have_attribute("data-cue", before or "", timeout=PATIENT)
+        held = stage.get_by_text("Your prediction first").is_visible()
+        if not held and int(stage.get_attribute("data-steps") or 1) > 1 and not moved(page):
+            still.append(stage.get_attribute("data-cue"))
+    assert not still
+
+
+def test_a_step_shows_its_panels_and_lights_what_its_words_name(reader: Lab):
+    page = reader.open("/metropolis?scenario=king&story=3")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-panels", "ring shares", timeout=PATIENT)
+    expect(stage).to_have_attribute("data-playing", "false", timeout=REST)
+    picture = stage.locator("canvas").first.evaluate_handle("node => node")
+
+    def painted() -> str:
+        page.wait_for_timeout(150)
+        return picture.evaluate("node => node.toDataURL()")
+
+    plain = painted()
+    page.get_by_role("link", name="Bars").hover()
+    expect(stage).to_have_attribute("data-lit", "shares.posterior")
+    lit = painted()
+    page.get_by_role("link", name="The rings").focus()
+    expect(stage).to_have_attribute("data-lit", "shares.highlight")
+    assert len({plain, lit, painted()}) == 3
+    address = page.url
+    page.get_by_role("link", name="Bars").click()
+    assert page.url == address, "words light, they lead nowhere"
+    page.get_by_role("button", name="All panels").click()
+    expect(stage).to_have_attribute("data-panels", "ring shares distance trace")
+
+
+def test_a_step_in_phases_ends_where_its_words_say(reader: Lab):
+    """On the day on which the king first moves; the takeaway comes when it has been seen."""
+    page = reader.open("/metropolis?scenario=king&story=1")
+    stage = player(page)
+    takeaway = page.get_by_text("He compares two numbers")
+    expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
+    expect(page.locator(".st-key-takeaway")).to_have_css("opacity", "0")
+    expect(stage).to_have_attribute("data-playing", "false", timeout=REST)
+    expect(stage.get_by_text("so accept and move")).to_be_visible()
+    expect(takeaway).to_be_visible()
+    expect(page.locator(".st-key-takeaway")).to_have_css("opacity", "1")
+
+
+def test_a_step_that_needs_the_inside_of_a_late_transition_fetches_it(reader: Lab):
+    page = reader.open("/hmc?scenario=just-right&story=2")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
+    expect(stage).not_to_have_attribute("data-t", "0")
+    expect(stage.get_by_role("list", name="Arithmetic of this step")).to_contain_text(re.compile(r"step \d+"))
+    expect(stage).to_have_attribute("data-playing", "false", timeout=REST)
+
+
+def test_what_was_set_or_tried_leads_back_to_the_step(reader: Lab):
+    page = reader.open("/metropolis?scenario=far&story=9")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-cue", re.compile("far"), timeout=PATIENT)
+    run = stage.get_attribute("data-run") or ""
+    page.get_by_role("button", name="Keep the first draws").click()
+    expect(stage).not_to_have_attribute("data-run", run)
+    back = page.get_by_role("button", name="Back to step 9")
+    back.click()
+    expect(stage).to_have_attribute("data-run", run)
+    expect(back).to_have_count(0)
+
+
+def test_the_link_holds_the_step(reader: Lab):
+    page = reader.open("/metropolis?scenario=king&story=2")
+    expect(page.get_by_text("Step 2 of")).to_be_visible()
+    page.get_by_role("button", name="Next ▶").click()
+    expect(page.get_by_text("Step 3 of")).to_be_visible()
+    expect(page).to_have_url(re.compile("story=3"))
+    page.reload()
+    expect(page.get_by_text("Step 3 of")).to_be_visible(timeout=PATIENT)

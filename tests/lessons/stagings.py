@@ -1,0 +1,57 @@
+"""Whether what a story directs exists in the picture it directs: read without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.kit import direction, story
+from app.kit.lesson import Lesson
+from app.kit.moments import MomentError, Moments
+from engine.spec import SpecError
+from tests.lessons.pages import Job
+
+WORDS = 30  # of a takeaway at most
+
+
+def staged(steps: tuple[story.Step, ...]) -> list[int]:
+    """The steps that say what the stage does."""
+    return [i for i, step in enumerate(steps) if step.staging != story.Staging()]
+
+
+def faults(lesson: Lesson, step: story.Step) -> list[str]:
+    """What is wrong with the staging of a step: a sentence each."""
+    try:
+        spec = direction.staged(lesson, step)
+        if spec is None:
+            return ["it directs the stage without a scenario"]
+        for one in step.staging.tries:
+            spec.replace(**one.set)
+    except (SpecError, TypeError) as problem:
+        return [str(problem)]
+    blob = lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
+    return list(_faults_of(lesson, step, Moments(blob)))
+
+
+def _faults_of(lesson: Lesson, step: story.Step, picture: Moments) -> Iterator[str]:
+    staging = step.staging
+    plays = [play for play in (staging.play, staging.answer) if play is not None]
+    for moment in [staging.until, *(moment for play in plays for moment in (play.begins, play.ends))]:
+        try:
+            _ = moment is None or picture[moment]
+        except MomentError as problem:
+            yield str(problem)
+    shown = {panel for play in plays for panel in (play.panels or picture.panels())}
+    for panel in shown - set(picture.panels()):
+        yield f"there is no panel {panel!r}; there are {', '.join(picture.panels())}"
+    for address in step.mentions:
+        panel = address.split(".")[0]
+        if not picture.has(address):
+            yield f"nothing in the picture is {address!r}"
+        elif panel != "card" and panel not in shown:
+            yield f"{address!r} is named, and its panel is not on stage"
+    if staging.answer is not None and step.question is None:
+        yield "an answer plays to no question"
+    if len(staging.takeaway.split()) > WORDS:
+        yield f"its takeaway has more than {WORDS} words"
+    if staging.until is not None and step.question is None:
+        yield "it waits for no question"
