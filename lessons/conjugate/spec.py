@@ -203,12 +203,12 @@ BIASED = written(coin(20, 0.7, seed=3).x)
 HUNDRED = written(measurements(100, 5.0, 1.0, seed=2).x)
 
 COIN = ConjugateLesson(pair="bernoulli", alpha=6.0, beta=6.0, flips=BIASED)
-NARROW = ConjugateLesson(pair="mean", m=4.0, s=0.1, sigma=1.0, values=HUNDRED, rival_1=0.0, rival_2=0.01, play="walk", truth="on")
+NARROW = ConjugateLesson(pair="mean", m=4.0, s=0.1, sigma=1.0, values=HUNDRED, rival_1=0.0, rival_2=0.01, truth="on")
 WAITS = ConjugateLesson(pair="exponential", alpha=2.0, beta=2.0, rate_true=0.5, waits=written(waiting_times(30, 0.5, seed=2).x), truth="on")
 
 SCENARIOS = WORDS.scenarios(
     {
-        "coin": COIN,
+        "coin": COIN.replace(view="evidence"),
         "flat": COIN.replace(alpha=1.0, beta=1.0, rival_1=6.0, rival_2=6.0, likelihood="newest", view="evidence"),
         "counts": ConjugateLesson(pair="poisson", alpha=2.0, beta=1.0, rival_1=20.0, rival_2=10.0, counts=written(counts().x), view="next"),
         "waits": WAITS,

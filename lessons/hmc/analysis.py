@@ -59,6 +59,11 @@ class Walk:
         return np.where(np.isfinite(errors), errors, np.inf)
 
     @lazy
+    def swings(self) -> Array:
+        """The largest energy error along each path, (transitions,)."""
+        return np.abs(self.energy_errors).max(axis=1)
+
+    @lazy
     def distances(self) -> Array:
         """Distance from the start along each path, (transitions, L+1)."""
         with np.errstate(invalid="ignore", over="ignore"):

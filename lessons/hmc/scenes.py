@@ -210,10 +210,9 @@ def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Non
 
 
 def energy_limit(walk: Walk) -> float:
-    """Half the height of the energy panel: most errors of the run fit."""
-    errors = np.abs(walk.energy_errors)
-    errors = errors[np.isfinite(errors)]
-    return float(np.clip(1.3 * np.quantile(errors, 0.95), 1e-6, 6.0)) if errors.size else 6.0
+    """Half the height of the energy panel: nearly all paths of the run fit that do not break."""
+    swings = walk.swings[np.isfinite(walk.swings)]
+    return float(np.clip(1.1 * np.quantile(swings, 0.98), 1e-6, 6.0)) if swings.size else 6.0
 
 
 def _distance(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> None:
@@ -396,6 +395,7 @@ def _words(picture: Scene, spec: HmcLesson, walk: Walk) -> None:
             name: draws[:, 0],
             other: draws[:, 1],
             "energy error": error,
+            "swing": np.where(recording.divergent[0], np.nan, walk.swings),
             "acceptance probability": recording.accept_prob[0],
             "u": walk.inside.uniform,
             "accepted": recording.accepted[0],

@@ -85,9 +85,21 @@ def rejections_explain(spec: MetropolisLesson) -> Said:
     return say(sd_ratio=sd_ratio, rejections=int(tries.sum() - len(tries)))
 
 
+def high_answer(spec: MetropolisLesson) -> int:
+    """About all, half or three in a hundred accepted, on a log scale."""
+    return int(np.argmin(np.abs(np.log([1.0, 0.5, 0.03]) - np.log(analysis.acceptance(spec)))))
+
+
+def high_explain(spec: MetropolisLesson) -> Said:
+    """With the share of the run, and the scale of the rule of thumb (Roberts, Gelman and Gilks 1997)."""
+    best = 2.38 / np.sqrt(spec.dimension)
+    return say(accepted=analysis.acceptance(spec), draws=spec.draws, best=best)
+
+
 QUESTIONS = (
     WORDS.question("king", king_answer, king_explain, scenario="king"),
     WORDS.question("sizes", size_answer, size_explain, scenario="sizes"),
     WORDS.question("hastings", hastings_answer, hastings_explain, scenario="hastings"),
     WORDS.question("rejections", rejections_answer, rejections_explain, scenario="rejections"),
+    WORDS.question("high", high_answer, high_explain, scenario="high"),
 )

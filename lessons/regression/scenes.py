@@ -266,10 +266,12 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
         held = analysis.covered(found)
         picture.readout(
             "coverage",
-            f"of {analysis.FRESH} fresh measurements the {SHARE} band holds {100 * held.new:.1f} % "
-            f"(± {100 * held.error:.1f}, one binomial standard error)",
+            f"of {analysis.FRESH} fresh measurements the {SHARE} band holds {{h:.1f}} % (± {{w:.1f}}, one binomial standard error)",
+            h=at_the_end(steps, 100 * held.new),
+            w=at_the_end(steps, 100 * held.error),
         )
-        picture.readout("curve", f"of the true curve the {SHARE} band of curves holds {told(held)}")
+        words, shares = told(held, steps)
+        picture.readout("curve", f"of the true curve the {SHARE} band of curves holds {words}", **shares)
     picture.say(
         f"Curve {{t}} of {{steps}}: at x′ = {at} it is {{f:.2f}}; epistemic sd so far {{e:.2f}}, noise {{a:.2f}}.",
         f=value,
@@ -326,19 +328,29 @@ def _comparing(spec: RegressionLesson) -> bytes:
 def _compared_words(picture: Scene, spec: RegressionLesson, answers: dict[str, Answer]) -> None:
     near = int(np.argmin(np.abs(GRID - spec.at)))
     for index, (method, found) in enumerate(answers.items()):
-        text = f"{index + 1} · {NAMES[method]}: epistemic sd at x′ = {number(spec.at)} is {found.epistemic[near]:.3f}"
+        text = f"{index + 1} · {NAMES[method]}: epistemic sd at x′ = {number(spec.at)} is {{e:.3f}}"
+        values = {"e": at_the_end(COMPARED, found.epistemic[near])}
         if spec.data != "points":
             held = analysis.covered(found)
-            text += f"; held of fresh measurements {100 * held.new:.1f} ± {100 * held.error:.1f} %, of the true curve {told(held)}"
-        picture.readout(method, text)
+            words, shares = told(held, COMPARED)
+            text += f"; held of fresh measurements {{h:.1f}} ± {{w:.1f}} %, of the true curve {words}"
+            values |= shares | {"h": at_the_end(COMPARED, 100 * held.new), "w": at_the_end(COMPARED, 100 * held.error)}
+        picture.readout(method, text, **values)
     picture.say("One more curve of each method, {t} of {steps}.")
     picture.table({NAMES[m]: _cycled(found.curves[:, near]) for m, found in answers.items()})
 
 
-def told(held: analysis.Coverage) -> str:
-    """How much of the true curve was held, in words."""
-    parts = (("on the data", held.near), ("in the gap", held.gap), ("at the ends", held.ends))
-    return ", ".join(f"{100 * share:.0f} % {where}" for where, share in parts if math.isfinite(share))
+def at_the_end(steps: int, value: float) -> Array:
+    """What all curves together tell: unknown before the last of them."""
+    return np.append(np.full(steps - 1, np.nan), value)
+
+
+def told(held: analysis.Coverage, steps: int) -> tuple[str, dict[str, Array]]:
+    """How much of the true curve was held: words with fields, and their values, known at the last of the steps."""
+    parts = (("a", "on the data", held.near), ("b", "in the gap", held.gap), ("c", "at the ends", held.ends))
+    known = [(field, where, share) for field, where, share in parts if math.isfinite(share)]
+    words = ", ".join(f"{{{field}:.0f}} % {where}" for field, where, _ in known)
+    return words, {field: at_the_end(steps, 100 * share) for field, _, share in known}
 
 
 def _cycled(values: Array) -> Array:

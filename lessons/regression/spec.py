@@ -82,8 +82,8 @@ OWN = ((-2.0, -0.6, 0), (-1.6, -0.9, 0), (-1.2, -1.2, 0), (-0.9, -1.4, 0), (0.9,
 
 SCENARIOS = WORDS.scenarios(
     {
-        "gap": STANDARD,
         "one-network": STANDARD.replace(method="map"),
+        "gap": STANDARD,
         "compare": STANDARD.replace(play="compare"),
         "wrong-noise": NOISY,
         "learned-noise": NOISY.replace(noise="learned"),

@@ -6,6 +6,7 @@ import numpy as np
 
 from app.kit.words import Said, say
 from engine import scores
+from engine.judge.answers import nearest
 from engine.ticket import NEVER
 from lessons.scores import analysis
 from lessons.scores.analysis import ALPHA, Reading
@@ -21,6 +22,36 @@ def _reading(spec: ScoresSpec) -> Reading:
 
 def _gamma(reading: Reading, name: str) -> float:
     return scores.gamma(analysis.values(reading, name), reading.wrong, ALPHA)
+
+
+PASSED = (0.5, 0.8, 1.0)
+
+
+def _surer(reading: Reading) -> np.ndarray:
+    """Of each image, whether it is read rightly, and surer than the surest error."""
+    values = analysis.values(reading, "sd")
+    return ~reading.wrong & (values < values[reading.wrong].min(initial=np.inf))
+
+
+def _first(spec: ScoresSpec) -> int:
+    reading = _reading(spec)
+    return nearest(_surer(reading).sum() / (~reading.wrong).sum(), PASSED, log=False)
+
+
+def _explain_first(spec: ScoresSpec) -> Said:
+    reading = _reading(spec)
+    right, all_right = int(_surer(reading).sum()), int((~reading.wrong).sum())
+    surest = int(np.argmin(np.where(reading.wrong, analysis.values(reading, "sd"), np.inf)))
+    mean = reading.mean[surest]
+    return say(
+        passed=right / all_right,
+        right=right,
+        all_right=all_right,
+        errors=int(reading.wrong.sum()),
+        read=int(mean.argmax()),
+        probability=float(mean.max()),
+        label=int(reading.y[surest]),
+    )
 
 
 def _ga(spec: ScoresSpec) -> int:
@@ -96,6 +127,7 @@ def _explain_honest(spec: ScoresSpec) -> Said:
 
 
 QUESTIONS = (
+    WORDS.question("first", _first, _explain_first, scenario="find"),
     WORDS.question("ga", _ga, _explain_ga, scenario="ga"),
     WORDS.question("unanimous", _unanimous, _explain_unanimous, scenario="unanimous"),
     WORDS.question("averaging", _averaging, _explain_averaging, scenario="calibration"),

@@ -7,19 +7,22 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab
+from tests.browser.conftest import PATIENT, Lab, red_sign
 
 
 def test_a_first_visit(lab: Lab):
     page = lab.open("/conjugate")
     stage = page.get_by_test_id("player")
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(stage).to_have_attribute("data-t", "20", timeout=PATIENT)
+    expect(stage).to_have_attribute("data-t", "20", timeout=PATIENT)  # the story plays it
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile(r"Beta\(6 \+ 13, 6 \+ 7\) = Beta\(19, 13\)"))).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
-    # the prior is dragged to more imagined heads
+    # with all panels on stage: the prior is dragged to more imagined heads
+    page = lab.open("/conjugate?scenario=coin&story=9")
+    expect(stage).to_have_attribute("data-panels", "belief plane data evidence", timeout=PATIENT)
+    expect(stage).to_have_attribute("data-t", "20", timeout=PATIENT)
     box = stage.locator(".stage canvas").first.bounding_box()
     left, top = box["x"], box["y"]
     page.mouse.move(left + 0.771 * box["width"], top + 0.296 * box["height"])
@@ -49,5 +52,5 @@ def test_a_first_visit(lab: Lab):
 
 @pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_the_broken_update_is_red(lab: Lab):
-    page = lab.open("/conjugate?scenario=twice")
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    lab.open("/conjugate?scenario=twice")
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENT, Lab, one_press_moves
+from tests.browser.conftest import PATIENT, Lab, one_press_moves, red_sign
 
 
 def stage(page: Page):
@@ -46,4 +46,4 @@ def test_perfect_diagnostics_and_a_red_sign(lab: Lab):
     page = lab.open("/diagnostics?scenario=biased")
     stage(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
+from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -55,7 +55,6 @@ def test_a_window_without_a_phase_of_its_own_is_missed_outside(lab: Lab):
 def test_predict_lock_run_explain_and_the_windowed_one(lab: Lab):
     page = lab.open("/gibbs?scenario=window")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
-    page.get_by_text("Too small", exact=True).click()
-    page.get_by_role("button", name="Lock my prediction and run").click()
+    answer(page, "Too small")
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

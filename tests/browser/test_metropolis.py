@@ -6,19 +6,17 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Lab
+from tests.browser.conftest import PATIENT, Lab, answer, red_sign
 
 
 def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
-    page = lab.open("/metropolis")
+    page = lab.open("/metropolis?scenario=king&story=2")
     player = page.get_by_test_id("player")
     expect(player.locator("canvas").first).to_be_visible()
 
-    # one press and the king travels
-    expect(player).to_have_attribute("data-t", "0")
-    player.get_by_role("button", name=re.compile("^play", re.I)).first.click()
-    expect(player).not_to_have_attribute("data-t", "0")
-    player.press("Space")
+    # predict, lock, and the king decides
+    answer(page, "one time in seven")
+    expect(player).to_have_attribute("data-s", "3", timeout=PATIENT)
     expect(player).to_have_attribute("data-playing", "false")
 
     # one transition in four parts, with its numbers
@@ -34,9 +32,6 @@ def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
     expect(player).to_have_attribute("data-t", "1999")
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=30_000)
 
-    # predict, lock, run
-    page.get_by_text("one time in seven").click()
-    page.get_by_role("button", name="Lock my prediction").click()
     expect(page.get_by_text("You were right")).to_be_visible()
 
     # own populations
@@ -51,7 +46,7 @@ def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
     # the failure is red and says why
     page.get_by_text("Lost Hastings ratio").first.click()
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=60_000)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
     page.get_by_text("Three step sizes").first.click()
     expect(player).to_have_attribute("data-steps", "1500")
     expect(page.get_by_text("Same random numbers, three step sizes")).to_be_visible(timeout=60_000)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -20,7 +20,7 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("button", name="Run both schemes", exact=True).click()
     expect(page.get_by_text("Finished: 100 of 100.")).to_be_visible(timeout=PATIENT)
     expect(stage.get_by_text("what this scheme tends to")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
 
     # the factor put back
     page.get_by_role("button", name="All factors in place").or_(page.get_by_text("All factors in place")).first.click()

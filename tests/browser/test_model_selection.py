@@ -6,14 +6,18 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
     page = lab.open("/model-selection")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(stage).to_have_attribute("data-t", "3", timeout=PATIENT)
+    expect(stage).to_have_attribute("data-panels", "curve next", timeout=PATIENT)
+    stage.press("Home")
+    for _ in range(3):
+        stage.press("ArrowRight")
+    expect(stage).to_have_attribute("data-t", "3")
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile("add: log evidence of degree 4"))).to_be_visible()
 
@@ -34,4 +38,4 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("radio", name="Occam's razor").first.click()
     expect(stage).to_have_attribute("data-t", "59", timeout=PATIENT)
     page.get_by_role("radio", name=re.compile("Judged by best fit")).click()
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab
+from tests.browser.conftest import PATIENT, Lab, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -15,6 +15,7 @@ def test_a_first_visit(lab: Lab):
     stage = page.get_by_test_id("player")
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
+    stage.press("End")
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile(r"^exact 3\.14159, error"))).to_be_visible()
 
@@ -30,4 +31,4 @@ def test_infinite_variance_is_grey_and_a_forgotten_weight_is_red(lab: Lab):
     page = lab.open("/monte-carlo?scenario=infinite")
     expect(page.get_by_role("button", name=re.compile(r"numbers \?"))).to_be_visible(timeout=PATIENT)
     page = lab.open("/monte-carlo?scenario=forgotten")
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
+from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -20,25 +20,26 @@ def test_a_first_visit(lab: Lab):
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile(r"mistakes; at most \(R/γ\)² = "))).to_be_visible()
 
-    # a prediction: the perceptron never stops on XOR
-    page.get_by_text("XOR: for ever").click()
-    lab.settled()
-    answer = page.get_by_text("it never stops", exact=True)
-    expect(answer).to_be_visible(timeout=PATIENT)
-    answer.click()
-    page.get_by_role("button", name="Lock my prediction and run").click()
+    # a prediction: the perceptron never stops on XOR, and the stage waits for it
+    page = lab.open("/perceptron?scenario=xor&story=2")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-t", "0", timeout=PATIENT)
+    answer(page, "it never stops")
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
+    expect(stage).to_have_attribute("data-panels", "plane weights")
 
-    # a wrong backward pass is told so; its arithmetic is there node by node
+    # a wrong backward pass is told so, once it is predicted; its arithmetic is there node by node
     page.get_by_text("forgot φ′", exact=False).first.click()
     lab.settled()
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    answer(page, "those of the output layer only")
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
+    stage.press("Home")
     expect(card.get_by_text(re.compile(r"^forward: z₁ = "))).to_be_visible()
 
 
 def test_a_press_is_not_scrolled_away_by_the_chip_that_was_pressed_before(lab: Lab):
     page = lab.open("/perceptron")
-    page.get_by_role("radio", name="XOR: for ever").click()
+    page.get_by_role("radio", name=re.compile("^XOR")).click()
     lab.settled()
     page.get_by_role("heading", name="From perceptron").click()  # the focus leaves the chips
     chip = page.get_by_role("radio", name="forgot φ′")

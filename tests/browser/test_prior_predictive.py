@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
+from tests.browser.conftest import PATIENT, Lab, one_press_moves, player, red_sign
 
 
 def test_draw_then_reject(lab: Lab):
@@ -37,4 +37,4 @@ def test_forgotten_scaling_on_a_phone(lab: Lab):
     page = lab.open("/prior-predictive?scenario=unscaled")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -33,4 +33,4 @@ def test_a_first_visit(lab: Lab):
 
     # a sampler with a bug: the same page, and a red badge
     page.get_by_role("radio", name=re.compile("A sampler with a bug")).click()
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

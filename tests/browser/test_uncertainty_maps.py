@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, answer, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -16,6 +16,7 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile(r"^total = aleatoric \+ epistemic"))).to_be_visible(timeout=PATIENT)
     expect(card.get_by_text(re.compile("networks still learn"))).to_have_count(0, timeout=PATIENT)
     lab.settled()
+    answer(page)
 
     # from nothing changed, a step turns the image by 10°
     stage.get_by_role("button", name="First step").click()

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -31,4 +31,4 @@ def test_a_first_visit(lab: Lab):
 def test_the_light_kl_is_red(lab: Lab):
     page = lab.open("/weights?variant=light_kl&steps=200&draws=200&rows=8&units=2")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

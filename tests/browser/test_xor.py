@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, player, red_sign
 
 
 def shown(page: Page) -> Locator:
@@ -57,11 +57,8 @@ def test_own_points_by_click(lab: Lab):
 def test_predict_and_the_broken_sampler(lab: Lab):
     page = lab.open("/xor?scenario=never-reject")
     shown(page)
-    expect(page.get_by_role("button", name=re.compile("✗")).first).to_be_visible(timeout=PATIENT)
-    page = lab.open("/xor")
-    for _ in range(2):
-        page.get_by_role("button", name=re.compile("Next")).click()
-        lab.settled()
+    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
+    page = lab.open("/xor?scenario=learn&story=2")
     page.get_by_text("far away from all data").click()
     page.get_by_role("button", name=re.compile("Lock")).click()
     expect(page.get_by_text(re.compile("Mean epistemic uncertainty"))).to_be_visible(timeout=PATIENT)
