@@ -62,7 +62,10 @@ def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
     play = staging.answer if answered and staging.answer is not None else staging.play
     begins = (answered and play.begins is None and staging.until) or play.begins
     wanted = {"begins": begins, "ends": play.ends, "until": staging.until}
-    places = _places(lesson, blob, {name: moment for name, moment in wanted.items() if moment is not None})
+    wanted = {name: moment for name, moment in wanted.items() if moment is not None}
+    places = _places(lesson, blob, wanted)
+    if len(places) < len(wanted):
+        place += "/waiting"  # of a run that still grows: it plays anew when it has what it was to show
     return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace)
 
 
@@ -126,11 +129,26 @@ def asked(lesson: Lesson, here: Visit) -> Question | None:
     return next((question for question in lesson.predict if question.id == name), None)
 
 
+def open_question(lesson: Lesson, here: Visit) -> Question | None:
+    """The question of the present step while nobody has answered it; None in the sandbox."""
+    question = asked(lesson, here)
+    return None if question is None or here.scenario is None or here.answered(question.id) else question
+
+
 def held(lesson: Lesson, here: Visit) -> bool:
     """Whether an open question asks about the run on stage, so that what comes of it must not be seen."""
-    question = asked(lesson, here)
-    if question is None or here.scenario is None or here.answered(question.id):
-        return False
+    question = open_question(lesson, here)
+    return question is not None and asks_about_stage(lesson, here, question)
+
+
+def asks_about_stage(lesson: Lesson, here: Visit, question: Question) -> bool:
+    """Whether the run on stage is the one that a question asks about."""
     if question.reveal is not None:
         return False
     return question.scenario is None or _on_stage(lesson, here, question.scenario)
+
+
+def fails(lesson: Lesson, here: Visit) -> bool:
+    """Whether the run on stage is one that goes wrong, and the page may say so."""
+    scenario = next((scenario for scenario in lesson.scenarios if scenario.id == here.scenario), None)
+    return scenario is not None and scenario.failure and here.shows(scenario.spec) and not held(lesson, here)

@@ -124,7 +124,7 @@ class Follow:
         sign = badge.face(kind, checks) if checks is not None else None
         label = sign.label if sign else f":gray[{badge.NAMES[kind]} ⋯]"
         spoken = sign.spoken if sign else f"{badge.NAMES[kind].capitalize()}: being checked."
-        fold = st.popover(label, key=f"sign-{kind}", type="tertiary", help=spoken, on_change="rerun")
+        fold = st.popover(label, key=f"sign-{kind}", type="tertiary", help=spoken, on_change=self.here.looked)
         if not fold.open:
             return
         with fold:

@@ -45,6 +45,7 @@ def show(lesson: Lesson) -> None:
     if not seams.running():
         return
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
+    _arrive(lesson, here)
     _follow_scenario(here, lesson.steps())
     work = stage.prepare(lesson, here)
     here.write_address()  # after the picture: for each message that comes before it the browser draws the page anew
@@ -153,8 +154,10 @@ def _note(lesson: Lesson, here: Visit) -> None:
     if scenario is None:
         st.caption("Sandbox: every setting is yours. The address bar always holds the link to what you see.")
         return
+    if direction.open_question(lesson, here) is not None:
+        return  # it would tell
     st.markdown(scenario.story)
-    if scenario.failure and not direction.held(lesson, here):
+    if direction.fails(lesson, here):
         st.warning(f"**Why it goes wrong.** {scenario.why}", icon="⚠️")
 
 
@@ -189,7 +192,8 @@ def _tries(lesson: Lesson, here: Visit, step: story.Step) -> None:
     base = direction.staged(lesson, step)
     if base is None:
         return
-    buttons = [(one.words, base.replace(**one.set)) for one in step.staging.tries]
+    tries = step.staging.tries if direction.open_question(lesson, here) is None else ()
+    buttons = [(one.words, base.replace(**one.set)) for one in tries]
     if direction.left(lesson, here):
         buttons.append((f"Back to step {here.step + 1}", base))
     if not buttons:
@@ -203,6 +207,19 @@ def _tries(lesson: Lesson, here: Visit, step: story.Step) -> None:
                 args=(partial(here.load, spec, step.scenario),),
                 disabled=here.shows(spec),
             )
+
+
+def _arrive(lesson: Lesson, here: Visit) -> None:
+    """An address that names nothing opens its step as the story shows it."""
+    steps, bare = lesson.steps(), here.bare
+    here.bare = False
+    if not (bare and steps):
+        return
+    step, problems = steps[min(here.step, len(steps) - 1)], here.problems
+    wanted = direction.staged(lesson, step)
+    if wanted is not None and not here.shows(wanted):
+        here.load(wanted, step.scenario)
+        here.problems = problems
 
 
 def _follow_scenario(here: Visit, steps: Sequence[story.Step]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import streamlit as st
 
 from app.kit import glossary, jobs
@@ -11,20 +9,25 @@ from app.kit.visit import Answer, Visit, session
 from app.kit.words import Question
 from engine.spec import Spec
 
-log = logging.getLogger(__name__)
+ENDED = (jobs.DONE, jobs.FAILED)  # one that was stopped or turned away is tried again
+PATIENCE = 0.5  # s that the lock waits for the answer; then the page goes on, and says that it is being worked out
 
 
 def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
     """Draw the question; after the lock the verdict and the explanation."""
     with st.container(border=True, key=f"{slug}/predict/{question.id}"):
         st.markdown(f"**Predict.** {question.ask}")
-        if not visit.answered(question.id):
+        answer = visit.answers.get(question.id)
+        if answer is None:
             _choose(question, visit, slug, specs)
-            return
-        with st.container(key=f"revealing-{question.id}"):
-            st.caption("The stage plays what comes of it.")
-        with st.container(key=f"explained-{question.id}"):
-            _explain(question, visit.answers[question.id], visit, slug)
+        elif answer.right is None:
+            st.markdown(f"You said: {question.options[answer.choice]}. The run is being worked out …")
+            st.fragment(_watch, run_every=jobs.LOOK)(question, visit, slug, specs)
+        else:
+            with st.container(key=f"revealing-{question.id}"):
+                st.caption("The stage plays what comes of it.")
+            with st.container(key=f"explained-{question.id}"):
+                _explain(question, answer, visit, slug)
 
 
 def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
@@ -62,21 +65,36 @@ def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) ->
     return right, question.explain(spec) if callable(question.explain) else question.explain
 
 
-def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str, Spec], answering: jobs.Job | None = None) -> None:
+def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
+    """Keep the choice, and show what comes of it if that is known by now."""
     if choice is None:
+        return
+    visit.answers[question.id] = Answer(int(choice))
+    visit.touched = True
+    answering.wait(PATIENCE)
+    _settle(question, visit, specs, answering)
+
+
+def _watch(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
+    """Look whether the answer to a locked prediction is there."""
+    answering = _answering(question, visit, slug, specs)
+    if answering.state in ENDED:
+        visit.given(lambda: _settle(question, visit, specs, answering))
+        st.rerun()
+
+
+def _settle(question: Question, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
+    """Show what comes of a locked prediction, once `answering` has ended."""
+    answer = visit.answers.get(question.id)
+    if answer is None or answer.right is not None or answering.state not in ENDED:
         return
     if question.scenario is not None:
         visit.load(specs[question.scenario], question.scenario)
         visit.told = question.scenario  # the story stays here, with the explanation, also if another step tells of it
-    answer = Answer(int(choice))
-    try:
-        known = answering is not None and answering.state == jobs.DONE
-        found = answering.result if known else _answered(question, visit.spec)
-        answer.right, answer.explanation = found
-    except Exception:  # a lesson's mistake: the page goes on, the log has it
-        log.exception("question %s", question.id)
+    if answering.state == jobs.DONE:
+        answer.right, answer.explanation = answering.result
+    else:  # a lesson's mistake: the page goes on, the log of the job has it
         answer.right, answer.explanation = -1, "The run could not be evaluated for these settings."
-    visit.answers[question.id] = answer
     if question.reveal is not None:
         visit.load(question.reveal(visit.spec), visit.scenario)
 

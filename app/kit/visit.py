@@ -22,6 +22,7 @@ from engine.spec import Spec, SpecError
 
 PATIENCE = 0.5  # s that a run waits for what takes long to try
 _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
+_ECHO_SECONDS = 20.0  # after which a busy browser has taken over what it was sent
 _REMEMBERED = 64  # values that a widget may have shown in that time
 CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
 
@@ -35,6 +36,7 @@ class Visit:
     step: int = 0  # of the guided story
     told: str | None = None  # scenario that the story was last brought in step with
     told_at: int = 0  # the step to which that scenario leads by itself
+    bare: bool = False  # just opened by an address that names neither values nor a scenario
     present: bool = False
     hide: tuple[str, ...] = ()
     window: int | None = None  # transition whose inside the player asked for
@@ -87,7 +89,7 @@ class Visit:
         moves, self.moves = self.moves, []
         real = [move for move in moves if not move[1]] or moves
         for key, _, act in real:
-            _filled().pop(key, None)
+            _moved_by_reader(key)
             act()
         self._take_over()
 
@@ -221,27 +223,55 @@ def fill(key: str, value: Any) -> str:
     Streamlit sends a value set by the program once, and a rerun that follows at once can overtake that message. So it
     is sent again by the runs of the next seconds, unless the reader moves the widget.
     """
-    filled = _filled()
-    now = time.monotonic()
-    when, shown = filled.get(key, (0.0, ()))
-    recent = now - when < _REFILL_SECONDS
+    filled = _filled().get(key, Filled())
     before = st.session_state.get(key)
     if key not in st.session_state or before != value:
         st.session_state[key] = value
-        filled[key] = (now, (*(shown if recent else ()), before, value)[-_REMEMBERED:])
-    elif recent:
+        _filled()[key] = filled.showing(before, value)
+    elif filled.again and filled.age() < _REFILL_SECONDS:
         st.session_state[key] = value
     return key
 
 
+@dataclass(frozen=True)
+class Filled:
+    """What a widget was made to show.
+
+    when : on the clock of this process
+    shown : values that it has shown of late, the last one included: any of them may still be on its way
+    again : whether to send the last one again
+    """
+
+    when: float = float("-inf")
+    shown: tuple[Any, ...] = ()
+    again: bool = False
+
+    def age(self) -> float:
+        """Seconds since then."""
+        return time.monotonic() - self.when
+
+    def showing(self, *values: Any, again: bool = True) -> Filled:
+        """The same with further values, shown now."""
+        before = self.shown if self.age() < _ECHO_SECONDS else ()
+        return Filled(time.monotonic(), (*before, *values)[-_REMEMBERED:], again)
+
+
 def _repeats(key: str) -> bool:
     """Whether the widget `key` says what it showed of late: several fillings may be on their way to the browser."""
-    when, shown = _filled().get(key, (0.0, ()))
-    return st.session_state[key] in shown and time.monotonic() - when < _REFILL_SECONDS
+    filled = _filled().get(key, Filled())
+    return st.session_state[key] in filled.shown and filled.age() < _ECHO_SECONDS
 
 
-def _filled() -> dict[str, tuple[float, tuple]]:
-    """When each widget was last filled, and what it showed before and since."""
+def _moved_by_reader(key: str | None) -> None:
+    """From now on the widget `key` is the reader's: sent again, its value would undo the next move. What was sent before
+    may still arrive after the move, and come back as an echo.
+    """
+    if key in _filled():
+        _filled()[key] = _filled()[key].showing(again=False)
+
+
+def _filled() -> dict[str | None, Filled]:
+    """What each widget was made to show."""
     return st.session_state.setdefault("filled", {})
 
 
@@ -286,6 +316,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
             return known
     link = _read(cls, raw, scenarios, controls)
     fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
+    fresh.bare = not raw.keys() & {share.SCENARIO, *cls.declarations()}
     if known is not None:
         fresh.answers, fresh.left = known.answers, known.left
         if link.step is None:

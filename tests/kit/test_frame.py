@@ -14,7 +14,7 @@ from app.kit import badge, jobs, seams, story, visit
 from app.kit.badge import face, overall
 from app.kit.charts import Figure, Table
 from app.kit.frame import Scenario, _follow_scenario, source
-from app.kit.visit import Visit
+from app.kit.visit import Filled, Visit
 from engine.judge import Check
 from tests.kit.demo.lesson import DEMO, WalkSpec, walk
 
@@ -120,7 +120,7 @@ def test_an_echo_beside_an_answer_leaves_the_scenario():
 
 
 def test_a_move_that_comes_with_the_run_of_a_timer_is_kept_and_an_echo_is_not(monkeypatch: pytest.MonkeyPatch):
-    state = {"box": 5.0, "filled": {"box": (time.monotonic(), (3.0, 4.0))}}
+    state = {"box": 5.0, "filled": {"box": Filled(time.monotonic(), (3.0, 4.0), again=True)}}
     monkeypatch.setattr(visit.st, "session_state", state)
     monkeypatch.setattr(seams, "in_fragment", lambda: True)
     here, done = Visit(WalkSpec()), []
@@ -133,6 +133,11 @@ def test_a_move_that_comes_with_the_run_of_a_timer_is_kept_and_an_echo_is_not(mo
     assert here.touched, "the timer's run asks for one of the page"
     here.carry_out()
     assert done == ["move"]
+    state["box"] = 4.0
+    here.moved(lambda: done.append("a filling that was on its way before the move"), "box")
+    here.carry_out()
+    assert done == ["move"]
+    assert not state["filled"]["box"].again, "sent again it would undo the reader's next move"
 
 
 def test_the_address_is_a_share_link_after_a_change():

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from app.kit import predict, story
+import dataclasses
+import threading
+import time
+
+import pytest
+
+from app.kit import jobs, predict, story
 from app.kit.frame import _follow_scenario
 from app.kit.predict import Question
 from app.kit.visit import Visit
-from tests.kit.demo.lesson import WalkSpec
+from engine import turns
+from tests.kit.demo.lesson import DEMO, WalkSpec
+from tests.kit.test_frame import opened, texts, visited
+
+
+def ended(question: Question, spec: WalkSpec) -> jobs.Job:
+    """The job of an answer that is there."""
+    job = waiting()
+    job._end(jobs.DONE, predict._answered(question, spec))
+    return job
+
+
+def waiting() -> jobs.Job:
+    """One whose answer is being worked out."""
+    return jobs.Job("answer", turns.Claim(turns.Turns(1), turns.AFTER, "reader"), lambda session: True)
 
 
 def test_a_question_opens_what_was_hidden_after_the_answer():
@@ -19,9 +39,9 @@ def test_a_question_opens_what_was_hidden_after_the_answer():
         reveal=lambda spec: spec.replace(broken="on"),
     )
     here = Visit(WalkSpec(), "long")
-    predict._lock(question, None, here, {})
+    predict._lock(question, None, here, {}, ended(question, here.spec))
     assert here.spec == WalkSpec() and not here.answers, "nothing was chosen"
-    predict._lock(question, 1, here, {})
+    predict._lock(question, 1, here, {}, ended(question, here.spec))
     answer = here.answers["secret"]
     assert answer.right == 0 and answer.explanation.endswith("off."), "judged as it was asked"
     assert here.spec.broken == "on" and here.scenario == "long" and here.touched
@@ -32,6 +52,59 @@ def test_a_locked_answer_that_runs_another_scenario_leaves_the_story_where_it_is
     question = Question("far", "How far?", ["near", "far"], 1, "Far.", scenario="long")
     here = Visit(WalkSpec(), "walk")
     _follow_scenario(here, steps)
-    predict._lock(question, 1, here, {"long": WalkSpec(steps=400)})
+    predict._lock(question, 1, here, {"long": WalkSpec(steps=400)}, ended(question, here.spec))
     _follow_scenario(here, steps)
     assert here.scenario == "long" and here.step == 0, "the explanation stands in this step"
+
+
+def test_an_answer_that_is_not_there_yet_is_waited_for_and_then_shown(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(predict, "PATIENCE", 0.01)
+    specs = {"long": WalkSpec(steps=400)}
+    question = Question("far", "How far?", ["near", "far"], 1, "Far.", scenario="long")
+    here, job = Visit(WalkSpec(), "walk"), waiting()
+    predict._lock(question, 0, here, specs, job)
+    assert here.answers["far"].choice == 0 and not here.answered("far") and here.scenario == "walk"
+    predict._settle(question, here, specs, job)
+    assert not here.answered("far")
+    job._end(jobs.DONE, (1, "Far."))
+    predict._settle(question, here, specs, job)
+    assert here.answered("far") and here.scenario == "long"
+    here.load(specs["long"].replace(seed=7), "long")
+    predict._settle(question, here, specs, job)
+    assert here.spec.seed == 7, "shown once"
+
+
+def test_an_answer_that_cannot_be_worked_out_is_said_and_one_that_was_turned_away_is_tried_again():
+    question = Question("far", "How far?", ["near", "far"], 1, "Far.")
+    here, job = Visit(WalkSpec(), "walk"), waiting()
+    job._end(jobs.TURNED_AWAY)
+    predict._lock(question, 0, here, {}, job)
+    assert not here.answered("far")
+    job = waiting()
+    job._end(jobs.FAILED, error=ValueError("no"))
+    predict._settle(question, here, {}, job)
+    assert here.answers["far"].right == -1 and "could not be evaluated" in here.answers["far"].explanation
+
+
+def test_the_page_goes_on_while_an_answer_is_worked_out(monkeypatch: pytest.MonkeyPatch):
+    may_end = threading.Event()
+
+    def slow(spec: WalkSpec) -> int:
+        may_end.wait(30)
+        return 1
+
+    monkeypatch.setattr(predict, "PATIENCE", 0.01)
+    question = Question("far", "How far?", ["near", "far"], slow, "Far.", scenario="short")
+    monkeypatch.setattr("tests.kit.demo.lesson.DEMO", dataclasses.replace(DEMO, predict=[question]))
+    at = opened()
+    at.button(key="demo/step+1").click().run()
+    at.radio(key="demo/predict/far/choice").set_value(1).run()
+    begin = time.monotonic()
+    at.button(key="demo/predict/far/lock").click().run()
+    assert time.monotonic() - begin < 10, "it does not wait for the answer"
+    assert "You said: far. The run is being worked out" in texts(at) and not visited(at).answered("far")
+    may_end.set()
+    end = time.monotonic() + 20
+    while "You were right" not in texts(at) and time.monotonic() < end:
+        at.run()
+    assert "You were right" in texts(at)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from app.kit import direction, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError, Moments
-from engine.spec import SpecError
+from app.kit.visit import Visit
+from engine.spec import Spec, SpecError
 from tests.lessons.pages import Job
 
 WORDS = 30  # of a takeaway at most
@@ -28,6 +29,18 @@ def faults(lesson: Lesson, step: story.Step) -> list[str]:
             spec.replace(**one.set)
     except (SpecError, TypeError) as problem:
         return [str(problem)]
+    return [*_vain(lesson, step, spec), *_faults_in(lesson, step, spec)]
+
+
+def _vain(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:
+    """A play of which nothing is ever seen: the step waits before it, and its answer plays another."""
+    question = next((question for question in lesson.predict if question.id == step.question), None)
+    held = question is not None and direction.asks_about_stage(lesson, Visit(spec, step.scenario), question)
+    if held and step.staging.answer is not None and step.staging.play.ends is not None:
+        yield f"its play never gets to {step.staging.play.ends!r}: it waits for its question, and then its answer plays"
+
+
+def _faults_in(lesson: Lesson, step: story.Step, spec: Spec) -> list[str]:
     blob = lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
     return list(_faults_of(lesson, step, Moments(blob)))
 

@@ -69,7 +69,8 @@ RIGHT = """
 ## Neighbours {scenario=king question=king}
 ```stage
 panels = ["ring"]
-play = {to = 'first "accepted" = 1', pace = "phases"}
+until = 'ratio of first "accepted" = 1'
+play = {pace = "phases"}
 answer = {panels = ["ring", "shares"]}
 takeaway = "He compares."
 ```
@@ -91,6 +92,7 @@ def test_a_right_staging_has_no_faults():
         ("ring.proposal", "ring.proposed", "ring.proposed"),
         ("ring.proposal", "trace.posterior", "not on stage"),
         ("card.ratio", "card.r", "card.r"),
+        ("{pace", '{to = "40", pace', "never gets to '40'"),
         ('"accepted" = 1', '"accepted" = 2', "no transition"),
         ("question=king", "", "no question"),
         ("scenario=king", "", "without a scenario"),
@@ -107,7 +109,7 @@ def test_a_staging_that_names_what_is_not_there_is_found(right, wrong, said):
     ("right", "wrong", "said"),
     [
         ("panels", "panel", "panel"),
-        ("to =", "until =", "until"),
+        ("{pace", '{until = "40", pace', "until"),
         ('"phases"', '"slow"', "slow"),
         ('pace = "phases"', "seconds = 60", "12 s"),
         ("takeaway", "take away", "Neighbours"),
