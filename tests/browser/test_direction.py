@@ -97,6 +97,39 @@ def test_every_step_moves_or_asks(reader: Lab, slug: str):
     assert not still
 
 
+def test_other_random_numbers_and_the_way_back_hold_as_the_step_did(reader: Lab):
+    """A new run under the same cue waits for the answer like the first."""
+    page = reader.open("/metropolis?scenario=king&story=2")
+    stage = player(page)
+    expect(stage.get_by_text("Your prediction first")).to_be_visible(timeout=PATIENT)
+    for press in ("New seed", "slider", "Back to step 2"):
+        run = stage.get_attribute("data-run") or ""
+        if press == "slider":
+            page.get_by_role("textbox", name="People on each island").fill("5, 1, 5, 1")
+            page.get_by_role("textbox", name="People on each island").press("Enter")
+            expect(stage.get_by_text("Your prediction first")).to_be_hidden()
+        else:
+            page.get_by_role("button", name=press).click()
+        expect(stage).not_to_have_attribute("data-run", run)
+    expect(stage.get_by_text("Your prediction first")).to_be_visible()
+    begun = stage.get_attribute("data-t")
+    stage.press("End")
+    page.wait_for_timeout(200)
+    assert stage.get_attribute("data-t") == begun
+
+
+def test_own_settings_keep_the_panels_of_the_step(reader: Lab):
+    """A picture that grew under the hand that changes it would be in its way."""
+    page = reader.open("/metropolis?scenario=king&story=3")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-panels", "ring shares", timeout=PATIENT)
+    page.get_by_role("textbox", name="People on each island").fill("5, 1, 5, 1")
+    page.get_by_role("textbox", name="People on each island").press("Enter")
+    page.wait_for_url(re.compile("populations=5"))
+    reader.settled()
+    expect(stage).to_have_attribute("data-panels", "ring shares")
+
+
 def test_a_step_shows_its_panels_and_lights_what_its_words_name(reader: Lab):
     page = reader.open("/metropolis?scenario=king&story=3")
     stage = player(page)

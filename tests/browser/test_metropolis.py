@@ -45,8 +45,10 @@ def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
 
     # the failure is red and says why
     page.get_by_text("Lost Hastings ratio").first.click()
+    answer(page)
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
     page.get_by_text("Three step sizes").first.click()
     expect(player).to_have_attribute("data-steps", "1500")
+    answer(page)
     expect(page.get_by_text("Same random numbers, three step sizes")).to_be_visible(timeout=60_000)

@@ -141,11 +141,12 @@ class Player {
 
   setScene(whole, cue) {
     this.alert.hidden = true;
+    const fresh = whole.run !== this.whole?.run;
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
-    this.obey(cue);
-    this.fill(cue);
+    this.obey(cue, fresh);
+    this.fill();
     const { scene } = this;
     this.pointer.hide();
     this.root.setAttribute("aria-label", `Player: ${scene.label}`);
@@ -158,9 +159,10 @@ class Player {
     if (!this.checkTheme()) this.arrange();
   }
 
-  // The panels that the story shows; all of them, if the reader wants to or nothing is told.
-  fill(cue) {
-    const panels = cue && !this.all ? chosen(this.whole.panels, cue.panels) : this.whole.panels;
+  // The panels that the story shows, also of the reader's own settings at this step: a picture that grew under the finger
+  // that changes it would be in its way. All of them, if the reader wants to or nothing was told.
+  fill() {
+    const panels = this.cue && !this.all ? chosen(this.whole.panels, this.cue.panels) : this.whole.panels;
     this.scene = { ...this.whole, panels };
     this.toolbar.offerAll(this.all || panels.length < this.whole.panels.length, this.all);
     this.pointer.setScene(this.scene);
@@ -185,16 +187,17 @@ class Player {
   // What the story wants, once.
   direct(cue) {
     if (!this.scene || !this.obey(cue)) return;
-    this.fill(cue);
+    this.fill();
     this.pointer.hide();
     this.arrange();
   }
 
-  // Whether the cue was news.
-  obey(cue) {
-    if (!cue || cue.id === this.cue?.id) return false;
+  // Whether the cue was news. `fresh`: it came with another run, of which it is always news.
+  obey(cue, fresh = false) {
+    const known = cue?.id === this.cue?.id;
+    if (!cue || (known && !fresh)) return false;
     this.cue = cue;
-    this.all = false;
+    this.all &&= known;
     this.clock.direct(cue);
     return true;
   }
@@ -433,7 +436,7 @@ class Player {
       scrubEnd: () => this.draw(),
       all: () => {
         this.all = !this.all;
-        this.fill(this.cue);
+        this.fill();
         this.arrange();
       },
       remove: () => this.pointer.removeSelected(),
