@@ -61,6 +61,8 @@ class Table:
     def __post_init__(self) -> None:
         if len({len(column) for column in self.columns.values()}) > 1:
             raise ValueError(f"the columns of {self.title!r} differ in length")
+        if not all(name.strip() for name in self.columns):
+            raise ValueError(f"a column of {self.title!r} has no name: who does not see the table would not know what it holds")
 
     def markdown(self) -> str:
         """The table as Markdown, every cell shown as it is."""

@@ -173,7 +173,7 @@ def _story(lesson: Lesson, here: Visit) -> None:
                 _step_button("◀ Back", -1, lesson, here, steps)
                 _step_button("Next ▶", +1, lesson, here, steps)
             if step.title:
-                st.subheader(step.title, anchor=False)
+                st.header(step.title, anchor=False)
             st.markdown(glossary.linked(step.text, lesson.slug))
         _tries(lesson, here, step)
         if step.question in questions:

@@ -110,7 +110,7 @@ def diagnostics(spec: DiagnosticsLesson, cancel: object = None) -> Table:
         f"to draw.{judged}"
     )
     chains = [name for name, _ in rows]
-    return Table(f"Diagnostics of {analysis.name_of(spec)}, per chain and pooled", {"": chains, **columns}, caption)
+    return Table(f"Diagnostics of {analysis.name_of(spec)}, per chain and pooled", {"chain": chains, **columns}, caption)
 
 
 def _row(

@@ -37,7 +37,7 @@ def panels(spec: DropoutSpec, cancel: Any) -> list[Figure | Table]:
 def _by_region(spec: DropoutSpec, study: Study) -> Table:
     """Mean sd by region, and the ratio with its error."""
     exact = analysis.everywhere(spec)
-    columns: dict[str, list] = {"": [], "dropout": [], "posterior": [], "± MCSE": [], "dropout / posterior": []}
+    columns: dict[str, list] = {"region": [], "dropout": [], "posterior": [], "± MCSE": [], "dropout / posterior": []}
     for name, mask in analysis.regions(spec).items():
         dropout, posterior = float(exact.sd[mask].mean()), float(study.sd[mask].mean())
         error = chain_error(study.values[:, :, mask])

@@ -435,7 +435,7 @@ def survivors_table(spec: PriorSpec) -> Table:
     accepted, effective = tested.number, float(np.nanmin(found.ess_bulk))
     cost = [f"{spec.tries / accepted:,.0f}" if accepted else "more than all", f"{walked.run.evaluations / effective:,.0f}"]
     columns = {
-        "": ["rejection", "Markov chain"],
+        "method": ["rejection", "Markov chain"],
         "networks tested": [tested.run.tried, walked.run.evaluations],
         "independent draws they are worth": [accepted, round(effective)],
         "networks for one of them": cost,

@@ -44,7 +44,7 @@ def side_by_side(spec: RealDataSpec, found: Study) -> Table:
     guesses = [np.full(len(y), rows.y_units.mean()), fit.guess, found.guess]
     errors = [analysis.error(spec, guess, y) for guess in guesses]
     learned = [analysis.error(spec, np.full(len(rows.y), rows.y_units.mean()), rows.y_units), fit.train[fit.best], found.train]
-    columns: dict[str, list] = {"": names}
+    columns: dict[str, list] = {"who guesses": names}
     if rows.classes:
         cut = analysis.best_threshold(spec)
         columns |= {
@@ -152,11 +152,11 @@ def scaling(spec: RealDataSpec, found: Study, cancel: Any) -> Table:
 def diagnostics(spec: RealDataSpec, cancel: Any) -> Table:
     """R-hat and effective draws of the function at test rows, and what it cost."""
     if spec.show == "protocol" or not analysis.is_here(spec):
-        return Table("Do the chains agree?", {"": ["R-hat of each sampled model stands in the card above, once it has been run"]})
+        return Table("Do the chains agree?", {"not run": ["R-hat of each sampled model stands in the card above, once it has been run"]})
     try:
         recording = analysis.chains(spec).upto(spec.draws, cancel)
     except InterruptedError:
-        return Table("Do the chains agree?", {"": ["stopped"]})
+        return Table("Do the chains agree?", {"state": ["stopped"]})
     rows = analysis.problem(spec)
     summary = recording.function_diagnostics(rows.x_test[: analysis.WATCHED])
     price = cost(recording, summary)

@@ -77,11 +77,11 @@ def _all_scores(spec: ScoresSpec, reading: Reading) -> Table:
 
 def _printed(reading: Reading) -> Table:
     p, y = reading.mean, reading.y
-    columns: dict[str, list[str]] = {"": [], "ours ± SE": [], **{f"Berezowski, {run}": [] for run in TOPS}}
+    columns: dict[str, list[str]] = {"score": [], "ours ± SE": [], **{f"Berezowski, {run}": [] for run in TOPS}}
 
     def row(name: str, share: float, of: int, printed: list[float]) -> None:
         error = float(analysis.share_error(share, of)) if of else np.nan
-        columns[""].append(name)
+        columns["score"].append(name)
         columns["ours ± SE"].append(f"{100 * share:.1f} ± {100 * error:.1f} %" if of else "nothing answered")
         for run, value in zip(TOPS, printed, strict=True):
             columns[f"Berezowski, {run}"].append(f"{value:.2f} %")

@@ -170,7 +170,7 @@ def diagnostics(spec: WeightSpaceSpec, cancel: Any) -> Table:
     ]
     seconds = max(found.seconds, 1e-9)
     columns: dict[str, list] = {
-        "": [name for name, _ in rows],
+        "of what": [name for name, _ in rows],
         "largest R-hat": [f"{np.max(summary.rhat):.3f}" for _, summary in rows],
         "least ESS bulk": [float(np.round(np.min(summary.ess_bulk))) for _, summary in rows],
         "least ESS tail": [float(np.round(np.min(summary.ess_tail))) for _, summary in rows],

@@ -170,7 +170,7 @@ def diagnostics(spec: WeightsSpec, cancel: Any) -> list[Table]:
     recording = found.recording
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     cost = {
-        "": ["q (Bayes by Backprop)", "NUTS"],
+        "posterior by": ["q (Bayes by Backprop)", "NUTS"],
         "networks": ["any number, at once", f"{CHAINS} × {number(spec.draws)} draws"],
         "gradients": [number(run.total), number(gradients)],
         "points a gradient": [run.batch, spec.size],

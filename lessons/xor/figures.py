@@ -118,7 +118,13 @@ def scores(spec: XorSpec, chains: Study) -> Table:
     ring = RADIUS * np.stack([np.cos(a := np.linspace(0, 2 * np.pi, 181)[:-1]), np.sin(a)], axis=1)
     predictor = predictor_of(spec)
     rows = {"the MAP": modes(spec)[0][None], "average of the networks": _some(chains, CUT_DRAWS)}
-    columns: dict[str, list] = {"": [], "right (%)": [], "mean confidence (%)": [], "log score (nats)": [], "confidence far away (%)": []}
+    columns: dict[str, list] = {
+        "networks": [],
+        "right (%)": [],
+        "mean confidence (%)": [],
+        "log score (nats)": [],
+        "confidence far away (%)": [],
+    }
     for name, draws in rows.items():
         p = probabilities(predictor, draws, fresh.x)[:, :, 1].mean(axis=0)
         far = probabilities(predictor, draws, ring)[:, :, 1].mean(axis=0)

@@ -100,6 +100,7 @@ class Lab:
     def begin(self) -> None:
         """A new test on the same page."""
         self.page.set_viewport_size(SCREEN)
+        self.page.emulate_media(color_scheme="light")
         self.problems.clear()
 
     def open(self, path: str = "/") -> Page:

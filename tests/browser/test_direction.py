@@ -15,7 +15,7 @@ LESSONS = [entry.slug for entry in catalogue.LESSONS]
 SHARE = 10  # of the lessons that are walked through in `make test`, others each day; `make test-long` takes them all
 TODAY = datetime.date.today().toordinal() % SHARE
 WALKED = [slug if i % SHARE == TODAY else pytest.param(slug, marks=pytest.mark.long) for i, slug in enumerate(LESSONS)]
-MOVED = 3_000  # ms in which a play has begun, on a busy machine
+MOVED = 6_000  # ms in which a play has begun, on a busy machine
 REST = 20_000  # ms: twelve seconds of play, on a busy machine
 # What a player shows in the seconds after its cue: "t/s" at each change.
 WATCH = """
