@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from app.kit import words
+from app.kit import story, words
 
 ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A lesson: its slug, its folder (from the repository root) and ids of scenarios worth a direct link on the start
-    page."""
+    """A lesson: its slug, its folder (from the repository root), ids of scenarios worth a direct link on the start page,
+    and the slugs of the lessons that it builds on."""
 
     slug: str
     folder: str
     worth: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -42,8 +43,9 @@ class Entry:
         return self._head["promise"]
 
     @property
-    def icon(self) -> str:
-        return self._head["icon"]
+    def minutes(self) -> int:
+        """That its story takes."""
+        return story.minutes(story.read(ROOT / self.folder / "story.md"))
 
     @property
     def scenarios(self) -> list[tuple[str, str]]:
@@ -61,48 +63,55 @@ TRACKS: dict[str, tuple[Entry, ...]] = {
     "Beginnings": (
         Entry("conjugate", "lessons/conjugate", ("narrow", "twice")),
         Entry("monte-carlo", "lessons/monte_carlo", ("pi", "infinite")),
-        Entry("prior-predictive", "lessons/prior_predictive", ("unscaled", "six-points")),
-        Entry("logistic", "lessons/logistic", ("few", "separated")),
-        Entry("model-selection", "lessons/model_selection", ("razor", "vague")),
+        Entry("prior-predictive", "lessons/prior_predictive", ("unscaled", "six-points"), ("conjugate",)),
+        Entry("logistic", "lessons/logistic", ("few", "separated"), ("conjugate",)),
+        Entry("model-selection", "lessons/model_selection", ("razor", "vague"), ("conjugate",)),
     ),
     "Samplers": (
-        Entry("metropolis", "lessons/metropolis", ("sizes", "hastings")),
-        Entry("gibbs", "lessons/gibbs", ("ridge", "groups")),
-        Entry("slice-sampling", "lessons/slice_sampling", ("narrow", "no-test")),
-        Entry("hmc", "lessons/hmc", ("too-large", "funnel")),
-        Entry("nuts", "lessons/nuts", ("figure", "aliased")),
-        Entry("tuning", "lessons/tuning", ("scales", "banana", "for-ever")),
-        Entry("diagnostics", "lessons/diagnostics", ("patient-1", "biased")),
-        Entry("race", "lessons/race", ("rough", "cheat")),
+        Entry("metropolis", "lessons/metropolis", ("sizes", "hastings"), ("monte-carlo",)),
+        Entry("gibbs", "lessons/gibbs", ("ridge", "groups"), ("metropolis",)),
+        Entry("slice-sampling", "lessons/slice_sampling", ("narrow", "no-test"), ("metropolis",)),
+        Entry("hmc", "lessons/hmc", ("too-large", "funnel"), ("metropolis",)),
+        Entry("nuts", "lessons/nuts", ("figure", "aliased"), ("hmc",)),
+        Entry("tuning", "lessons/tuning", ("scales", "banana", "for-ever"), ("nuts",)),
+        Entry("diagnostics", "lessons/diagnostics", ("patient-1", "biased"), ("metropolis",)),
+        Entry("race", "lessons/race", ("rough", "cheat"), ("gibbs", "nuts")),
     ),
     "Networks": (
         Entry("perceptron", "lessons/perceptron", ("xor", "pass", "race")),
-        Entry("regression", "lessons/regression", ("compare", "wrong-noise")),
-        Entry("xor", "lessons/xor", ("map", "one-unit")),
-        Entry("weight-space", "lessons/weight_space", ("sorted-badly", "unmixed")),
-        Entry("priors", "lessons/priors", ("inputs", "forgot-count")),
-        Entry("real-data", "lessons/real_data", ("too-sure", "credit-table")),
+        Entry("regression", "lessons/regression", ("compare", "wrong-noise"), ("perceptron", "hmc")),
+        Entry("xor", "lessons/xor", ("map", "one-unit"), ("perceptron", "hmc")),
+        Entry("weight-space", "lessons/weight_space", ("sorted-badly", "unmixed"), ("xor",)),
+        Entry("priors", "lessons/priors", ("inputs", "forgot-count"), ("regression",)),
+        Entry("real-data", "lessons/real_data", ("too-sure", "credit-table"), ("regression",)),
     ),
     "Growing networks": (
-        Entry("dimensions", "lessons/dimensions", ("split", "no-jacobian")),
-        Entry("neurons", "lessons/neurons", ("xor", "slot-once")),
-        Entry("layers", "lessons/layers", ("few", "many")),
-        Entry("missing-factor", "lessons/missing_factor", ("slot", "no-data")),
-        Entry("occam", "lessons/occam", ("scaled", "edge")),
-        Entry("delayed-rejection", "lessons/delayed_rejection", ("leap", "forgot")),
-        Entry("landing", "lessons/landing", ("annealed", "as-coded")),
+        Entry("dimensions", "lessons/dimensions", ("split", "no-jacobian"), ("metropolis",)),
+        Entry("neurons", "lessons/neurons", ("xor", "slot-once"), ("dimensions", "xor")),
+        Entry("layers", "lessons/layers", ("few", "many"), ("neurons",)),
+        Entry("missing-factor", "lessons/missing_factor", ("slot", "no-data"), ("neurons",)),
+        Entry("occam", "lessons/occam", ("scaled", "edge"), ("neurons",)),
+        Entry("delayed-rejection", "lessons/delayed_rejection", ("leap", "forgot"), ("metropolis",)),
+        Entry("landing", "lessons/landing", ("annealed", "as-coded"), ("layers",)),
     ),
     "Approximations": (
-        Entry("variational", "lessons/variational", ("modes", "mean-field", "too-big")),
-        Entry("weights", "lessons/weights", ("gap", "gives-up", "light-kl")),
-        Entry("spike-and-slab", "lessons/spike_and_slab", ("twins", "digits")),
-        Entry("dropout", "lessons/dropout", ("unscaled", "more-data")),
+        Entry("variational", "lessons/variational", ("modes", "mean-field", "too-big"), ("monte-carlo",)),
+        Entry("weights", "lessons/weights", ("gap", "gives-up", "light-kl"), ("variational",)),
+        Entry("spike-and-slab", "lessons/spike_and_slab", ("twins", "digits"), ("model-selection", "weights")),
+        Entry("dropout", "lessons/dropout", ("unscaled", "more-data"), ("weights",)),
     ),
     "Uncertainty": (
-        Entry("digits", "lessons/digits", ("letter", "star", "corner")),
-        Entry("scores", "lessons/scores", ("ga", "unanimous", "abstain")),
-        Entry("uncertainty-maps", "lessons/uncertainty_maps", ("six", "quarter", "letters")),
-        Entry("xor-methods", "lessons/xor_methods", ("far-out", "sure", "never-reject")),
+        Entry("digits", "lessons/digits", ("letter", "star", "corner"), ("weights",)),
+        Entry("scores", "lessons/scores", ("ga", "unanimous", "abstain"), ("digits",)),
+        Entry("uncertainty-maps", "lessons/uncertainty_maps", ("six", "quarter", "letters"), ("xor", "digits")),
+        Entry("xor-methods", "lessons/xor_methods", ("far-out", "sure", "never-reject"), ("xor", "dropout")),
     ),
 }
 LESSONS: tuple[Entry, ...] = tuple(entry for entries in TRACKS.values() for entry in entries)
+
+
+def next_after(slug: str) -> list[Entry]:
+    """Two lessons to go on with: those that build on this one, then those that follow in the catalogue."""
+    here = [entry.slug for entry in LESSONS].index(slug)
+    builds = [entry for entry in LESSONS if slug in entry.after]
+    return list(dict.fromkeys([*builds, *LESSONS[here + 1 :], *LESSONS[:here]]))[:2]

@@ -13,6 +13,7 @@ import streamlit as st  # noqa: E402
 from app import catalogue, pages  # noqa: E402
 from app.kit import assets, push, seams, startup  # noqa: E402
 
+ICON = os.path.join(ROOT, "app", "static", "icon.svg")
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
 
@@ -20,12 +21,14 @@ def main() -> None:
     """One run of the script."""
     page = st.navigation(pages.by_track(), position="top")
     title = f"{page.title} · Posterior Lab" if page.url_path else "Posterior Lab"
-    st.set_page_config(page_title=title, page_icon="🎲", layout="wide")
+    st.set_page_config(page_title=title, page_icon=ICON, layout="wide")
     st.session_state["came from"] = st.session_state.get("page")
     st.session_state["page"] = page.url_path
     top = st.container()  # before the page: what stands behind it loses its place when the page changes
     warm_up = startup.warm_up()
     lesson = next((entry for entry in catalogue.LESSONS if entry.slug == page.url_path), None)
+    following = catalogue.next_after(lesson.slug) if lesson else []
+    st.session_state["leads to"] = [(entry.path, entry.title, entry.promise) for entry in following]
     if not lesson or warm_up.loaded.wait(NOTE_AFTER):
         if lesson:
             startup.load_page(lesson.package)

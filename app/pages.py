@@ -18,9 +18,9 @@ def by_track() -> dict[str, list[Any]]:
 
 @cache
 def _made() -> dict[str, list[Any]]:
-    start = st.Page(catalogue.ROOT / "app" / "start.py", title="Start", icon="🎲", default=True)
+    start = st.Page(catalogue.ROOT / "app" / "start.py", title="Start", default=True)
     lessons = {
-        track: [st.Page(entry.path, title=entry.title, icon=entry.icon, url_path=entry.slug) for entry in entries]
+        track: [st.Page(entry.path, title=entry.title, url_path=entry.slug) for entry in entries]
         for track, entries in catalogue.TRACKS.items()
     }
     return {"": [start], **lessons}

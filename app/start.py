@@ -1,25 +1,64 @@
-"""The start page: the catalogue by track, a card a lesson."""
+"""The start page: a run, the way through the lessons by track, a search, the words of the field."""
 
+import re
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import streamlit as st
 
-from app import catalogue
-from app.kit import glossary, seams
+from app import catalogue, exhibit
+from app.kit import glossary, seams, story
 from app.kit.text import plain
+
+FOUND = 12  # steps that a search shows at most
+BY_SLUG = {entry.slug: entry for entry in catalogue.LESSONS}
+TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
+STILLS = catalogue.ROOT / "app" / "static" / "stills"
 
 
 def unknown_page() -> str:
     """The path that was asked for and is no page, or ""."""
     base = seams.base_path()
     path = urlsplit(st.context.url or "").path.strip("/").removeprefix(base).strip("/")
-    return path if path not in ("", *(entry.slug for entry in catalogue.LESSONS)) else ""
+    return path if path not in ("", *TITLES) else ""
+
+
+def found(asked: str) -> Iterator[tuple[catalogue.Entry, int, str]]:
+    """The steps that speak of what is asked, those first that have it in their title: lesson, number, title."""
+    words = [word.lower() for word in asked.split()]
+    steps = [
+        (entry, number, step) for entry in catalogue.LESSONS for number, step in enumerate(story.read(entry.path.with_name("story.md")), 1)
+    ]
+    steps.sort(key=lambda each: not all(word in f"{each[0].title} {each[2].title}".lower() for word in words))
+    for entry, number, step in steps:
+        told = re.sub(r"\]\([^)]*\)", "]", f"{entry.title} {entry.promise} {step.title} {step.text}").lower()
+        if all(word in told for word in words):
+            yield entry, number, step.title
+
+
+def search() -> None:
+    """A word, and the steps of stories that speak of it."""
+    asked = st.text_input("Find a step of a lesson", placeholder="divergence, dropout, evidence …", max_chars=60, key="search")
+    if not (asked or "").strip():
+        return
+    hits = list(found(asked or ""))
+    for entry, number, title in hits[:FOUND]:
+        st.page_link(entry.path, label=f"{entry.title}: {title}", query_params={"story": str(number)})
+    if len(hits) > FOUND:
+        st.caption(f"and {len(hits) - FOUND} more")
+    if not hits:
+        st.caption("No story speaks of that. The words of the field stand at the end of this page.")
 
 
 def card(entry: catalogue.Entry) -> None:
-    """One lesson: its link, its promise, links to its scenarios."""
-    st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
+    """One lesson: its stage, its link, its promise, what it needs, links to its scenarios."""
+    still = STILLS / f"{entry.slug}.webp"
+    if still.exists():
+        st.image(str(still), width="stretch")
+    st.page_link(entry.path, label=f"**{entry.title}**")
     st.markdown(entry.promise)
+    after = " and ".join(TITLES[slug] for slug in entry.after)
+    st.caption(f"{entry.minutes} minutes" + (f" · after {after}" if after else ""))
     if entry.scenarios:
         with st.container(horizontal=True, gap="small"):
             for scenario, title in entry.scenarios:
@@ -33,10 +72,23 @@ st.markdown(
 )
 
 if path := unknown_page():
-    st.warning(f"There is no page “{plain(path[:60])}”. These are the pages there are:", icon="⚠️")
+    st.warning(f"There is no page “{plain(path[:60])}”. These are the pages there are:")
 if st.query_params:
     names = ", ".join(f"“{plain(name[:40])}”" for name in list(st.query_params)[:5])
-    st.warning(f"The start page takes no parameters; {names} had no effect. Links to a lesson look like /hmc?…", icon="⚠️")
+    st.warning(f"The start page takes no parameters; {names} had no effect. Links to a lesson look like /hmc?…")
+
+picture, words = st.columns([62, 38], gap="large")
+with picture:
+    exhibit.show()
+with words:
+    st.markdown(
+        "A ball without friction, pushed anew for each draw, wanders over a bent density. Where it may stop decides whether "
+        "the histogram fills the exact curve. You are watching the **No-U-Turn sampler**, just run on this server."
+    )
+    shown, first = BY_SLUG[exhibit.LESSON], catalogue.LESSONS[0]
+    st.page_link(shown.path, label="How does it know where to turn?")
+    st.page_link(first.path, label=f"**Start here**: {first.title}")
+    search()
 
 for track, entries in catalogue.TRACKS.items():
     st.header(track, anchor=False)
@@ -56,8 +108,7 @@ st.markdown(
 """
 )
 
-titles = {entry.slug: entry.title for entry in catalogue.LESSONS}
 st.header("Words of the field", anchor=False)
 with st.expander("Each in one line, with the lesson that shows it"):
     for term in glossary.terms():
-        st.markdown(f"**{term.names[0]}**: {term.means} [{titles[term.lesson]}]({term.lesson})")
+        st.markdown(f"**{term.names[0]}**: {term.means} [{TITLES[term.lesson]}]({term.lesson})")

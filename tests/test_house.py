@@ -166,7 +166,6 @@ def test_catalogue_files_and_slugs_agree():
     for entry in catalogue.LESSONS:
         assert entry.path.is_file(), entry.folder
         assert re.fullmatch(r"[a-z0-9-]+", entry.slug)
-        assert not entry.icon.startswith(":material"), "would fetch a font"
         assert entry.promise.endswith(".")
     listed = {entry.path for entry in catalogue.LESSONS}
     pages = set((ROOT / "lessons").glob("*/page.py"))

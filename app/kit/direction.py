@@ -31,6 +31,7 @@ class Cue:
     panels : those on stage; none: all
     begins, ends, until : places (transition, phase); None: the beginning, the end, where it begins
     seconds, pace : of the play, as `story.Staging` has them
+    plain : picture and controls alone, without legend, card and table
     """
 
     id: str
@@ -42,6 +43,7 @@ class Cue:
     until: Place | None = None
     seconds: float = story.LONGEST
     pace: str = story.PACES[0]
+    plain: bool = False
 
     def encode(self) -> bytes:
         """As the player reads it."""

@@ -28,7 +28,7 @@ from app.kit.controls import Controls
 from app.kit.follow import Follow
 from app.kit.lesson import Lesson
 from app.kit.text import plain
-from app.kit.visit import Visit, arriving, fill, visit
+from app.kit.visit import LEADS_TO, Visit, arriving, fill, visit
 from app.kit.words import SANDBOX, Question, Scenario
 from engine.judge import Check
 
@@ -185,6 +185,19 @@ def _story(lesson: Lesson, here: Visit) -> None:
         for question in lesson.predict:
             if question.id not in asked:
                 predict.ask(question, here, lesson.slug, lesson.specs())
+        _farewell(lesson, steps)
+
+
+def _farewell(lesson: Lesson, steps: Sequence[story.Step]) -> None:
+    """What to keep of the lesson, and where to go on."""
+    kept, following = story.essence(tuple(steps)), st.session_state.get(LEADS_TO, ())
+    with st.container(key="farewell", gap="small"):
+        if kept:
+            st.markdown("**To keep**\n\n" + "\n".join(f"- {glossary.linked(line, lesson.slug)}" for line in kept))
+        if following:
+            st.markdown("**Go on with**")
+        for path, title, promise in following:
+            st.page_link(path, label=f"**{title}**: {promise}")
 
 
 def _tries(lesson: Lesson, here: Visit, step: story.Step) -> None:

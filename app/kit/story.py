@@ -37,6 +37,9 @@ _PLAY = {"panels": "panels", "from": "begins", "to": "ends", "seconds": "seconds
 _MENTION = re.compile(r"\]\(#at=(?P<address>[^)\s]+)\)")
 PACES = ("swell", "phases")
 LONGEST = 12  # s that a step plays
+ESSENCE = 3  # sentences to keep of a lesson
+THOUGHT = 40  # s that a prediction takes, with what explains it
+WORDS_A_MINUTE = 100  # of a reader who looks at a picture meanwhile
 
 
 class StoryError(ValueError):
@@ -104,6 +107,21 @@ class Step:
     def mentions(self) -> list[str]:
         """The addresses that the words light."""
         return _MENTION.findall(self.text)
+
+
+def essence(steps: tuple[Step, ...]) -> list[str]:
+    """Three sentences to keep, in the order of the story: of the steps that ask, then of the others."""
+    told = [step for step in steps if step.staging.takeaway]
+    kept = sorted(told, key=lambda step: step.question is None)[:ESSENCE]
+    return [step.staging.takeaway for step in told if step in kept]
+
+
+def minutes(steps: tuple[Step, ...]) -> int:
+    """How long the story takes, in steps of five."""
+    words = sum(len(step.text.split()) for step in steps)
+    asked = sum(step.question is not None for step in steps)
+    whole = words / WORDS_A_MINUTE + (len(steps) * LONGEST + asked * THOUGHT) / 60
+    return max(5, 5 * round(whole / 5))
 
 
 @cache

@@ -25,6 +25,7 @@ _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first pa
 _ECHO_SECONDS = 20.0  # after which a busy browser has taken over what it was sent
 _REMEMBERED = 64  # values that a widget may have shown in that time
 CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
+LEADS_TO = "leads to"  # session key: (page, title, promise) of the lessons to go on with, kept by main.py
 
 
 @dataclass

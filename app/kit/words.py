@@ -2,7 +2,6 @@
 
     title = "HMC trajectories"
     promise = "One sentence that says what one will see."
-    icon = "🎢"
 
     [scenarios.too-large]
     title = "ε too large"
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 SANDBOX = "sandbox"  # the chip of settings that are no scenario's
 
 WARNING = " ⚠"  # behind the title of a scenario where the method goes wrong
-HEAD = ("title", "promise", "icon")
+HEAD = ("title", "promise")
 SCENARIO = {"title", "story"}
 QUESTION = {"ask", "explain"}
 
@@ -215,7 +214,7 @@ class Words:
 
 
 def head(folder: Path) -> dict[str, str]:
-    """Title, promise and icon of the lesson in this folder: what stands above the first table, without the rest."""
+    """Title and promise of the lesson in this folder: what stands above the first table, without the rest."""
     text = (folder / "words.toml").read_text(encoding="utf-8")
     told = tomllib.loads(re.split(r"^\[", text, maxsplit=1, flags=re.MULTILINE)[0])
     if missing := [name for name in HEAD if not told.get(name)]:

@@ -17,7 +17,6 @@ SPEC = WalkSpec()
 TOML = '''
 title = "A title"
 promise = "A promise."
-icon = "🎲"
 
 [scenarios.first]
 title = "first"
@@ -118,11 +117,11 @@ def test_what_nobody_says_is_found(lesson: Words):
 
 def test_the_head_is_read_without_the_rest(tmp_path: Path):
     (tmp_path / "words.toml").write_text(TOML + "\nnot = toml = at all", encoding="utf-8")
-    assert words.head(tmp_path) == {"title": "A title", "promise": "A promise.", "icon": "🎲"}
+    assert words.head(tmp_path) == {"title": "A title", "promise": "A promise."}
     with pytest.raises(WordsError, match=r"words.toml: .*line"):
         Words(tmp_path / "spec.py").scenario("first", SPEC)
     (tmp_path / "words.toml").write_text('title = "A title"', encoding="utf-8")
-    with pytest.raises(WordsError, match="promise, icon"):
+    with pytest.raises(WordsError, match="promise"):
         words.head(tmp_path)
 
 

@@ -198,6 +198,7 @@ class Player {
     if (!cue || (known && !fresh)) return false;
     this.cue = cue;
     this.all &&= known;
+    this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
     return true;
   }

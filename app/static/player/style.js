@@ -125,6 +125,7 @@ export const STYLE = `
 }
 .data thead th { font-weight: 600; position: sticky; top: 0; background: var(--role-surface); }
 .data tr[aria-current] > * { background: color-mix(in srgb, var(--role-highlight) 16%, transparent); }
+.player.plain :is(.legend, .phases, .readouts, .data) { display: none; }
 
 @container (max-width: 619px) {
   .buttons { gap: 0; }
