@@ -10,18 +10,19 @@ rest; where it asks, one before the lock and one after. The folder gets the pict
 from __future__ import annotations
 
 import argparse
+import contextlib
 import html
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from playwright.sync_api import Page, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
 from app import catalogue
 from tests.browser import chrome
 from tests.browser.conftest import READY, player
-from tests.server import ROOT, served
+from tests.server import ROOT, Server
 
 SLUGS = [entry.slug for entry in catalogue.LESSONS]
 PLAYS = 25_000  # ms in which a step comes to rest
@@ -29,6 +30,19 @@ COLUMNS, WIDTH = 3, 640  # of a sheet; px of a picture on it
 SHEET = """<body style="margin:8px;font:14px sans-serif;background:#888"><div style="display:grid;gap:8px;grid-template-columns:{columns}">
 {pictures}</div></body>"""
 PICTURE = '<figure style="margin:0"><figcaption>{caption}</figcaption><img src="{source}" style="width:100%"></figure>'
+
+
+@contextlib.contextmanager
+def opened(url: str | None) -> Iterator[tuple[Browser, str]]:
+    """A browser, and the address of the app: `url`, or that of a server that lives as long."""
+    with contextlib.ExitStack() as stack:
+        if url is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
+            stack.callback(server.stop)
+            url = server.url
+        driver = stack.enter_context(sync_playwright())
+        yield driver.chromium.launch(executable_path=chrome.find(), args=["--no-sandbox", "--disable-gpu"]), url.rstrip("/")
 
 
 def rest(page: Page) -> str:
@@ -107,20 +121,14 @@ def main() -> None:
         parser.error(f"no lesson {', '.join(sorted(unknown))}; there are {', '.join(SLUGS)}")
     wanted.to.mkdir(parents=True, exist_ok=True)
     width, height = map(int, wanted.size.split("x"))
-    own = None if wanted.url else served(ROOT / "app" / "main.py", wanted.to / "server.txt")
-    url = wanted.url or next(own).url
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chrome.find(), args=["--no-sandbox", "--disable-gpu"])
+    with opened(wanted.url) as (browser, url):
         for slug in wanted.slugs:
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if wanted.dark else "light")
-            pictures = walk(page, url.rstrip("/"), slug, wanted.to / slug)
+            pictures = walk(page, url, slug, wanted.to / slug)
             page.set_viewport_size({"width": COLUMNS * (WIDTH + 8) + 8, "height": 720})
             sheet(page, pictures, wanted.to / f"{slug}.png")
             page.close()
             print(wanted.to / f"{slug}.png", flush=True)
-        browser.close()
-    if own is not None:
-        own.close()
 
 
 if __name__ == "__main__":
