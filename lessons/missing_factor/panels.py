@@ -119,7 +119,7 @@ def diagnostics(spec: MissingSpec, cancel: Any) -> Table:
     columns: dict[str, list] = {
         name: []
         for name in (
-            "",
+            "scheme",
             "R-hat of k",
             "effective draws of k",
             "a second",
