@@ -159,7 +159,7 @@ def _live_row(lesson: Lesson, here: Visit) -> None:
             st.button("Stop", key=f"{lesson.slug}/stop", on_click=run.stop)
             return
         label = lesson.live_label if run is None else f"{lesson.live_label} again"
-        st.button(label, key=f"{lesson.slug}/run", on_click=here.moved, args=(lambda: _start(lesson, here),), type="primary")
+        st.button(label, key=f"{lesson.slug}/run", on_click=_start, args=(lesson, here), type="primary")
         if run is not None and run.state in (jobs.FAILED, jobs.TURNED_AWAY):
             messages.complain("the run", run.error)
         elif run is not None and run.total:
@@ -168,7 +168,7 @@ def _live_row(lesson: Lesson, here: Visit) -> None:
 
 
 def _start(lesson: Lesson, here: Visit) -> None:
-    """Begin the long run."""
+    """Begin the long run: the callback of its button, which stands in a fragment."""
     assert lesson.live is not None
     key = (lesson.slug, "live", here.spec, time.monotonic())  # each press is a run of its own
     rank = turns.GROWING
