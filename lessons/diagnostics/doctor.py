@@ -109,7 +109,7 @@ def diagnose(spec: DiagnosticsLesson) -> tuple[str, str]:
     if signs.correlation > NARROW:
         return "ridge", (
             f"{signs.accepted:.0%} of the transitions moved and still the least ESS is {signs.ess:.0f}; two "
-            f"coordinates have correlation {signs.correlation:.2f} (choose the view *plane*)."
+            f"coordinates have correlation {signs.correlation:.2f}."
         )
     return "small", (f"{signs.accepted:.0%} of the transitions moved, and the least ESS is {signs.ess:.0f}: many moves, little way.")
 

@@ -108,6 +108,7 @@ FAR_TOGETHER = FAR.replace(start_x=40.0, start_y=40.0, spread=5.0)
 THINNED = DiagnosticsLesson(target="gaussian", sampler="metropolis", scale=1.0, draws=1500, thin=10)
 
 FIRST, *OTHERS = PATIENTS
+PATIENT = DiagnosticsLesson(patient=FIRST, view="plane")
 SCENARIOS = [
     *WORDS.scenarios(
         {
@@ -116,9 +117,9 @@ SCENARIOS = [
             "one-mode": ONE_MODE,
             "far": FAR_TOGETHER,
             "thinning": THINNED,
-            f"patient-{FIRST}": DiagnosticsLesson(patient=FIRST),
+            f"patient-{FIRST}": PATIENT,
         }
     ),
-    *(WORDS.scenario(f"patient-{n}", DiagnosticsLesson(patient=n), "patient", number=n) for n in OTHERS),
+    *(WORDS.scenario(f"patient-{n}", PATIENT.replace(patient=n), "patient", number=n) for n in OTHERS),
     WORDS.scenario("biased", BIASED.replace(quantity="square", view="average")),
 ]

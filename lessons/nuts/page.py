@@ -10,7 +10,7 @@ from lessons.nuts.questions import QUESTIONS
 from lessons.nuts.scenes import scene
 from lessons.nuts.spec import SCENARIOS, WORDS, NutsLesson
 
-TARGETS = {"mean": "mean of a bivariate normal (figure 4.1)", "non_centred": "funnel, non-centred"}
+TARGETS = {"mean": "mean of a bivariate normal", "non_centred": "funnel, non-centred"}
 VIEWS = {"tree": "tree", "draws": "marginals", "cost": "cost", "compare": "slice beside multinomial"}
 PACES = {"doublings": "a doubling", "leapfrogs": "a leapfrog step"}
 TUNINGS = {"adapt": "found in warm-up", "fixed": "set here"}

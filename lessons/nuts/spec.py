@@ -17,7 +17,7 @@ WORDS = Words(__file__)
 
 VIEWS = ("tree", "draws", "cost", "compare")
 PACES = ("doublings", "leapfrogs")
-MEAN = (2.5, 1.5)  # of the posterior in figure 4.1 of Berezowski 2021
+MEAN = (2.5, 1.5)  # of the posterior of a bivariate normal's mean
 OWN = {"mean": ("correlation",), "non_centred": ("neck",)}  # targets of this lesson alone, and their parameters
 
 

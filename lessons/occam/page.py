@@ -7,7 +7,7 @@ from lessons.families.growing.plane import CLASSES
 from lessons.occam.analysis import checks, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
 from lessons.occam.questions import QUESTIONS
-from lessons.occam.scenes import live, on_event, scene
+from lessons.occam.scenes import grow, on_event, scene
 from lessons.occam.spec import FIRST_POINTS, SCENARIOS, WORDS, OccamSpec
 
 DATA = {"clouds": "XOR clouds", "points": "your points"}
@@ -54,7 +54,6 @@ LESSON = Lesson(
     code=[sweep.propose, evidence_run.architecture_evidence, split, fixed],
     runs="Reversible jump over k with every factor in place, NUTS within each k; beside it annealing, which never jumps.",
     on_event=on_event,
-    live=live,
-    live_label="Run on",
+    grow=grow,
 )
 show(LESSON)

@@ -21,7 +21,7 @@ from lessons.occam.spec import OccamSpec
 Array = NDArray[np.float64]
 
 RATE = 12.0  # frames a second
-CHUNK = 20  # sweeps between two pictures of the long run
+CHUNK = 20  # sweeps between two pictures of the run
 VIEW = (-REACH, REACH)
 HEIGHT = 250
 MARGIN = 4.0  # nats, of the fit's axis
@@ -32,21 +32,17 @@ def scene(spec: OccamSpec, window: int | None) -> bytes:
     return picture(spec, first_look(spec), evidence_if_known(spec))
 
 
-def live(spec: OccamSpec):
-    """The body of the long run: the chains to their last sweep, then the evidence of every k by annealing."""
-
-    def body(job: Any) -> bytes:
-        run, known = begin(spec, spec.sweeps), evidence_if_known(spec)
-        run.advance(FIRST)
-        while not run.done and not job.cancelled:
-            run.advance(CHUNK)
-            job.report(run.completed, spec.sweeps)
-            job.publish(picture(spec, run, known, more=not run.done))
-        if not job.cancelled:
-            known = evidence(spec, job, lambda done, total: job.report(spec.sweeps + done, spec.sweeps + total))
-        return picture(spec, run, known)
-
-    return body
+def grow(spec: OccamSpec, job: Any) -> bytes | None:
+    """The chains to their last sweep, then the evidence of every k by annealing."""
+    run, known = begin(spec, spec.sweeps), evidence_if_known(spec)
+    run.advance(FIRST)
+    while not run.done and not job.is_set():
+        run.advance(CHUNK)
+        job.publish(picture(spec, run, known, more=not run.done))
+    if job.is_set():
+        return None
+    known = evidence(spec, job)
+    return None if job.is_set() else picture(spec, run, known)
 
 
 def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence | None, *, more: bool = False) -> bytes:

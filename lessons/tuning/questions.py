@@ -39,7 +39,7 @@ def _explain_gain(spec: TuningLesson) -> Said:
         before=before,
         after=after,
         ratio=before / after,
-        step_size_before=ledger.step_size[0, BEFORE - 1],
+        step_size_before=ledger.average[BEFORE - 1],
         step_size_after=ledger.step_size[0, -1],
     )
 

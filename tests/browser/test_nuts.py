@@ -10,7 +10,7 @@ from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, player
 
 
 def test_a_first_visit(lab: Lab):
-    page = lab.open("/nuts")
+    page = lab.open("/nuts?scenario=doubling")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)

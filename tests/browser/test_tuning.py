@@ -10,7 +10,7 @@ from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, player
 
 
 def test_a_first_visit(lab: Lab):
-    page = lab.open("/tuning")
+    page = lab.open("/tuning?scenario=step")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)

@@ -327,7 +327,7 @@ def test_panels_and_diagnostics_say_what_they_show():
     figures = panels.panels(HEALTHY, NEVER)
     assert len(figures) == 3 and all(figure.alt and figure.caption for figure in figures)
     table = panels.diagnostics(HEALTHY, NEVER)
-    assert table.columns[""] == ["all chains", "chain 1", "chain 2", "chain 3", "chain 4"]
+    assert table.columns["chain"] == ["all chains", "chain 1", "chain 2", "chain 3", "chain 4"]
     assert table.columns["gradients"][0] == sum(table.columns["gradients"][1:])
     assert "gradient" in table.caption and "R-hat of one chain compares its halves" in table.caption
 

@@ -156,17 +156,17 @@ def test_the_first_picture_is_small_and_quick(scenario):
     assert (editable is not None) == (spec.data == "points")
 
 
-def test_the_long_run_grows_and_ends_with_the_exact_answer():
+def test_the_picture_grows_and_ends_with_the_exact_answer():
     job = Job()
     spec = SMALL.replace(seed=3)
-    last = decode(scenes.live(spec)(job))[0]
+    last = decode(scenes.grow(spec, job))[0]
     steps = [decode(blob)[0]["steps"] for blob in job.blobs]
     assert steps == sorted(steps) and steps[-1] == len(analysis.times(spec, spec.sweeps)) == last["steps"]
     fit = next(panel for panel in last["panels"] if panel["id"] == "fit")
     assert any("annealing" in str(layer.get("labels")) for layer in fit["layers"])
     job = Job()
     job.cancelled = True
-    assert decode(scenes.live(spec)(job))[0]["steps"] == analysis.FIRST
+    assert scenes.grow(spec, job) is None
 
 
 def test_points_of_the_reader_become_the_data():
