@@ -6,7 +6,7 @@ from engine.variational import dense, fused
 from lessons.weights import analysis, training
 from lessons.weights.panels import diagnostics, panels
 from lessons.weights.questions import QUESTIONS
-from lessons.weights.scenes import live, scene
+from lessons.weights.scenes import grow, scene
 from lessons.weights.spec import CLASSES, SCENARIOS, WORDS, WeightsSpec
 
 PROBLEMS = {"curve": "a curve", "plane": "XOR"}
@@ -97,7 +97,6 @@ LESSON = Lesson(
     code=[dense._step, dense._step_local, fused.softplus, mlp._network, predictive.Ensemble, analysis.ratio],
     runs=runs,
     on_event=on_event,
-    live=live,
-    live_label="Run live",
+    grow=grow,
 )
 show(LESSON)

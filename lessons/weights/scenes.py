@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 PHASES = (Phase("draw", "draw the weights"), Phase("slope", "ask for the slope"), Phase("step", "move μ and ρ"))
 RATE = 5.0  # looks a second
-FIRST = 5  # looks of the picture that is there before anything is pressed
+FIRST = 5  # looks of a first picture
 TALL, SMALL = 300, 220
 RATIOS = (0.05, 20.0)  # shown
 MAP = 2.0  # |log₂ ratio| at the ends of the map
@@ -29,31 +29,26 @@ LOWEST = 60.0  # nats below the last ELBO that its panel reaches
 
 
 def scene(spec: WeightsSpec, window: int | None = None) -> bytes:
-    """The picture before the long run: its first looks. `window` is not used: a look's inside travels with it."""
+    """The first looks. `window` is not used: a look's inside travels with it."""
     return first(spec)
 
 
 @kept
 def first(spec: WeightsSpec) -> bytes:
-    """The first looks."""
+    """The same, kept."""
     learning = Learning(spec)
     while len(learning.looks) < FIRST:
         learning.advance()
     return picture(spec, learning.looks, None)
 
 
-def live(spec: WeightsSpec) -> Callable[[Any], bytes]:
-    """The body of the long run: training and sampling to their ends."""
-
-    def body(job: Any) -> bytes:
-        learning = Learning(spec)
-        while not learning.done and not job.cancelled:
-            learning.advance(job.is_set)
-            job.report(len(learning.looks) - 1, FRAMES)
-            job.publish(picture(spec, learning.looks, None if learning.done else FRAMES + 1))
-        return picture(spec, learning.looks, None)
-
-    return body
+def grow(spec: WeightsSpec, job: Any) -> bytes | None:
+    """Training and sampling to their ends."""
+    learning = Learning(spec)
+    while not learning.done and not job.is_set():
+        learning.advance(job.is_set)
+        job.publish(picture(spec, learning.looks, None if learning.done else FRAMES + 1))
+    return None if job.is_set() else picture(spec, learning.looks, None)
 
 
 def picture(spec: WeightsSpec, looks: Sequence[Look], total: int | None) -> bytes:
