@@ -72,7 +72,7 @@ def ends_explain(spec: DimensionsLesson) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question("spread", spread_answer, spread_explain, scenario="split"),
+    WORDS.question("spread", spread_answer, spread_explain, scenario="split", reveal=_twice),
     WORDS.question("jacobian", end_answer, jacobian_explain, scenario="no-jacobian"),
     WORDS.question("ends", end_answer, ends_explain, scenario="no-end-points"),
 ]

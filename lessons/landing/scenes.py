@@ -260,6 +260,7 @@ def _words(
     made.table(
         {
             "jump": jump + 1,
+            "birth": jumps.birth[jump],
             "state": inside["r"],
             "k before": jumps.before[jump],
             "k proposed": jumps.after[jump],
@@ -424,6 +425,8 @@ def _between_words(made: Scene, found: analysis.Sandwich, right: bool) -> None:
     )
     made.table(
         {
+            "birth": move,
+            "stage": stage + 1,
             "k before": np.repeat(jumps.before, STAGES),
             "k proposed": np.repeat(jumps.after, STAGES),
             "log π(θ)": start,
