@@ -24,12 +24,11 @@ HEIGHT = 420  # px that are kept free for it
 SEEDS = 1000
 
 
-def show() -> None:
-    """The run. On a server that has just begun: the place where it will be."""
+def show(entry: catalogue.Entry) -> None:
+    """The run of the lesson `LESSON`. On a server that has just begun: the place where it will be."""
     if not startup.warm_up().loaded.is_set():  # `main.note` runs the page again when it is
         st.skeleton(height=HEIGHT)
         return
-    entry = next(entry for entry in catalogue.LESSONS if entry.slug == LESSON)
     startup.load_page(entry.package)
     window = st.session_state.get("exhibit window")
     seed = st.session_state.setdefault("exhibit seed", random.randrange(SEEDS))

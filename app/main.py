@@ -13,7 +13,6 @@ import streamlit as st  # noqa: E402
 from app import catalogue, pages  # noqa: E402
 from app.kit import assets, push, seams, startup  # noqa: E402
 
-ICON = os.path.join(ROOT, "app", "static", "icon.svg")
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
 
@@ -21,7 +20,7 @@ def main() -> None:
     """One run of the script."""
     page = st.navigation(pages.by_track(), position="top")
     title = f"{page.title} · Posterior Lab" if page.url_path else "Posterior Lab"
-    st.set_page_config(page_title=title, page_icon=ICON, layout="wide")
+    st.set_page_config(page_title=title, page_icon=pages.ICON, layout="wide")
     st.session_state["came from"] = st.session_state.get("page")
     st.session_state["page"] = page.url_path
     top = st.container()  # before the page: what stands behind it loses its place when the page changes

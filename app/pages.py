@@ -10,6 +10,8 @@ import streamlit as st
 from app import catalogue
 from app.kit import seams
 
+ICON = (catalogue.ROOT / "app" / "static" / "icon.svg").read_text(encoding="utf-8")  # as text: a path is looked up in every run
+
 
 def by_track() -> dict[str, list[Any]]:
     """The start page, then the lessons' by track, for one run of the script."""

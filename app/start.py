@@ -13,7 +13,6 @@ from app.kit.text import plain
 FOUND = 12  # steps that a search shows at most
 BY_SLUG = {entry.slug: entry for entry in catalogue.LESSONS}
 TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
-STILLS = catalogue.ROOT / "app" / "static" / "stills"
 
 
 def unknown_page() -> str:
@@ -51,10 +50,7 @@ def search() -> None:
 
 
 def card(entry: catalogue.Entry) -> None:
-    """One lesson: its stage, its link, its promise, what it needs, links to its scenarios."""
-    still = STILLS / f"{entry.slug}.webp"
-    if still.exists():
-        st.image(str(still), width="stretch")
+    """One lesson: its link, its promise, what it needs, links to its scenarios."""
     st.page_link(entry.path, label=f"**{entry.title}**")
     st.markdown(entry.promise)
     after = " and ".join(TITLES[slug] for slug in entry.after)
@@ -77,16 +73,18 @@ if st.query_params:
     names = ", ".join(f"“{plain(name[:40])}”" for name in list(st.query_params)[:5])
     st.warning(f"The start page takes no parameters; {names} had no effect. Links to a lesson look like /hmc?…")
 
+first = catalogue.LESSONS[0]
 picture, words = st.columns([62, 38], gap="large")
-with picture:
-    exhibit.show()
+if shown := BY_SLUG.get(exhibit.LESSON):
+    with picture:
+        exhibit.show(shown)
+    with words:
+        st.markdown(
+            "A ball without friction, pushed anew for each draw, wanders over a bent density. Where it may stop decides whether "
+            "the histogram fills the exact curve. You are watching the **No-U-Turn sampler**, just run on this server."
+        )
+        st.page_link(shown.path, label="How does it know where to turn?")
 with words:
-    st.markdown(
-        "A ball without friction, pushed anew for each draw, wanders over a bent density. Where it may stop decides whether "
-        "the histogram fills the exact curve. You are watching the **No-U-Turn sampler**, just run on this server."
-    )
-    shown, first = BY_SLUG[exhibit.LESSON], catalogue.LESSONS[0]
-    st.page_link(shown.path, label="How does it know where to turn?")
     st.page_link(first.path, label=f"**Start here**: {first.title}")
     search()
 
@@ -111,4 +109,5 @@ st.markdown(
 st.header("Words of the field", anchor=False)
 with st.expander("Each in one line, with the lesson that shows it"):
     for term in glossary.terms():
-        st.markdown(f"**{term.names[0]}**: {term.means} [{TITLES[term.lesson]}]({term.lesson})")
+        shown_by = f" [{TITLES[term.lesson]}]({term.lesson})" if term.lesson in TITLES else ""
+        st.markdown(f"**{term.names[0]}**: {term.means}{shown_by}")

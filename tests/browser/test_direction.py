@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
 from app import catalogue
+from app.kit import story
 from tests.browser.conftest import PATIENT, Lab, player
 
 LESSONS = [entry.slug for entry in catalogue.LESSONS]
@@ -83,12 +84,13 @@ def test_every_step_moves_or_asks(reader: Lab, slug: str):
     page = reader.open(f"/{slug}")
     stage = player(page)
     expect(stage).to_have_attribute("data-cue", re.compile(slug), timeout=PATIENT)
-    forward = page.get_by_role("button", name="Next ▶")
     still = []
-    while forward.is_enabled():
+    steps = len(story.read(next(entry.path for entry in catalogue.LESSONS if entry.slug == slug).with_name("story.md")))
+    for step in range(2, steps + 1):
         before = stage.get_attribute("data-cue")
         stage.evaluate(WATCH)
-        forward.click()
+        page.get_by_role("button", name="Next ▶").click()
+        expect(page.get_by_text(f"Step {step} of {steps}", exact=True)).to_be_visible(timeout=PATIENT)
         reader.settled()
         expect(stage).not_to_have_attribute("data-cue", before or "", timeout=PATIENT)
         held = stage.get_by_text("Your prediction first").is_visible()

@@ -14,7 +14,7 @@ def test_predict_lock_run_explain(lab: Lab):
     page = lab.open("/race")
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
-    page.get_by_text("NUTS", exact=True).click()
+    page.get_by_test_id("stRadioGroup").get_by_text("NUTS", exact=True).click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(stage).not_to_have_attribute("data-t", "0", timeout=PATIENT)  # all four move
     stage.press("End")

@@ -266,7 +266,7 @@ def test_the_hump_and_the_posterior():
     runs = analysis.study(spec, NEVER)
     hump = np.bincount(runs.scheme.width[:, runs.burn :].ravel()).argmax()
     assert 4 <= hump <= 6
-    assert panels.diagnostics(spec, NEVER).columns[""] == ["this scheme", "all factors in place"]
+    assert panels.diagnostics(spec, NEVER).columns["scheme"] == ["this scheme", "all factors in place"]
 
 
 def test_dropped_densities_let_the_ratio_swing():

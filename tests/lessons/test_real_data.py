@@ -233,7 +233,7 @@ def test_panels_and_diagnostics(values, classes):
     for spec in (SMALL, CELLS):
         made = panels.panels(spec, NEVER)
         table = next(item for item in made if item.title == "The same rows, three answers")
-        assert len(table.columns[""]) == 3
+        assert len(table.columns["who guesses"]) == 3
         scaled = next(item for item in made if item.title == "With and without scaling")
         assert scaled.columns["columns"] == ["scaled", "as they are"]
         assert scaled.columns["posterior"][0] == analysis.studied(spec, NEVER).error
