@@ -10,7 +10,7 @@ import streamlit as st
 from app import catalogue
 from app.kit import seams
 
-ICON = (catalogue.ROOT / "app" / "static" / "icon.svg").read_text(encoding="utf-8")  # as text: a path is looked up in every run
+ICON = (catalogue.ROOT / "app" / "static" / "icon.png").read_bytes()  # a path, or a drawing as text, is looked up on disk in every run
 
 
 def by_track() -> dict[str, list[Any]]:

@@ -73,6 +73,7 @@ def answer(page: Page, option: str | None = None) -> None:
     expect(lock).to_be_enabled()
     lock.click()
     expect(player(page)).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
+    expect(lock).to_be_hidden(timeout=PATIENT)  # the stage is told before the page has taken the question away
 
 
 def draw(page: Page, pad: Locator, points: Sequence[tuple[float, float]], pause: float = 0.0) -> None:
