@@ -14,13 +14,13 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import badge, charts, jobs, messages, seams, startup
+from app.kit import badge, charts, jobs, messages, seams, startup, tally
 from app.kit.charts import Figure, Table
 from app.kit.lesson import Lesson
 from app.kit.text import plain
 from app.kit.verdicts import KernelProofs, Planted, plantable
 from app.kit.visit import Visit, arriving, session
-from engine.judge import KINDS, Check, Kind
+from engine.judge import KINDS, Check, Kind, overall
 from engine.judge.check import SILENT, headline
 from engine.spec import MAX_SEED, Spec
 
@@ -117,7 +117,12 @@ class Follow:
         job = self._job(slot)
         if job is None or job.active:
             return None
-        return [check for check in job.result if check.kind == kind] if job.state == jobs.DONE else []
+        checks = [check for check in job.result if check.kind == kind] if job.state == jobs.DONE else []
+        told: dict[str, tuple] = st.session_state.setdefault("verdicts told", {})
+        if told.get(kind) != self._key(slot):
+            told[kind] = self._key(slot)
+            tally.count("verdicts", kind, overall(checks))
+        return checks
 
     def _sign(self, kind: Kind, found: dict[Kind, list[Check] | None]) -> None:
         checks = found[kind]

@@ -31,7 +31,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
-from app.kit import seams
+from app.kit import seams, tally
 from engine import kept, turns
 from engine.kept import Store
 from engine.spec import SpecError
@@ -58,8 +58,9 @@ class Job:
     Read by the page: `state`, `result`, `error`, `latest` (the last published value), `fraction()`, `time_left()`.
     """
 
-    def __init__(self, key: Hashable, claim: turns.Claim, connected: Connected):
-        self.key, self.claim = key, claim
+    def __init__(self, key: Hashable, claim: turns.Claim, connected: Connected, kind: str = ""):
+        self.key, self.claim, self.kind = key, claim, kind
+        self._asked_for = time.monotonic()
         self._connected = connected
         self._met = time.monotonic()  # when its reader was last known to be there
         self._asked = self._met
@@ -147,7 +148,7 @@ class Job:
         """Hand over an intermediate result; the page shows the newest. What is left of a picture comes after the first
         pictures of others."""
         self.latest = value
-        self._visible.set()
+        self._shown()
         if self.claim.rank == turns.FIRST:
             self.claim.turns.move(self.claim, turns.GROWING)
 
@@ -160,8 +161,20 @@ class Job:
     def _end(self, state: str, result: Any = None, error: BaseException | None = None) -> None:
         self.result, self.error = result, error
         self.state = state
+        tally.count("jobs_ended", self.kind, state)
+        self._shown()
         self.finished.set()
+
+    def _shown(self) -> None:
+        """There is something to look at, for the first time or again."""
+        if self.claim.rank == turns.FIRST and self.state != STOPPED and not self._visible.is_set():
+            tally.took("picture", time.monotonic() - self._asked_for, self.page)
         self._visible.set()
+
+    @property
+    def page(self) -> str:
+        """The lesson that it is for, of a key that begins with its slug."""
+        return str(self.key[0]) if isinstance(self.key, tuple) and self.key else ""
 
 
 class Pool:
@@ -217,7 +230,7 @@ class Pool:
             if current is not None:
                 current.stop()
             self._forget()
-            job = Job(key, turns.Claim(self.turns, rank, owner[0]), self._connected)
+            job = Job(key, turns.Claim(self.turns, rank, owner[0]), self._connected, str(owner[-1]))
             found = self.shelf.get(key) if keep else None
             if found is not None:
                 job._end(DONE, found)
@@ -243,6 +256,11 @@ class Pool:
         with self._lock:
             readers = {owner[0] for owner, job in self._slots.items() if job.active}
         return min(max(LOOK, len(readers) / LOOKS), ORPHAN_SECONDS / 3)  # who looks later than that has gone
+
+    def under_way(self) -> list[tuple[str, str]]:
+        """Kind and state of every job that is not over."""
+        with self._lock:
+            return [(job.kind, job.state) for job in self._slots.values() if job.active]
 
     def stop_all(self) -> None:
         """Stop every job."""
@@ -301,9 +319,10 @@ class Pool:
 
     def _fail(self, job: Job, error: BaseException) -> None:
         if isinstance(error, SpecError):  # the reader is told, and can mend it
-            log.info("job %r refused: %s", job.key, error)
-        elif not job.is_set():
-            log.error("job %r failed", job.key, exc_info=error)
+            log.info("%s of %s: %s refused", job.kind, job.page, error.parameter)
+        elif not job.is_set():  # what was set is the reader's: the log names the page and the kind of work
+            log.error("%s of %s failed", job.kind, job.page, exc_info=error)
+            tally.count("errors", job.kind)
         # the frames of a traceback would keep all that the function had in hand, as long as somebody has the job
         job._end(STOPPED if job.is_set() else FAILED, error=bare(error))
 
