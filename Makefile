@@ -1,4 +1,5 @@
 # make run       install, open the app; kernels are compiled when they are needed, and the rest meanwhile
+# make serve     several processes behind nginx: make serve PROCESSES=2 PORT=8501
 # make warm      install, fill the kernel cache
 # make test      install development needs and a browser, run everything
 # make test BROWSER=no   the same without the browser tests; ends with exit status 3
@@ -11,13 +12,17 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PORT ?= 8501
 BROWSER ?= yes
+PROCESSES ?= 2
 SHELL := /bin/sh
 
-.PHONY: run test test-long test-cpus soak chaos bench warm clean tools
+.PHONY: run serve test test-long test-cpus soak chaos bench warm clean tools
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
 	$(PY) -m streamlit run app/main.py --server.port $(PORT)
+
+serve: $(VENV)/.installed
+	$(PY) -m app.server.front --processes $(PROCESSES) --listen $(PORT)
 
 test: $(VENV)/.installed-dev
 	@$(PY) -m tests.everything $(if $(filter no,$(BROWSER)),--no-browser)

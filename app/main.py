@@ -71,4 +71,5 @@ else:  # `streamlit run` finds `app`, imports it and serves it
         asyncio.get_running_loop().call_soon(startup.warm_up)
         yield
 
-    app = st.App(__file__, lifespan=lifespan, **application.parts())  # Streamlit looks for this very call
+    slugs = [entry.slug for entry in catalogue.LESSONS]
+    app = st.App(__file__, lifespan=lifespan, **application.parts(slugs))  # Streamlit looks for this very call

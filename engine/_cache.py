@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import hashlib
 import json
 import logging
@@ -22,7 +23,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,16 @@ class Snapshot:
         stamps = Sources(self.modules).stamps()
         write(path, json.dumps(stamps).encode())
         return stamps
+
+
+@contextlib.contextmanager
+def filling() -> Iterator[None]:
+    """One process at a time fills the cache: who comes second waits, and finds it full."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # nothing can be written: nothing will be kept either
+            lock = stack.enter_context((DIRECTORY.parent / "filling").open("ab"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def is_full() -> bool:

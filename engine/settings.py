@@ -70,8 +70,10 @@ SETTINGS = (
     Setting("DATA", "none", "a folder with data sets that are not bundled: MNIST, Boston housing, credit default", _there),
     Setting("DOWNLOADS", "the user's cache folder", "where data sets are kept that a reader has asked to be fetched", _folder),
     Setting("DASK", "none", "the scheduler of a Dask cluster, tcp://host:8786, that checks and diagnostics go to", _address),
-    Setting("EMBED", "*", "pages that may show this one in a frame: *, none, self, or origins such as https://moodle.example.org", _origins),
-    Setting("METRICS", "local", "who may read /metrics: local (this machine, not through a proxy), all, none", _one_of("local", "all", "none")),
+    Setting("EMBED", "*", "pages that may show this one in a frame: *, none, self, or origins like https://moodle.org", _origins),
+    Setting(
+        "METRICS", "local", "who may read /metrics: local (from here, not through a proxy), all, none", _one_of("local", "all", "none")
+    ),
     Setting("LOG", "text", "how the log is written: text, or json with a line an event", _one_of("text", "json")),
     Setting("SEED_SHIFT", "none", "for the tests: a whole number that gives every run other random numbers", _whole),
 )
