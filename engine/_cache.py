@@ -129,10 +129,14 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 @cache
+def cpu() -> str:
+    """The kind of CPU that kernels are compiled for."""
+    return os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name()
+
+
 def versions() -> str:
     """What compiles: the versions and the CPU."""
-    cpu = os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name()
-    return f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {np.__version__} {cpu}"
+    return f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {np.__version__} {cpu()}"
 
 
 class Locator(caching._CacheLocator):

@@ -22,7 +22,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import direction, glossary, messages, predict, seams, share, stage, story, words
+from app.kit import direction, glossary, jobs, messages, predict, seams, share, stage, story, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
@@ -98,6 +98,8 @@ def _head(lesson: Lesson) -> Any:
 
 
 def _problems(here: Visit) -> None:
+    if jobs.pool().is_cut_off():
+        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon="🔌")
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]
