@@ -102,7 +102,7 @@ def test_work_goes_there_comes_back_the_same_and_is_not_lost_with_it(tmp_path: P
         until(lambda: long.latest == "begun", "news of it")
         process.kill()
         assert ended(long) and long.result == "here", long.error
-        assert not pool.cluster.is_up()
+        until(lambda: not pool.cluster.is_up(), "the cluster is known to be gone")
         pool.close()
 
 
