@@ -42,14 +42,14 @@ UPLOADS, VISITS = 30, 120  # a minute and reader: files, and sessions begun
 MISSING = "nginx is missing. On Debian or Ubuntu: sudo apt-get install nginx-light"
 
 
-def configuration(ports: Sequence[int], listen: str, folder: Path, base: str = "", upload: int = 60) -> str:
-    """What nginx reads: `ports` of the processes on this machine, `listen` as its directive has it, `base` with a slash
-    before and none behind, `upload` in MB."""
-    names = [f"p{i}" for i in range(len(ports))]
-    share = 100.0 / len(ports)
+def configuration(servers_at: Sequence[str], listen: str, folder: Path, base: str = "", upload: int = 60) -> str:
+    """What nginx reads: the processes as host:port, `listen` as its directive has it, `base` with a slash before and none
+    behind, `upload` in MB."""
+    names = [f"p{i}" for i in range(len(servers_at))]
+    share = 100.0 / len(names)
     shares = [f"        {share:.2f}% {name};" for name in names[:-1]] + [f"        * {names[-1]};"]
-    servers = [f"server 127.0.0.1:{port} max_fails=1 fail_timeout=1s;" for port in ports]
-    nexts = [server.replace(";", " backup;") for server in (servers[1:] + servers[:1] if len(ports) > 1 else [])]
+    servers = [f"server {at} max_fails=1 fail_timeout=1s;" for at in servers_at]
+    nexts = [server.replace(";", " backup;") for server in (servers[1:] + servers[:1] if len(names) > 1 else [])]
     upstreams = [
         f"    upstream {name} {{ {server} {nexts[i] if nexts else ''} }}"
         for i, (name, server) in enumerate(zip(names, servers, strict=True))
@@ -137,7 +137,7 @@ class Front:
         self.processes = [Process(port, secret, folder, [*below, *options]) for port in _free_ports(processes)]
         self._config = folder / "nginx.conf"
         path = f"/{base.strip('/')}" if base.strip("/") else ""
-        self._config.write_text(configuration([p.port for p in self.processes], listen, folder, path), encoding="utf-8")
+        self._config.write_text(configuration([f"127.0.0.1:{p.port}" for p in self.processes], listen, folder, path), encoding="utf-8")
         self._nginx: subprocess.Popen | None = None
         self._stop, self._renew = threading.Event(), threading.Event()
 
@@ -212,7 +212,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--listen", default="8501", help="port, or address:port, that nginx listens on")
     parser.add_argument("--base", default="", help="path below which the app is served")
     parser.add_argument("--folder", type=Path, help="for nginx's files and the logs; a new one if not given")
+    parser.add_argument("--print", nargs="+", metavar="HOST:PORT", help="print nginx's configuration for these servers, and do no more")
     options = parser.parse_args(arguments)
+    if options.print:
+        print(configuration(options.print, options.listen, options.folder or Path("/tmp"), options.base))
+        return 0
     if options.processes < 1:
         parser.error("at least one process is needed")
     if wrong := settings.problems():

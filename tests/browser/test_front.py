@@ -102,7 +102,9 @@ def test_a_process_is_killed_and_its_reader_goes_on_by_the_other(browser: Browse
 
 def test_the_configuration_is_one_that_nginx_takes(tmp_path: Path):
     for number, base in ((1, ""), (3, "/lab")):
-        (tmp_path / "nginx.conf").write_text(front.configuration(range(9001, 9001 + number), "127.0.0.1:9000", tmp_path, base))
+        (tmp_path / "nginx.conf").write_text(
+            front.configuration([f"127.0.0.1:{9001 + i}" for i in range(number)], "127.0.0.1:9000", tmp_path, base)
+        )
         said = subprocess.run(["nginx", "-t", "-c", str(tmp_path / "nginx.conf"), "-e", "stderr"], capture_output=True, text=True)
         assert said.returncode == 0, said.stderr
 
