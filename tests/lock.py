@@ -20,9 +20,9 @@ def resolved() -> str:
     call = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-", "-r", str(WANTED)]
     report = json.loads(subprocess.run(call, check=True, capture_output=True, text=True).stdout)
     lines = {
-        f"{package['metadata']['name'].lower()}=={package['metadata']['version']}": package["download_info"]["archive_info"]["hashes"][
-            "sha256"
-        ]
+        f"{package['metadata']['name'].lower().replace('_', '-')}=={package['metadata']['version']}": package["download_info"][
+            "archive_info"
+        ]["hashes"]["sha256"]
         for package in report["install"]
     }
     return HEAD + "".join(f"{name} --hash=sha256:{digest}\n" for name, digest in sorted(lines.items()))
