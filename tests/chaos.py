@@ -345,9 +345,9 @@ class Stay(NamedTuple):
 
 HEAVY = (
     Stay("digits"),
-    Stay("layers", button="layers/run"),
+    Stay("landing", button="landing/run"),
     Stay("xor-methods", seconds=0.5),
-    Stay("neurons", button="neurons/run"),
+    Stay("neurons"),
     Stay("metropolis", "part=plane&variant=drop_rejections&target=two_modes&warmup=100000&scale=30&drift=-3&start_x=-100&start_y=100"),
 )
 
