@@ -6,11 +6,11 @@ const [
   { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage, chosen }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
-  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms },
+  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
-    "axes", "channel", "presses", "clicker", "glossary",
+    "axes", "channel", "presses", "clicker", "glossary", "address",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -105,7 +105,8 @@ class Player {
     this.leaving.abort();
     this.voice.hush();
     clearTimeout(this.wish);
-    for (const name of ["data-revealing", "data-playing"]) document.documentElement.removeAttribute(name);
+    clearTimeout(this.writing);
+    for (const name of ["data-revealing", "data-playing", "data-frame"]) document.documentElement.removeAttribute(name);
     this.root.remove();
     this.style.remove();
   }
@@ -145,6 +146,7 @@ class Player {
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
+    if (fresh) this.moved = false;
     this.obey(cue, fresh);
     this.fill();
     const { scene } = this;
@@ -200,6 +202,7 @@ class Player {
     this.all &&= known;
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
+    this.moved = Boolean(cue.frame);
     return true;
   }
 
@@ -338,11 +341,21 @@ class Player {
     documentElement.toggleAttribute("data-revealing", Boolean(this.cue?.reveal && clock.plan));
     documentElement.toggleAttribute("data-playing", Boolean(clock.plan));
     dataset.speed = clock.speed;
+    this.tellFrame(cursor);
     dataset.pointsDrawn = this.stage.pointsDrawn;
     if (!clock.playing) {
       const counts = this.stage.histogramCounts;
       if (counts) dataset.counts = Array.from(counts).join(" ");
     }
+  }
+
+  // For links: where the reader has gone, or been led by one. Not in a picture beside others, as on the start page.
+  tellFrame(cursor) {
+    if (this.cue?.plain) return;
+    const frame = frameOf(this.clock, cursor);
+    document.documentElement.dataset.frame = frame;
+    clearTimeout(this.writing);
+    if (!this.clock.playing) this.writing = setTimeout(() => writeAddress(this.moved ? frame : ""), REST);
   }
 
   // The inside of a transition that is not loaded is asked for when the reader rests on it, or plays slowly enough to see it.
@@ -396,6 +409,7 @@ class Player {
   actions() {
     const { clock } = this;
     const move = (change) => () => {
+      this.moved = true;
       clock.pause();
       clock.leave();
       change();
@@ -404,6 +418,7 @@ class Player {
       this.run(); // a sub-step may wait for its window
     };
     const set = (change) => (value) => {
+      this.moved = true;
       change(value);
       this.draw();
       this.run();
@@ -429,6 +444,7 @@ class Player {
       faster: pace(() => clock.changeSpeed(1)),
       slower: pace(() => clock.changeSpeed(-1)),
       scrub: (t) => {
+        this.moved = true;
         clock.pause();
         clock.leave();
         clock.jump(t);
