@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -181,11 +181,24 @@ def _story(lesson: Lesson, here: Visit) -> None:
         if step.staging.takeaway and (step.question not in questions or here.answered(step.question)):
             with st.container(key="takeaway"):
                 st.markdown(step.staging.takeaway)
+        if here.present:
+            _notes(step, steps[here.step + 1 :], questions)
     if not steps or here.step == len(steps) - 1:
         for question in lesson.predict:
             if question.id not in asked:
                 predict.ask(question, here, lesson.slug, lesson.specs())
         _farewell(lesson, steps)
+
+
+def _notes(step: story.Step, following: Sequence[story.Step], questions: Mapping[str, Question]) -> None:
+    """For the presenter's second window alone: what to keep of this step, and the next one."""
+    with st.container(key="notes"):
+        if step.staging.takeaway:
+            st.markdown(f"To keep: {step.staging.takeaway}")
+        for after in following[:1]:
+            st.markdown(f"**Next: {after.title}**\n\n{after.text}")
+            if after.question in questions:
+                st.markdown(f"It asks: {questions[after.question].ask}")
 
 
 def _farewell(lesson: Lesson, steps: Sequence[story.Step]) -> None:
@@ -292,6 +305,8 @@ def _present(here: Visit) -> None:
         help="Projector view (p): large letters, stage and words. Clickers work: PageDown, PageUp, Space plays, b blanks, Esc leaves",
         type="tertiary",
     )
+    if here.present:
+        st.markdown("[Notes](#notes)", help="A second window for you: words, notes, the next step, the time")
 
 
 def _share(lesson: Lesson, here: Visit) -> None:

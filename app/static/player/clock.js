@@ -305,6 +305,17 @@ export class Clock {
     this.plan = null;
   }
 
+  // A press of *Next* while it plays: on by a sub-step where it plays them, else to the end.
+  hasten() {
+    if (!this.plan.strolls) {
+      this.rest();
+      return;
+    }
+    this.playing = false;
+    this.substep(1);
+    if (this.passed(this.plan.goal)) this.rest();
+  }
+
   // Moves along the plan by `seconds`; true if something is to be drawn.
   follow(seconds) {
     const { plan } = this;

@@ -7,10 +7,12 @@ const [
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
   { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
+  { mirror, offerNotes },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary", "address",
+    "notes",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -92,6 +94,7 @@ class Player {
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
     obeyClicker(this, signal);
+    offerNotes(this, signal);
     // The page's font may come later than the first picture.
     document.fonts.ready.then(() => this.arrange(true));
     document.fonts.addEventListener("loadingdone", () => this.arrange(true), { signal });
@@ -172,14 +175,15 @@ class Player {
     this.root.dataset.panels = panels.map(({ id }) => id).join(" ");
   }
 
-  // Whether a play of the story is under way; its end at once; playing and resting: for `obeyClicker`.
+  // Whether a play of the story is under way; on with it; playing and resting: for `obeyClicker`.
   busy() {
     return this.clock.plan !== null;
   }
 
-  finish() {
-    this.clock.rest();
+  hasten() {
+    this.clock.hasten();
     this.draw();
+    this.run(); // a sub-step may wait for its window
   }
 
   toggle() {
@@ -275,7 +279,7 @@ class Player {
     const top = this.root.getBoundingClientRect().top + scrollOffset(this.root);
     const below = [this.legend, this.toolbar, this.phases, this.readouts].map(({ node }) => node.offsetHeight);
     const room = innerHeight - top - below.reduce((a, b) => a + b, MARGINS);
-    return Math.max(LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
+    return Math.max(letters() * LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
   }
 
   offerClasses(ratio) {
@@ -315,6 +319,7 @@ class Player {
 
   paint(cursor) {
     this.stage.draw(cursor, this.lit?.panel === "card" ? null : this.lit);
+    mirror(this.canvas);
   }
 
   draw() {
