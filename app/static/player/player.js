@@ -7,12 +7,12 @@ const [
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
   { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
-  { mirror, offerNotes },
+  { mirror, offerNotes }, { noteStep, tellProgress },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary", "address",
-    "notes",
+    "notes", "progress",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -20,6 +20,7 @@ const [
 const players = new WeakMap();
 keepPressesStill();
 explainTerms();
+tellProgress();
 
 // Called at mount and at every change of the data or of the page's theme.
 export function render(component) {
@@ -207,6 +208,7 @@ class Player {
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
     this.moved = Boolean(cue.frame);
+    noteStep(cue.id);
     return true;
   }
 
