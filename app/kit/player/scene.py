@@ -1114,14 +1114,19 @@ class Scene:
         return bound
 
 
+def header(blob: bytes) -> dict:
+    """The header of a blob."""
+    (length,) = struct.unpack_from("<I", blob)
+    return dict(json.loads(blob[4 : 4 + length]))
+
+
 def decode(blob: bytes) -> tuple[dict, list[np.ndarray]]:
     """The header and the arrays of a blob, for tests and tools."""
-    (length,) = struct.unpack_from("<I", blob)
-    header = json.loads(blob[4 : 4 + length])
-    base = 4 + length
+    found = header(blob)
+    base = 4 + struct.unpack_from("<I", blob)[0]
     arrays = []
-    for entry in header["arrays"]:
+    for entry in found["arrays"]:
         count = int(np.prod(entry["shape"], dtype=int))
         flat = np.frombuffer(blob, dtype=np.dtype(entry["dtype"]), count=count, offset=base + entry["offset"])
         arrays.append(flat.reshape(entry["shape"]))
-    return header, arrays
+    return found, arrays
