@@ -95,6 +95,17 @@ def staged(lesson: Lesson, step: story.Step) -> Spec | None:
     return None if scenario is None else scenario.replace(**step.staging.show)
 
 
+def kept(lesson: Lesson, here: Visit) -> tuple[Spec, story.Keep] | None:
+    """The run whose marks stay in the picture that is on stage in its place, and which; None: no comparison."""
+    step = present(lesson, here)
+    if step is None or step.staging.keep is None or here.run is not None:
+        return None
+    own, shown = staged(lesson, step), here.draft or here.spec
+    if own is None or here.shows(own):
+        return None
+    return own.replace(seed=shown.seed) if "seed" in own.declarations() else own, step.staging.keep
+
+
 def left(lesson: Lesson, here: Visit) -> bool:
     """Whether the reader has gone from the settings of the present step, to which one may lead back."""
     step, question = present(lesson, here), asked(lesson, here)

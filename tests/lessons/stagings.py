@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.kit import direction, story
+from app.kit import direction, stage, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError, Moments
 from app.kit.visit import Visit
@@ -42,7 +42,24 @@ def _vain(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:
 
 def _faults_in(lesson: Lesson, step: story.Step, spec: Spec) -> list[str]:
     blob = lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
-    return list(_faults_of(lesson, step, Moments(blob)))
+    return [*_faults_of(lesson, step, Moments(blob)), *_faults_of_keeping(lesson, step, spec, blob)]
+
+
+def _faults_of_keeping(lesson: Lesson, step: story.Step, spec: Spec, blob: bytes) -> Iterator[str]:
+    """Old marks that cannot stay, or that stay where nobody looks."""
+    keep, plays = step.staging.keep, (step.staging.play, step.staging.answer)
+    if keep is None:
+        return
+    try:
+        stage.with_ghosts(lesson, blob, spec, keep)
+    except MomentError as problem:
+        yield str(problem)
+    for play in plays:
+        for address in keep.marks if play is not None and play.panels else ():
+            if address.split(".")[0] not in play.panels:
+                yield f"{address!r} is kept, and its panel is not on stage"
+    if step.question is None and not step.staging.tries:
+        yield "it keeps marks, and nothing takes their place"
 
 
 def _faults_of(lesson: Lesson, step: story.Step, picture: Moments) -> Iterator[str]:

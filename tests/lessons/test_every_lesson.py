@@ -72,6 +72,7 @@ panels = ["ring"]
 until = 'ratio of first "accepted" = 1'
 play = {pace = "phases"}
 answer = {panels = ["ring", "shares"]}
+keep = {marks = ["ring.proposal"], words = "before", at = "9"}
 takeaway = "He compares."
 ```
 [A neighbour](#at=ring.proposal), and [the ratio](#at=card.ratio).
@@ -94,6 +95,9 @@ def test_a_right_staging_has_no_faults():
         ("card.ratio", "card.r", "card.r"),
         ("{pace", '{to = "40", pace', "never gets to '40'"),
         ('"accepted" = 1', '"accepted" = 2', "no transition"),
+        ('["ring.proposal"]', '["ring.proposed"]', "can be kept"),
+        ('["ring.proposal"]', '["shares.posterior"]', "kept, and its panel"),
+        ('"9"', '"99999"', "99999"),
         ("question=king", "", "no question"),
         ("scenario=king", "", "without a scenario"),
         ("He compares.", "He compares. " * 20, "takeaway"),
