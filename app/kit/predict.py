@@ -54,9 +54,15 @@ def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec])
 
 def _answering(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> jobs.Job:
     """The job that works the answer out while the reader thinks."""
-    spec = visit.spec if question.scenario is None else specs[question.scenario]
+    spec = _asked_about(question, visit, specs)
     key = (slug, "answer", question.id, spec)
     return jobs.pool().submit((session(), f"answer {question.id}"), key, _answered, question, spec, local=True)
+
+
+def _asked_about(question: Question, visit: Visit, specs: dict[str, Spec]) -> Spec:
+    """The settings whose run answers: the run on stage, with its seed, where the question is about that."""
+    wanted = visit.spec if question.scenario is None else specs[question.scenario]
+    return visit.spec if visit.shows(wanted) else wanted
 
 
 def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) -> tuple[int, str]:
@@ -89,7 +95,7 @@ def _settle(question: Question, visit: Visit, specs: dict[str, Spec], answering:
     if answer is None or answer.right is not None or answering.state not in ENDED:
         return
     if question.scenario is not None:
-        visit.load(specs[question.scenario], question.scenario)
+        visit.load(_asked_about(question, visit, specs), question.scenario)
         visit.told = question.scenario  # the story stays here, with the explanation, also if another step tells of it
     if answering.state == jobs.DONE:
         answer.right, answer.explanation = answering.result
