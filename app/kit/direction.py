@@ -11,8 +11,9 @@ import json
 import logging
 import zlib
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from app.kit import story
+from app.kit import predict, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError, Moments, Place
 from app.kit.visit import Visit
@@ -20,6 +21,22 @@ from app.kit.words import Question
 from engine.spec import Spec
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options of a question as places on the stage: the reader chooses there, and sees there what was chosen.
+
+    chosen : the option; None: none as yet
+    right : the right one, once the choice is locked
+    """
+
+    panels: tuple[str, ...]
+    places: tuple[tuple[float, float], ...]
+    options: tuple[str, ...]
+    chosen: int | None
+    locked: bool
+    right: int | None
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,7 @@ class Cue:
     panels : those on stage; none: all
     begins, ends, until : places (transition, phase); None: the beginning, the end, where it begins
     seconds, pace : of the play, as `story.Staging` has them
+    choices : the options of the question that are places
     plain : picture and controls alone, without legend, card and table
     """
 
@@ -43,6 +61,7 @@ class Cue:
     until: Place | None = None
     seconds: float = story.LONGEST
     pace: str = story.PACES[0]
+    choices: Choices | None = None
     plain: bool = False
 
     def encode(self) -> bytes:
@@ -57,7 +76,7 @@ def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
     step, question = present(lesson, here), asked(lesson, here)
     answered = question is not None and here.answered(question.id)
     place = f"{lesson.slug}/{here.step}/{here.scenario}{_tried(lesson, here)}" + ("/answered" if answered else "")
-    waits = {"hold": held(lesson, here), "reveal": answered}
+    waits: dict[str, Any] = {"hold": held(lesson, here), "reveal": answered, "choices": _choices(lesson, here, question)}
     if step is None or staged(lesson, step) is None or here.scenario != step.scenario:
         return Cue(place, **waits)
     staging = step.staging
@@ -69,6 +88,15 @@ def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
     if len(places) < len(wanted):
         place += "/waiting"  # of a run that still grows: it plays anew when it has what it was to show
     return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace)
+
+
+def _choices(lesson: Lesson, here: Visit, question: Question | None) -> Choices | None:
+    if question is None or question.where is None:
+        return None
+    answer = here.answers.get(question.id)
+    chosen = predict.chosen(question, lesson.slug) if answer is None else answer.choice
+    right = None if answer is None else answer.right
+    return Choices(question.where.panels, question.where.places, tuple(question.options), chosen, answer is not None, right)
 
 
 def _places(lesson: Lesson, blob: bytes, wanted: dict[str, str]) -> dict[str, Place]:

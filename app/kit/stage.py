@@ -15,7 +15,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import direction, ghosts, jobs, messages, push, share, story
+from app.kit import direction, ghosts, jobs, messages, predict, push, share, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError
 from app.kit.pad import pad
@@ -145,6 +145,11 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
         t = event.get("t")
         if isinstance(t, (int, float)) and 0 <= t < 2**31:
             here.window = int(t)
+        return
+    if event.get("kind") == "choice":
+        question = direction.open_question(lesson, here)
+        if question is not None and predict.choose(question, lesson.slug, event.get("option")):
+            here.touched = True
         return
     if event.get("kind") == push.LOST:
         here.channel.lost()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from app.kit import share, story
+from app.kit.words import Where
 from engine import kept
 from tests.lessons import stagings
 from tests.lessons.pages import ENTRIES, Job, module, page
@@ -77,6 +80,16 @@ takeaway = "He compares."
 ```
 [A neighbour](#at=ring.proposal), and [the ratio](#at=card.ratio).
 """
+
+
+@pytest.mark.parametrize(("panels", "places", "said"), [(["ring"], 4, ""), (["rings"], 4, "on stage"), (["distance"], 4, "outside")])
+def test_options_that_are_places_lie_on_the_stage(panels, places, said):
+    lesson = module("metropolis", "page").LESSON
+    (step,) = story.parse(RIGHT.replace('["ring"]', '["ring", "distance"]', 1))
+    where = Where(tuple(panels), ((1e9, 0.0),) * places if said == "outside" else ((0.0, 0.0),) * places)
+    asked = [dataclasses.replace(question, where=where) if question.id == "king" else question for question in lesson.predict]
+    found = stagings.faults(dataclasses.replace(lesson, predict=asked), step)
+    assert any(said in fault for fault in found) if said else found == []
 
 
 def test_a_right_staging_has_no_faults():

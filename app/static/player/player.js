@@ -6,11 +6,12 @@ const [
   { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage, chosen }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
-  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms },
+  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { Choices },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary",
+    "choices",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -56,6 +57,7 @@ class Player {
     this.table = new DataTable(() => this.exportPicture());
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
+    this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
@@ -91,6 +93,7 @@ class Player {
     this.clock.calm = calm.matches;
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
+    this.choices.obeyKeys(signal);
     obeyClicker(this, signal);
     // The page's font may come later than the first picture.
     document.fonts.ready.then(() => this.arrange(true));
@@ -146,6 +149,7 @@ class Player {
     this.waiting = false;
     this.clock.setScene(whole);
     this.obey(cue, fresh);
+    this.choices.offer(cue?.choices);
     this.fill();
     const { scene } = this;
     this.pointer.hide();
@@ -186,7 +190,12 @@ class Player {
 
   // What the story wants, once.
   direct(cue) {
-    if (!this.scene || !this.obey(cue)) return;
+    if (!this.scene) return;
+    this.choices.offer(cue?.choices);
+    if (!this.obey(cue)) {
+      this.choices.show(this.stage, this.clock.plan !== null);
+      return;
+    }
     this.fill();
     this.pointer.hide();
     this.arrange();
@@ -322,6 +331,7 @@ class Player {
     this.toolbar.show(clock, cursor);
     this.readouts.show(cursor);
     this.links.show(cursor);
+    this.choices.show(this.stage, clock.plan !== null);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
