@@ -95,18 +95,19 @@ class Follow:
 
     # the three signs
 
-    def badge(self) -> None:
-        """The three signs and what each stands on."""
+    def badge(self, held: bool = False) -> None:
+        """The three signs and what each stands on; `held`: that of the kernel alone, the others tell of the whole run."""
         if not {"kernel", "checks"} & set(self.functions):
             return
-        found = {kind: self._found(kind) for kind in KINDS}
+        told = KINDS[:1] if held else KINDS
+        found = {kind: self._found(kind) if kind in told else None for kind in KINDS}
         faces = [badge.face(kind, checks) for kind, checks in found.items() if checks is not None]
         shown = badge.worst(faces) if len(faces) == len(KINDS) else KINDS[0]
         hidden = ", ".join(f".st-key-sign-{kind}" for kind in KINDS if kind != shown)
         with st.container(key="style-signs"):
             st.markdown(f"<style>{FOLD} {{ {hidden} {{ display: none; }} }}</style>", unsafe_allow_html=True)
         with st.container(key="signs", horizontal=True, width="content", gap="small"):
-            for kind in KINDS:
+            for kind in told:
                 self._sign(kind, found)
 
     def _found(self, kind: Kind) -> list[Check] | None:

@@ -71,7 +71,7 @@ def show(lesson: Lesson) -> None:
     with tools:
         scenario = _scenario(lesson, here)
         if not (held and scenario is not None and scenario.failure):  # a red sign would tell
-            follow.badge()
+            follow.badge(held)
         _share(lesson, here)
         _present(here)
     follow.watch()  # last: what stands behind a fragment may lose its place

@@ -7,12 +7,12 @@ const [
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
   { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
-  { mirror, offerNotes }, { noteStep, tellProgress },
+  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary", "address",
-    "notes", "progress",
+    "notes", "progress", "choices",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -59,6 +59,7 @@ class Player {
     this.table = new DataTable(() => this.exportPicture());
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
+    this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
@@ -94,6 +95,7 @@ class Player {
     this.clock.calm = calm.matches;
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
+    this.choices.obeyKeys(signal);
     obeyClicker(this, signal);
     offerNotes(this, signal);
     // The page's font may come later than the first picture.
@@ -152,6 +154,7 @@ class Player {
     this.clock.setScene(whole);
     if (fresh) this.moved = false;
     this.obey(cue, fresh);
+    this.choices.offer(cue?.choices);
     this.fill();
     const { scene } = this;
     this.pointer.hide();
@@ -193,7 +196,12 @@ class Player {
 
   // What the story wants, once.
   direct(cue) {
-    if (!this.scene || !this.obey(cue)) return;
+    if (!this.scene) return;
+    this.choices.offer(cue?.choices);
+    if (!this.obey(cue)) {
+      this.choices.show(this.stage, this.clock.plan !== null);
+      return;
+    }
     this.fill();
     this.pointer.hide();
     this.arrange();
@@ -332,6 +340,7 @@ class Player {
     this.toolbar.show(clock, cursor);
     this.readouts.show(cursor);
     this.links.show(cursor);
+    this.choices.show(this.stage, clock.plan !== null);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
