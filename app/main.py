@@ -25,8 +25,8 @@ def main() -> None:
     st.session_state["page"] = page.url_path
     top = st.container()  # before the page: what stands behind it loses its place when the page changes
     warm_up = startup.warm_up()
-    lesson = next((entry for entry in catalogue.LESSONS if entry.slug == page.url_path), None)
-    following = catalogue.next_after(lesson.slug) if lesson else []
+    lesson = next((entry for entry in catalogue.PAGES if entry.slug == page.url_path), None)
+    following = catalogue.next_after(lesson.slug) if lesson in catalogue.LESSONS else []
     st.session_state["leads to"] = [(entry.path, entry.title, entry.promise) for entry in following]
     if not lesson or warm_up.loaded.wait(NOTE_AFTER):
         if lesson:
@@ -72,7 +72,7 @@ else:  # `streamlit run` finds `app`, imports it and serves it
         yield
 
     seams.keep_to_the_page()
-    slugs = frozenset(entry.slug for entry in catalogue.LESSONS)
+    slugs = frozenset(entry.slug for entry in catalogue.PAGES)
     app = st.App(
         __file__, lifespan=lifespan, routes=[push.route()], middleware=[Middleware(assets.Preload), Middleware(assets.Base, slugs=slugs)]
     )
