@@ -25,8 +25,8 @@ def main() -> None:
     st.session_state["page"] = page.url_path
     top = st.container()  # before the page: what stands behind it loses its place when the page changes
     warm_up = startup.warm_up()
-    lesson = next((entry for entry in catalogue.LESSONS if entry.slug == page.url_path), None)
-    following = catalogue.next_after(lesson.slug) if lesson else []
+    lesson = next((entry for entry in catalogue.PAGES if entry.slug == page.url_path), None)
+    following = catalogue.next_after(lesson.slug) if lesson in catalogue.LESSONS else []
     st.session_state["leads to"] = [(entry.path, entry.title, entry.promise) for entry in following]
     if not lesson or warm_up.loaded.wait(NOTE_AFTER):
         if lesson:
@@ -71,5 +71,5 @@ else:  # `streamlit run` finds `app`, imports it and serves it
         asyncio.get_running_loop().call_soon(startup.warm_up)
         yield
 
-    slugs = [entry.slug for entry in catalogue.LESSONS]
+    slugs = [entry.slug for entry in catalogue.PAGES]
     app = st.App(__file__, lifespan=lifespan, **application.parts(slugs))  # Streamlit looks for this very call
