@@ -20,6 +20,7 @@ from engine.readable.delayed_rejection import delayed_rejection
 from engine.readable.dual_averaging import dual_averaging
 from engine.readable.gibbs import gibbs
 from engine.readable.hmc import hmc
+from engine.readable.islands import islands
 from engine.readable.laplace import draws, laplace
 from engine.readable.metropolis import metropolis
 from engine.readable.neurons import neurons
@@ -27,6 +28,7 @@ from engine.readable.nuts import State, nuts, transition
 from engine.readable.reversible_jump import reversible_jump
 from engine.readable.slice_sampling import slice_sampling
 from engine.readable.spike_and_slab import spike_and_slab
+from engine.samplers.islands import walk_islands
 from engine.spike_and_slab.gibbs import sample_models
 from engine.targets import banana, gaussian, student
 from engine.variational import advi as advi_kernel
@@ -106,6 +108,15 @@ def test_a_sampler_draws_what_its_kernel_draws(twin, settings, name):
         if twin is gibbs:
             right["update"] = "metropolis"  # the banana's conditionals are not known
         assert not np.allclose(of_twin(twin, target, right), ours)
+
+
+@pytest.mark.parametrize("variant", ["exact", "no_hastings", "drop_rejections"])
+def test_the_walk_over_islands(variant):
+    for people in ([1.0, 2.0, 9.0, 4.0], [5.0, 1.0, 1.0], np.arange(1.0, 8.0)):
+        ours = islands(people, 2, N, beside.stream(5), 0.3, variant)
+        assert np.array_equal(ours, walk_islands(people, N, 5, p_right=0.3, start=2, variant=variant).draws)
+        right = islands(people, 2, N, beside.stream(5), 0.3)
+        assert np.array_equal(ours, right) == (variant == "exact")
 
 
 def test_gibbs_draws_from_the_conditionals():

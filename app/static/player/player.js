@@ -91,6 +91,8 @@ class Player {
     this.clock.calm = calm.matches;
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
+    document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
+    document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
     obeyClicker(this, signal);
     // The page's font may come later than the first picture.
     document.fonts.ready.then(() => this.arrange(true));
@@ -323,6 +325,7 @@ class Player {
     this.readouts.show(cursor);
     this.links.show(cursor);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
+    this.tell(cursor);
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
     else this.voice.speakSoon(this.scene, cursor);
@@ -343,6 +346,20 @@ class Player {
       const counts = this.stage.histogramCounts;
       if (counts) dataset.counts = Array.from(counts).join(" ");
     }
+  }
+
+  // Says on the document which phase is on stage, and its lines of the card: for the code of app/static/code. A transition
+  // that plays by is in none.
+  tell(cursor) {
+    const { clock } = this;
+    const phase = clock.playing && cursor.settled && !clock.slow ? undefined : this.scene.phases[cursor.phase];
+    const detail = {
+      phases: this.scene.phases.map(({ id }) => id),
+      phase: phase?.id ?? null,
+      label: phase?.label ?? "",
+      values: phase ? this.readouts.of(cursor) : [],
+    };
+    document.dispatchEvent(new CustomEvent("stage", { detail }));
   }
 
   // The inside of a transition that is not loaded is asked for when the reader rests on it, or plays slowly enough to see it.
