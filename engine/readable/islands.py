@@ -39,6 +39,6 @@ if __name__ == "__main__":
     people = np.arange(1.0, 8.0)
     beside.report(
         "2000 days on seven islands with 1 to 7 people",
-        lambda: np.array(islands(people, 3, 2000, beside.stream(0))),
-        lambda: walk_islands(people, 2000, 0, start=3).draws,
+        lambda: np.array(islands(people, 3, 2000, beside.stream(0)), float),
+        lambda: walk_islands(people, 2000, 0, start=3).draws.astype(float),
     )

@@ -58,7 +58,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
     sense = -1.0 if variant == "reversed_dot" else 1.0  # wrong: reversed_dot
 
     def leapfrog(state, step):
-        # phase: grow
+        # phase: grow/leapfrog, extension
         p = state.p + 0.5 * step * state.g
         q = state.q + step * W * p
         log_pi, g = target(q)
@@ -66,7 +66,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
 
     def build(state, depth, sign):
         """An extension of 2**depth states behind `state`, and its last one; None if it turns or diverges inside."""
-        # phase: grow
+        # phase: grow/leapfrog, extension
         if depth == 0:
             new = leapfrog(state, sign * epsilon)
             log_w = h0 - (0.5 * sum(new.p * W * new.p) - new.log_pi)
@@ -74,6 +74,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
             if not (math.isfinite(log_w) and -log_w <= max_energy_error - log_u):
                 return None, new  # it diverges
             return Tree(new, new, new.p, new, float(log_u <= log_w) if sliced else math.exp(log_w)), new
+        # phase: grow/join, extension
         old, end = build(state, depth - 1, sign)
         if old is None:
             return None, end
@@ -86,7 +87,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
         return join(old, new, sign, rng.random() * (old.w + new.w) < new.w), end
 
     def turns(old, new, sign, one_p=None):
-        # phase: grow
+        # phase: grow/join, extension
         left, right = (old, new) if sign > 0 else (new, old)
         ends = [s if one_p is None else s._replace(p=one_p) for s in (left.minus, left.plus, right.minus, right.plus)]
         a, b, c, d = ends
@@ -95,12 +96,13 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
         spans = [(a, d, left.rho + right.rho), (a, c, left.rho + c.p), (b, d, right.rho + b.p)]
         return not all(sum(W * s.p * rho) > 0.0 and sense * sum(W * e.p * rho) > 0.0 for s, e, rho in spans)
 
-    # phase: grow
     for depth in range(max_depth):
+        # phase: grow/coin
         sign = 1 if rng.random() < 0.5 else -1
         new, _ = build(tree.plus if sign > 0 else tree.minus, depth, sign)
         if new is None:
             break
+        # phase: grow/join, extension
         took_new, done = rng.random() * tree.w < new.w, turns(tree, new, sign)
         tree = join(tree, new, sign, took_new)
         if done:
@@ -113,7 +115,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
 
 
 def join(old, new, sign, took_new):
-    # phase: grow
+    # phase: grow/join, extension
     left, right = (old, new) if sign > 0 else (new, old)
     return Tree(left.minus, right.plus, old.rho + new.rho, new.draw if took_new else old.draw, old.w + new.w)
 

@@ -22,6 +22,7 @@ def slice_sampling(log_pi, x, n, rng, w=1.0, interval="stepping_out", limit=64, 
     for _ in range(n):
         for j in [None] if interval == "hyperrectangle" else range(x.size):
             x, log_pi_x = update(log_pi, x, log_pi_x, j, rng, w, interval, limit, variant)
+        # phase: draw
         draws.append(x)
     return np.array(draws)
 
@@ -29,17 +30,19 @@ def slice_sampling(log_pi, x, n, rng, w=1.0, interval="stepping_out", limit=64, 
 def update(log_pi, x, log_pi_x, j, rng, w, interval, limit, variant):
     """A new x and its log density; coordinate j alone moves, or all if j is None."""
     chosen = range(x.size) if j is None else [j]
-    # phase: slice
+    # phase: slice/level
     level = log_pi_x + math.log(1.0 - rng.random())
     low, high, point = x.copy(), x.copy(), x.copy()
 
     def inside(value):
         return log_pi(np.where(np.arange(x.size) == j, value, x)) > level
 
+    # phase: slice/placed
     for d in chosen:
         u = rng.random()
         low[d] = x[d] - (0.0 if variant == "fixed_side" else u * w[d])  # wrong: fixed_side
         high[d] = low[d] + w[d]
+    # phase: slice/grown
     if interval == "stepping_out":  # figure 3
         down = int(limit * rng.random())
         up = limit - 1 - down
@@ -55,6 +58,7 @@ def update(log_pi, x, log_pi_x, j, rng, w, interval, limit, variant):
             else:
                 high[j] += high[j] - low[j]
             widths *= 2
+    # phase: slice/outside, refused, taken
     widest = (low[j], high[j])
     for _ in range(200):  # figure 5; a right one ends long before, for the interval shrinks to x0
         for d in chosen:
@@ -64,9 +68,9 @@ def update(log_pi, x, log_pi_x, j, rng, w, interval, limit, variant):
         if taken and interval == "doubling" and variant != "no_test":  # wrong: no_test
             taken = would_come_back(inside, x[j], point[j], *widest, w[j])
         if taken:
-            # phase: draw
+            # phase: slice/taken
             return point, log_pi_point
-        # phase: slice
+        # phase: slice/outside, refused
         for d in chosen:
             below = point[d] < x[d]
             if variant == "wrong_end":  # wrong: wrong_end
@@ -79,7 +83,7 @@ def update(log_pi, x, log_pi_x, j, rng, w, interval, limit, variant):
 def would_come_back(inside, x0, x1, left, right, w):
     """Figure 6: whether doubling from x1 could have made the same interval."""
     differ = False
-    # phase: slice
+    # phase: slice/refused, taken
     while right - left > 1.1 * w:
         middle = 0.5 * (left + right)
         differ = differ or (x0 < middle) != (x1 < middle)

@@ -24,11 +24,11 @@ def test_a_phase_goes_from_its_heading_to_the_next_or_to_a_line_further_left():
     assert not any("__main__" in line.text for line in lines.values())
 
 
-def phases(lesson, spec) -> set[str]:
-    """Ids of the phases of a lesson's scene."""
+def header(lesson, spec) -> dict:
+    """Of a lesson's scene."""
     blob = lesson.scene(spec, None)
     (length,) = struct.unpack_from("<I", blob)
-    return {phase["id"] for phase in json.loads(blob[4 : 4 + length])["phases"]}
+    return json.loads(blob[4 : 4 + length])
 
 
 @pytest.mark.parametrize("slug", ENTRIES)
@@ -47,6 +47,11 @@ def test_a_lesson_with_a_sampler_shows_a_readable_twin(slug):
 def test_every_phase_of_the_stage_has_its_lines(slug):
     lesson = module(slug, "page").LESSON
     first = lesson.scenarios[0].spec
-    headed = {line.phase for line in code.read(lesson.twins(first)[0])} - {None}
-    for phase in phases(lesson, first):
-        assert any(phase == own or phase.startswith(f"{own}-") for own in headed), phase
+    lines = code.read(lesson.twins(first)[0])
+    headed = {line.phase.split("/")[0] for line in lines if line.phase}
+    scene = header(lesson, first)
+    for phase in scene["phases"]:
+        assert any(phase["id"] == own or phase["id"].startswith(f"{own}-") for own in headed), phase
+    if scene["inside"]:
+        parts = {part for line in lines if line.phase and "/" in line.phase for part in line.phase.split("/")[1].split(", ")}
+        assert parts == set(scene["inside"]["names"]) - {"given up"}

@@ -105,15 +105,15 @@ class Listing {
     document.dispatchEvent(new CustomEvent("stage-asked"));
   }
 
-  // Lights the lines of a phase. detail: {phases, phase, label, values}, as the player says it. A scene with other phases
+  // Lights the lines of a phase. detail: {phases, phase, part, label, values}, as the player says it. A scene with other phases
   // shows something else: its lines are not lit.
-  show({ phases, phase, label, values }) {
+  show({ phases, phase, part, label, values }) {
     const rows = this.rows ?? [];
-    const follows = new Set(rows.map(({ phase: own }) => own).filter((own) => phases.some((id) => belongs(id, own)))).size > 1;
+    const follows = phases.filter((id) => rows.some(({ phase: own }) => belongs(id, own))).length > 1;
     this.root.classList.toggle("still", !follows);
     let first = null;
     for (const { node, phase: own } of rows) {
-      const lit = follows && belongs(phase, own);
+      const lit = follows && belongs(phase, own, part);
       node.classList.toggle("lit", lit);
       if (lit) first ??= node;
     }
@@ -144,9 +144,12 @@ class Listing {
   }
 }
 
-// Whether a phase is one of the lines headed by `own`: "back-2" is also one of "back".
-function belongs(phase, own) {
-  return phase !== null && own !== null && (phase === own || phase.startsWith(`${own}-`));
+// Whether a phase, or the part of it that is named, is one of the lines headed by `own`, as in "back", of which "back-2"
+// is one, too, or "grow/coin, join".
+function belongs(phase, own, part = null) {
+  if (phase === null || own === null) return false;
+  const [id, parts] = own.split("/");
+  return (phase === id || phase.startsWith(`${id}-`)) && (part === null || !parts || parts.split(", ").includes(part));
 }
 
 // Comments and strings stand back, words of the language stand out.

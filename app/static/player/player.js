@@ -356,10 +356,17 @@ class Player {
     const detail = {
       phases: this.scene.phases.map(({ id }) => id),
       phase: phase?.id ?? null,
+      part: phase?.count === "inner" ? this.part(cursor) : null,
       label: phase?.label ?? "",
       values: phase ? this.readouts.of(cursor) : [],
     };
     document.dispatchEvent(new CustomEvent("stage", { detail }));
+  }
+
+  // What happens at the cursor inside the inner phase, where the scene says it.
+  part({ base, inner }) {
+    const { inside } = this.scene;
+    return inside && inner >= 0 ? inside.names[inside.which[base + inner]] ?? null : null;
   }
 
   // The inside of a transition that is not loaded is asked for when the reader rests on it, or plays slowly enough to see it.
