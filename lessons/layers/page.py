@@ -3,6 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from engine.readable.annealed_importance import annealed_importance
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
 from lessons.families.growing.panels import diagnostics
@@ -44,6 +45,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [annealed_importance],
     code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, architecture_evidence],
     runs=runs,
     on_event=on_event,

@@ -96,6 +96,8 @@ class Player {
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
     this.choices.obeyKeys(signal);
+    document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
+    document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
     obeyClicker(this, signal);
     offerNotes(this, signal);
     // The page's font may come later than the first picture.
@@ -342,6 +344,7 @@ class Player {
     this.links.show(cursor);
     this.choices.show(this.stage, clock.plan !== null);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
+    this.tell(cursor);
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
     else this.voice.speakSoon(this.scene, cursor);
@@ -372,6 +375,27 @@ class Player {
     document.documentElement.dataset.frame = frame;
     clearTimeout(this.writing);
     if (!this.clock.playing) this.writing = setTimeout(() => writeAddress(this.moved ? frame : ""), REST);
+  }
+
+  // Says on the document which phase is on stage, and its lines of the card: for the code of app/static/code. A transition
+  // that plays by is in none.
+  tell(cursor) {
+    const { clock } = this;
+    const phase = clock.playing && cursor.settled && !clock.slow ? undefined : this.scene.phases[cursor.phase];
+    const detail = {
+      phases: this.scene.phases.map(({ id }) => id),
+      phase: phase?.id ?? null,
+      part: phase?.count === "inner" ? this.part(cursor) : null,
+      label: phase?.label ?? "",
+      values: phase ? this.readouts.of(cursor) : [],
+    };
+    document.dispatchEvent(new CustomEvent("stage", { detail }));
+  }
+
+  // What happens at the cursor inside the inner phase, where the scene says it.
+  part({ base, inner }) {
+    const { inside } = this.scene;
+    return inside && inner >= 0 ? inside.names[inside.which[base + inner]] ?? null : null;
   }
 
   // The inside of a transition that is not loaded is asked for when the reader rests on it, or plays slowly enough to see it.
