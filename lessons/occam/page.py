@@ -4,7 +4,7 @@ from app.kit.frame import Controls, Lesson, show
 from engine.evidence import run as evidence_run
 from engine.jumps import sweep
 from lessons.families.growing.plane import CLASSES
-from lessons.occam.analysis import checks, fixed, kernels, split
+from lessons.occam.analysis import checks, first_look, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
 from lessons.occam.questions import QUESTIONS
 from lessons.occam.scenes import grow, on_event, scene
@@ -46,6 +46,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: first_look(spec).recording(),
     kernels=kernels,
     checks=checks,
     panels=panels,
