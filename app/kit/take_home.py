@@ -13,7 +13,7 @@ from app.kit.taken import FORMATS, Taken, made
 from app.kit.visit import Visit, session
 from engine.spec import Spec
 
-PICTURES = "Pictures (SVG, PNG, PDF) and films of the stage are under *Table and downloads* below it."
+PICTURES = "Pictures (SVG, PNG) and films of the stage are under *Table and downloads* below it."
 LONG = "Of a long run that a button starts, the files hold the part with which the page opens."
 AGAIN = "A notebook or script makes the run again and checks that it is the same, byte for byte."
 
