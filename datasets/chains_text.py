@@ -6,6 +6,7 @@ one names the columns, and those of the sampler end in two underscores.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ def read(file: str, content: bytes) -> Text:
         raise SpecError("file", f"{file} has no line of numbers")
     head = every[at[0] - 1].strip()
     delimiter = max(",;\t", key=head.count)
-    raw = tuple(cell.strip().strip('"') for cell in head.split(delimiter))
+    raw = tuple(cell.strip() for cell in next(csv.reader([head], delimiter=delimiter)))
     _heads(file, raw, at[0])
     at = at[1:]
     values = _numbers(file, raw, [every[number - 1] for number in at], at, delimiter)
