@@ -174,8 +174,9 @@ BAND_DRAWS = 400  # independent draws of a chain that a band is simulated with a
 BAND_RUNS = 1_000
 
 
-def rank_curves(values: Array, ess: float, points: int = 60) -> RankCurves:
-    """Of values (chains, draws), whose effective draws in all are `ess`: as many independent ones make the band.
+def rank_curves(values: Array, points: int = 60) -> RankCurves:
+    """Of values (chains, draws). The band is that of as many independent draws as a chain by itself is worth: a band of
+    the ESS of all would grow wide just where chains disagree.
 
     Source: Säilynoja, Bürkner and Vehtari 2022, whose band for several chains is simulated here from permutations.
     """
@@ -183,7 +184,8 @@ def rank_curves(values: Array, ess: float, points: int = 60) -> RankCurves:
     places = np.arange(1, points) / points
     ranks = (values.ravel().argsort(kind="stable").argsort(kind="stable").reshape(chains, n) + 1.0) / values.size
     difference = np.stack([np.searchsorted(np.sort(chain), places, side="right") / n - places for chain in ranks])
-    effective = max(ess / chains, 4.0) if np.isfinite(ess) else 4.0
+    alone = np.array([ess_mean(chain[None]) for chain in ranks])
+    effective = float(np.clip(alone[np.isfinite(alone)].mean(), 4.0, n)) if np.isfinite(alone).any() else 4.0
     used = int(min(effective, BAND_DRAWS))
     rng = np.random.Generator(np.random.SFC64([chains, used]))
     sd = np.sqrt(places * (1.0 - places) * (1.0 - 1.0 / chains) / used) if chains > 1 else np.full(points - 1, np.inf)

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.diagnostics import Summary
+from engine.judge import MAX_RHAT, MIN_ESS
 
-ARTICLE = "Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021)"
+ARTICLE = "Vehtari et al. 2021"
 
 
 def sentences(
@@ -42,6 +43,8 @@ def sentences(
             f"For {of} {quantity} rank-normalised split R-hat was at most {np.nanmax(summary.rhat):.3f}, bulk ESS at least "
             f"{np.nanmin(summary.ess_bulk):,.0f} and tail ESS at least {np.nanmin(summary.ess_tail):,.0f} ({ARTICLE})."
         )
+        if not (np.nanmax(summary.rhat) <= MAX_RHAT and min(np.nanmin(summary.ess_bulk), np.nanmin(summary.ess_tail)) >= MIN_ESS):
+            told.append(f"This misses the usual limits (R-hat at most {MAX_RHAT}, ESS at least {MIN_ESS:.0f}): the run has not converged.")
         share = summary.mcse_mean[finite] / summary.sd[finite]
         told.append(
             f"The Monte Carlo standard error of each mean was at most {100 * np.nanmax(share):.2g} % of the posterior standard deviation."

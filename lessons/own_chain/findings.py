@@ -29,7 +29,8 @@ def sentences(found: Found) -> list[str]:
     told = run.missing()[:NAMED]
     if found.broken.sum() > NAMED:
         told.append(f"And {int(found.broken.sum()) - NAMED} more quantities hold numbers that are not finite.")
-    told += [*stuck(found), *journey(found), *apart(found), *corner(found), *slow(found), *energy(run)]
+    walked = journey(found)
+    told += [*stuck(found), *(walked or [*apart(found), *slow(found)]), *corner(found), *energy(run)]
     if found.steady.any():
         names = [run.names[j] for j in np.flatnonzero(found.steady)]
         told.append(
@@ -79,7 +80,7 @@ def journey(found: Found) -> list[str]:
 
 def apart(found: Found) -> list[str]:
     """Chains that stay in different places: who stays with whom."""
-    if len(found.run.draws) < 2 or journey(found):
+    if len(found.run.draws) < 2:
         return []
     j = next((int(j) for j in found.order if j in set(found.moving.tolist())), None)
     if j is None or not found.summary.rhat[j] > APART:

@@ -17,9 +17,9 @@ FORMATS = ["csv", "txt", "tsv", "nc", "h5", "npy", "npz", "json", "zip"]
 
 def own_chains(given: dict[str, bytes]) -> dict[str, object]:
     """The fields that change when chains are given. Raises SpecError where they cannot be read."""
-    chains.read(given)
-    name, content = chains.pack(given)
-    return {"source": "file", "file": files.hold(name, content), "burn": 0, "place": 1}
+    reference = files.hold(*chains.pack(given))
+    analysis.simulate(OwnChain(source="file", file=reference))  # the picture finds it read
+    return {"source": "file", "file": reference, "burn": 0, "place": 1}
 
 
 def own_truth(given: dict[str, bytes]) -> dict[str, object]:

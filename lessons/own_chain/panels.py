@@ -32,7 +32,7 @@ def figures(spec: OwnChain, found: Found) -> list[Figure]:
     values, name = found.run.draws[:, :, j], found.run.names[j]
     made = [_autocorrelation(values, name), _quantiles(values, name)]
     if len(values) > 1:
-        made.insert(0, _ranks(values, name, float(found.summary.ess_bulk[j])))
+        made.insert(0, _ranks(values, name))
     energy = found.run.stats.get("energy")
     if energy is not None and np.isfinite(energy).all():
         made.append(_energy(energy))
@@ -45,8 +45,8 @@ def _lines(figure: object, x: np.ndarray, rows: np.ndarray) -> None:
         figure.add_scatter(x=x, y=line, mode="lines", line=look, name=f"chain {chain + 1}")  # type: ignore[attr-defined]
 
 
-def _ranks(values: np.ndarray, name: str, ess: float) -> Figure:
-    found = rank_curves(values, ess)
+def _ranks(values: np.ndarray, name: str) -> Figure:
+    found = rank_curves(values)
     figure = charts.blank("rank among all draws, as a share", "share below, minus the rank")
     edge = {"color": theme.colour("muted", 0.0), "width": 0}
     figure.add_scatter(x=found.places, y=found.high, mode="lines", line=edge, showlegend=False, hoverinfo="skip")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene
-from lessons.own_chain import analysis
+from lessons.own_chain import analysis, findings
 from lessons.own_chain.spec import OwnChain
 
 Array = NDArray[np.float64]
@@ -49,6 +49,11 @@ def scene(spec: OwnChain, window: int | None = None) -> bytes:
     _worst(picture, found)
     _words(picture, found, values, j, stride)
     return picture.encode()
+
+
+def _plain(words: str) -> str:
+    """Without the braces of a template: names come from files."""
+    return words.replace("{", "(").replace("}", ")")
 
 
 def _before(values: Array) -> Array:
@@ -130,5 +135,7 @@ def _words(picture: Scene, found: analysis.Found, values: Array, j: int, stride:
     picture.readout("rhat", "R-hat {r:.3f}, ESS bulk {b:.0f}, tail {t:.0f}", **{key: constant[key] for key in "rbt"})
     told = analysis.said(numbers["m"], float(found.decimals[j]))
     picture.readout("mean", f"mean {{m:.4g}}, MCSE {{e:.2g}}: say {told}", m=constant["m"], e=constant["e"])
-    picture.say(f"Draw {{t}} of {{steps}} of {name}.{every}")
+    stands_out = [*findings.sentences(found), "Nothing stands out."][0]
+    picture.line("finding", _plain(stands_out))
+    picture.say(f"Draw {{t}} of {{steps}} of {_plain(name)}.{every}")
     picture.table({f"chain {c + 1}": series for c, series in enumerate(values)})
