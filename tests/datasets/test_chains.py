@@ -65,13 +65,19 @@ def test_netcdf_written_by_arviz(tmp_path):
     arviz_base = pytest.importorskip("arviz_base")
     mu, theta = RNG.normal(size=(4, 50)), RNG.normal(size=(4, 50, 2, 3))
     tree = arviz_base.from_dict(
-        {"posterior": {"mu": mu, "theta": theta}, "sample_stats": {"diverging": mu > 2, "energy": mu**2, "lp": -(mu**2)}},
+        {
+            "posterior": {"mu": mu, "theta": theta},
+            "sample_stats": {"diverging": mu > 2, "energy": mu**2, "lp": -(mu**2)},
+            "warmup_posterior": {"mu": mu[:, :20]},
+        },
         dims={"theta": ["school", "year"]},
         coords={"school": ["Choate", "Deerfield"]},
+        save_warmup=True,
     )
     tree.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
     found = chains.read({"run.nc": (tmp_path / "run.nc").read_bytes()})
     assert found.names[:3] == ("mu", "theta[Choate,1]", "theta[Choate,2]") and found.draws.shape == (4, 50, 7)
+    assert found.warmup == 20, "told, and not among the draws"
     np.testing.assert_array_equal(found.draws[:, :, 1:].reshape(theta.shape), theta)
     np.testing.assert_array_equal(found.stats["divergent"], mu > 2)
     np.testing.assert_array_equal(found.stats["log density"], -(mu**2))
