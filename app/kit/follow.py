@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from app.kit import badge, charts, jobs, messages, seams, startup, tally
-from app.kit.charts import Figure, Table
+from app.kit.charts import Figure, Quote, Table
 from app.kit.lesson import Lesson
 from app.kit.text import plain
 from app.kit.verdicts import KernelProofs, Planted, plantable
@@ -270,9 +270,9 @@ class _CheckEach:
         return results
 
 
-def panels(result: Figure | Table | Sequence[Figure | Table]) -> None:
-    """Draw figures side by side, then tables."""
-    items = [result] if isinstance(result, (Figure, Table)) else list(result)
+def panels(result: Figure | Table | Quote | Sequence[Figure | Table | Quote]) -> None:
+    """Draw figures side by side, then tables and texts."""
+    items = [result] if isinstance(result, (Figure, Table, Quote)) else list(result)
     figures = [item for item in items if isinstance(item, Figure)]
     dark = st.context.theme.type == "dark"
     if figures:
@@ -287,5 +287,8 @@ def panels(result: Figure | Table | Sequence[Figure | Table]) -> None:
     for item in items:
         if isinstance(item, Table):
             st.markdown(f"**{item.title}**\n\n{item.markdown()}")
-            if item.caption:
-                st.caption(item.caption)
+        elif isinstance(item, Quote):
+            st.markdown(f"**{item.title}**")
+            st.code(item.text, language=None, wrap_lines=True)
+        if not isinstance(item, Figure) and item.caption:
+            st.caption(item.caption)
