@@ -173,7 +173,7 @@ def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     distance, _ = rings(spec, plane(CELLS))
     panel = made.panel(
         "distance",
-        title="Epistemic against distance (bars: ± 2 standard errors)",
+        title="Epistemic, ± 2 standard errors",
         x=Axis("distance from the nearest data point", 0.0, float(distance[-1]) + 0.1),
         y=Axis("epistemic (nats)", 0.0, min(LN2, max([0.3, *(1.05 * top for top in tops)]))),
         place=(0, 4, 24, 1) if spec.view == "networks" else (12, 0, 12, 2),
