@@ -190,7 +190,7 @@ if __name__ == "__main__":
     if "--gently" in sys.argv[1:]:
         os.nice(19)
         logging.disable(logging.WARNING)  # that nothing can be kept is for the server to say
-        with contextlib.suppress(BrokenPipeError):  # whoever listened has gone
+        with _cache.filling(), contextlib.suppress(BrokenPipeError):  # whoever listened has gone
             warm(_tell)
     else:
         seconds = fill(min(os.cpu_count() or 1, 4), _print)

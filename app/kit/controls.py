@@ -17,7 +17,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, seams
+from app.kit import jobs, seams, tally
 from app.kit.text import number, plain
 from app.kit.visit import Visit, fill, session
 from engine.spec import Declaration, Spec, SpecError
@@ -206,6 +206,7 @@ class Controls:
                 self._visit.try_out(label, lambda: take(given))
                 return
             self._visit.refused[label] = (None, reason)
+            tally.count("refusals", label)
 
         st.file_uploader(
             label,
@@ -345,6 +346,7 @@ class Controls:
                 rows = read_points(name, text)
             except SpecError as error:
                 self._visit.refused[name] = (text, error.reason)
+                tally.count("refusals", name)
                 return
             if not self._visit.change(name, **{name: rows}):
                 self._visit.refused[name] = (text, self._visit.refused[name][1])

@@ -36,7 +36,8 @@ class Lesson:
     panels : (spec, cancel) → figures, tables and texts to copy, below the stage
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
-    code : functions whose source is shown
+    twins : spec → functions of `engine.readable`, whose files are shown, lit with the stage
+    code : compiled functions whose source is shown
     runs : which kernel runs, a sentence, or a function of the spec
     on_event : (spec, event of the player or the pad) → changed spec, or None to leave it
     pad : spec → strokes on a drawing pad beside the player, points (x, y, stroke) from 0 to 1 with y down; None: no
@@ -62,6 +63,7 @@ class Lesson:
     panels: Callable[[Any, Any], Sequence[Figure | Table | Quote]] | None = None
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
+    twins: Callable[[Any], Sequence[Callable[..., Any]]] = lambda spec: ()
     code: Sequence[Callable[..., Any]] = ()
     runs: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
@@ -99,7 +101,7 @@ class Lesson:
     def works(self) -> list[references.Reference]:
         """The works that its texts and its code name."""
         texts = list(references.texts_beside(self._beside("")))
-        for function in self.code:
+        for function in (*self.code, *self.twins(self.scenarios[0].spec)):
             texts += references.texts_behind(function)
         return references.named(texts)
 
