@@ -266,8 +266,11 @@ def faults(spec: OwnChain) -> dict[str, OwnChain]:
 def checks(spec: OwnChain, cancel: object = None) -> list[Check]:
     """The run, by what its chains and its sampler say, and its numbers where the answer is known."""
     found, run = look(spec), counted(spec)
-    shown = [int(j) for j in found.order if not found.steady[j]] or [0]
+    shown = [int(j) for j in found.order if not (found.steady[j] or found.broken[j])] or [0]
     checked = [agreement_check(run.draws[:, :, shown], [run.names[j] for j in shown])]
+    if found.broken.any():
+        words = f"{run.missing()[0]} A run that gives no number has broken down."
+        checked.insert(0, Check("finite draws", "fail", float(found.broken.sum()), 0.0, words, "quantities", kind="run"))
     if "divergent" in run.stats:
         checked.append(divergence_check(run.stats["divergent"] > 0))
     if "energy" in run.stats and np.isfinite(run.stats["energy"]).all():
