@@ -1,6 +1,6 @@
 """The one page frame of every lesson.
 
-    title · promise                                   badge · share · present
+    title · promise                       badge · share · take home · present
     scenario chips                        | story step · question
     stage (the player)                    | settings · formula · code
     still panels · diagnostics
@@ -19,7 +19,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import code, direction, glossary, jobs, messages, predict, seams, share, stage, story, words
+from app.kit import code, direction, glossary, jobs, messages, predict, seams, share, stage, story, take_home, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
@@ -71,6 +71,7 @@ def show(lesson: Lesson) -> None:
         if not (held and scenario is not None and scenario.failure):  # a red sign would tell
             follow.badge(held)
         _share(lesson, here)
+        take_home.menu(lesson, here)
         _present(here)
     follow.watch()  # last: what stands behind a fragment may lose its place
     stage.settle(flushed)

@@ -47,6 +47,8 @@ class Lesson:
     live : spec → body(job) of a long run. The body calls `job.publish(blob)` as the scene grows and
         `job.report(done, total)`, ends when `job.cancelled`, and returns the final blob
     live_label : the button that starts it
+    recording : spec → the run that the stage shows, for files to take home: a `Recording`, arrays by name, or an object
+        with arrays as fields, what was drawn first; None: the columns of the picture's table. Kept, as for the stage
     ready : whether the data of a spec are on this machine; what was made without them is made anew once they are
     """
 
@@ -71,6 +73,7 @@ class Lesson:
     grow: Callable[[Any, jobs.Job], bytes | None] | None = None
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
     live_label: str = "Run"
+    recording: Callable[[Any], Any] | None = None
     ready: Callable[[Any], bool] = lambda spec: True
 
     @property

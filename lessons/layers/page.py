@@ -4,6 +4,7 @@ from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
 from engine.readable.annealed_importance import annealed_importance
+from lessons.families.growing.chains import first_look
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
 from lessons.families.growing.panels import diagnostics
@@ -39,6 +40,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: first_look(spec).run.recording(),
     kernels=kernels,
     audit=audit,
     checks=checks,

@@ -4,7 +4,7 @@ from app.kit.frame import Controls, Lesson, show
 from engine.jumps import sweep
 from engine.jumps.run import ArchitectureRun
 from engine.readable.neurons import neurons
-from lessons.missing_factor.analysis import checks, kept_births, kernels, log_weights, put_right, runs, survivors
+from lessons.missing_factor.analysis import checks, first_look, kept_births, kernels, log_weights, put_right, runs, survivors
 from lessons.missing_factor.panels import diagnostics, panels
 from lessons.missing_factor.questions import QUESTIONS
 from lessons.missing_factor.scenes import grow, scene
@@ -42,6 +42,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: first_look(spec).scheme.recording(),
     kernels=kernels,
     checks=checks,
     panels=panels,
