@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import files
-from datasets import chains, known
+from datasets import chains, chains_text, known
 from datasets.card import Card
 from datasets.chains import Chains
 from datasets.known import Known
@@ -105,6 +105,13 @@ def truth(spec: OwnChain) -> Known | None:
 @kept
 def _truth(reference: str) -> Known:
     return known.read({reference.partition(" ")[2] or "truth": files.held(reference, "truth")})
+
+
+def taken(spec: OwnChain) -> dict[str, Array]:
+    """The draws that count for files to take home, (chains, draws) by name; what the sampler said, as CmdStan calls it."""
+    run = counted(spec)
+    draws = {name: np.ascontiguousarray(run.draws[:, :, j]) for j, name in enumerate(run.names)}
+    return {**draws, **{chains_text.STATS[name]: values for name, values in run.stats.items()}}
 
 
 # Every quantity -------------------------------------------------------------------------------------------------------

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from app.kit import files, methods
+from app.kit.taken import Taken, csv
 from datasets import chains
 from engine.diagnostics import rank_curves, summarise
 from engine.judge import overall
 from lessons.own_chain import analysis, findings, report
 from lessons.own_chain.spec import SCENARIOS, OwnChain
-from tests.lessons.pages import verdicts
+from tests.lessons.pages import module, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -137,8 +138,10 @@ def test_a_methods_section_says_what_the_run_says():
 
 def test_the_draws_taken_home_come_back_to_the_bit_and_the_report_asks_nobody():
     spec = BY_ID["density"]
-    again = chains.read({"draws.csv": report.draws_csv(spec)})
+    taken = Taken.of(module("own-chain", "page").LESSON, spec)
+    again = chains.read({"draws.zip": csv(taken)})
     np.testing.assert_array_equal(again.draws, analysis.simulate(spec).draws)
+    np.testing.assert_array_equal(again.stats["energy"], analysis.simulate(spec).stats["energy"])
     values = right()
     values[0, 3, 0] = np.inf
     text = report.report(given(values, ("mu<b>", "tau", "fixed"))).decode()
