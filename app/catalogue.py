@@ -75,6 +75,7 @@ TRACKS: dict[str, tuple[Entry, ...]] = {
         Entry("nuts", "lessons/nuts", ("figure", "aliased"), ("hmc",)),
         Entry("tuning", "lessons/tuning", ("scales", "banana", "for-ever"), ("nuts",)),
         Entry("diagnostics", "lessons/diagnostics", ("patient-1", "biased"), ("metropolis",)),
+        Entry("own-chain", "lessons/own_chain", ("stuck", "density"), ("diagnostics",)),
         Entry("race", "lessons/race", ("rough", "cheat"), ("gibbs", "nuts")),
     ),
     "Networks": (

@@ -11,7 +11,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 import streamlit as st  # noqa: E402
 
 from app import catalogue, pages  # noqa: E402
-from app.kit import assets, push, seams, startup  # noqa: E402
+from app.kit import startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
@@ -62,7 +62,7 @@ else:  # `streamlit run` finds `app`, imports it and serves it
     from collections.abc import AsyncIterator
     from contextlib import asynccontextmanager
 
-    from starlette.middleware import Middleware
+    from app.server import application
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[None]:
@@ -71,8 +71,5 @@ else:  # `streamlit run` finds `app`, imports it and serves it
         asyncio.get_running_loop().call_soon(startup.warm_up)
         yield
 
-    seams.keep_to_the_page()
-    slugs = frozenset(entry.slug for entry in catalogue.PAGES)
-    app = st.App(
-        __file__, lifespan=lifespan, routes=[push.route()], middleware=[Middleware(assets.Preload), Middleware(assets.Base, slugs=slugs)]
-    )
+    slugs = [entry.slug for entry in catalogue.PAGES]
+    app = st.App(__file__, lifespan=lifespan, **application.parts(slugs))  # Streamlit looks for this very call
