@@ -104,7 +104,7 @@ def _problems(here: Visit) -> None:
     lines = [f"- **{plain(problem.parameter)}** {plain(problem.message)}." for problem in shown]
     if len(here.problems) > len(shown):
         lines.append(f"- and {len(here.problems) - len(shown)} more")
-    st.warning("This link could not be followed in full:\n\n" + "\n".join(lines), icon="⚠️")
+    st.warning("This link could not be followed in full:\n\n" + "\n".join(lines), icon=messages.WARNING)
 
 
 def _layout(here: Visit) -> tuple[Any, Any]:
@@ -158,7 +158,7 @@ def _note(lesson: Lesson, here: Visit) -> None:
         return  # it would tell
     st.markdown(scenario.story)
     if direction.fails(lesson, here):
-        st.warning(f"**Why it goes wrong.** {scenario.why}", icon="⚠️")
+        st.warning(f"**Why it goes wrong.** {scenario.why}", icon=messages.WARNING)
 
 
 def _story(lesson: Lesson, here: Visit) -> None:
