@@ -28,7 +28,7 @@ def unknown_page() -> str:
     """The path that was asked for and is no page, or ""."""
     base = seams.base_path()
     path = urlsplit(st.context.url or "").path.strip("/").removeprefix(base).strip("/")
-    return path if path not in ("", *TITLES) else ""
+    return path if path not in ("", *(entry.slug for entry in catalogue.PAGES)) else ""
 
 
 def found(asked: str) -> Iterator[tuple[catalogue.Entry, int, str]]:
@@ -118,6 +118,10 @@ for track, entries in catalogue.TRACKS.items():
     for entry in entries:
         with grid.cell():
             card(entry, theme)
+
+st.header("Papers", anchor=False)
+for entry in catalogue.PAPERS:
+    st.page_link(entry.path, label=f"**{entry.title}**: {entry.promise}")
 
 st.header("For lecturers", anchor=False)
 st.markdown(

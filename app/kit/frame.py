@@ -1,6 +1,6 @@
 """The one page frame of every lesson.
 
-    title · promise                                   badge · share · present
+    title · promise                       badge · share · take home · present
     scenario chips                        | story step · question
     stage (the player)                    | settings · formula · code
     still panels · diagnostics
@@ -12,16 +12,14 @@ while they run.
 
 from __future__ import annotations
 
-import inspect
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from app.kit import direction, glossary, messages, predict, seams, share, stage, story, words
+from app.kit import code, direction, glossary, jobs, messages, predict, seams, share, stage, story, take_home, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
@@ -71,8 +69,9 @@ def show(lesson: Lesson) -> None:
     with tools:
         scenario = _scenario(lesson, here)
         if not (held and scenario is not None and scenario.failure):  # a red sign would tell
-            follow.badge()
+            follow.badge(held)
         _share(lesson, here)
+        take_home.menu(lesson, here)
         _present(here)
     follow.watch()  # last: what stands behind a fragment may lose its place
     stage.settle(flushed)
@@ -98,6 +97,8 @@ def _head(lesson: Lesson) -> Any:
 
 
 def _problems(here: Visit) -> None:
+    if jobs.pool().is_cut_off():
+        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon="🔌")
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]
@@ -272,7 +273,8 @@ def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequ
 
 
 def _settings(lesson: Lesson, here: Visit) -> None:
-    names = ["Settings"] + ["Formula"] * lesson.has_formula + ["Code"] * bool(lesson.code)
+    twins = lesson.twins(here.spec)
+    names = ["Settings"] + ["Formula"] * lesson.has_formula + ["Code"] * bool(twins or lesson.code)
     # a tab's content is made when it is opened: formulas and code cost the browser time on every change of a setting
     tabs = dict(zip(names, st.tabs(names, key=f"{lesson.slug}/tabs", on_change=here.looked), strict=True))
     with tabs["Settings"], messages.guard("the settings"):
@@ -286,11 +288,10 @@ def _settings(lesson: Lesson, here: Visit) -> None:
             if works:
                 with st.expander("Works named on this page and in its code"):
                     st.markdown("\n".join(f"- {work.line}" for work in works))
-    if lesson.code and tabs["Code"].open:
+    if "Code" in tabs and tabs["Code"].open:
+        running = [] if direction.held(lesson, here) else [value for value in vars(here.spec).values() if isinstance(value, str)]
         with tabs["Code"]:
-            st.caption("The code that made this.")
-            for function in lesson.code:
-                st.code(source(function), language="python")
+            code.show(twins, lesson.code, running, f"{lesson.slug}/code")
 
 
 def _present(here: Visit) -> None:
@@ -323,13 +324,3 @@ def _share(lesson: Lesson, here: Visit) -> None:
         hide = st.multiselect(asked, names, default=hidden, key=key, on_change=here.looked)
         with link_here:
             link(share.address(st.context.url or f"/{lesson.slug}", here.query(hide)), lesson.title, key=f"{lesson.slug}/link")
-
-
-def source(function: Callable[..., Any]) -> str:
-    """The source of a function, of a compiled one too."""
-    return _source(getattr(function, "py_func", function))
-
-
-@lru_cache(maxsize=256)
-def _source(function: Callable[..., Any]) -> str:
-    return textwrap.dedent(inspect.getsource(function)).strip()

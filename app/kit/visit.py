@@ -15,7 +15,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, seams, share
+from app.kit import jobs, seams, share, tally
 from app.kit.push import Channel
 from engine import turns
 from engine.spec import Spec, SpecError
@@ -126,6 +126,7 @@ class Visit:
     def _refuse(self, control: str, error: SpecError, given: Any) -> None:
         name = "" if error.parameter == control else f"{error.parameter}: "
         self.refused[control] = (given, name + error.reason)
+        tally.count("refusals", control)
 
     def change(self, control: str, **values: Any) -> bool:
         """Change fields of the spec, from `control`; whether that was done at once.

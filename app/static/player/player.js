@@ -7,12 +7,12 @@ const [
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
   { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
-  { mirror, offerNotes }, { noteStep, tellProgress },
+  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { VectorCanvas }, { Film },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary", "address",
-    "notes", "progress",
+    "notes", "progress", "choices", "svg", "film",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -35,7 +35,7 @@ export function remove(parentElement) {
 }
 
 const LONGEST_FRAME = 0.25; // seconds; a page that slept does not leap ahead
-const EXPORT_RATIO = 2;
+const LARGEST_DRAWING = 2e6; // characters of an SVG
 const REST = 250; // ms on a transition before its inside is asked for
 const MARGINS = 48; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
@@ -57,9 +57,12 @@ class Player {
     this.voice = new Voice();
     this.legend = new Legend();
     this.links = new Links();
-    this.table = new DataTable(() => this.exportPicture());
+    this.table = new DataTable({
+      picture: (ratio) => this.exportPicture(ratio), vector: () => this.exportDrawing(), film: () => this.takeFilm(),
+    });
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
+    this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
@@ -95,6 +98,9 @@ class Player {
     this.clock.calm = calm.matches;
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
+    this.choices.obeyKeys(signal);
+    document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
+    document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
     obeyClicker(this, signal);
     offerNotes(this, signal);
     // The page's font may come later than the first picture.
@@ -153,6 +159,7 @@ class Player {
     this.clock.setScene(whole);
     if (fresh) this.moved = false;
     this.obey(cue, fresh);
+    this.choices.offer(cue?.choices);
     this.fill();
     const { scene } = this;
     this.pointer.hide();
@@ -194,7 +201,12 @@ class Player {
 
   // What the story wants, once.
   direct(cue) {
-    if (!this.scene || !this.obey(cue)) return;
+    if (!this.scene) return;
+    this.choices.offer(cue?.choices);
+    if (!this.obey(cue)) {
+      this.choices.show(this.stage, this.clock.plan !== null);
+      return;
+    }
     this.fill();
     this.pointer.hide();
     this.arrange();
@@ -330,6 +342,7 @@ class Player {
   paint(cursor) {
     this.stage.draw(cursor, this.lit?.panel === "card" ? null : this.lit);
     mirror(this.canvas);
+    this.film?.frame();
   }
 
   draw() {
@@ -340,7 +353,9 @@ class Player {
     this.toolbar.show(clock, cursor);
     this.readouts.show(cursor);
     this.links.show(cursor);
+    this.choices.show(this.stage, clock.plan !== null);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
+    this.tell(cursor);
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
     else this.voice.speakSoon(this.scene, cursor);
@@ -371,6 +386,27 @@ class Player {
     document.documentElement.dataset.frame = frame;
     clearTimeout(this.writing);
     if (!this.clock.playing) this.writing = setTimeout(() => writeAddress(this.moved ? frame : ""), REST);
+  }
+
+  // Says on the document which phase is on stage, and its lines of the card: for the code of app/static/code. A transition
+  // that plays by is in none.
+  tell(cursor) {
+    const { clock } = this;
+    const phase = clock.playing && cursor.settled && !clock.slow ? undefined : this.scene.phases[cursor.phase];
+    const detail = {
+      phases: this.scene.phases.map(({ id }) => id),
+      phase: phase?.id ?? null,
+      part: phase?.count === "inner" ? this.part(cursor) : null,
+      label: phase?.label ?? "",
+      values: phase ? this.readouts.of(cursor) : [],
+    };
+    document.dispatchEvent(new CustomEvent("stage", { detail }));
+  }
+
+  // What happens at the cursor inside the inner phase, where the scene says it.
+  part({ base, inner }) {
+    const { inside } = this.scene;
+    return inside && inner >= 0 ? inside.names[inside.which[base + inner]] ?? null : null;
   }
 
   // The inside of a transition that is not loaded is asked for when the reader rests on it, or plays slowly enough to see it.
@@ -516,22 +552,22 @@ class Player {
 
   // -- export -------------------------------------------------------------------------------------------------------
 
-  // The stage at twice the size with its legend below, whatever the screen.
-  exportPicture() {
-    const sheet = document.createElement("canvas");
-    const copy = new Stage(sheet);
+  // The stage at `ratio` times its size with its legend below, whatever the screen, on a canvas that `blank` makes.
+  composed(ratio, blank) {
+    const sheet = blank();
+    const copy = new Stage(sheet, blank);
     copy.edits = this.stage.edits;
-    copy.arrange(this.scene, this.palette, this.family, this.stage.width, EXPORT_RATIO);
+    copy.arrange(this.scene, this.palette, this.family, this.stage.width, ratio);
     copy.draw(this.cursor());
     const entries = legendEntries(this.scene);
-    const canvas = document.createElement("canvas");
+    const canvas = blank();
     const context = canvas.getContext("2d");
     const places = legendPlaces(context, entries, copy.width, font(this.family, TEXT.label));
     const margin = 12;
     const height = copy.height + (places.length ? 16 + 24 * (places.at(-1).row + 1) : 0);
-    canvas.width = EXPORT_RATIO * (copy.width + 2 * margin);
-    canvas.height = EXPORT_RATIO * (height + 2 * margin);
-    context.scale(EXPORT_RATIO, EXPORT_RATIO);
+    canvas.width = ratio * (copy.width + 2 * margin);
+    canvas.height = ratio * (height + 2 * margin);
+    context.scale(ratio, ratio);
     context.fillStyle = this.palette.color("surface");
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.translate(margin, margin);
@@ -544,8 +580,43 @@ class Player {
       context.fillStyle = this.palette.color("ink");
       context.fillText(entry.label, x + 33, y + 8);
     });
-    const name = `${fileName(this.scene)}-${this.cursor().t + 1}.png`;
+    return canvas;
+  }
+
+  exportName(ending) {
+    return `${fileName(this.scene)}-${this.cursor().t + 1}.${ending}`;
+  }
+
+  exportPicture(ratio) {
+    const name = this.exportName(ratio === 2 ? "png" : `${ratio}x.png`);
+    const canvas = this.composed(ratio, () => document.createElement("canvas"));
     canvas.toBlob((blob) => blob && download(name, blob), "image/png");
+  }
+
+  exportDrawing() {
+    const [ratio, step] = [2, `Step ${this.cursor().t + 1} of ${this.scene.steps}.`]; // two: stamps of points are pictures
+    const text = this.composed(ratio, () => new VectorCanvas()).toSvg(this.scene.label, step, ratio);
+    const fits = text.length <= LARGEST_DRAWING;
+    this.alert.textContent = "This picture has too many marks for an SVG of 2 MB: take the PNG, or fewer draws.";
+    this.alert.hidden = fits;
+    if (fits) download(this.exportName("svg"), new Blob([text], { type: "image/svg+xml" }));
+  }
+
+  // Begins a film at the present step, or ends it and hands it out; whether one is being made.
+  takeFilm() {
+    if (this.film) {
+      const [film, name] = [this.film, this.exportName("webm")];
+      this.film = null;
+      this.clock.pause();
+      this.draw();
+      film.stop().then((blob) => download(name, blob));
+      return false;
+    }
+    this.film = new Film(this.canvas, this.palette.color("surface"));
+    this.clock.play();
+    this.draw();
+    this.run();
+    return true;
   }
 }
 
