@@ -98,7 +98,7 @@ def _head(lesson: Lesson) -> Any:
 
 def _problems(here: Visit) -> None:
     if jobs.pool().is_cut_off():
-        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon="🔌")
+        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon=messages.WARNING)
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]

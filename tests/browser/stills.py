@@ -46,7 +46,7 @@ def step(entry: catalogue.Entry) -> int:
 def taken(page: Page, url: str, entry: catalogue.Entry, paper: str) -> Image.Image:
     """The stage at rest, in a frame of `SIZE`."""
     page.goto(f"{url}/{entry.slug}?story={step(entry)}")
-    page.wait_for_selector("[data-testid='player'][data-cue]", timeout=90_000)
+    page.wait_for_selector("[data-testid='player'][data-cue]", timeout=240_000)
     page.wait_for_selector(READY, timeout=60_000)
     page.wait_for_timeout(1_500)  # the inside of a transition, the page's font
     painted = player(page).locator(".stage canvas").first.evaluate("canvas => canvas.toDataURL().split(',')[1]")
