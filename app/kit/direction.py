@@ -10,17 +10,21 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from app.kit import predict, story
+from app.kit import predict, share, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError, Moments, Place
+from app.kit.player import scene
 from app.kit.visit import Visit
 from app.kit.words import Question
 from engine.spec import Spec
 
 log = logging.getLogger(__name__)
+
+WAITING = "/waiting"  # at the end of a cue's id
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Cue:
     seconds, pace : of the play, as `story.Staging` has them
     choices : the options of the question that are places
     plain : picture and controls alone, without legend, card and table
+    frame : transition and sub-step at which it stands, in place of the play
+    speed, slow : of the player from now on; None, False: as they are
     """
 
     id: str
@@ -63,6 +69,9 @@ class Cue:
     pace: str = story.PACES[0]
     choices: Choices | None = None
     plain: bool = False
+    frame: tuple[int, int | None] | None = None
+    speed: float | None = None
+    slow: bool = False
 
     def encode(self) -> bytes:
         """As the player reads it."""
@@ -70,9 +79,37 @@ class Cue:
 
 
 def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
-    """The cue of the present step for its picture; None in the sandbox and beside a long run."""
-    if here.scenario is None or here.run is not None:
+    """The cue of the present step for its picture; None in the sandbox and beside a long run. A link may open either at
+    a frame of its own."""
+    if here.run is not None:
         return None
+    told = None if here.scenario is None else _told(lesson, here, blob)
+    if here.frame in (None, share.Frame()):
+        return told
+    return _framed(lesson, here, told, here.frame, scene.header(blob))
+
+
+def _framed(lesson: Lesson, here: Visit, told: Cue | None, frame: share.Frame, header: Mapping[str, Any]) -> Cue | None:
+    """The cue that brings the player to the frame of a link; the next one is the story's again."""
+    if told is None:
+        step = present(lesson, here)
+        told = Cue(f"{lesson.slug}/{here.step}/own", panels=() if step is None else step.staging.play.panels)
+    if here.framed not in (None, told.id.removesuffix(WAITING)):
+        here.frame = None
+        return told
+    here.framed = told.id.removesuffix(WAITING)
+    place, steps, total = frame.place, header["steps"], header["total"] or 0
+    if place is not None and steps <= place[0] < total:
+        told = replace(told, id=here.framed + WAITING)
+    elif place is not None and place[0] >= steps:
+        here.problems += (share.Problem(share.FRAME, f"{place[0] + 1} is beyond this run of {steps}; its end is shown"),)
+        place = steps - 1, None
+        here.frame = replace(frame, place=place)
+    return replace(told, frame=place, speed=frame.speed, slow=frame.slow)
+
+
+def _told(lesson: Lesson, here: Visit, blob: bytes) -> Cue:
+    """The cue of the present step."""
     step, question = present(lesson, here), asked(lesson, here)
     answered = question is not None and here.answered(question.id)
     place = f"{lesson.slug}/{here.step}/{here.scenario}{_tried(lesson, here)}" + ("/answered" if answered else "")
@@ -86,7 +123,7 @@ def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
     wanted = {name: moment for name, moment in wanted.items() if moment is not None}
     places = _places(lesson, blob, wanted)
     if len(places) < len(wanted):
-        place += "/waiting"  # of a run that still grows: it plays anew when it has what it was to show
+        place += WAITING  # of a run that still grows: it plays anew when it has what it was to show
     return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace)
 
 

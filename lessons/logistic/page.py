@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine import logistic
+from engine.readable.metropolis import metropolis as readable
 from engine.samplers import metropolis
 from lessons.logistic import analysis, evidence
 from lessons.logistic.questions import QUESTIONS
@@ -57,12 +58,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=analysis.record,
     kernels=analysis.kernels,
     audit=evidence.audit,
     checks=evidence.checks,
     panels=evidence.panels,
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[logistic.exact, logistic.newton, logistic.laplace, metropolis.metropolis_chunk],
     runs=runs,
     on_event=on_event,

@@ -3,6 +3,7 @@
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
 from engine.judge.audit import turn_products
+from engine.readable.nuts import nuts as readable
 from engine.samplers import nuts
 from lessons.nuts import analysis
 from lessons.nuts.panels import diagnostics, panels
@@ -70,12 +71,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: analysis.simulate(spec).recording,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[
         nuts.nuts_chunk,
         nuts._double,

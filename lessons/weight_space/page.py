@@ -3,6 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine import diagnostics
 from engine.networks import mlp, symmetry
+from engine.readable.nuts import nuts as readable
 from engine.samplers import nuts
 from lessons.weight_space import analysis
 from lessons.weight_space import panels as figures
@@ -62,12 +63,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=analysis.on_stage,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,
     panels=figures.panels,
     diagnostics=figures.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[
         symmetry.act,
         symmetry.ordered,

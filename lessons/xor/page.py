@@ -4,9 +4,10 @@ import numpy as np
 
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import mlp, predictive
+from engine.readable.hmc import hmc as readable
 from engine.samplers import hmc
 from lessons.xor.figures import diagnostics, panels
-from lessons.xor.learning import Learning, data_of
+from lessons.xor.learning import Learning, data_of, first_look
 from lessons.xor.proof import audit, checks, kernels
 from lessons.xor.questions import QUESTIONS
 from lessons.xor.scenes import live, scene
@@ -62,12 +63,14 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: first_look(spec).run.recording(),
     kernels=kernels,
     audit=audit,
     checks=checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[hmc.hmc_chunk, mlp._network, predictive.Ensemble, Learning.advance],
     runs="Hamiltonian Monte Carlo over all weights at once: leapfrog, Metropolis rule, gradients by backpropagation.",
     on_event=on_event,

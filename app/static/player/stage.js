@@ -26,6 +26,7 @@ class PanelView {
     this.palette = stage.palette;
     this.family = stage.family;
     this.ratio = stage.ratio;
+    this.blank = stage.blank;
     this.signature = panelSignature(spec);
     const { left, right, top, bottom } = this.margins;
     this.plot = {
@@ -111,7 +112,7 @@ class PanelView {
   }
 
   sheet(area, paint) {
-    const canvas = document.createElement("canvas");
+    const canvas = this.blank();
     canvas.width = Math.max(1, Math.round(area.width * this.ratio));
     canvas.height = Math.max(1, Math.round(area.height * this.ratio));
     const context = canvas.getContext("2d");
@@ -182,8 +183,10 @@ class PanelView {
 }
 
 export class Stage {
-  constructor(canvas) {
+  // blank : makes the canvases of what stands still
+  constructor(canvas, blank = () => document.createElement("canvas")) {
     this.canvas = canvas;
+    this.blank = blank;
     this.context = canvas.getContext("2d");
     this.panels = [];
     this.edits = new Map(); // panel id → edited points, kept by the pointer

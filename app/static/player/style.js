@@ -136,6 +136,10 @@ export const STYLE = `
 .data tr[aria-current] > * { background: color-mix(in srgb, var(--role-highlight) 16%, transparent); }
 .player.plain :is(.legend, .phases, .readouts, .data) { display: none; }
 
+@container (min-width: 1000px) {
+  .readouts:not(.card) { columns: 2; column-gap: 2rem; }
+  .readouts li { break-inside: avoid; }
+}
 @container (max-width: 619px) {
   .buttons { gap: 0; }
   .toolbar.held .buttons { display: none; }
