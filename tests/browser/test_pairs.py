@@ -33,6 +33,7 @@ SHOWN = {
     ("regression", "rivals"): "bands of the posterior beside those of its rivals",
     ("regression", "share"): "the very band that the question is about",
     ("regression", "shrink"): "the very bands that the question is about",
+    ("dropout", "where"): "what the network does; asked is the posterior beside it",
     ("weight-space", "later"): "all draws of the run; asked is a later one",
     ("xor", "map"): "the map of one network, found from the seed",
     ("real-data", "held"): "the rows that the seed leaves for the test",
@@ -54,13 +55,14 @@ def waits(slug: str) -> list[int]:
     return found
 
 
-# Each step that asks, by its lesson; which of them wait is known when their lesson is loaded.
+# Each step that directs the stage and asks, by its lesson; which of them wait is known when their lesson is loaded.
 ASKING = [
     (entry.slug, i)
     for entry in catalogue.LESSONS
     for i, step in enumerate(story.read(entry.path.with_name("story.md")))
-    if step.question is not None
+    if step.question is not None and step.staging != story.Staging()
 ]
+SLOW = {"digits", "occam", "scores", "variational", "delayed-rejection", "layers", "neurons", "missing-factor", "landing"}
 QUICK = {"logistic", "model-selection", "metropolis", "gibbs", "hmc"}  # whose pictures are there at once
 
 
@@ -108,7 +110,7 @@ def seen(page: Page, seed: int) -> dict[str, str]:
     return {name: "\n".join(line for line in lines if not WARMING.search(line)) for name, lines in told.items()}
 
 
-@pytest.mark.parametrize("slug,step", today(ASKING))
+@pytest.mark.parametrize("slug,step", today([each for each in ASKING if each[0] not in SLOW]))
 def test_what_is_always_in_view_is_not_of_the_run(slug: str, step: int):
     """The same without a browser."""
     if step not in waits(slug):
