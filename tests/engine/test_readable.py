@@ -16,6 +16,7 @@ from engine.jumps.run import start_architecture
 from engine.readable import beside, densities
 from engine.readable.advi import advi
 from engine.readable.annealed_importance import annealed_importance
+from engine.readable.bayes_by_backprop import bayes_by_backprop
 from engine.readable.delayed_rejection import delayed_rejection
 from engine.readable.dual_averaging import dual_averaging
 from engine.readable.gibbs import gibbs
@@ -206,6 +207,24 @@ def test_advi(variant, full_rank):
         np.testing.assert_allclose(L, fit.root, rtol=1e-9, atol=1e-9)
         right, _ = advi(target.log_density_and_gradient, target.dim, N, beside.stream(5), positive, **step)
         assert np.allclose(m, right) == (variant == "exact" or (variant == "no_jacobian" and not positive))
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_bayes_by_backprop(width):
+    """The kernel counts in single precision, 6e-8 of a number in each operation, and each step begins where the last one
+    ended: hence 1e-5. A KL of another weight, or a slope of another draw, is a hundred times as far off."""
+    network, x, y = beside.small_network(width)
+    slope, noise = beside.slope_of(network, x, y), beside.counted(network.dim, 5)
+    mean, sd = 0.3 * beside.stream(1).standard_normal(network.dim), np.full(network.dim, 0.1)
+    theirs = beside.trained(slope, mean, sd, N, 5, prior_sd=0.8)
+    ours = bayes_by_backprop(slope, mean, sd, N, noise, prior_sd=0.8)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+    for wrong in (
+        bayes_by_backprop(slope, mean, sd, N, noise, prior_sd=0.85),
+        bayes_by_backprop(slope, mean, sd, N, beside.counted(network.dim, 6), prior_sd=0.8),
+    ):
+        assert np.abs(wrong[0] - theirs[0]).max() > 1e-3
 
 
 def test_spike_and_slab():
