@@ -11,8 +11,6 @@ and Adam climbs along them. Source: Blundell, Cornebise, Kavukcuoglu and Wierstr
 KL in closed form); Kingma and Ba 2015, algorithm 1. The kernel counts in single precision.
 """
 
-import math
-
 import numpy as np
 
 BETA1, BETA2, TINY = 0.9, 0.999, 1e-8

@@ -60,7 +60,7 @@ def nested_start(spec: toy.ToySpec) -> tuple[Array, np.random.Generator]:
     return chain.theta[: spec.start].copy(), chain.rng
 
 
-def small_network(width: int | tuple[int, int] = (1, 5)) -> tuple[engine.Network, Array, Array]:
+def small_network(width: int | tuple[int, int] = (1, 5)) -> tuple[engine.Network, Array, NDArray[np.int64]]:
     """A network with one hidden layer, and 40 points of two classes in opposite quarters of the plane."""
     x = stream(1).standard_normal((40, 2))
     return engine.network(2, 1, width=width, likelihood="bernoulli"), x, (x[:, 0] * x[:, 1] > 0.0).astype(np.int64)
@@ -82,6 +82,20 @@ def log_likelihood(x: Array, y: NDArray[np.int64]) -> Callable[[Parts], float]:
         W, b, V, c = theta
         z = (np.tanh(x @ W.T + b) @ V.T + c)[:, 0]
         return float(-np.logaddexp(0.0, np.where(y == 1, -z, z)).sum())
+
+    return of
+
+
+def log_likelihood_and_slopes(x: Array, y: NDArray[np.int64]) -> Callable[[Parts], tuple[float, Parts]]:
+    """The same with its gradient, by backpropagation."""
+    value = log_likelihood(x, y)
+
+    def of(theta: Parts) -> tuple[float, Parts]:
+        W, b, V, c = theta
+        h = np.tanh(x @ W.T + b)
+        back = (y - 1.0 / (1.0 + np.exp(-(h @ V.T + c)[:, 0])))[:, None]
+        hidden = (back @ V) * (1.0 - h * h)
+        return value(theta), (hidden.T @ x, hidden.sum(axis=0), back.T @ h, back.sum(axis=0))
 
     return of
 
