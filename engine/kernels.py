@@ -85,7 +85,7 @@ class TargetKernel:
     one target does not wait for the others, which stand in modules that it imports."""
 
     def __init__(self, function: Callable[..., float]) -> None:
-        self._function = function
+        self.py_func = function  # under numba's name, for those who show the source
         self._lock = threading.Lock()
         self._compiled: Any = None
 
@@ -95,7 +95,7 @@ class TargetKernel:
         with self._lock:
             if self._compiled is None:
                 compiler = numba.cfunc(TARGET_SIGNATURE, cache=True, error_model="numpy", fastmath=FASTMATH)
-                self._compiled = compiler(self._function)
+                self._compiled = compiler(self.py_func)
         return int(self._compiled.address)
 
 

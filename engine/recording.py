@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from xarray import DataTree
+
     from engine.samplers.adaptation import AdaptationTrace
 
 Array = NDArray[np.float64]
@@ -86,3 +89,19 @@ class Recording:
     @property
     def dim(self) -> int:
         return self.draws.shape[2]
+
+    def first(self, draws: int) -> Recording:
+        """The first `draws` of each chain, without the inside of their transitions. What they cost is not parted: `seconds`
+        stay those of the run."""
+        cut: dict[str, Any] = {
+            name: values[:, :draws]
+            for name, values in vars(self).items()
+            if isinstance(values, np.ndarray) and values.shape[:2] == self.draws.shape[:2]
+        }
+        return dataclasses.replace(self, transitions=None, **cut)
+
+    def to_datatree(self, **groups: Any) -> DataTree:
+        """In ArviZ's schema, for ArviZ, xarray and NetCDF; `groups` are those of `engine.datatree.to_datatree`."""
+        from engine.datatree import to_datatree
+
+        return to_datatree(self, **groups)

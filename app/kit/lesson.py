@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.kit import jobs, references, story
-from app.kit.charts import Figure, Table
+from app.kit.charts import Figure, Quote, Table
 from app.kit.controls import Controls
 from app.kit.words import Question, Scenario, Words
 from engine.judge import Check, Kernel
@@ -33,7 +33,7 @@ class Lesson:
     audit : (spec, cancel) → what else proves the code itself, checks of kind "kernel": books, gradients, estimators
     checks : (spec, cancel) → checks of this run and of its numbers
     faults : spec → specs that plant a mistake which `audit` or `checks` must see, by name
-    panels : (spec, cancel) → figures and tables below the stage
+    panels : (spec, cancel) → figures, tables and texts to copy, below the stage
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
     twins : spec → functions of `engine.readable`, whose files are shown, lit with the stage
@@ -47,6 +47,8 @@ class Lesson:
     live : spec → body(job) of a long run. The body calls `job.publish(blob)` as the scene grows and
         `job.report(done, total)`, ends when `job.cancelled`, and returns the final blob
     live_label : the button that starts it
+    recording : spec → the run that the stage shows, for files to take home: a `Recording`, arrays by name, or an object
+        with arrays as fields, what was drawn first; None: the columns of the picture's table. Kept, as for the stage
     ready : whether the data of a spec are on this machine; what was made without them is made anew once they are
     """
 
@@ -60,7 +62,7 @@ class Lesson:
     audit: Callable[[Any, Any], Sequence[Check]] | None = None
     checks: Callable[[Any, Any], Sequence[Check]] | None = None
     faults: Callable[[Any], Mapping[str, Spec]] | None = None
-    panels: Callable[[Any, Any], Sequence[Figure | Table]] | None = None
+    panels: Callable[[Any, Any], Sequence[Figure | Table | Quote]] | None = None
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
     twins: Callable[[Any], Sequence[Callable[..., Any]]] = lambda spec: ()
@@ -71,6 +73,7 @@ class Lesson:
     grow: Callable[[Any, jobs.Job], bytes | None] | None = None
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
     live_label: str = "Run"
+    recording: Callable[[Any], Any] | None = None
     ready: Callable[[Any], bool] = lambda spec: True
 
     @property

@@ -32,6 +32,17 @@ class Reference:
         who = f"{', '.join(others)} and {last}" if others else last
         return f"{who} ({self.year}). {self.work}"
 
+    @property
+    def key(self) -> str:
+        """The first author's name and the year, as BibTeX files call works."""
+        return "".join(c for c in _letters(self.names[0]) if c.isalnum()) + str(self.year)
+
+    def bibtex(self, key: str) -> str:
+        """As an entry of BibTeX. The whole work stands in `note`: the list does not part title and journal."""
+        authors = " and ".join(f"{{{name}}}" for name in self.names)
+        work = self.work.replace("*", "").replace("&", r"\&").replace("%", r"\%")
+        return f"@misc{{{key},\n  author = {{{authors}}},\n  year = {{{self.year}}},\n  note = {{{work}}}\n}}"
+
 
 def _read(path: Path) -> tuple[Reference, ...]:
     """A work a line: surnames | year | title and where it appeared."""

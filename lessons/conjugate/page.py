@@ -85,6 +85,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: analysis.walk(spec) if spec.play == "walk" else None,
     kernels=kernels,
     audit=analysis.audit,
     checks=analysis.checks,

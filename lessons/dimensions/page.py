@@ -74,6 +74,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=analysis.recorded,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

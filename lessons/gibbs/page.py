@@ -88,6 +88,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: analysis.simulate(spec).recording,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

@@ -58,6 +58,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=analysis.record,
     kernels=analysis.kernels,
     audit=evidence.audit,
     checks=evidence.checks,

@@ -6,7 +6,7 @@ from engine.jumps import sweep
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.neurons import neurons
 from lessons.families.growing.plane import CLASSES
-from lessons.occam.analysis import checks, fixed, kernels, split
+from lessons.occam.analysis import checks, first_look, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
 from lessons.occam.questions import QUESTIONS
 from lessons.occam.scenes import grow, on_event, scene
@@ -48,6 +48,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: first_look(spec).recording(),
     kernels=kernels,
     checks=checks,
     panels=panels,

@@ -165,6 +165,11 @@ def staged(spec: RegressionLesson) -> Chains:
     return _staged(spec).upto(spec.draws)
 
 
+def on_stage(spec: RegressionLesson) -> Recording | None:
+    """The chain whose curves the stage draws; None where it shows other things."""
+    return staged(sampling(spec)).recording.first(spec.draws) if spec.play == "draws" and spec.method == "nuts" else None
+
+
 @kept
 def _sampled(spec: RegressionLesson) -> Answer:
     return _answer(spec, staged(spec))

@@ -69,6 +69,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=analysis.on_stage,
     kernels=proof.kernels,
     audit=proof.audit,
     checks=proof.checks,

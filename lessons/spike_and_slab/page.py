@@ -73,6 +73,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=lambda spec: analysis.record(spec) if spec.part == "regression" else None,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

@@ -63,6 +63,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    recording=analysis.simulate,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

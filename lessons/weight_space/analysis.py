@@ -161,7 +161,12 @@ def _chains(spec: WeightSpaceSpec) -> _Chains:
 
 def draws_of(spec: WeightSpaceSpec) -> Array:
     """The draws that are shown, (chains, draws, dim), as sampled."""
-    return _chains(spec).upto(spec.draws).draws[:, : spec.draws]
+    return on_stage(spec).draws
+
+
+def on_stage(spec: WeightSpaceSpec) -> Recording:
+    """The chains as far as they are shown."""
+    return _chains(spec).upto(spec.draws).first(spec.draws)
 
 
 def longer(spec: WeightSpaceSpec, cancel: Any) -> Recording:

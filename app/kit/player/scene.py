@@ -1017,7 +1017,6 @@ class Scene:
             raise SceneError(f"layout: no panel is called {', '.join(sorted(missing))}")
         if any(p.count == "inner" for p in self.phases) and self._window is None and self._has_inner_layers():
             raise SceneError("inner layers need a window")
-        entries, size = self._arrays.layout()
         header = {
             "v": VERSION,
             "run": self.run,
@@ -1036,16 +1035,8 @@ class Scene:
             "readouts": self._readouts,
             "say": self._say,
             "table": self._table,
-            "arrays": entries,
         }
-        try:
-            text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-        except ValueError as error:
-            raise SceneError(f"the header holds a number that is not finite ({error})") from None
-        text += b" " * (-(4 + len(text)) % ALIGNMENT)
-        if 4 + len(text) + size > MAX_BYTES:
-            raise SceneError(f"the scene has {(4 + len(text) + size) / 1e6:.1f} MB, allowed are {MAX_BYTES / 1e6:.0f}")
-        return struct.pack("<I", len(text)) + text + self._arrays.tobytes()
+        return _packed(header, self._arrays)
 
     # -- shared ------------------------------------------------------------------------------------------------------
 
@@ -1127,14 +1118,38 @@ class Scene:
         return bound
 
 
+def header(blob: bytes) -> dict:
+    """The header of a blob."""
+    (length,) = struct.unpack_from("<I", blob)
+    return dict(json.loads(blob[4 : 4 + length]))
+
+
+def _packed(header: dict[str, Any], arrays: _Arrays) -> bytes:
+    entries, size = arrays.layout()
+    try:
+        text = json.dumps({**header, "arrays": entries}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError as error:
+        raise SceneError(f"the header holds a number that is not finite ({error})") from None
+    text += b" " * (-(4 + len(text)) % ALIGNMENT)
+    if 4 + len(text) + size > MAX_BYTES:
+        raise SceneError(f"the scene has {(4 + len(text) + size) / 1e6:.1f} MB, allowed are {MAX_BYTES / 1e6:.0f}")
+    return struct.pack("<I", len(text)) + text + arrays.tobytes()
+
+
+def pack(header: dict[str, Any], arrays: Sequence[np.ndarray]) -> bytes:
+    """The blob of a header and its arrays: what `decode` returns, and may have been changed since."""
+    stored = _Arrays()
+    stored.parts = list(arrays)
+    return _packed(header, stored)
+
+
 def decode(blob: bytes) -> tuple[dict, list[np.ndarray]]:
     """The header and the arrays of a blob, for tests and tools."""
-    (length,) = struct.unpack_from("<I", blob)
-    header = json.loads(blob[4 : 4 + length])
-    base = 4 + length
+    found = header(blob)
+    base = 4 + struct.unpack_from("<I", blob)[0]
     arrays = []
-    for entry in header["arrays"]:
+    for entry in found["arrays"]:
         count = int(np.prod(entry["shape"], dtype=int))
         flat = np.frombuffer(blob, dtype=np.dtype(entry["dtype"]), count=count, offset=base + entry["offset"])
         arrays.append(flat.reshape(entry["shape"]))
-    return header, arrays
+    return found, arrays

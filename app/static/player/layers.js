@@ -96,7 +96,7 @@ class Trail {
     const { width, height } = panel.plot;
     this.width = width;
     this.height = height;
-    this.sheet = document.createElement("canvas");
+    this.sheet = panel.blank();
     this.sheet.width = Math.max(1, Math.round(width * panel.ratio));
     this.sheet.height = Math.max(1, Math.round(height * panel.ratio));
     this.context = this.sheet.getContext("2d");

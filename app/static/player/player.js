@@ -6,11 +6,13 @@ const [
   { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage, chosen }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
-  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms },
+  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
+  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { VectorCanvas }, { Film },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
-    "axes", "channel", "presses", "clicker", "glossary",
+    "axes", "channel", "presses", "clicker", "glossary", "address",
+    "notes", "progress", "choices", "svg", "film",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -18,6 +20,7 @@ const [
 const players = new WeakMap();
 keepPressesStill();
 explainTerms();
+tellProgress();
 
 // Called at mount and at every change of the data or of the page's theme.
 export function render(component) {
@@ -32,7 +35,7 @@ export function remove(parentElement) {
 }
 
 const LONGEST_FRAME = 0.25; // seconds; a page that slept does not leap ahead
-const EXPORT_RATIO = 2;
+const LARGEST_DRAWING = 2e6; // characters of an SVG
 const REST = 250; // ms on a transition before its inside is asked for
 const MARGINS = 48; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
@@ -53,9 +56,12 @@ class Player {
     this.voice = new Voice();
     this.legend = new Legend();
     this.links = new Links();
-    this.table = new DataTable(() => this.exportPicture());
+    this.table = new DataTable({
+      picture: (ratio) => this.exportPicture(ratio), vector: () => this.exportDrawing(), film: () => this.takeFilm(),
+    });
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
+    this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
@@ -91,9 +97,11 @@ class Player {
     this.clock.calm = calm.matches;
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
+    this.choices.obeyKeys(signal);
     document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
     document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
     obeyClicker(this, signal);
+    offerNotes(this, signal);
     // The page's font may come later than the first picture.
     document.fonts.ready.then(() => this.arrange(true));
     document.fonts.addEventListener("loadingdone", () => this.arrange(true), { signal });
@@ -107,7 +115,8 @@ class Player {
     this.leaving.abort();
     this.voice.hush();
     clearTimeout(this.wish);
-    for (const name of ["data-revealing", "data-playing"]) document.documentElement.removeAttribute(name);
+    clearTimeout(this.writing);
+    for (const name of ["data-revealing", "data-playing", "data-frame"]) document.documentElement.removeAttribute(name);
     this.root.remove();
     this.style.remove();
   }
@@ -147,7 +156,9 @@ class Player {
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
+    if (fresh) this.moved = false;
     this.obey(cue, fresh);
+    this.choices.offer(cue?.choices);
     this.fill();
     const { scene } = this;
     this.pointer.hide();
@@ -172,14 +183,15 @@ class Player {
     this.root.dataset.panels = panels.map(({ id }) => id).join(" ");
   }
 
-  // Whether a play of the story is under way; its end at once; playing and resting: for `obeyClicker`.
+  // Whether a play of the story is under way; on with it; playing and resting: for `obeyClicker`.
   busy() {
     return this.clock.plan !== null;
   }
 
-  finish() {
-    this.clock.rest();
+  hasten() {
+    this.clock.hasten();
     this.draw();
+    this.run(); // a sub-step may wait for its window
   }
 
   toggle() {
@@ -188,7 +200,12 @@ class Player {
 
   // What the story wants, once.
   direct(cue) {
-    if (!this.scene || !this.obey(cue)) return;
+    if (!this.scene) return;
+    this.choices.offer(cue?.choices);
+    if (!this.obey(cue)) {
+      this.choices.show(this.stage, this.clock.plan !== null);
+      return;
+    }
     this.fill();
     this.pointer.hide();
     this.arrange();
@@ -202,6 +219,8 @@ class Player {
     this.all &&= known;
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
+    this.moved = Boolean(cue.frame);
+    noteStep(cue.id);
     return true;
   }
 
@@ -274,7 +293,7 @@ class Player {
     const top = this.root.getBoundingClientRect().top + scrollOffset(this.root);
     const below = [this.legend, this.toolbar, this.phases, this.readouts].map(({ node }) => node.offsetHeight);
     const room = innerHeight - top - below.reduce((a, b) => a + b, MARGINS);
-    return Math.max(LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
+    return Math.max(letters() * LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
   }
 
   offerClasses(ratio) {
@@ -314,6 +333,8 @@ class Player {
 
   paint(cursor) {
     this.stage.draw(cursor, this.lit?.panel === "card" ? null : this.lit);
+    mirror(this.canvas);
+    this.film?.frame();
   }
 
   draw() {
@@ -324,6 +345,7 @@ class Player {
     this.toolbar.show(clock, cursor);
     this.readouts.show(cursor);
     this.links.show(cursor);
+    this.choices.show(this.stage, clock.plan !== null);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
     this.tell(cursor);
     this.table.show(cursor, clock.playing);
@@ -341,11 +363,21 @@ class Player {
     documentElement.toggleAttribute("data-revealing", Boolean(this.cue?.reveal && clock.plan));
     documentElement.toggleAttribute("data-playing", Boolean(clock.plan));
     dataset.speed = clock.speed;
+    this.tellFrame(cursor);
     dataset.pointsDrawn = this.stage.pointsDrawn;
     if (!clock.playing) {
       const counts = this.stage.histogramCounts;
       if (counts) dataset.counts = Array.from(counts).join(" ");
     }
+  }
+
+  // For links: where the reader has gone, or been led by one. Not in a picture beside others, as on the start page.
+  tellFrame(cursor) {
+    if (this.cue?.plain) return;
+    const frame = frameOf(this.clock, cursor);
+    document.documentElement.dataset.frame = frame;
+    clearTimeout(this.writing);
+    if (!this.clock.playing) this.writing = setTimeout(() => writeAddress(this.moved ? frame : ""), REST);
   }
 
   // Says on the document which phase is on stage, and its lines of the card: for the code of app/static/code. A transition
@@ -420,6 +452,7 @@ class Player {
   actions() {
     const { clock } = this;
     const move = (change) => () => {
+      this.moved = true;
       clock.pause();
       clock.leave();
       change();
@@ -428,6 +461,7 @@ class Player {
       this.run(); // a sub-step may wait for its window
     };
     const set = (change) => (value) => {
+      this.moved = true;
       change(value);
       this.draw();
       this.run();
@@ -453,6 +487,7 @@ class Player {
       faster: pace(() => clock.changeSpeed(1)),
       slower: pace(() => clock.changeSpeed(-1)),
       scrub: (t) => {
+        this.moved = true;
         clock.pause();
         clock.leave();
         clock.jump(t);
@@ -509,22 +544,22 @@ class Player {
 
   // -- export -------------------------------------------------------------------------------------------------------
 
-  // The stage at twice the size with its legend below, whatever the screen.
-  exportPicture() {
-    const sheet = document.createElement("canvas");
-    const copy = new Stage(sheet);
+  // The stage at `ratio` times its size with its legend below, whatever the screen, on a canvas that `blank` makes.
+  composed(ratio, blank) {
+    const sheet = blank();
+    const copy = new Stage(sheet, blank);
     copy.edits = this.stage.edits;
-    copy.arrange(this.scene, this.palette, this.family, this.stage.width, EXPORT_RATIO);
+    copy.arrange(this.scene, this.palette, this.family, this.stage.width, ratio);
     copy.draw(this.cursor());
     const entries = legendEntries(this.scene);
-    const canvas = document.createElement("canvas");
+    const canvas = blank();
     const context = canvas.getContext("2d");
     const places = legendPlaces(context, entries, copy.width, font(this.family, TEXT.label));
     const margin = 12;
     const height = copy.height + (places.length ? 16 + 24 * (places.at(-1).row + 1) : 0);
-    canvas.width = EXPORT_RATIO * (copy.width + 2 * margin);
-    canvas.height = EXPORT_RATIO * (height + 2 * margin);
-    context.scale(EXPORT_RATIO, EXPORT_RATIO);
+    canvas.width = ratio * (copy.width + 2 * margin);
+    canvas.height = ratio * (height + 2 * margin);
+    context.scale(ratio, ratio);
     context.fillStyle = this.palette.color("surface");
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.translate(margin, margin);
@@ -537,8 +572,43 @@ class Player {
       context.fillStyle = this.palette.color("ink");
       context.fillText(entry.label, x + 33, y + 8);
     });
-    const name = `${fileName(this.scene)}-${this.cursor().t + 1}.png`;
+    return canvas;
+  }
+
+  exportName(ending) {
+    return `${fileName(this.scene)}-${this.cursor().t + 1}.${ending}`;
+  }
+
+  exportPicture(ratio) {
+    const name = this.exportName(ratio === 2 ? "png" : `${ratio}x.png`);
+    const canvas = this.composed(ratio, () => document.createElement("canvas"));
     canvas.toBlob((blob) => blob && download(name, blob), "image/png");
+  }
+
+  exportDrawing() {
+    const [ratio, step] = [2, `Step ${this.cursor().t + 1} of ${this.scene.steps}.`]; // two: stamps of points are pictures
+    const text = this.composed(ratio, () => new VectorCanvas()).toSvg(this.scene.label, step, ratio);
+    const fits = text.length <= LARGEST_DRAWING;
+    this.alert.textContent = "This picture has too many marks for an SVG of 2 MB: take the PNG, or fewer draws.";
+    this.alert.hidden = fits;
+    if (fits) download(this.exportName("svg"), new Blob([text], { type: "image/svg+xml" }));
+  }
+
+  // Begins a film at the present step, or ends it and hands it out; whether one is being made.
+  takeFilm() {
+    if (this.film) {
+      const [film, name] = [this.film, this.exportName("webm")];
+      this.film = null;
+      this.clock.pause();
+      this.draw();
+      film.stop().then((blob) => download(name, blob));
+      return false;
+    }
+    this.film = new Film(this.canvas, this.palette.color("surface"));
+    this.clock.play();
+    this.draw();
+    this.run();
+    return true;
   }
 }
 

@@ -26,6 +26,7 @@ class PanelView {
     this.palette = stage.palette;
     this.family = stage.family;
     this.ratio = stage.ratio;
+    this.blank = stage.blank;
     this.signature = panelSignature(spec);
     const { left, right, top, bottom } = this.margins;
     this.plot = {
@@ -40,7 +41,7 @@ class PanelView {
     this.x = spec.x && new Scale(spec.x, this.plot.width, false);
     this.y = spec.y && new Scale(spec.y, this.plot.height, true);
     this.views = spec.layers.map((layer) => new VIEWS[layer.kind](this, layer));
-    const bars = this.views.filter((view) => view.slot);
+    const bars = this.views.filter((view) => view.slot && !view.layer.ghost);
     bars.forEach((view, place) => (view.group = [place, bars.length]));
     this.sort();
   }
@@ -111,7 +112,7 @@ class PanelView {
   }
 
   sheet(area, paint) {
-    const canvas = document.createElement("canvas");
+    const canvas = this.blank();
     canvas.width = Math.max(1, Math.round(area.width * this.ratio));
     canvas.height = Math.max(1, Math.round(area.height * this.ratio));
     const context = canvas.getContext("2d");
@@ -182,8 +183,10 @@ class PanelView {
 }
 
 export class Stage {
-  constructor(canvas) {
+  // blank : makes the canvases of what stands still
+  constructor(canvas, blank = () => document.createElement("canvas")) {
     this.canvas = canvas;
+    this.blank = blank;
     this.context = canvas.getContext("2d");
     this.panels = [];
     this.edits = new Map(); // panel id → edited points, kept by the pointer

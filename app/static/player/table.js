@@ -1,26 +1,33 @@
 // The table twin of the picture, and the exports.
 
 const version = new URL(import.meta.url).search;
-const [{ download, element }, { formatNumber, shortestFloat32 }] = await Promise.all([
-  import(`./dom.js${version}`), import(`./format.js${version}`),
-]);
+const [{ download, element }, { formatNumber, shortestFloat32 }, { Film }] = await Promise.all(
+  ["dom", "format", "film"].map((name) => import(`./${name}.js${version}`)),
+);
 
+const [FILM, CUT] = ["Take a film (WebM)", "Stop the film and download it"];
 const ROWS = 50; // around the cursor
 const EVERY = 500; // ms between two updates while playing
 
 export class DataTable {
-  constructor(exportPicture) {
+  // exports : picture(ratio), vector(), film() → whether one is being made
+  constructor(exports) {
     this.rows = element("div", {
       className: "rows", tabindex: 0, role: "region", "aria-label": "Draws around the present step",
     });
     const button = (text, click) => element("button", { type: "button", className: "worded", text, on: { click } });
     this.csv = button("Download data (CSV)", () => this.exportData());
-    const picture = button("Download picture (PNG)", exportPicture);
+    const picture = button("Download picture (PNG)", () => exports.picture(2));
+    const large = button("Twice as large (PNG)", () => exports.picture(4));
+    const vector = button("Drawing (SVG)", exports.vector);
+    this.film = button(FILM, () => (this.film.textContent = exports.film() ? CUT : FILM));
+    this.film.title = "Plays from the present step, and takes a film until you stop it";
+    this.film.hidden = !Film.possible;
     this.node = element("details", {
       className: "data",
       children: [
         element("summary", { text: "Table and downloads" }),
-        element("div", { className: "actions", children: [this.csv, picture] }),
+        element("div", { className: "actions", children: [this.csv, picture, large, vector, this.film] }),
         this.rows,
       ],
       on: { toggle: () => this.build() },

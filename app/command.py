@@ -1,0 +1,32 @@
+"""The command `posterior-lab`: `open`, `run` and `verdict`. Each is a module with `main(arguments) -> exit status`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+PROGRAM = "posterior-lab"
+COMMANDS = {  # name: its module, imported when it is called, and what it does
+    "open": ("app.open", "start the app and open it, or one link of it, in the browser"),
+    "run": ("app.run", "make the run of a link again and write it to a file"),
+    "verdict": ("app.verdict", "what the three signs say of links"),
+}
+NOT_VALID = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command named first; its exit status, or 2 where there is none of that name."""
+    name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if name in COMMANDS:
+        return int(importlib.import_module(COMMANDS[name][0]).main(rest))
+    lines = [f"usage: {PROGRAM} COMMAND …", "", *(f"  {each:10} {words}" for each, (_, words) in COMMANDS.items())]
+    asked = name in ("-h", "--help")
+    if not asked:
+        lines.insert(0, f"“{name}” is no command of {PROGRAM}.")
+    print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else NOT_VALID
+
+
+if __name__ == "__main__":
+    sys.exit(main())
