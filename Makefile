@@ -1,4 +1,6 @@
 # make run       install, open the app; kernels are compiled when they are needed, and the rest meanwhile
+# make serve     several processes behind nginx: make serve PROCESSES=2 PORT=8501
+# make cluster   a Dask cluster on this machine: make cluster WORKERS=2, then POSTERIOR_LAB_DASK=tcp://127.0.0.1:8786 make run
 # make warm      install, fill the kernel cache
 # make test      install development needs and a browser, run everything
 # make test BROWSER=no   the same without the browser tests; ends with exit status 3
@@ -11,13 +13,22 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PORT ?= 8501
 BROWSER ?= yes
+PROCESSES ?= 2
+WORKERS ?= 2
 SHELL := /bin/sh
 
-.PHONY: run test test-long test-cpus soak chaos bench warm clean tools
+.PHONY: run serve cluster test test-long test-cpus soak chaos bench warm clean tools
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
 	$(PY) -m streamlit run app/main.py --server.port $(PORT)
+
+serve: $(VENV)/.installed
+	$(PY) -m app.server.front --processes $(PROCESSES) --listen $(PORT)
+
+cluster: $(VENV)/.installed-cluster
+	@$(PY) -m distributed.cli.dask_scheduler --host 127.0.0.1 & \
+	$(PY) -m distributed.cli.dask_worker tcp://127.0.0.1:8786 --nworkers $(WORKERS) --nthreads 1; kill $$!
 
 test: $(VENV)/.installed-dev
 	@$(PY) -m tests.everything $(if $(filter no,$(BROWSER)),--no-browser)
@@ -51,6 +62,10 @@ $(VENV)/.installed: requirements.txt | tools
 
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.installed-cluster: requirements-cluster.txt $(VENV)/.installed
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-cluster.txt
 	@touch $@
 
 $(VENV)/.installed-bench: requirements-bench.txt $(VENV)/.installed-dev

@@ -75,6 +75,7 @@ TRACKS: dict[str, tuple[Entry, ...]] = {
         Entry("nuts", "lessons/nuts", ("figure", "aliased"), ("hmc",)),
         Entry("tuning", "lessons/tuning", ("scales", "banana", "for-ever"), ("nuts",)),
         Entry("diagnostics", "lessons/diagnostics", ("patient-1", "biased"), ("metropolis",)),
+        Entry("own-chain", "lessons/own_chain", ("stuck", "density"), ("diagnostics",)),
         Entry("race", "lessons/race", ("rough", "cheat"), ("gibbs", "nuts")),
     ),
     "Networks": (
@@ -107,7 +108,9 @@ TRACKS: dict[str, tuple[Entry, ...]] = {
         Entry("xor-methods", "lessons/xor_methods", ("far-out", "sure", "never-reject"), ("xor", "dropout")),
     ),
 }
+PAPERS = (Entry("reproduce", "lessons/reproduce"), Entry("errata", "lessons/reproduce/errata"))  # no lessons: a plain page each
 LESSONS: tuple[Entry, ...] = tuple(entry for entries in TRACKS.values() for entry in entries)
+PAGES = (*LESSONS, *PAPERS)
 
 
 def next_after(slug: str) -> list[Entry]:

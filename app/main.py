@@ -11,7 +11,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 import streamlit as st  # noqa: E402
 
 from app import catalogue, pages  # noqa: E402
-from app.kit import assets, push, seams, startup  # noqa: E402
+from app.kit import startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 
@@ -25,8 +25,8 @@ def main() -> None:
     st.session_state["page"] = page.url_path
     top = st.container()  # before the page: what stands behind it loses its place when the page changes
     warm_up = startup.warm_up()
-    lesson = next((entry for entry in catalogue.LESSONS if entry.slug == page.url_path), None)
-    following = catalogue.next_after(lesson.slug) if lesson else []
+    lesson = next((entry for entry in catalogue.PAGES if entry.slug == page.url_path), None)
+    following = catalogue.next_after(lesson.slug) if lesson in catalogue.LESSONS else []
     st.session_state["leads to"] = [(entry.path, entry.title, entry.promise) for entry in following]
     if not lesson or warm_up.loaded.wait(NOTE_AFTER):
         if lesson:
@@ -62,7 +62,7 @@ else:  # `streamlit run` finds `app`, imports it and serves it
     from collections.abc import AsyncIterator
     from contextlib import asynccontextmanager
 
-    from starlette.middleware import Middleware
+    from app.server import application
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[None]:
@@ -71,8 +71,5 @@ else:  # `streamlit run` finds `app`, imports it and serves it
         asyncio.get_running_loop().call_soon(startup.warm_up)
         yield
 
-    seams.keep_to_the_page()
-    slugs = frozenset(entry.slug for entry in catalogue.LESSONS)
-    app = st.App(
-        __file__, lifespan=lifespan, routes=[push.route()], middleware=[Middleware(assets.Preload), Middleware(assets.Base, slugs=slugs)]
-    )
+    slugs = [entry.slug for entry in catalogue.PAGES]
+    app = st.App(__file__, lifespan=lifespan, **application.parts(slugs))  # Streamlit looks for this very call

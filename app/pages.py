@@ -25,4 +25,5 @@ def _made() -> dict[str, list[Any]]:
         track: [st.Page(entry.path, title=entry.title, url_path=entry.slug) for entry in entries]
         for track, entries in catalogue.TRACKS.items()
     }
-    return {"": [start], **lessons}
+    papers = [st.Page(entry.path, title=entry.title, url_path=entry.slug) for entry in catalogue.PAPERS]
+    return {"": [start], **lessons, "Papers": papers}

@@ -1,25 +1,34 @@
 """The start page: a run, the way through the lessons by track, a search, the words of the field."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 import streamlit as st
 
-from app import catalogue, exhibit
+from app import catalogue, exhibit, stills
 from app.kit import glossary, seams, story
-from app.kit.text import plain
+from app.kit.text import anchor, plain
 
 FOUND = 12  # steps that a search shows at most
 BY_SLUG = {entry.slug: entry for entry in catalogue.LESSONS}
 TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
+STYLE = (catalogue.ROOT / "app" / "static" / "start.css").read_text(encoding="utf-8")
+ABOUT = {
+    "Beginnings": "belief, data, and what follows",
+    "Samplers": "draws from any density",
+    "Networks": "functions with uncertain weights",
+    "Growing networks": "the number of units is a draw, too",
+    "Approximations": "faster, and how wrong",
+    "Uncertainty": "what a network does not know",
+}
 
 
 def unknown_page() -> str:
     """The path that was asked for and is no page, or ""."""
     base = seams.base_path()
     path = urlsplit(st.context.url or "").path.strip("/").removeprefix(base).strip("/")
-    return path if path not in ("", *TITLES) else ""
+    return path if path not in ("", *(entry.slug for entry in catalogue.PAGES)) else ""
 
 
 def found(asked: str) -> Iterator[tuple[catalogue.Entry, int, str]]:
@@ -49,12 +58,25 @@ def search() -> None:
         st.caption("No story speaks of that. The words of the field stand at the end of this page.")
 
 
-def card(entry: catalogue.Entry) -> None:
-    """One lesson: its link, its promise, what it needs, links to its scenarios."""
+def way(tracks: Mapping[str, Sequence[catalogue.Entry]]) -> str:
+    """The tracks in their order, each a link to its lessons, as HTML."""
+    stations = []
+    for track, entries in tracks.items():
+        long = f"{len(entries)} lessons, {sum(entry.minutes for entry in entries)} minutes"
+        told = f"<b>{track}</b><span>{ABOUT[track]}</span><span>{long}</span>"
+        stations.append(f'<li><a href="#{anchor(track)}">{told}</a></li>')
+    return f'<ol class="way">{"".join(stations)}</ol>'
+
+
+def card(entry: catalogue.Entry, theme: str) -> None:
+    """One lesson: its stage, its link, its promise, what it needs, what the reader has seen, links to its scenarios."""
+    steps = len(story.read(entry.path.with_name("story.md")))
+    seen = f'<a class="progress of-{entry.slug}-{steps}" href="{entry.slug}"></a>'  # app/static/player/progress.js
+    st.markdown(stills.image(entry, theme), unsafe_allow_html=True)
     st.page_link(entry.path, label=f"**{entry.title}**")
     st.markdown(entry.promise)
     after = " and ".join(TITLES[slug] for slug in entry.after)
-    st.caption(f"{entry.minutes} minutes" + (f" · after {after}" if after else ""))
+    st.caption(f"{entry.minutes} minutes" + (f" · after {after}" if after else "") + f" {seen}", unsafe_allow_html=True)
     if entry.scenarios:
         with st.container(horizontal=True, gap="small"):
             for scenario, title in entry.scenarios:
@@ -88,12 +110,18 @@ with words:
     st.page_link(first.path, label=f"**Start here**: {first.title}")
     search()
 
+st.markdown(f"<style>{STYLE}</style>{way(catalogue.TRACKS)}", unsafe_allow_html=True)
+theme = st.context.theme.type or stills.THEMES[0]
 for track, entries in catalogue.TRACKS.items():
-    st.header(track, anchor=False)
+    st.header(track, anchor=anchor(track))
     grid = st.grid(columns=3, min_column_width=300, border=True)
     for entry in entries:
         with grid.cell():
-            card(entry)
+            card(entry, theme)
+
+st.header("Papers", anchor=False)
+for entry in catalogue.PAPERS:
+    st.page_link(entry.path, label=f"**{entry.title}**: {entry.promise}")
 
 st.header("For lecturers", anchor=False)
 st.markdown(

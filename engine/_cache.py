@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import hashlib
 import json
 import logging
@@ -22,7 +23,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,16 @@ class Snapshot:
         return stamps
 
 
+@contextlib.contextmanager
+def filling() -> Iterator[None]:
+    """One process at a time fills the cache: who comes second waits, and finds it full."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # nothing can be written: nothing will be kept either
+            lock = stack.enter_context((DIRECTORY.parent / "filling").open("ab"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def is_full() -> bool:
     """Whether all kernels, as they are made now, have been compiled here."""
     return read(_note()) is not None
@@ -118,10 +129,14 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 @cache
+def cpu() -> str:
+    """The kind of CPU that kernels are compiled for."""
+    return os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name()
+
+
 def versions() -> str:
     """What compiles: the versions and the CPU."""
-    cpu = os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name()
-    return f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {np.__version__} {cpu}"
+    return f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {np.__version__} {cpu()}"
 
 
 class Locator(caching._CacheLocator):

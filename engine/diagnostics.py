@@ -155,3 +155,53 @@ def _stats() -> Any:
 
     ticket.look()  # whoever asks for many of them gives way between two
     return array_stats
+
+
+@dataclass(frozen=True, eq=False)
+class RankCurves:
+    """How the ranks of each chain among all draws spread: places (p,) from 0 to 1; difference (chains, p), share of a
+    chain's ranks at or below each place, minus the place; low, high (p,), the band that holds the curves of all chains
+    that agree, over all places at once, 19 times of 20.
+    """
+
+    places: Array
+    difference: Array
+    low: Array
+    high: Array
+
+
+BAND_DRAWS = 400  # independent draws of a chain that a band is simulated with at most; it is scaled to the rest
+BAND_RUNS = 1_000
+
+
+def rank_curves(values: Array, points: int = 60) -> RankCurves:
+    """Of values (chains, draws). The band is that of as many independent draws as a chain by itself is worth: a band of
+    the ESS of all would grow wide just where chains disagree.
+
+    Source: Säilynoja, Bürkner and Vehtari 2022, whose band for several chains is simulated here from permutations.
+    """
+    chains, n = values.shape
+    places = np.arange(1, points) / points
+    ranks = (values.ravel().argsort(kind="stable").argsort(kind="stable").reshape(chains, n) + 1.0) / values.size
+    difference = np.stack([np.searchsorted(np.sort(chain), places, side="right") / n - places for chain in ranks])
+    alone = np.array([ess_mean(chain[None]) for chain in ranks])
+    effective = float(np.clip(alone[np.isfinite(alone)].mean(), 4.0, n)) if np.isfinite(alone).any() else 4.0
+    used = int(min(effective, BAND_DRAWS))
+    rng = np.random.Generator(np.random.SFC64([chains, used]))
+    sd = np.sqrt(places * (1.0 - places) * (1.0 - 1.0 / chains) / used) if chains > 1 else np.full(points - 1, np.inf)
+    largest = np.empty(BAND_RUNS)
+    owner = np.repeat(np.arange(chains), used)
+    at = np.floor(places * owner.size).astype(int)
+    for i in range(BAND_RUNS):
+        mixed = rng.permutation(owner)
+        below = np.stack([np.cumsum(mixed == chain)[np.maximum(at, 1) - 1] for chain in range(chains)])
+        largest[i] = np.max(np.abs(below / used - places) / sd)
+    reach = np.quantile(largest, 0.95) * sd * np.sqrt(used / effective)
+    return RankCurves(places, difference, -reach, reach)
+
+
+def ess_quantiles(values: Array, shares: Array) -> Array:
+    """Effective draws for the quantiles of values (chains, draws) at `shares` (p,)."""
+    with np.errstate(all="ignore"):
+        found = [_stats().ess(values, method="quantile", prob=float(share), chain_axis=0, draw_axis=1) for share in shares]
+    return np.array(found, dtype=np.float64)

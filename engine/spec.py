@@ -33,6 +33,9 @@ class SpecError(ValueError):
         self.parameter = parameter
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[SpecError], tuple[str, str]]:  # else it cannot come back from another process
+        return type(self), (self.parameter, self.reason)
+
 
 @dataclass(frozen=True)
 class Declaration:

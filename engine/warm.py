@@ -27,6 +27,7 @@ from engine.networks import predictive
 from engine.networks.prior import Prior
 from engine.samplers import METHODS, trajectory
 from engine.samplers.islands import walk_islands
+from engine.targets.constrained import density
 
 Task = Callable[[], object]
 Report = Callable[[int, int, str], None]  # done, total, the name of the next
@@ -71,9 +72,15 @@ def _samplers() -> Iterator[tuple[str, Task]]:
     def family(name: str) -> None:
         targets.build(name).log_density_many(np.zeros((2, 2)))
 
+    def own_density() -> None:
+        made = density("x positive", "-x")
+        made.constrain(np.zeros(1))
+        made.target.log_density(np.zeros(1))
+
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
     for name in targets.FAMILIES:
         yield f"target {name}", partial(family, name)
+    yield "density in named parameters", own_density
     yield "gibbs", partial(_sample, "gibbs")
     for build in (targets.normal_gamma, targets.hierarchical_normal):
         yield f"target {build.__name__}", partial(by_conditionals, build)
@@ -183,7 +190,7 @@ if __name__ == "__main__":
     if "--gently" in sys.argv[1:]:
         os.nice(19)
         logging.disable(logging.WARNING)  # that nothing can be kept is for the server to say
-        with contextlib.suppress(BrokenPipeError):  # whoever listened has gone
+        with _cache.filling(), contextlib.suppress(BrokenPipeError):  # whoever listened has gone
             warm(_tell)
     else:
         seconds = fill(min(os.cpu_count() or 1, 4), _print)

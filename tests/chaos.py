@@ -67,7 +67,7 @@ def serving(script: Path, log: Path, **options: Any) -> Iterator[Server]:
 def restart(browser: Browser, script: Path, folder: Path, paths: Sequence[str]) -> str:
     """Under a tab at each of `paths` the server is killed and started again: each comes back by itself to its run."""
     server = Server(script, folder / "killed.txt")
-    tabs = [_Tab(browser.new_page()) for _ in paths]
+    tabs = [Tab(browser.new_page()) for _ in paths]
     try:
         for tab, path in zip(tabs, paths, strict=True):
             tab.page.goto(server.url + path)
@@ -92,7 +92,7 @@ def restart(browser: Browser, script: Path, folder: Path, paths: Sequence[str]) 
     return f"{len(tabs)} tabs are back at their run {seconds:.1f} s after the new server"
 
 
-class _Tab:
+class Tab:
     """A tab of a browser, and the sockets for pictures that it has called: another one for each session."""
 
     def __init__(self, page: Page):
@@ -101,6 +101,11 @@ class _Tab:
         self._sockets: set[str] = set()
         page.on("websocket", lambda socket: self._sockets.add(socket.url) if "/picture/" in socket.url else None)
 
+    @property
+    def sessions(self) -> int:
+        """How many it has had."""
+        return len(self._sockets)
+
     def at(self) -> tuple[str, str | None]:
         """The address and the run that it shows."""
         return self.page.url, self.player.get_attribute("data-run")
@@ -108,7 +113,7 @@ class _Tab:
     def settled(self, sessions: int, most: float = 60.0) -> None:
         """Wait until it has a picture of its first session, or of so many, and no script runs."""
         end = time.monotonic() + most
-        while len(self._sockets) < sessions:
+        while self.sessions < sessions:
             assert time.monotonic() < end, f"{self.page.url} has not called the server"
             self.page.wait_for_timeout(50)
         expect(self.player).to_be_visible()
@@ -340,9 +345,9 @@ class Stay(NamedTuple):
 
 HEAVY = (
     Stay("digits"),
-    Stay("layers", button="layers/run"),
+    Stay("landing", button="landing/run"),
     Stay("xor-methods", seconds=0.5),
-    Stay("neurons", button="neurons/run"),
+    Stay("neurons"),
     Stay("metropolis", "part=plane&variant=drop_rejections&target=two_modes&warmup=100000&scale=30&drift=-3&start_x=-100&start_y=100"),
 )
 

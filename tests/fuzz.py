@@ -61,6 +61,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "values": ("", "0", "1e5 -1e5", "3 3 3"),
     "kinds": ("", "1", "3 3 3 3"),
     "effects": ("0", "1", "0, 0, 0", "100, -100", "1, 0, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0"),
+    "parameters": ("mu", "a positive, b unit", "p simplex 3, c ordered 2", "x 20", "e", ""),
+    "log_density": ("-mu^2/2", "-a + log(b)", "log(p1) - c1^2 - c2^2", "-x1^2", "1/0", ""),
     "target": ("", "age", "no such column"),
     "without": ("", "age", "no such column"),
 }

@@ -23,14 +23,8 @@ from pathlib import Path
 from app import catalogue
 {first}
 import streamlit as st
-from starlette.middleware import Middleware
-from app.kit import assets, push, seams
-seams.keep_to_the_page()
-app = st.App(
-    Path({root!r}, "app", "main.py"),
-    routes=[push.route()],
-    middleware=[Middleware(assets.Base, slugs=frozenset(entry.slug for entry in catalogue.LESSONS))],
-)
+from app.server import application
+app = st.App(Path({root!r}, "app", "main.py"), **application.parts(entry.slug for entry in catalogue.LESSONS))
 {last}
 """
 DEMO = """

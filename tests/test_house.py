@@ -36,11 +36,12 @@ COUNTED = {  # targets that specs build, and the source of functions: small and 
 }
 SLUGS = {
     *("conjugate", "monte-carlo", "prior-predictive", "logistic", "model-selection"),
-    *("metropolis", "gibbs", "slice-sampling", "hmc", "nuts", "tuning", "diagnostics", "race"),
+    *("metropolis", "gibbs", "slice-sampling", "hmc", "nuts", "tuning", "diagnostics", "own-chain", "race"),
     *("perceptron", "regression", "weight-space", "priors", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
     *("variational", "weights", "spike-and-slab", "dropout"),
     *("digits", "uncertainty-maps", "scores", "xor-methods"),
+    *("reproduce", "errata"),
 }
 
 
@@ -161,13 +162,13 @@ def test_nobody_holds_a_lock_that_does_not_give_way():
 
 
 def test_catalogue_files_and_slugs_agree():
-    slugs = [entry.slug for entry in catalogue.LESSONS]
+    slugs = [entry.slug for entry in catalogue.PAGES]
     assert len(set(slugs)) == len(slugs) and set(slugs) <= SLUGS, "slugs are public and never change"
-    for entry in catalogue.LESSONS:
+    for entry in catalogue.PAGES:
         assert entry.path.is_file(), entry.folder
         assert re.fullmatch(r"[a-z0-9-]+", entry.slug)
         assert entry.promise.endswith(".")
-    listed = {entry.path for entry in catalogue.LESSONS}
+    listed = {entry.path for entry in catalogue.PAGES}
     pages = set((ROOT / "lessons").glob("*/page.py"))
     assert pages <= listed, f"not in the catalogue: {sorted(map(str, pages - listed))}"
 
@@ -208,7 +209,7 @@ def test_links_of_the_readme_open_without_a_complaint():
     links = re.findall(r"(?:https?://(?:localhost|127\.0\.0\.1):\d+|\")(/[^\s)>\"`]+)", text)
     assert links
     for link in map(urlsplit, links):
-        entry = next((entry for entry in catalogue.LESSONS if entry.slug == link.path.strip("/")), None)
+        entry = next((entry for entry in catalogue.PAGES if entry.slug == link.path.strip("/")), None)
         assert entry is not None, f"{link.path} is no page"
         at = AppTest.from_file(str(entry.path), default_timeout=120)
         for name, values in parse_qs(link.query, keep_blank_values=True).items():

@@ -18,14 +18,15 @@ _LOADER = Path(__file__).with_name("loader.js")
 def loader(name: str) -> str:
     """The inline part of the component whose module is `app/static/<name>/<name>.js`."""
     text = _LOADER.read_text(encoding="utf-8").replace("__NAME__", name)
-    return text.replace("__VERSION__", version(STATIC.with_name(name)))
+    return text.replace("__VERSION__", version())
 
 
-def version(folder: Path = STATIC) -> str:
-    """A hash over all files of a component: a changed file changes every URL, so no browser runs a stale one."""
+def version(folder: Path = STATIC.parent) -> str:
+    """A hash over all modules: a changed file changes every URL, so no browser runs a stale one, and what two components
+    share is loaded once."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.js")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in sorted(folder.rglob("*.js")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Still figures and tables: what stands below the stage.
+"""Still figures, tables and texts to copy: what stands below the stage.
 
 Each helper returns a `Figure`, which cannot be made without a title and a text for those who do not see it. Colours
 are the light theme's and are translated when drawn (`theme.in_dark`). Animation belongs to the player: a Plotly chart
@@ -70,6 +70,15 @@ class Table:
         cells = zip(*self.columns.values(), strict=True)
         lines = [names, ["---"] * len(names), *([number(cell) for cell in row] for row in cells)]
         return "\n".join("| " + " | ".join(cell if row == 1 else plain(cell) for cell in line) + " |" for row, line in enumerate(lines))
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A text to copy, as it stands."""
+
+    title: str
+    text: str
+    caption: str = ""
 
 
 def blank(x: str, y: str, *, height: int = HEIGHT, **layout: Any) -> go.Figure:

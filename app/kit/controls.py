@@ -17,9 +17,9 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, seams
+from app.kit import jobs, seams, tally
 from app.kit.text import number, plain
-from app.kit.visit import Visit, fill
+from app.kit.visit import Visit, fill, session
 from engine.spec import Declaration, Spec, SpecError
 
 _STEPS = 100  # of a slider whose declaration names no step
@@ -206,6 +206,7 @@ class Controls:
                 self._visit.try_out(label, lambda: take(given))
                 return
             self._visit.refused[label] = (None, reason)
+            tally.count("refusals", label)
 
         st.file_uploader(
             label,
@@ -218,6 +219,21 @@ class Controls:
         )
         self._trial(label, "Reading …")
         self._refusal(label)
+
+    def download(self, label: str, name: str, make: Callable[[Any], bytes], *, help: str | None = None) -> None:
+        """A button that gives the file `name`, which `make` makes of the spec as a job once it is pressed."""
+        owner, key = (session(), label), (self._slug, label, self.spec)
+
+        def made() -> bytes:
+            job = jobs.pool().submit(owner, key, _made, make, key[2], keep=False, local=True)
+            while job.active:
+                job.heartbeat()
+                job.wait(jobs.LOOK)
+            if job.state != jobs.DONE:
+                raise job.error or InterruptedError(f"{label} was stopped")
+            return bytes(job.result)
+
+        st.download_button(label, made, name, key=f"{self._slug}/{label}/download", on_click="ignore", help=help)
 
     def seed(self) -> None:
         """The seed with a button for a new one. The frame adds it below a lesson's own controls."""
@@ -330,6 +346,7 @@ class Controls:
                 rows = read_points(name, text)
             except SpecError as error:
                 self._visit.refused[name] = (text, error.reason)
+                tally.count("refusals", name)
                 return
             if not self._visit.change(name, **{name: rows}):
                 self._visit.refused[name] = (text, self._visit.refused[name][1])
@@ -343,6 +360,10 @@ class Controls:
     def _refusal(self, name: str) -> None:
         if name in self._visit.refused:
             st.error(plain(self._visit.refused[name][1]), icon="✋")
+
+
+def _made(make: Callable[[Any], bytes], spec: Spec, ticket: Any) -> bytes:
+    return make(spec)
 
 
 def point_lines(points: Sequence[tuple[float, float, int]]) -> str:

@@ -10,16 +10,37 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from app.kit import story
+from app.kit import predict, share, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError, Moments, Place
+from app.kit.player import scene
 from app.kit.visit import Visit
 from app.kit.words import Question
 from engine.spec import Spec
 
 log = logging.getLogger(__name__)
+
+WAITING = "/waiting"  # at the end of a cue's id
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options of a question as places on the stage: the reader chooses there, and sees there what was chosen.
+
+    chosen : the option; None: none as yet
+    right : the right one, once the choice is locked
+    """
+
+    panels: tuple[str, ...]
+    places: tuple[tuple[float, float], ...]
+    options: tuple[str, ...]
+    chosen: int | None
+    locked: bool
+    right: int | None
 
 
 @dataclass(frozen=True)
@@ -31,7 +52,10 @@ class Cue:
     panels : those on stage; none: all
     begins, ends, until : places (transition, phase); None: the beginning, the end, where it begins
     seconds, pace : of the play, as `story.Staging` has them
+    choices : the options of the question that are places
     plain : picture and controls alone, without legend, card and table
+    frame : transition and sub-step at which it stands, in place of the play
+    speed, slow : of the player from now on; None, False: as they are
     """
 
     id: str
@@ -43,7 +67,11 @@ class Cue:
     until: Place | None = None
     seconds: float = story.LONGEST
     pace: str = story.PACES[0]
+    choices: Choices | None = None
     plain: bool = False
+    frame: tuple[int, int | None] | None = None
+    speed: float | None = None
+    slow: bool = False
 
     def encode(self) -> bytes:
         """As the player reads it."""
@@ -51,13 +79,41 @@ class Cue:
 
 
 def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
-    """The cue of the present step for its picture; None in the sandbox and beside a long run."""
-    if here.scenario is None or here.run is not None:
+    """The cue of the present step for its picture; None in the sandbox and beside a long run. A link may open either at
+    a frame of its own."""
+    if here.run is not None:
         return None
+    told = None if here.scenario is None else _told(lesson, here, blob)
+    if here.frame in (None, share.Frame()):
+        return told
+    return _framed(lesson, here, told, here.frame, scene.header(blob))
+
+
+def _framed(lesson: Lesson, here: Visit, told: Cue | None, frame: share.Frame, header: Mapping[str, Any]) -> Cue | None:
+    """The cue that brings the player to the frame of a link; the next one is the story's again."""
+    if told is None:
+        step = present(lesson, here)
+        told = Cue(f"{lesson.slug}/{here.step}/own", panels=() if step is None else step.staging.play.panels)
+    if here.framed not in (None, told.id.removesuffix(WAITING)):
+        here.frame = None
+        return told
+    here.framed = told.id.removesuffix(WAITING)
+    place, steps, total = frame.place, header["steps"], header["total"] or 0
+    if place is not None and steps <= place[0] < total:
+        told = replace(told, id=here.framed + WAITING)
+    elif place is not None and place[0] >= steps:
+        here.problems += (share.Problem(share.FRAME, f"{place[0] + 1} is beyond this run of {steps}; its end is shown"),)
+        place = steps - 1, None
+        here.frame = replace(frame, place=place)
+    return replace(told, frame=place, speed=frame.speed, slow=frame.slow)
+
+
+def _told(lesson: Lesson, here: Visit, blob: bytes) -> Cue:
+    """The cue of the present step."""
     step, question = present(lesson, here), asked(lesson, here)
     answered = question is not None and here.answered(question.id)
     place = f"{lesson.slug}/{here.step}/{here.scenario}{_tried(lesson, here)}" + ("/answered" if answered else "")
-    waits = {"hold": held(lesson, here), "reveal": answered}
+    waits: dict[str, Any] = {"hold": held(lesson, here), "reveal": answered, "choices": _choices(lesson, here, question)}
     if step is None or staged(lesson, step) is None or here.scenario != step.scenario:
         return Cue(place, **waits)
     staging = step.staging
@@ -67,8 +123,17 @@ def cue(lesson: Lesson, here: Visit, blob: bytes) -> Cue | None:
     wanted = {name: moment for name, moment in wanted.items() if moment is not None}
     places = _places(lesson, blob, wanted)
     if len(places) < len(wanted):
-        place += "/waiting"  # of a run that still grows: it plays anew when it has what it was to show
+        place += WAITING  # of a run that still grows: it plays anew when it has what it was to show
     return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace)
+
+
+def _choices(lesson: Lesson, here: Visit, question: Question | None) -> Choices | None:
+    if question is None or question.where is None:
+        return None
+    answer = here.answers.get(question.id)
+    chosen = predict.chosen(question, lesson.slug) if answer is None else answer.choice
+    right = None if answer is None else answer.right
+    return Choices(question.where.panels, question.where.places, tuple(question.options), chosen, answer is not None, right)
 
 
 def _places(lesson: Lesson, blob: bytes, wanted: dict[str, str]) -> dict[str, Place]:
@@ -93,6 +158,17 @@ def staged(lesson: Lesson, step: story.Step) -> Spec | None:
     """The settings of a step: its scenario with what it shows over it; None where it leaves them be."""
     scenario = lesson.specs().get(step.scenario or "")
     return None if scenario is None else scenario.replace(**step.staging.show)
+
+
+def kept(lesson: Lesson, here: Visit) -> tuple[Spec, story.Keep] | None:
+    """The run whose marks stay in the picture that is on stage in its place, and which; None: no comparison."""
+    step = present(lesson, here)
+    if step is None or step.staging.keep is None or here.run is not None:
+        return None
+    own, shown = staged(lesson, step), here.draft or here.spec
+    if own is None or here.shows(own):
+        return None
+    return own.replace(seed=shown.seed) if "seed" in own.declarations() else own, step.staging.keep
 
 
 def left(lesson: Lesson, here: Visit) -> bool:

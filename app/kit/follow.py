@@ -14,13 +14,13 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import badge, charts, jobs, messages, seams, startup
-from app.kit.charts import Figure, Table
+from app.kit import badge, charts, jobs, messages, seams, startup, tally
+from app.kit.charts import Figure, Quote, Table
 from app.kit.lesson import Lesson
 from app.kit.text import plain
 from app.kit.verdicts import KernelProofs, Planted, plantable
 from app.kit.visit import Visit, arriving, session
-from engine.judge import KINDS, Check, Kind
+from engine.judge import KINDS, Check, Kind, overall
 from engine.judge.check import SILENT, headline
 from engine.spec import MAX_SEED, Spec
 
@@ -95,18 +95,19 @@ class Follow:
 
     # the three signs
 
-    def badge(self) -> None:
-        """The three signs and what each stands on."""
+    def badge(self, held: bool = False) -> None:
+        """The three signs and what each stands on; `held`: that of the kernel alone, the others tell of the whole run."""
         if not {"kernel", "checks"} & set(self.functions):
             return
-        found = {kind: self._found(kind) for kind in KINDS}
+        told = KINDS[:1] if held else KINDS
+        found = {kind: self._found(kind) if kind in told else None for kind in KINDS}
         faces = [badge.face(kind, checks) for kind, checks in found.items() if checks is not None]
         shown = badge.worst(faces) if len(faces) == len(KINDS) else KINDS[0]
         hidden = ", ".join(f".st-key-sign-{kind}" for kind in KINDS if kind != shown)
         with st.container(key="style-signs"):
             st.markdown(f"<style>{FOLD} {{ {hidden} {{ display: none; }} }}</style>", unsafe_allow_html=True)
         with st.container(key="signs", horizontal=True, width="content", gap="small"):
-            for kind in KINDS:
+            for kind in told:
                 self._sign(kind, found)
 
     def _found(self, kind: Kind) -> list[Check] | None:
@@ -117,7 +118,12 @@ class Follow:
         job = self._job(slot)
         if job is None or job.active:
             return None
-        return [check for check in job.result if check.kind == kind] if job.state == jobs.DONE else []
+        checks = [check for check in job.result if check.kind == kind] if job.state == jobs.DONE else []
+        told: dict[str, tuple] = st.session_state.setdefault("verdicts told", {})
+        if told.get(kind) != self._key(slot):
+            told[kind] = self._key(slot)
+            tally.count("verdicts", kind, overall(checks))
+        return checks
 
     def _sign(self, kind: Kind, found: dict[Kind, list[Check] | None]) -> None:
         checks = found[kind]
@@ -264,9 +270,9 @@ class _CheckEach:
         return results
 
 
-def panels(result: Figure | Table | Sequence[Figure | Table]) -> None:
-    """Draw figures side by side, then tables."""
-    items = [result] if isinstance(result, (Figure, Table)) else list(result)
+def panels(result: Figure | Table | Quote | Sequence[Figure | Table | Quote]) -> None:
+    """Draw figures side by side, then tables and texts."""
+    items = [result] if isinstance(result, (Figure, Table, Quote)) else list(result)
     figures = [item for item in items if isinstance(item, Figure)]
     dark = st.context.theme.type == "dark"
     if figures:
@@ -281,5 +287,8 @@ def panels(result: Figure | Table | Sequence[Figure | Table]) -> None:
     for item in items:
         if isinstance(item, Table):
             st.markdown(f"**{item.title}**\n\n{item.markdown()}")
-            if item.caption:
-                st.caption(item.caption)
+        elif isinstance(item, Quote):
+            st.markdown(f"**{item.title}**")
+            st.code(item.text, language=None, wrap_lines=True)
+        if not isinstance(item, Figure) and item.caption:
+            st.caption(item.caption)

@@ -12,21 +12,19 @@ while they run.
 
 from __future__ import annotations
 
-import html
-import inspect
-import textwrap
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from app.kit import direction, glossary, messages, predict, seams, share, stage, story, take_home, words
+from app.kit import code, direction, glossary, jobs, messages, predict, seams, share, stage, story, take_home, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
 from app.kit.lesson import Lesson
+from app.kit.link import link
 from app.kit.text import plain
 from app.kit.visit import LEADS_TO, Visit, arriving, fill, visit
 from app.kit.words import SANDBOX, Question, Scenario
@@ -71,7 +69,7 @@ def show(lesson: Lesson) -> None:
     with tools:
         scenario = _scenario(lesson, here)
         if not (held and scenario is not None and scenario.failure):  # a red sign would tell
-            follow.badge()
+            follow.badge(held)
         _share(lesson, here)
         take_home.menu(lesson, here)
         _present(here)
@@ -99,6 +97,8 @@ def _head(lesson: Lesson) -> Any:
 
 
 def _problems(here: Visit) -> None:
+    if jobs.pool().is_cut_off():
+        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon="🔌")
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]
@@ -182,11 +182,24 @@ def _story(lesson: Lesson, here: Visit) -> None:
         if step.staging.takeaway and (step.question not in questions or here.answered(step.question)):
             with st.container(key="takeaway"):
                 st.markdown(step.staging.takeaway)
+        if here.present:
+            _notes(step, steps[here.step + 1 :], questions)
     if not steps or here.step == len(steps) - 1:
         for question in lesson.predict:
             if question.id not in asked:
                 predict.ask(question, here, lesson.slug, lesson.specs())
         _farewell(lesson, steps)
+
+
+def _notes(step: story.Step, following: Sequence[story.Step], questions: Mapping[str, Question]) -> None:
+    """For the presenter's second window alone: what to keep of this step, and the next one."""
+    with st.container(key="notes"):
+        if step.staging.takeaway:
+            st.markdown(f"To keep: {step.staging.takeaway}")
+        for after in following[:1]:
+            st.markdown(f"**Next: {after.title}**\n\n{after.text}")
+            if after.question in questions:
+                st.markdown(f"It asks: {questions[after.question].ask}")
 
 
 def _farewell(lesson: Lesson, steps: Sequence[story.Step]) -> None:
@@ -229,11 +242,11 @@ def _arrive(lesson: Lesson, here: Visit) -> None:
     here.bare = False
     if not (bare and steps):
         return
-    step, problems = steps[min(here.step, len(steps) - 1)], here.problems
+    step, problems, frame = steps[min(here.step, len(steps) - 1)], here.problems, here.frame
     wanted = direction.staged(lesson, step)
     if wanted is not None and not here.shows(wanted):
         here.load(wanted, step.scenario)
-        here.problems = problems
+        here.problems, here.frame = problems, frame
 
 
 def _follow_scenario(here: Visit, steps: Sequence[story.Step]) -> None:
@@ -241,15 +254,10 @@ def _follow_scenario(here: Visit, steps: Sequence[story.Step]) -> None:
     if not steps:
         return
     here.step = min(here.step, len(steps) - 1)
-    if here.scenario is not None and here.scenario != here.told and steps[here.step].scenario != here.scenario:
-        here.step = _told_at(here, steps)
-    here.told, here.told_at = here.scenario, _told_at(here, steps)
-
-
-def _told_at(here: Visit, steps: Sequence[story.Step]) -> int:
-    """The first step that tells of the present scenario; the present one, if none does."""
-    told = (i for i, step in enumerate(steps) if step.scenario is not None and step.scenario == here.scenario)
-    return next(told, here.step)
+    told = next((i for i, step in enumerate(steps) if step.scenario is not None and step.scenario == here.scenario), None)
+    if told is not None and here.scenario != here.told and steps[here.step].scenario != here.scenario:
+        here.step = told
+    here.told, here.told_at = here.scenario, told or 0
 
 
 def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequence[story.Step]) -> None:
@@ -265,7 +273,8 @@ def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequ
 
 
 def _settings(lesson: Lesson, here: Visit) -> None:
-    names = ["Settings"] + ["Formula"] * lesson.has_formula + ["Code"] * bool(lesson.code)
+    twins = lesson.twins(here.spec)
+    names = ["Settings"] + ["Formula"] * lesson.has_formula + ["Code"] * bool(twins or lesson.code)
     # a tab's content is made when it is opened: formulas and code cost the browser time on every change of a setting
     tabs = dict(zip(names, st.tabs(names, key=f"{lesson.slug}/tabs", on_change=here.looked), strict=True))
     with tabs["Settings"], messages.guard("the settings"):
@@ -279,11 +288,10 @@ def _settings(lesson: Lesson, here: Visit) -> None:
             if works:
                 with st.expander("Works named on this page and in its code"):
                     st.markdown("\n".join(f"- {work.line}" for work in works))
-    if lesson.code and tabs["Code"].open:
+    if "Code" in tabs and tabs["Code"].open:
+        running = [] if direction.held(lesson, here) else [value for value in vars(here.spec).values() if isinstance(value, str)]
         with tabs["Code"]:
-            st.caption("The code that made this.")
-            for function in lesson.code:
-                st.code(source(function), language="python")
+            code.show(twins, lesson.code, running, f"{lesson.slug}/code")
 
 
 def _present(here: Visit) -> None:
@@ -298,6 +306,8 @@ def _present(here: Visit) -> None:
         help="Projector view (p): large letters, stage and words. Clickers work: PageDown, PageUp, Space plays, b blanks, Esc leaves",
         type="tertiary",
     )
+    if here.present:
+        st.markdown("[Notes](#notes)", help="A second window for you: words, notes, the next step, the time")
 
 
 def _share(lesson: Lesson, here: Visit) -> None:
@@ -312,20 +322,5 @@ def _share(lesson: Lesson, here: Visit) -> None:
         key = f"{lesson.slug}/hide"
         asked = "Hide these controls from those who open the link"
         hide = st.multiselect(asked, names, default=hidden, key=key, on_change=here.looked)
-        link = share.address(st.context.url or f"/{lesson.slug}", here.query(hide))
         with link_here:
-            st.markdown("**Link** with every value and the seed")
-            st.code(link, language=None, wrap_lines=True)
-            where = f'src="{html.escape(link)}&amp;embed=true" title="{html.escape(lesson.title)}"'
-            st.markdown("**Embed** in a web page")
-            st.code(f'<iframe {where} width="100%" height="760"></iframe>', language="html", wrap_lines=True)
-
-
-def source(function: Callable[..., Any]) -> str:
-    """The source of a function, of a compiled one too."""
-    return _source(getattr(function, "py_func", function))
-
-
-@lru_cache(maxsize=256)
-def _source(function: Callable[..., Any]) -> str:
-    return textwrap.dedent(inspect.getsource(function)).strip()
+            link(share.address(st.context.url or f"/{lesson.slug}", here.query(hide)), lesson.title, key=f"{lesson.slug}/link")

@@ -13,26 +13,26 @@ Each job has a thread of this process (kernels release the GIL) and computes whi
 (`engine.turns`): first pictures before everything, then whoever has had least, checks and charts last. `is_set()` is
 where it gives way.
 
-With `POSTERIOR_LAB_DASK=tcp://host:port` the work goes to a Dask cluster. What is local only: `report` and `publish`.
-On a cluster the function and its arguments are pickled, `is_set()` asks the scheduler (at most four times a second),
-progress stays unknown, and only the final result comes back. Jobs that live on `publish` are submitted with
-`local=True`.
+With `POSTERIOR_LAB_DASK=tcp://host:port` the work goes to a Dask cluster (`app.kit.cluster`), function and arguments
+pickled; what it reports and publishes comes back at most four times a second. While the cluster is out of reach the
+work is done here, that which it had begun, too. What a picture waits for, or what goes on from a state in this process,
+is submitted with `local=True`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
 import uuid
 from collections.abc import Callable, Hashable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from app.kit import seams
-from engine import kept, turns
+from app.kit import seams, tally
+from app.kit.cluster import Cluster
+from engine import kept, settings, turns
 from engine.kept import Store
 from engine.spec import SpecError
 from engine.ticket import holding
@@ -58,8 +58,9 @@ class Job:
     Read by the page: `state`, `result`, `error`, `latest` (the last published value), `fraction()`, `time_left()`.
     """
 
-    def __init__(self, key: Hashable, claim: turns.Claim, connected: Connected):
-        self.key, self.claim = key, claim
+    def __init__(self, key: Hashable, claim: turns.Claim, connected: Connected, kind: str = ""):
+        self.key, self.claim, self.kind = key, claim, kind
+        self._asked_for = time.monotonic()
         self._connected = connected
         self._met = time.monotonic()  # when its reader was last known to be there
         self._asked = self._met
@@ -147,9 +148,15 @@ class Job:
         """Hand over an intermediate result; the page shows the newest. What is left of a picture comes after the first
         pictures of others."""
         self.latest = value
-        self._visible.set()
+        self._shown()
         if self.claim.rank == turns.FIRST:
             self.claim.turns.move(self.claim, turns.GROWING)
+
+    def hear(self, news: dict[str, Any]) -> None:
+        """What work elsewhere has reported."""
+        self.report(news.get("done", self.done), news.get("total", self.total))
+        if "value" in news:
+            self.publish(news["value"])
 
     # the pool's side
 
@@ -160,15 +167,27 @@ class Job:
     def _end(self, state: str, result: Any = None, error: BaseException | None = None) -> None:
         self.result, self.error = result, error
         self.state = state
+        tally.count("jobs_ended", self.kind, state)
+        self._shown()
         self.finished.set()
+
+    def _shown(self) -> None:
+        """There is something to look at, for the first time or again."""
+        if self.claim.rank == turns.FIRST and self.state != STOPPED and not self._visible.is_set():
+            tally.took("picture", time.monotonic() - self._asked_for, self.page)
         self._visible.set()
+
+    @property
+    def page(self) -> str:
+        """The lesson that it is for, of a key that begins with its slug."""
+        return str(self.key[0]) if isinstance(self.key, tuple) and self.key else ""
 
 
 class Pool:
     """Runs jobs: at most one a (session, slot), at most `waiting_limit` of a rank and better ones that have not begun.
 
     cores : whose turns the jobs take
-    executor : of a cluster
+    cluster : for work that may leave this process
     shelf : where finished results are kept; with those of functions by default
     connected : whether a reader, the first part of an owner, is still there
     """
@@ -177,7 +196,7 @@ class Pool:
         self,
         cores: turns.Turns = turns.machine,
         *,
-        executor: Executor | None = None,
+        cluster: Cluster | None = None,
         waiting_limit: int = WAITING_LIMIT,
         shelf: Store | None = None,
         connected: Connected = lambda reader: True,
@@ -187,7 +206,7 @@ class Pool:
         self.shelf = kept.store if shelf is None else shelf
         # of first pictures, and of all else: no picture waits until the verdicts of a large class have begun
         self._threads = {first: ThreadPoolExecutor(THREADS, thread_name_prefix="job") for first in (True, False)}
-        self._cluster = executor
+        self.cluster = cluster
         self._slots: dict[tuple[Hashable, ...], Job] = {}
         self._queue: list[Job] = []
         self._lock = threading.Lock()
@@ -217,7 +236,7 @@ class Pool:
             if current is not None:
                 current.stop()
             self._forget()
-            job = Job(key, turns.Claim(self.turns, rank, owner[0]), self._connected)
+            job = Job(key, turns.Claim(self.turns, rank, owner[0]), self._connected, str(owner[-1]))
             found = self.shelf.get(key) if keep else None
             if found is not None:
                 job._end(DONE, found)
@@ -243,6 +262,15 @@ class Pool:
         with self._lock:
             readers = {owner[0] for owner, job in self._slots.items() if job.active}
         return min(max(LOOK, len(readers) / LOOKS), ORPHAN_SECONDS / 3)  # who looks later than that has gone
+
+    def is_cut_off(self) -> bool:
+        """Whether there is a cluster and it is out of reach."""
+        return self.cluster is not None and not self.cluster.is_up()
+
+    def under_way(self) -> list[tuple[str, str]]:
+        """Kind and state of every job that is not over."""
+        with self._lock:
+            return [(job.kind, job.state) for job in self._slots.values() if job.active]
 
     def stop_all(self) -> None:
         """Stop every job."""
@@ -270,13 +298,15 @@ class Pool:
             del self._slots[owner]
 
     def _start(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool, local: bool) -> None:
-        if self._cluster is not None and not local:
-            ticket = _ClusterTicket(uuid.uuid4().hex)
-            job._future = self._cluster.submit(_on_cluster, function, arguments, ticket)
-            self._threads_watch(job, ticket, keep)
+        if self.cluster is not None and not local and self.cluster.is_up():
+            work = function, arguments, keep
+            threading.Thread(target=self._follow, args=(job, self.cluster, *work), daemon=True, name="cluster-follow").start()
         else:
-            threads = self._threads[job.claim.rank == turns.FIRST]
-            job._future = threads.submit(self._run, job, function, arguments, keep)
+            self._start_here(job, function, arguments, keep)
+
+    def _start_here(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool) -> None:
+        threads = self._threads[job.claim.rank == turns.FIRST]
+        job._future = threads.submit(self._run, job, function, arguments, keep)
 
     def _run(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool) -> None:
         try:
@@ -301,32 +331,35 @@ class Pool:
 
     def _fail(self, job: Job, error: BaseException) -> None:
         if isinstance(error, SpecError):  # the reader is told, and can mend it
-            log.info("job %r refused: %s", job.key, error)
-        elif not job.is_set():
-            log.error("job %r failed", job.key, exc_info=error)
+            log.info("%s of %s: %s refused", job.kind, job.page, error.parameter)
+        elif not job.is_set():  # what was set is the reader's: the log names the page and the kind of work
+            log.error("%s of %s failed", job.kind, job.page, exc_info=error)
+            tally.count("errors", job.kind)
         # the frames of a traceback would keep all that the function had in hand, as long as somebody has the job
         job._end(STOPPED if job.is_set() else FAILED, error=bare(error))
 
-    def _threads_watch(self, job: Job, ticket: _ClusterTicket, keep: bool) -> None:
-        """Follow a job on the cluster: pass a stop on, take the result."""
-
-        def watch() -> None:
-            job._begin()
-            future = job._future
-            assert future is not None
-            while not future.done():
+    def _follow(self, job: Job, cluster: Cluster, function: Callable[..., Any], arguments: tuple, keep: bool) -> None:
+        """Have a job done by the cluster: pass its news and a stop on, take the result; do it here if the cluster goes."""
+        job._begin()
+        try:
+            sent = cluster.submit(function, arguments, uuid.uuid4().hex, priority=-job.claim.rank)
+            while not sent.done():
                 if job.is_set():
-                    ticket.set()
-                    future.cancel()
+                    sent.stop()
                     job._end(STOPPED)
                     return
-                time.sleep(0.1)
-            try:
-                self._take(job, future.result(), keep)
-            except BaseException as error:
-                self._fail(job, error)
-
-        threading.Thread(target=watch, daemon=True, name="cluster-watch").start()
+                if not cluster.is_up():
+                    raise ConnectionError
+                job.hear(sent.news())
+            if sent.lost():
+                raise ConnectionError
+            sent.forget()
+            self._take(job, sent.result(), keep)
+        except (ConnectionError, TimeoutError, OSError):
+            log.warning("%s of %s comes back from the cluster, to be done here", job.kind, job.page)
+            self._start_here(job, function, arguments, keep)
+        except BaseException as error:
+            self._fail(job, error)
 
 
 def bare(error: BaseException) -> BaseException:
@@ -335,57 +368,10 @@ def bare(error: BaseException) -> BaseException:
     return error.with_traceback(None)
 
 
-class _ClusterTicket:
-    """The ticket of a job on a Dask cluster: an event kept by the scheduler."""
-
-    def __init__(self, name: str):
-        self.name = f"posterior-lab-{name}"
-        self._asked = 0.0
-        self._answer = False
-
-    def is_set(self) -> bool:
-        """As `Job.is_set`; asks the scheduler at most four times a second."""
-        if not self._answer and time.monotonic() - self._asked > 0.25:
-            self._asked = time.monotonic()
-            self._answer = self._event().is_set()
-        return self._answer
-
-    cancelled = property(is_set)
-
-    def set(self) -> None:
-        """Stop the job."""
-        self._event().set()
-
-    def report(self, done: int, total: int) -> None:
-        """Progress is not carried over the network."""
-
-    def publish(self, value: Any) -> None:
-        """Intermediate results are not carried over the network."""
-
-    def _event(self) -> Any:
-        from distributed import Event
-
-        return Event(self.name)
-
-
-def _on_cluster(function: Callable[..., Any], arguments: tuple, ticket: _ClusterTicket) -> Any:
-    with holding(ticket):
-        return function(*arguments, ticket)
-
-
-def cluster_from_environment() -> Executor | None:
-    """The executor named by `POSTERIOR_LAB_DASK`, or None."""
-    address = os.environ.get("POSTERIOR_LAB_DASK")
-    if not address:
-        return None
-    try:
-        from distributed import Client
-    except ImportError:
-        raise RuntimeError(
-            f"POSTERIOR_LAB_DASK={address} asks for a Dask cluster, but the package “distributed” is not installed: "
-            "pip install distributed, here and on the workers, or unset the variable."
-        ) from None
-    return Client(address).get_executor()
+def cluster_from_environment() -> Cluster | None:
+    """The cluster that `POSTERIOR_LAB_DASK` names, or None. Raises Unreachable."""
+    address = settings.value("DASK")
+    return Cluster(address) if address else None
 
 
 def _before_exit(act: Callable[[], None]) -> None:
@@ -408,5 +394,5 @@ def pool() -> Pool:
     global _pool
     with _pool_lock:
         if _pool is None:
-            _pool = Pool(executor=cluster_from_environment(), connected=seams.connected)
+            _pool = Pool(cluster=cluster_from_environment(), connected=seams.connected)
         return _pool

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.kit import jobs, references, story
-from app.kit.charts import Figure, Table
+from app.kit.charts import Figure, Quote, Table
 from app.kit.controls import Controls
 from app.kit.words import Question, Scenario, Words
 from engine.judge import Check, Kernel
@@ -33,10 +33,11 @@ class Lesson:
     audit : (spec, cancel) → what else proves the code itself, checks of kind "kernel": books, gradients, estimators
     checks : (spec, cancel) → checks of this run and of its numbers
     faults : spec → specs that plant a mistake which `audit` or `checks` must see, by name
-    panels : (spec, cancel) → figures and tables below the stage
+    panels : (spec, cancel) → figures, tables and texts to copy, below the stage
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
-    code : functions whose source is shown
+    twins : spec → functions of `engine.readable`, whose files are shown, lit with the stage
+    code : compiled functions whose source is shown
     runs : which kernel runs, a sentence, or a function of the spec
     on_event : (spec, event of the player or the pad) → changed spec, or None to leave it
     pad : spec → strokes on a drawing pad beside the player, points (x, y, stroke) from 0 to 1 with y down; None: no
@@ -61,9 +62,10 @@ class Lesson:
     audit: Callable[[Any, Any], Sequence[Check]] | None = None
     checks: Callable[[Any, Any], Sequence[Check]] | None = None
     faults: Callable[[Any], Mapping[str, Spec]] | None = None
-    panels: Callable[[Any, Any], Sequence[Figure | Table]] | None = None
+    panels: Callable[[Any, Any], Sequence[Figure | Table | Quote]] | None = None
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
+    twins: Callable[[Any], Sequence[Callable[..., Any]]] = lambda spec: ()
     code: Sequence[Callable[..., Any]] = ()
     runs: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
@@ -102,7 +104,7 @@ class Lesson:
     def works(self) -> list[references.Reference]:
         """The works that its texts and its code name."""
         texts = list(references.texts_beside(self._beside("")))
-        for function in self.code:
+        for function in (*self.code, *self.twins(self.scenarios[0].spec)):
             texts += references.texts_behind(function)
         return references.named(texts)
 

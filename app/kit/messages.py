@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from app.kit import jobs
+from app.kit import jobs, tally
 from app.kit.text import number, plain
 from engine.spec import SpecError
 
@@ -23,6 +23,7 @@ def guard(what: str) -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, SpecError):
             log.exception("%s could not be made", what)
+            tally.count("errors", what)
         complain(what, error)
 
 

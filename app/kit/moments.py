@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.player import scene
+from app.kit.story import END
 
-START, END = "start", "end"
+START = "start"
 Place = tuple[int, str | None]  # the transition, and the phase inside it; None: it is over
 
 _PHASE = re.compile(r"^(?P<phase>[\w-]+) of (?P<moment>.+)$")
@@ -104,10 +105,10 @@ class Moments:
         if panel is None or len(rest) > 2:
             return False
         role, kind = [*rest, None, None][:2]
-        return any((role is None or role in _roles(layer)) and kind in (None, layer["kind"]) for layer in panel["layers"])
+        return any((role is None or role in roles_of(layer)) and kind in (None, layer["kind"]) for layer in panel["layers"])
 
 
-def _roles(layer: Mapping[str, Any]) -> list[str | None]:
+def roles_of(layer: Mapping[str, Any]) -> list[str | None]:
     """The roles of the marks of a layer; bars may have the truth beside them."""
     truth = ["truth"] if layer.get("truth") is not None else []
     return [layer.get("role"), *(layer.get("roles") or []), *truth]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from app.kit import glossary, jobs
-from app.kit.visit import Answer, Visit, session
+from app.kit.visit import Answer, Visit, fill, session
 from app.kit.words import Question
 from engine.spec import Spec
 
 ENDED = (jobs.DONE, jobs.FAILED)  # one that was stopped or turned away is tried again
+LETTERS = "ABCD"  # of options that are places on the stage, there and here
 PATIENCE = 0.5  # s that the lock waits for the answer; then the page goes on, and says that it is being worked out
 
 
@@ -32,12 +33,12 @@ def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> 
 
 def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
     answering = _answering(question, visit, slug, specs)
-    key = f"{slug}/predict/{question.id}/choice"
+    key = _key(question, slug)
     choice = st.radio(
         "Your prediction",
         range(len(question.options)),
         index=None,
-        format_func=lambda i: question.options[i],
+        format_func=lambda i: (f"**{LETTERS[i]}** " if question.where else "") + question.options[i],
         key=key,
         on_change=visit.looked,
         label_visibility="collapsed",
@@ -52,11 +53,34 @@ def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec])
     )
 
 
+def _key(question: Question, slug: str) -> str:
+    return f"{slug}/predict/{question.id}/choice"
+
+
+def chosen(question: Question, slug: str) -> int | None:
+    """The option that is chosen and not locked."""
+    return st.session_state.get(_key(question, slug))
+
+
+def choose(question: Question, slug: str, option: object) -> bool:
+    """Choose an option, as its button does; whether there is such a one."""
+    if not isinstance(option, int) or not 0 <= option < len(question.options):
+        return False
+    fill(_key(question, slug), option)
+    return True
+
+
 def _answering(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> jobs.Job:
     """The job that works the answer out while the reader thinks."""
-    spec = visit.spec if question.scenario is None else specs[question.scenario]
+    spec = _asked_about(question, visit, specs)
     key = (slug, "answer", question.id, spec)
     return jobs.pool().submit((session(), f"answer {question.id}"), key, _answered, question, spec, local=True)
+
+
+def _asked_about(question: Question, visit: Visit, specs: dict[str, Spec]) -> Spec:
+    """The settings whose run answers: the run on stage, with its seed, where the question is about that."""
+    wanted = visit.spec if question.scenario is None else specs[question.scenario]
+    return visit.spec if visit.shows(wanted) else wanted
 
 
 def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) -> tuple[int, str]:
@@ -89,7 +113,7 @@ def _settle(question: Question, visit: Visit, specs: dict[str, Spec], answering:
     if answer is None or answer.right is not None or answering.state not in ENDED:
         return
     if question.scenario is not None:
-        visit.load(specs[question.scenario], question.scenario)
+        visit.load(_asked_about(question, visit, specs), question.scenario)
         visit.told = question.scenario  # the story stays here, with the explanation, also if another step tells of it
     if answering.state == jobs.DONE:
         answer.right, answer.explanation = answering.result

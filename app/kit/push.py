@@ -156,8 +156,7 @@ def route() -> WebSocketRoute:
     """The sockets' route, for `st.App`."""
     global _served
     _served = True
-    base = seams.base_path()
-    return WebSocketRoute(f"/{base}/picture/{{token}}" if base else "/picture/{token}", _answer)
+    return WebSocketRoute(seams.below_base("/picture/{token}"), _answer)
 
 
 async def _answer(socket: WebSocket) -> None:

@@ -88,6 +88,16 @@ def base_path() -> str:
     return str(st.get_option("server.baseUrlPath")).strip("/")
 
 
+def below_base(path: str) -> str:
+    """A route of ours, "/healthz", below the base path."""
+    return f"/{base_path()}{path}" if base_path() else path
+
+
+def readers() -> int:
+    """How many browsers are connected."""
+    return runtime.get_instance()._session_mgr.num_active_sessions() if runtime.exists() else 0
+
+
 # Streamlit's scripts in the browser -----------------------------------------------------------------------------------
 
 # Where they look for the server before they try the folders above the page, one after the other.

@@ -17,12 +17,16 @@ from urllib.parse import urlencode
 from engine.spec import Declaration, Spec, SpecError, validate
 
 VERSION, SCENARIO, STORY, PRESENT, HIDE = "v", "scenario", "story", "present", "hide"
-RESERVED = (VERSION, SCENARIO, STORY, PRESENT, HIDE, "embed", "embed_options")  # the last two belong to Streamlit
+FRAME, SPEED, SLOW = "frame", "speed", "slow"
+PLAYER = (FRAME, SPEED, SLOW)  # written by the player, which alone knows them: app/static/player/address.js
+RESERVED = (VERSION, SCENARIO, STORY, PRESENT, HIDE, *PLAYER, "embed", "embed_options")  # the last two belong to Streamlit
+SPEEDS = tuple(2.0**power for power in range(-2, 10))  # of the player: app/static/player/clock.js
 
 Query = Mapping[str, Sequence[str]]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_PLACE = re.compile(r"0*([1-9]\d{0,8})(?:\.0*([1-9]\d{0,8}))?", re.ASCII)
 _NUMBER_LENGTH = 32  # the longest shortest-repr float has 24 characters
 _SHOWN = 40  # characters of a bad value that a message repeats
 
@@ -39,9 +43,24 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """Where a link has the player stand.
+
+    place : transition and sub-step inside it, both from 0; no sub-step: the transition is over; None: where the story
+        begins, and it plays
+    speed : one of `SPEEDS`; None: the player's own
+    slow : whether it plays the sub-steps, in slow motion
+    """
+
+    place: tuple[int, int | None] | None = None
+    speed: float | None = None
+    slow: bool = False
+
+
+@dataclass(frozen=True)
 class Link:
-    """What a link asks for: the spec, its scenario, the projector view, the controls that a teacher has hidden, and the
-    step of the story (0 is the first; None: where the scenario is told).
+    """What a link asks for: the spec, its scenario, the projector view, the controls that a teacher has hidden, the
+    step of the story (0 is the first; None: where the scenario is told), and the frame.
     """
 
     spec: Spec
@@ -50,6 +69,7 @@ class Link:
     hide: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     step: int | None = None
+    frame: Frame = Frame()
 
 
 def encode(spec: Spec) -> dict[str, str]:
@@ -101,9 +121,7 @@ def read(cls: type[Spec], raw: Query, scenarios: Mapping[str, Spec], extra_contr
     scenario = _scenario(raw, scenarios, problems)
     if scenario is None and scenarios and not set(raw) & set(controls):
         scenario = next(iter(scenarios))
-    present = _one(raw, PRESENT, problems, "the normal view was used")
-    if present not in (None, "0", "1"):
-        problems.append(Problem(PRESENT, f"{_quoted(present)} is neither 0 nor 1; the normal view was used"))
+    present = _switch(raw, PRESENT, problems, "the normal view was used")
     names = [name for name in (_one(raw, HIDE, problems, "nothing was hidden") or "").split(",") if name]
     for name in names:
         if name not in controls:
@@ -111,7 +129,39 @@ def read(cls: type[Spec], raw: Query, scenarios: Mapping[str, Spec], extra_contr
     spec, more = decode(cls, raw, scenarios.get(scenario) if scenario else None)
     hide = tuple(dict.fromkeys(name for name in names if name in controls))
     step = _step(raw, problems)
-    return Link(spec, scenario, present == "1", hide, (*problems, *more), step)
+    frame = Frame(_place(raw, problems), _speed(raw, problems), _switch(raw, SLOW, problems, "it plays as usual"))
+    return Link(spec, scenario, present, hide, (*problems, *more), step, frame)
+
+
+def unframed(query: Query) -> dict[str, Sequence[str]]:
+    """A query without what the player writes."""
+    return {name: given for name, given in query.items() if name not in PLAYER}
+
+
+def _place(raw: Query, problems: list[Problem]) -> tuple[int, int | None] | None:
+    given = _one(raw, FRAME, problems, "the step plays from its beginning")
+    found = _PLACE.fullmatch(given or "")
+    if found:
+        return int(found[1]) - 1, int(found[2]) - 1 if found[2] else None
+    if given is not None:
+        says = f"{_quoted(given)} is no place in a run, like 12, or 12.3 for the third part of transition 12"
+        problems.append(Problem(FRAME, f"{says}; the step plays from its beginning"))
+    return None
+
+
+def _speed(raw: Query, problems: list[Problem]) -> float | None:
+    given = _one(raw, SPEED, problems, "the usual one was used")
+    known = {_shortest(speed): speed for speed in SPEEDS}
+    if given is not None and given not in known:
+        problems.append(Problem(SPEED, f"{_quoted(given)} is not one of {', '.join(known)}; the usual one was used"))
+    return known.get(given or "")
+
+
+def _switch(raw: Query, name: str, problems: list[Problem], instead: str) -> bool:
+    given = _one(raw, name, problems, instead)
+    if given not in (None, "0", "1"):
+        problems.append(Problem(name, f"{_quoted(given or '')} is neither 0 nor 1; {instead}"))
+    return given == "1"
 
 
 def _step(raw: Query, problems: list[Problem]) -> int | None:

@@ -15,14 +15,15 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import direction, jobs, messages, push, share
+from app.kit import direction, ghosts, jobs, messages, predict, push, share, story
 from app.kit.lesson import Lesson
+from app.kit.moments import MomentError
 from app.kit.pad import pad
 from app.kit.player import player
 from app.kit.text import number
 from app.kit.visit import Visit, arriving, session
 from engine import turns
-from engine.spec import SpecError
+from engine.spec import Spec, SpecError
 
 log = logging.getLogger(__name__)
 
@@ -107,8 +108,9 @@ def _show(lesson: Lesson, here: Visit, stale: bool) -> None:
 def _picture(lesson: Lesson, here: Visit) -> jobs.Job:
     """The job of the present scene; mostly finished when it returns."""
     spec = here.draft or here.spec
-    key = (lesson.slug, "scene", spec, lesson.ready(spec), here.window)
-    made = lesson, spec, here.window
+    kept = direction.kept(lesson, here)
+    key = (lesson.slug, "scene", spec, lesson.ready(spec), here.window, kept)
+    made = lesson, spec, here.window, kept
     job = jobs.pool().submit((session(), "scene"), key, _scene, *made, rank=turns.FIRST, local=True)
     job.wait_for_a_look(PATIENCE)
     if job.state == jobs.FAILED and here.window is not None:
@@ -117,10 +119,24 @@ def _picture(lesson: Lesson, here: Visit) -> jobs.Job:
     return job
 
 
-def _scene(lesson: Lesson, spec: Any, window: int | None, ticket: jobs.Job) -> bytes | None:
-    if lesson.grow is not None and window is None:
-        return lesson.grow(spec, ticket)
-    return lesson.scene(spec, window)
+def _scene(lesson: Lesson, spec: Any, window: int | None, kept: tuple[Spec, story.Keep] | None, ticket: jobs.Job) -> bytes | None:
+    blob = lesson.grow(spec, ticket) if lesson.grow is not None and window is None else lesson.scene(spec, window)
+    if blob is None or kept is None:
+        return blob
+    try:
+        return with_ghosts(lesson, blob, *kept)
+    except MomentError as problem:  # of other settings, whose run never meets it
+        log.info("%s: %s", lesson.slug, problem)
+        return blob
+
+
+def with_ghosts(lesson: Lesson, blob: bytes, own: Spec, keep: story.Keep) -> bytes:
+    """The picture with the marks that stay of the step's own run."""
+    old = lesson.scene(own, None)
+    t = ghosts.place(old, keep.at)
+    if not ghosts.has_inside(old, t):
+        old = lesson.scene(own, t)
+    return ghosts.laid_over(blob, old, keep.marks, keep.words, keep.at)
 
 
 def _event(lesson: Lesson, here: Visit, event: dict) -> None:
@@ -129,6 +145,11 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
         t = event.get("t")
         if isinstance(t, (int, float)) and 0 <= t < 2**31:
             here.window = int(t)
+        return
+    if event.get("kind") == "choice":
+        question = direction.open_question(lesson, here)
+        if question is not None and predict.choose(question, lesson.slug, event.get("option")):
+            here.touched = True
         return
     if event.get("kind") == push.LOST:
         here.channel.lost()

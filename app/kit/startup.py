@@ -21,6 +21,8 @@ import threading
 import time
 from pathlib import Path
 
+from app.kit import tally
+
 log = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,7 +139,7 @@ class WarmUp:
                 compiling.append(event.data["dispatcher"].py_func.__name__)
 
             def on_end(self, event) -> None:
-                compiling.pop()
+                tally.count("kernels_compiled", compiling.pop())
 
         event.register("numba:compile", Listener())
 

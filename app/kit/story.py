@@ -15,6 +15,9 @@ and asks that question. What the stage does meanwhile stands below the heading, 
     set = {islands = 2}
     ```
 
+A comparison keeps old marks, `keep = {marks = ["shares.posterior"], words = "he counted", at = "end"}`: when other
+settings than the step's come on stage, these marks of its own run stay in the picture, dotted, by that name.
+
 `Staging` and `Play` say what each word means, `moments` what a moment is. A link `[the proposal](#at=ring.proposal)`
 lights what it names on the stage: a panel, the marks of one role in it (`ring.proposal`), of one kind among these
 (`ring.proposal.arrows`), or a line of the card (`card.ratio`).
@@ -36,6 +39,7 @@ _STAGE = re.compile(r"^```stage[ \t]*\n(?P<toml>.*?)^```[ \t]*$", re.MULTILINE |
 _PLAY = {"panels": "panels", "from": "begins", "to": "ends", "seconds": "seconds", "pace": "pace"}
 _MENTION = re.compile(r"\]\(#at=(?P<address>[^)\s]+)\)")
 PACES = ("swell", "phases")
+END = "end"  # the moment after the last transition
 LONGEST = 12  # s that a step plays
 ESSENCE = 3  # sentences to keep of a lesson
 THOUGHT = 40  # s that a prediction takes, with what explains it
@@ -52,6 +56,20 @@ class Try:
 
     words: str
     set: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What stays of the run that the step shows when another takes its place: ghosts.laid_over.
+
+    marks : by address
+    words : what they are called
+    at : the moment up to which they are drawn
+    """
+
+    marks: tuple[str, ...]
+    words: str
+    at: str = END
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,7 @@ class Staging:
     until : the moment at which it waits for the prediction; None: where it begins
     answer : what plays once the prediction is locked; None: the same, from where it waited
     takeaway : the sentence to keep, printed when all has been seen
+    keep : what stays of this picture in the next
     tries : what the reader may try at once
     """
 
@@ -88,6 +107,7 @@ class Staging:
     until: str | None = None
     answer: Play | None = None
     takeaway: str = ""
+    keep: Keep | None = None
     tries: tuple[Try, ...] = ()
 
 
@@ -167,6 +187,8 @@ def _staging(told: dict[str, Any]) -> Staging:
     told["play"] = _play({"panels": panels, **told.get("play", {})})
     if "answer" in told:
         told["answer"] = _play({"panels": panels, **told["answer"]})
+    if "keep" in told:
+        told["keep"] = Keep(**{**told["keep"], "marks": tuple(told["keep"]["marks"])})
     told["tries"] = tuple(Try(**one) for one in told.get("tries", ()))
     return Staging(**told)
 

@@ -14,6 +14,11 @@ def plain(text: str) -> str:
     return "".join(f"\\{c}" if c.isascii() and c.isprintable() and not c.isalnum() and c != " " else c for c in text).replace("\n", " ")
 
 
+def anchor(title: str) -> str:
+    """The name of the place of a header on a page."""
+    return title.lower().replace(" ", "-")
+
+
 def number(value: Any, digits: int = 3) -> str:
     """A value for people: numbers with `digits` significant digits, NaN as a dash, other things as they are."""
     if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's too

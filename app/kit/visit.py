@@ -15,7 +15,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, seams, share
+from app.kit import jobs, seams, share, tally
 from app.kit.push import Channel
 from engine import turns
 from engine.spec import Spec, SpecError
@@ -38,6 +38,8 @@ class Visit:
     told: str | None = None  # scenario that the story was last brought in step with
     told_at: int = 0  # the step to which that scenario leads by itself
     bare: bool = False  # just opened by an address that names neither values nor a scenario
+    frame: share.Frame | None = None  # of the link that opened it, until the reader goes on
+    framed: str | None = None  # the cue that brought the player there
     present: bool = False
     hide: tuple[str, ...] = ()
     window: int | None = None  # transition whose inside the player asked for
@@ -124,6 +126,7 @@ class Visit:
     def _refuse(self, control: str, error: SpecError, given: Any) -> None:
         name = "" if error.parameter == control else f"{error.parameter}: "
         self.refused[control] = (given, name + error.reason)
+        tally.count("refusals", control)
 
     def change(self, control: str, **values: Any) -> bool:
         """Change fields of the spec, from `control`; whether that was done at once.
@@ -159,7 +162,7 @@ class Visit:
     def load(self, spec: Spec, scenario: str | None) -> None:
         """Show `spec`, which belongs to `scenario` (None: the sandbox)."""
         self.spec, self.scenario = spec, scenario
-        self.window = self.draft = None
+        self.window = self.draft = self.frame = None
         self.seeds, self.planted = (), None
         if self.run is not None:
             self.run.stop()
@@ -304,7 +307,8 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
     from another page finds everything as it was left. A bare address gone back to on the page itself starts it
     afresh.
     """
-    raw = raw_query()
+    whole = raw_query()
+    raw = share.unframed(whole)  # where the player stands is no news
     key = f"visit/{slug}"
     known: Visit | None = st.session_state.get(key)
     if known is not None:
@@ -315,8 +319,8 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
         stale = raw in known.left and not seams.went_back()
         if known.touched or raw == known.address or stale:
             return known
-    link = _read(cls, raw, scenarios, controls)
-    fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw)
+    link = _read(cls, whole, scenarios, controls)
+    fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw, frame=link.frame)
     fresh.bare = not raw.keys() & {share.SCENARIO, *cls.declarations()}
     if known is not None:
         fresh.answers, fresh.left = known.answers, known.left

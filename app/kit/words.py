@@ -12,6 +12,8 @@
     ask = "Markdown"
     options = ["the answers", "from which to choose"]
     explain = "The median error became {ratio:.2f} times as large."
+    panels = ["energy"]     # only where the options are places
+    places = [[3, 0.1], [6, 0.1], [9, 0.1]]     # of each option, in these panels: there the reader may choose, too
 
 Numbers of a run stand in `explain` by their names, as Python's `str.format` has it; what they are called is said where
 they are computed, in `questions.py`. An explanation that depends on the run is a table of passages, of which the code
@@ -62,6 +64,14 @@ class Scenario:
 
 
 @dataclass(frozen=True)
+class Where:
+    """Where the options of a question lie: the panels, by id, and in them a place (x, y) for each."""
+
+    panels: tuple[str, ...]
+    places: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
 class Question:
     """A question about a run.
 
@@ -74,6 +84,7 @@ class Question:
     explain : Markdown shown once the answer is locked, or a function of the spec
     scenario : id of the scenario that is run when the answer is locked; None: the settings as they stand
     reveal : (spec) → the spec that is shown once the answer is locked: what was hidden until then
+    where : the places of the options on the stage, where they are places
     """
 
     id: str
@@ -83,6 +94,7 @@ class Question:
     explain: str | Callable[[Any], str]
     scenario: str | None = None
     reveal: Callable[[Any], Spec] | None = None
+    where: Where | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +179,15 @@ class Words:
             return " ".join(texts).replace(" \n\n ", "\n\n")
 
         texts = [self._filled(str(option), values) for option in chosen]
-        return Question(id, self._text(entry, "ask", values), texts, answer, explain, scenario, reveal)
+        return Question(id, self._text(entry, "ask", values), texts, answer, explain, scenario, reveal, self._where(id, entry, len(texts)))
+
+    def _where(self, id: str, entry: Mapping[str, Any], options: int) -> Where | None:
+        if "places" not in entry:
+            return None
+        places = tuple((float(x), float(y)) for x, y in entry["places"])
+        if len(places) != options or not entry.get("panels"):
+            raise self._wrong(f"questions.{id} needs panels, and a place for each of its {options} options")
+        return Where(tuple(entry["panels"]), places)
 
     def phrase(self, path: str, **values: Any) -> str:
         """A text that stands in others, by its tables and name: `phrase("questions.surest.each", digit=3)`."""

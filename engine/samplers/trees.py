@@ -29,6 +29,10 @@ FATES = (
 )
 
 
+# What a sub-step does: index into `DEEDS`; "extension" is several leapfrog steps and joins.
+DEEDS = ("coin", "leapfrog", "join", "extension")
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
     """One transition: P parts, L of them states, and S sub-steps of its growth.
@@ -48,6 +52,7 @@ class Tree:
 
     doubling, coin, forwards, states : states of the trajectory with all that has been made
     verdict : 0 under way, 1 joined, 2 turned inside, 3 diverged
+    deed : see `DEEDS`
     """
 
     leaf: NDArray[np.bool_]
@@ -69,6 +74,7 @@ class Tree:
     forwards: NDArray[np.bool_]
     states: Whole
     verdict: Whole
+    deed: Whole
     edge: Whole  # of a sub-step that shows a coin, the part from which the extension will grow; else −1
     cut: bool  # more states were made than are recorded: this is the tree of the first ones
 
@@ -200,8 +206,18 @@ def _substeps(
         "forwards": shown < 0.5,
         "states": np.where(edge >= 0, before, made).astype(np.int32),
         "verdict": verdict,
+        "deed": np.array([_deed(edge[s], leaf[at == s]) for s in range(len(steps))], dtype=np.int32),
         "edge": edge,
     }
+
+
+def _deed(edge: int, leaf: NDArray[np.bool_]) -> int:
+    """Of a sub-step at which these parts appear."""
+    if edge >= 0:
+        return DEEDS.index("coin")
+    if len(leaf) != 1:
+        return DEEDS.index("extension")
+    return DEEDS.index("leapfrog" if leaf[0] else "join")
 
 
 def _chances(x: dict[str, np.ndarray], doubling: NDArray[np.int_], failed: bool, last: int) -> Array:

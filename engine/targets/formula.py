@@ -1,4 +1,4 @@
-"""A target typed as a formula: the log density in `x` and `y`, any additive constant left out.
+"""A target typed as a formula: the log density in `x` and `y`, or in other variables, any additive constant left out.
 
 Grammar, in the order of binding (loosest first):
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -128,8 +129,8 @@ _ADVICE = {
 class _Parser:
     """Emits code in postfix order while it reads; `code` holds (opcode, constant)."""
 
-    def __init__(self, formula: str):
-        self.formula = formula
+    def __init__(self, formula: str, variables: Mapping[str, int]):
+        self.formula, self.variables = formula, variables
         self.tokens = _tokens(formula)
         self.index = 0
         self.nesting = 0
@@ -137,7 +138,8 @@ class _Parser:
 
     def target(self) -> m.Program:
         if self.tokens[0].kind == "end":
-            raise self.error("type a log density in x and y, for example -x^2/2 - y^2/2")
+            example = " - ".join(f"{name}^2/2" for name in self.variables)
+            raise self.error(f"type a log density in {' and '.join(self.variables)}, for example -{example}")
         body = self.operand()
         constraints: list[tuple[int, float]] = []
         if self.take("where"):
@@ -207,19 +209,19 @@ class _Parser:
         elif token.kind == "name" and token.text not in ("where", "and"):
             self.name(token)
         elif token.kind == "end":
-            raise self.error("the formula ends too early: a number, x, y or a function is missing", token)
+            raise self.error(f"the formula ends too early: a number, {self.either} or a function is missing", token)
         else:
-            raise self.error(f"{token.text!r} cannot stand here: a number, x, y or a function is missing before it", token)
+            raise self.error(f"{token.text!r} cannot stand here: a number, {self.either} or a function is missing before it", token)
 
     def name(self, token: _Token) -> None:
-        if token.text in VARIABLES:
-            self.code.append((VARIABLES[token.text], 0.0))
+        if token.text in self.variables:
+            self.code.append((self.variables[token.text], 0.0))
         elif token.text in CONSTANTS:
             self.code.append((m.CONST, CONSTANTS[token.text]))
         elif token.text in FUNCTIONS:
             self.call(token)
         else:
-            known = [*VARIABLES, *CONSTANTS, *FUNCTIONS]
+            known = [*self.variables, *CONSTANTS, *FUNCTIONS]
             close = difflib.get_close_matches(token.text.lower(), known, 1)
             hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(k for k in known if k != 'π')}"
             raise self.error(f"{token.text[:30]!r} is not known: {hint}", token)
@@ -275,6 +277,11 @@ class _Parser:
         self.code[-n:] = [(m.CONST, value)]
 
     @property
+    def either(self) -> str:
+        """The variables, in a sentence."""
+        return ", ".join(self.variables) if len(self.variables) < 4 else "a parameter"
+
+    @property
     def token(self) -> _Token:
         return self.tokens[self.index]
 
@@ -308,11 +315,13 @@ class _Parser:
         return FormulaError(message, (token or self.token).position, self.formula)
 
 
-def parse(formula: str) -> m.Program:
-    """The postfix program of a formula. Raises FormulaError, which knows the place."""
+def parse(formula: str, variables: Mapping[str, int] = VARIABLES) -> m.Program:
+    """The postfix program of a formula in `variables`, the opcode of each by name. Raises FormulaError, which knows the
+    place.
+    """
     if len(formula) > MAX_LENGTH:
         raise FormulaError(f"{len(formula)} characters are more than the {MAX_LENGTH} allowed", MAX_LENGTH, formula)
-    return _Parser(formula).target()
+    return _Parser(formula, variables).target()
 
 
 def _as_target(program: m.Program) -> Target:

@@ -1,8 +1,8 @@
 """The machine that runs formulas: one cached target kernel for all of them.
 
-A formula in `x, y` is a postfix program: opcodes in `ints`, constants in `data` in the order in which they are pushed.
-The kernel runs it on dual numbers (value, d/dx, d/dy), so that the gradient comes with the value. Nothing is ever
-compiled from a user's text.
+A formula is a postfix program: opcodes in `ints`, constants in `data` in the order in which they are pushed.
+The kernel runs it on dual numbers (value, d/dx, d/dy), so that the gradient comes with the value; of more than two
+variables two derivatives at a time. Nothing is ever compiled from a user's text.
 
 Where the machine meets a domain error (log of a negative number, 0/0), an overflow or an unmet constraint, the log
 density is -inf and the gradient 0. A log density of +inf (a pole) counts as a domain error. At kinks the derivative is
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.kernels import fast_kernel, target_kernel
+from engine.kernels import fast_kernel, part, target_kernel
 
 # Opcodes, grouped by what they do to the stack; the kernel relies on the order of the groups.
 CONST, X, Y = 0, 1, 2  # push
@@ -26,6 +26,13 @@ ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX, LOGADDEXP = range(18, 26)  # t
 LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(26, 30)  # two operands, no result: the program ends with -inf unless it holds
 
 LARGEST_INT_POWER = 32
+
+
+def variable(j: int) -> int:
+    """The opcode that pushes variable j, counted from 0: X, Y, then the negative numbers."""
+    return X + j if j < 2 else 1 - j
+
+
 _NANOSECONDS = dict.fromkeys((EXP, LOG, LOG1P, SIN, COS, SIGMOID), 11.0)
 _NANOSECONDS |= dict.fromkeys((TAN, TANH, SOFTPLUS, LOGADDEXP), 18.0) | {LGAMMA: 25.0, POWER: 30.0}
 
@@ -83,14 +90,14 @@ def _digamma(x):
     return value + math.log(x) - 0.5 / x - series
 
 
-@target_kernel
-def formula_machine(q, grad, dim, data, ints, scratch):
-    """ints: number of opcodes, opcodes. data: constants. scratch: stack of (value, d/dx, d/dy), whose top lives in v,
-    a, b.
+@part
+def run_program(q, begin, first, data, ints, scratch):
+    """The value of a program at the variables q[begin], q[begin + 1], ..., and its derivatives by those numbered
+    `first` and `first + 1`. ints: number of opcodes, opcodes. data: constants. scratch: stack of (value, derivative,
+    derivative), whose top lives in v, a, b.
     """
     v, a, b = 0.0, 0.0, 0.0
     top, constant = 0, 0
-    grad[0], grad[1] = 0.0, 0.0
     for i in range(1, ints[0] + 1):
         op = ints[i]
         if op <= Y:
@@ -100,10 +107,13 @@ def formula_machine(q, grad, dim, data, ints, scratch):
             if op == CONST:
                 v = data[constant]
                 constant += 1
-            elif op == X:
-                v, a = q[0], 1.0
             else:
-                v, b = q[1], 1.0
+                j = op - X if op > 0 else 1 - op
+                v = q[begin + j]
+                if j == first:
+                    a = 1.0
+                elif j == first + 1:
+                    b = 1.0
         elif op <= LGAMMA:
             u, slope = v, 0.0  # v becomes f(u), and slope f'(u)
             if op == NEGATE:
@@ -217,13 +227,16 @@ def formula_machine(q, grad, dim, data, ints, scratch):
                 else:
                     holds = u >= v
                 if not holds:
-                    return -math.inf
+                    return -math.inf, 0.0, 0.0
                 top -= 3
                 v, a, b = scratch[top], scratch[top + 1], scratch[top + 2]
     if not math.isfinite(v):
-        return -math.inf
-    if math.isfinite(a):
-        grad[0] = a
-    if math.isfinite(b):
-        grad[1] = b
-    return v
+        return -math.inf, 0.0, 0.0
+    return v, (a if math.isfinite(a) else 0.0), (b if math.isfinite(b) else 0.0)
+
+
+@target_kernel
+def formula_machine(q, grad, dim, data, ints, scratch):
+    """A program in x and y."""
+    value, grad[0], grad[1] = run_program(q, 0, 0, data, ints, scratch)
+    return value

@@ -2,6 +2,7 @@
 
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.delayed_rejection import delayed_rejection as readable
 from engine.samplers import delayed_rejection
 from engine.targets import parameters_of
 from lessons.delayed_rejection import analysis
@@ -50,6 +51,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[
         delayed_rejection.delayed_rejection_chunk,
         delayed_rejection._propose,

@@ -27,6 +27,7 @@ def controls(panel: Controls) -> None:
     panel.segmented("quantity", "Watched", QUANTITIES)
     panel.slider("burn", "Burn-in")
     panel.slider("thin", "Keep every k-th draw")
+    panel.note("[Bring your own chain](own-chain): drop the draws of any sampler, and see the same of them.")
     names = {NOBODY: "none: settings of your own", **{number: f"patient {number}" for number in PATIENTS}}
     if panel.spec.patient == NOBODY:
         _sampler(panel)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit import charts, methods, theme
+from app.kit.charts import Figure, Quote, Table
 from app.kit.text import number
 from engine import diagnostics as engine_diagnostics
 from engine.diagnostics import autocorrelation
@@ -17,10 +17,28 @@ from lessons.diagnostics.spec import DiagnosticsLesson
 LAGS = 60
 
 
-def panels(spec: DiagnosticsLesson, cancel: object = None) -> list[Figure]:
-    """Error against burn-in where the truth may be shown, worth of thinned draws, autocorrelation."""
+def panels(spec: DiagnosticsLesson, cancel: object = None) -> list[Figure | Quote]:
+    """Error against burn-in where the truth may be shown, worth of thinned draws, autocorrelation, and what a methods
+    section says of this run."""
     burn = analysis.burn_in(spec)
-    return [*([] if burn is None else [_burn_in(spec, burn)]), _thinning(spec), _autocorrelation(spec)]
+    figures = [*([] if burn is None else [_burn_in(spec, burn)]), _thinning(spec), _autocorrelation(spec)]
+    return figures if spec.sealed else [*figures, _methods(spec)]
+
+
+def _methods(spec: DiagnosticsLesson) -> Quote:
+    run = analysis.simulate(spec)
+    kept = analysis.counted(spec, run.draws)
+    text = methods.sentences(
+        analysis.describe(spec),
+        (spec.chains, kept.shape[1]),
+        engine_diagnostics.summarise(kept),
+        warmup=0,
+        burn=spec.burn,
+        thin=spec.thin,
+        divergent=None if run.energy is None else analysis.counted(spec, run.divergent),
+        ebfmi=None if run.energy is None else engine_diagnostics.ebfmi(analysis.counted(spec, run.energy)),
+    )
+    return Quote("For a methods section", text)
 
 
 def _burn_in(spec: DiagnosticsLesson, found: analysis.BurnIn) -> Figure:

@@ -74,11 +74,12 @@ def _strip(made: Scene, reading: Reading) -> None:
         title=f"Probability of each digit, a dot a network ({count})",
         x=_digits(classes),
         y=Axis("probability", -0.02, 1.02),
-        place=(0, 0, 13, 1),
+        place=(4, 0, 12, 1),
         height=HEIGHT,
     )
-    dots = np.column_stack([at.ravel(), reading.draws.T.ravel()])
-    panel.points(dots, role="posterior", size=2.0, alpha=0.55, label="one network each")
+    for digit in range(classes):
+        dots = np.column_stack([at[digit], reading.draws[:, digit]])
+        panel.points(dots, show="upto", role="posterior", size=2.0, alpha=0.55, label="one network each" if digit == 0 else None)
     # the average of the first 1, 2, ... networks: a short line over each digit, broken in between
     ends = np.array([-0.4, 0.4, np.nan])
     averages = np.empty((count, classes, 3, 2))
@@ -92,7 +93,7 @@ def _strip(made: Scene, reading: Reading) -> None:
 
 def _votes(made: Scene, reading: Reading) -> None:
     classes = reading.draws.shape[1]
-    panel = made.panel("votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(13, 0, 7, 1), height=HEIGHT)
+    panel = made.panel("votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(4, 1, 4, 1), height=SMALL)
     names = [str(digit) for digit in range(classes)]
     panel.counts(reading.says, classes, names, role="class-1", label="networks that say this digit")
 
@@ -103,7 +104,8 @@ def _digits(classes: int) -> Axis:
 
 def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
     side = len(reading.image)
-    panel = made.panel("seen", title="The networks see", x=_pixels(side), y=_pixels(side, ""), equal=True, place=(0, 1, 4, 1), height=SMALL)
+    pixels = {"x": _pixels(side), "y": _pixels(side, ""), "equal": True}
+    panel = made.panel("seen", title="The networks see", place=(0, 0, 4, 2), height=HEIGHT, **pixels)
     ink = _grainy(levels(reading.image, 1.0))
     panel.heatmap(ink, x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)
 
@@ -114,7 +116,7 @@ def _maps(made: Scene, spec: DigitsSpec, networks: Networks, reading: Reading) -
     most = max(float(np.abs(values).max()) for values in found)
     most = float(f"{max(most, 1e-3):.2g}")
     unit = "nats for full ink" if spec.maps == "gradient" else "nats, if turned over"
-    places = {"epistemic": (4, 1, 4, 1), "aleatoric": (8, 1, 6, 1)}
+    places = {"epistemic": (8, 1, 4, 1), "aleatoric": (12, 1, 4, 1)}
     for (name, place), values in zip(places.items(), (found.epistemic, found.aleatoric), strict=True):
         last = name == "aleatoric"
         panel = made.panel(
@@ -140,8 +142,8 @@ def _parts(made: Scene, reading: Reading) -> None:
         title="Uncertainty (nats)",
         x=None,
         y=Axis(f"0 to log {classes}", min(0.0, _lowest(reading)), 2.35),
-        place=(14, 1, 6, 1),
-        height=SMALL,
+        place=(16, 0, 7, 2),
+        height=HEIGHT,
     )
     values = np.column_stack([reading.total, reading.aleatoric, reading.epistemic])
     panel.bars(values, labels=["total", "aleat.", "epist."], role="energy")

@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine.jumps import nested, toy
+from engine.readable.reversible_jump import reversible_jump as readable
 from lessons.dimensions import analysis
 from lessons.dimensions.panels import diagnostics_table, panels
 from lessons.dimensions.questions import QUESTIONS
@@ -80,6 +81,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[toy.toy_chunk, nested.split_maps, nested.append_maps, nested.nested, toy.limit],
     runs=runs,
     on_event=on_event,

@@ -2,6 +2,7 @@
 
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.gibbs import gibbs as readable
 from engine.samplers import gibbs
 from engine.targets import conjugate
 from engine.targets.gaussian import _autoregressive_conditional
@@ -94,6 +95,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[
         gibbs.gibbs_chunk,
         gibbs._from_conditional,

@@ -2,6 +2,7 @@
 
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.hmc import hmc as readable
 from engine.samplers import hmc
 from engine.targets import parameters_of
 from lessons.hmc import analysis
@@ -72,6 +73,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[hmc._integrate, hmc._drift, hmc._kick, hmc.draw_momentum, hmc.kinetic_energy, hmc.hmc_chunk],
     runs=runs,
 )

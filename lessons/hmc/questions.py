@@ -92,7 +92,13 @@ def _explain_mass(spec: HmcLesson) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question("halve", lambda spec: nearest(error_ratio(spec), (1.0, 0.5, 0.25)), _explain_halving, scenario="just-right"),
+    WORDS.question(
+        "halve",
+        lambda spec: nearest(error_ratio(spec), (1.0, 0.5, 0.25)),
+        _explain_halving,
+        scenario="just-right",
+        reveal=lambda spec: spec.replace(step_size=spec.step_size / 2, steps=2 * spec.steps),
+    ),
     WORDS.question(
         "length", lambda spec: nearest(length_gain(spec), (5.0, 1.0, 0.2)), _explain_length, scenario="too-long", short_steps=SHORT
     ),

@@ -157,7 +157,7 @@ class LandingSpec(GrowingSpec):
         sizes, setting = (self.low, min(self.high, most or self.high)), THESIS[self.setting]
         if self.on_boston:
             noise_sd = float(np.sqrt(setting.variance))
-            return network(boston.INPUTS, 1, width=setting.units, depth=sizes, likelihood="gaussian", noise_sd=noise_sd)
+            return network(boston.INPUTS, 1, width=setting.units, depth=sizes, activation="relu", likelihood="gaussian", noise_sd=noise_sd)
         if self.part == "thesis":
             return network(optdigits.COMPONENTS, setting.classes, width=sizes, temper=setting.temper)
         return network(2, 2, width=sizes, temper=self.temper, prior_sd=self.prior_sd)

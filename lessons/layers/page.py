@@ -3,11 +3,12 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from engine.readable.annealed_importance import annealed_importance
 from lessons.families.growing.chains import first_look
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
 from lessons.families.growing.panels import diagnostics
-from lessons.families.growing.scenes import live
+from lessons.families.growing.scenes import grow
 from lessons.layers.panels import panels
 from lessons.layers.questions import QUESTIONS
 from lessons.layers.scenes import scene
@@ -46,10 +47,10 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [annealed_importance],
     code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, architecture_evidence],
     runs=runs,
     on_event=on_event,
-    live=live,
-    live_label="Run the experiment",
+    grow=grow,
 )
 show(LESSON)

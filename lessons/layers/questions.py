@@ -7,6 +7,7 @@ import numpy as np
 from app.kit.words import Said, say
 from engine.judge import Z_LIMIT
 from engine.judge.answers import UNSURE, side
+from engine.spec import Spec
 from lessons.families.growing.sizes import HELD
 from lessons.layers import panels
 from lessons.layers.spec import WORDS, LayersSpec
@@ -46,7 +47,11 @@ def _width_why(spec: LayersSpec) -> Said:
     return say(narrow_accepted=narrow.accepted, narrow_error=HELD * narrow.error, wide_accepted=wide.accepted, wide_error=HELD * wide.error)
 
 
+def _widest(spec: LayersSpec) -> Spec:
+    return spec.replace(width=WIDE)
+
+
 QUESTIONS = [
     WORDS.question("share", _share, _share_why, scenario="many"),
-    WORDS.question("width", _width, _width_why, scenario="few", wide=WIDE, narrow=NARROW),
+    WORDS.question("width", _width, _width_why, scenario="few", reveal=_widest, wide=WIDE, narrow=NARROW),
 ]

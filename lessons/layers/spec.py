@@ -61,9 +61,9 @@ SCENARIOS = WORDS.scenarios(
     {
         "few": LayersSpec(),
         "many": LayersSpec(corner=50, temper=0.5, step_size=0.03),
-        "noisy": LayersSpec(data="noisy", temper=0.5),
+        "noisy": LayersSpec(data="noisy", temper=0.5, sweeps=1000),
         "shallow": LayersSpec(prior="geometric", ratio=0.3),
-        "own-points": LayersSpec(data="points", points=FIRST_POINTS, step_size=0.1),
+        "own-points": LayersSpec(data="points", points=FIRST_POINTS, step_size=0.1, sweeps=1000),
         "end-points": LayersSpec(variant="no_end_points"),
         "as-coded": LayersSpec(variant="as_coded"),
     }

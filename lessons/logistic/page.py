@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine import logistic
+from engine.readable.metropolis import metropolis as readable
 from engine.samplers import metropolis
 from lessons.logistic import analysis, evidence
 from lessons.logistic.questions import QUESTIONS
@@ -64,6 +65,7 @@ LESSON = Lesson(
     panels=evidence.panels,
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[logistic.exact, logistic.newton, logistic.laplace, metropolis.metropolis_chunk],
     runs=runs,
     on_event=on_event,

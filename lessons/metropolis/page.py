@@ -2,6 +2,8 @@
 
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
+from engine.readable.islands import islands as readable_islands
+from engine.readable.metropolis import metropolis as readable
 from engine.samplers import islands, metropolis
 from engine.spec import SpecError
 from engine.targets import parameters_of
@@ -77,6 +79,7 @@ LESSON = Lesson(
     panels=evidence.panels,
     diagnostics=evidence.diagnose,
     predict=QUESTIONS,
+    twins=lambda spec: [readable_islands if spec.part == "islands" else readable],
     code=[metropolis.metropolis_chunk, islands._walk, islands.transition_matrix, islands.stationary],
     runs=analysis.runs,
 )

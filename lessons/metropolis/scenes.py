@@ -380,12 +380,13 @@ def triptych(spec: MetropolisLesson) -> Scene:
             f"walk-{k}",
             f"scale {run.scale:.3g}: r = {{r:.3f}}, u = {{u:.3f}} → {{ok?accept:reject}}; accepted so far "
             f"{{rate:.0%}}; "
-            f"all {spec.draws:,} draws are worth {analysis.effective(run):,.0f} independent ones (ESS)",
+            f"all {spec.draws:,} draws are worth {{worth:.0f}} independent ones (ESS)",
             show=AT_DECIDE,
             r=walk.ratio,
             u=walk.uniform,
             ok=walk.accepted,
             rate=np.cumsum(walk.accepted) / np.cumsum(walk.tries),
+            worth=np.full(spec.draws, analysis.effective(run)),  # in the words themselves it would stand there from the start
         )
         picture.say(f"Scale {run.scale:.3g}: {{ok?accepted:rejected}}.", ok=walk.accepted)
     walks = [analysis.walk(run) for run in runs]

@@ -21,7 +21,7 @@ from engine.jumps.sweep import CHOICE, JACOBIAN, SLOT_BIRTH, SLOT_DEATH
 from engine.kept import kept
 from engine.networks import Network
 from lessons.families.growing.chains import advanced
-from lessons.families.growing.evidence import finished_evidence, shared_evidence
+from lessons.families.growing.evidence import QUICK, finished_evidence, quick_evidence, shared_evidence
 from lessons.families.growing.ledger import Jumps
 from lessons.missing_factor.spec import MissingSpec
 
@@ -34,9 +34,9 @@ SHOWN = 4  # the chain whose jumps are on the stage
 WITHIN = {"within": "hmc", "step_size": 0.1, "steps": 10}
 FIRST, FIRST_SLOW = 20, 3  # sweeps of the first picture
 STUDIED, STUDIED_SLOW = 250, 40  # sweeps that panels look at
-CHECKED = 1000  # sweeps that are judged
+CHECKED = 1000  # sweeps that are judged at most
 EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in seconds
-FRAMES = 240  # sweeps that are shown of a long run
+FRAMES = 240  # sweeps that are shown
 
 
 def data_of(spec: MissingSpec) -> tuple[Array, NDArray[np.int64]]:
@@ -133,7 +133,7 @@ class Study(NamedTuple):
 
 
 def study(spec: MissingSpec, cancel: Any) -> Study:
-    """The first part of the long run, kept. Raises InterruptedError when stopped."""
+    """The first part of the run, kept. Raises InterruptedError when stopped."""
     with ticket.holding(cancel):
         return _study(spec)
 
@@ -159,12 +159,21 @@ def exact(spec: MissingSpec, cancel: Any = None, report: Any = None, number: int
     return found.probabilities()
 
 
-def exact_if_known(spec: MissingSpec) -> ModelProbabilities | None:
-    """`exact` where it costs nothing."""
+def roughly(spec: MissingSpec, cancel: Any = None) -> ModelProbabilities:
+    """`exact` if it has been computed; else a rougher estimate, whose error says how rough."""
     if spec.data == "none":
         return exact(spec)
-    found = finished_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE)
-    return None if found is None else found.probabilities()
+    return quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE, cancel=cancel).probabilities()
+
+
+def known_now(spec: MissingSpec) -> ModelProbabilities | None:
+    """The best of `exact` and `roughly` that costs nothing."""
+    if spec.data == "none":
+        return exact(spec)
+    for how in (EVIDENCE, QUICK):
+        if found := finished_evidence(network_of(spec), *data_of(spec), spec=how):
+            return found.probabilities()
+    return None
 
 
 # What a wrong scheme tends to -----------------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.jumps import sweep
 from engine.jumps.run import ArchitectureRun
+from engine.readable.neurons import neurons
 from lessons.missing_factor.analysis import checks, first_look, kept_births, kernels, log_weights, put_right, runs, survivors
 from lessons.missing_factor.panels import diagnostics, panels
 from lessons.missing_factor.questions import QUESTIONS
-from lessons.missing_factor.scenes import live, scene
+from lessons.missing_factor.scenes import grow, scene
 from lessons.missing_factor.spec import SCENARIOS, WORDS, MissingSpec
 
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "none": "none"}
@@ -47,9 +48,9 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [neurons],
     code=[sweep.propose, ArchitectureRun._surrounded_jumps, log_weights, kept_births, survivors, put_right],
     runs=runs,
-    live=live,
-    live_label="Run both schemes",
+    grow=grow,
 )
 show(LESSON)

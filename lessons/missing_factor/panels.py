@@ -51,7 +51,7 @@ def answers(spec: MissingSpec, runs: Any, known: ModelProbabilities) -> list[Fig
         kept = run.width[:, runs.burn :]
         drawn = shares(kept, 1, spec.highest)
         caption = (
-            f"Bars: {kept.shape[0]} chains × {kept.shape[1]} sweeps, the first part of the long run, ± 2 Monte Carlo "
+            f"Bars: {kept.shape[0]} chains × {kept.shape[1]} sweeps, the first part of the run, ± 2 Monte Carlo "
             f"standard errors (R-hat of k {drawn.rhat:.2f}). Diamonds: "
             + ("the prior, which is the posterior here." if spec.data == "none" else "annealing, ± 2 standard errors.")
         )
@@ -148,7 +148,7 @@ def diagnostics(spec: MissingSpec, cancel: Any) -> Table:
             column.append(cell)
     sweeps = runs.right.width.shape[1]
     caption = (
-        f"The first {sweeps} sweeps of the long run, {runs.burn} of them left out for R-hat and effective draws. A "
+        f"The first {sweeps} sweeps of the run, {runs.burn} of them left out for R-hat and effective draws. A "
         "good R-hat says that chains agree with one another; chains of a wrong scheme do, too."
     )
     return Table("Diagnostics", columns, caption)

@@ -7,27 +7,20 @@ import math
 import numpy as np
 
 from app.kit.words import Said, say
-from engine.evidence import ModelProbabilities
 from engine.judge.answers import mode_band
 from engine.ticket import NEVER
-from lessons.families.growing.evidence import quick_evidence
-from lessons.missing_factor.analysis import EVIDENCE, data_of, exact, limit, network_of, sizes_of
+from lessons.missing_factor.analysis import exact, limit, roughly, sizes_of
 from lessons.missing_factor.spec import WORDS, MissingSpec
 
 BANDS = ((1, 3), (4, 7), (8, 12), (13, 24))  # of k
 
 
-def known(spec: MissingSpec) -> ModelProbabilities:
-    """p(k | data) by annealing: as the panels have it, or rougher at once."""
-    return quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE).probabilities()
-
-
 def _peak(spec: MissingSpec) -> int:
-    return mode_band(known(spec), 1, BANDS)
+    return mode_band(roughly(spec), 1, BANDS)
 
 
 def _peak_why(spec: MissingSpec) -> Said:
-    probability, error = known(spec)
+    probability, error = roughly(spec)
     mode, mean = int(probability.argmax()), float(probability @ sizes_of(spec))
     return say(mode=mode + 1, probability=probability[mode], error=2 * error[mode], mean=mean, highest=spec.highest)
 

@@ -23,7 +23,7 @@ class MissingSpec(Spec):
     highest: int = integer(16, 3, 24, "largest number of hidden units; 1 to this many are equally probable at first")
     variant: str = choice("slot_once", SCHEMES, "which factor of the ratio is wrong, if any")
     jump: str = choice("plain", BARE_JUMPS, "kept weights stay as they are, or are rescaled by a birth: then the Jacobian is not 1")
-    sweeps: int = integer(1000, 50, 5000, "sweeps of each of the 16 chains when they are run to the end", log=True)
+    sweeps: int = integer(1000, 50, 5000, "sweeps of each of the 16 chains", log=True)
     burn: int = integer(100, 0, 1000, "sweeps at the start that the histogram leaves out", step=10)
     seed: int = seed_field()
 
@@ -45,8 +45,8 @@ SCENARIOS = WORDS.scenarios(
         "ends": MissingSpec(variant="no_end_points"),
         "jacobian": MissingSpec(variant="no_jacobian", jump="rescaled"),
         "densities": MissingSpec(variant="no_kernel_densities", sweeps=400, burn=40),
-        "as-coded": MissingSpec(variant="as_coded"),
-        "noisy": MissingSpec(variant="as_coded", data="noisy"),
+        "as-coded": MissingSpec(variant="as_coded", sweeps=400, burn=40),
+        "noisy": MissingSpec(variant="as_coded", data="noisy", sweeps=400, burn=40),
         "right": MissingSpec(variant="exact"),
     }
 )

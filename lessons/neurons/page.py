@@ -3,11 +3,12 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from engine.readable.neurons import neurons as readable
 from lessons.families.growing.chains import first_look
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
 from lessons.families.growing.panels import diagnostics, panels
-from lessons.families.growing.scenes import live
+from lessons.families.growing.scenes import grow
 from lessons.neurons.questions import QUESTIONS
 from lessons.neurons.scenes import scene
 from lessons.neurons.spec import SCENARIOS, WORDS, NeuronsSpec
@@ -47,10 +48,10 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[sweep.jump_sweeps, sweep.propose, growth.add_unit, growth.drop_unit, architecture_evidence],
     runs=runs,
     on_event=on_event,
-    live=live,
-    live_label="Run the experiment",
+    grow=grow,
 )
 show(LESSON)

@@ -7,21 +7,54 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.kit.words import Said, say
 from engine.diagnostics import jackknife, rhat
 from engine.evidence import ArchitectureEvidence, ModelProbabilities
 from engine.judge.answers import UNSURE, leader, side
-from engine.jumps import MOVES
-from lessons.families.growing.chains import study
+from engine.jumps.sweep import LIKELIHOOD, PROPOSAL, SLOT_BIRTH, SLOT_DEATH, WEIGHTS
+from lessons.families.growing.chains import AGREE, first_look, study
 from lessons.families.growing.evidence import quick_evidence
 from lessons.families.growing.ledger import jumps_of
 from lessons.neurons.spec import WORDS, NeuronsSpec
 
 CLOSE = 0.05  # acceptance shares that are called equal
+EVEN = 0.35  # probability of a quarter of the sizes: with less none is preferred
+ROUNDING = 1e-9  # nats
 LEAST_SHIFT = 0.5  # units that a mean must move to be called moved
-MIXING = 10  # jumps a sweep of the chains that answer: with one they need many more sweeps until they agree
-AGREE = 1.05  # R-hat of k above which the chains do not answer
+
+
+def _refused(spec: NeuronsSpec) -> NDArray[np.float64] | None:
+    """The factors (8,) of the first birth on the stage that was refused, as logs."""
+    growth = first_look(spec)
+    jumps = jumps_of(growth.run.recording(), spec.shown - 1, np.arange(growth.sweeps))
+    found = np.flatnonzero(jumps.birth & ~jumps.accepted)
+    return jumps.factors[found[0]] if len(found) else None
+
+
+def _decides(spec: NeuronsSpec) -> int:
+    factors = _refused(spec)
+    if factors is None:
+        return UNSURE
+    alone = np.array([factors[WEIGHTS], factors[LIKELIHOOD], factors[SLOT_BIRTH] + factors[SLOT_DEATH]])
+    same = np.flatnonzero(np.abs(alone - factors.sum()) < ROUNDING)
+    return int(same[0]) if len(same) else len(alone)
+
+
+def _decides_why(spec: NeuronsSpec) -> Said:
+    factors = _refused(spec)
+    if factors is None:
+        return say("none")
+    return say(
+        "one",
+        fit=factors[LIKELIHOOD],
+        total=factors.sum(),
+        prior=factors[WEIGHTS],
+        density=factors[PROPOSAL],
+        born=factors[SLOT_BIRTH],
+        died=factors[SLOT_DEATH],
+    )
 
 
 def _exact(spec: NeuronsSpec) -> ArchitectureEvidence:
@@ -33,7 +66,8 @@ def _quarters(spec: NeuronsSpec) -> ModelProbabilities:
 
 
 def _where(spec: NeuronsSpec) -> int:
-    return leader(*_quarters(spec))
+    share, error = _quarters(spec)
+    return len(share) if share.max() + 2 * error.max() < EVEN else leader(share, error)
 
 
 def _where_why(spec: NeuronsSpec) -> Said:
@@ -48,8 +82,8 @@ def _where_why(spec: NeuronsSpec) -> Said:
 
 
 class Run(NamedTuple):
-    """Chains that change k often. sizes : (chains, sweeps) after the burn-in; asked, granted : (chains, 2), births and
-    deaths proposed and accepted; rhat : of k.
+    """What chains did after the burn-in. sizes : (chains, sweeps); asked, granted : (chains, 2), births and deaths
+    proposed and accepted; rhat : of k.
     """
 
     sizes: np.ndarray
@@ -58,9 +92,9 @@ class Run(NamedTuple):
     rhat: float
 
 
-def mixing(spec: NeuronsSpec) -> Run:
-    """The experiment of `spec` with more jumps in a sweep."""
-    growth = study(spec.replace(jumps=MIXING))
+def counted(spec: NeuronsSpec) -> Run:
+    """The sweeps of the stage that the story plays."""
+    growth = study(spec)
     recording, kept = growth.run.recording(), slice(growth.burn, None)
     sizes = growth.sizes[:, kept].astype(float)
     asked, granted = (each[:, kept].sum(axis=1)[:, :2] for each in (recording.proposed, recording.jumped))
@@ -78,14 +112,14 @@ def _flux_difference(run: Run) -> tuple[float, float]:
 
 
 def _flux(spec: NeuronsSpec) -> int:
-    run = mixing(spec)
+    run = counted(spec)
     if not run.rhat <= AGREE:
         return UNSURE
     return (0, 2, 1, UNSURE)[side(*_flux_difference(run), CLOSE)]
 
 
 def _flux_why(spec: NeuronsSpec) -> Said:
-    run = mixing(spec)
+    run = counted(spec)
     if not run.rhat <= AGREE:
         return say("unsure", rhat=run.rhat)
     asked, granted = run.asked.sum(axis=0), run.granted.sum(axis=0)
@@ -93,14 +127,13 @@ def _flux_why(spec: NeuronsSpec) -> Said:
     difference, error = _flux_difference(run)
     return say(
         "sure",
-        mixing=MIXING,
+        sweeps=run.sizes.shape[1],
         birth=birth,
         births=asked[0],
         death=death,
         deaths=asked[1],
         apart=100 * difference,
         error=200 * error,
-        rhat=run.rhat,
         born=granted[0],
         died=granted[1],
         at_the_top=_exact(spec).probabilities(spec.log_prior()).probability[-1],
@@ -110,7 +143,7 @@ def _flux_why(spec: NeuronsSpec) -> Said:
 
 def _means(spec: NeuronsSpec) -> tuple[float, float, float, float]:
     """Mean k by annealing, that of the wrong scheme's chains, the standard error of their difference, R-hat."""
-    run, found, sizes = mixing(spec), _exact(spec), np.arange(spec.low, spec.high + 1)
+    run, found, sizes = counted(spec), _exact(spec), np.arange(spec.low, spec.high + 1)
     probability = found.probabilities(spec.log_prior()).probability
     right = float(probability @ sizes)
     error = np.linalg.norm(probability * (sizes - right) * found.error)
@@ -128,22 +161,12 @@ def _slot_why(spec: NeuronsSpec) -> Said:
     if not rhat <= AGREE:
         return say("unsure", rhat=rhat)
     found = jumps_of(study(spec).run.recording(), spec.shown - 1)
-    return say(
-        "sure",
-        wrong=wrong,
-        mixing=MIXING,
-        rhat=rhat,
-        right=right,
-        error=2 * error,
-        chain=spec.shown,
-        births=int(found.birth.sum()),
-        birth_move=MOVES[0],
-        death_move=MOVES[1],
-    )
+    return say("sure", wrong=wrong, rhat=rhat, right=right, error=2 * error, chain=spec.shown, births=int(found.birth.sum()))
 
 
 QUESTIONS = [
-    WORDS.question("where", _where, _where_why, scenario="xor"),
-    WORDS.question("flux", _flux, _flux_why, scenario="xor"),
+    WORDS.question("decides", _decides, _decides_why, scenario="xor"),
+    WORDS.question("where", _where, _where_why, scenario="ten"),
+    WORDS.question("flux", _flux, _flux_why, scenario="ten"),
     WORDS.question("slot", _slot, _slot_why, scenario="slot-once"),
 ]

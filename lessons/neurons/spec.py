@@ -63,13 +63,13 @@ FIRST_POINTS = (
 SCENARIOS = WORDS.scenarios(
     {
         "xor": NeuronsSpec(),
-        "ten": NeuronsSpec(jumps=10),
+        "ten": NeuronsSpec(jumps=10, sweeps=1000),
         "noisy": NeuronsSpec(data="noisy", step_size=0.07),
         "few-units": NeuronsSpec(prior="geometric", ratio=0.5),
         "own-points": NeuronsSpec(data="points", points=FIRST_POINTS, temper=2.0, step_size=0.2),
-        "slot-once": NeuronsSpec(variant="slot_once"),
+        "slot-once": NeuronsSpec(variant="slot_once", jumps=10),
         "end-points": NeuronsSpec(variant="no_end_points"),
-        "no-jacobian": NeuronsSpec(jump="rescaled", variant="no_jacobian"),
+        "no-jacobian": NeuronsSpec(jump="rescaled", variant="no_jacobian", sweeps=1000),
         "as-coded": NeuronsSpec(variant="as_coded"),
     }
 )

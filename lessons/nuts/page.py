@@ -3,6 +3,7 @@
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
 from engine.judge.audit import turn_products
+from engine.readable.nuts import nuts as readable
 from engine.samplers import nuts
 from lessons.nuts import analysis
 from lessons.nuts.panels import diagnostics, panels
@@ -77,6 +78,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[
         nuts.nuts_chunk,
         nuts._double,

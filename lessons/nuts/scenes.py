@@ -619,6 +619,7 @@ def _arithmetic(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, f
         picture.readout(
             "slice", "slice: U ~ U(0, 1) = {u:.4f}.  A state counts if H − H₀ ≤ −log U = {b:.4f}", u=uniform, b=-np.log(uniform)
         )
+    picture.inside(trees.DEEDS, orbits.of_steps("deed"))
     growing = Show("all", phase=("grow", None))
     coin, forwards, doubling = (orbits.of_steps(key) for key in ("coin", "forwards", "doubling"))
     picture.readout(

@@ -3,6 +3,8 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import run as evidence_run
 from engine.jumps import sweep
+from engine.readable.annealed_importance import annealed_importance
+from engine.readable.neurons import neurons
 from lessons.families.growing.plane import CLASSES
 from lessons.occam.analysis import checks, first_look, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
@@ -52,6 +54,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [neurons, annealed_importance],
     code=[sweep.propose, evidence_run.architecture_evidence, split, fixed],
     runs="Reversible jump over k with every factor in place, NUTS within each k; beside it annealing, which never jumps.",
     on_event=on_event,

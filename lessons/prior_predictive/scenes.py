@@ -435,10 +435,11 @@ def _test_arithmetic(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     if spec.bound == "exact":
         rule = f"L/L_max = exp(−S / 2σ²) = exp(−{{s:.4f}} / {2 * spec.noise_sd**2:.4g}) = {{r:.3g}}"
     elif spec.bound == "observed":
-        rule = f"L over the largest L seen = exp(−{{s:.4f}} / {2 * spec.noise_sd**2:.4g} + {run.log_scale:.3f}) = {{r:.3g}}"
+        rule = f"L over the largest L seen = exp(−{{s:.4f}} / {2 * spec.noise_sd**2:.4g} + {{c:.3f}}) = {{r:.3g}}"
     else:
-        rule = f"L itself = exp({run.log_scale:.3f} − {{s:.4f}} / {2 * spec.noise_sd**2:.4g}) = {{r:.3g}}: a density, not a probability"
-    picture.readout("ratio", rule, show=FROM_COMPARE, s=squares, r=ratio)
+        rule = f"L itself = exp({{c:.3f}} − {{s:.4f}} / {2 * spec.noise_sd**2:.4g}) = {{r:.3g}}: a density, not a probability"
+    scale = {"c": np.full(len(last), run.log_scale)} if spec.bound != "exact" else {}
+    picture.readout("ratio", rule, show=FROM_COMPARE, s=squares, r=ratio, **scale)
     picture.readout("u", "draw: u = {u:.4f}, uniform between 0 and 1", show=FROM_U, u=u)
     total = np.cumsum(run.accepted)[last]
     picture.readout(

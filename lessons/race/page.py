@@ -2,6 +2,10 @@
 
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.gibbs import gibbs as readable_gibbs
+from engine.readable.hmc import hmc as readable_hmc
+from engine.readable.metropolis import metropolis as readable_metropolis
+from engine.readable.nuts import nuts as readable_nuts
 from engine.samplers import gibbs, hmc, metropolis, nuts
 from lessons.race import analysis
 from lessons.race.panels import diagnostics_table, panels
@@ -54,6 +58,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
+    twins=lambda spec: [readable_metropolis, readable_gibbs, readable_hmc, readable_nuts],
     code=[
         metropolis.metropolis_chunk,
         gibbs.gibbs_chunk,

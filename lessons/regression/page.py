@@ -2,6 +2,8 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import mlp, predictive
+from engine.readable.laplace import laplace as readable_laplace
+from engine.readable.nuts import nuts as readable_nuts
 from engine.samplers import nuts
 from engine.training import ensemble, laplace
 from lessons.regression import analysis, proof
@@ -74,6 +76,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable_laplace if spec.method == "laplace" else readable_nuts],
     code=[nuts.nuts_chunk, nuts._double, nuts._build_tree, mlp._network, predictive.outputs, laplace, ensemble, analysis.exact],
     runs=runs,
     on_event=on_event,

@@ -2,6 +2,7 @@
 
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.slice_sampling import slice_sampling as readable
 from engine.samplers import slice_sampling
 from engine.targets import parameters_of
 from lessons.slice_sampling import analysis, scenes
@@ -44,6 +45,7 @@ LESSON = Lesson(
     panels=analysis.panels,
     diagnostics=analysis.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[slice_sampling.slice_sampling_chunk, slice_sampling._would_come_back],
     runs=analysis.runs,
 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from app.kit import pictures, theme
 from app.kit.player.scene import Panel, Phase, Scene, Show
 from engine.recording import Recording
-from engine.samplers.slice_sampling import LEVEL, OUTSIDE, PLACED, REFUSED, TAKEN, Events, events_of
+from engine.samplers.slice_sampling import EVENTS, LEVEL, OUTSIDE, PLACED, REFUSED, TAKEN, Events, events_of
 from engine.targets.target import Target
 from lessons.slice_sampling import analysis
 from lessons.slice_sampling.spec import WORDS, SliceSamplingLesson
@@ -122,6 +122,7 @@ def _card(made: Scene, spec: SliceSamplingLesson, one: Recording, events: Events
     (x, y), kind, j = names, events.kind, events.coordinate.astype(np.int64)
     x0, low, high, point = (np.take_along_axis(each, j[:, None], 1)[:, 0] for each in (events.x0, events.low, events.high, events.point))
     first = np.maximum.accumulate(np.where(kind == PLACED, np.arange(len(kind)), 0))
+    made.inside(EVENTS, kind)
     made.inner_values(
         j=j,
         kind=kind,

@@ -1,6 +1,7 @@
 """The page of the lesson: controls, and what the frame needs."""
 
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.spike_and_slab import spike_and_slab
 from engine.spike_and_slab import ascend_selection
 from engine.spike_and_slab.enumeration import _linear
 from engine.spike_and_slab.gibbs import selection_chunk
@@ -80,6 +81,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [spike_and_slab] if spec.part == "regression" else [],
     code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model, estimators.elbo],
     runs=runs,
     live=live,

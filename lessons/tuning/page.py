@@ -1,6 +1,7 @@
 """The page of the lesson: controls → spec → picture."""
 
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.dual_averaging import dual_averaging as readable
 from engine.samplers import adaptation
 from engine.targets import parameters_of
 from lessons.tuning import analysis
@@ -69,6 +70,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[adaptation.learn, adaptation.restart, adaptation._estimate_mass, adaptation.windows],
     runs=runs,
 )

@@ -2,6 +2,7 @@
 
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.advi import advi
 from engine.variational import cavi, divergence, optimisers, transforms
 from engine.variational.advi import _estimate, _score
 from lessons.variational import analysis
@@ -118,6 +119,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [advi] if spec.method == "advi" else [],
     code=[_estimate, _score, transforms.constrain, optimisers.ascend, cavi.ascend_gaussian, cavi.ascend_normal_gamma, divergence.descend],
     runs=runs,
 )

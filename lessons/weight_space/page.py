@@ -3,6 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine import diagnostics
 from engine.networks import mlp, symmetry
+from engine.readable.nuts import nuts as readable
 from engine.samplers import nuts
 from lessons.weight_space import analysis
 from lessons.weight_space import panels as figures
@@ -69,6 +70,7 @@ LESSON = Lesson(
     panels=figures.panels,
     diagnostics=figures.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[
         symmetry.act,
         symmetry.ordered,

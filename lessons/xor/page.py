@@ -4,6 +4,7 @@ import numpy as np
 
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import mlp, predictive
+from engine.readable.hmc import hmc as readable
 from engine.samplers import hmc
 from lessons.xor.figures import diagnostics, panels
 from lessons.xor.learning import Learning, data_of, first_look
@@ -69,6 +70,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable],
     code=[hmc.hmc_chunk, mlp._network, predictive.Ensemble, Learning.advance],
     runs="Hamiltonian Monte Carlo over all weights at once: leapfrog, Metropolis rule, gradients by backpropagation.",
     on_event=on_event,

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, red_sign
+from tests.browser.conftest import PATIENT, Lab, answer, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -29,6 +29,7 @@ def test_a_first_visit(lab: Lab):
 @pytest.mark.long  # the same signs, without a browser: tests/lessons
 def test_infinite_variance_is_grey_and_a_forgotten_weight_is_red(lab: Lab):
     page = lab.open("/monte-carlo?scenario=infinite")
+    answer(page)
     expect(page.get_by_role("button", name=re.compile(r"numbers \?"))).to_be_visible(timeout=PATIENT)
     page = lab.open("/monte-carlo?scenario=forgotten")
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

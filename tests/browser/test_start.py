@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, expect
 
+from app import catalogue
+from app.kit import theme
+from app.kit.text import anchor
+from app.stills import FOLDER, THEMES, kept
+from tests.browser import stills
 from tests.browser.conftest import PATIENT, Lab, player
+from tests.server import Server
 
 
 def test_a_run_plays_and_another_visitor_sees_another_one(lab: Lab):
@@ -43,3 +51,42 @@ def test_a_lesson_ends_with_what_to_keep_and_where_to_go_on(lab: Lab):
     expect(page.get_by_text("To keep")).to_be_visible(timeout=PATIENT)
     page.locator(".st-key-farewell").get_by_test_id("stPageLink-NavLink").first.click()
     expect(page.get_by_role("heading", level=1)).not_to_have_text("Slice sampling", timeout=PATIENT)
+
+
+def test_each_lesson_has_a_still_that_is_seen_when_it_is_near_and_tells_what_was_done(lab: Lab):
+    page = lab.open("/monte-carlo?story=3")
+    expect(player(page)).to_have_attribute("data-cue", re.compile("^monte-carlo/2/"), timeout=PATIENT)
+    page.goto(lab.url)
+    pictures = page.locator("img.still")
+    expect(pictures).to_have_count(len(catalogue.LESSONS), timeout=PATIENT)
+    expect(page.get_by_role("img", name="The stage of Monte Carlo integration")).to_be_attached()
+    link = page.get_by_role("link", name=re.compile("Go on at step 3 of"))
+    expect(link).to_have_count(1, timeout=PATIENT)
+    expect(link).to_have_attribute("href", re.compile(r"/monte-carlo\?story=3$"))
+    assert pictures.last.evaluate("node => node.naturalWidth") == 0, "it is fetched for those who come there"
+    pictures.last.scroll_into_view_if_needed()
+    expect(pictures.last).to_have_js_property("naturalWidth", stills.SIZE[0])
+    stations = page.locator("ol.way a")
+    assert [station.get_attribute("href") for station in stations.all()] == [f"#{each}" for each in map(anchor, catalogue.TRACKS)]
+    lab.page.emulate_media(color_scheme="dark")
+    page.reload()
+    expect(pictures.first).to_have_attribute("src", re.compile("dark"), timeout=PATIENT)
+
+
+def test_all_stills_are_there_and_small():
+    names = {f"{entry.slug}-{theme}.webp" for entry in catalogue.LESSONS for theme in THEMES}
+    assert kept() == names
+    assert sum((FOLDER / name).stat().st_size for name in names) <= 700_000
+
+
+@pytest.mark.parametrize(
+    "slug", [slug if slug == "metropolis" else pytest.param(slug, marks=pytest.mark.long) for slug in [entry.slug for entry in catalogue.LESSONS]]
+)
+def test_a_still_is_what_the_stage_looks_like_now(browser: Browser, server: Server, slug: str):
+    """The command that takes it takes the same picture; those of other lessons look otherwise."""
+    page = stills.photographer(browser, "light")
+    entry = next(entry for entry in catalogue.LESSONS if entry.slug == slug)
+    now = stills.taken(page, server.url, entry, theme.LIGHT["surface"])
+    page.close()
+    apart = {other.slug: stills.distance(now, Image.open(FOLDER / f"{other.slug}-light.webp")) for other in catalogue.LESSONS}
+    assert apart.pop(slug) < stills.ALIKE < min(apart.values())

@@ -84,7 +84,7 @@ def test_a_finger_draws_on_the_pad_and_the_page_stays(phone: Lab, touch: Touch):
     pad.scroll_into_view_if_needed()
     strokes, scrolled = pad.locator("polyline").count(), page.evaluate(SCROLLED)
     left, top = corner(pad)
-    touch([(left + 60 + 5 * k, top + 180 - 7 * k) for k in range(20)])  # upwards, as one scrolls down
+    touch([(left + 20 + 5 * k, top + 130 - 6 * k) for k in range(20)])  # upwards, as one scrolls down
     expect(pad.locator("polyline")).to_have_count(strokes + 1)
     page.wait_for_url(re.compile("drawing="))
     assert page.evaluate(SCROLLED) == scrolled

@@ -70,3 +70,23 @@ def test_on_a_phone(lab: Lab):
     stage = shown(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     expect(stage.get_by_role("button", name=re.compile("Play|Pause"))).to_be_visible()
+
+
+def test_the_options_are_places_on_the_map(lab: Lab):
+    """Chosen by key or by a click on the picture, as by the list; the choice stays marked while the answer plays."""
+    page = lab.open("/xor?scenario=learn&story=2")
+    stage, listed = player(page), page.get_by_role("radiogroup", name="Your prediction")
+    places = stage.get_by_role("radio")
+    expect(places).to_have_count(3, timeout=PATIENT)
+    page.keyboard.press("2")
+    expect(listed.get_by_role("radio").nth(1)).to_be_checked()
+    places.nth(2).click()
+    expect(listed.get_by_role("radio").nth(2)).to_be_checked()
+    expect(stage.get_by_role("radio", name="C: far away")).to_be_checked()
+    page.get_by_role("button", name="Lock my prediction and run").click()
+    expect(stage).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
+    expect(stage.get_by_role("radio", name="C · you")).to_be_visible()
+    stage.press("End")
+    expect(stage.get_by_role("radio", name=re.compile("A ✓"))).to_be_visible()
+    page.keyboard.press("1")
+    expect(stage.get_by_role("radio", name="C · you")).to_be_checked()

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 from app.kit import badge, jobs, seams, story, visit
 from app.kit.badge import face, overall
 from app.kit.charts import Figure, Table
-from app.kit.frame import Scenario, _follow_scenario, source
+from app.kit.code import source
+from app.kit.frame import Scenario, _follow_scenario
 from app.kit.visit import Filled, Visit
 from engine.judge import Check
 from tests.kit.demo.lesson import DEMO, WalkSpec, walk

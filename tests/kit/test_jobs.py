@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar
 
 import pytest
 
@@ -199,30 +198,56 @@ def test_progress_rate_and_time_left(pool: Pool):
     gate.set()
 
 
-def test_a_cluster_that_is_not_installed_is_explained(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("POSTERIOR_LAB_DASK", "tcp://127.0.0.1:1")
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(RuntimeError, match="pip install distributed"):
-        jobs.cluster_from_environment()
-    monkeypatch.delenv("POSTERIOR_LAB_DASK")
-    assert jobs.cluster_from_environment() is None
+class Elsewhere:
+    """A cluster of threads: what the pool asks of one."""
+
+    def __init__(self, executor: ThreadPoolExecutor):
+        self.up, self.forgotten = True, 0
+        self._executor = executor
+
+    def is_up(self) -> bool:
+        return self.up
+
+    def submit(self, function, arguments, name, priority) -> Sent:
+        return Sent(self, function, arguments, self._executor)
 
 
-class FakeTicket(jobs._ClusterTicket):
-    """A cluster's event without a cluster."""
+class Sent:
+    """Work there, and its ticket."""
 
-    events: ClassVar[dict[str, threading.Event]] = {}
+    def __init__(self, cluster: Elsewhere, function, arguments, executor: ThreadPoolExecutor):
+        self._stop, self._cluster, self._told = threading.Event(), cluster, {}
+        self.is_set, self.stop, self.done_there = self._stop.is_set, self._stop.set, False
+        self._future = executor.submit(function, *arguments, self)
 
-    def _event(self) -> threading.Event:
-        return self.events.setdefault(self.name, threading.Event())
+    def report(self, done: int, total: int) -> None:
+        self._told |= {"done": done, "total": total}
+
+    def publish(self, value: object) -> None:
+        self._told |= {"value": value}
+
+    def news(self) -> dict:
+        return dict(self._told)
+
+    def done(self) -> bool:
+        time.sleep(0.01)
+        return self._future.done()
+
+    def lost(self) -> bool:
+        return not self._cluster.up
+
+    def forget(self) -> None:
+        self._cluster.forgotten += 1
+
+    def result(self) -> object:
+        return self._future.result()
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    """A pool whose work goes to another executor."""
-    monkeypatch.setattr(jobs, "_ClusterTicket", FakeTicket)
+def cluster() -> Iterator[Pool]:
+    """A pool whose work goes to other threads, as to a cluster."""
     with ThreadPoolExecutor(2) as executor:
-        made = Pool(Turns(2), executor=executor, shelf=Store(1_000_000))
+        made = Pool(Turns(2), cluster=Elsewhere(executor), shelf=Store(1_000_000))  # type: ignore[arg-type]
         yield made
         made.close()
 
@@ -235,7 +260,7 @@ def test_work_on_a_cluster_comes_back(cluster: Pool):
 def test_work_on_a_cluster_is_stopped_there(cluster: Pool):
     ended = threading.Event()
 
-    def body(ticket: FakeTicket) -> None:
+    def body(ticket: Sent) -> None:
         while not ticket.is_set():
             time.sleep(0.01)
         ended.set()
@@ -247,8 +272,44 @@ def test_work_on_a_cluster_is_stopped_there(cluster: Pool):
     assert ended.wait(5), "the work itself has seen the stop"
 
 
+def test_news_of_work_on_a_cluster_come_here(cluster: Pool):
+    gate = threading.Event()
+
+    def grows(ticket: Sent) -> str:
+        ticket.report(3, 4)
+        ticket.publish("three quarters")
+        gate.wait(5)
+        return "the whole"
+
+    job = cluster.submit(("ann", "panels"), "a", grows)
+    job.wait_for_a_look(5)
+    assert job.latest == "three quarters" and job.fraction() == 0.75
+    gate.set()
+    assert job.wait(5) and job.result == "the whole" and cluster.cluster.forgotten == 1
+
+
+def test_work_that_a_cluster_loses_is_done_here(cluster: Pool):
+    calls, gate = [], threading.Event()
+
+    def works(ticket) -> str:
+        calls.append(type(ticket))
+        return "done" if len(calls) > 1 or gate.wait(5) else "never"
+
+    job = cluster.submit(("ann", "checks"), "a", works)
+    while not calls:
+        time.sleep(0.01)
+    cluster.cluster.up = False
+    assert job.wait(5) and job.result == "done" and calls == [Sent, Job]
+    gate.set()
+    later = cluster.submit(("ann", "checks"), "b", lambda ticket: type(ticket))
+    assert later.wait(5) and later.result is Job, "while it is away nothing is sent there"
+    cluster.cluster.up = True
+    again = cluster.submit(("ann", "checks"), "c", lambda ticket: type(ticket))
+    assert again.wait(5) and again.result is Sent
+
+
 def test_a_cluster_s_failure_is_a_failure(cluster: Pool):
-    def breaks(ticket: FakeTicket) -> None:
+    def breaks(ticket: Sent) -> None:
         raise ValueError("there")
 
     job = cluster.submit(("ann", "checks"), "a", breaks)

@@ -57,6 +57,27 @@ def test_a_locked_answer_that_runs_another_scenario_leaves_the_story_where_it_is
     assert here.scenario == "long" and here.step == 0, "the explanation stands in this step"
 
 
+def test_a_question_about_the_run_on_stage_is_answered_by_that_run():
+    """Also with random numbers of the reader's own."""
+    question = Question("near", "How far?", ["even", "odd"], lambda spec: spec.seed % 2, "Far.", scenario="long")
+    own = DEMO.specs()["long"].replace(seed=701)
+    here = Visit(own, "long")
+    asked = predict._asked_about(question, here, DEMO.specs())
+    predict._lock(question, 1, here, DEMO.specs(), ended(question, asked))
+    assert here.spec == own and here.answers["near"].right == 1
+    assert predict._asked_about(question, Visit(WalkSpec(steps=77), None), DEMO.specs()) == DEMO.specs()["long"]
+
+
+@pytest.mark.parametrize(("option", "there"), [(1, True), (2, False), (-1, False), ("1", False), (None, False)])
+def test_an_option_chosen_on_the_stage_must_be_one(monkeypatch: pytest.MonkeyPatch, option: object, there: bool):
+    """The event comes from the browser: it may be forged."""
+    filled: dict[str, object] = {}
+    monkeypatch.setattr(predict, "fill", filled.__setitem__)
+    question = Question("near", "How far?", ["even", "odd"], 0, "Far.")
+    assert predict.choose(question, "demo", option) == there
+    assert list(filled.values()) == ([option] if there else [])
+
+
 def test_an_answer_that_is_not_there_yet_is_waited_for_and_then_shown(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(predict, "PATIENCE", 0.01)
     specs = {"long": WalkSpec(steps=400)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit import share
+from app.kit.assets import STATIC
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, points, seed_field, text
 
 
@@ -70,7 +72,7 @@ def test_the_view_comes_back(spec: RunSpec, scenario: str | None, present: bool,
 
 
 hostile = st.dictionaries(
-    st.one_of(st.sampled_from(["v", "scenario", "present", "hide", *RunSpec.declarations()]), st.text(max_size=50)),
+    st.one_of(st.sampled_from([*share.RESERVED, *RunSpec.declarations()]), st.text(max_size=50)),
     st.lists(st.text(max_size=300), min_size=1, max_size=3),
     max_size=6,
 )
@@ -133,6 +135,40 @@ def test_each_fault_gives_one_problem_that_names_it(name: str, value: str, says:
     assert spec == RunSpec()
     assert [problem.parameter for problem in problems] == [name]
     assert says in problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("query", "frame"),
+    [
+        ({"frame": "12"}, share.Frame((11, None))),
+        ({"frame": "12.3", "speed": "0.25", "slow": "1"}, share.Frame((11, 2), 0.25, True)),
+        ({"speed": "512", "slow": "0"}, share.Frame(speed=512.0)),
+    ],
+)
+def test_a_frame_is_read_as_readers_count(query: dict[str, str], frame: share.Frame):
+    link = share.read(RunSpec, through_the_address_bar(query), {"first": RunSpec()})
+    assert link.frame == frame and not link.problems and link.scenario == "first"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("frame", value) for value in ("", "0", "1.0", "-1", "1.", ".5", "1e3", "１２", "9" * 5000, "1.1.1", "12 ", "nan")),
+        *(("speed", value) for value in ("", "3", "0", "-1", "1e400", "nan", "1.0", "1024", "x" * 300)),
+        *(("slow", value) for value in ("", "2", "true", "１")),
+    ],
+)
+def test_a_hostile_frame_gives_one_problem_and_the_play_of_the_step(name: str, value: str):
+    link = share.read(RunSpec, {name: [value]}, {"first": RunSpec()})
+    assert [problem.parameter for problem in link.problems] == [name]
+    assert link.frame == share.Frame()
+    twice = share.read(RunSpec, {name: ["1", "1"]}, {"first": RunSpec()})
+    assert "2 times" in twice.problems[0].message and twice.frame == share.Frame()
+
+
+def test_the_speeds_are_those_of_the_player():
+    told = re.search(r"SPEEDS = \[(.*?)\]", (STATIC / "clock.js").read_text(encoding="utf-8"))
+    assert told is not None and tuple(map(float, told[1].split(","))) == share.SPEEDS
 
 
 def test_a_repeated_parameter_is_not_one_of_them():

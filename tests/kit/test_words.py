@@ -110,6 +110,20 @@ def test_what_is_missing_is_named(lesson: Words):
             explained(lesson.question("passages", 0, lambda spec, said=said: said))
 
 
+@pytest.mark.parametrize(("places", "right"), [("[[0, 1], [2, 3]]", True), ("[[0, 1]]", False)])
+def test_options_that_are_places_have_one_each(tmp_path: Path, places: str, right: bool):
+    file = tmp_path / "words.toml"
+    file.write_text(
+        f'[questions.where]\nask = "Where?"\noptions = ["here", "there"]\nexplain = "There."\npanels = ["map"]\nplaces = {places}'
+    )
+    if not right:
+        with pytest.raises(WordsError, match=r"questions.where .*2 options"):
+            Words(file).question("where", 0)
+        return
+    where = Words(file).question("where", 0).where
+    assert where is not None and where.panels == ("map",) and where.places == ((0.0, 1.0), (2.0, 3.0))
+
+
 def test_what_nobody_says_is_found(lesson: Words):
     lesson.scenario("first", SPEC)
     assert "scenarios.first" not in lesson.unsaid() and "scenarios.wrong" in lesson.unsaid()

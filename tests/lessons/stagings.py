@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.kit import direction, story
+from app.kit import direction, stage, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError, Moments
+from app.kit.player import scene
 from app.kit.visit import Visit
+from app.kit.words import Question
 from engine.spec import Spec, SpecError
 from tests.lessons.pages import Job
 
@@ -32,9 +34,28 @@ def faults(lesson: Lesson, step: story.Step) -> list[str]:
     return [*_vain(lesson, step, spec), *_faults_in(lesson, step, spec)]
 
 
+def _asked(lesson: Lesson, step: story.Step) -> Question | None:
+    return next((question for question in lesson.predict if question.id == step.question), None)
+
+
+def _nowhere(question: Question | None, play: story.Play, blob: bytes) -> Iterator[str]:
+    """Options that are places, and of which the reader sees none before the lock."""
+    if question is None or question.where is None:
+        return
+    panels = {panel["id"]: panel for panel in scene.decode(blob)[0]["panels"]}
+    shown = [name for name in question.where.panels if name in panels and name in (play.panels or panels)]
+    if not shown:
+        yield f"the options of {question.id!r} are places in {', '.join(question.where.panels)}, and none of these is on stage"
+    for name in shown:
+        for place in question.where.places:
+            axes = zip((panels[name]["x"], panels[name]["y"]), place, strict=True)
+            if not all(axis["low"] <= value <= axis["high"] for axis, value in axes):
+                yield f"{place} is outside of {name!r}"
+
+
 def _vain(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:
     """A play of which nothing is ever seen: the step waits before it, and its answer plays another."""
-    question = next((question for question in lesson.predict if question.id == step.question), None)
+    question = _asked(lesson, step)
     held = question is not None and direction.asks_about_stage(lesson, Visit(spec, step.scenario), question)
     if held and step.staging.answer is not None and step.staging.play.ends is not None:
         yield f"its play never gets to {step.staging.play.ends!r}: it waits for its question, and then its answer plays"
@@ -42,7 +63,25 @@ def _vain(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:
 
 def _faults_in(lesson: Lesson, step: story.Step, spec: Spec) -> list[str]:
     blob = lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
-    return list(_faults_of(lesson, step, Moments(blob)))
+    places = _nowhere(_asked(lesson, step), step.staging.play, blob)
+    return [*_faults_of(lesson, step, Moments(blob)), *_faults_of_keeping(lesson, step, spec, blob), *places]
+
+
+def _faults_of_keeping(lesson: Lesson, step: story.Step, spec: Spec, blob: bytes) -> Iterator[str]:
+    """Old marks that cannot stay, or that stay where nobody looks."""
+    keep, plays = step.staging.keep, (step.staging.play, step.staging.answer)
+    if keep is None:
+        return
+    try:
+        stage.with_ghosts(lesson, blob, spec, keep)
+    except MomentError as problem:
+        yield str(problem)
+    for play in plays:
+        for address in keep.marks if play is not None and play.panels else ():
+            if address.split(".")[0] not in play.panels:
+                yield f"{address!r} is kept, and its panel is not on stage"
+    if step.question is None and not step.staging.tries:
+        yield "it keeps marks, and nothing takes their place"
 
 
 def _faults_of(lesson: Lesson, step: story.Step, picture: Moments) -> Iterator[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from app.kit import share, story
+from app.kit.words import Where
 from engine import kept
 from tests.lessons import stagings
 from tests.lessons.pages import ENTRIES, Job, module, page
@@ -72,10 +75,21 @@ panels = ["ring"]
 until = 'ratio of first "accepted" = 1'
 play = {pace = "phases"}
 answer = {panels = ["ring", "shares"]}
+keep = {marks = ["ring.proposal"], words = "before", at = "9"}
 takeaway = "He compares."
 ```
 [A neighbour](#at=ring.proposal), and [the ratio](#at=card.ratio).
 """
+
+
+@pytest.mark.parametrize(("panels", "places", "said"), [(["ring"], 4, ""), (["rings"], 4, "on stage"), (["distance"], 4, "outside")])
+def test_options_that_are_places_lie_on_the_stage(panels, places, said):
+    lesson = module("metropolis", "page").LESSON
+    (step,) = story.parse(RIGHT.replace('["ring"]', '["ring", "distance"]', 1))
+    where = Where(tuple(panels), ((1e9, 0.0),) * places if said == "outside" else ((0.0, 0.0),) * places)
+    asked = [dataclasses.replace(question, where=where) if question.id == "king" else question for question in lesson.predict]
+    found = stagings.faults(dataclasses.replace(lesson, predict=asked), step)
+    assert any(said in fault for fault in found) if said else found == []
 
 
 def test_a_right_staging_has_no_faults():
@@ -94,6 +108,9 @@ def test_a_right_staging_has_no_faults():
         ("card.ratio", "card.r", "card.r"),
         ("{pace", '{to = "40", pace', "never gets to '40'"),
         ('"accepted" = 1', '"accepted" = 2', "no transition"),
+        ('["ring.proposal"]', '["ring.proposed"]', "can be kept"),
+        ('["ring.proposal"]', '["shares.posterior"]', "kept, and its panel"),
+        ('"9"', '"99999"', "99999"),
         ("question=king", "", "no question"),
         ("scenario=king", "", "without a scenario"),
         ("He compares.", "He compares. " * 20, "takeaway"),

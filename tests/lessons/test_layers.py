@@ -77,12 +77,20 @@ def test_a_layer_has_no_slot():
     assert not any("slot" in column["name"] for column in header["table"] if not column["name"].startswith("log "))
 
 
-def test_the_long_run_streams_and_ends_beside_the_exact_answer():
-    shared.the_long_run_streams_and_ends_beside_the_exact_answer(SMALL)
+def test_the_picture_grows_and_ends_beside_the_exact_answer():
+    shared.the_picture_grows_and_ends_beside_the_exact_answer(SMALL.replace(jumps=10))
 
 
-def test_the_long_run_can_be_stopped():
-    shared.the_long_run_can_be_stopped(LayersSpec())
+def test_chains_that_disagree_are_not_held_against_the_exact_answer():
+    shared.chains_that_disagree_are_not_held_against_the_exact_answer(LayersSpec().replace(sweeps=50, burn=0, seed=3))
+
+
+def test_a_picture_that_nobody_wants_is_not_made():
+    shared.a_picture_that_nobody_wants_is_not_made(LayersSpec())
+
+
+def test_what_is_tried_and_what_lands_is_counted():
+    shared.what_is_tried_and_what_lands_is_counted(SMALL.replace(jumps=3))
 
 
 def test_a_long_run_is_small_enough_to_send():

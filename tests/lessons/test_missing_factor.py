@@ -226,23 +226,28 @@ def test_the_first_picture_is_small_and_says_what_the_run_says(scenario):
     assert ("right" in ids) == (spec.variant != "exact")
 
 
-def test_the_long_run_grows_and_ends_with_what_the_scheme_tends_to():
+def test_the_picture_grows_and_ends_with_what_the_scheme_tends_to():
     spec = BY_ID["no-data"].replace(sweeps=120, burn=20)
     job = Job()
-    last, _ = decode(scenes.live(spec)(job))
+    last, _ = decode(scenes.grow(spec, job))
     assert all(len(blob) < MOST_BYTES for blob in job.blobs)
     steps = [decode(blob)[0]["steps"] for blob in job.blobs]
-    assert steps == sorted(steps) and job.reports[-1] == (120, 120)
-    assert last["total"] is None and last["steps"] == len(analysis.times(spec, 120))
+    assert steps == sorted(steps) and last["total"] is None
+    assert last["steps"] == steps[-1] == len(analysis.times(spec, 120))
     labels = [label for panel in last["panels"] for layer in panel["layers"] for label in layer.get("labels") or []]
     assert "what this scheme tends to" in labels
 
 
-def test_a_long_run_that_is_stopped_keeps_its_picture():
+def test_a_picture_that_nobody_wants_is_not_made():
     job = Job()
     job.cancelled = True
-    blob = scenes.live(BY_ID["slot"])(job)
-    assert decode(blob)[0]["steps"] == analysis.FIRST
+    assert scenes.grow(BY_ID["slot"], job) is None and job.blobs == []
+
+
+def test_nothing_that_is_read_out_tells_where_the_right_scheme_is():
+    """Its histogram is asked about beside this picture."""
+    header, _ = decode(scenes.scene(BY_ID["slot"], None))
+    assert "all factors in place" not in str(header["say"]) and "right" not in str(header["readouts"])
 
 
 # Prose ----------------------------------------------------------------------------------------------------------------
@@ -251,7 +256,7 @@ def test_a_long_run_that_is_stopped_keeps_its_picture():
 def test_what_the_questions_say():
     specs = {question.id: (question, BY_ID[question.scenario]) for question in questions.QUESTIONS}
     question, spec = specs["no-data"]
-    assert question.options[question.answer(spec)] == "k = 1"
+    assert question.options[question.answer(spec)] == "at k = 1"
     assert "58%" in question.explain(spec) and "29%" in question.explain(spec)
     question, spec = specs["undo"]
     assert question.options[question.answer(spec)] == "1/6" and "1/6" in question.explain(spec)
@@ -261,7 +266,7 @@ def test_the_hump_and_the_posterior():
     """“A hump near 5”, and a right scheme at the upper end, on the experiment of the thesis."""
     spec = BY_ID["slot"]
     question = next(question for question in questions.QUESTIONS if question.id == "peak")
-    assert question.options[question.answer(spec)] == "k = 13 or more"
+    assert question.options[question.answer(spec)] == "at 13 or more"
     assert "by annealing" in question.explain(spec).lower()
     runs = analysis.study(spec, NEVER)
     hump = np.bincount(runs.scheme.width[:, runs.burn :].ravel()).argmax()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.kit import story
 from engine.judge import overall, proofs
 from engine.judge.answers import UNSURE
 from engine.spec import SpecError
-from lessons.families.growing.chains import first_look
+from lessons.families.growing.chains import Growth, first_look, study, timeline
 from lessons.families.growing.checks import kernels
 from lessons.families.growing.evidence import quick_evidence
+from lessons.families.growing.ledger import jumps_of
 from lessons.families.growing.spec import COSTLY
 from lessons.neurons import questions, scenes
-from lessons.neurons.spec import SCENARIOS, NeuronsSpec
+from lessons.neurons.spec import SCENARIOS, WORDS, NeuronsSpec
 from tests.lessons.families import growing as shared
 from tests.lessons.pages import explained, planted, says, verdicts
 
@@ -65,12 +67,20 @@ def test_the_picture_says_what_happened(spec):
     assert scenes.scene(spec, None) == scenes.scene(spec, 3)
 
 
-def test_the_long_run_streams_and_ends_beside_the_exact_answer():
-    shared.the_long_run_streams_and_ends_beside_the_exact_answer(SMALL)
+def test_the_picture_grows_and_ends_beside_the_exact_answer():
+    shared.the_picture_grows_and_ends_beside_the_exact_answer(SMALL.replace(jumps=10))
 
 
-def test_the_long_run_can_be_stopped():
-    shared.the_long_run_can_be_stopped(NeuronsSpec())
+def test_chains_that_disagree_are_not_held_against_the_exact_answer():
+    shared.chains_that_disagree_are_not_held_against_the_exact_answer(NeuronsSpec().replace(sweeps=50, burn=0, seed=3))
+
+
+def test_a_picture_that_nobody_wants_is_not_made():
+    shared.a_picture_that_nobody_wants_is_not_made(NeuronsSpec())
+
+
+def test_what_is_tried_and_what_lands_is_counted():
+    shared.what_is_tried_and_what_lands_is_counted(SMALL.replace(jumps=3))
 
 
 def test_a_long_run_is_small_enough_to_send():
@@ -145,8 +155,8 @@ def test_where_the_chains_are_is_answered_by_annealing():
 
 
 def test_the_flux_is_answered_by_chains_that_agree(monkeypatch):
-    spec = SMALL.replace(widest=8)
-    run = questions.mixing(spec)
+    spec = SMALL.replace(widest=8, jumps=10)
+    run = questions.counted(spec)
     asked, granted = run.asked.sum(axis=0), run.granted.sum(axis=0)
     difference, error = questions._flux_difference(run)
     assert difference == pytest.approx(granted[0] / asked[0] - granted[1] / asked[1]) and 0 < error < 0.1
@@ -166,12 +176,29 @@ def test_the_slot_counted_once_makes_networks_small():
     assert questions._slot(spec) == 0
     right, wrong, error, agreement = questions._means(spec)
     assert right - wrong > 4.0 and error < 0.3 and agreement <= questions.AGREE
-    assert f"{wrong:.1f}" in explained("neurons", "slot", spec) and f"{right:.1f} (exact" in explained("neurons", "slot", spec)
+    assert f"{wrong:.1f} instead of {right:.1f}" in explained("neurons", "slot", spec)
 
 
 def test_the_experiment_answers_every_question():
-    spec = next(scenario.spec for scenario in SCENARIOS if scenario.id == "xor")
-    assert questions._where(spec) == 3 and questions._flux(spec) == 0
+    assert questions._decides(BY_ID["xor"]) == 1
+    assert questions._where(BY_ID["ten"]) == 3 and questions._flux(BY_ID["ten"]) == 0
+
+
+def test_the_fit_decides_where_nothing_else_is_left_over():
+    """At the ends the choice of the move counts too, and a rescaling jump has a Jacobian."""
+    assert questions._decides(SMALL.replace(widest=8)) == 1
+    assert questions._decides(SMALL.replace(widest=8, jump="rescaled")) == 3
+    found = jumps_of(first_look(SMALL).run.recording(), SMALL.shown - 1, np.arange(16))
+    first = found.factors[np.flatnonzero(found.birth & ~found.accepted)[0]]
+    assert f"log r is {first.sum():+.2f}" in explained("neurons", "decides", SMALL)
+
+
+def test_what_the_story_plays_is_what_explains_it():
+    """The stage goes on to more sweeps than explanations are made of; it rests where they end."""
+    spec = BY_ID["ten"]
+    played = {step.staging.answer.ends for step in story.read(WORDS.folder / "story.md") if step.scenario == "ten"}
+    assert {int(timeline(spec.sweeps)[int(end) - 1]) for end in played} == {study(spec).sweeps}
+    assert np.array_equal(Growth(spec).advance(40).sizes, study(spec).sizes[:, :40])
 
 
 def test_every_scenario_can_be_pictured():

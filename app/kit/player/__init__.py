@@ -24,8 +24,8 @@ def player(
     """Mounts the player with an encoded scene; returns the event that caused this run of the script, or None.
 
     Events: {"kind": "window", "t"} asks for the inside of transition t; {"kind": "points", "panel", "points"} after
-    an edit; {"kind": "click", "panel", "x", "y"}; {"kind": "picture"} asks for what was lost on the `channel`.
-    `on_event` is called with the event before the script runs.
+    an edit; {"kind": "click", "panel", "x", "y"}; {"kind": "choice", "option"}, of a question; {"kind": "picture"} asks
+    for what was lost on the `channel`. `on_event` is called with the event before the script runs.
     A blob with the same `run` keeps the reader's place, another one starts afresh. `height` in px, None: as needed.
     `channel` brings it blobs sooner, and the `cue` of the story.
     """

@@ -817,6 +817,7 @@ class Scene:
             raise SceneError(f"total {total} is below steps {steps}")
         self.run, self.steps, self.label = str(run), int(steps), label
         self.rate, self.start, self.autoplay, self.total = float(rate), start, bool(autoplay), total
+        self._inside: dict[str, Any] | None = None
         self.phases = self._checked_phases(phases)
         self.theme = self._checked_theme(theme)
         self.panels: list[Panel] = []
@@ -952,6 +953,17 @@ class Scene:
             raise SceneError("inner values need scene.window(first, offsets) first")
         return self._name(self._inner_named, named, self._inner_count)
 
+    def inside(self, names: Sequence[str], which: Any) -> Scene:
+        """What happens in each item inside the window's transitions: names[which[j]], or nothing named where which[j] is
+        len(names). The code beside the stage lights its lines by it. Call it after `window`."""
+        if self._inner_count is None:
+            raise SceneError("inside needs scene.window(first, offsets) first")
+        values = np.asarray(which)
+        if values.shape != (self._inner_count,) or values.dtype.kind not in "iu" or ((values < 0) | (values > len(names))).any():
+            raise SceneError(f"inside: which needs {self._inner_count} integers from 0 to {len(names)}")
+        self._inside = {"names": list(names), "which": self._arrays.add(values.astype(np.uint8), "inside")}
+        return self
+
     def line(self, id: str, template: str, *, show: str | Show = "all", **when: Unpack[When]) -> Scene:
         """A line of the arithmetic card, of values that `values` and `inner_values` have named."""
         where, known = f"line {id!r}", {**self._named, **self._inner_named}
@@ -1005,7 +1017,6 @@ class Scene:
             raise SceneError(f"layout: no panel is called {', '.join(sorted(missing))}")
         if any(p.count == "inner" for p in self.phases) and self._window is None and self._has_inner_layers():
             raise SceneError("inner layers need a window")
-        entries, size = self._arrays.layout()
         header = {
             "v": VERSION,
             "run": self.run,
@@ -1018,21 +1029,14 @@ class Scene:
             "phases": [{"id": p.id, "label": p.label or p.id, "count": p.count} for p in self.phases],
             "theme": self.theme,
             "window": self._window,
+            "inside": self._inside,
             "parts": {name: {**parts, "tallest": self._tallest(parts)} for name, parts in self._parts.items()},
             "panels": [panel.encode() for panel in self.panels],
             "readouts": self._readouts,
             "say": self._say,
             "table": self._table,
-            "arrays": entries,
         }
-        try:
-            text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-        except ValueError as error:
-            raise SceneError(f"the header holds a number that is not finite ({error})") from None
-        text += b" " * (-(4 + len(text)) % ALIGNMENT)
-        if 4 + len(text) + size > MAX_BYTES:
-            raise SceneError(f"the scene has {(4 + len(text) + size) / 1e6:.1f} MB, allowed are {MAX_BYTES / 1e6:.0f}")
-        return struct.pack("<I", len(text)) + text + self._arrays.tobytes()
+        return _packed(header, self._arrays)
 
     # -- shared ------------------------------------------------------------------------------------------------------
 
@@ -1114,14 +1118,38 @@ class Scene:
         return bound
 
 
+def header(blob: bytes) -> dict:
+    """The header of a blob."""
+    (length,) = struct.unpack_from("<I", blob)
+    return dict(json.loads(blob[4 : 4 + length]))
+
+
+def _packed(header: dict[str, Any], arrays: _Arrays) -> bytes:
+    entries, size = arrays.layout()
+    try:
+        text = json.dumps({**header, "arrays": entries}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError as error:
+        raise SceneError(f"the header holds a number that is not finite ({error})") from None
+    text += b" " * (-(4 + len(text)) % ALIGNMENT)
+    if 4 + len(text) + size > MAX_BYTES:
+        raise SceneError(f"the scene has {(4 + len(text) + size) / 1e6:.1f} MB, allowed are {MAX_BYTES / 1e6:.0f}")
+    return struct.pack("<I", len(text)) + text + arrays.tobytes()
+
+
+def pack(header: dict[str, Any], arrays: Sequence[np.ndarray]) -> bytes:
+    """The blob of a header and its arrays: what `decode` returns, and may have been changed since."""
+    stored = _Arrays()
+    stored.parts = list(arrays)
+    return _packed(header, stored)
+
+
 def decode(blob: bytes) -> tuple[dict, list[np.ndarray]]:
     """The header and the arrays of a blob, for tests and tools."""
-    (length,) = struct.unpack_from("<I", blob)
-    header = json.loads(blob[4 : 4 + length])
-    base = 4 + length
+    found = header(blob)
+    base = 4 + struct.unpack_from("<I", blob)[0]
     arrays = []
-    for entry in header["arrays"]:
+    for entry in found["arrays"]:
         count = int(np.prod(entry["shape"], dtype=int))
         flat = np.frombuffer(blob, dtype=np.dtype(entry["dtype"]), count=count, offset=base + entry["offset"])
         arrays.append(flat.reshape(entry["shape"]))
-    return header, arrays
+    return found, arrays

@@ -25,7 +25,7 @@ const STYLE = `
   font: 14px/1.4 var(--st-font, "Source Sans", sans-serif); color: var(--st-text-color);
 }
 .pad svg {
-  display: block; flex: none; width: 212px; max-width: 64%; aspect-ratio: 1; touch-action: none; cursor: crosshair; border-radius: 8px;
+  display: block; flex: none; width: clamp(144px, min(40vw, 23vh), 212px); aspect-ratio: 1; touch-action: none; cursor: crosshair; border-radius: 8px;
   background: var(--st-secondary-background-color); border: 1px solid var(--st-border-color);
 }
 .pad svg:focus { outline: none; }

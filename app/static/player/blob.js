@@ -33,6 +33,7 @@ export function readScene(bytes) {
     for (const value of Object.values(line.values)) value.data = bind(value.array).data;
   }
   for (const column of scene.table) column.data = bind(column.values).data;
+  if (scene.inside) scene.inside.which = bind(scene.inside.which).data;
   if (scene.window) scene.window.offsets = bind(scene.window.offsets).data;
   delete scene.arrays;
   return scene;

@@ -11,19 +11,20 @@ export function presenting() {
 }
 
 // Press one of the page's own buttons, the first or the last of these.
-function press(selector, place = 0) {
+export function press(selector, place = 0) {
   const button = [...document.querySelectorAll(selector)].at(place);
   if (button && !button.disabled) button.click();
 }
 
-const STEPS = ".st-key-steps button"; // back and next
+export const CLICKER = { steps: ".st-key-steps button", back: 0, next: -1 };
 
-// player: {root, busy(), finish(), toggle()}; a step that still plays is finished before the next one begins
-export function obeyClicker(player, signal) {
+// player: {busy(), hasten(), toggle()}; a step that still plays goes on or ends before the next one begins. `page`: where the
+// keys are pressed, the page itself or the presenter's window.
+export function obeyClicker(player, signal, page = document) {
   const act = (event) => {
     const { key, target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    const typed = target instanceof Element && target !== document.body && target.closest(TYPED);
+    const typed = target !== page.body && target.closest?.(TYPED); // an element of whichever window
     if (!presenting()) {
       if (key === "p" && !typed) press(".st-key-present button");
       return;
@@ -35,12 +36,12 @@ export function obeyClicker(player, signal) {
     } else if (typed && !key.startsWith("Page")) return;
     else if (BLANK.includes(key)) documentElement.toggleAttribute("data-blank");
     else if (key === " ") player.toggle();
-    else if (FORWARD.includes(key) && player.busy()) player.finish();
-    else if (FORWARD.includes(key)) press(STEPS, -1);
-    else if (BACK.includes(key)) press(STEPS);
+    else if (FORWARD.includes(key) && player.busy()) player.hasten();
+    else if (FORWARD.includes(key)) press(CLICKER.steps, CLICKER.next);
+    else if (BACK.includes(key)) press(CLICKER.steps, CLICKER.back);
     else return;
     event.preventDefault();
   };
-  document.addEventListener("keydown", act, { signal });
-  signal.addEventListener("abort", () => document.documentElement.removeAttribute("data-blank"));
+  page.addEventListener("keydown", act, { signal });
+  if (page === document) signal.addEventListener("abort", () => document.documentElement.removeAttribute("data-blank"));
 }

@@ -217,12 +217,15 @@ export class Clock {
 
   // -- the story ------------------------------------------------------------------------------------------------------
 
-  // Plays what the cue says, from one place to another, and rests there; or waits at `until`, if what comes is asked.
+  // Plays what the cue says, from one place to another, and rests there; or waits at `until`, if what comes is asked. The
+  // frame of a link stands still.
   direct(cue) {
-    const { hold, begins, ends, until, seconds, pace } = cue;
+    const { hold, begins, ends, until, seconds, pace, frame, speed, slow } = cue;
     this.limit = this.plan = null;
     this.pause();
-    this.awaiting = this.fetched(begins, until) ? null : cue;
+    this.slow ||= slow;
+    if (speed) this.speed = speed;
+    this.awaiting = this.fetched(...(hold || !frame ? [begins, until] : [frame])) ? null : cue;
     if (this.awaiting) {
       if (hold) this.limit = { t: this.t, s: this.s };
       return;
@@ -233,7 +236,12 @@ export class Clock {
       if (until) this.arrive(until);
       this.limit = { t: this.t, s: this.s };
       [this.t, this.s] = [start.t, start.s];
-      if (!until) return;
+      if (!until && !frame) return;
+    }
+    if (frame) {
+      this.arrive(frame);
+      if (this.limit && this.passed(this.limit)) [this.t, this.s] = [this.limit.t, this.limit.s];
+      return;
     }
     const goal = this.limit ?? (ends && this.placed(ends));
     if (this.calm) {
@@ -247,14 +255,14 @@ export class Clock {
 
   // Whether the inside of these places is loaded, where they need it; else it is asked for, and they wait for it.
   fetched(...places) {
-    const inside = places.find((place) => place?.[1] && !this.hasInside(place[0]));
+    const inside = places.find((place) => place && place[1] !== null && place[0] < this.scene.steps && !this.hasInside(place[0]));
     if (!inside || this.unanswered) return true;
     this.jump(inside[0] - 1);
     this.requestWindow(inside[0]);
     return false;
   }
 
-  // Stands at a place [transition, phase]: at the beginning of the phase, or where the transition is over.
+  // Stands at a place [transition, phase or sub-step]: at the beginning of the phase, or where the transition is over.
   arrive(place) {
     if (!place || place[0] < 0) this.begin();
     else ({ t: this.t, s: this.s } = this.placed(place));
@@ -264,8 +272,10 @@ export class Clock {
     const at = Math.min(t, this.scene.steps - 1);
     const lengths = this.phaseLengths(at);
     const index = this.scene.phases.findIndex(({ id }) => id === phase);
-    const before = lengths.slice(0, index).reduce((a, b) => a + b, 0);
-    return { t: at, s: index < 0 || !this.hasInside(at) ? this.length(at) - 1 : before };
+    const last = this.length(at) - 1;
+    if (!this.hasInside(at)) return { t: at, s: last };
+    if (index < 0) return { t: at, s: Math.min(phase ?? last, last) };
+    return { t: at, s: lengths.slice(0, index).reduce((a, b) => a + b, 0) };
   }
 
   // A play of one transition at first, and then ever more at once.
@@ -293,6 +303,17 @@ export class Clock {
   // The reader takes over.
   leave() {
     this.plan = null;
+  }
+
+  // A press of *Next* while it plays: on by a sub-step where it plays them, else to the end.
+  hasten() {
+    if (!this.plan.strolls) {
+      this.rest();
+      return;
+    }
+    this.playing = false;
+    this.substep(1);
+    if (this.passed(this.plan.goal)) this.rest();
   }
 
   // Moves along the plan by `seconds`; true if something is to be drawn.

@@ -30,7 +30,7 @@ export function legendEntries(scene) {
         add({ label: "is to go", kind: "halo", role: "reject", dash: [4, 3] });
       }
     } else if (label && kind !== "heatmap") {
-      const lined = kind === "line" || kind === "path" || kind === "rule";
+      const lined = layer.ghost || kind === "line" || kind === "path" || kind === "rule";
       add({ label, kind: lined ? (layer.band ? "band" : "line") : kind, role, dash: lined ? layerDash(layer) : [] });
     }
     if (layer.truth) add({ label: "truth", kind: "points", role: "truth", shape: "diamond", dash: [] });

@@ -69,6 +69,7 @@ export function pageBackground(element) {
 // -- second cues ------------------------------------------------------------------------------------------------------
 
 const CHAIN_SHAPES = ["circle", "triangle", "square", "diamond", "cross", "ring", "circle", "square"];
+const GHOST_DASH = [2, 3]; // of old marks that stay for comparison
 const CHAIN_DASHES = [[], [7, 3], [2, 2.5], [9, 3, 2, 3], [4, 4], [12, 4], [2, 5], [6, 2, 2, 2, 2, 2]];
 
 export function layerShapes(layer) {
@@ -76,6 +77,7 @@ export function layerShapes(layer) {
 }
 
 export function layerDash(layer) {
+  if (layer.ghost) return GHOST_DASH;
   return layer.chain === null ? (layer.dash ? [6, 4] : []) : CHAIN_DASHES[layer.chain];
 }
 

@@ -6,11 +6,13 @@ const [
   { readScene }, { Clock }, { Palette, drawMarker, pageBackground }, { EDIT_SHAPES, Stage, chosen }, { Toolbar },
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
-  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { VectorCanvas }, { Film },
+  { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
+  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { VectorCanvas }, { Film },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
-    "axes", "channel", "presses", "clicker", "glossary", "svg", "film",
+    "axes", "channel", "presses", "clicker", "glossary", "address",
+    "notes", "progress", "choices", "svg", "film",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -18,6 +20,7 @@ const [
 const players = new WeakMap();
 keepPressesStill();
 explainTerms();
+tellProgress();
 
 // Called at mount and at every change of the data or of the page's theme.
 export function render(component) {
@@ -58,6 +61,7 @@ class Player {
     });
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
+    this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
@@ -93,7 +97,11 @@ class Player {
     this.clock.calm = calm.matches;
     calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
     this.watchWords(signal);
+    this.choices.obeyKeys(signal);
+    document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
+    document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
     obeyClicker(this, signal);
+    offerNotes(this, signal);
     // The page's font may come later than the first picture.
     document.fonts.ready.then(() => this.arrange(true));
     document.fonts.addEventListener("loadingdone", () => this.arrange(true), { signal });
@@ -107,7 +115,8 @@ class Player {
     this.leaving.abort();
     this.voice.hush();
     clearTimeout(this.wish);
-    for (const name of ["data-revealing", "data-playing"]) document.documentElement.removeAttribute(name);
+    clearTimeout(this.writing);
+    for (const name of ["data-revealing", "data-playing", "data-frame"]) document.documentElement.removeAttribute(name);
     this.root.remove();
     this.style.remove();
   }
@@ -147,7 +156,9 @@ class Player {
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
+    if (fresh) this.moved = false;
     this.obey(cue, fresh);
+    this.choices.offer(cue?.choices);
     this.fill();
     const { scene } = this;
     this.pointer.hide();
@@ -172,14 +183,15 @@ class Player {
     this.root.dataset.panels = panels.map(({ id }) => id).join(" ");
   }
 
-  // Whether a play of the story is under way; its end at once; playing and resting: for `obeyClicker`.
+  // Whether a play of the story is under way; on with it; playing and resting: for `obeyClicker`.
   busy() {
     return this.clock.plan !== null;
   }
 
-  finish() {
-    this.clock.rest();
+  hasten() {
+    this.clock.hasten();
     this.draw();
+    this.run(); // a sub-step may wait for its window
   }
 
   toggle() {
@@ -188,7 +200,12 @@ class Player {
 
   // What the story wants, once.
   direct(cue) {
-    if (!this.scene || !this.obey(cue)) return;
+    if (!this.scene) return;
+    this.choices.offer(cue?.choices);
+    if (!this.obey(cue)) {
+      this.choices.show(this.stage, this.clock.plan !== null);
+      return;
+    }
     this.fill();
     this.pointer.hide();
     this.arrange();
@@ -202,6 +219,8 @@ class Player {
     this.all &&= known;
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
+    this.moved = Boolean(cue.frame);
+    noteStep(cue.id);
     return true;
   }
 
@@ -274,7 +293,7 @@ class Player {
     const top = this.root.getBoundingClientRect().top + scrollOffset(this.root);
     const below = [this.legend, this.toolbar, this.phases, this.readouts].map(({ node }) => node.offsetHeight);
     const room = innerHeight - top - below.reduce((a, b) => a + b, MARGINS);
-    return Math.max(LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
+    return Math.max(letters() * LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
   }
 
   offerClasses(ratio) {
@@ -314,6 +333,7 @@ class Player {
 
   paint(cursor) {
     this.stage.draw(cursor, this.lit?.panel === "card" ? null : this.lit);
+    mirror(this.canvas);
     this.film?.frame();
   }
 
@@ -325,7 +345,9 @@ class Player {
     this.toolbar.show(clock, cursor);
     this.readouts.show(cursor);
     this.links.show(cursor);
+    this.choices.show(this.stage, clock.plan !== null);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
+    this.tell(cursor);
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
     else this.voice.speakSoon(this.scene, cursor);
@@ -341,11 +363,42 @@ class Player {
     documentElement.toggleAttribute("data-revealing", Boolean(this.cue?.reveal && clock.plan));
     documentElement.toggleAttribute("data-playing", Boolean(clock.plan));
     dataset.speed = clock.speed;
+    this.tellFrame(cursor);
     dataset.pointsDrawn = this.stage.pointsDrawn;
     if (!clock.playing) {
       const counts = this.stage.histogramCounts;
       if (counts) dataset.counts = Array.from(counts).join(" ");
     }
+  }
+
+  // For links: where the reader has gone, or been led by one. Not in a picture beside others, as on the start page.
+  tellFrame(cursor) {
+    if (this.cue?.plain) return;
+    const frame = frameOf(this.clock, cursor);
+    document.documentElement.dataset.frame = frame;
+    clearTimeout(this.writing);
+    if (!this.clock.playing) this.writing = setTimeout(() => writeAddress(this.moved ? frame : ""), REST);
+  }
+
+  // Says on the document which phase is on stage, and its lines of the card: for the code of app/static/code. A transition
+  // that plays by is in none.
+  tell(cursor) {
+    const { clock } = this;
+    const phase = clock.playing && cursor.settled && !clock.slow ? undefined : this.scene.phases[cursor.phase];
+    const detail = {
+      phases: this.scene.phases.map(({ id }) => id),
+      phase: phase?.id ?? null,
+      part: phase?.count === "inner" ? this.part(cursor) : null,
+      label: phase?.label ?? "",
+      values: phase ? this.readouts.of(cursor) : [],
+    };
+    document.dispatchEvent(new CustomEvent("stage", { detail }));
+  }
+
+  // What happens at the cursor inside the inner phase, where the scene says it.
+  part({ base, inner }) {
+    const { inside } = this.scene;
+    return inside && inner >= 0 ? inside.names[inside.which[base + inner]] ?? null : null;
   }
 
   // The inside of a transition that is not loaded is asked for when the reader rests on it, or plays slowly enough to see it.
@@ -399,6 +452,7 @@ class Player {
   actions() {
     const { clock } = this;
     const move = (change) => () => {
+      this.moved = true;
       clock.pause();
       clock.leave();
       change();
@@ -407,6 +461,7 @@ class Player {
       this.run(); // a sub-step may wait for its window
     };
     const set = (change) => (value) => {
+      this.moved = true;
       change(value);
       this.draw();
       this.run();
@@ -432,6 +487,7 @@ class Player {
       faster: pace(() => clock.changeSpeed(1)),
       slower: pace(() => clock.changeSpeed(-1)),
       scrub: (t) => {
+        this.moved = true;
         clock.pause();
         clock.leave();
         clock.jump(t);

@@ -38,8 +38,9 @@ class BarsView extends View {
       const [left, width] = this.slot(k);
       const top = Math.min(plot.height + OUTSIDE, Math.max(-OUTSIDE, y.to(heights[k])));
       if (Number.isFinite(top)) {
-        context.fillStyle = this.color(0.55);
+        context.fillStyle = this.color(this.layer.ghost ? 0 : 0.55);
         context.fillRect(left, Math.min(top, zero), width, Math.abs(zero - top));
+        context.setLineDash(layerDash(this.layer));
         context.strokeStyle = this.color();
         context.lineWidth = 1.5;
         context.strokeRect(left, Math.min(top, zero), width, Math.abs(zero - top));
@@ -160,7 +161,7 @@ class HistogramView extends View {
     }
     context.lineTo(edge(number), zero);
     context.closePath();
-    context.fillStyle = this.color(0.32);
+    context.fillStyle = this.color(this.layer.ghost ? 0 : 0.32);
     context.fill();
     context.strokeStyle = this.color(0.9);
     context.lineWidth = 1.4;

@@ -45,6 +45,15 @@ export class Readouts {
     });
   }
 
+  // The lines that come with the phase at a cursor.
+  of(cursor) {
+    const { readouts } = this.scene;
+    const begins = ({ show }) => (show.phase === null ? 0 : show.phase[0]) === cursor.phase;
+    return readouts
+      .filter((line) => begins(line) && isActive(line, cursor))
+      .map((line) => fillTemplate(line.tokens, lookupAt(this.scene, line.values, cursor)));
+  }
+
   // The line that the story speaks of, by its id.
   light(id) {
     this.lit = id;

@@ -41,7 +41,7 @@ class PanelView {
     this.x = spec.x && new Scale(spec.x, this.plot.width, false);
     this.y = spec.y && new Scale(spec.y, this.plot.height, true);
     this.views = spec.layers.map((layer) => new VIEWS[layer.kind](this, layer));
-    const bars = this.views.filter((view) => view.slot);
+    const bars = this.views.filter((view) => view.slot && !view.layer.ghost);
     bars.forEach((view, place) => (view.group = [place, bars.length]));
     this.sort();
   }

@@ -28,6 +28,15 @@ export const STYLE = `
   position: absolute; z-index: 2; pointer-events: none; max-width: 90%; padding: 3px 8px; border-radius: 4px;
   background: var(--role-ink); color: var(--role-surface); font-size: 0.8125rem; white-space: nowrap; visibility: hidden;
 }
+.player button.choice {
+  position: absolute; transform: translate(-50%, -50%); min-width: 2.25rem; height: 2.25rem; padding: 0 0.5rem;
+  border: 2px solid var(--role-ink); border-radius: 1.125rem; background: var(--role-surface); color: var(--role-ink);
+  font: inherit; font-weight: 600; line-height: 1; cursor: pointer; white-space: nowrap;
+}
+.player button.choice:hover, .choice:focus-visible { outline: 3px solid var(--role-posterior); outline-offset: 1px; }
+.player button.choice[aria-checked="true"] { background: var(--role-ink); color: var(--role-surface); }
+.player button.choice[aria-disabled="true"] { cursor: default; }
+.player button.choice.right { border-color: var(--role-accept); box-shadow: 0 0 0 3px var(--role-accept); }
 .ring {
   position: absolute; width: 14px; height: 14px; margin: -7px 0 0 -7px; border-radius: 50%; pointer-events: none;
   box-shadow: 0 0 0 2px var(--role-ink), inset 0 0 0 1px var(--role-surface); visibility: hidden;
@@ -127,6 +136,10 @@ export const STYLE = `
 .data tr[aria-current] > * { background: color-mix(in srgb, var(--role-highlight) 16%, transparent); }
 .player.plain :is(.legend, .phases, .readouts, .data) { display: none; }
 
+@container (min-width: 1000px) {
+  .readouts:not(.card) { columns: 2; column-gap: 2rem; }
+  .readouts li { break-inside: avoid; }
+}
 @container (max-width: 619px) {
   .buttons { gap: 0; }
   .toolbar.held .buttons { display: none; }

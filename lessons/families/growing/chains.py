@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import ticket
+from engine.diagnostics import rhat
 from engine.evidence import ModelProbabilities
 from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
 from engine.jumps.predict import pooled
 from engine.kept import kept
 from engine.networks.predictive import Ensemble
-from lessons.families.growing.evidence import finished_evidence
+from lessons.families.growing.evidence import EVIDENCE, QUICK, finished_evidence
 from lessons.families.growing.plane import LN2, Bytes, plane, quantised
 from lessons.families.growing.spec import CHAINS, COSTLY, GrowingSpec
+
+Array = NDArray[np.float64]
 
 EVERY = 200  # up to this sweep the timeline shows every one …
 PER_OCTAVE = 48  # … and from there on so many a doubling
@@ -23,6 +26,7 @@ FRAMES = 26  # maps of a whole run
 WARM_FRAMES = 6  # of them at most before the averages begin
 FIRST = 16  # sweeps of the first picture
 FIRST_COSTLY = 8  # where a jump costs two NUTS runs
+AGREE = 1.05  # R-hat of the size up to which chains agree
 STUDY = 300  # sweeps of the run below the stage
 STUDY_COSTLY = 60
 
@@ -118,6 +122,17 @@ class Growth:
         """(chains, sweeps so far)."""
         return np.asarray(getattr(self.run.recording(), self.spec.grows))
 
+    def tally(self) -> Array:
+        """Births and deaths of all chains, tried and landed, up to each sweep after the burn-in: (2, sweeps, 2)."""
+        recording, first = self.run.recording(), 2 * (self.spec.grows == "depth")
+        each = np.stack([recording.proposed, recording.jumped])[..., first : first + 2].sum(axis=1).astype(float)
+        each[:, : self.burn] = 0.0
+        return each.cumsum(axis=1)
+
+    def agree(self) -> bool:
+        """Whether the chains have forgotten where they began: only then their shares are an answer."""
+        return rhat(self.sizes[:, self.burn :].astype(float)) <= AGREE
+
     def advance(self, sweeps: int, cancel: Any = None) -> Growth:
         """Go on until each chain has made `sweeps` sweeps, or until cancelled."""
         sweeps = min(sweeps, self.total)
@@ -186,6 +201,8 @@ def _study(spec: GrowingSpec) -> Growth:
 
 
 def exact_now(spec: GrowingSpec) -> ModelProbabilities | None:
-    """p(size | data) by annealing, if it has been computed."""
-    found = finished_evidence(spec.network(), *spec.data_set())
-    return None if found is None else found.probabilities(spec.log_prior())
+    """p(size | data) by annealing, the best that has been computed."""
+    for how in (EVIDENCE, QUICK):
+        if found := finished_evidence(spec.network(), *spec.data_set(), spec=how):
+            return found.probabilities(spec.log_prior())
+    return None

@@ -15,7 +15,7 @@ from lessons.families.growing.evidence import EVIDENCE, shared_evidence
 from lessons.families.growing.ledger import jumps_of
 from lessons.families.growing.spec import COSTLY, GrowingSpec
 
-CHECKED = 1000  # sweeps of the long run that are judged
+CHECKED = 1000  # sweeps that are judged at most
 LEDGER_LIMIT = 1e-8
 
 
@@ -30,7 +30,7 @@ def audit(spec: GrowingSpec, cancel: Any = None) -> list[Check]:
 
 
 def checks(spec: GrowingSpec, cancel: Any = None) -> list[Check]:
-    """The chains of the long run: do they agree, and are their shares of the size those that annealing finds?"""
+    """The chains: do they agree, and are their shares of the size those that annealing finds?"""
     sweeps = min(spec.sweeps, STUDY_COSTLY if spec.variant in COSTLY else CHECKED)  # type: ignore[attr-defined]
 
     def chains(seed: int, number: int, work: int) -> ArchitectureRecording:

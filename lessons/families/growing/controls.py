@@ -44,7 +44,7 @@ def sampler_controls(panel: Controls) -> None:
         panel.segmented("within", "Between the jumps", WITHIN_NAMES)
         panel.slider("step_size", "Step size ε of NUTS")
         panel.slider("jumps", "Jumps in a sweep")
-        panel.slider("sweeps", "Sweeps of the long run")
+        panel.slider("sweeps", "Sweeps")
         panel.slider("burn", "Sweeps left out")
         panel.segmented("start", "Chains start at", START_NAMES)
 

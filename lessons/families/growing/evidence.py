@@ -69,9 +69,11 @@ def finished_evidence(
     return shared.run.result() if shared is not None and shared.run.done else None
 
 
-def quick_evidence(network: Network, x: ArrayLike, y: ArrayLike, *, spec: EvidenceSpec = EVIDENCE) -> ArchitectureEvidence:
+def quick_evidence(
+    network: Network, x: ArrayLike, y: ArrayLike, *, spec: EvidenceSpec = EVIDENCE, cancel: threading.Event | None = None
+) -> ArchitectureEvidence:
     """What `shared_evidence` of `spec` has found, if it has; else a rougher estimate, whose error says how rough."""
-    return finished_evidence(network, x, y, spec=spec) or shared_evidence(network, x, y, spec=QUICK)
+    return finished_evidence(network, x, y, spec=spec) or shared_evidence(network, x, y, spec=QUICK, cancel=cancel)
 
 
 def _key(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> tuple:

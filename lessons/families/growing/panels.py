@@ -36,7 +36,7 @@ def share_figure(growth: Growth) -> Figure:
         f"The first {growth.total} sweeps of {CHAINS} chains, {growth.burn} left out; bars of ± {HELD:g} Monte Carlo "
         f"standard errors. R-hat of {spec.symbol}: {drawn.rhat:.2f}."
     )
-    caption += " Exact: by annealing." if exact is not None else " The long run adds the exact answer on the stage."
+    caption += " Exact: by annealing." if exact is not None else " The exact answer comes once the chains agree."
     title = f"How sure are the shares of {spec.symbol}?"
     return size_figure(
         title, drawn, spec.low, exact=exact, prior=np.exp(spec.log_prior()), name=f"hidden {spec.thing}s {spec.symbol}", caption=caption

@@ -1,9 +1,8 @@
-"""The picture of chains on neurons or on layers, and the long run that draws it."""
+"""The picture of chains on neurons or on layers, as they grow."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from engine import kept
 from engine.evidence import ModelProbabilities
 from engine.judge.answers import UNSURE, leader
-from engine.judge.shares import shares_check
 from engine.jumps.shares import running_shares
+from engine.ticket import Lock
 from lessons.families.growing.chains import Growth, exact_now
 from lessons.families.growing.drawn import drawn_networks, network_panel
-from lessons.families.growing.evidence import EVIDENCE, shared_evidence
+from lessons.families.growing.evidence import quick_evidence
 from lessons.families.growing.ledger import SHORT, Jumps, jumps_of, ledger_panel, ledger_words, merged_slots
 from lessons.families.growing.plane import CLASSES, LN2, MAX_POINTS, ROLES, SHAPES, VIEW
 from lessons.families.growing.sizes import size_panel, size_traces
@@ -26,28 +26,38 @@ from lessons.families.growing.spec import CHAINS, GrowingSpec
 Array = NDArray[np.float64]
 
 RATE = 4.0  # sweeps a second: slow enough to see a unit fade in
+MOST_OF_ONE = 0.8  # share of all jumps that births or deaths alone make up, at most
 MOVE, PROPOSE, WEIGH, DECIDE = "within", "propose", "weigh", "decide"
 
 
-def live(spec: GrowingSpec) -> Callable[[Any], bytes]:
-    """The body of the long run: the chains to their last sweep, then the evidence of each architecture."""
+class _Shared:
+    """Chains that whoever has them on the stage moves on."""
 
-    def body(job: Any) -> bytes:
-        growth = Growth(spec)
-        total = spec.sweeps + spec.count * EVIDENCE.pieces
-        while not growth.done and not job.is_set():
-            growth.advance(growth.sweeps + growth.chunk(), job)
-            job.report(growth.sweeps, total)
-            job.publish(picture(growth, growing=not growth.done))
-        try:
-            x, y = spec.data_set()
-            shared_evidence(spec.network(), x, y, cancel=job, report=lambda done, _: job.report(spec.sweeps + done, total))
-        except InterruptedError:
-            pass  # stopped: the chains stand without the exact answer
-        job.report(total, total)
-        return picture(growth)
+    def __init__(self, spec: GrowingSpec):
+        self.growth, self.lock = Growth(spec), Lock()
 
-    return body
+
+def grow(spec: GrowingSpec, job: Any) -> bytes | None:
+    """The chains to their last sweep; then, if they agree, the evidence of each architecture. Readers of the same
+    settings share the work.
+    """
+    shared = kept.store.make((_Shared, spec), lambda: _Shared(spec))
+    growth = shared.growth
+    done = False
+    while not done:
+        if job.is_set():
+            return None
+        with shared.lock:
+            growth.advance(growth.sweeps + growth.chunk())
+            done = growth.done
+            blob = picture(growth, growing=not done)
+        job.publish(blob)
+    try:
+        if growth.agree():
+            quick_evidence(spec.network(), *spec.data_set(), cancel=job)
+    except InterruptedError:
+        return None
+    return picture(growth)
 
 
 def picture(growth: Growth, growing: bool = False) -> bytes:
@@ -98,7 +108,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         height=260,
     )
     _maps(made, growth, frames)
-    x = Axis("sweep", 1, growth.total if growing else int(times[-1]))
+    x = Axis("sweep (log scale)", 1, growth.total, log=True)
     size_traces(
         made,
         times.astype(float),
@@ -109,7 +119,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         title=f"{spec.symbol} of {CHAINS} chains",
         y=Axis("", spec.low - 0.5, spec.high + 0.5),
         place=(0, 2, 10, 1),
-        height=160,
+        height=240,
     )
     posterior = recording.log_density[:, at]
     settled = posterior[:, len(at) // 2 :]
@@ -126,11 +136,34 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         place=(0, 3, 10, 1),
         height=160,
     )
-    if growth.burn and x.high is not None and growth.burn < x.high:
+    if growth.burn:
         for panel in (made.panels[-2], traces):
             panel.rule(x=float(growth.burn), role="highlight", dash=True, label="averages begin")
     _words(made, growth, jumps, rows, exact, at)
+    _tally(made, growth, at)
     return made.encode()
+
+
+def _tally(made: Scene, growth: Growth, at: Array) -> None:
+    """Births and deaths of all chains so far, tried and landed, the first sweeps left out."""
+    spec, counts = growth.spec, growth.tally()[:, at]
+    most = MOST_OF_ONE * CHAINS * spec.jumps * (growth.total - growth.burn)
+    panel = made.panel(
+        "tally", title=f"Jumps of all chains after sweep {growth.burn}", y=Axis("jumps", 0.0, most), place=(0, 4, 20, 1), height=200
+    )
+    for name, values, role in (("tried", counts[0], "proposal"), ("landed", counts[1], "accept")):
+        panel.bars(values, labels=["births", "deaths"], role=role, label=name)
+    share = counts[1] / np.maximum(counts[0], 1.0)
+    made.readout(
+        "tally",
+        "of {births:d} births tried {born:d} landed: {up:.1%}; of {deaths:d} deaths {died:d}: {down:.1%}",
+        births=counts[0, :, 0],
+        born=counts[1, :, 0],
+        up=share[:, 0],
+        deaths=counts[0, :, 1],
+        died=counts[1, :, 1],
+        down=share[:, 1],
+    )
 
 
 def _maps(made: Scene, growth: Growth, frames: NDArray[np.int64]) -> None:
@@ -185,10 +218,6 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
         told = "not sure" if first == UNSURE else f"{spec.symbol} = {spec.low + first}"
         text += f"; exact mean {exact.probability @ np.arange(spec.low, spec.high + 1):.2f}, most probable: {told}"
     made.readout("sizes", text, **values)
-    if exact is not None and growth.done:
-        kept = growth.sizes[:, growth.burn :]
-        check = shares_check(kept, spec.low, lambda: exact, EVIDENCE.islands, spec.symbol)
-        made.readout("agreement", f"after the whole run: {check.sentence}")
     made.say(
         f"Sweep {{n:d}}. {{birth?Birth:Death}} of a {spec.thing} proposed, {spec.symbol} {{before:d}} to {{after:d}}: "
         f"{{accepted?accepted:rejected}}. Mean {spec.symbol} of all chains so far {{mean:.1f}}.",
@@ -202,6 +231,7 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
     made.table(
         {
             "sweep": growth.times,
+            "birth": jumps.birth,
             f"{spec.symbol} before": jumps.before,
             f"{spec.symbol} proposed": jumps.after,
             **({"slot (from 1)": jumps.slot + 1} if (jumps.slot >= 0).any() else {}),
@@ -222,5 +252,5 @@ def _label(spec: GrowingSpec) -> str:
     return (
         f"{CHAINS} chains over networks whose number of hidden {spec.thing}s changes, on {data}: one network with its "
         f"{spec.thing}s coming and going, the ledger of each jump, the shares of {spec.symbol}, maps of the averaged "
-        f"prediction and of the disagreement, and traces of {spec.symbol} and of the log posterior."
+        f"prediction and of the disagreement, traces of {spec.symbol} and of the log posterior, and jumps tried and landed."
     )

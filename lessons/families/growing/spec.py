@@ -60,7 +60,7 @@ class GrowingSpec(Spec):
     within: str = choice("nuts", WITHIN, "what moves the weights between jumps: NUTS, or nothing")
     step_size: float = number(0.1, 0.001, 2.0, "time ε that one leapfrog step of NUTS simulates", log=True)
     jumps: int = integer(1, 1, MAX_JUMPS, "jumps proposed in a sweep; the stage shows the last one")
-    sweeps: int = integer(1000, 50, MAX_SWEEPS, "sweeps of the long run: NUTS, then the jumps, in each of 16 chains", log=True)
+    sweeps: int = integer(300, 50, MAX_SWEEPS, "sweeps: NUTS, then the jumps, in each of 16 chains", log=True)
     burn: int = integer(100, 0, 2500, "so many sweeps at the start are left out of every average", step=10)
     start: str = choice("spread", STARTS, "start the chains at different sizes, from the lowest to the highest, or at draws from the prior")
     shown: int = integer(4, 1, CHAINS, "the chain whose network and jumps are on the stage")

@@ -16,25 +16,9 @@ from lessons.families.growing.controls import on_event, own_copy
 from lessons.families.growing.evidence import EVIDENCE, shared_evidence
 from lessons.families.growing.panels import accepts, diagnostics, panels
 from lessons.families.growing.plane import LN2, plane
-from lessons.families.growing.scenes import live, picture
+from lessons.families.growing.scenes import grow, picture
 from lessons.families.growing.spec import CHAINS, MAX_SWEEPS, GrowingSpec
-from tests.lessons.pages import MOST_BYTES
-
-
-class Ticket:
-    """The ticket of a live run: keeps what is published, and stops after `most` reports."""
-
-    def __init__(self, most: int = 10**9):
-        self.most, self.reports, self.published = most, [], []
-
-    def is_set(self) -> bool:
-        return len(self.reports) >= self.most
-
-    def report(self, done: int, total: int) -> None:
-        self.reports.append((done, total))
-
-    def publish(self, blob: bytes) -> None:
-        self.published.append(blob)
+from tests.lessons.pages import MOST_BYTES, Job
 
 
 def panel_of(header: dict, id: str) -> dict:
@@ -99,24 +83,44 @@ def the_picture_says_what_happened(spec: GrowingSpec) -> None:
     assert np.array_equal(table["accepted"] != 0, recording.ledger.accepted[chain, :, -1])
 
 
-def the_long_run_streams_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> None:
-    job = Ticket()
-    final = live(spec)(job)
-    assert len(job.published) > 2 and job.reports[-1][0] == job.reports[-1][1]
-    assert max(map(len, [*job.published, final])) <= MOST_BYTES
-    first, last = (decode(job.published[i])[0] for i in (0, -1))
+def the_picture_grows_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> None:
+    job = Job()
+    final = grow(spec, job)
+    assert final is not None and len(job.blobs) > 2
+    assert max(map(len, [*job.blobs, final])) <= MOST_BYTES
+    first, last = (decode(job.blobs[i])[0] for i in (0, -1))
     assert first["run"] == last["run"] and first["total"] > first["steps"] and last["total"] is None
     header, arrays = decode(final)
     exact = exact_now(spec)
     diamonds = next(layer for layer in panel_of(header, "sizes")["layers"] if layer["kind"] == "points")
     assert exact is not None and arrays[diamonds["points"]][:, 1] == pytest.approx(exact.probability, rel=1e-5)
-    assert header["readouts"][-1]["id"] == "agreement", "the run is compared with the exact answer"
 
 
-def the_long_run_can_be_stopped(spec: GrowingSpec) -> None:
-    job = Ticket(most=2)
-    header, _ = decode(live(spec)(job))
-    assert 0 < header["steps"] < len(timeline(spec.sweeps)) and header["total"] is None
+def chains_that_disagree_are_not_held_against_the_exact_answer(spec: GrowingSpec) -> None:
+    job = Job()
+    final = grow(spec, job)
+    assert final is not None and not Growth(spec).advance(spec.sweeps).agree() and exact_now(spec) is None
+    assert [layer["kind"] for layer in panel_of(decode(final)[0], "sizes")["layers"]] == ["bars"]
+
+
+def a_picture_that_nobody_wants_is_not_made(spec: GrowingSpec) -> None:
+    job = Job()
+    job.cancelled = True
+    assert grow(spec, job) is None and job.blobs == []
+
+
+def what_is_tried_and_what_lands_is_counted(spec: GrowingSpec) -> None:
+    """After the burn-in, of all chains: from the ledger of every jump."""
+    growth = Growth(spec).advance(spec.sweeps)
+    header, arrays = decode(picture(growth))
+    tried, landed = (arrays[layer["values"]][-1] for layer in panel_of(header, "tally")["layers"])
+    ledger = growth.run.recording().ledger
+    birth, accepted = ledger.move[:, growth.burn :] % 2 == 0, ledger.accepted[:, growth.burn :]
+    assert list(tried) == [birth.sum(), (~birth).sum()]
+    assert list(landed) == [(birth & accepted).sum(), (~birth & accepted).sum()]
+    grown = (growth.sizes[:, -1] - growth.sizes[:, growth.burn - 1]).sum()
+    assert landed[0] - landed[1] == grown, "what goes up must come down"
+    assert panel_of(header, "tally")["y"]["high"] >= tried.max()
 
 
 def a_long_run_is_small_enough_to_send(spec: GrowingSpec) -> None:

@@ -1,0 +1,88 @@
+"""The code of a lesson: a readable twin whose running lines are lit with the stage, and the compiled kernel behind it.
+
+A comment `# phase: name` heads the lines of that phase of the scene, up to the next one or to a line further left. What
+the stage shows comes from the player in the browser: no run of the script follows a phase.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from app.kit.assets import loader
+
+_mount = st.components.v2.component("posterior_lab.code", js=loader("code"))
+
+_PHASE = re.compile(r"^( *)# phase: (.+)$")
+_WRONG = re.compile(r"# wrong: ([\w, ]+)$")
+_COMMAND = 'if __name__ == "__main__":'
+
+
+class Line(NamedTuple):
+    """One line. phase : of the scene in which it runs; wrong : the variants that it makes, if any."""
+
+    text: str
+    phase: str | None
+    wrong: tuple[str, ...]
+
+
+def show(twins: Sequence[Callable[..., Any]], compiled: Sequence[Callable[..., Any]], running: Collection[str], key: str) -> None:
+    """The content of a lesson's code tab.
+
+    twins : functions of `engine.readable`, whose files are shown; compiled : functions of the engine
+    running : names of variants in force, whose lines are marked
+    """
+    for twin in twins:
+        name = twin.__module__
+        st.caption(f"In plain NumPy, with the kernel's draws to 1e-9. `python -m {name}` runs both and times them.")
+        lines = [[line.text, line.phase, bool(set(line.wrong) & set(running))] for line in read(twin)]
+        _mount(data={"name": f"{name.replace('.', '/')}.py", "lines": lines}, key=f"{key}/{name}", height="content")
+    if not compiled:
+        return
+    if not twins:
+        st.caption("The code that made this.")
+        return _compiled(compiled)
+    with st.expander("The compiled kernel"):
+        _compiled(compiled)
+
+
+def _compiled(functions: Sequence[Callable[..., Any]]) -> None:
+    for function in functions:
+        st.code(source(function), language="python")
+
+
+def read(twin: Callable[..., Any]) -> list[Line]:
+    """The file of a twin without its command."""
+    return _read(inspect.getfile(twin))
+
+
+@lru_cache(maxsize=64)
+def _read(path: str) -> list[Line]:
+    with open(path, encoding="utf-8") as file:
+        text = file.read().partition(_COMMAND)[0].rstrip()
+    found: list[Line] = []
+    phase, column = None, 0
+    for line in text.splitlines():
+        if heading := _PHASE.match(line):
+            phase, column = heading[2], len(heading[1])
+        elif line.strip() and len(line) - len(line.lstrip()) < column:
+            phase = None
+        wrong = _WRONG.search(line)
+        found.append(Line(line, phase if line.strip() else None, tuple(wrong[1].split(", ")) if wrong else ()))
+    return found
+
+
+def source(function: Callable[..., Any]) -> str:
+    """The source of a function, of a compiled one too."""
+    return _source(getattr(function, "py_func", function))
+
+
+@lru_cache(maxsize=256)
+def _source(function: Callable[..., Any]) -> str:
+    return textwrap.dedent(inspect.getsource(function)).strip()

@@ -1,0 +1,116 @@
+"""A comparison keeps the old marks: those of the run that the step began with stay in the new picture, dotted and named,
+on axes that hold both.
+
+They are cut off where the story says, and from then on stand still: a step that changes the settings is compared with
+what they were, whether the story changes them or the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.moments import MomentError, Moments, roles_of
+from app.kit.player import scene
+
+# The arrays of each kind of mark of which one item belongs to one transition, or to one sub-step.
+ITEMS: Mapping[str, Sequence[str]] = {
+    "points": ("points", "classes", "mask"),
+    "path": ("points",),
+    "line": ("xs", "ys"),
+    "rule": ("values",),
+    "bars": ("values",),
+    "counts": ("values",),
+    "histogram": ("values",),
+}
+ROLE = "ink"
+
+
+def place(blob: bytes, at: str) -> int:
+    """The transition after which the old marks are cut off."""
+    return Moments(blob)[at][0]
+
+
+def has_inside(blob: bytes, t: int) -> bool:
+    """Whether the picture has the inside of transition `t`, or its transitions have none."""
+    header, arrays = scene.decode(blob)
+    window = header["window"]
+    return window is None or window["first"] <= t < window["first"] + len(arrays[window["offsets"]]) - 1
+
+
+def laid_over(blob: bytes, old: bytes, marks: Sequence[str], words: str, at: str) -> bytes:
+    """The picture with marks of an old one.
+
+    marks : their addresses, `panel.role` or `panel.role.kind`
+    words : what they are called
+    at : the moment of the old run up to which they are drawn
+    """
+    header, arrays = scene.decode(blob)
+    ghosts = _Ghosts(old, place(old, at), words, arrays)
+    panels = {panel["id"]: panel for panel in header["panels"]}
+    for address in marks:
+        for panel, layer in ghosts.of(address):
+            if panel["id"] in panels:
+                panels[panel["id"]]["layers"].append(layer)
+                _widen(panels[panel["id"]], panel)
+    header["label"] = f"{header['label']}. Dotted: {words}"
+    return scene.pack(header, ghosts.arrays)
+
+
+def _widen(panel: dict[str, Any], old: dict[str, Any]) -> None:
+    """Axes that hold both."""
+    for which in ("x", "y"):
+        mine, other = panel[which], old[which]
+        if mine and other and mine["log"] == other["log"]:
+            mine["low"], mine["high"] = min(mine["low"], other["low"]), max(mine["high"], other["high"])
+
+
+class _Ghosts:
+    """The marks of an old picture after transition `t`."""
+
+    def __init__(self, old: bytes, t: int, words: str, arrays: Sequence[NDArray]):
+        self.header, self.olds = scene.decode(old)
+        self.t, self.words, self.arrays = t, words, list(arrays)
+
+    def of(self, address: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """The marks at an address, each with its old panel."""
+        first, role, kind = [*address.split("."), None, None][:3]
+        panel = next((panel for panel in self.header["panels"] if panel["id"] == first), None)
+        layers = [] if panel is None else panel["layers"]
+        named = [layer for layer in layers if role in roles_of(layer) and kind in (None, layer["kind"]) and layer["kind"] in ITEMS]
+        if not named:
+            raise MomentError(f"nothing in the picture that can be kept is {address!r}")
+        return [(panel, self._still(layer)) for layer in named]
+
+    def _still(self, layer: dict[str, Any]) -> dict[str, Any]:
+        rows = self._rows(layer["show"])
+        curves = layer["kind"] == "line" and self.olds[layer["ys"]].ndim == 2  # each on the same xs
+        bars = layer["kind"] == "bars" and self.olds[layer["values"]].ndim == 2
+        kept = dict(layer)
+        for key, index in layer.items():
+            if key in ITEMS[layer["kind"]] and isinstance(index, int):
+                whole = (curves and key == "xs") or (layer["kind"] == "bars" and not bars)
+                values = self.olds[index] if whole else self.olds[index][rows]
+                kept[key] = self._add(values[-1] if bars else values)
+        kept.update({key: None for key in ("band", "truth") if key in layer})  # which have not changed
+        still = {"what": "all", "last": None, "fade": False, "phase": None}
+        named = {"labels": [self.words], "roles": [ROLE]} if layer["kind"] == "points" else {}
+        return {**kept, "show": still, "role": ROLE, "chain": None, "ghost": True, "label": self.words, **named}
+
+    def _rows(self, show: Mapping[str, Any]) -> slice:
+        what, end = show["what"], self.t + 1
+        if what == "all":
+            return slice(None)
+        if what in scene.INNER:
+            offsets = self.olds[self.header["window"]["offsets"]]
+            at = self.t - self.header["window"]["first"]
+            return slice(int(offsets[at]), int(offsets[at + 1]))
+        last = 1 if what == "at" else show["last"] or end
+        return slice(max(0, end - last), end)
+
+    def _add(self, values: NDArray) -> int:
+        self.arrays.append(np.ascontiguousarray(values))
+        return len(self.arrays) - 1

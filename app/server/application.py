@@ -1,0 +1,32 @@
+"""What a server serves beside Streamlit: our routes and middleware."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from starlette.middleware import Middleware
+
+from app.kit import assets, cluster, push, seams
+from app.server import headers, health, logs, metrics
+from engine import settings
+
+
+def parts(slugs: Iterable[str]) -> dict[str, Any]:
+    """Arguments of `st.App`, for lessons of these slugs. Ends the process with status 1, and a line each, if settings are wrong."""
+    if wrong := settings.problems():
+        _refuse([f"{line}." for line in wrong] + ["All settings: python -m engine.settings"])
+    if (address := settings.value("DASK")) and (wrong := cluster.check(address)):
+        _refuse([*wrong, "The server does not start; without POSTERIOR_LAB_DASK it does its work itself."])
+    logs.install()
+    seams.keep_to_the_page()
+    return {
+        "routes": [push.route(), *health.routes(), metrics.route()],
+        "middleware": [Middleware(headers.Secure), Middleware(assets.Preload), Middleware(assets.Base, slugs=frozenset(slugs))],
+    }
+
+
+def _refuse(lines: list[str]) -> NoReturn:
+    print(*lines, sep="\n", file=sys.stderr, flush=True)
+    raise SystemExit(1)

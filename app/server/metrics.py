@@ -1,0 +1,83 @@
+"""`/metrics`, as Prometheus reads it: readers, pictures and their seconds by lesson, work by kind, memory, kernels,
+verdicts by colour, refusals, errors. Who may read it: `POSTERIOR_LAB_METRICS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from app.kit import jobs, seams, tally
+from engine import kept, settings
+
+LOOPBACK = ("127.", "::1")
+PROXIED = ("x-forwarded-for", "x-real-ip", "forwarded")  # a proxy on this machine speaks for somebody else
+COUNTS = {
+    "jobs_ended": ("Work that has ended, by kind and how", ("kind", "state")),
+    "verdicts": ("Signs that readers were shown, by kind and verdict", ("kind", "verdict")),
+    "kernels_compiled": ("Kernels compiled by this process", ("kernel",)),
+    "refusals": ("What readers typed or uploaded and could not be used, by control", ("control",)),
+    "errors": ("Mistakes of ours, by the part of the page that was lost", ("part",)),
+}
+
+
+def route() -> Route:
+    """Below the base path."""
+    return Route(seams.below_base("/metrics"), answer)
+
+
+async def answer(request: Request) -> Response:
+    """All figures, or 404 for whoever may not read them."""
+    allowed = settings.value("METRICS") or "local"
+    if allowed == "none" or (allowed == "local" and not _local(request)):
+        return PlainTextResponse("not here\n", status_code=404)
+    return PlainTextResponse(text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _local(request: Request) -> bool:
+    here = request.client is not None and request.client.host.startswith(LOOPBACK)
+    return here and not any(name in request.headers for name in PROXIED)
+
+
+def text() -> str:
+    """All figures."""
+    exposition = importlib.import_module("prometheus_client")  # nobody else needs it
+    registry = exposition.CollectorRegistry()
+    for collector in (_Ours(), exposition.ProcessCollector(registry=None)):
+        registry.register(collector)
+    return exposition.generate_latest(registry).decode()
+
+
+class _Ours:
+    """A collector: looks when it is asked."""
+
+    def collect(self) -> Iterator[Any]:
+        core = importlib.import_module("prometheus_client.core")
+
+        def gauge(name: str, help: str, value: float) -> Any:
+            return core.GaugeMetricFamily(f"posterior_lab_{name}", help, value=value)
+
+        yield gauge("readers", "Browsers connected", seams.readers())
+        yield gauge("cache_bytes", "Results kept in memory", kept.store.bytes)
+        waiting = core.GaugeMetricFamily("posterior_lab_jobs", "Work under way, by kind and state", labels=("kind", "state"))
+        for labels, number in Counter(jobs.pool().under_way()).items():
+            waiting.add_metric(labels, number)
+        yield waiting
+        for name, (help, labels) in COUNTS.items():
+            family = core.CounterMetricFamily(f"posterior_lab_{name}", help, labels=labels)
+            for values, number in tally.events(name).items():
+                family.add_metric(values, number)
+            yield family
+        pictures = core.HistogramMetricFamily(
+            "posterior_lab_picture_seconds", "From a control to the new run's picture, by page", labels=("page",)
+        )
+        bounds = [*map(str, tally.BOUNDS), "+Inf"]
+        for values, (within, total) in tally.times("picture").items():
+            pictures.add_metric(values, list(zip(bounds, within, strict=True)), total)
+        yield pictures

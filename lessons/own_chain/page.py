@@ -1,0 +1,95 @@
+"""The page of the lesson: controls → spec → picture."""
+
+from app.kit import files
+from app.kit.frame import Controls, Lesson, show
+from datasets import chains, known
+from engine import diagnostics
+from engine.targets import constrained
+from lessons.own_chain import analysis, findings, panels, report
+from lessons.own_chain.questions import QUESTIONS
+from lessons.own_chain.scenes import scene
+from lessons.own_chain.spec import SCENARIOS, WORDS, OwnChain
+
+SOURCES = {"example": "an example", "file": "your chains", "density": "your density"}
+EXAMPLES = {"healthy": "healthy", "stuck": "two chains stuck", "corner": "a divergent corner", "unwarmed": "warm-up counted"}
+FORMATS = ["csv", "txt", "tsv", "nc", "h5", "npy", "npz", "json", "zip"]
+
+
+def own_chains(given: dict[str, bytes]) -> dict[str, object]:
+    """The fields that change when chains are given. Raises SpecError where they cannot be read."""
+    reference = files.hold(*chains.pack(given))
+    analysis.simulate(OwnChain(source="file", file=reference))  # the picture finds it read
+    return {"source": "file", "file": reference, "burn": 0, "place": 1}
+
+
+def own_truth(given: dict[str, bytes]) -> dict[str, object]:
+    """The field that changes when an answer is given. Raises SpecError where it cannot be read."""
+    ((name, content),) = given.items()
+    known.read(given)
+    return {"truth": files.hold(name, content)}
+
+
+def controls(panel: Controls) -> None:
+    """The widgets beside the stage."""
+    spec = panel.spec
+    panel.files("Your chains", own_chains, types=FORMATS, most_bytes=chains.MOST_BYTES, most_files=chains.MOST_MEMBERS)
+    panel.segmented("source", "Look at", SOURCES)
+    if spec.source == "example":
+        panel.segmented("example", "Example", EXAMPLES)
+    elif spec.source == "density":
+        panel.text("parameters", "Parameters", "mu, sigma positive, p simplex 3")
+        panel.text("log_density", "Log density", "-mu^2/2 - sigma")
+        panel.toggle("jacobian", "Break it: forget the Jacobian", on="forgotten")
+        panel.slider("draws", "Draws of each chain")
+    else:
+        panel.note(
+            "CmdStan CSV (all chains at once), ArviZ NetCDF, NPY or NPZ of shape (chains, draws, dim), CSV with a column chain, or "
+            f"a ZIP of them. Up to {chains.MOST_BYTES / 1e6:.0f} MB, {chains.MOST_VALUES:,} numbers and {chains.MOST_NAMES:,} quantities. "
+            "It stays in this server's memory and is not written anywhere."
+        )
+    panel.number("place", "On stage: quantity number")
+    panel.slider("burn", "Leave out first draws")
+    panel.download(
+        "Report", "report.html", report.report, help="Signs, findings, figures and every quantity, in one file that needs no server"
+    )
+    panel.download("Draws (CSV)", "draws.csv", report.draws_csv, help="The draws that count, with a column chain")
+    with panel.more("What is known"):
+        panel.files("Reference draws or a table", own_truth, types=["json", "csv", "txt", "zip"], most_bytes=chains.MOST_BYTES)
+        panel.note("posteriordb's reference draws (JSON, also zipped), or a CSV with the columns name, mean and sd.")
+        if spec.truth:
+            panel.button("Forget what is known", {"truth": ""})
+
+
+def is_here(spec: OwnChain) -> bool:
+    """Whether the files that a link needs are held."""
+    needed = [spec.file] * (spec.source == "file") + [spec.truth] * bool(spec.truth)
+    return all(files.is_held(reference) for reference in needed)
+
+
+def runs(spec: OwnChain) -> str:
+    """Which kernel runs."""
+    if spec.source == "file":
+        return "None: the draws come from a file."
+    if spec.source == "density":
+        return "NUTS on the free coordinates of your density; its program runs on dual numbers."
+    return f"The example was drawn here: {EXAMPLES[spec.example]}."
+
+
+LESSON = Lesson(
+    slug="own-chain",
+    words=WORDS,
+    spec=OwnChain,
+    scenarios=SCENARIOS,
+    controls=controls,
+    scene=scene,
+    audit=analysis.audit,
+    checks=analysis.checks,
+    faults=analysis.faults,
+    panels=panels.panels,
+    diagnostics=panels.diagnostics,
+    predict=QUESTIONS,
+    code=[findings.sentences, analysis.decimals, diagnostics.rank_curves, constrained.density, constrained._constrain],
+    runs=runs,
+    ready=is_here,
+)
+show(LESSON)

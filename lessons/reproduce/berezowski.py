@@ -1,0 +1,435 @@
+"""Berezowski 2021: reversible jump over networks, by the exact scheme and by the one of its public code.
+
+A part is one chain of the sixteen, of each scheme.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.images import principal_components, stratified
+from datasets.tables import Standard
+from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
+from engine.jumps import ArchitectureRecording, ArchitectureRun
+from engine.jumps import predict as marginal
+from engine.jumps.settings import JumpSettings
+from engine.networks import Network, network
+from engine.scores import precision_recall, top_accuracy
+from lessons.reproduce import data
+from lessons.reproduce.experiment import ALL_PARTS, FULL, Cell, Estimate, Experiment, Part, Source, together
+
+Array = NDArray[np.float64]
+
+AUTHOR = "Berezowski"
+CHAINS = 16
+CODED, SLOT, SAVED = "as coded", "slot factor", "frozen"
+MISSING = "its public code, three factors missing"
+TUNED = "the mean acceptance that NUTS is tuned to, 0.65, in place of the share of moves that change the state,"
+STILL = "weights that never move, as in its saved runs"
+
+
+def _place(place: str, topic: str, **words: Any) -> dict[str, Any]:
+    return {"source": Source(author=AUTHOR, year=2021, place=place), "topic": topic, **words}
+
+
+class Scheme(NamedTuple):
+    """How chains move. settings : of the engine; warmup : sweeps dropped, which tune the step sizes"""
+
+    settings: dict[str, Any]
+    warmup: int
+
+
+SCHEMES = {
+    "exact": Scheme({"jump": "plain", "target_accept": 0.65, "max_depth": 6}, 50),
+    CODED: Scheme({"jump": "as_coded"}, 0),
+    SLOT: Scheme({"jump": "plain", "variant": "slot_once", "target_accept": 0.65, "max_depth": 6}, 50),
+    SAVED: Scheme({"jump": "plain", "variant": "slot_once", "within": "none"}, 0),
+}
+
+
+def chain(net: Network, x: Array, y: NDArray[Any], scheme: str, number: int, draws: int, **more: Any) -> ArchitectureRecording:
+    """One of the sixteen chains."""
+    how = SCHEMES[scheme]
+    settings = JumpSettings(**{**how.settings, "chains": 1, "draws": draws, "warmup": how.warmup, "seed": 2021, **more})
+    run = ArchitectureRun(net, x, y, settings, first_chain=number)
+    run.advance(run.total)
+    return run.recording()
+
+
+def moves(recording: ArchitectureRecording, sizes: NDArray[Any], most: int) -> Part:
+    """Counts that add up over chains: jumps proposed and accepted, moves within that changed the state, sizes."""
+    draws = recording.draws.shape[1]
+    return {
+        "proposed": recording.proposed.sum(axis=(0, 1)).tolist(),
+        "jumped": recording.jumped.sum(axis=(0, 1)).tolist(),
+        "changed": int(recording.accepted.sum()),
+        "accept": float(recording.accept_prob.sum()),
+        "sweeps": draws,
+        "sizes": np.bincount(sizes.ravel(), minlength=most + 1)[: most + 1].tolist(),
+    }
+
+
+def total(parts: Sequence[Part], scheme: str, key: str) -> Array:
+    """A count, or a sum of arrays, over the parts."""
+    return np.sum([part[scheme][key] for part in parts], axis=0, dtype=np.float64)
+
+
+def rates(scheme: str, suffix: str = "") -> dict[str, Callable[[Sequence[Part]], float]]:
+    """Acceptance of jumps and of moves within, in %; mode and mean of the size."""
+
+    def across(parts: Sequence[Part]) -> float:
+        return 100.0 * total(parts, scheme, "jumped").sum() / total(parts, scheme, "proposed").sum()
+
+    def within(parts: Sequence[Part]) -> float:
+        return 100.0 * float(total(parts, scheme, "changed") / total(parts, scheme, "sweeps"))
+
+    def mode(parts: Sequence[Part]) -> float:
+        return float(total(parts, scheme, "sizes").argmax())
+
+    def mean(parts: Sequence[Part]) -> float:
+        sizes = total(parts, scheme, "sizes")
+        return float(sizes @ np.arange(len(sizes)) / sizes.sum())
+
+    def tuned(parts: Sequence[Part]) -> float:
+        return 100.0 * float(total(parts, scheme, "accept") / total(parts, scheme, "sweeps"))
+
+    named = {"across": across, "within": within, "tuned": tuned, "mode": mode, "mean": mean}
+    return {f"{name}{suffix}": estimate for name, estimate in named.items()}
+
+
+# XOR ------------------------------------------------------------------------------------------------------------------
+
+WIDEST = 16
+XOR_SCHEMES = ("exact", CODED, SLOT)
+NOISE_OF_TEST = 0.08  # of noisy XOR, in the public code
+
+
+def _xor(number: int, form: str, *, variance: float, of_test: float) -> Part:
+    net, points, test = network(2, 2, width=(1, WIDEST), temper=0.5), xor(50, variance, 1), xor(500, of_test, 2)
+    draws = 1000 if form == FULL else 250
+    found: Part = {}
+    for scheme in XOR_SCHEMES:
+        recording = chain(net, points.x, points.y, scheme, number, draws, start_width=list(range(1, WIDEST + 1)))
+        found[scheme] = moves(recording, recording.width, WIDEST)
+        p = marginal.uncertainty(recording.after(draws // 5), test.x).mean
+        found[scheme]["right"] = 100.0 * float((p.argmax(axis=1) == test.y).mean())
+    return found
+
+
+def _xor_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
+    estimates: dict[str, Callable[[Sequence[Part]], float]] = {}
+    for scheme in XOR_SCHEMES:
+        suffix = "" if scheme == "exact" else f", {scheme}"
+        estimates |= rates(scheme, suffix)
+        estimates[f"accuracy{suffix}"] = lambda rows, scheme=scheme: float(np.mean([part[scheme]["right"] for part in rows]))
+    return together(parts, estimates, [key for key in estimates if key.startswith("mode")])
+
+
+def _bayes_accuracy(variance: float) -> float:
+    """Of the best rule for XOR clouds, the signs of the coordinates, in %: both right or both wrong."""
+    right = 0.5 * math.erfc(-0.5 / math.sqrt(2.0 * variance))
+    return 100.0 * (right**2 + (1.0 - right) ** 2)
+
+
+XOR_CHOSEN = ("corners, variance and tanh as in the public code", "seed 1", "first fifth left out of predictions")
+XOR_SETTINGS = ("2-k-2, softmax, temper 0.5", "N(0, 1) on weights", "k uniform on 1 to 16", "16 chains from k = 1 to 16", "δ 0.65")
+
+
+def _clouds(id: str, place: str, title: str, link: str, mode: int, mean: float, accuracy: float, half: float, error: float) -> Experiment:
+    noisy = "noisy" in title
+    variance, of_test = (NOISY_VARIANCE, NOISE_OF_TEST) if noisy else (VARIANCE, VARIANCE)
+    exact = {"accuracy": _bayes_accuracy(of_test)} if noisy else {}
+    return Experiment(
+        id=id,
+        title=title,
+        **_place(place, "number of units", link=link),
+        settings=XOR_SETTINGS,
+        chosen=XOR_CHOSEN,
+        parts=(CHAINS, CHAINS),
+        seconds=(30, 120),
+        run=partial(_xor, variance=variance, of_test=of_test),
+        combine=_xor_estimates,
+        exact=lambda: exact,
+        cells=(
+            Cell(key="mode", label="mode of k", printed=mode, half=0.5, like=ALL_PARTS, instead=f"mode, {CODED}", because=MISSING),
+            Cell(
+                key="mean", label="mean of k (read off)", printed=mean, half=0.15, like=ALL_PARTS, instead=f"mean, {CODED}", because=MISSING
+            ),
+            Cell(key="accuracy", label="averaged test accuracy", printed=accuracy, half=half, unit=" %", error=error),
+        ),
+        tolerance="sixteen chains of ours; counts of the printed histogram are read off a picture; 200 test points",
+    )
+
+
+# Boston ---------------------------------------------------------------------------------------------------------------
+
+ROWS = 253  # to learn from, and to test on
+RUNS = {"2A": (2, 8, 1.0), "2B": (2, 8, 0.8), "4A": (4, 4, 1.0), "4B": (4, 4, 0.8)}  # units, most layers, variance
+
+
+@cache
+def boston() -> tuple[Array, Array, Array, Array, float]:
+    """Rows to learn from and to test on, x and y, standardised over all rows as in the public code; sd of y."""
+    task = data.table("boston")
+    both = np.column_stack([task.x, task.y])
+    standard = Standard.of(both)
+    both = standard.apply(both)
+    rows = np.random.default_rng(23).permutation(len(both))
+    x, y = np.ascontiguousarray(both[:, :-1]), both[:, -1].copy()
+    return x[rows[:ROWS]], y[rows[:ROWS]], x[rows[ROWS:]], y[rows[ROWS:]], float(standard.sd[-1])
+
+
+def _boston(number: int, form: str, *, run: str) -> Part:
+    units, most, variance = RUNS[run]
+    x, y, x_test, _, _ = boston()
+    net = network(13, 1, width=units, depth=(1, most), likelihood="gaussian", activation="relu", noise_sd=math.sqrt(variance))
+    draws = 1000 if form == FULL else 200
+    found: Part = {}
+    for scheme in ("exact", CODED):
+        starts = [1 + c * most // CHAINS for c in range(CHAINS)]
+        recording = chain(net, x, y, scheme, number, draws, start="best", start_depth=starts)
+        found[scheme] = moves(recording, recording.depth, most)
+        found[scheme]["predicted"] = (draws * marginal.bands(recording, x_test).mean.ravel()).tolist()
+    return found
+
+
+def _misses(parts: Sequence[Part], scheme: str) -> float:
+    """Sum of squared errors of the mean prediction over the test rows, in $1000 squared."""
+    *_, y_test, sd = boston()
+    mean = total(parts, scheme, "predicted") / total(parts, scheme, "sweeps")
+    return float(np.sum((sd * (mean - y_test)) ** 2))
+
+
+def _boston_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
+    estimates = {**rates("exact"), **rates(CODED, f", {CODED}")}
+    for scheme, suffix in (("exact", ""), (CODED, f", {CODED}")):
+        estimates[f"rmse{suffix}"] = lambda rows, scheme=scheme: math.sqrt(_misses(rows, scheme) / ROWS)
+        estimates[f"root of the sum over n{suffix}"] = lambda rows, scheme=scheme: math.sqrt(_misses(rows, scheme)) / ROWS
+        estimates[f"best chain{suffix}"] = lambda rows, scheme=scheme: min(math.sqrt(_misses([row], scheme)) / ROWS for row in rows)
+    return together(parts, estimates, [key for key in estimates if key.startswith(("mode", "best"))])
+
+
+BOSTON_CHOSEN = (
+    "ReLU, 253 of 506 rows, all columns standardised over all rows: as in the public code",
+    "which rows (drawn with seed 23)",
+    "no burn-in",
+)
+# 20 random halves of the rows, by least squares, scatter by so much about their mean: section 1 of the print's own scale
+OF_SPLIT = 0.020
+
+
+def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
+    across, within, rmse, best, mode, mean = printed
+    units, most, variance = RUNS[run]
+    coded = {"because": MISSING}
+    return Experiment(
+        id=f"berezowski-boston-{run.lower()}",
+        title=f"Boston, 1 to {most} layers of {units} units, noise variance {variance:g}",
+        **_place("tables 6.1, 7.1, 7.3 and 7.4", "number of layers", link=f"/landing?scenario=boston&setting=BH{run.lower()}"),
+        settings=(f"layers of {units} units, 1 to {most}", f"noise variance {variance:g}", "N(0, 1) on weights", "16 chains of 1,000"),
+        chosen=BOSTON_CHOSEN,
+        needs=("boston",),
+        parts=(CHAINS, CHAINS),
+        seconds=(60, 300),
+        run=partial(_boston, run=run),
+        combine=_boston_estimates,
+        cells=(
+            Cell(
+                key="across",
+                label="accepted across",
+                printed=across,
+                half=0.05,
+                unit=" %",
+                like=ALL_PARTS,
+                instead=f"across, {CODED}",
+                **coded,
+            ),
+            Cell(
+                key="within", label="accepted within", printed=within, half=0.05, unit=" %", like=ALL_PARTS, instead="tuned", because=TUNED
+            ),
+            Cell(
+                key="rmse",
+                label="marginal test RMSE, $1000",
+                printed=rmse,
+                half=0.0005,
+                error=OF_SPLIT,
+                like=ALL_PARTS,
+                instead="root of the sum over n",
+                because="the root of the sum of squares divided by n in place of the root of the mean",
+            ),
+            Cell(
+                key="best chain",
+                label="the same of the best chain, as √SSE ÷ n",
+                printed=best,
+                half=0.0005,
+                error=OF_SPLIT,
+                like=ALL_PARTS,
+                instead=f"best chain, {CODED}",
+                **coded,
+            ),
+            Cell(key="mode", label="mode of L", printed=mode, half=0.5, like=ALL_PARTS, instead=f"mode, {CODED}", **coded),
+            Cell(key="mean", label="mean of L", printed=mean, half=0.005, like=ALL_PARTS, instead=f"mean, {CODED}", **coded),
+        ),
+        tolerance="other rows move the error by 0.020; sixteen chains, of theirs and ours",
+    )
+
+
+# OptDigits ------------------------------------------------------------------------------------------------------------
+
+DIGITS = {"5a": (5, 0.1), "5b": (5, 0.5), "10a": (10, 0.1), "10b": (10, 0.5)}  # classes, temper
+EACH, COMPONENTS, TESTED = 50, 20, 200  # images of a class to learn from, principal components, images to test on
+
+
+@cache
+def digits(classes: int) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.int64]]:
+    """Images to learn from and to test on, of which none is both, as principal components."""
+    images = data.images("optdigits")
+    rows = stratified(images.labels, classes, EACH)
+    pixels, tested = _standardised(images.images), _standardised(images.images_test)
+    others = np.setdiff1d(np.arange(len(pixels)), rows)
+    pool, labels = np.vstack([tested, pixels[others]]), np.concatenate([images.labels_test, images.labels[others]])
+    test = stratified(labels, classes, TESTED)
+    project = principal_components(pixels[rows], COMPONENTS)
+    return project(pixels[rows]), images.labels[rows], project(pool[test]), labels[test]
+
+
+def _standardised(images: NDArray[np.uint8]) -> Array:
+    """(n, pixels) each image by itself with mean 0 and variance 1, as in the public code."""
+    pixels = images.reshape(len(images), -1).astype(np.float64)
+    return np.asarray((pixels - pixels.mean(axis=1, keepdims=True)) / pixels.std(axis=1, keepdims=True))
+
+
+def _digits(number: int, form: str, *, run: str) -> Part:
+    classes, temper = DIGITS[run]
+    x, y, x_test, _ = digits(classes)
+    widest = 64 if classes == 5 else 128
+    net = network(COMPONENTS, classes, width=(1, widest), temper=temper)
+    starts = [widest // CHAINS * (c + 1) for c in range(CHAINS)]
+    found: Part = {}
+    for scheme in ("exact", SAVED):
+        draws = 1000 if scheme == SAVED or form == FULL else 40
+        more: dict[str, Any] = {"start": "best", "start_width": starts}
+        if scheme == "exact" and form != FULL:
+            more |= {"warmup": 30, "max_depth": 5}
+        recording = chain(net, x, y, scheme, number, draws, **more)
+        found[scheme] = moves(recording, recording.width, widest)
+        late = recording.after(draws // 2)
+        found[scheme]["p"] = np.round(marginal.uncertainty(late, x_test).mean, 5).tolist()
+    return found
+
+
+def _digit_estimates(parts: Sequence[Part], *, classes: int) -> dict[str, Estimate]:
+    y_test = digits(classes)[3]
+    estimates = {**rates("exact"), **rates(SAVED, f", {SAVED}")}
+
+    arrays = {(id(part), scheme): np.array(part[scheme]["p"]) for part in parts for scheme in ("exact", SAVED)}
+
+    def mean(rows: Sequence[Part], scheme: str) -> Array:
+        return np.mean([arrays[id(row), scheme] for row in rows], axis=0)
+
+    for scheme, suffix in (("exact", ""), (SAVED, f", {SAVED}")):
+        for k in (1, 2, 3):
+            estimates[f"top {k}{suffix}"] = lambda rows, scheme=scheme, k=k: 100.0 * top_accuracy(mean(rows, scheme), y_test, k)
+        for threshold in (0.2, 0.4):
+            for name in ("precision", "recall"):
+                estimates[f"{name} at {threshold}{suffix}"] = lambda rows, scheme=scheme, t=threshold, name=name: (
+                    100.0 * float(np.nan_to_num(getattr(precision_recall(mean(rows, scheme), y_test, t), name)))
+                )
+    return together(parts, estimates, [key for key in estimates if key.startswith("mode")])
+
+
+def _images(run: str, printed: dict[str, float]) -> Experiment:
+    classes, temper = DIGITS[run]
+    n, widest = classes * TESTED, 64 if classes == 5 else 128
+    cells = []
+    for key, value in printed.items():
+        of_chains = key in ("across", "within", "mode", "mean")
+        error = 0.0 if of_chains else 100.0 * math.sqrt(value / 100 * max(1 - value / 100, 1 / n) / n)
+        half = {"mode": 2.5, "mean": 0.005}.get(key, 0.05 if key in ("across", "within") else 0.005)
+        unit = "" if key in ("mode", "mean") else " %"
+        label = {"across": "accepted across", "within": "accepted within", "mode": "mode of k", "mean": "mean of k"}.get(key, key)
+        cells.append(
+            Cell(
+                key=key,
+                label=label,
+                printed=value,
+                half=half,
+                unit=unit,
+                error=error,
+                like=ALL_PARTS,
+                instead=f"{key}, {SAVED}",
+                because=STILL,
+            )
+        )
+    return Experiment(
+        id=f"berezowski-digits-{run}",
+        title=f"OptDigits, {classes} classes, temper {temper:g}",
+        **_place("tables 6.1, 7.2 and 7.3", "number of units", link=f"/landing?scenario=thesis&setting=OD{run}"),
+        settings=(f"{EACH * classes} images, {COMPONENTS} components", f"k uniform on 1 to {widest}", f"temper {temper:g}", "16 chains"),
+        chosen=("tanh and each image standardised, as in the public code", "which images", "networks of the second half are averaged"),
+        needs=("optdigits",),
+        parts=(CHAINS, CHAINS),
+        seconds=(150, 3600) if classes == 5 else (600, 14400),
+        run=partial(_digits, run=run),
+        combine=partial(_digit_estimates, classes=classes),
+        cells=tuple(cells),
+        tolerance=f"{n:,} test images; other images and other chains; a mode of a flat histogram by 2.5",
+    )
+
+
+def _variance(number: int, form: str) -> Part:
+    """Share of the variance of 100 images, ten of each digit, that 20 components hold."""
+    images = data.images("optdigits")
+    rng = np.random.default_rng(number)
+    rows = np.concatenate([rng.choice(np.flatnonzero(images.labels == label), 10, replace=False) for label in range(10)])
+    pixels = _standardised(images.images[rows])
+    parts = principal_components(pixels, COMPONENTS)(pixels)
+    return {"share": float(parts.var(axis=0).sum() / pixels.var(axis=0).sum())}
+
+
+EXPERIMENTS = (
+    _clouds("berezowski-5.6", "figure 5.6", "XOR", "/missing-factor?scenario=as-coded", 7, 7.9, 100.0, 0.5, 0.0),
+    _clouds("berezowski-5.8", "figure 5.8", "noisy XOR", "/missing-factor?scenario=noisy", 8, 8.1, 92.0, 0.5, 1.8),
+    _houses("2A", (4.5, 66.1, 0.236, 0.235, 2, 3.74)),
+    _houses("2B", (4.9, 65.8, 0.245, 0.249, 4, 3.73)),
+    _houses("4A", (1.1, 63.4, 0.223, 0.211, 3, 2.67)),
+    _houses("4B", (1.4, 64.8, 0.215, 0.209, 3, 3.07)),
+    Experiment(
+        id="berezowski-6.2",
+        title="Share of the variance in 20 principal components",
+        **_place("figure 6.2", "data"),
+        settings=("100 images, ten of each digit",),
+        chosen=("which images", "each image standardised, as in the public code"),
+        needs=("optdigits",),
+        parts=(20, 100),
+        run=_variance,
+        cells=(Cell(key="share", label="20 components (read off)", printed=0.93, half=0.005, error=0.003),),
+        tolerance="other images move it by 0.003",
+    ),
+    _images(
+        "5a",
+        {"across": 11.2, "within": 82.5, "mode": 48, "mean": 43.35, "top 1": 97.50, "top 2": 99.30, "top 3": 99.90}
+        | {"precision at 0.2": 97.5, "recall at 0.2": 100.0, "precision at 0.4": 99.45, "recall at 0.4": 92.82},
+    ),
+    _images(
+        "5b",
+        {"across": 9.8, "within": 64.3, "mode": 30, "mean": 28.73, "top 1": 97.80, "top 2": 99.30, "top 3": 99.80}
+        | {"precision at 0.2": 97.8, "recall at 0.2": 100.0, "precision at 0.4": 99.34, "recall at 0.4": 92.43},
+    ),
+    _images(
+        "10a",
+        {"across": 7.8, "within": 67.2, "mode": 89, "mean": 81.34, "top 1": 90.65, "top 2": 96.50, "top 3": 98.25}
+        | {"precision at 0.2": 92.16, "recall at 0.2": 98.73, "precision at 0.4": 100.0, "recall at 0.4": 50.47},
+    ),
+    _images(
+        "10b",
+        {"across": 5.6, "within": 57.6, "mode": 55, "mean": 60.31, "top 1": 92.60, "top 2": 97.30, "top 3": 98.40}
+        | {"precision at 0.2": 92.5, "recall at 0.2": 100.0, "precision at 0.4": 97.73, "recall at 0.4": 91.07},
+    ),
+)

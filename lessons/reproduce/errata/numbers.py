@@ -1,0 +1,104 @@
+"""The errata, ordered by consequence, with their numbers from what was run and from what is exact."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from datasets import powerball
+from lessons.reproduce import store
+from lessons.reproduce.steyn import flattened
+
+CODE, PRINT = "public code only", "print"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erratum:
+    """One error. `printed`, `right`, `proof`, `effect` : Markdown, numbers filled in; known : `PRINT` or `CODE`"""
+
+    id: str
+    title: str
+    where: str
+    known: str
+    printed: str
+    right: str
+    proof: str
+    effect: str
+    link: str
+    see: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own:
+    """A mistake of ours that reached readers."""
+
+    page: str
+    was: str
+    now: str
+
+
+def _kept(id: str, key: str) -> float:
+    outcome = store.outcome(id)
+    return math.nan if outcome is None else outcome.estimates[key].value
+
+
+@cache
+def numbers() -> dict[str, float]:
+    """All numbers that the words name."""
+    wide, narrow = 1.0 / 25.0 + 100.0 / 100.0, 1.0 + 100.0 / 100.0  # posterior precisions: prior sd 5 and 1, noise sd 10
+    return {
+        "slot_mode": _kept("berezowski-5.6", "mode, slot factor"),
+        "slot_mean": _kept("berezowski-5.6", "mean, slot factor"),
+        "coded_mean": _kept("berezowski-5.6", "mean, as coded"),
+        "exact_mode": _kept("berezowski-5.6", "mode"),
+        "exact_mean": _kept("berezowski-5.6", "mean"),
+        "frozen_mean": _kept("berezowski-digits-5a", "mean, frozen"),
+        "moving_mean": _kept("berezowski-digits-5a", "mean"),
+        "frozen_across": _kept("berezowski-digits-5a", "across, frozen"),
+        "underflow": math.log(5e-324),
+        "base_train": _kept("andersen-5.6", "base rate, train"),
+        "base_test": _kept("andersen-5.6", "base rate, test"),
+        "units_train": _kept("andersen-5.6", "units, train"),
+        "units_test": _kept("andersen-5.6", "units, test"),
+        "root_253": math.sqrt(253.0),
+        "rmse_printed": 0.236 * math.sqrt(253.0),
+        "rmse_ours": _kept("berezowski-boston-2a", "rmse"),
+        "best": 100.0 * powerball.best_rule().accuracy,
+        "cut_14": 100.0 * powerball.rule(14).accuracy,
+        "crossing": powerball.crossing(),
+        "flat": float(flattened(28, 32, 5, 2)),
+        "flat_3": float(flattened(28, 32, 5, 3)),
+        "density_printed": _kept("hubin-density", "mnist"),
+        "density_coded": _kept("hubin-density", "mnist, coded"),
+        "union": _kept("hubin-never-inked", "union"),
+        "narrow_10": 5.0 * (100.0 / 100.0) / narrow,
+        "narrow_10_sd": narrow**-0.5,
+        "narrow_1": 5.0 * 100.0 / 101.0,
+        "narrow_1_sd": 101.0**-0.5,
+        "wide_10": 5.0 / wide,
+        "tuned": _kept("berezowski-boston-2a", "tuned"),
+        "changed": _kept("berezowski-boston-2a", "within"),
+    }
+
+
+@cache
+def _words() -> dict:
+    return tomllib.loads(Path(__file__).with_name("errata.toml").read_text(encoding="utf-8"))
+
+
+def errata() -> list[Erratum]:
+    """All errors found in the sources, those of most consequence first, with their numbers."""
+    filled = numbers()
+    found = []
+    for id, told in _words()["errata"].items():
+        words = {name: (text.format(**filled) if name in ("printed", "right", "effect") else text) for name, text in told.items()}
+        found.append(Erratum(id=id, **words))
+    return found
+
+
+def ours() -> list[Own]:
+    """Our own."""
+    return [Own(**told) for told in _words()["ours"].values()]

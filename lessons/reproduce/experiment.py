@@ -1,0 +1,205 @@
+"""What an experiment is: data. And the verdict on each of its printed numbers, which is computed and never typed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.diagnostics import jackknife
+
+SURE = 3.0  # standard errors that a gap may have
+
+AGREES, DIFFERS, UNTOLD, NOT_RUN = "agrees", "differs", "cannot be told", "not run"
+VERDICTS = (AGREES, DIFFERS, UNTOLD, NOT_RUN)
+QUICK, FULL = "quick", "full"
+A_PART, ALL_PARTS = "a part", "all parts"
+RESAMPLED = 100
+BLUNT = 1.5  # a gap that may be as large as so many times the print tells nothing
+
+Part = dict[str, Any]
+
+
+class Estimate(NamedTuple):
+    """A number, its standard error, 0 where it is exact, and the standard deviation from part to part."""
+
+    value: float
+    error: float = 0.0
+    spread: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A printed number.
+
+    key : of the outcome it stands beside
+    label : what it is; unit : of it, as printed
+    printed, half : the number, and half a unit of its last digit; of one read off a picture, how far it may be off
+    error : standard error that its own test set or rows give it
+    like : what made it, of ours: A_PART (one run of many that could have been) or ALL_PARTS (a run like ours): it then
+        scatters as ours does
+    instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
+        `instead`, why the exact value is what it is
+    """
+
+    key: str
+    label: str
+    printed: float
+    half: float
+    unit: str = ""
+    error: float = 0.0
+    like: str = ""
+    instead: str = ""
+    because: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where an experiment stands in print."""
+
+    author: str
+    year: int
+    place: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One table or figure.
+
+    id : "author-table"; source, title, topic : for people
+    settings : as printed; chosen : what is not printed, and our choice
+    needs : data sets that are not bundled
+    parts : independent pieces of work in the quick and in the full form; seconds : of each form on two cores
+    run : (number of the part, form) -> numbers of that part
+    combine : numbers of all parts -> estimates; by default the mean over parts with its standard error
+    exact : what is known without sampling, by key
+    tolerance : why a gap may be as large as it may
+    link : a lesson with these settings
+    """
+
+    id: str
+    source: Source
+    title: str
+    topic: str
+    cells: Sequence[Cell]
+    run: Callable[[int, str], Part]
+    parts: tuple[int, int] = (1, 1)
+    seconds: tuple[int, int] = (1, 1)
+    settings: Sequence[str] = ()
+    chosen: Sequence[str] = ()
+    needs: Sequence[str] = ()
+    combine: Callable[[Sequence[Part]], Mapping[str, Estimate]] = field(default=lambda parts: averages(parts))
+    exact: Callable[[], Mapping[str, float]] = dict
+    tolerance: str = "three standard errors of the gap"
+    link: str = ""
+
+    def count(self, form: str) -> int:
+        """Parts of a form."""
+        return self.parts[form == FULL]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On one cell.
+
+    ours : our estimate, None where nothing ran; exact : the exact value, None where none is known
+    z : gap over its error, None where there is none
+    kind : one of `VERDICTS`; why : one line
+    """
+
+    ours: Estimate | None
+    exact: float | None
+    z: float | None
+    kind: str
+    why: str
+
+
+class Outcome(NamedTuple):
+    """What an experiment came to: estimates by key, and what is known exactly."""
+
+    estimates: Mapping[str, Estimate]
+    exact: Mapping[str, float]
+
+
+def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: Sequence[str] = ()) -> Verdict:
+    """The verdict on a printed number. missing : data sets that are not here
+
+    It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own. If not,
+    it differs where a changed setting that was tried agrees, or where the exact value is known and the print misses
+    that too; else it cannot be told as long as settings are not printed.
+    """
+    if outcome is None:
+        return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
+    ours, exact = outcome.estimates[cell.key], outcome.exact.get(cell.key)
+    scatter = _scatter(ours, cell)
+    scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
+    z = (ours.value - cell.printed) / scale if scale > 0.0 else None
+    if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
+        return Verdict(ours, exact, z, UNTOLD, f"runs scatter by {scatter:.3g}")
+    if _fits(ours, cell):
+        return Verdict(ours, exact, z, AGREES, _within(ours, cell))
+    other = outcome.estimates.get(cell.instead) if cell.instead else None
+    if other is not None and SURE * _scatter(other, cell) <= abs(cell.printed) and _fits(other, cell):
+        return Verdict(ours, exact, z, DIFFERS, f"with {cell.because} it is {shown(other, cell)}, which agrees")
+    tried = f"; with {cell.because} it is {shown(other, cell)}" if other is not None else ""
+    if exact is not None and not _fits(Estimate(exact), cell):
+        proof = f": {cell.because}" if cell.because and not cell.instead else ""
+        return Verdict(ours, exact, z, DIFFERS, f"the exact value is {shown(Estimate(exact), cell)}{proof}{tried}")
+    return Verdict(ours, exact, z, UNTOLD, f"not printed: {'; '.join(experiment.chosen) or 'nothing that we know of'}{tried}")
+
+
+def _scatter(estimate: Estimate, cell: Cell) -> float:
+    """Standard error of the gap: that of ours, and that of the print."""
+    theirs = {A_PART: estimate.spread, ALL_PARTS: estimate.error}.get(cell.like, 0.0)
+    return math.hypot(estimate.error, cell.error, theirs)
+
+
+def _fits(estimate: Estimate, cell: Cell) -> bool:
+    allowed = cell.half * (1 + 1e-9) + 1e-12 * abs(cell.printed) + SURE * _scatter(estimate, cell)
+    return abs(estimate.value - cell.printed) <= allowed
+
+
+def _within(ours: Estimate, cell: Cell) -> str:
+    gap = abs(ours.value - cell.printed)
+    if gap <= cell.half * (1 + 1e-9) + 1e-12 * abs(cell.printed):
+        return "to the last digit that is printed" if not _scatter(ours, cell) else "within its rounding"
+    return f"{gap / _scatter(ours, cell):.1f} standard errors apart"
+
+
+def shown(estimate: Estimate, cell: Cell) -> str:
+    """An estimate with as many digits as the print has, and one more."""
+    if cell.half == 0.0:
+        return f"{estimate.value:,.0f}{cell.unit}"
+    digits = max(0, 1 - math.floor(math.log10(2.0 * cell.half)))
+    return f"{estimate.value:,.{min(digits, 6)}f}{cell.unit}"
+
+
+def averages(parts: Sequence[Part]) -> dict[str, Estimate]:
+    """Mean over independent parts, and its standard error; one part alone is exact."""
+    found = {}
+    for key in parts[0]:
+        values = np.array([part[key] for part in parts], dtype=np.float64)
+        spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+        found[key] = Estimate(float(values.mean()), spread / math.sqrt(len(values)), spread)
+    return found
+
+
+def together(
+    parts: Sequence[Part], estimates: Mapping[str, Callable[[Sequence[Part]], float]], rough: Sequence[str] = ()
+) -> dict[str, Estimate]:
+    """What is estimated from all parts together, with the error that leaving out one part at a time gives. Those named
+    in `rough` are no smooth function of the parts, such as a mode: theirs is that of drawing parts with replacement.
+    """
+    found = {}
+    for key, estimate in estimates.items():
+        value, error = (_bootstrap if key in rough else jackknife)(lambda rows, f=estimate: f([parts[i] for i in rows]), len(parts))
+        found[key] = Estimate(float(value), error, error * math.sqrt(len(parts)))
+    return found
+
+
+def _bootstrap(estimate: Callable[[Any], float], parts: int) -> tuple[float, float]:
+    rng = np.random.Generator(np.random.SFC64(0))
+    return estimate(np.arange(parts)), float(np.std([estimate(rng.integers(parts, size=parts)) for _ in range(RESAMPLED)]))

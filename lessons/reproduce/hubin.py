@@ -1,0 +1,145 @@
+"""Hubin and Storvik 2019: what their densities say of their network, and weights that no data reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from datasets.images import digits
+from engine.variational import fit_network
+from engine.variational.spike_and_slab_network import prior_inclusion
+from lessons.reproduce import data
+from lessons.reproduce.experiment import FULL, Cell, Experiment, Part, Source
+
+AUTHOR = "Hubin, Storvik"
+PRINTED = (784, 400, 600, 600, 10)  # the network of the text
+CODED = (784, 400, 600, 10)  # that of its public code
+# table 2: mean inclusion probability of each layer, median of ten simulations
+MNIST, FASHION = (0.0520, 0.0598, 0.2217), (0.0665, 0.0613, 0.2013)
+SINGLE, MEDIAN = 0.057, 0.051  # table 1, densities of one draw and of the median model, MNIST
+AVERAGED = 10  # networks of a model average
+
+
+def _place(place: str, title: str, **words: Any) -> dict[str, Any]:
+    return {
+        "source": Source(author=AUTHOR, year=2019, place=place),
+        "topic": "spike and slab",
+        "title": title,
+        "link": "/spike-and-slab?scenario=digits",
+        **words,
+    }
+
+
+def density(layers: Sequence[int], inclusion: Sequence[float]) -> float:
+    """Share of weights that are in, from a mean inclusion probability for each layer of weights."""
+    sizes = [a * b for a, b in pairwise(layers)]
+    return float(np.dot(sizes, inclusion) / sum(sizes))
+
+
+def _densities(number: int, form: str) -> Part:
+    # its table has three rows; with the four layers of the text the third is the one that the fourth, with nothing in
+    # it, makes the least
+    return {
+        "mnist": density(PRINTED, (*MNIST, 0.0)),
+        "fashion": density(PRINTED, (*FASHION, 0.0)),
+        "mnist, coded": density(CODED, MNIST),
+        "fashion, coded": density(CODED, FASHION),
+    }
+
+
+def never_inked() -> int:
+    """Pixels of MNIST that are paper in every image to learn from."""
+    return int((data.images("mnist").images.max(axis=0) == 0).sum())
+
+
+@cache
+def _unreached() -> dict[str, float]:
+    prior, weights = prior_inclusion("aic", 1), sum(a * b for a, b in pairwise(CODED))
+    idle = never_inked() * CODED[1] / weights
+    return {"union": MEDIAN + idle * (1.0 - (1.0 - prior) ** AVERAGED)}
+
+
+def _averaged(number: int, form: str) -> Part:
+    return dict(_unreached())
+
+
+def _dead_weights(number: int, form: str) -> Part:
+    """Mean inclusion of weights that leave a pixel that is never inked, after training on the bundled digits."""
+    images = digits()
+    x, y = images.x, images.y
+    fit = fit_network(
+        x,
+        y,
+        method="spike_and_slab",
+        hidden=(30,),
+        epochs=400 if form == FULL else 150,
+        inclusion_prior="aic",
+        step_size=0.05,
+        inclusion_step_size=0.1,
+        final_step_size=0.02,
+        seed=number,
+    )
+    dead = np.flatnonzero(x.max(axis=0) == 0.0)
+    return {"inclusion": float(fit.inclusion_probabilities()[0][dead].mean())}
+
+
+ROUNDED = math.sqrt(3) * 0.0002  # three medians of ten simulations, each with its printed sd
+
+
+EXPERIMENTS = (
+    Experiment(
+        id="hubin-density",
+        **_place("tables 1, 2 and 3", "Density of one draw, from the inclusion probabilities of the layers"),
+        settings=("784-400-600-600-10", "three rows of inclusion probabilities"),
+        run=_densities,
+        exact=lambda: _densities(0, FULL),
+        cells=(
+            Cell(
+                key="mnist",
+                label="MNIST, one draw",
+                printed=SINGLE,
+                half=0.0005,
+                error=ROUNDED,
+                instead="mnist, coded",
+                because="784-400-600-10, the network of its public code,",
+            ),
+            Cell(
+                key="fashion",
+                label="Fashion-MNIST, one draw",
+                printed=0.065,
+                half=0.0005,
+                error=ROUNDED,
+                instead="fashion, coded",
+                because="784-400-600-10, the network of its public code,",
+            ),
+        ),
+        tolerance="medians of ten simulations",
+    ),
+    Experiment(
+        id="hubin-never-inked",
+        **_place("table 1", "Density of ten networks together: weights of pixels that are never inked"),
+        settings=("784-400-600-10", "10 networks averaged", "prior odds e⁻²", "median model 0.051"),
+        chosen=("all other weights taken as surely in or out",),
+        needs=("mnist",),
+        run=_averaged,
+        cells=(Cell(key="union", label="MNIST, model average", printed=0.083, half=0.0005, error=0.001),),
+        tolerance="medians of ten simulations, printed to 0.001 each",
+    ),
+    Experiment(
+        id="hubin-prior",
+        **_place("the prior, odds e⁻²", "Inclusion of weights that no data reach"),
+        settings=("spike and slab, odds e⁻²",),
+        chosen=("8 × 8 digits, one layer of 30 units", "step sizes fall to a fiftieth"),
+        parts=(3, 10),
+        seconds=(20, 150),
+        run=_dead_weights,
+        exact=lambda: {"inclusion": prior_inclusion("aic", 1)},
+        cells=(Cell(key="inclusion", label="weights of pixels that are never inked", printed=0.1192, half=0.0005, error=0.001),),
+        tolerance="stochastic gradients leave the optimum by about 0.001",
+    ),
+)

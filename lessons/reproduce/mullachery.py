@@ -1,0 +1,219 @@
+"""Mullachery, Khera and Husain 2018: Powerball, beside the rule that no other beats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets import powerball
+from engine import network, sample_network
+from engine.networks.predictive import probabilities
+from lessons.reproduce.experiment import Cell, Experiment, Part, Source
+
+Array = NDArray[np.float64]
+
+DRAWS, TEST = 810, 405  # of the urn, and rows held out: what the printed accuracies have in common
+NUMBERS = np.arange(1, powerball.BALLS + 1)
+SOURCE = "Mullachery, Khera, Husain"
+CHOSEN = (
+    f"{DRAWS} draws from a fair urn of 69",
+    f"{TEST} rows held out",
+    "N(0, 1) prior",
+    "log x centred and scaled",
+    "NUTS, 2 chains of 300",
+    "AdaBoost of 50 stumps",
+    "length scale fitted",
+)
+
+
+def _place(title: str, **words: Any) -> dict[str, Any]:
+    return {"source": Source(author=SOURCE, year=2018, place=title), "topic": "Powerball", "link": "/conjugate?scenario=flat", **words}
+
+
+def _bayes(x: Array, y: NDArray[np.int64], part: int) -> Array:
+    """P(smallest | x) for every number, by a network of 5 tanh units and NUTS."""
+    scaled = np.log(x)
+    centre, scale = scaled.mean(), scaled.std()
+    net = network(1, 1, width=5, activation="tanh", likelihood="bernoulli")
+    found = sample_network(net, ((scaled - centre) / scale)[:, None], y, chains=2, warmup=200, draws=300, max_depth=7, seed=part)
+    draws = np.ascontiguousarray(found.draws[:, ::3]).reshape(-1, net.dim)
+    return probabilities(net, draws, ((np.log(NUMBERS) - centre) / scale)[:, None])[:, :, 1].mean(axis=0)
+
+
+def _forest(x: Array, y: NDArray[np.int64], part: int) -> Array:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return _fitted(RandomForestClassifier(n_estimators=10, max_depth=5, random_state=part), x, y)
+
+
+def _boosted(x: Array, y: NDArray[np.int64], part: int) -> Array:
+    from sklearn.ensemble import AdaBoostClassifier
+
+    return _fitted(AdaBoostClassifier(random_state=part), x, y)
+
+
+def _process(x: Array, y: NDArray[np.int64], part: int) -> Array:
+    from sklearn.gaussian_process import GaussianProcessClassifier
+    from sklearn.gaussian_process.kernels import RBF
+
+    return _fitted(GaussianProcessClassifier(10.0 * RBF(15.0, (1.0, 100.0)), max_iter_predict=20, random_state=part), x, y)
+
+
+def _fitted(model: Any, x: Array, y: NDArray[np.int64]) -> Array:
+    return np.asarray(model.fit(x[:, None], y).predict_proba(NUMBERS[:, None].astype(np.float64))[:, 1])
+
+
+MODELS: dict[str, Callable[[Array, NDArray[np.int64], int], Array]] = {
+    "network": _bayes,
+    "forest": _forest,
+    "boosted": _boosted,
+    "process": _process,
+}
+
+
+def expected(p: Array) -> tuple[float, float]:
+    """Expected accuracy, in %, and log loss, in nats, of saying p (69,) of the numbers: over the urn itself, not a
+    sample of it."""
+    third, smallest = powerball.probabilities() / 2
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    right = np.where(p > 0.5, smallest, third).sum()
+    return 100.0 * float(right), float(-(smallest * np.log(p) + third * np.log1p(-p)).sum())
+
+
+def crossing(p: Array) -> float:
+    """The number at which p falls through a half, between two numbers."""
+    at = int(np.flatnonzero(p < 0.5)[0])
+    return float(NUMBERS[at - 1] + (p[at - 1] - 0.5) / (p[at - 1] - p[at]))
+
+
+def learn(part: int, names: tuple[str, ...]) -> dict[str, Array]:
+    """P(smallest | x) by the named models, from three quarters of the rows of an urn."""
+    shown = powerball.urn(DRAWS, seed=1000 + part)
+    rows = np.random.default_rng(part).permutation(len(shown.y))[TEST:]
+    return {name: MODELS[name](shown.x[rows].astype(np.float64), shown.y[rows], part) for name in names}
+
+
+def _accuracy(part: int, form: str) -> Part:
+    found: Part = {}
+    for name, p in learn(part, tuple(MODELS)).items():
+        found[name], found[f"{name} nats"] = expected(p)
+    return found
+
+
+def _boundary(part: int, form: str) -> Part:
+    return {"crossing": crossing(learn(part, ("network",))["network"])}
+
+
+def _shares(said: NDArray[np.bool_]) -> tuple[float, float]:
+    """Of those called smallest the share that is the third, and the reverse, in %."""
+    third, smallest = powerball.probabilities()
+    return (
+        100.0 * float(third[said].sum() / (third + smallest)[said].sum()),
+        100.0 * float(smallest[~said].sum() / (third + smallest)[~said].sum()),
+    )
+
+
+def _confusion(part: int, form: str) -> Part:
+    said = learn(part, ("network",))["network"] > 0.5
+    false_positive, false_negative = _shares(said)
+    # the same shares with the classes exchanged, by the cut that the print says
+    exchanged = _shares(NUMBERS <= CUT)[::-1]
+    return {"called": false_positive, "not called": false_negative, "called, 14": exchanged[0], "not called, 14": exchanged[1]}
+
+
+def _rule(part: int, form: str) -> Part:
+    return {"cut": 100.0 * powerball.rule(CUT).accuracy}
+
+
+CUT = 14
+OF_ROWS = 100.0 * math.sqrt(0.84 * 0.16 / TEST)
+BEST = 100.0 * powerball.best_rule().accuracy
+
+EXPERIMENTS = (
+    Experiment(
+        id="mullachery-accuracy",
+        title="Accuracy of four models",
+        **_place("section on Powerball, accuracies"),
+        settings=("5 tanh units, log input", "random forest of 10 trees, depth 5", "AdaBoost trees", "Gaussian process, RBF kernel"),
+        chosen=CHOSEN,
+        parts=(3, 12),
+        seconds=(60, 240),
+        run=_accuracy,
+        cells=(
+            Cell(key="network", label="Bayesian network, 5 tanh units", printed=81.23, half=0.005, unit=" %", error=OF_ROWS),
+            Cell(key="forest", label="random forest", printed=82.96, half=0.005, unit=" %", error=OF_ROWS),
+            Cell(key="boosted", label="AdaBoost", printed=82.96, half=0.005, unit=" %", error=OF_ROWS),
+            Cell(key="process", label="Gaussian process", printed=84.93, half=0.005, unit=" %", error=OF_ROWS),
+        ),
+        exact=lambda: dict.fromkeys(MODELS, BEST),
+        tolerance="405 test rows give an accuracy near 84 % a standard error of 1.8 points; exact is the best possible rule",
+    ),
+    Experiment(
+        id="mullachery-cut-14",
+        title="Accuracy of a cut at the number where the network is said to be torn",
+        **_place("figure of uncertainty, against the accuracy"),
+        settings=("both bins equally likely around 14",),
+        run=_rule,
+        exact=lambda: {"cut": 100.0 * powerball.rule(CUT).accuracy},
+        cells=(Cell(key="cut", label="smallest if and only if x ≤ 14", printed=81.23, half=0.005, unit=" %", error=OF_ROWS),),
+        tolerance="405 test rows",
+    ),
+    Experiment(
+        id="mullachery-boundary",
+        title="The number at which both bins are equally likely",
+        **_place("figure of uncertainty"),
+        settings=("5 tanh units, log input",),
+        chosen=CHOSEN[:5],
+        parts=(4, 12),
+        seconds=(12, 30),
+        run=_boundary,
+        exact=lambda: {"crossing": powerball.crossing()},
+        cells=(
+            Cell(
+                key="crossing",
+                label="where the network is torn",
+                printed=14.0,
+                half=1.5,
+                because="where 6(x − 1)(x − 2) = (67 − x)(66 − x)",
+            ),
+        ),
+        tolerance="'around 14' may be off by 1.5",
+    ),
+    Experiment(
+        id="mullachery-confusion",
+        title="False positives and false negatives",
+        **_place("confusion"),
+        settings=("5 tanh units, log input",),
+        chosen=(*CHOSEN[:5], "of what the shares are: of those called so"),
+        parts=(4, 12),
+        seconds=(12, 30),
+        run=_confusion,
+        cells=(
+            Cell(
+                key="called",
+                label="called smallest, but third",
+                printed=26.0,
+                half=0.5,
+                unit=" %",
+                error=100.0 * math.sqrt(0.26 * 0.74 / (0.62 * TEST)),
+                instead="called, 14",
+                because="a cut at 14 and the two bins exchanged",
+            ),
+            Cell(
+                key="not called",
+                label="called third, but smallest",
+                printed=6.8,
+                half=0.05,
+                unit=" %",
+                error=100.0 * math.sqrt(0.068 * 0.932 / (0.38 * TEST)),
+                instead="not called, 14",
+                because="a cut at 14 and the two bins exchanged",
+            ),
+        ),
+        tolerance="the 405 test rows that the accuracies imply, split by what they are called",
+    ),
+)

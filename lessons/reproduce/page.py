@@ -1,0 +1,138 @@
+"""The page of printed numbers beside ours: a table to filter, an experiment to open and to run again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.kit import follow, jobs, messages, seams
+from app.kit.visit import session
+from app.kit.words import Words
+from engine import turns
+from lessons.reproduce import again, pictures, report, store
+from lessons.reproduce.experiment import QUICK, VERDICTS, Experiment, Outcome, judge
+from lessons.reproduce.registry import BY_ID, missing
+from lessons.reproduce.report import Row
+
+ALL = "all"
+ID = "id"  # of the address: the experiment that is open
+
+
+def show() -> None:
+    """The whole page."""
+    words = Words(__file__)
+    st.title(words.title, anchor=False)
+    st.markdown(words.promise)
+    every = list(report.rows())
+    counted = Counter(row.verdict.kind for row in every)
+    st.markdown(" · ".join(f"**{counted[kind]}** {kind}" for kind in VERDICTS) + f" · of {len(every)} numbers")
+    rows = _filtered(every)
+    if not rows:
+        st.info("No number is left: choose *all* in one of the filters.")
+        return
+    opened, look = st.columns([62, 38], gap="large")
+    with opened:
+        _experiment(rows)
+    with look:
+        follow.panels(pictures.forest(rows))
+    st.header("All of them", anchor=False)
+    for experiment in dict.fromkeys(row.experiment.id for row in rows):
+        own = [row for row in rows if row.experiment.id == experiment]
+        with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
+            follow.panels(pictures.table(own, own[0].experiment.source.place))
+    st.caption("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
+
+
+def _tally(rows: Sequence[Row]) -> str:
+    counted = Counter(row.verdict.kind for row in rows)
+    return ", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind])
+
+
+def _named(experiment: Experiment) -> str:
+    return f"{experiment.source.author} ({experiment.source.year}): {experiment.title}"
+
+
+def _filtered(rows: Sequence[Row]) -> list[Row]:
+    with st.container(horizontal=True, gap="small"):
+        author = st.selectbox("Paper", [ALL, *dict.fromkeys(row.experiment.source.author for row in rows)], key="reproduce/author")
+        topic = st.selectbox("Topic", [ALL, *dict.fromkeys(row.experiment.topic for row in rows)], key="reproduce/topic")
+        kind = st.selectbox("Verdict", [ALL, *VERDICTS], key="reproduce/verdict")
+    wanted = (
+        (author, lambda row: row.experiment.source.author),
+        (topic, lambda row: row.experiment.topic),
+        (kind, lambda row: row.verdict.kind),
+    )
+    return [row for row in rows if all(choice in (ALL, of(row)) for choice, of in wanted)]
+
+
+def _experiment(rows: Sequence[Row]) -> None:
+    """The one that is open: chosen here or by the address."""
+    ids = list(dict.fromkeys(row.experiment.id for row in rows))
+    asked = st.query_params.get(ID)
+    if asked is not None and asked not in BY_ID:
+        st.warning("This link names an experiment that does not exist.", icon="⚠️")
+    at = ids.index(asked) if asked in ids else 0
+    id = st.selectbox("Experiment", ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}")
+    if id is None:
+        return
+    st.query_params[ID] = id
+    experiment = BY_ID[id]
+    kept = store.result(id)
+    st.markdown(
+        f"{experiment.source.author} ({experiment.source.year}), {experiment.source.place}. "
+        + (f"Printed settings: {'; '.join(experiment.settings)}. " if experiment.settings else "")
+        + (f"**Not printed, our choice**: {'; '.join(experiment.chosen)}. " if experiment.chosen else "")
+        + f"A gap may be: {experiment.tolerance}."
+    )
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        pressed = st.button("Run the quick form", key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
+        if experiment.link:
+            st.markdown(f"[See it in the lesson]({experiment.link.removeprefix('/')})")
+    if lacking := missing(experiment):
+        st.caption(f"Its data are not on this machine: {', '.join(lacking)}.")
+    else:
+        st.caption(f"About {experiment.seconds[0]} s on two idle cores. By command: python -m lessons.reproduce --quick {id}")
+    if pressed:
+        st.session_state["reproduce/running"] = id
+    if st.session_state.get("reproduce/running") == id:
+        job = jobs.pool().submit((session(), "reproduce"), ("reproduce", id), again.quick, id, rank=turns.AFTER, local=True)
+        st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, job.active)
+        return
+    if kept:
+        parts = f"{kept['parts']} part{'s' if kept['parts'] > 1 else ''}"
+        _shown(
+            [row for row in report.rows() if row.experiment is experiment], f"Kept: {kept['form']} form, {parts}, {kept['seconds']:.0f} s"
+        )
+
+
+def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:
+    """The run as it grows."""
+    job.heartbeat()
+    if polled and not job.active:
+        st.rerun()
+    if job.error is not None or job.state == jobs.TURNED_AWAY:
+        messages.complain(f"“{experiment.title}”", job.error)
+        return
+    if job.active:
+        st.progress(job.fraction() or 0.0, text=messages.progress(job))
+        if st.button("Stop", key=f"reproduce/stop/{experiment.id}"):
+            job.stop()
+            st.session_state.pop("reproduce/running", None)
+            st.rerun()
+    outcome: Outcome | None = job.result or job.latest
+    if outcome is not None:
+        rows = [Row(experiment, cell, judge(experiment, cell, outcome)) for cell in experiment.cells]
+        _shown(rows, f"Run here, {QUICK} form" + (": so far" if job.active else ""))
+
+
+def _shown(rows: Sequence[Row], title: str) -> None:
+    figure = pictures.beside(rows)
+    if figure is not None:
+        follow.panels(figure)
+    follow.panels(pictures.table(rows, title))
+
+
+if seams.running():
+    show()

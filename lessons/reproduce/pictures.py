@@ -1,0 +1,99 @@
+"""Pictures of printed numbers beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.kit import charts, theme
+from app.kit.charts import Figure, Table
+from lessons.reproduce import report
+from lessons.reproduce.experiment import AGREES, DIFFERS, UNTOLD
+from lessons.reproduce.report import Row
+
+LOOKS = {AGREES: ("accept", "circle"), DIFFERS: ("reject", "x"), UNTOLD: ("muted", "diamond-open")}
+FARTHEST = 12.0  # gaps beyond this many errors stand at the edge
+
+
+def forest(rows: Sequence[Row]) -> Figure:
+    """(ours - printed) over its error, of every number that was run."""
+    shown = [row for row in rows if row.verdict.z is not None]
+    figure = charts.blank("(ours − printed) ÷ error of the gap", "", height=max(220, 60 + 7 * len(shown)), margin={"l": 12, "t": 40})
+    for kind, (role, symbol) in LOOKS.items():
+        some = [(i, row) for i, row in enumerate(shown) if row.verdict.kind == kind]
+        figure.add_scatter(
+            x=[float(np.clip(row.verdict.z or 0.0, -FARTHEST, FARTHEST)) for _, row in some],
+            y=[i for i, _ in some],
+            text=[f"{row.experiment.id}: {row.cell.label}<br>{row.verdict.z:.1f} errors, {row.verdict.kind}" for _, row in some],
+            hoverinfo="text",
+            mode="markers",
+            name=kind,
+            marker={"color": theme.colour(role), "symbol": symbol, "size": 8},
+        )
+    for at in (-3.0, 0.0, 3.0):
+        figure.add_vline(x=at, line={"color": theme.colour("truth"), "width": 1, "dash": "dot" if at else "solid"})
+    figure.update_yaxes(showticklabels=False, autorange="reversed", title=None)
+    figure.update_xaxes(range=[-FARTHEST - 0.5, FARTHEST + 0.5])
+    alt = f"{len(shown)} numbers, each by how many errors ours lies from the printed one, in the order of the table."
+    return Figure(
+        "All numbers at one look", figure, alt, f"One mark a number, in the order of the table. Beyond ±{FARTHEST:.0f}: at the edge."
+    )
+
+
+def beside(rows: Sequence[Row]) -> Figure | None:
+    """Ours as a multiple of each printed number, with three errors; nothing where none has run."""
+    shown = [row for row in rows if row.verdict.ours is not None and row.cell.printed]
+    if not shown:
+        return None
+    ratio = np.array([row.verdict.ours.value / row.cell.printed for row in shown if row.verdict.ours])
+    error = np.array([3.0 * row.verdict.ours.error / abs(row.cell.printed) for row in shown if row.verdict.ours])
+    theirs = np.array([3.0 * row.cell.error / abs(row.cell.printed) for row in shown])
+    names = [row.cell.label for row in shown]
+    figure = charts.blank("as a multiple of the printed number", "", height=110 + 30 * len(shown), margin={"l": 12, "t": 40})
+    figure.add_scatter(
+        x=np.ones(len(shown)),
+        y=names,
+        mode="markers",
+        name="printed",
+        error_x={"array": theirs, "color": theme.colour("truth")},
+        marker={"color": theme.colour("truth"), "symbol": "line-ns-open", "size": 14},
+    )
+    figure.add_scatter(
+        x=ratio,
+        y=names,
+        mode="markers",
+        name="ours",
+        error_x={"array": error, "color": theme.colour("posterior")},
+        marker={"color": theme.colour("posterior"), "symbol": "circle", "size": 9},
+    )
+    exact = [(row.verdict.exact / row.cell.printed, row.cell.label) for row in shown if row.verdict.exact is not None]
+    if exact:
+        figure.add_scatter(
+            x=[x for x, _ in exact],
+            y=[y for _, y in exact],
+            mode="markers",
+            name="exact",
+            marker={"color": theme.colour("accept"), "symbol": "star", "size": 10},
+        )
+    if ratio.min() > 0 and (ratio.max() > 5 or ratio.min() < 0.2):
+        figure.update_xaxes(type="log")
+    figure.update_yaxes(autorange="reversed", automargin=True, title=None)
+    sides = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, ratio, strict=True) if math.isfinite(value))
+    return Figure("Printed and ours", figure, f"Ours as multiples of the printed numbers: {sides}.", "Bars are three standard errors.")
+
+
+def table(rows: Sequence[Row], title: str) -> Table:
+    """The rows, as docs/REPRODUCED.md has them."""
+    return Table(
+        title,
+        {
+            "number": [row.cell.label for row in rows],
+            "printed": [report.printed(row.cell) for row in rows],
+            "ours": [report.ours(row) for row in rows],
+            "exact": [report.exact(row) or "–" for row in rows],
+            "verdict": [row.verdict.kind for row in rows],
+            "why": [row.verdict.why for row in rows],
+        },
+    )

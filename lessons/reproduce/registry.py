@@ -1,0 +1,27 @@
+"""All experiments, and the part of one that a process computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lessons.reproduce import andersen, berezowski, data, hubin, mullachery, steyn
+from lessons.reproduce.experiment import Experiment, Part
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *berezowski.EXPERIMENTS,
+    *andersen.EXPERIMENTS,
+    *steyn.EXPERIMENTS,
+    *hubin.EXPERIMENTS,
+    *mullachery.EXPERIMENTS,
+)
+BY_ID = {experiment.id: experiment for experiment in EXPERIMENTS}
+
+
+def missing(experiment: Experiment) -> Sequence[str]:
+    """Data sets that it needs and that are not on this machine."""
+    return [name for name in experiment.needs if not data.here(name)]
+
+
+def compute(id: str, number: int, form: str) -> Part:
+    """One part of an experiment."""
+    return BY_ID[id].run(number, form)

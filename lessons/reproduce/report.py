@@ -1,0 +1,88 @@
+"""docs/REPRODUCED.md: every printed number beside ours, from what was run and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lessons.reproduce import store
+from lessons.reproduce.experiment import VERDICTS, Cell, Estimate, Experiment, Verdict, judge, shown
+from lessons.reproduce.registry import EXPERIMENTS, missing
+
+PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
+
+HEAD = """# The papers, reproduced
+
+Every printed number that was run, beside ours. Written by `python -m lessons.reproduce`; no line is typed by hand.
+*Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours. *Differs*: a changed
+setting that was tried gives the printed number, or an exact answer contradicts it. *Cannot be told*: what it hangs on is
+not printed, or runs scatter too much to tell. Most experiments ran in their quick form, which is named beside each.
+"""
+
+
+class Row(NamedTuple):
+    """A cell with its experiment and its verdict."""
+
+    experiment: Experiment
+    cell: Cell
+    verdict: Verdict
+
+
+def rows() -> Iterator[Row]:
+    """All cells, with the verdicts on what is kept."""
+    for experiment in EXPERIMENTS:
+        outcome = store.outcome(experiment.id)
+        for cell in experiment.cells:
+            yield Row(experiment, cell, judge(experiment, cell, outcome, missing(experiment)))
+
+
+def printed(cell: Cell) -> str:
+    """The number as it stands in print."""
+    return f"{cell.printed:,g}{cell.unit}" if abs(cell.printed) < 1e6 else f"{cell.printed:,.0f}{cell.unit}"
+
+
+def ours(row: Row) -> str:
+    """Our number with its error, or a dash."""
+    found = row.verdict.ours
+    if found is None:
+        return "–"
+    plain = row.cell.__class__(**{**vars(row.cell), "unit": ""})
+    error = f" ± {shown(Estimate(found.error), plain)}" if found.error else ""
+    return f"{shown(found, plain)}{error}{row.cell.unit}"
+
+
+def exact(row: Row) -> str:
+    """The exact value where one is known."""
+    return "" if row.verdict.exact is None else shown(Estimate(row.verdict.exact), row.cell)
+
+
+def text() -> str:
+    """The whole document."""
+    every = list(rows())
+    counted = Counter(row.verdict.kind for row in every)
+    lines = [HEAD, ", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind]) + f", of {len(every)} numbers.", ""]
+    for experiment in EXPERIMENTS:
+        kept, source = store.result(experiment.id), experiment.source
+        form = f"{kept['form']} form, {kept['parts']} part{'s' * (kept['parts'] > 1)}, {kept['seconds']:.0f} s" if kept else "not run"
+        lines += [
+            f"## {experiment.id}",
+            "",
+            f"{experiment.title}. {source.author} ({source.year}), {source.place}. {form}.",
+            *([f"Our choice, as it is not printed: {'; '.join(experiment.chosen)}."] if experiment.chosen else []),
+            f"Tolerance: {experiment.tolerance}.",
+            "",
+            "| | printed | ours | exact | verdict | why |",
+            "|---|---|---|---|---|---|",
+        ]
+        for row in (row for row in every if row.experiment is experiment):
+            verdict = row.verdict
+            lines.append(f"| {row.cell.label} | {printed(row.cell)} | {ours(row)} | {exact(row)} | {verdict.kind} | {verdict.why} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write() -> None:
+    """Write the document."""
+    PAGE.write_text(text(), encoding="utf-8")

@@ -1,0 +1,139 @@
+"""The papers, reproduced: cells that are recomputed, verdicts that are computed, runs that go on."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import re
+import time
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import catalogue
+from app.kit import startup, words
+from engine.spec import SpecError
+from lessons.reproduce import __main__ as command
+from lessons.reproduce import report, running, store
+from lessons.reproduce.errata import numbers
+from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
+from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
+from tests.rooms import ROOT
+
+SAMPLE = ("mullachery-cut-14", "hubin-density", "steyn-sizes", "andersen-2.1", "andersen-4.2", "hubin-never-inked")
+ANY = BY_ID["mullachery-accuracy"]  # something is not printed there
+
+
+def verdict(cell: Cell, exact: dict[str, float] | None = None, **found: tuple[float, ...]) -> str:
+    """Of a cell with the key "ours"."""
+    outcome = Outcome({key: Estimate(*numbers) for key, numbers in found.items()}, exact or {})
+    return judge(ANY, cell, outcome).kind
+
+
+@pytest.mark.parametrize("id", SAMPLE)
+def test_a_sample_of_cells_is_what_was_kept(id: str):
+    experiment, kept = BY_ID[id], store.outcome(id)
+    if lacking := missing(experiment):
+        pytest.skip(f"not run: data: {', '.join(lacking)}")
+    assert kept is not None
+    parts = [experiment.run(number, QUICK) for number in range(experiment.count(QUICK))]
+    again = running.outcome_of(experiment, parts)
+    for key, estimate in kept.estimates.items():
+        assert again.estimates[key] == pytest.approx(estimate, rel=1e-6, abs=1e-9), key
+    assert again.exact == pytest.approx(kept.exact, rel=1e-6)
+
+
+def test_verdicts_are_computed():
+    cell = Cell(key="ours", label="a number", printed=2.0, half=0.05, instead="other", because="something else")
+    assert verdict(cell, ours=(2.04,)) == AGREES and verdict(cell, ours=(2.3, 0.1)) == AGREES
+    assert verdict(cell, ours=(2.4, 0.1)) == UNTOLD, "what is not printed may be the reason"
+    assert verdict(cell, ours=(2.4, 0.1), other=(2.01, 0.1)) == DIFFERS, "a changed setting brings agreement"
+    assert verdict(cell, ours=(2.4, 0.1), other=(2.6, 0.1)) == UNTOLD
+    assert verdict(cell, ours=(2.4, 0.1), other=(9.0, 90.0)) == UNTOLD, "a number that may be anything explains nothing"
+    assert verdict(cell, {"ours": 2.4}, ours=(2.4, 0.1)) == DIFFERS, "an exact answer that the print misses"
+    assert verdict(cell, ours=(2.4, 1.2)) == UNTOLD, "runs that scatter as much agree with anything"
+    assert judge(ANY, cell, None, ["boston"]).kind == NOT_RUN
+
+
+def test_a_print_that_is_changed_turns_the_verdict():
+    experiment = BY_ID["andersen-2.1"]
+    cell, kept = experiment.cells[1], store.outcome(experiment.id)
+    assert judge(experiment, cell, kept).kind == AGREES
+    assert judge(experiment, dataclasses.replace(cell, printed=0.0434), kept).kind == DIFFERS
+
+
+def test_every_experiment_says_what_it_needs_and_every_difference_why():
+    assert len(BY_ID) == len(EXPERIMENTS)
+    for experiment in EXPERIMENTS:
+        assert experiment.cells and experiment.tolerance and experiment.source.place and min(experiment.parts) >= 1
+        assert all(cell.because for cell in experiment.cells if cell.instead)
+    for row in report.rows():
+        assert row.verdict.why, row
+        if row.verdict.kind == DIFFERS:
+            assert "which agrees" in row.verdict.why or "exact value" in row.verdict.why, row
+
+
+def test_the_document_is_that_of_the_results():
+    assert report.PAGE.read_text(encoding="utf-8") == report.text(), "python -m lessons.reproduce"
+
+
+def test_a_killed_run_goes_on(tmp_path, monkeypatch):
+    """Parts on disk are not computed again; half a part is."""
+    monkeypatch.setenv("POSTERIOR_LAB_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(store, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(running, "ProcessPoolExecutor", None)  # none is wanted
+    experiment = BY_ID["mullachery-cut-14"]
+    store.write(store.part_path(experiment.id, QUICK, 0), {"part": {"cut": 12.5}, "seconds": 1.0})
+    running.run([experiment], QUICK, 1)
+    kept = store.outcome(experiment.id)
+    assert kept is not None and kept.estimates["cut"] == (12.5, 0.0, 0.0) and store.result(experiment.id)["form"] == QUICK
+    store.part_path(experiment.id, QUICK, 0).write_text('{"part": {"cut"')
+    with pytest.raises(TypeError):
+        running.run([experiment], QUICK, 1)
+
+
+def test_the_command_names_what_it_does_not_know(capsys):
+    assert command.main(["--list"]) == 0
+    assert "berezowski-5.6" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        command.main(["berezowski-9.9"])
+    assert "no experiment is called berezowski-9.9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folder", ["reproduce", "reproduce/errata"])
+def test_the_pages_open(folder: str):
+    startup.load()
+    at = AppTest.from_file(str(ROOT / "lessons" / folder / "page.py"), default_timeout=120).run()
+    assert not at.exception and not at.error and at.title
+    assert not any(re.search(r"\bnan\b", each.value) for each in at.markdown), "a number that no run has given"
+
+
+def test_a_press_runs_the_quick_form_on_the_page():
+    startup.load()
+    at = AppTest.from_file(str(ROOT / "lessons" / "reproduce" / "page.py"), default_timeout=120)
+    at.query_params["id"] = "steyn-sizes"
+    at.run()
+    next(button for button in at.button if button.label == "Run the quick form").click().run()
+    end = time.monotonic() + 60
+    while not any("Run here, quick form" in each.value for each in at.markdown):
+        assert time.monotonic() < end and not at.exception
+        time.sleep(0.1)
+        at.run()
+    assert any("| inputs of the dense layer" in each.value for each in at.markdown)
+
+
+def test_links_lead_to_scenarios_that_exist():
+    links = [*(experiment.link for experiment in EXPERIMENTS), *(each.link for each in numbers.errata())]
+    pages = {entry.slug: entry for entry in catalogue.PAGES}
+    for link in filter(None, links):
+        told, asked = urlsplit(link), parse_qs(urlsplit(link).query)
+        entry = pages[told.path.strip("/")]
+        for scenario in asked.get("scenario", ()):
+            assert words.chip(ROOT / entry.folder, scenario), link
+        assert set(asked.get("id", ())) <= set(BY_ID), link
+
+
+def test_an_error_comes_back_from_another_process():
+    again = pickle.loads(pickle.dumps(SpecError("data", "not here")))
+    assert (again.parameter, again.reason) == ("data", "not here")

@@ -1,0 +1,101 @@
+"""Image, compose file, lock, dashboard and threat model say what is so. No container is run: what the image's build does is
+done in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from app.server import metrics
+from engine import settings
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def steps(word: str) -> list[str]:
+    """The arguments of each instruction of this kind."""
+    lines = DOCKERFILE.replace("\\\n", " ").splitlines()
+    return [line.removeprefix(word).strip() for line in lines if line.startswith(word + " ")]
+
+
+def environment(text: list[str]) -> dict[str, str]:
+    """What ENV instructions set."""
+    return dict(pair.split("=", 1) for line in text for pair in shlex.split(line))
+
+
+def test_the_image_copies_what_is_there_and_no_more_than_is_let_in():
+    let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = {name for line in steps("COPY") if not line.startswith("--from") for name in line.split()[:-1]}
+    assert copied == let_in and all((ROOT / name).exists() for name in copied)
+
+
+def test_the_image_s_user_is_not_root_and_its_health_is_looked_at():
+    assert steps("USER")[-1] == "lab" and DOCKERFILE.rindex("USER lab") < DOCKERFILE.rindex("\nCMD ")
+    assert "/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
+    assert settings.problems({**environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(ROOT)}) == []
+
+
+def test_services_are_set_to_what_is_known_and_cannot_write():
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    assert {"nginx", "app0", "app1", "scheduler", "worker"} == services.keys()
+    for name, service in services.items():
+        assert service["read_only"], name
+        assert settings.problems(service.get("environment", {})) == [], name
+    for name in ("app0", "app1", "scheduler", "worker"):
+        assert services[name]["cap_drop"] == ["ALL"], name
+
+
+def test_the_lock_has_every_package_that_is_required_with_its_hash():
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}$", (ROOT / "requirements.lock").read_text(), re.M))
+    assert len(locked) == len((ROOT / "requirements.lock").read_text().splitlines()) - 1
+    wanted = re.findall(r"^([\w-]+)(~=|==)([\d.]+)", (ROOT / "requirements.txt").read_text(), re.M)
+    for name, how, version in wanted:
+        series = version if how == "==" else version.rpartition(".")[0]
+        assert locked[name.lower()].startswith(series), name
+
+
+def test_the_dashboard_asks_for_figures_that_there_are():
+    families = set(re.findall(r"^# TYPE (\w+)", metrics.text(), re.M))
+    for panel in json.loads((ROOT / "docs" / "grafana.json").read_text())["panels"]:
+        for target in panel["targets"]:
+            asked = set(re.findall(r"(?:posterior_lab|process)_\w+", target["expr"]))
+            assert asked and {name.removesuffix("_bucket") for name in asked} <= families, panel["title"]
+
+
+def test_each_test_that_the_threat_model_names_is_there():
+    rows = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", (ROOT / "SECURITY.md").read_text())
+    assert len(rows) > 15
+    for path, name in rows:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert not name or re.search(rf"def {name}\(", text), f"{path}::{name}"
+
+
+@pytest.mark.long
+def test_what_the_image_s_build_does_works_in_a_folder(tmp_path: Path):
+    lab, venv, kernels = tmp_path / "lab", tmp_path / "venv", tmp_path / "kernels"
+    lab.mkdir()
+    for line in steps("COPY"):
+        if not line.startswith("--from"):
+            for name in line.split()[:-1]:
+                copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                copy(ROOT / name, lab / name)
+    places = {"/venv": str(venv), "/kernels": str(kernels)}
+    there = {**os.environ, **environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(kernels)}
+    for command in steps("RUN")[:2]:
+        for short, place in places.items():
+            command = command.replace(short, place)
+        subprocess.run(command.replace("python -m venv", f"{sys.executable} -m venv"), shell=True, check=True, cwd=lab, env=there)
+    asked = [str(venv / "bin" / "python"), "-c", "from engine import _cache; print(_cache.is_full(), _cache.cpu())"]
+    assert subprocess.run(asked, check=True, cwd=lab, env=there, capture_output=True, text=True).stdout.split() == ["True", "x86-64-v3"]
+    size = sum(path.lstat().st_size for folder in (lab, venv, kernels) for path in folder.rglob("*") if not path.is_dir())
+    assert size < 775e6, f"{size / 1e6:.0f} MB, and the base image has about 125"
