@@ -1,4 +1,4 @@
-"""The command `posterior-lab`: `open`, `run`, `reproduce`, `verdict`. Each is a module with `main(arguments) -> exit status`."""
+"""The command `posterior-lab`: `open`, `run`, `reproduce`, `verdict`, `serve`, `cluster`, `settings`. Each is a module with `main(arguments) -> exit status`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ COMMANDS = {  # name: its module, imported when it is called, and what it does
     "run": ("app.run", "make the run of a link again and write it to a file"),
     "reproduce": ("lessons.reproduce.__main__", "run the experiments of the papers again, beside what they printed"),
     "verdict": ("app.verdict", "what the three signs say of links"),
+    "serve": ("app.server.front", "serve by several processes behind nginx"),
+    "cluster": ("app.kit.cluster", "check: say what is wrong with a Dask cluster"),
+    "settings": ("engine.settings", "the variables that can be set, and what is wrong with those that are"),
 }
 NOT_VALID = 2
 

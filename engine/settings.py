@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,5 +111,13 @@ def table() -> str:
     return "\n".join(["| variable | without it | what it means |", "|---|---|---|", *rows])
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str] = ()) -> int:
+    """Print all settings, then what is wrong with those that are set; the exit status."""
     print(table())
+    wrong = problems()
+    print(*(f"{line}." for line in wrong), sep="\n", end="\n" * bool(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,5 @@
-"""A Dask cluster for what takes long, named by `POSTERIOR_LAB_DASK`: `python -m app.kit.cluster [tcp://host:port]` says
-what is wrong with one.
+"""A Dask cluster for what takes long, named by `POSTERIOR_LAB_DASK`: `posterior-lab cluster check [tcp://host:port]`
+says what is wrong with one.
 
 Whatever happens to it, no work is lost: `is_up` is false while the scheduler or its last worker has been out of reach
 for `GONE` seconds; the pool then does in this process what it had sent there. Once the cluster is back, new work goes
@@ -19,7 +19,7 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -252,8 +252,10 @@ def _within(seconds: float, ask: Callable[[], Any]) -> Any:
     return answer.result(timeout=seconds)
 
 
-def main(address: str | None) -> int:
-    """Say what is wrong with a cluster, or how many work there; the exit status."""
+def main(arguments: Sequence[str]) -> int:
+    """`[check] [tcp://host:port]`: say what is wrong with a cluster, or how many work there; the exit status."""
+    given = [word for word in arguments if word != "check"]
+    address = given[0] if given else settings.value("DASK")
     if address is None:
         print("Which cluster? Give its scheduler's address, or set POSTERIOR_LAB_DASK.", file=sys.stderr)
         return 2
@@ -263,4 +265,4 @@ def main(address: str | None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else settings.value("DASK")))
+    sys.exit(main(sys.argv[1:]))

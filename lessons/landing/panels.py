@@ -102,7 +102,8 @@ def table(spec: LandingSpec, found: Race) -> Table:
     if spec.on_boston:
         caption += (
             " The thesis does not print which rows it drew (it counts 512, the table has 506) nor what it standardised "
-            "over. Here 253 rows, as many as in its public code, are drawn with the seed, and inputs and prices have mean 0 and variance 1 over them. "
+            "over. Here 253 rows, as many as in its public code, are drawn with the seed, and inputs and prices have mean 0 and "
+            "variance 1 over them. "
             "Weights and biases: N(0, 1); units: ReLU, as in its code; each number of layers is as probable."
         )
     else:
