@@ -43,6 +43,7 @@ const HEADER = 60; // px of the page's own at the top of the window, which cover
 const PHONE = 640; // px of a window in which all stands below each other …
 const ON_A_PHONE = 320; // … and px of a stage there, under the words
 const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it
+const SLIDER = ".st-key-settings input[type='range']"; // Streamlit's writes its value while it is dragged
 const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
 
 class Player {
@@ -63,6 +64,8 @@ class Player {
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
     this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
+    this.old = element("p", { className: "old", role: "status", text: "Before your change", hidden: true });
+    this.holder.append(this.old);
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
@@ -101,6 +104,7 @@ class Player {
     this.choices.obeyKeys(signal);
     document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
     document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
+    this.watchSettings(signal);
     obeyClicker(this, signal);
     offerNotes(this, signal);
     // The page's font may come later than the first picture.
@@ -154,6 +158,7 @@ class Player {
   setScene(whole, cue) {
     this.alert.hidden = true;
     const fresh = whole.run !== this.whole?.run;
+    if (fresh) this.age(false);
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
@@ -244,6 +249,25 @@ class Player {
       this.light(words);
       if (matchMedia("(max-width: 640px)").matches) this.root.scrollIntoView({ block: "nearest" });
     }, { signal });
+  }
+
+  // A slider on its way has left the picture behind: it is marked until the new one comes, or the slider is back.
+  watchSettings(signal) {
+    const observer = new MutationObserver((changes) => {
+      const change = changes.find(({ target }) => target === document.activeElement && target.matches(SLIDER));
+      if (!change) return;
+      const { target, oldValue } = change;
+      if (this.left?.target !== target) this.left = { target, value: oldValue };
+      this.age(target.getAttribute("value") !== this.left.value);
+    });
+    observer.observe(document.body, { subtree: true, attributeFilter: ["value"], attributeOldValue: true });
+    signal.addEventListener("abort", () => observer.disconnect());
+  }
+
+  age(old) {
+    if (!old) this.left = null;
+    this.root.toggleAttribute("data-old", old);
+    this.old.hidden = !old;
   }
 
   light(words) {

@@ -37,6 +37,11 @@ export const STYLE = `
 .player button.choice[aria-checked="true"] { background: var(--role-ink); color: var(--role-surface); }
 .player button.choice[aria-disabled="true"] { cursor: default; }
 .player button.choice.right { border-color: var(--role-accept); box-shadow: 0 0 0 3px var(--role-accept); }
+.player[data-old] .stage canvas { opacity: 0.45; }
+.stage .old {
+  position: absolute; top: 0; left: 50%; transform: translateX(-50%); margin: 0; padding: 2px 10px; border-radius: 4px;
+  background: var(--role-ink); color: var(--role-surface); font-size: 0.8125rem;
+}
 .ring {
   position: absolute; width: 14px; height: 14px; margin: -7px 0 0 -7px; border-radius: 50%; pointer-events: none;
   box-shadow: 0 0 0 2px var(--role-ink), inset 0 0 0 1px var(--role-surface); visibility: hidden;
