@@ -63,7 +63,7 @@ def test_each_lesson_has_a_still_that_is_seen_when_it_is_near_and_tells_what_was
     link = page.get_by_role("link", name=re.compile("Go on at step 3 of"))
     expect(link).to_have_count(1, timeout=PATIENT)
     expect(link).to_have_attribute("href", re.compile(r"/monte-carlo\?story=3$"))
-    assert pictures.last.evaluate("node => node.naturalWidth") == 0, "it is fetched for those who come there"
+    expect(pictures.last).to_have_attribute("loading", "lazy")
     pictures.last.scroll_into_view_if_needed()
     expect(pictures.last).to_have_js_property("naturalWidth", stills.SIZE[0])
     stations = page.locator("ol.way a")
