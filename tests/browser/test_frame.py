@@ -218,6 +218,7 @@ def test_a_phone_sees_words_and_stage_first(demo: Lab, scheme: str):
     assert tops == sorted(tops)
     canvas = page.get_by_test_id("player").locator("canvas").first.bounding_box()
     assert canvas["y"] + canvas["height"] <= 740, "words and stage are seen at once"
+    assert page.locator(".toolbar").bounding_box()["y"] >= canvas["y"] + canvas["height"], "the controls cover nothing of it"
     formula = page.locator(".st-key-below p:has(.katex)")
     expect(formula).to_be_visible()
     for wide in (page.get_by_role("table").filter(has_text="R-hat"), formula):

@@ -39,6 +39,7 @@ const LARGEST_DRAWING = 2e6; // characters of an SVG
 const REST = 250; // ms on a transition before its inside is asked for
 const MARGINS = 48; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
+const HEADER = 60; // px of the page's own at the top of the window, which covers what is under it
 const PHONE = 640; // px of a window in which all stands below each other …
 const ON_A_PHONE = 320; // … and px of a stage there, under the words
 const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it
@@ -216,6 +217,12 @@ class Player {
     this.arrange();
   }
 
+  // The lock of a long question stands far below the top of the stage that plays the answer.
+  comeIntoView() {
+    const { top, height } = this.holder.getBoundingClientRect();
+    if (top < HEADER || top + height > innerHeight) this.holder.scrollIntoView({ block: "start" });
+  }
+
   // Whether the cue was news. `fresh`: it came with another run, of which it is always news.
   obey(cue, fresh = false) {
     const known = cue?.id === this.cue?.id;
@@ -225,6 +232,7 @@ class Player {
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
     this.moved = Boolean(cue.frame);
+    if (cue.reveal && this.clock.plan) requestAnimationFrame(() => this.comeIntoView());
     noteStep(cue.id);
     return true;
   }

@@ -14,7 +14,7 @@ export const STYLE = `
 }
 .player:focus { outline: none; }
 .player:focus-visible .stage { outline: 2px solid var(--role-posterior); outline-offset: 3px; border-radius: 4px; }
-.stage { position: relative; }
+.stage { position: relative; scroll-margin-top: 5.5rem; }
 .player .corner { position: absolute; top: -24px; right: 0; width: 28px; height: 28px; border-color: transparent; background: transparent; }
 .player .corner[hidden] { display: none; }
 .player .corner svg { opacity: 0.6; }
@@ -156,6 +156,9 @@ export const STYLE = `
   .scrub { order: 3; }
   .scrub input { height: 2.5rem; }
   .status { order: 4; min-width: 0; }
+}
+@media (max-width: 640px) {
+  .toolbar { position: static; } /* on a phone it would cover the stage */
 }
 @media (forced-colors: active) {
   .player button { border-color: ButtonText; }
