@@ -172,6 +172,7 @@ def lab(reader: Lab) -> Iterator[Lab]:
     """The app in a browser page, 1280 × 720."""
     reader.begin()
     yield reader
+    reader.page.emulate_media(reduced_motion="no-preference")
     assert not reader.problems, "\n".join(reader.problems)
 
 
