@@ -5,12 +5,11 @@ page gave.
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
-from pathlib import Path
 from typing import NamedTuple
 
 from app.kit.taken import Taken, version
+from engine import readable
 
 INSTALL = "pip install ."  # in a checkout
 
@@ -85,10 +84,7 @@ figure"""
 def _twin(taken: Taken) -> str | None:
     """The readable twin of the method that ran, where there is one."""
     method = getattr(getattr(taken.recording, "run", None), "method", None)
-    if method is None or importlib.util.find_spec("engine.readable") is None:
-        return None
-    found = importlib.util.find_spec(f"engine.readable.{method.name}")
-    return Path(found.origin).read_text(encoding="utf-8") if found is not None and found.origin else None
+    return None if method is None else readable.source(method.name)
 
 
 def notebook(taken: Taken) -> bytes:
