@@ -1,4 +1,4 @@
-"""The command `posterior-lab`: `open`, `run`, `reproduce`, `verdict`, `serve`, `cluster`, `settings`. Each is a module with `main(arguments) -> exit status`."""
+"""The command `posterior-lab`: `COMMANDS` below, each a module with `main(arguments) -> exit status`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from engine.spec import SpecError
 Array = NDArray[np.float64]
 
 WHITE = 5  # numbers of a draw
-BALLS, BALLS_BEFORE = 69, 59  # since October 2015, and before
+BALLS, BALLS_BEFORE = 69, 59  # since autumn of 2015, and before
 MOST_DRAWS = 1_000_000
 
 

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from app.kit.assets import loader
+from engine import readable
 
 _mount = st.components.v2.component("posterior_lab.code", js=loader("code"))
 
 _PHASE = re.compile(r"^( *)# phase: (.+)$")
 _WRONG = re.compile(r"# wrong: ([\w, ]+)$")
-_COMMAND = 'if __name__ == "__main__":'
 
 
 class Line(NamedTuple):
@@ -59,16 +59,9 @@ def _compiled(functions: Sequence[Callable[..., Any]]) -> None:
 
 def read(twin: Callable[..., Any]) -> list[Line]:
     """The file of a twin without its command."""
-    return _read(inspect.getfile(twin))
-
-
-@lru_cache(maxsize=64)
-def _read(path: str) -> list[Line]:
-    with open(path, encoding="utf-8") as file:
-        text = file.read().partition(_COMMAND)[0].rstrip()
     found: list[Line] = []
     phase, column = None, 0
-    for line in text.splitlines():
+    for line in (readable.source(twin.__module__.rpartition(".")[2]) or "").splitlines():
         if heading := _PHASE.match(line):
             phase, column = heading[2], len(heading[1])
         elif line.strip() and len(line) - len(line.lstrip()) < column:

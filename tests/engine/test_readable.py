@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine import training
+from engine import readable, training
 from engine.evidence.annealing import VARIANTS as ANNEALING
 from engine.jumps import sample_architecture, toy
 from engine.jumps.run import start_architecture
@@ -31,6 +31,7 @@ from engine.readable.reversible_jump import reversible_jump
 from engine.readable.slice_sampling import slice_sampling
 from engine.readable.spike_and_slab import spike_and_slab
 from engine.samplers.islands import walk_islands
+from engine.samplers.run import METHODS
 from engine.spike_and_slab.gibbs import sample_models
 from engine.targets import banana, gaussian, student
 from engine.variational import advi as advi_kernel
@@ -293,15 +294,20 @@ def code_lines(text):
 def test_a_twin_is_short_plain_and_names_its_source(name):
     text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
     assert code_lines(text) <= MOST_LINES
-    body = text[: text.index('if __name__ == "__main__":')]
-    imported = set(re.findall(r"^(?:from|import) ([\w.]+)", body, re.M))
+    imported = set(re.findall(r"^(?:from|import) ([\w.]+)", readable.source(name), re.M))
     assert all(name in ("math", "numpy", "typing") or name.removeprefix("engine.readable.") in TWINS for name in imported)
     assert "Source: " in ast.get_docstring(ast.parse(text))
 
 
-def test_every_fault_of_a_sampler_is_a_marked_line():
-    from engine.samplers.run import METHODS
+@pytest.mark.parametrize("name", METHODS)
+def test_a_sampler_s_twin_runs_as_a_cell_without_the_engine(name, capsys):
+    text = readable.source(name)
+    assert "engine" not in "".join(re.findall(r"^ *(?:from|import) .*$", text, re.M))
+    exec(text, {"__name__": "__main__"})  # as a notebook calls itself
+    assert not capsys.readouterr().out
 
+
+def test_every_fault_of_a_sampler_is_a_marked_line():
     for name, method in METHODS.items():
         marked = re.findall(r"# wrong: ([\w, ]+)$", (FOLDER / f"{name}.py").read_text(encoding="utf-8"), re.M)
         assert set(method.faults) <= {each for line in marked for each in line.split(", ")}, name
