@@ -1,4 +1,4 @@
-"""The command `posterior-lab`: `open`, `run` and `verdict`. Each is a module with `main(arguments) -> exit status`."""
+"""The command `posterior-lab`: `open`, `run`, `reproduce`, `verdict`. Each is a module with `main(arguments) -> exit status`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ PROGRAM = "posterior-lab"
 COMMANDS = {  # name: its module, imported when it is called, and what it does
     "open": ("app.open", "start the app and open it, or one link of it, in the browser"),
     "run": ("app.run", "make the run of a link again and write it to a file"),
+    "reproduce": ("lessons.reproduce.__main__", "run the experiments of the papers again, beside what they printed"),
     "verdict": ("app.verdict", "what the three signs say of links"),
 }
 NOT_VALID = 2

@@ -16,17 +16,16 @@ import pytest
 from app import command, open
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ("*.css", "*.js", "*.json", "*.md", "*.png", "*.toml", "*.txt")
+ABOUT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+DATA = ABOUT["tool"]["setuptools"]["package-data"]["*"]
 
 
 def test_what_is_installed_is_named_by_its_file():
-    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert about["project"]["scripts"] == {"posterior-lab": "app.command:main"}
+    assert ABOUT["project"]["scripts"] == {"posterior-lab": "app.command:main"}
     for module, _ in command.COMMANDS.values():
         assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
     shown = {path.suffix for room in ("app", "lessons", "engine", "datasets") for path in (ROOT / room).rglob("*.*") if path.is_file()}
-    kept = {pattern[1:] for pattern in about["tool"]["setuptools"]["package-data"]["*"]}
-    assert shown - {".py", ".pyc"} <= kept, "a kind of file that would be left out"
+    assert shown - {".py", ".pyc"} <= {pattern[1:] for pattern in DATA}, "a kind of file that would be left out"
     assert (ROOT / "app" / ".streamlit" / "config.toml").samefile(ROOT / ".streamlit" / "config.toml")
 
 

@@ -5,11 +5,10 @@ page gave.
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
-from pathlib import Path
 from typing import NamedTuple
 
+from app.kit import code
 from app.kit.taken import Taken, version
 
 INSTALL = "pip install ."  # in a checkout
@@ -46,9 +45,10 @@ def cells(taken: Taken) -> list[Cell]:
         ]
     else:
         found += [Cell("markdown", "## What it says"), Cell("code", "table = run.table()\ntable.describe()"), Cell("code", _TABLE_PLOT)]
-    twin = _twin(taken)
-    if twin is not None:
-        found += [Cell("markdown", "## The algorithm in plain Python\n\nIt needs NumPy and nothing of ours."), Cell("code", twin)]
+    for twin in lesson.twins(taken.spec) if lesson.twins is not None else ():
+        text = "\n".join(line.text for line in code.read(twin))
+        needs = "It needs NumPy alone." if "from engine" not in text else "It is a part of a larger one, which stands in the checkout."
+        found += [Cell("markdown", f"## The algorithm in plain Python\n\n{needs}"), Cell("code", text)]
     return found
 
 
@@ -80,15 +80,6 @@ figure = go.Figure(layout={"xaxis_title": table.columns[0]})
 for name in names:
     figure.add_scatter(x=table[table.columns[0]], y=table[name], name=name)
 figure"""
-
-
-def _twin(taken: Taken) -> str | None:
-    """The readable twin of the method that ran, where there is one."""
-    method = getattr(getattr(taken.recording, "run", None), "method", None)
-    if method is None or importlib.util.find_spec("engine.readable") is None:
-        return None
-    found = importlib.util.find_spec(f"engine.readable.{method.name}")
-    return Path(found.origin).read_text(encoding="utf-8") if found is not None and found.origin else None
 
 
 def notebook(taken: Taken) -> bytes:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from app.kit import researcher
 from app.kit.charts import Figure, Table
 from app.kit.text import number
 from engine import judge, logistic
@@ -20,6 +21,7 @@ from lessons.logistic.spec import LogisticSpec
 
 LIMIT = 1e-5  # relative error of the grid
 FLAT = 1e-6  # gradient at the mode
+THINNED = 4000  # draws for what is predicted
 SCORED = 1e-12  # least probability that a log score takes
 
 
@@ -106,7 +108,14 @@ def gradient(spec: LogisticSpec) -> Check:
 
 def panels(spec: LogisticSpec, cancel: Any) -> list[Figure | Table]:
     """The four answers side by side, Newton's steps, and how they score."""
-    return [answers(spec), steps(spec)]
+    return [answers(spec), steps(spec), *predictive(spec)]
+
+
+def predictive(spec: LogisticSpec) -> list[Figure | Table]:
+    """Points left out, and classes drawn from the posterior predictive of the long chains."""
+    data, draws = analysis.data_of(spec), analysis.long_run(spec)
+    draws = draws[:, :: -(-draws.shape[0] * draws.shape[1] // THINNED)]
+    return researcher.classes_card(logistic.sigmoid(draws[..., :1] + draws[..., 1:] * data.x), data.y, spec.seed)
 
 
 def answers(spec: LogisticSpec) -> Table:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine.networks.predictive import probabilities
 from lessons.xor.chains import CHAINS, PLACES, Study, study, twins
-from lessons.xor.learning import modes, predictor_of
+from lessons.xor.learning import data_of, modes, predictor_of
 from lessons.xor.spec import XorSpec
 
 Array = NDArray[np.float64]
@@ -23,6 +23,7 @@ FRESH = 500  # fresh points a corner for the score
 SINGLES = 5
 TRACED = 300  # states of each chain in the figure of the chains
 RADIUS = 1.3
+PREDICTED = 2000  # draws for what is predicted
 HELD = (5, 95)  # percentiles of the band
 
 
@@ -34,7 +35,17 @@ def panels(spec: XorSpec, cancel: Any) -> list[Figure | Table]:
     made: list[Figure | Table] = [around(spec, chains), weights(spec, chains), traces(chains)]
     if spec.data in ("xor", "noisy"):
         made.append(scores(spec, chains))
-    return made
+    return [*made, *predictive(spec, chains)]
+
+
+def predictive(spec: XorSpec, chains: Study) -> list[Figure | Table]:
+    """Points left out, and classes drawn from the posterior predictive."""
+    x, y = data_of(spec)
+    if not len(y):
+        return []
+    draws = chains.draws[:, :: -(-chains.draws.shape[0] * chains.draws.shape[1] // PREDICTED)]
+    p = probabilities(predictor_of(spec), draws.reshape(-1, draws.shape[2]), x)[:, :, 1]
+    return researcher.classes_card(p.reshape(*draws.shape[:2], len(y)), y, spec.seed)
 
 
 def _some(chains: Study, number: int) -> Array:

@@ -91,6 +91,9 @@ def test_the_notebook_is_valid_and_the_script_is_python(hmc: Taken):
     text = "\n".join(cell.source for cell in notebook.cells)
     assert hmc.digest in text and hmc.alt in text and "HmcLesson(" in text
     ast.parse(made(hmc, "script"))
+    twin: dict = {}
+    exec(next(cell.source for cell in notebook.cells if "def hmc(" in cell.source), twin)
+    assert callable(twin["hmc"]) and "__main__" not in text, "the twin runs without us"
     namespace: dict = {}
     exec(next(cell.source for cell in notebook.cells if "spec = " in cell.source), namespace)
     assert namespace["spec"] == hmc.spec

@@ -184,13 +184,14 @@ class VectorContext {
   }
 
   write(text, x, y, look) {
-    const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = this.measureText(text);
+    const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below, width } = this.measureText(text);
     const drop = { top: above, middle: (above - below) / 2, bottom: -below }[this.textBaseline] ?? 0;
     const [, weight = "400", size, family] = /(?:(\d+) )?([\d.]+)px (.*)$/.exec(this.font);
     const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
     const { a, b, c, d, e, f } = this.matrix.translate(x, y + drop);
     const transform = `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`;
-    const type = { "font-size": size, "font-weight": weight, "font-family": family, "text-anchor": anchor };
+    const length = { textLength: round(width), lengthAdjust: "spacingAndGlyphs" }; // the same room in another font
+    const type = { ...length, "font-size": size, "font-weight": weight, "font-family": family, "text-anchor": anchor };
     const scaled = "stroke-width" in look ? { ...look, "stroke-width": round(this.lineWidth) } : look;
     this.mark("text", { transform, ...type, ...scaled }, escaped(text));
   }
