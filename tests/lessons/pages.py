@@ -19,16 +19,17 @@ ENTRIES = {entry.slug: entry for entry in catalogue.LESSONS}
 
 
 class Job:
-    """Stands for the job of a long run."""
+    """Stands for the job of a long run. most : reports after which it is not wanted any more"""
 
     cancelled = False
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 10**9) -> None:
+        self.most = most
         self.blobs: list[bytes] = []
         self.reports: list[tuple[int, int]] = []
 
     def is_set(self) -> bool:
-        return self.cancelled
+        return self.cancelled or len(self.reports) >= self.most
 
     def publish(self, blob: bytes) -> None:
         self.blobs.append(blob)

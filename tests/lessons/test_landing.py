@@ -19,8 +19,8 @@ from engine.judge import overall, proofs
 from engine.spec import SpecError
 from lessons.landing import analysis, boston, optdigits, panels, questions, scenes
 from lessons.landing.spec import DIGITS, JUMPS, SCENARIOS, THESIS, LandingSpec
-from tests.lessons.families.growing import Ticket, panel_of
-from tests.lessons.pages import MOST_BYTES, NEVER, explained, page, planted, says, verdicts
+from tests.lessons.families.growing import panel_of
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, explained, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = LandingSpec(corner=3, widest=6, sweeps=20, burn=0, bridges=4)
@@ -149,11 +149,11 @@ def test_a_stopped_comparison_is_not_kept():
 
 
 def test_the_long_run_streams_and_ends_beside_the_exact_answer():
-    job = Ticket()
+    job = Job()
     spec = SMALL.replace(corner=1, widest=4)
     final = scenes.live(spec)(job)
-    assert job.published and job.reports[-1][0] == job.reports[-1][1]
-    assert max(map(len, [*job.published, final])) <= MOST_BYTES
+    assert job.blobs and job.reports[-1][0] == job.reports[-1][1]
+    assert max(map(len, [*job.blobs, final])) <= MOST_BYTES
     header, _ = decode(final)
     exact = scenes.exact_now(spec)
     assert exact is not None and header["total"] is None
@@ -169,7 +169,7 @@ def test_the_long_run_streams_and_ends_beside_the_exact_answer():
 
 
 def test_the_long_run_can_be_stopped():
-    header, _ = decode(scenes.live(SMALL)(Ticket(most=1)))
+    header, _ = decode(scenes.live(SMALL)(Job(most=1)))
     assert header["steps"] == 1
 
 
@@ -290,7 +290,7 @@ def test_a_missing_table_is_said_and_the_printed_numbers_stay(nowhere):
     header, arrays = decode(scenes.scene(spec, None))
     assert arrays[header["table"][0]["values"]][4] == pytest.approx(4.5)
     with pytest.raises(SpecError, match="could not be downloaded"):
-        scenes.live(spec)(Ticket())
+        scenes.live(spec)(Job())
     with pytest.raises(SpecError, match=r"needs the file “houses\.csv”"):
         panels.panels(spec.replace(file="0123456789abcdef houses.csv"), NEVER)
 
@@ -339,10 +339,10 @@ def test_a_share_of_none_has_no_error():
 
 
 def test_the_long_run_on_houses_ends_with_the_published_code(houses):
-    job = Ticket()
+    job = Job()
     blob = scenes.live(houses)(job)
     header, arrays = decode(blob)
-    assert len(job.published) == 2 and len(blob) <= MOST_BYTES and job.reports[-1] == (20, 20)
+    assert len(job.blobs) == 2 and len(blob) <= MOST_BYTES and job.reports[-1] == (20, 20)
     table = {column["name"]: arrays[column["values"]] for column in header["table"]}
     names = [name.removesuffix(": mean L") for name in table if name.endswith(": mean L")]
     assert names == list(analysis.methods(houses)) and names[-1] == "published code"
