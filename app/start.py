@@ -127,9 +127,9 @@ st.header("For lecturers", anchor=False)
 st.markdown(
     """
 - **Present** on a lesson's page, or `p`, is the projector view: the stage and the words of the step in large letters. A
-  clicker leads through it.
-- **Share** makes a link that holds every value and the seed, so a whole room sees the same run. It can also hide
-  controls that would give the answer away.
+  clicker leads through it. **Notes** there opens a second window for you: the words, the next step, the time.
+- **Share** makes a link that holds every value, the seed, the step and the frame, so a whole room sees the same
+  picture. It can also hide controls that would give the answer away.
 - Everything runs on this server; nothing is fetched from elsewhere.
 """
 )

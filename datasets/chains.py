@@ -38,7 +38,6 @@ FEWEST_DRAWS = 20  # of each chain
 SECONDS = 10  # of the clock, that a NetCDF file may take; its reader allows itself less of the processor
 
 _ZIP, _NPY, _HDF5 = b"PK\x03\x04", b"\x93NUMPY", b"\x89HDF\r\n\x1a\n"
-STATS = ("log density", "divergent", "energy", "step size", "tree depth", "acceptance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Chains:
     """Draws of several chains, and what the sampler said of them.
 
     names : (q,) ; draws : (chains, draws, q), may hold NaN and infinities
-    stats : (chains, draws) by name, those of `STATS` that the file has
+    stats : (chains, draws) by name, those of `chains_text.STATS` that the file has
     warmup : draws of each chain that the file calls warm-up; they are left out
     notes : sentences: what was left out, what looks odd
     where : (chains,) of each chain the file, and of each draw its line: empty where there are no lines

@@ -19,9 +19,9 @@ from engine.spec import SpecError
 Array = NDArray[np.float64]
 
 SHOWN = 30  # characters of a cell that a complaint repeats
-_STATS = {
-    **{"lp__": "log density", "divergent__": "divergent", "energy__": "energy"},
-    **{"stepsize__": "step size", "treedepth__": "tree depth", "accept_stat__": "acceptance"},
+STATS = {  # what a sampler says of itself, as CmdStan calls it
+    **{"log density": "lp__", "divergent": "divergent__", "energy": "energy__"},
+    **{"step size": "stepsize__", "tree depth": "treedepth__", "acceptance": "accept_stat__"},
 }
 _CHAIN = ("chain", ".chain", "chain_id")
 _COUNTERS = ("draw", ".draw", "iteration", ".iteration", "n_leapfrog__")
@@ -72,7 +72,7 @@ def read(file: str, content: bytes) -> Text:
     at = at[1:]
     values = _numbers(file, raw, [every[number - 1] for number in at], at, delimiter)
     cmdstan = "lp__" in raw
-    stats = {_STATS[name]: j for j, name in enumerate(raw) if name in _STATS}
+    stats = {words: raw.index(name) for words, name in STATS.items() if name in raw}
     counters = tuple(j for j, name in enumerate(raw) if name.lower() in (*_COUNTERS, *_CHAIN))
     chain = next((j for j, name in enumerate(raw) if name.lower() in _CHAIN), None)
     names = tuple(indexed(name) for name in raw)

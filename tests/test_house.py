@@ -32,7 +32,7 @@ MAY_IMPORT = {
 HEAVY = ("scipy", "sklearn", "arviz_stats", "plotly")  # a second each: imported where they are used
 COUNTED = {  # targets that specs build, and the source of functions: small and hot
     *(f"lessons/{name}/spec.py" for name in ("gibbs", "nuts", "race", "variational")),
-    "app/kit/frame.py",
+    "app/kit/code.py",
 }
 SLUGS = {
     *("conjugate", "monte-carlo", "prior-predictive", "logistic", "model-selection"),

@@ -40,7 +40,7 @@ def show(twins: Sequence[Callable[..., Any]], compiled: Sequence[Callable[..., A
     """
     for twin in twins:
         name = twin.__module__
-        st.caption(f"In plain NumPy, with the kernel's draws to 1e-9. `python -m {name}` runs both and times them.")
+        st.caption(f"In plain NumPy; a test holds it to the kernel's numbers. `python -m {name}` runs both and times them.")
         lines = [[line.text, line.phase, bool(set(line.wrong) & set(running))] for line in read(twin)]
         _mount(data={"name": f"{name.replace('.', '/')}.py", "lines": lines}, key=f"{key}/{name}", height="content")
     if not compiled:

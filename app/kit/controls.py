@@ -17,7 +17,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, seams, tally
+from app.kit import jobs, messages, seams, tally
 from app.kit.text import number, plain
 from app.kit.visit import Visit, fill, session
 from engine.spec import Declaration, Spec, SpecError
@@ -359,7 +359,7 @@ class Controls:
 
     def _refusal(self, name: str) -> None:
         if name in self._visit.refused:
-            st.error(plain(self._visit.refused[name][1]), icon="✋")
+            st.error(plain(self._visit.refused[name][1]), icon=messages.STOP)
 
 
 def _made(make: Callable[[Any], bytes], spec: Spec, ticket: Any) -> bytes:

@@ -98,14 +98,14 @@ def _head(lesson: Lesson) -> Any:
 
 def _problems(here: Visit) -> None:
     if jobs.pool().is_cut_off():
-        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon="🔌")
+        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon=messages.WARNING)
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]
     lines = [f"- **{plain(problem.parameter)}** {plain(problem.message)}." for problem in shown]
     if len(here.problems) > len(shown):
         lines.append(f"- and {len(here.problems) - len(shown)} more")
-    st.warning("This link could not be followed in full:\n\n" + "\n".join(lines), icon="⚠️")
+    st.warning("This link could not be followed in full:\n\n" + "\n".join(lines), icon=messages.WARNING)
 
 
 def _layout(here: Visit) -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ def _note(lesson: Lesson, here: Visit) -> None:
         return  # it would tell
     st.markdown(scenario.story)
     if direction.fails(lesson, here):
-        st.warning(f"**Why it goes wrong.** {scenario.why}", icon="⚠️")
+        st.warning(f"**Why it goes wrong.** {scenario.why}", icon=messages.WARNING)
 
 
 def _story(lesson: Lesson, here: Visit) -> None:

@@ -14,6 +14,9 @@ from engine.spec import SpecError
 
 log = logging.getLogger(__name__)
 
+# Drawn by Streamlit's own font, which comes from this server: not every machine has one of emoji.
+WARNING, STOP, WAITING = ":material/warning:", ":material/block:", ":material/hourglass_empty:"
+
 
 @contextmanager
 def guard(what: str) -> Iterator[None]:
@@ -30,12 +33,12 @@ def guard(what: str) -> Iterator[None]:
 def complain(what: str, error: BaseException | None) -> None:
     """Say that `what` could not be made. No error: there was no room for it."""
     if isinstance(error, SpecError):
-        st.error(f"**{plain(error.parameter)}** {plain(error.reason)}.", icon="✋")
+        st.error(f"**{plain(error.parameter)}** {plain(error.reason)}.", icon=STOP)
     elif error is None:
-        st.info(f"The lab is busy: {plain(what)} has to wait. Change a setting or reload the page in a moment.", icon="⏳")
+        st.info(f"The lab is busy: {plain(what)} has to wait. Change a setting or reload the page in a moment.", icon=WAITING)
     else:
         advice = "Try other settings; the server's log has the reason."
-        st.error(f"Sorry, {plain(what)} could not be made for these settings. {advice}", icon="✋")
+        st.error(f"Sorry, {plain(what)} could not be made for these settings. {advice}", icon=STOP)
 
 
 def progress(job: jobs.Job) -> str:

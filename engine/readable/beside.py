@@ -24,6 +24,9 @@ from engine.samplers.chain import start_chain
 from engine.spike_and_slab.gibbs import SelectionRun
 from engine.spike_and_slab.model import SpikeAndSlab, spike_and_slab
 from engine.targets import Target
+from engine.variational.dense import Dense
+from engine.variational.fused import key, normals, pace, padded
+from engine.variational.minibatch import Shape
 
 Array = NDArray[np.float64]
 Parts = tuple[Array, ...]  # of a network: W (k, inputs), b (k,), V (outputs, k), c (outputs,)
@@ -57,7 +60,7 @@ def nested_start(spec: toy.ToySpec) -> tuple[Array, np.random.Generator]:
     return chain.theta[: spec.start].copy(), chain.rng
 
 
-def small_network(width: int | tuple[int, int] = (1, 5)) -> tuple[engine.Network, Array, Array]:
+def small_network(width: int | tuple[int, int] = (1, 5)) -> tuple[engine.Network, Array, NDArray[np.int64]]:
     """A network with one hidden layer, and 40 points of two classes in opposite quarters of the plane."""
     x = stream(1).standard_normal((40, 2))
     return engine.network(2, 1, width=width, likelihood="bernoulli"), x, (x[:, 0] * x[:, 1] > 0.0).astype(np.int64)
@@ -81,6 +84,53 @@ def log_likelihood(x: Array, y: NDArray[np.int64]) -> Callable[[Parts], float]:
         return float(-np.logaddexp(0.0, np.where(y == 1, -z, z)).sum())
 
     return of
+
+
+def log_likelihood_and_slopes(x: Array, y: NDArray[np.int64]) -> Callable[[Parts], tuple[float, Parts]]:
+    """The same with its gradient, by backpropagation."""
+    value = log_likelihood(x, y)
+
+    def of(theta: Parts) -> tuple[float, Parts]:
+        W, b, V, c = theta
+        h = np.tanh(x @ W.T + b)
+        back = (y - 1.0 / (1.0 + np.exp(-(h @ V.T + c)[:, 0])))[:, None]
+        hidden = (back @ V) * (1.0 - h * h)
+        return value(theta), (hidden.T @ x, hidden.sum(axis=0), back.T @ h, back.sum(axis=0))
+
+    return of
+
+
+def slope_of(network: engine.Network, x: Array, y: NDArray[np.int64]) -> Callable[[Array], Array]:
+    """w → gradient of log p(y | w, x), without the prior's."""
+    posterior = network.posterior(x, y)
+    return lambda w: posterior.log_density_and_gradient(w)[1] + w / network.prior_sd**2
+
+
+def counted(weights: int, seed: int = 0) -> Callable[[int], Array]:
+    """t → the kernel's normal numbers of step t, (weights,); they are counted, not carried."""
+
+    def noise(t: int) -> Array:
+        found = np.zeros(padded(weights), np.float32)
+        normals(found, *key(seed, t, 0))
+        return found[:weights].astype(np.float64)
+
+    return noise
+
+
+def trained(
+    slope: Callable[[Array], Array], mean: Array, sd: Array, n: int, seed: int = 0, *, prior_sd: float = 1.0, step_size: float = 0.01
+) -> tuple[Array, Array]:
+    """Means and sds (n + 1, weights) by the kernel that takes a step of Bayes by Backprop, in single precision."""
+    dense = Dense(Shape((len(mean) - 1, 1)), (1.0, prior_sd, 1.0), False)  # so many weights in a row
+    dense.set(mean, sd)
+    dense.draw(key(seed, 0, 0))
+    path = [(dense.mean.copy(), dense.sd.copy())]
+    for t in range(1, n + 1):
+        dense.gradient[: len(mean)] = slope(dense.weights[: len(mean)].astype(np.float64))
+        dense.step(pace(t, step_size), 0.0, None, key(seed, t, 0))  # type: ignore[arg-type]
+        path.append((dense.mean.copy(), dense.sd.copy()))
+    means, sds = (np.array(part, np.float64) for part in zip(*path, strict=True))
+    return means, sds
 
 
 def selection() -> SpikeAndSlab:

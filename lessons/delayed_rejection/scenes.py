@@ -27,8 +27,8 @@ TRAIL = 40  # newest transitions whose path stays visible
 SOON = 30  # transitions among which the first picture is chosen
 WIDEST = 2.2  # times its own size that the map is widened for a bold proposal
 
-LAYOUT = "plane*2 marginal-0 / plane*2 endings / ledger*2 trace"
-HEIGHTS = (215, 215, 190)
+LAYOUT = "plane*4 ledger*3 / plane*4 marginal-0*3 / plane*4 endings*3 / trace*7"
+HEIGHTS = (160, 145, 145, 170)
 
 
 def phases(stages: int) -> tuple[Phase, ...]:
@@ -82,11 +82,14 @@ def picture(walk: Walk) -> Scene:
 
 def first_shown(walk: Walk) -> int | None:
     """The transition of the first picture: an early one in which the last try was accepted, all of it on the map."""
-    sides = np.array(view(walk.target, walk.spec.scale))
-    tries = walk.inside.proposal[:SOON]
-    there = ((tries > sides[:, 0]) & (tries < sides[:, 1])).all(axis=(1, 2))
-    soon = np.flatnonzero(there & (walk.ending[:SOON] == walk.spec.stages - 1))
+    soon = np.flatnonzero(on_the_map(walk)[:SOON] & (walk.ending[:SOON] == walk.spec.stages - 1))
     return int(soon[0]) if len(soon) else None
+
+
+def on_the_map(walk: Walk) -> NDArray[np.bool_]:
+    """(steps,) whether all tries of a transition can be seen; a try that was not made hides nothing."""
+    sides, tries = np.array(view(walk.target, walk.spec.scale)), walk.inside.proposal
+    return (np.isnan(tries) | ((tries > sides[:, 0]) & (tries < sides[:, 1]))).all(axis=(1, 2))
 
 
 def view(target: Target, scale: float) -> pictures.View:
@@ -279,7 +282,13 @@ def _words(made: Scene, walk: Walk) -> None:
         x=draws[:, 0],
         y=draws[:, 1],
     )
-    columns = {x: draws[:, 0], y: draws[:, 1], "tries": inside.stages.astype(np.int32), "accepted": walk.accepted}
+    columns = {
+        x: draws[:, 0],
+        y: draws[:, 1],
+        "tries": inside.stages.astype(np.int32),
+        "accepted": walk.accepted,
+        "on the map": on_the_map(walk),
+    }
     for stage in range(spec.stages):
         name = SUBSCRIPT[stage]
         columns |= {

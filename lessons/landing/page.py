@@ -7,6 +7,7 @@ from datasets.files import MOST_BYTES
 from engine.evidence import architecture_evidence
 from engine.jumps import bridges, delayed, run, sweep
 from engine.readable.neurons import neurons
+from engine.readable.palindrome import palindrome
 from lessons.families.growing.controls import prior_controls
 from lessons.landing import analysis, boston, optdigits, panels, scenes
 from lessons.landing.questions import QUESTIONS
@@ -94,7 +95,7 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [neurons],
+    twins=lambda spec: [neurons, palindrome],
     code=[bridges.bridged_sweeps, delayed.delayed_sweeps, sweep.jump_sweeps, run.ArchitectureRun._surrounded_jumps, architecture_evidence],
     runs=runs,
     live=scenes.live,

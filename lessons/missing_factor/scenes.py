@@ -24,7 +24,6 @@ from lessons.missing_factor.analysis import (
     first_sweeps,
     known_now,
     limit,
-    log_weights,
     put_right,
     roughly,
     sizes_of,
@@ -56,8 +55,7 @@ TITLES = {
 
 def scene(spec: MissingSpec, window: int | None) -> bytes:
     """The first sweeps. `window` is not used: a step has no inside here."""
-    known = known_now(spec)
-    return picture(first_look(spec), known, _at_once(spec, known))
+    return picture(first_look(spec), known_now(spec), None)
 
 
 def grow(spec: MissingSpec, job: Any) -> bytes | None:
@@ -65,17 +63,11 @@ def grow(spec: MissingSpec, job: Any) -> bytes | None:
     growing = Growing(spec).advance(first_sweeps(spec))
     while not growing.done and not job.is_set():
         growing.advance(growing.sweeps + (CHUNK_SLOW if spec.slow else CHUNK))
-        known = known_now(spec)
-        job.publish(picture(growing, known, _at_once(spec, known), more=not growing.done))
+        job.publish(picture(growing, known_now(spec), None, more=not growing.done))
     if job.is_set():
         return None
     known = roughly(spec, job)
     return picture(growing, known, limit(spec, known, job))
-
-
-def _at_once(spec: MissingSpec, known: ModelProbabilities | None) -> Limit | None:
-    """What the scheme tends to, where that takes no run."""
-    return limit(spec, known, None) if known is not None and log_weights(spec) is not None else None
 
 
 def picture(growing: Growing, known: ModelProbabilities | None, tends: Limit | None, *, more: bool = False) -> bytes:
@@ -100,10 +92,12 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
     )
     title = f"{TITLES[spec.variant]}: share of each k so far" if wrong else "All factors in place: share of each k"
     place, height = (0, 0, 11, 1 if wrong else 2), 250 if wrong else 420
-    panel = histogram(made, spec, rows["scheme"], known, id="sizes", title=title, place=place, height=height)
+    beside = None if wrong and spec.data != "none" else known  # where the right one is, may be asked beside this panel
+    panel = histogram(made, spec, rows["scheme"], beside, id="sizes", title=title, place=place, height=height)
     if tends is not None and wrong:
-        marks = np.stack([sizes_of(spec), tends.shares], axis=1)
-        panel.points(marks, shape="ring", role="reject", size=5, label="what this scheme tends to")
+        marks = np.full((len(at), 2), np.nan)
+        marks[-spec.highest :] = np.stack([sizes_of(spec), tends.shares], axis=1)  # at the end: it may be asked for
+        panel.points(marks, show="upto", shape="ring", role="reject", size=5, label="what this scheme tends to")
     if wrong:
         title = "All factors in place, the same budget"
         histogram(made, spec, rows["right"], known, id="right", title=title, place=(0, 1, 11, 1), height=250)

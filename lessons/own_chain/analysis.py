@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import files
-from datasets import chains, known
+from datasets import chains, chains_text, known
 from datasets.card import Card
 from datasets.chains import Chains
 from datasets.known import Known
@@ -105,6 +105,13 @@ def truth(spec: OwnChain) -> Known | None:
 @kept
 def _truth(reference: str) -> Known:
     return known.read({reference.partition(" ")[2] or "truth": files.held(reference, "truth")})
+
+
+def taken(spec: OwnChain) -> dict[str, Array]:
+    """The draws that count for files to take home, (chains, draws) by name; what the sampler said, as CmdStan calls it."""
+    run = counted(spec)
+    draws = {name: np.ascontiguousarray(run.draws[:, :, j]) for j, name in enumerate(run.names)}
+    return {**draws, **{chains_text.STATS[name]: values for name, values in run.stats.items()}}
 
 
 # Every quantity -------------------------------------------------------------------------------------------------------
@@ -266,8 +273,11 @@ def faults(spec: OwnChain) -> dict[str, OwnChain]:
 def checks(spec: OwnChain, cancel: object = None) -> list[Check]:
     """The run, by what its chains and its sampler say, and its numbers where the answer is known."""
     found, run = look(spec), counted(spec)
-    shown = [int(j) for j in found.order if not found.steady[j]] or [0]
+    shown = [int(j) for j in found.order if not (found.steady[j] or found.broken[j])] or [0]
     checked = [agreement_check(run.draws[:, :, shown], [run.names[j] for j in shown])]
+    if found.broken.any():
+        words = f"{run.missing()[0]} A run that gives no number has broken down."
+        checked.insert(0, Check("finite draws", "fail", float(found.broken.sum()), 0.0, words, "quantities", kind="run"))
     if "divergent" in run.stats:
         checked.append(divergence_check(run.stats["divergent"] > 0))
     if "energy" in run.stats and np.isfinite(run.stats["energy"]).all():

@@ -121,7 +121,7 @@ def corner(found: Found) -> list[str]:
             worst, place, name = abs(middle - 0.5), middle, found.run.names[j]
     if worst > CORNER:
         sentence += (
-            f" They lie in a corner: half of them are {'below' if place < 0.5 else 'above'} the {100 * place:.0f} % point of "
+            f" They lie in a corner: half of them are {'below' if place < 0.5 else 'above'} the {100 * place:.2g} % point of "
             f"{name}. The chains shun what is beyond. Smaller steps help, or the same model written in other parameters."
         )
     return [sentence]

@@ -52,7 +52,6 @@ def controls(panel: Controls) -> None:
     panel.download(
         "Report", "report.html", report.report, help="Signs, findings, figures and every quantity, in one file that needs no server"
     )
-    panel.download("Draws (CSV)", "draws.csv", report.draws_csv, help="The draws that count, with a column chain")
     with panel.more("What is known"):
         panel.files("Reference draws or a table", own_truth, types=["json", "csv", "txt", "zip"], most_bytes=chains.MOST_BYTES)
         panel.note("posteriordb's reference draws (JSON, also zipped), or a CSV with the columns name, mean and sd.")
@@ -90,6 +89,7 @@ LESSON = Lesson(
     predict=QUESTIONS,
     code=[findings.sentences, analysis.decimals, diagnostics.rank_curves, constrained.density, constrained._constrain],
     runs=runs,
+    recording=analysis.taken,
     ready=is_here,
 )
 show(LESSON)

@@ -1,12 +1,9 @@
-"""What a reader takes home: a report that needs no server, and the draws as CSV."""
+"""What a reader takes home beside the draws: a report that needs no server."""
 
 from __future__ import annotations
 
 import html
-import io
 from collections.abc import Sequence
-
-import numpy as np
 
 from app.kit.charts import Figure, Table
 from app.kit.text import number
@@ -66,15 +63,3 @@ def _table(table: Table) -> str:
     )
     small = f'<p class="small">{html.escape(table.caption)}</p>' if table.caption else ""
     return f"<h2>{html.escape(table.title)}</h2><div class=wide><table><tr>{head}</tr>{rows}</table></div>{small}"
-
-
-def draws_csv(spec: OwnChain) -> bytes:
-    """The draws that count: chain, draw, and a column a quantity, to seventeen digits; this lesson reads it back."""
-    run = analysis.counted(spec)
-    chains, draws, q = run.draws.shape
-    numbered = np.column_stack([np.repeat(np.arange(1, chains + 1), draws), np.tile(np.arange(1, draws + 1), chains)])
-    held = io.StringIO()
-    names = [f'"{name}"' if "," in name else name for name in run.names]
-    held.write(",".join(["chain", "draw", *names]) + "\n")
-    np.savetxt(held, np.column_stack([numbered, run.draws.reshape(-1, q)]), delimiter=",", fmt=["%d", "%d", *["%.17g"] * q])
-    return held.getvalue().encode()

@@ -105,8 +105,13 @@ def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str],
             band=(np.maximum(lower, low), upper),
             chain=c,
             width=2.2,
-            label=f"{names[racer]}: median of {spec.pairs} pairs, band: middle half" if k == 0 else None,
+            label=_named(spec, names[racer], first=c == 0) if k == 0 else None,
         )
+
+
+def _named(spec: RaceLesson, name: str, *, first: bool) -> str:
+    """A line of the legend; the first says what all of them are."""
+    return f"{name} (line: median of {spec.pairs} pairs, band: middle half)" if first else name
 
 
 # Numbers and words ----------------------------------------------------------------------------------------------------

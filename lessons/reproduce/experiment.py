@@ -148,7 +148,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     if exact is not None and not _fits(Estimate(exact), cell):
         proof = f": {cell.because}" if cell.because and not cell.instead else ""
         return Verdict(ours, exact, z, DIFFERS, f"the exact value is {shown(Estimate(exact), cell)}{proof}{tried}")
-    return Verdict(ours, exact, z, UNTOLD, f"not printed: {'; '.join(experiment.chosen) or 'nothing that we know of'}{tried}")
+    return Verdict(ours, exact, z, UNTOLD, f"it hangs on what is not printed{tried}")
 
 
 def _scatter(estimate: Estimate, cell: Cell) -> float:

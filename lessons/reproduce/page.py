@@ -42,7 +42,7 @@ def show() -> None:
         own = [row for row in rows if row.experiment.id == experiment]
         with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
             follow.panels(pictures.table(own, own[0].experiment.source.place))
-    st.caption("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
+    st.markdown("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
 
 
 def _tally(rows: Sequence[Row]) -> str:
@@ -91,9 +91,9 @@ def _experiment(rows: Sequence[Row]) -> None:
         if experiment.link:
             st.markdown(f"[See it in the lesson]({experiment.link.removeprefix('/')})")
     if lacking := missing(experiment):
-        st.caption(f"Its data are not on this machine: {', '.join(lacking)}.")
+        st.markdown(f"Its data are not on this machine: {', '.join(lacking)}.")
     else:
-        st.caption(f"About {experiment.seconds[0]} s on two idle cores. By command: python -m lessons.reproduce --quick {id}")
+        st.markdown(f"About {experiment.seconds[0]} s on two idle cores. By command: python -m lessons.reproduce --quick {id}")
     if pressed:
         st.session_state["reproduce/running"] = id
     if st.session_state.get("reproduce/running") == id:

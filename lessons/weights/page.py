@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import mlp, predictive
+from engine.readable.bayes_by_backprop import bayes_by_backprop
 from engine.variational import dense, fused
 from lessons.weights import analysis, training
 from lessons.weights.panels import diagnostics, panels
@@ -94,6 +95,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [bayes_by_backprop],
     code=[dense._step, dense._step_local, fused.softplus, mlp._network, predictive.Ensemble, analysis.ratio],
     runs=runs,
     on_event=on_event,

@@ -63,8 +63,8 @@ def model_of(spec: MethodsSpec) -> Network:
 
 
 def learning(spec: MethodsSpec) -> MethodsSpec:
-    """The spec without what only chooses the two methods that are looked at."""
-    return spec.replace(method=spec.default("method"), compare=spec.default("compare"))
+    """The spec without what only chooses what is looked at."""
+    return spec.replace(**{field: spec.default(field) for field in ("method", "compare", "view")})
 
 
 def plane(cells: int) -> Array:
@@ -315,6 +315,15 @@ def rings(spec: MethodsSpec, places: ArrayLike) -> tuple[Array, Array]:
     inside = inside[inside.sum(axis=1) >= FEWEST]
     weights = inside / inside.sum(axis=1, keepdims=True)
     return weights @ far, weights
+
+
+def walk(spec: MethodsSpec, places: Array) -> Array:
+    """(r, 2) a place in each class of distance, each as near as can be to the one before; the first on the right."""
+    _, weights = rings(spec, places)
+    found = [np.array([REACH, 0.0])]
+    for inside in weights > 0:
+        found.append(min(places[inside], key=lambda place: float(np.hypot(*(place - found[-1])))))
+    return np.array(found[1:])
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,16 @@ from lessons.xor_methods.questions import QUESTIONS
 from lessons.xor_methods.scenes import grow, scene
 from lessons.xor_methods.spec import CLASSES, MAX_POINTS, NAMES, REACH, SCENARIOS, WORDS, MethodsSpec
 
+VIEWS = {"networks": "one more network", "distance": "one step away"}
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points"}
 
 
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
     panel.select("method", "Method", NAMES)
-    panel.select("compare", "Compare with", NAMES)
+    panel.segmented("view", "Each step", VIEWS)
+    if panel.spec.view == "networks":
+        panel.select("compare", "Compare with", NAMES)
     panel.segmented("data", "Data", DATA)
     if panel.spec.data == "points":
         panel.points("points", CLASSES)

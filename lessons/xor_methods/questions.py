@@ -42,6 +42,6 @@ def _exact_why(spec: MethodsSpec) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question("surest", _surest, _surest_why, scenario="six", options=tuple(NAMES[method] for method in METHODS)),
+    WORDS.question("surest", _surest, _surest_why, scenario="walk", options=tuple(NAMES[method] for method in METHODS)),
     WORDS.question("exact", _exact, _exact_why, scenario="noisy", within=WITHIN),
 ]

@@ -1,6 +1,7 @@
 """Six methods as a scene: two of them in full, all six maps of epistemic uncertainty, and uncertainty against distance.
 
-A step is a number of networks: the maps average the first 1, 2, 3, 5, … networks of each method.
+A step is a number of networks: the maps average the first 1, 2, 3, 5, … networks of each method. Or it is a distance:
+a point walks away from the data, and the curves follow it; the maps average all networks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
-from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, plane, rings
+from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, plane, rings, walk
 from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, MethodsSpec
 
 Array = NDArray[np.float64]
@@ -22,8 +23,7 @@ LN2 = float(np.log(2.0))
 VIEW = (-REACH, REACH)
 TICKS = [(value, f"{value:d}".replace("-", "−")) for value in (-2, 0, 2)]
 SHAPES, ROLES = ["circle", "square"], ["class-0", "class-1"]
-STEPS = len(CHECKPOINTS)
-RATE = 2.5  # steps a second
+RATE, PACE = 2.5, 1.0  # numbers of networks, and distances, a second
 BARS = 2.0  # half-length of the error bars, in standard errors
 APART = 0.014  # between the curves' points, in units of distance, so that no error bar hides another
 PARTS = ("total", "aleatoric", "epistemic")
@@ -56,21 +56,28 @@ def looks(board: Board) -> dict[str, Look]:
 def picture(spec: MethodsSpec, board: Board) -> bytes:
     """The scene of the methods that are there."""
     seen = looks(board)
+    count = steps(spec)
+    whole = (spec.method, spec.compare) if spec.view == "networks" else (spec.method,)
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
-        steps=STEPS,
-        start=STEPS - 1,
-        rate=RATE,
+        steps=count,
+        start=count - 1,
+        rate=RATE if spec.view == "networks" else PACE,
         theme=theme.palette(),
-        label=f"{NAMES[spec.method]} and {NAMES[spec.compare]} on one data set: predictive mean and uncertainties, "
+        label=f"{' and '.join(NAMES[method] for method in whole)} on one data set: predictive mean and uncertainties, "
         "then the epistemic uncertainty of all six methods as maps and against the distance from the data.",
     )
-    for column, method in enumerate((spec.method, spec.compare)):
+    for column, method in enumerate(whole):
         _column(made, spec, seen.get(method), method, column)
     _six(made, spec, seen)
     _distance(made, spec, seen)
     _words(made, spec, board, seen)
     return made.encode()
+
+
+def steps(spec: MethodsSpec) -> int:
+    """Numbers of networks, or classes of distance."""
+    return len(CHECKPOINTS) if spec.view == "networks" else len(rings(spec, plane(CELLS))[0])
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------
@@ -101,12 +108,12 @@ def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, colu
         editable=editable,
     )
     panel.heatmap(
-        _cells(None if look is None else look.mean, 1.0, 0.5),
+        _cells(spec, None if look is None else look.mean, 1.0, 0.5),
         x=VIEW,
         y=VIEW,
         low=0.0,
         high=1.0,
-        at=np.arange(STEPS),
+        at=np.arange(steps(spec)),
         colormap="diverging",
         label="P(class 1)",
         colorbar=True,
@@ -114,10 +121,12 @@ def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, colu
     )
     if editable is None:
         _data(panel, spec, 2.2, labelled=first)
+    if spec.view == "distance":
+        _walker(panel, spec)
     for number, part in enumerate(PARTS):
         id = part if first else f"{part}-2"
         panel = _bare(made, id, part.capitalize(), (12 * column + 4 * number, 1, 4, 1), 132)
-        _uncertainty(panel, None if look is None else getattr(look, part), colorbar=False)
+        _uncertainty(panel, spec, None if look is None else getattr(look, part), colorbar=False)
         _data(panel, spec, 1.0)
 
 
@@ -127,18 +136,27 @@ def _six(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
         look = seen.get(method)
         title = f"{NAMES[method]}: epistemic" if look is not None else f"{NAMES[method]} …"
         panel = _bare(made, f"six-{method}", title, (8 * (number % 3), 2 + number // 3, 8, 1), 175)
-        _uncertainty(panel, None if look is None else look.epistemic, colorbar=True)
+        _uncertainty(panel, spec, None if look is None else look.epistemic, colorbar=True)
         _data(panel, spec, 1.2)
 
 
-def _uncertainty(panel: Panel, maps: Array | None, *, colorbar: bool) -> None:
-    panel.heatmap(_cells(maps, LN2, 0.0), x=VIEW, y=VIEW, low=0.0, high=LN2, at=np.arange(STEPS), label="entropy (nats)", colorbar=colorbar)
+def _uncertainty(panel: Panel, spec: MethodsSpec, maps: Array | None, *, colorbar: bool) -> None:
+    cells, at = _cells(spec, maps, LN2, 0.0), np.arange(steps(spec))
+    panel.heatmap(cells, x=VIEW, y=VIEW, low=0.0, high=LN2, at=at, label="entropy (nats)", colorbar=colorbar)
 
 
-def _cells(maps: Array | None, high: float, waiting: float) -> NDArray[np.uint8]:
-    """Maps as the player takes them; one value everywhere while there are none."""
-    values = np.full((STEPS, CELLS, CELLS), waiting) if maps is None else maps
-    return levels(values, high)
+def _cells(spec: MethodsSpec, maps: Array | None, high: float, waiting: float) -> NDArray[np.uint8]:
+    """Maps as the player takes them, one a step; one value everywhere while there are none."""
+    values = np.full((len(CHECKPOINTS), CELLS, CELLS), waiting) if maps is None else maps
+    shown = values if spec.view == "networks" else np.repeat(values[-1:], steps(spec), axis=0)
+    return levels(shown, high)
+
+
+def _walker(panel: Panel, spec: MethodsSpec) -> None:
+    """The point that walks away from the data."""
+    places = walk(spec, plane(CELLS))
+    panel.path(places, show="upto", role="ink", width=1.6)
+    panel.points(places, show="at", role="highlight", shape="diamond", size=6.0, label="where it asks")
 
 
 def _data(panel: Panel, spec: MethodsSpec, size: float, labelled: bool = False) -> None:
@@ -155,10 +173,10 @@ def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     distance, _ = rings(spec, plane(CELLS))
     panel = made.panel(
         "distance",
-        title="Epistemic uncertainty against distance (bars: ± 2 standard errors)",
+        title="Epistemic, ± 2 standard errors",
         x=Axis("distance from the nearest data point", 0.0, float(distance[-1]) + 0.1),
         y=Axis("epistemic (nats)", 0.0, min(LN2, max([0.3, *(1.05 * top for top in tops)]))),
-        place=(0, 4, 24, 1),
+        place=(0, 4, 24, 1) if spec.view == "networks" else (12, 0, 12, 2),
         height=290,
     )
     for number, method in enumerate(METHODS):
@@ -168,11 +186,16 @@ def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
         at = distance + APART * (number - 2.5)
         low, high = np.maximum(curve - BARS * error, 0.0), curve + BARS * error
         bars = np.stack([np.column_stack([at, low]), np.column_stack([at, high]), np.full((len(at), 2), np.nan)], axis=1)
-        panel.line(at, curve, chain=number, width=1.4, alpha=0.7)
-        panel.path(bars.reshape(-1, 2), chain=number, width=1.4)
-        panel.points(
-            np.column_stack([at, curve]), role=f"chain-{number}", shape=theme.MARKERS[number], size=3.4, alpha=1.0, label=NAMES[method]
-        )
+        points = np.column_stack([at, curve])
+        if spec.view == "distance":
+            panel.line(at, curve, show="upto", chain=number, width=2.0)
+            panel.path(bars, at=np.arange(len(at)), chain=number, width=1.4)
+            show = "upto"
+        else:
+            panel.line(at, curve, chain=number, width=1.4, alpha=0.7)
+            panel.path(bars.reshape(-1, 2), chain=number, width=1.4)
+            show = "all"
+        panel.points(points, show=show, role=f"chain-{number}", shape=theme.MARKERS[number], size=3.4, alpha=1.0, label=NAMES[method])
 
 
 # Words and numbers ----------------------------------------------------------------------------------------------------
@@ -180,7 +203,29 @@ def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
 
 def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) -> None:
     """The arithmetic card, the spoken sentence and the table."""
+    if spec.view == "networks":
+        _counted(made, spec, board, seen)
+    else:
+        _walked(made, spec, seen)
     waiting = [NAMES[method] for method in METHODS if method not in seen]
+    if waiting:
+        made.readout("waiting", f"still sampling: {', '.join(waiting)}")
+        made.say(f"Still sampling: {', '.join(waiting)}.")
+
+
+def _walked(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
+    """What each method says at the distance of the step."""
+    distance, _ = rings(spec, plane(CELLS))
+    made.readout("distance", "distance from the nearest data point: {d:.2f}", d=distance)
+    for method, look in seen.items():
+        made.readout(f"at-{method}", NAMES[method] + ": epistemic {e:.3f} ± {s:.3f} nats", e=look.curve, s=look.error, show="at")
+    made.say("At distance {d:.2f} from the data.", d=distance)
+    made.table({"distance": distance, **{f"epistemic, {NAMES[method]} (nats)": look.curve for method, look in seen.items()}})
+
+
+def _counted(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) -> None:
+    """The sum of the two methods in full, and what they cost."""
+    count = len(CHECKPOINTS)
     columns: dict[str, Any] = {"networks, at most": CHECKPOINTS}
     for method in METHODS:
         if method in seen:
@@ -202,8 +247,8 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
         made.readout(
             f"cost-{row}",
             NAMES[method] + ": {all:d} networks in all cost {g:d} gradients",
-            all=np.full(STEPS, found.chains * found.draws),
-            g=np.full(STEPS, found.gradients),
+            all=np.full(count, found.chains * found.draws),
+            g=np.full(count, found.gradients),
         )
         made.say(
             NAMES[method] + ": the average of {n:d} {one?network:networks}, epistemic uncertainty {e:.3f} nats over the map.",
@@ -211,7 +256,4 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
             one=look.counts == 1,
             e=parts["epistemic"],
         )
-    if waiting:
-        made.readout("waiting", f"still sampling: {', '.join(waiting)}")
-        made.say(f"Still sampling: {', '.join(waiting)}.")
     made.table(columns)

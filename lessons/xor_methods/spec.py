@@ -16,6 +16,7 @@ SAMPLERS = ("nuts", "hmc", "jumps")
 FITTED = ("ensemble", "dropout", "advi")  # the quick ones, in the order in which they are made
 DATA = ("xor", "noisy", "points")
 CLASSES = ("class 0", "class 1")
+VIEWS = ("networks", "distance")
 VARIANTS = ("exact", "always_accept")
 MAX_POINTS = 200
 REACH = 2.5  # the plane is shown from -REACH to REACH in both inputs
@@ -30,6 +31,7 @@ class MethodsSpec(Spec):
     points: tuple[tuple[float, float, int], ...] = points(MAX_POINTS, "your own points: x₁, x₂ and class 0 or 1")
     method: str = choice("nuts", METHODS, "the method on the left")
     compare: str = choice("ensemble", METHODS, "the method on the right")
+    view: str = choice("networks", VIEWS, "what a step is: one more network in the average, or one more distance from the data")
     units: int = integer(4, 2, 8, "hidden units k of the 2-k-2 network; reversible jump takes 1 to k")
     activation: str = choice("tanh", ACTIVATIONS, "what a hidden unit does to its input")
     prior_sd: float = number(1.0, 0.1, 5.0, "prior standard deviation σ of every weight and bias", log=True)
@@ -73,6 +75,7 @@ ONE_OUT = (
 SCENARIOS = WORDS.scenarios(
     {
         "six": MethodsSpec(),
+        "walk": MethodsSpec(view="distance"),
         "noisy": MethodsSpec(data="noisy", corner=30, step_size=0.06, leapfrog=50, compare="advi"),
         "few": MethodsSpec(data="points", points=FEW, prior_sd=2.0, step_size=0.2, compare="ensemble"),
         "far-out": MethodsSpec(data="points", points=ONE_OUT, prior_sd=2.0, compare="advi"),

@@ -1,8 +1,9 @@
 """Two runs behind one beginning: what a step that waits for its prediction may show cannot tell them apart.
 
 `behind(first, second, place)` is the picture of a second run, up to `place` that of the first. All else is the
-second's: what always stands in the picture, words, the table. Only the ranges are the first's: axes that hold a whole run
-stand still while it plays, and say no more than how far it gets. A server that has called `install` serves such
+second's: what always stands in the picture, words, the table. Only the ranges are the first's, for axes that hold a whole
+run stand still while it plays, and what is given before any run: the truth, the prior, the data. `in_view` is what of a picture cannot
+depend on what comes. A server that has called `install` serves such
 a picture to whoever opens a story's step with another seed than the step's own.
 """
 
@@ -24,6 +25,8 @@ from engine.spec import Spec
 from tests.lessons.pages import Job
 
 Layer = dict[str, Any]
+GIVEN = ("truth", "prior", "ink", "surface", "class-0", "class-1", "class-2")  # roles of what is there before any run
+DRAWN = ("points", "classes", "mask", "start", "end", "xs", "ys", "values", "frames", "truth", "weights", "parents", "widths")
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,29 @@ def behind(first: bytes, second: bytes, begun: Beginning) -> bytes:
     return _Pair(first, second, begun).encode()
 
 
+def in_view(blob: bytes, panels: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What of a picture is there at each of its places, by where it stands: marks that come and go with no transition,
+    titles, names, the words of the card. panels : those on stage; none: all
+    """
+    header, arrays = scene.decode(blob)
+    found: dict[str, Any] = {"label": header["label"], "steps": header["steps"]}
+    for panel in header["panels"]:
+        if panels and panel["id"] not in panels:
+            continue
+        found[panel["id"]] = panel["title"], panel["x"], panel["y"]
+        for number, layer in enumerate(panel["layers"]):
+            name = f"{panel['id']}, layer {number} ({layer['kind']})"
+            found[name] = {key: layer[key] for key in ("label", "labels", "text") if key in layer}
+            still = layer["show"]["what"] == "all" and layer.get("at") is None
+            if still and not (layer["kind"] == "heatmap" and len(arrays[layer["frames"]]) > 1):
+                indices = [*(layer[key] for key in DRAWN if isinstance(layer.get(key), int)), *(layer.get("band") or ())]
+                found[f"{name}, drawn"] = [arrays[index].tobytes() for index in indices]
+    for line in [*header["readouts"], *header["say"]]:
+        words = [token for token in line["tokens"] if isinstance(token, str)]
+        found[f"words of {line.get('id', 'the voice')}, {line['show']}"] = words
+    return found
+
+
 class _Pair:
     def __init__(self, first: bytes, second: bytes, begun: Beginning):
         (self.one, self.ones), (self.two, self.twos) = scene.decode(first), scene.decode(second)
@@ -96,6 +122,9 @@ class _Pair:
 
     def _layer(self, layer: Layer, before: Layer) -> None:
         what = layer["show"]["what"]
+        if what == "all" and layer["role"] in GIVEN and layer["kind"] != "heatmap" and layer.get("at") is None:
+            self._given(layer, before)
+            return
         layer.update({key: before[key] for key in ("bins", "scale") if key in layer})
         if layer["kind"] in ("heatmap", "path") and layer.get("at") is not None:
             self._film(layer, before, "frames" if layer["kind"] == "heatmap" else "points")
@@ -114,6 +143,13 @@ class _Pair:
             for key in ("points", "classes", "mask", "start", "end", "xs", "ys", "values", "weights", "parents", "widths"):
                 if isinstance(layer.get(key), int):
                     self._join(layer, before, key, self._inner(layer["show"].get("parts")))
+
+    def _given(self, layer: Layer, before: Layer) -> None:
+        for key, index in layer.items():
+            if key in DRAWN and isinstance(index, int) and isinstance(before.get(key), int):
+                layer[key] = self._add(self.ones[before[key]])
+        if layer.get("band"):
+            layer["band"] = [self._add(self.ones[index]) for index in before["band"]]
 
     def _film(self, layer: Layer, before: Layer, key: str) -> None:
         """Frames of which each step shows one."""

@@ -26,6 +26,7 @@ from tests.browser.sheet import opened
 
 SIZE = (480, 270)  # px, one and a half times what a card shows
 MARGIN = 6  # px
+LOOKS, BETWEEN = 40, 1_500  # at a stage until it rests, and ms between two
 QUALITY = 70
 COARSE = (48, 27)  # px of the pictures that `distance` compares
 ALIKE = 0.01  # of that distance: of two stills of one lesson
@@ -46,12 +47,22 @@ def step(entry: catalogue.Entry) -> int:
 def taken(page: Page, url: str, entry: catalogue.Entry, paper: str) -> Image.Image:
     """The stage at rest, in a frame of `SIZE`."""
     page.goto(f"{url}/{entry.slug}?story={step(entry)}")
-    page.wait_for_selector("[data-testid='player'][data-cue]", timeout=90_000)
+    page.wait_for_selector("[data-testid='player'][data-cue]", timeout=240_000)
     page.wait_for_selector(READY, timeout=60_000)
-    page.wait_for_timeout(1_500)  # the inside of a transition, the page's font
-    painted = player(page).locator(".stage canvas").first.evaluate("canvas => canvas.toDataURL().split(',')[1]")
-    picture = Image.open(io.BytesIO(base64.b64decode(painted))).convert("RGBA")
+    picture = Image.open(io.BytesIO(base64.b64decode(at_rest(page)))).convert("RGBA")
     return fitted(Image.alpha_composite(Image.new("RGBA", picture.size, paper), picture).convert("RGB"), paper)
+
+
+def at_rest(page: Page) -> str:
+    """What the canvas shows once it changes no more, as base64: a run may grow, a font may come late."""
+    canvas, before = player(page).locator(".stage canvas").first, ""
+    for _ in range(LOOKS):
+        page.wait_for_timeout(BETWEEN)
+        now = str(canvas.evaluate("canvas => canvas.toDataURL().split(',')[1]"))
+        if now == before:
+            break
+        before = now
+    return before
 
 
 def fitted(picture: Image.Image, paper: str) -> Image.Image:

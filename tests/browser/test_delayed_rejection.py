@@ -14,7 +14,10 @@ def test_a_first_visit(lab: Lab):
     stage = player(page)
     expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
 
-    # one press makes something happen
+    # it plays by itself and rests; one press makes something happen again
+    expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
+    expect(stage).to_have_attribute("data-playing", "false", timeout=PATIENT)
+    stage.press("Home")
     before = stage.get_attribute("data-t")
     stage.get_by_role("button", name="Play").click()
     expect(stage).not_to_have_attribute("data-t", before or "0")
@@ -35,7 +38,7 @@ def test_a_first_visit(lab: Lab):
     # predict, lock, run; then the failure is red
     for step in (2, 3):
         page.get_by_role("button", name="Next").click()
-        expect(page.get_by_text(f"Step {step} of 11")).to_be_visible()
+        expect(page.get_by_text(f"Step {step} of 8")).to_be_visible()
     page.get_by_text("0: it may not be accepted").click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENT, Lab, one_press_moves, red_sign
+from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, red_sign
 
 
 def stage(page: Page):
@@ -47,3 +47,18 @@ def test_perfect_diagnostics_and_a_red_sign(lab: Lab):
     stage(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
+
+
+def test_the_stage_is_in_view_when_it_plays_the_answer(lab: Lab):
+    """The lock of a patient's long question stands below the window."""
+    page = lab.open("/diagnostics?scenario=patient-1")
+    player = stage(page)
+    expect(player).to_have_attribute("data-cue", "diagnostics/6/patient-1", timeout=PATIENT)
+    expect(page.get_by_role("button", name="Lock my prediction and run")).to_be_visible(timeout=PATIENT)
+    page.get_by_role("button", name="Lock my prediction and run").scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollBy(0, 200)")
+    assert player.locator(".stage").bounding_box()["y"] < 0
+    answer(page)
+    page.wait_for_timeout(500)
+    box = player.locator(".stage").bounding_box()
+    assert 60 <= box["y"] <= 200 and box["y"] + box["height"] <= 720

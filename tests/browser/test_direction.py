@@ -200,3 +200,31 @@ def test_the_link_holds_the_step(reader: Lab):
     expect(page).to_have_url(re.compile("story=3"))
     page.reload()
     expect(page.get_by_text("Step 3 of")).to_be_visible(timeout=PATIENT)
+
+
+STEPS = [
+    (entry.slug, i + 1)
+    for entry in catalogue.LESSONS
+    for i, step in enumerate(story.read(entry.path.with_name("story.md")))
+    if step.staging != story.Staging() and step.question is None
+]
+REST_TODAY = datetime.date.today().toordinal() % len(STEPS)
+
+
+@pytest.mark.parametrize(
+    "slug,step", [pytest.param(*each, marks=() if i == REST_TODAY else pytest.mark.long) for i, each in enumerate(STEPS)]
+)
+def test_without_motion_a_step_shows_where_its_play_would_rest(reader: Lab, slug: str, step: int):
+    """The same place, panels, card and words."""
+    told = []
+    for motion in ("reduce", "no-preference"):
+        reader.page.emulate_media(reduced_motion=motion)
+        reader.page.goto(f"{reader.url}/{slug}?story={step}")
+        reader.settled()
+        stage = player(reader.page)
+        expect(stage).to_have_attribute("data-cue", re.compile(slug), timeout=PATIENT)
+        expect(stage).to_have_attribute("data-playing", "false", timeout=PATIENT)
+        facts = stage.evaluate("node => ['cue', 't', 's', 'panels'].map(name => node.dataset[name])")
+        card = stage.get_by_role("list", name="Arithmetic of this step").inner_text() if stage.locator(".readouts li").count() else ""
+        told.append((facts, card, reader.page.locator(".st-key-told").inner_text()))
+    assert told[0] == told[1]

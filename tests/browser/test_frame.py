@@ -218,6 +218,7 @@ def test_a_phone_sees_words_and_stage_first(demo: Lab, scheme: str):
     assert tops == sorted(tops)
     canvas = page.get_by_test_id("player").locator("canvas").first.bounding_box()
     assert canvas["y"] + canvas["height"] <= 740, "words and stage are seen at once"
+    assert page.locator(".toolbar").bounding_box()["y"] >= canvas["y"] + canvas["height"], "the controls cover nothing of it"
     formula = page.locator(".st-key-below p:has(.katex)")
     expect(formula).to_be_visible()
     for wide in (page.get_by_role("table").filter(has_text="R-hat"), formula):
@@ -241,3 +242,24 @@ def test_a_link_in_the_projector_view_on_a_dark_screen(demo: Lab):
     expect(page.get_by_text("R-hat")).to_be_visible()
     drawn = page.locator(".js-plotly-plot").first.evaluate("e => e.data.map(trace => trace.line && trace.line.color)")
     assert drawn[0].startswith(theme.DARK["chain-0"])
+
+
+def test_a_slider_on_its_way_marks_the_picture_it_leaves(demo: Lab):
+    """Until the new one is there; not, if it comes back."""
+    page = demo.open("/demo")
+    stage = page.get_by_test_id("player")
+    expect(stage).to_have_attribute("data-run", re.compile("."))
+    run = stage.get_attribute("data-run") or ""
+    slider = page.locator(".st-key-settings input[type=range]").first
+    slider.scroll_into_view_if_needed()
+    track, thumb = slider.bounding_box(), slider.locator("xpath=../..").bounding_box()
+    assert track is not None and thumb is not None
+    begun, y = thumb["x"] + thumb["width"] / 2, track["y"] + track["height"] / 2
+    page.mouse.move(track["x"] + track["width"] / 2, y)
+    page.mouse.down()
+    for way, marked in ((40, True), (0, False), (60, True)):
+        page.mouse.move(begun + way, y, steps=4)
+        expect(stage.get_by_text("Before your change")).to_be_visible(visible=marked)
+    page.mouse.up()
+    expect(stage).not_to_have_attribute("data-run", run)
+    expect(stage.get_by_text("Before your change")).to_be_hidden()

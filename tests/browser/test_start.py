@@ -80,7 +80,7 @@ def test_all_stills_are_there_and_small():
 
 
 @pytest.mark.parametrize(
-    "slug", [slug if slug == "metropolis" else pytest.param(slug, marks=pytest.mark.long) for slug in [entry.slug for entry in catalogue.LESSONS]]
+    "slug", [each.slug if each.slug == "metropolis" else pytest.param(each.slug, marks=pytest.mark.long) for each in catalogue.LESSONS]
 )
 def test_a_still_is_what_the_stage_looks_like_now(browser: Browser, server: Server, slug: str):
     """The command that takes it takes the same picture; those of other lessons look otherwise."""

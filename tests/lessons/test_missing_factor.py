@@ -229,13 +229,17 @@ def test_the_first_picture_is_small_and_says_what_the_run_says(scenario):
 def test_the_picture_grows_and_ends_with_what_the_scheme_tends_to():
     spec = BY_ID["no-data"].replace(sweeps=120, burn=20)
     job = Job()
-    last, _ = decode(scenes.grow(spec, job))
+    last, arrays = decode(scenes.grow(spec, job))
     assert all(len(blob) < MOST_BYTES for blob in job.blobs)
     steps = [decode(blob)[0]["steps"] for blob in job.blobs]
     assert steps == sorted(steps) and last["total"] is None
     assert last["steps"] == steps[-1] == len(analysis.times(spec, 120))
-    labels = [label for panel in last["panels"] for layer in panel["layers"] for label in layer.get("labels") or []]
-    assert "what this scheme tends to" in labels
+    layers = next(panel for panel in last["panels"] if panel["id"] == "sizes")["layers"]
+    (rings,) = (layer for layer in layers if "what this scheme tends to" in (layer.get("labels") or []))
+    places = arrays[rings["points"]]
+    assert rings["show"]["what"] == "upto" and np.isnan(places[: -spec.highest]).all(), "not before the end: it is asked for"
+    tends = analysis.limit(spec, analysis.exact(spec), NEVER)
+    assert places[-spec.highest :, 1] == pytest.approx(tends.shares, rel=1e-5)
 
 
 def test_a_picture_that_nobody_wants_is_not_made():
@@ -244,9 +248,12 @@ def test_a_picture_that_nobody_wants_is_not_made():
     assert scenes.grow(BY_ID["slot"], job) is None and job.blobs == []
 
 
-def test_nothing_that_is_read_out_tells_where_the_right_scheme_is():
+def test_nothing_beside_the_scheme_tells_where_the_right_one_is(monkeypatch):
     """Its histogram is asked about beside this picture."""
+    monkeypatch.setattr(scenes, "known_now", lambda spec: model_probabilities(np.zeros(spec.highest)))
     header, _ = decode(scenes.scene(BY_ID["slot"], None))
+    kinds = {panel["id"]: [layer["kind"] for layer in panel["layers"]] for panel in header["panels"]}
+    assert kinds["sizes"] == ["bars"] and "points" in kinds["right"]
     assert "all factors in place" not in str(header["say"]) and "right" not in str(header["readouts"])
 
 

@@ -131,8 +131,17 @@ def test_the_races_end_as_the_story_says(question, right):
 
 def test_the_clock_has_an_answer_and_names_its_times():
     asked = next(q for q in questions.QUESTIONS if q.id == "clock")
-    assert 0 <= asked.answer(BY_ID["banana"]) < len(RACERS)
+    assert 0 <= asked.answer(BY_ID["banana"]) < len(asked.options)
     assert "Milliseconds" in asked.explain(BY_ID["banana"])
+
+
+def test_the_slowest_by_the_clock_stands_out(monkeypatch):
+    times = dict(metropolis=1.0, gibbs=0.9, hmc=1.1, nuts=1.1)
+    monkeypatch.setattr(analysis, "clock", lambda spec: times)
+    assert questions.slowest(SMALL) == 0
+    for racer, option in {"metropolis": 1, "gibbs": 1, "hmc": 2, "nuts": 3}.items():
+        monkeypatch.setattr(analysis, "clock", lambda spec, racer=racer: times | {racer: 3.0})
+        assert questions.slowest(SMALL) == option
 
 
 def test_gibbs_wins_at_home_and_the_favourites_lose_on_rough_ground():

@@ -36,7 +36,7 @@ button:focus-visible, code:focus-visible { outline: 2px solid var(--st-primary-c
 `;
 
 function row(label) {
-  const code = element("code", { tabindex: 0, "aria-label": label });
+  const code = element("code", { role: "textbox", tabindex: 0, "aria-readonly": "true", "aria-label": label });
   const button = element("button", { type: "button", text: "Copy", "aria-label": `Copy the ${label.toLowerCase()}` });
   button.addEventListener("click", async () => {
     try {

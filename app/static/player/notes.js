@@ -2,13 +2,13 @@
 // time. The projected page draws it and obeys its keys and buttons, so there is one run, and each press moves both.
 
 const version = new URL(import.meta.url).search;
-const [{ element }, { CLICKER, obeyClicker, press }] = await Promise.all(
-  ["dom", "clicker"].map((name) => import(`./${name}.js${version}`)),
+const [{ element }, { CLICKER, obeyClicker, press }, { pageBackground }] = await Promise.all(
+  ["dom", "clicker", "palette"].map((name) => import(`./${name}.js${version}`)),
 );
 
 const NAME = "posterior-lab-notes";
 const LINK = 'a[href="#notes"]';
-const PARTS = ['.st-key-told', '[class*="st-key-"][class*="-predict-"]', ".st-key-takeaway", ".st-key-notes"];
+const PARTS = ['.st-key-told', '[class*="st-key-"][class*="-predict-"]', ".st-key-notes"];
 const OWN = ".st-key-steps"; // buttons of the page, which the window has itself
 const GATHER = 150; // ms in which changes of the page are taken together
 
@@ -23,7 +23,6 @@ button { font: inherit; color: inherit; padding: 0.4rem 1rem; border: 1px solid 
 .next { background: #4aa8e6; color: #0b1116; }
 .time { font-variant-numeric: tabular-nums; }
 [class*="st-key-notes"] { margin-top: 1.5rem; padding-top: 1rem; border-top: 1px solid #6d7788; color: #b9c1cc; }
-[class*="st-key-takeaway"] { font-weight: 600; }
 a { color: inherit; }
 `;
 
@@ -115,7 +114,8 @@ class Notes {
   }
 
   paint(canvas) {
-    Object.assign(this.picture, { width: canvas.width, height: canvas.height });
+    Object.assign(this.picture, { width: canvas.width, height: canvas.height }); // which also empties it
+    this.picture.style.background = pageBackground(canvas);
     this.picture.getContext("2d").drawImage(canvas, 0, 0);
   }
 

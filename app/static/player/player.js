@@ -39,9 +39,11 @@ const LARGEST_DRAWING = 2e6; // characters of an SVG
 const REST = 250; // ms on a transition before its inside is asked for
 const MARGINS = 48; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
+const HEADER = 60; // px of the page's own at the top of the window, which covers what is under it
 const PHONE = 640; // px of a window in which all stands below each other …
 const ON_A_PHONE = 320; // … and px of a stage there, under the words
 const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it
+const SLIDER = ".st-key-settings input[type='range']"; // Streamlit's writes its value while it is dragged
 const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
 
 class Player {
@@ -62,6 +64,8 @@ class Player {
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
     this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
+    this.old = element("p", { className: "old", role: "status", text: "Before your change", hidden: true });
+    this.holder.append(this.old);
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
     this.root = element("div", {
@@ -100,6 +104,7 @@ class Player {
     this.choices.obeyKeys(signal);
     document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
     document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
+    this.watchSettings(signal);
     obeyClicker(this, signal);
     offerNotes(this, signal);
     // The page's font may come later than the first picture.
@@ -153,6 +158,7 @@ class Player {
   setScene(whole, cue) {
     this.alert.hidden = true;
     const fresh = whole.run !== this.whole?.run;
+    if (fresh) this.age(false);
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
@@ -211,6 +217,12 @@ class Player {
     this.arrange();
   }
 
+  // The lock of a long question stands far below the top of the stage that plays the answer.
+  comeIntoView() {
+    const { top, height } = this.holder.getBoundingClientRect();
+    if (top < HEADER || top + height > innerHeight) this.holder.scrollIntoView({ block: "start" });
+  }
+
   // Whether the cue was news. `fresh`: it came with another run, of which it is always news.
   obey(cue, fresh = false) {
     const known = cue?.id === this.cue?.id;
@@ -220,6 +232,7 @@ class Player {
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
     this.moved = Boolean(cue.frame);
+    if (cue.reveal && this.clock.plan) requestAnimationFrame(() => this.comeIntoView());
     noteStep(cue.id);
     return true;
   }
@@ -236,6 +249,25 @@ class Player {
       this.light(words);
       if (matchMedia("(max-width: 640px)").matches) this.root.scrollIntoView({ block: "nearest" });
     }, { signal });
+  }
+
+  // A slider on its way has left the picture behind: it is marked until the new one comes, or the slider is back.
+  watchSettings(signal) {
+    const observer = new MutationObserver((changes) => {
+      const change = changes.find(({ target }) => target === document.activeElement && target.matches(SLIDER));
+      if (!change) return;
+      const { target, oldValue } = change;
+      if (this.left?.target !== target) this.left = { target, value: oldValue };
+      this.age(target.getAttribute("value") !== this.left.value);
+    });
+    observer.observe(document.body, { subtree: true, attributeFilter: ["value"], attributeOldValue: true });
+    signal.addEventListener("abort", () => observer.disconnect());
+  }
+
+  age(old) {
+    if (!old) this.left = null;
+    this.root.toggleAttribute("data-old", old);
+    this.old.hidden = !old;
   }
 
   light(words) {

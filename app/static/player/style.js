@@ -14,7 +14,7 @@ export const STYLE = `
 }
 .player:focus { outline: none; }
 .player:focus-visible .stage { outline: 2px solid var(--role-posterior); outline-offset: 3px; border-radius: 4px; }
-.stage { position: relative; }
+.stage { position: relative; scroll-margin-top: 5.5rem; }
 .player .corner { position: absolute; top: -24px; right: 0; width: 28px; height: 28px; border-color: transparent; background: transparent; }
 .player .corner[hidden] { display: none; }
 .player .corner svg { opacity: 0.6; }
@@ -37,6 +37,11 @@ export const STYLE = `
 .player button.choice[aria-checked="true"] { background: var(--role-ink); color: var(--role-surface); }
 .player button.choice[aria-disabled="true"] { cursor: default; }
 .player button.choice.right { border-color: var(--role-accept); box-shadow: 0 0 0 3px var(--role-accept); }
+.player[data-old] .stage canvas { opacity: 0.45; }
+.stage .old {
+  position: absolute; top: 0; left: 50%; transform: translateX(-50%); margin: 0; padding: 2px 10px; border-radius: 4px;
+  background: var(--role-ink); color: var(--role-surface); font-size: 0.8125rem;
+}
 .ring {
   position: absolute; width: 14px; height: 14px; margin: -7px 0 0 -7px; border-radius: 50%; pointer-events: none;
   box-shadow: 0 0 0 2px var(--role-ink), inset 0 0 0 1px var(--role-surface); visibility: hidden;
@@ -151,6 +156,9 @@ export const STYLE = `
   .scrub { order: 3; }
   .scrub input { height: 2.5rem; }
   .status { order: 4; min-width: 0; }
+}
+@media (max-width: 640px) {
+  .toolbar { position: static; } /* on a phone it would cover the stage */
 }
 @media (forced-colors: active) {
   .player button { border-color: ButtonText; }

@@ -26,7 +26,6 @@ from lessons.families.growing.spec import CHAINS, GrowingSpec
 Array = NDArray[np.float64]
 
 RATE = 4.0  # sweeps a second: slow enough to see a unit fade in
-MOST_OF_ONE = 0.8  # share of all jumps that births or deaths alone make up, at most
 MOVE, PROPOSE, WEIGH, DECIDE = "within", "propose", "weigh", "decide"
 
 
@@ -145,14 +144,13 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
 
 
 def _tally(made: Scene, growth: Growth, at: Array) -> None:
-    """Births and deaths of all chains so far, tried and landed, the first sweeps left out."""
-    spec, counts = growth.spec, growth.tally()[:, at]
-    most = MOST_OF_ONE * CHAINS * spec.jumps * (growth.total - growth.burn)
-    panel = made.panel(
-        "tally", title=f"Jumps of all chains after sweep {growth.burn}", y=Axis("jumps", 0.0, most), place=(0, 4, 20, 1), height=200
-    )
+    """Births and deaths of all chains so far, tried and landed, as shares of all jumps, the first sweeps left out."""
+    counts = growth.tally()[:, at]
+    all_tried = np.maximum(counts[0].sum(axis=1, keepdims=True), 1.0)
+    title, y = f"Jumps of all chains after sweep {growth.burn}", Axis("share of all jumps", 0.0, 1.0)
+    panel = made.panel("tally", title=title, y=y, place=(0, 4, 20, 1), height=200)
     for name, values, role in (("tried", counts[0], "proposal"), ("landed", counts[1], "accept")):
-        panel.bars(values, labels=["births", "deaths"], role=role, label=name)
+        panel.bars(values / all_tried, labels=["births", "deaths"], role=role, label=name)
     share = counts[1] / np.maximum(counts[0], 1.0)
     made.readout(
         "tally",

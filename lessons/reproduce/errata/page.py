@@ -22,7 +22,7 @@ def show() -> None:
     for number, each in enumerate(errata(), start=1):
         with st.container(border=True):
             st.header(f"{number}. {each.title}", anchor=False)
-            st.caption(f"{each.where}" + (" · known from the public code only" if each.known == CODE else ""))
+            st.markdown(f"{each.where}" + (" · known from the public code only" if each.known == CODE else ""))
             left, right = st.columns(2, gap="large")
             left.markdown(f"**Printed.** {each.printed}")
             left.markdown(f"**Right.** {each.right}")
