@@ -256,7 +256,10 @@ def _npy(name: str, content: bytes) -> NDArray:
         raise SpecError("file", f"{name} promises the shape {shape} and is cut off") from None
 
 
-_STAT_KEYS = {"log density": ("lp", "lp__", "log_density"), "divergent": ("diverging", "divergent", "divergent__")}
+_STAT_KEYS: dict[str, tuple[str, ...]] = {
+    "log density": ("lp", "lp__", "log_density"),
+    "divergent": ("diverging", "divergent", "divergent__"),
+}
 _STAT_KEYS |= {"energy": ("energy", "energy__"), "step size": ("step_size", "stepsize__")}
 _STAT_KEYS |= {"tree depth": ("tree_depth", "treedepth__"), "acceptance": ("acceptance_rate", "accept_stat__")}
 
@@ -275,7 +278,9 @@ def _arrays(
     odd = next((name for name, shape in shapes.items() if shape[:2] != first), None)
     if odd is not None:
         raise SpecError("file", f"{odd} begins with {shapes[odd][:2]}, not with {first}: chains and draws must be those of the others")
-    stats, names, columns = {}, [], []
+    stats: dict[str, NDArray] = {}
+    names: list[str] = []
+    columns: list[NDArray] = []
     for name, array in arrays.items():
         known = next((stat for stat, keys in _STAT_KEYS.items() if name in keys), None)
         if known is not None and array.ndim == 2:

@@ -76,10 +76,8 @@ def _summaries(name: str, said: dict[str, Any]) -> Known:
     for quantity, row in told.items():
         if not isinstance(row, dict) or not _finite(row.get("mean")):
             raise SpecError("truth", f"{name}: “{quantity[:40]}” has no mean that is a number")
-        sd, draws = row.get("sd"), row.get("draws")
-        rows.append(
-            (float(row["mean"]), float(sd) if _finite(sd) else math.nan, float(draws) if _finite(draws) and draws >= 1 else math.inf)
-        )
+        sd, draws = (float(row[key]) if _finite(row.get(key)) else math.nan for key in ("sd", "draws"))
+        rows.append((float(row["mean"]), sd, draws if draws >= 1 else math.inf))
     mean, sd, draws = np.array(rows).T
     nothing = np.zeros(len(rows))
     return Known(

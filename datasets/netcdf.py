@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from typing import Any
 
 CPU_SECONDS, MEMORY = 4, 2 * 2**30
 STATS = ("lp", "diverging", "energy", "step_size", "tree_depth", "acceptance_rate")
@@ -54,10 +55,11 @@ def main(limits: dict[str, int]) -> None:
             "by": " ".join(str(group.attrs[key]) for key in ("inference_library", "inference_library_version") if key in group.attrs),
             "warmup": warm.dimensions["draw"].size if warm is not None and "draw" in warm.dimensions else 0,
         }
-    np.savez(sys.stdout.buffer, told=json.dumps(told), **{f"array/{name}": array for name, array in arrays.items()})
+    packed: dict[str, Any] = {"told": json.dumps(told), **{f"array/{name}": array for name, array in arrays.items()}}
+    np.savez(sys.stdout.buffer, **packed)
 
 
-def _vet(raw: object, limits: dict[str, int]) -> None:
+def _vet(raw: Any, limits: dict[str, int]) -> None:
     """Refuse links to other files, and more values than are read, before any is."""
     import h5py
     import numpy as np
@@ -89,7 +91,7 @@ def _vet(raw: object, limits: dict[str, int]) -> None:
                     raise Refused(f"holds more than the {limits['values']:,} numbers that are read")
 
 
-def _labels(name: str, variable: object, group: object) -> list[str]:
+def _labels(name: str, variable: Any, group: Any) -> list[str]:
     """theta[Choate], with the coordinates that the file has, or counted from 1 as the other formats are."""
     import numpy as np
 

@@ -66,7 +66,7 @@ def kinds(n: int = 30, shares: Sequence[float] = (0.5, 0.3, 0.2), seed: int = 1)
     p = np.asarray(shares, dtype=np.float64)
     if p.ndim != 1 or p.size < 2 or not np.all(p >= 0.0) or not abs(p.sum() - 1.0) < 1e-9:
         raise SpecError("shares", f"{tuple(shares)} are not two or more shares that add up to 1")
-    x = 1.0 + np.searchsorted(np.cumsum(p)[:-1], _rng(seed).random(n), side="right")
+    x = 1.0 + np.searchsorted(np.cumsum(p)[:-1], _rng(seed).random(n), side="right").astype(np.float64)
     return Sample(x, _made("kinds", "shares " + ", ".join(f"{v:g}" for v in p), seed, "number of the kind"))
 
 

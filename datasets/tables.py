@@ -281,7 +281,7 @@ def choose(table: Table, target: str = "", without: Sequence[str] = ()) -> Task:
         if whole.sum() < FEWEST_ROWS:
             raise SpecError("file", f"{missing} ({where}): {int(whole.sum())} whole rows are left, {FEWEST_ROWS} are needed")
         notes.append(f"{missing}, {where}: those rows are left out.")
-    x, y = table.values[np.ix_(np.flatnonzero(whole), columns)], y[whole]
+    x, y = table.values[np.ix_(np.flatnonzero(whole), np.asarray(columns))], y[whole]
     flat = [column for column, values in zip(inputs, x.T, strict=True) if np.ptp(values) == 0.0]
     if flat:
         notes.append(f"{_listed(flat)} {'has' if len(flat) == 1 else 'have'} one value only: left out.")
@@ -372,7 +372,7 @@ class Standard:
 # Tables that come along -----------------------------------------------------------------------------------------------
 
 _DIABETES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
-_CELLS = ("radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave points")
+_CELLS: tuple[str, ...] = ("radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave points")
 _CELLS += ("symmetry", "fractal dimension")
 
 
@@ -388,7 +388,7 @@ def bundled(name: str) -> Table:
             for file in ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
         )
         y = y.reshape(-1, 1)
-        names = (*_DIABETES, "progression")
+        names: tuple[str, ...] = (*_DIABETES, "progression")
         card = Card(
             "diabetes",
             "B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, Least angle regression, 2004; from scikit-learn",

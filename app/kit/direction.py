@@ -119,9 +119,9 @@ def _told(lesson: Lesson, here: Visit, blob: bytes) -> Cue:
     staging = step.staging
     play = staging.answer if answered and staging.answer is not None else staging.play
     begins = (answered and play.begins is None and staging.until) or play.begins
-    wanted = {"begins": begins, "ends": play.ends, "until": staging.until}
-    wanted = {name: moment for name, moment in wanted.items() if moment is not None}
-    places = _places(lesson, blob, wanted)
+    asked_for = {"begins": begins, "ends": play.ends, "until": staging.until}
+    wanted = {name: moment for name, moment in asked_for.items() if moment is not None}
+    places: dict[str, Any] = _places(lesson, blob, wanted)
     if len(places) < len(wanted):
         place += WAITING  # of a run that still grows: it plays anew when it has what it was to show
     return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace)
@@ -138,8 +138,10 @@ def _choices(lesson: Lesson, here: Visit, question: Question | None) -> Choices 
 
 def _places(lesson: Lesson, blob: bytes, wanted: dict[str, str]) -> dict[str, Place]:
     """The places of these moments; without those that the run never meets."""
-    moments = Moments(blob) if wanted else None
-    places = {}
+    places: dict[str, Place] = {}
+    if not wanted:
+        return places  # nothing is read of the picture
+    moments = Moments(blob)
     for name, moment in wanted.items():
         try:
             places[name] = moments[moment]
@@ -168,7 +170,7 @@ def kept(lesson: Lesson, here: Visit) -> tuple[Spec, story.Keep] | None:
     own, shown = staged(lesson, step), here.draft or here.spec
     if own is None or here.shows(own):
         return None
-    return own.replace(seed=shown.seed) if "seed" in own.declarations() else own, step.staging.keep
+    return own.replace(seed=getattr(shown, "seed", None)) if "seed" in own.declarations() else own, step.staging.keep
 
 
 def left(lesson: Lesson, here: Visit) -> bool:

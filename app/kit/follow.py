@@ -277,13 +277,13 @@ def panels(result: Figure | Table | Quote | Sequence[Figure | Table | Quote]) ->
     dark = st.context.theme.type == "dark"
     if figures:
         grid = st.grid(columns=min(len(figures), 3), min_column_width=320)
-        for item in figures:
-            with grid.cell(), messages.guard(f"“{item.title}”"):
-                st.markdown(f"**{item.title}**")
+        for figure in figures:
+            with grid.cell(), messages.guard(f"“{figure.title}”"):
+                st.markdown(f"**{figure.title}**")
                 keep = {"displaylogo": False, "modeBarButtons": [["toImage"]]}  # of Plotly's buttons only the download
-                st.plotly_chart(item.dark if dark else item.figure, alt=item.alt, config=keep)
-                if item.caption:
-                    st.caption(item.caption)
+                st.plotly_chart(figure.dark if dark else figure.figure, alt=figure.alt, config=keep)
+                if figure.caption:
+                    st.caption(figure.caption)
     for item in items:
         if isinstance(item, Table):
             st.markdown(f"**{item.title}**\n\n{item.markdown()}")

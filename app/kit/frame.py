@@ -198,7 +198,7 @@ def _notes(step: story.Step, following: Sequence[story.Step], questions: Mapping
             st.markdown(f"To keep: {step.staging.takeaway}")
         for after in following[:1]:
             st.markdown(f"**Next: {after.title}**\n\n{after.text}")
-            if after.question in questions:
+            if after.question is not None and after.question in questions:
                 st.markdown(f"It asks: {questions[after.question].ask}")
 
 

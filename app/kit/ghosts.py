@@ -79,9 +79,12 @@ class _Ghosts:
         """The marks at an address, each with its old panel."""
         first, role, kind = [*address.split("."), None, None][:3]
         panel = next((panel for panel in self.header["panels"] if panel["id"] == first), None)
-        layers = [] if panel is None else panel["layers"]
-        named = [layer for layer in layers if role in roles_of(layer) and kind in (None, layer["kind"]) and layer["kind"] in ITEMS]
-        if not named:
+        named = [
+            layer
+            for layer in (panel or {"layers": []})["layers"]
+            if role in roles_of(layer) and kind in (None, layer["kind"]) and layer["kind"] in ITEMS
+        ]
+        if panel is None or not named:
             raise MomentError(f"nothing in the picture that can be kept is {address!r}")
         return [(panel, self._still(layer)) for layer in named]
 

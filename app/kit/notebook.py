@@ -84,7 +84,7 @@ figure"""
 
 def notebook(taken: Taken) -> bytes:
     """As a Jupyter notebook, format 4.5."""
-    made = []
+    made: list[dict[str, object]] = []
     for number, (kind, text) in enumerate(cells(taken)):
         cell = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": text}
         made.append(cell | ({"execution_count": None, "outputs": []} if kind == "code" else {}))

@@ -70,7 +70,7 @@ def keep_to_the_page() -> None:
                 return
         rerun(session, asked)
 
-    AppSession.request_rerun = rerun_of_the_page  # type: ignore[method-assign]
+    AppSession.request_rerun = rerun_of_the_page  # type: ignore[assignment]
 
 
 def page_again(page: Any) -> Any:

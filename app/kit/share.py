@@ -133,9 +133,9 @@ def read(cls: type[Spec], raw: Query, scenarios: Mapping[str, Spec], extra_contr
     return Link(spec, scenario, present, hide, (*problems, *more), step, frame)
 
 
-def unframed(query: Query) -> dict[str, Sequence[str]]:
+def unframed(query: Query) -> dict[str, list[str]]:
     """A query without what the player writes."""
-    return {name: given for name, given in query.items() if name not in PLAYER}
+    return {name: list(given) for name, given in query.items() if name not in PLAYER}
 
 
 def _place(raw: Query, problems: list[Problem]) -> tuple[int, int | None] | None:

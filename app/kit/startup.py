@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from app.kit import tally
 
@@ -131,7 +132,7 @@ class WarmUp:
             self.loaded.set()
 
     def _listen(self) -> None:
-        event = importlib.import_module("numba.core.event")
+        event: Any = importlib.import_module("numba.core.event")
         compiling = self.compiling
 
         class Listener(event.Listener):

@@ -159,7 +159,7 @@ def parse(text: str) -> tuple[Step, ...]:
         return (Step("", text.strip()),) if text.strip() else ()
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
     introduction = re.sub(r"^# .*$", "", text[: headings[0].start()], flags=re.MULTILINE).strip()
-    steps = []
+    steps: list[Step] = []
     for heading, end in zip(headings, ends, strict=True):
         body = text[heading.end() : end].strip()
         if introduction and not steps:
@@ -196,7 +196,8 @@ def _staging(told: dict[str, Any]) -> Staging:
 def _play(told: dict[str, Any]) -> Play:
     if unknown := told.keys() - _PLAY.keys():
         raise StoryError(f"a play knows {', '.join(_PLAY)}, not {', '.join(sorted(unknown))}")
-    play = Play(**{_PLAY[word]: tuple(value) if word == "panels" else value for word, value in told.items()})
+    named: dict[str, Any] = {_PLAY[word]: tuple(value) if word == "panels" else value for word, value in told.items()}
+    play = Play(**named)
     if play.pace not in PACES:
         raise StoryError(f"{play.pace!r} is not one of the paces {', '.join(PACES)}")
     if not 0 < play.seconds <= LONGEST:

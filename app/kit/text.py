@@ -26,6 +26,7 @@ def number(value: Any, digits: int = 3) -> str:
     if isinstance(value, Integral):
         return f"{int(value):,}".replace(",", _THIN).replace("-", "−")
     if isinstance(value, Real):
+        value = float(value)
         if not math.isfinite(value):
             return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
         text = f"{value:.{digits}g}"

@@ -66,8 +66,8 @@ class _Ours:
         yield gauge("readers", "Browsers connected", seams.readers())
         yield gauge("cache_bytes", "Results kept in memory", kept.store.bytes)
         waiting = core.GaugeMetricFamily("posterior_lab_jobs", "Work under way, by kind and state", labels=("kind", "state"))
-        for labels, number in Counter(jobs.pool().under_way()).items():
-            waiting.add_metric(labels, number)
+        for kind_and_state, number in Counter(jobs.pool().under_way()).items():
+            waiting.add_metric(kind_and_state, number)
         yield waiting
         for name, (help, labels) in COUNTS.items():
             family = core.CounterMetricFamily(f"posterior_lab_{name}", help, labels=labels)

@@ -222,7 +222,7 @@ class _Arrays:
     def add(self, values: Any, where: str) -> int:
         array = np.asarray(values)
         if array.dtype.kind in "fiu" and array.dtype not in (np.dtype(np.uint8),):
-            wanted = np.float32 if array.dtype.kind == "f" else np.int32
+            wanted: type[np.generic] = np.float32 if array.dtype.kind == "f" else np.int32
             if array.dtype.kind in "iu" and array.size and not np.array_equal(array, array.astype(np.int32)):
                 raise SceneError(f"{where}: integers beyond 32 bits")
         elif array.dtype.kind == "b" or array.dtype == np.uint8:
@@ -315,7 +315,7 @@ class Panel:
         self._extent: dict[str, list[float]] = {"x": [], "y": []}
         where = f"panel {id!r}"
         if place is not None:
-            place = tuple(int(p) for p in place)
+            place = tuple(int(p) for p in place)  # type: ignore[assignment]  # how many there are is looked at here
             if len(place) != 4 or min(place[:2]) < 0 or min(place[2:]) < 1:
                 raise SceneError(f"{where}: place is (column, row, columnspan, rowspan), got {place}")
         if not 40 <= height <= 2000:
@@ -995,8 +995,8 @@ class Scene:
     def say(self, template: str, *, show: str | Show = "all", **values: Any) -> Scene:
         """The sentence spoken for the current state. Called again, it adds a sentence (say one a phase)."""
         tokens = compile_template(template, values, "say")
-        show = self._show(show, ("all", *STEPWISE), None, "say")
-        self._say.append({"tokens": tokens, "values": self._values(values, False, "say"), "show": show})
+        shown = self._show(show, ("all", *STEPWISE), None, "say")
+        self._say.append({"tokens": tokens, "values": self._values(values, False, "say"), "show": shown})
         return self
 
     def table(self, columns: Mapping[str, Any]) -> Scene:
@@ -1089,17 +1089,17 @@ class Scene:
         if show.last is not None and (show.what != "upto" or show.last < 1):
             raise SceneError(f"{where}: last needs 'upto' and at least 1")
         ids = [phase.id for phase in self.phases]
-        between = [None, None]
+        between: list[int | None] = [None, None]
         for end, phase in enumerate(show.phase or ()):
             if phase is not None:
                 if phase not in ids:
                     raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
                 between[end] = ids.index(phase)
-        phase = None if between == [None, None] else [between[0] or 0, len(ids) - 1 if between[1] is None else between[1]]
-        if phase and phase[0] > phase[1]:
+        span = None if between == [None, None] else [between[0] or 0, len(ids) - 1 if between[1] is None else between[1]]
+        if span and span[0] > span[1]:
             raise SceneError(f"{where}: phase {show.phase} runs backwards")
         of = {} if show.parts is None else {"parts": show.parts}
-        return {"what": show.what, "last": show.last, "fade": bool(show.fade), "phase": phase, **of}
+        return {"what": show.what, "last": show.last, "fade": bool(show.fade), "phase": span, **of}
 
     def _tallest(self, parts: dict) -> int:
         """Most lines that the card needs for one item."""
