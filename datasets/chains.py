@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import subprocess
 import sys
@@ -145,7 +146,8 @@ def kind_of(name: str, content: bytes) -> str:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """Order of names in which 10 comes after 9."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    parts = [part.lstrip("0") if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+    return [(len(part) if j % 2 else -1, part) for j, part in enumerate(parts)]  # every second one is a number
 
 
 def _archive(name: str, content: bytes) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
@@ -190,7 +192,7 @@ def _from_text(parts: Sequence[tuple[str, bytes]]) -> Chains:
     """CmdStan's CSV, or plain CSV."""
     _counted([(name, content.count(b"\n"), content.count(b",")) for name, content in parts])
     read_files = [chains_text.read(name, content) for name, content in parts]
-    chains = [chain for file in read_files for chain in chains_text.split(file)]
+    chains = [chain for file in read_files for chain in chains_text.split(file, MOST_CHAINS)]
     first = read_files[0]
     for file in read_files[1:]:
         if file.names != first.names:
@@ -286,7 +288,7 @@ def _arrays(
         if known is not None and array.ndim == 2:
             stats[known] = array.astype(np.float64)
             continue
-        flat = array.reshape(*first, -1).astype(np.float64)
+        flat = array.reshape(*first, math.prod(array.shape[2:])).astype(np.float64)
         columns.append(flat)
         names += (labels or {}).get(name) or [
             f"{name}[{','.join(str(i + 1) for i in at)}]" if at else name for at in np.ndindex(array.shape[2:])
@@ -326,7 +328,7 @@ def _from_json(parts: Sequence[tuple[str, bytes]]) -> Chains:
     keys = list(rows[0])
     try:
         arrays = {str(key): np.array([np.asarray(row[key], dtype=np.float64) for row in rows]) for key in keys}
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise SpecError("file", f"{name}: its chains do not hold the same quantities and as many numbers of each") from None
     return _arrays("posteriordb JSON", parts, arrays)
 
@@ -368,8 +370,8 @@ def _checked(found: Chains) -> Chains:
             raise SpecError("file", f"{count:,} {what} are more than the {most:,} allowed")
     if chains * draws * q > MOST_VALUES:
         raise SpecError("file", f"{chains * draws * q:,} numbers are more than the {MOST_VALUES:,} allowed")
-    if not q:
-        raise SpecError("file", f"{found.card.name} holds no column of draws")
+    if not chains or not q:
+        raise SpecError("file", f"{found.card.name} holds no {'column of draws' if chains else 'chain'}")
     if draws < FEWEST_DRAWS:
         raise SpecError("file", f"{draws} draws of each chain are too few: at least {FEWEST_DRAWS}")
     twice = next((name for name in found.names if found.names.count(name) > 1), None) if len(set(found.names)) < q else None

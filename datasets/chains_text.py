@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -67,7 +68,10 @@ def read(file: str, content: bytes) -> Text:
         raise SpecError("file", f"{file} has no line of numbers")
     head = every[at[0] - 1].strip()
     delimiter = max(",;\t", key=head.count)
-    raw = tuple(cell.strip() for cell in next(csv.reader([head], delimiter=delimiter)))
+    try:
+        raw = tuple(cell.strip() for cell in next(csv.reader([head], delimiter=delimiter)))
+    except csv.Error:  # ends of lines as on old Macs, or a name without an end
+        raise SpecError("file", f"{file}, line {at[0]} cannot be read as names of columns") from None
     _heads(file, raw, at[0])
     at = at[1:]
     values = _numbers(file, raw, [every[number - 1] for number in at], at, delimiter)
@@ -80,15 +84,18 @@ def read(file: str, content: bytes) -> Text:
     return _cmdstan(found, comments, _adapted_at(every, at)) if cmdstan else found
 
 
-def split(file: Text) -> list[Text]:
-    """One for each chain in a file."""
+def split(file: Text, most: int) -> list[Text]:
+    """One for each chain in a file, of which there may be `most`. Raises SpecError."""
     if file.chain is None:
         return [file]
     which = file.values[:, file.chain]
     if not np.isfinite(which).all():
         row = int(np.flatnonzero(~np.isfinite(which))[0])
         raise SpecError("file", f"{file.file}, line {file.lines[row]}, column “{file.names[file.chain]}”: no chain is named")
-    return [replace(file, values=file.values[which == one], lines=file.lines[which == one]) for one in np.unique(which)]
+    chains = np.unique(which)
+    if len(chains) > most:
+        raise SpecError("file", f"{file.file} holds {len(chains):,} chains, more than the {most} allowed")
+    return [replace(file, values=file.values[which == one], lines=file.lines[which == one]) for one in chains]
 
 
 def indexed(name: str) -> str:
@@ -107,7 +114,7 @@ def _heads(file: str, names: tuple[str, ...], line: int) -> None:
         if not name:
             raise SpecError("file", f"{file}, line {line}: column {j + 1} has no name")
     if len(set(names)) < len(names):
-        twice = next(name for j, name in enumerate(names) if name in names[:j])
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise SpecError("file", f"{file}, line {line}: two columns are called {_shown(twice)}")
 
 
@@ -168,8 +175,8 @@ def _cmdstan(found: Text, comments: list[str], adapted: int) -> Text:
     kept = len(found.values) - warmup
     if warmup:
         notes.append(f"{found.file}: its first {warmup:,} rows are warm-up, as its comments say, and are left out.")
-    thin = int(said["thin"]) if said.get("thin", "").isdigit() else 1
-    promised = -(-int(said["num_samples"]) // max(thin, 1)) if said.get("num_samples", "").isdigit() else kept
+    thin, samples = (int(said[name]) if re.fullmatch(r"[0-9]{1,9}", said.get(name, "")) else None for name in ("thin", "num_samples"))
+    promised = kept if samples is None else -(-samples // (thin or 1))
     if kept < promised:
         notes.append(f"{found.file} holds {kept:,} of the {promised:,} draws that its head promises: it was cut off.")
     model = f"model {said['model']}" if "model" in said else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -86,7 +87,7 @@ def _summaries(name: str, said: dict[str, Any]) -> Known:
 
 
 def _finite(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _table(name: str, content: bytes) -> Known:
@@ -130,4 +131,4 @@ def _unit(cell: str) -> float:
     """One unit of the last digit of a number as it is written: of 4.20e1 it is 0.1."""
     number, _, power = cell.lower().partition("e")
     decimals = len(number.partition(".")[2])
-    return 10.0 ** (int(power or 0) - decimals)
+    return 10.0 ** min(float(power or 0) - decimals, 308.0)  # of zero the power may be any

@@ -150,6 +150,13 @@ BAD = {
     "deep JSON": ({"a.json": b"[" * 100_000}, "JSON"),
     "bytes": ({"a.csv": bytes(range(256))}, "not text"),
     "nothing": ({"a.csv": b""}, "is empty"),
+    "ends of lines as on old Macs": ({"a.csv": b"a,b\r" + b"1,2\r" * 30}, "line 1 cannot be read as names"),
+    "a name without an end": ({"a.csv": b"a" * 200_000 + b",b\n" + b"1,2\n" * 30}, "line 1 cannot be read as names"),
+    "the last name twice": ({"a.csv": b",".join(b"a%d" % i for i in range(200_000)) + b",a199999\n1"}, "two columns are called “a199999”"),
+    "a chain a row": ({"a.csv": b"chain,b\n" + b"".join(b"%d,2\n" % i for i in range(100_000))}, "100,000 chains"),
+    "no chains": ({"a.npy": npy(np.zeros((0, 50, 3)))}, "holds no chain"),
+    "no draws": ({"a.npy": npy(np.zeros((4, 0, 3)))}, "0 draws"),
+    "a number of 400 digits": ({"a.json": b'[{"a": [1' + b"0" * 400 + b"]}]"}, "do not hold the same"),
     "too many numbers": ({"a.csv": b"x,y\n" + b"1,2\n" * 4_100_000}, "more than 4,000,000 numbers"),
 }
 
@@ -163,10 +170,19 @@ def test_a_bad_file_is_refused_in_a_second_with_its_place(case):
     assert time.process_time() - begin < 1.0
 
 
+def test_numbers_in_comments_and_names_of_files_may_be_of_any_length():
+    long = "9" * 5000
+    odd = stan().replace(b"num_samples = 30", f"num_samples = {long}".encode()).replace(b"thin = 1", "thin = ²".encode())
+    found = chains.read({f"{long}.csv": odd, "1²3.csv": stan(chain=2), "0012.csv": stan(chain=3)})
+    assert [file for file, _ in found.where] == ["1²3.csv", "0012.csv", f"{long}.csv"]
+    assert found.notes == ()
+
+
 def test_what_is_known_comes_from_a_table_from_summaries_or_from_draws():
     table = known.read({"t.csv": b"name,mean,sd\nmu,4.4,3.31\nbeta[1,2],-0.72e-1,\n"})
     assert table.names == ("mu", "beta[1,2]") and np.isnan(table.sd[1])
     np.testing.assert_allclose([*table.mean, *table.mean_unit], [4.4, -0.072, 0.1, 0.001])
+    assert known.read({"t.csv": b"name,mean\nmu,0e999\n"}).mean[0] == 0.0
     summary = known.read({"s.json": json.dumps({"reference": {"mu": {"mean": 1.0, "sd": 2.0, "draws": 10_000}}}).encode()})
     assert (summary.mean[0], summary.sd[0], summary.draws[0]) == (1.0, 2.0, 10_000)
     x = RNG.normal(size=(10, 100))
@@ -176,6 +192,7 @@ def test_what_is_known_comes_from_a_table_from_summaries_or_from_draws():
         (b"name,mean\nmu,high\n", "line 2, column “mean”"),
         (b"a,b\n1,2\n", "wanted are"),
         (b'{"reference": {"mu": 3}}', "no mean"),
+        (b'{"reference": {"mu": {"mean": 1' + b"0" * 400 + b"}}}", "no mean"),
     ):
         with pytest.raises(SpecError, match=said):
             known.read({"t.csv": content})
