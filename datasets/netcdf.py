@@ -89,6 +89,8 @@ def _vet(raw: Any, limits: dict[str, int]) -> None:
                 total += int(part.size or 0)
                 if total > limits["values"]:
                     raise Refused(f"holds more than the {limits['values']:,} numbers that are read")
+                if part.nbytes > 4 * limits["bytes"]:  # what was never written takes no room in the file
+                    raise Refused(f"{name} holds {part.nbytes / 1e6:,.0f} MB, more than are read")
 
 
 def _labels(name: str, variable: Any, group: Any) -> list[str]:

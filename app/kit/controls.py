@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -197,10 +198,13 @@ class Controls:
             if not chosen:
                 return
             size = sum(file.size for file in chosen)
+            twice = [name for name, times in Counter(file.name for file in chosen).items() if times > 1]
             if len(chosen) > most_files:
                 reason = f"{len(chosen)} files are more than the {most_files} that belong together"
             elif size > most_bytes:
                 reason = f"{size / 1e6:,.1f} MB are more than the {most_bytes / 1e6:.0f} MB allowed"
+            elif twice:
+                reason = f"two files are called {twice[0]}: give each a name of its own"
             else:
                 given = {file.name: file.getvalue() for file in chosen}
                 self._visit.try_out(label, lambda: take(given))

@@ -96,6 +96,10 @@ def test_netcdf_that_points_out_of_itself_is_refused(tmp_path):
         file.create_group("posterior")["x"] = h5py.ExternalLink("secret.nc", "/x")
     with pytest.raises(SpecError, match="link"):
         chains.read({"run.nc": (tmp_path / "run.nc").read_bytes()})
+    with h5py.File(tmp_path / "run.nc", "w") as file:
+        file.create_group("posterior").create_dataset("x", (4, 50), "S1000000")
+    with pytest.raises(SpecError, match="x holds 200 MB"):
+        chains.read({"run.nc": (tmp_path / "run.nc").read_bytes()})
     with pytest.raises(SpecError, match="cut off"):
         chains.read({"run.nc": (tmp_path / "run.nc").read_bytes()[:200]})
 

@@ -79,6 +79,9 @@ def test_what_is_too_much_is_refused_before_it_is_read():
     at.file_uploader[0].set_value([(f"{i}.idx", bytes(700_000), "x/y") for i in range(3)])
     at.run()
     assert "1 MB are more than the 2 MB" in at.error[0].value and not at.session_state["here"].spec.files
+    at.file_uploader[0].set_value([("a.idx", b"1", "x/y"), ("a.idx", b"2", "x/y")])
+    at.run()
+    assert "two files are called a" in at.error[0].value and not at.session_state["here"].spec.files
 
 
 def test_a_long_reading_shows_how_far_it_is_and_can_be_stopped():
