@@ -13,7 +13,6 @@ from app.kit.text import anchor, plain
 FOUND = 12  # steps that a search shows at most
 BY_SLUG = {entry.slug: entry for entry in catalogue.LESSONS}
 TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
-STYLE = (catalogue.ROOT / "app" / "static" / "start.css").read_text(encoding="utf-8")
 ABOUT = {
     "Beginnings": "belief, data, and what follows",
     "Samplers": "draws from any density",
@@ -110,7 +109,7 @@ with words:
     st.page_link(first.path, label=f"**Start here**: {first.title}")
     search()
 
-st.markdown(f"<style>{STYLE}</style>{way(catalogue.TRACKS)}", unsafe_allow_html=True)
+st.markdown(f"<style>{stills.STYLE}</style>{way(catalogue.TRACKS)}", unsafe_allow_html=True)
 theme = st.context.theme.type or stills.THEMES[0]
 for track, entries in catalogue.TRACKS.items():
     st.header(track, anchor=anchor(track))

@@ -9,6 +9,7 @@ from typing import Literal
 from app import catalogue
 
 FOLDER = catalogue.ROOT / "app" / "static" / "stills"
+STYLE = FOLDER.with_name("start.css").read_text(encoding="utf-8")  # here, since the page itself is run anew each time
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 

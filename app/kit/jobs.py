@@ -347,6 +347,7 @@ class Pool:
                 if job.is_set():
                     sent.stop()
                     job._end(STOPPED)
+                    sent.forget()
                     return
                 if not cluster.is_up():
                     raise ConnectionError

@@ -2,7 +2,8 @@
 
 nginx stands in front. A browser stays with one process by a cookie; where that process is gone, the next one serves it
 until it is back: a tab comes back by itself to the same run, from its address. A process that ends is started anew.
-SIGHUP starts all anew, one after the other, so that there is always one to answer: after an upgrade nobody is lost.
+SIGHUP starts all anew, one after the other, so that there is always one to answer: after an upgrade nobody is lost. One
+that does not start ends the round: the others stay as they were.
 SIGTERM and Ctrl-C end everything within `GRACE`.
 """
 
@@ -155,6 +156,9 @@ class Front:
                     return 1
                 self._look()
             return 0
+        except RuntimeError as problem:
+            log.error("%s", problem)
+            return 1
         finally:
             self._end()
 
@@ -176,7 +180,11 @@ class Front:
             for process in self.processes:
                 process.stop()
                 process.start()
-                self._await(process)
+                try:
+                    self._await(process)
+                except RuntimeError as problem:
+                    log.error("%s; the other processes stay as they are", problem)
+                    break
 
     def _await(self, process: Process) -> None:
         end = time.monotonic() + READY

@@ -109,6 +109,25 @@ def test_the_configuration_is_one_that_nginx_takes(tmp_path: Path):
         assert said.returncode == 0, said.stderr
 
 
+def test_an_upgrade_that_does_not_start_leaves_the_others_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    begun: list[int] = []
+
+    class Broken(front.Process):
+        ended = True  # type: ignore[assignment]
+
+        def start(self) -> None:
+            begun.append(self.port)
+
+    monkeypatch.setattr(front, "Process", Broken)
+    door = front.Front(2, "127.0.0.1:0", tmp_path)
+    for process in door.processes:
+        process.started = time.monotonic()
+    door.renew()
+    door._look()
+    assert begun == [door.processes[0].port]
+    assert door.run() == 1, "where none has ever been there, it says so and ends"
+
+
 def test_a_missing_nginx_is_told_with_how_to_get_it(tmp_path: Path):
     without = "import app.server.front as f, pathlib; f.shutil.which = lambda _: None; f.NGINX = pathlib.Path('/none')"
     call = [sys.executable, "-c", f"{without}; raise SystemExit(f.main([]))"]

@@ -270,6 +270,10 @@ def test_work_on_a_cluster_is_stopped_there(cluster: Pool):
     job.stop()
     assert job.wait(5) and job.state == jobs.STOPPED
     assert ended.wait(5), "the work itself has seen the stop"
+    for thread in threading.enumerate():
+        if thread.name == "cluster-follow":
+            thread.join(5)
+    assert cluster.cluster.forgotten == 1, "nothing of it stays there"
 
 
 def test_news_of_work_on_a_cluster_come_here(cluster: Pool):
