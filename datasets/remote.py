@@ -21,6 +21,7 @@ from datasets.card import Card
 from datasets.files import FASHION_NAMES, from_files, unpack
 from datasets.images import DIGIT_NAMES, Images
 from datasets.tables import BOSTON_CARD, CREDIT_CARD, Table, read_csv
+from engine import settings
 from engine.spec import SpecError
 
 PIECE = 1 << 16  # bytes between two looks at `stop`
@@ -115,7 +116,7 @@ Progress = Callable[[int, int, str], None]
 
 def cache_folder() -> Path:
     """Where downloaded data are kept: `POSTERIOR_LAB_DOWNLOADS`, else the user's cache folder."""
-    named = os.environ.get("POSTERIOR_LAB_DOWNLOADS")
+    named = settings.value("DOWNLOADS")
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(named) if named else Path(home) / "posterior-lab" / "data"
 

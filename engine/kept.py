@@ -15,7 +15,6 @@ import functools
 import gc
 import logging
 import mmap
-import os
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from engine import settings
 from engine.ticket import Lock
 
 log = logging.getLogger(__name__)
@@ -353,7 +353,7 @@ def lazy(function: Callable[[T], R]) -> Lazy[T, R]:
 
 def budget() -> int:
     """Bytes that the store of this process may hold, from `POSTERIOR_LAB_MEMORY`."""
-    wanted = os.environ.get("POSTERIOR_LAB_MEMORY", "").strip() or str(BUDGET)
+    wanted = settings.value("MEMORY") or str(BUDGET)
     try:
         megabytes = float(wanted)
         if not 0 < megabytes < float("inf"):

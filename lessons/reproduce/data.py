@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from datasets import remote, tables
 from datasets.files import from_files
 from datasets.images import Images
 from datasets.tables import Task
+from engine import settings
 from engine.spec import SpecError
 
 FILES = {
@@ -45,6 +45,6 @@ def images(name: str) -> Images:
 
 
 def _folder(name: str) -> Path | None:
-    named = os.environ.get(VARIABLE)
+    named = settings.value("DATA")
     whole = named and all((Path(named) / file).is_file() for file in FILES[name])
     return Path(named) if named and whole else None

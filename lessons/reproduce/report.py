@@ -34,8 +34,9 @@ def rows() -> Iterator[Row]:
     """All cells, with the verdicts on what is kept."""
     for experiment in EXPERIMENTS:
         outcome = store.outcome(experiment.id)
+        lacking = missing(experiment) if outcome is None else ()  # which looks at the disk
         for cell in experiment.cells:
-            yield Row(experiment, cell, judge(experiment, cell, outcome, missing(experiment)))
+            yield Row(experiment, cell, judge(experiment, cell, outcome, lacking))
 
 
 def printed(cell: Cell) -> str:
