@@ -284,6 +284,8 @@ def _arrays(
     names: list[str] = []
     columns: list[NDArray] = []
     for name, array in arrays.items():
+        if name.lower() in chains_text.COUNTERS and array.ndim == 2:
+            continue
         known = next((stat for stat, keys in _STAT_KEYS.items() if name in keys), None)
         if known is not None and array.ndim == 2:
             stats[known] = array.astype(np.float64)
@@ -372,6 +374,8 @@ def _checked(found: Chains) -> Chains:
         raise SpecError("file", f"{chains * draws * q:,} numbers are more than the {MOST_VALUES:,} allowed")
     if not chains or not q:
         raise SpecError("file", f"{found.card.name} holds no {'column of draws' if chains else 'chain'}")
+    if not all(name.strip() for name in found.names):
+        raise SpecError("file", f"{found.card.name} holds a quantity without a name")
     if draws < FEWEST_DRAWS:
         raise SpecError("file", f"{draws} draws of each chain are too few: at least {FEWEST_DRAWS}")
     twice = next((name for name in found.names if found.names.count(name) > 1), None) if len(set(found.names)) < q else None

@@ -25,7 +25,7 @@ STATS = {  # what a sampler says of itself, as CmdStan calls it
     **{"step size": "stepsize__", "tree depth": "treedepth__", "acceptance": "accept_stat__"},
 }
 _CHAIN = ("chain", ".chain", "chain_id")
-_COUNTERS = ("draw", ".draw", "iteration", ".iteration", "n_leapfrog__")
+COUNTERS = (*_CHAIN, "draw", ".draw", "iteration", ".iteration", "n_leapfrog__")  # what only numbers rows, or counts
 _SETTING = re.compile(r"#\s*(\w+)\s*=\s*(\S+)")
 _ADAPTED = "Adaptation terminated"
 
@@ -77,7 +77,7 @@ def read(file: str, content: bytes) -> Text:
     values = _numbers(file, raw, [every[number - 1] for number in at], at, delimiter)
     cmdstan = "lp__" in raw
     stats = {words: raw.index(name) for words, name in STATS.items() if name in raw}
-    counters = tuple(j for j, name in enumerate(raw) if name.lower() in (*_COUNTERS, *_CHAIN))
+    counters = tuple(j for j, name in enumerate(raw) if name.lower() in COUNTERS)
     chain = next((j for j, name in enumerate(raw) if name.lower() in _CHAIN), None)
     names = tuple(indexed(name) for name in raw)
     found = Text(file, "CmdStan CSV" if cmdstan else "CSV", names, values, np.array(at, dtype=np.int64), stats, counters, chain, 0, ())

@@ -161,7 +161,8 @@ class Taken:
         for name, values in self.arrays.items():
             counted = len(self.per) if values.shape[: len(self.per)] == shape else 0
             own = [f"{name}_{i}" for i in range(values.ndim - counted)]
-            data[name] = ([*self.per[:counted], *own], values.astype(np.int8) if values.dtype == bool else values)
+            inside = name.replace("/", "∕")  # in NetCDF a slash parts groups
+            data[inside] = ([*self.per[:counted], *own], values.astype(np.int8) if values.dtype == bool else values)
         tree = DataTree.from_dict({"/stage": DataTree(Dataset(data))})
         tree.attrs.update(about)
         return tree

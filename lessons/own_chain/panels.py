@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from app.kit import charts, methods, theme
 from app.kit.charts import Figure, Quote, Table
-from app.kit.text import number
+from app.kit.text import number, plain
 from engine.diagnostics import autocorrelation, ebfmi, ess_quantiles, rank_curves
 from lessons.own_chain import analysis, findings
 from lessons.own_chain.analysis import Found
@@ -21,7 +23,9 @@ ROWS = 40  # of the table on the page; the report has all
 def panels(spec: OwnChain, cancel: object = None) -> list[Figure | Table | Quote]:
     """Figures of the quantity on stage, what stands out, and the sentences of a methods section."""
     found = analysis.look(spec)
-    return [*figures(spec, found), what_stands_out(found), *transforms(spec), methods_section(spec, found)]
+    drawn = [*figures(spec, found), what_stands_out(found), *transforms(spec)]
+    shown = [replace(item, title=plain(item.title), caption=plain(item.caption)) for item in drawn]  # names come from files
+    return [*shown, methods_section(spec, found)]
 
 
 def figures(spec: OwnChain, found: Found) -> list[Figure]:

@@ -114,7 +114,8 @@ def _plane(picture: Scene, x: Array, x_name: str, y: Array, y_name: str, diverge
 
 def _worst(picture: Scene, found: analysis.Found) -> None:
     """Effective draws of the quantities with most trouble."""
-    worst = [int(j) for j in found.order if j in set(found.moving.tolist())][:BARS]
+    moving = set(found.moving.tolist())
+    worst = [int(j) for j in found.order if j in moving][:BARS]
     ess = np.fmin(found.summary.ess_bulk, found.summary.ess_tail)[worst] if worst else np.zeros(1)
     names = [found.run.names[j] for j in worst] or ["none"]
     shown = [name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…" for name in names]

@@ -113,7 +113,7 @@ def npy(array: np.ndarray, *, pickle: bool = False) -> bytes:
 def test_arrays_of_numpy_csv_with_chains_json_and_a_zip_of_several():
     x = RNG.normal(size=(3, 40, 2))
     held = io.BytesIO()
-    np.savez(held, theta=x, diverging=x[:, :, 0] > 1)
+    np.savez(held, theta=x, diverging=x[:, :, 0] > 1, draw=x[:, :, 0])
     table = "chain,draw,a,b\n" + "".join(f"{c + 1},{d + 1},{x[c, d, 0]!r},{x[c, d, 1]!r}\n" for c in range(3) for d in range(40))
     table = table.replace("np.float64(", "").replace(")", "")
     rows = json.dumps([{"a": chain[:, 0].tolist(), "b": chain[:, 1].tolist()} for chain in x]).encode()
@@ -160,6 +160,7 @@ BAD = {
     "a chain a row": ({"a.csv": b"chain,b\n" + b"".join(b"%d,2\n" % i for i in range(100_000))}, "100,000 chains"),
     "no chains": ({"a.npy": npy(np.zeros((0, 50, 3)))}, "holds no chain"),
     "no draws": ({"a.npy": npy(np.zeros((4, 0, 3)))}, "0 draws"),
+    "no name": ({"a.json": json.dumps([{"": [1.0] * 30}]).encode()}, "without a name"),
     "a number of 400 digits": ({"a.json": b'[{"a": [1' + b"0" * 400 + b"]}]"}, "do not hold the same"),
     "too many numbers": ({"a.csv": b"x,y\n" + b"1,2\n" * 4_100_000}, "more than 4,000,000 numbers"),
 }

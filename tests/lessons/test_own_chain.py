@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from app.kit import files, methods
-from app.kit.taken import Taken, csv
+from app.kit.taken import Taken, csv, netcdf
 from datasets import chains
 from engine.diagnostics import rank_curves, summarise
 from engine.judge import overall
-from lessons.own_chain import analysis, findings, report
+from lessons.own_chain import analysis, findings, panels, report
 from lessons.own_chain.spec import SCENARIOS, OwnChain
 from tests.lessons.pages import module, verdicts
 
@@ -134,6 +134,13 @@ def test_a_methods_section_says_what_the_run_says():
     )
     assert "has not converged" not in text
     assert "has not converged" in methods.sentences("NUTS", (4, 500), summarise(right() + np.arange(4)[:, None, None]))
+
+
+def test_names_from_files_are_no_markup_and_may_hold_a_slash():
+    spec = given(right() + np.arange(4)[:, None, None] * [0.0, 1.0, 0.0], ("a/b", "[x](http://evil)", "c"))
+    shown = " ".join(f"{item.title} {item.caption}" for item in panels.panels(spec))
+    assert r"\[x\]\(http" in shown and "[x](" not in shown
+    assert b"a\xe2\x88\x95b" in netcdf(Taken.of(module("own-chain", "page").LESSON, spec))
 
 
 def test_the_draws_taken_home_come_back_to_the_bit_and_the_report_asks_nobody():
