@@ -2,6 +2,9 @@
 // it again when asked ("stage-asked"), and goes a part of a transition further ("stage-step"). Entry of
 // app/kit/loader.js.
 
+const version = new URL(import.meta.url).search;
+const { element } = await import(`../player/dom.js${version}`);
+
 const listings = new WeakMap();
 
 export function render(component) {
@@ -56,23 +59,19 @@ const TOKENS = /(#.*$)|("[^"]*")|\b(def|return|for|in|if|elif|else|while|not|and
 class Listing {
   constructor(parentElement) {
     this.name = element("span");
-    this.copy = element("button", "Copy");
-    this.copy.type = "button";
-    this.copy.addEventListener("click", () => this.copied());
-    const step = element("button", "Step", "step");
-    step.type = "button";
-    step.title = "One part of a transition further on the stage, as its key “.”";
-    step.addEventListener("click", () => document.dispatchEvent(new CustomEvent("stage-step")));
-    const head = element("div", "", "head");
-    head.append(this.name, step, this.copy);
-    this.now = element("p", "", "now");
-    this.lines = element("pre", "", "lines");
-    this.lines.tabIndex = 0;
-    this.lines.setAttribute("role", "region");
-    this.root = element("div", "", "listing");
-    this.root.dataset.testid = "listing";
-    this.root.append(head, this.now, this.lines);
-    this.style = element("style", STYLE);
+    this.copy = element("button", { type: "button", text: "Copy", on: { click: () => this.copied() } });
+    const step = element("button", {
+      type: "button", className: "step", text: "Step",
+      title: "One part of a transition further on the stage, as its key “.”",
+      on: { click: () => document.dispatchEvent(new CustomEvent("stage-step")) },
+    });
+    const head = element("div", { className: "head", children: [this.name, step, this.copy] });
+    this.now = element("p", { className: "now" });
+    this.lines = element("pre", { className: "lines", tabindex: 0, role: "region" });
+    this.root = element("div", {
+      className: "listing", dataset: { testid: "listing" }, children: [head, this.now, this.lines],
+    });
+    this.style = element("style", { text: STYLE });
     parentElement.append(this.style, this.root);
     this.follow = (event) => this.show(event.detail);
     document.addEventListener("stage", this.follow);
@@ -92,16 +91,14 @@ class Listing {
     let told = false; // inside a docstring
     this.rows = data.lines.map(([text, phase, wrong]) => {
       const quotes = text.split('"""').length - 1;
-      const node = element("span", "", wrong ? "line wrong" : "line");
+      const node = element("span", { className: wrong ? "line wrong" : "line" });
       node.style.setProperty("--hang", `${text.search(/\S|$/) + 4}ch`);
       if (wrong) node.title = "Wrong on purpose: this run goes by this line";
-      node.append(...(told || quotes ? [element("span", text, "said")] : coloured(text)), "\n");
+      node.append(...(told || quotes ? [element("span", { text, className: "said" })] : coloured(text)), "\n");
       if (quotes === 1) told = !told;
       return { node, phase };
     });
-    const code = element("code");
-    code.append(...this.rows.map(({ node }) => node));
-    this.lines.replaceChildren(code);
+    this.lines.replaceChildren(element("code", { children: this.rows.map(({ node }) => node) }));
     document.dispatchEvent(new CustomEvent("stage-asked"));
   }
 
@@ -119,7 +116,7 @@ class Listing {
     }
     this.root.dataset.phase = first ? phase : "";
     this.now.replaceChildren();
-    if (first) this.now.append(element("b", label), ...values.map((value) => `\n${value}`));
+    if (first) this.now.append(element("b", { text: label }), ...values.map((value) => `\n${value}`));
     else this.now.append("Step through a transition: the lines that are running light up, with their numbers.");
     if (first) this.reveal(first);
   }
@@ -157,15 +154,8 @@ function coloured(text) {
   const parts = [];
   let at = 0;
   for (const match of text.matchAll(TOKENS)) {
-    parts.push(text.slice(at, match.index), element("span", match[0], match[3] ? "key" : "said"));
+    parts.push(text.slice(at, match.index), element("span", { text: match[0], className: match[3] ? "key" : "said" }));
     at = match.index + match[0].length;
   }
   return [...parts, text.slice(at)];
-}
-
-function element(tag, text = "", className = "") {
-  const node = document.createElement(tag);
-  node.textContent = text;
-  if (className) node.className = className;
-  return node;
 }

@@ -26,12 +26,13 @@ button { font: inherit; color: inherit; padding: 0.4rem 1rem; border: 1px solid 
 a { color: inherit; }
 `;
 
-let player = null; // the one on the page
+let player = null; // the one on the page; some pages have none
 let notes = null;
 
 // Called by each player: the link to the window leads to it, and it is what the window's keys move.
 export function offerNotes(own, signal) {
   player = own;
+  signal.addEventListener("abort", () => (player = player === own ? null : player));
   document.addEventListener("click", (event) => {
     if (!(event.target instanceof Element && event.target.closest(LINK))) return;
     event.preventDefault(); // the address is the run's
@@ -53,7 +54,7 @@ class Notes {
     this.build(this.place.document);
     this.leaving = new AbortController();
     const { signal } = this.leaving;
-    const present = { busy: () => player.busy(), hasten: () => player.hasten(), toggle: () => player.toggle() };
+    const present = { busy: () => player?.busy(), hasten: () => player?.hasten(), toggle: () => player?.toggle() };
     obeyClicker(present, signal, this.place.document);
     this.watch = new MutationObserver(() => (this.gathering ??= setTimeout(() => this.copy(), GATHER)));
     this.watch.observe(document.body, { childList: true, subtree: true, characterData: true });
@@ -87,8 +88,8 @@ class Notes {
       element("main", { children: [this.picture, this.words] }),
       element("nav", { children: [
         button("◀ Back", () => press(CLICKER.steps, CLICKER.back)),
-        button("Next ▶", () => (player.busy() ? player.hasten() : press(CLICKER.steps, CLICKER.next)), "next"),
-        button("Play or pause", () => player.toggle()),
+        button("Next ▶", () => (player?.busy() ? player.hasten() : press(CLICKER.steps, CLICKER.next)), "next"),
+        button("Play or pause", () => player?.toggle()),
       ] }),
     );
   }

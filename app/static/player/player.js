@@ -121,6 +121,7 @@ class Player {
     this.voice.hush();
     clearTimeout(this.wish);
     clearTimeout(this.writing);
+    this.film?.stop();
     for (const name of ["data-revealing", "data-playing", "data-frame"]) document.documentElement.removeAttribute(name);
     this.root.remove();
     this.style.remove();
