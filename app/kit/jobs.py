@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 ORPHAN_SECONDS = 15.0
 LOOK, LOOKS = 0.25, 40.0  # s between the looks of a page at its jobs; looks a second of all pages together
 GONE_SECONDS = 1.0  # that a reader may be without a connection
-ASK_SECONDS = 0.25  # between questions whether the reader is there
+ASK_SECONDS = 0.25  # between questions whether the reader is there, and to a cluster for its news
 WAITING_LIMIT = 1000  # jobs that may wait; more are turned away with a message
 THREADS = 256  # of first pictures, and of all else; those that wait for a turn cost their stack
 
@@ -352,6 +352,7 @@ class Pool:
                 if not cluster.is_up():
                     raise ConnectionError
                 job.hear(sent.news())
+                job._stop.wait(ASK_SECONDS)  # the newest is told at once, as often as it is asked for
             if sent.lost():
                 raise ConnectionError
             sent.forget()

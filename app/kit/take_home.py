@@ -43,7 +43,7 @@ def menu(lesson: Lesson, here: Visit) -> None:
 def _file(lesson: Lesson, here: Visit, name: str) -> None:
     page = st.context.url or f"/{lesson.slug}"
     key = (lesson.slug, "take home", here.spec, lesson.ready(here.spec), name, share.address(page, {}))
-    job = jobs.pool().submit((session(), "take home"), key, _make, lesson, here.spec, name, page, local=True)
+    job = jobs.pool().submit((session(), "take home"), key, _make, lesson, here.spec, name, page, keep=False, local=True)
     job.wait(0.2)
     if job.active:
         st.caption("The file is being made …")

@@ -202,7 +202,7 @@ class Elsewhere:
     """A cluster of threads: what the pool asks of one."""
 
     def __init__(self, executor: ThreadPoolExecutor):
-        self.up, self.forgotten = True, 0
+        self.up, self.forgotten, self.looks = True, 0, 0
         self._executor = executor
 
     def is_up(self) -> bool:
@@ -230,7 +230,7 @@ class Sent:
         return dict(self._told)
 
     def done(self) -> bool:
-        time.sleep(0.01)
+        self._cluster.looks += 1
         return self._future.done()
 
     def lost(self) -> bool:
@@ -288,6 +288,9 @@ def test_news_of_work_on_a_cluster_come_here(cluster: Pool):
     job = cluster.submit(("ann", "panels"), "a", grows)
     job.wait_for_a_look(5)
     assert job.latest == "three quarters" and job.fraction() == 0.75
+    begun = cluster.cluster.looks
+    time.sleep(2 * jobs.ASK_SECONDS)
+    assert 1 <= cluster.cluster.looks - begun <= 3, "it is not asked without a pause"
     gate.set()
     assert job.wait(5) and job.result == "the whole" and cluster.cluster.forgotten == 1
 
