@@ -16,6 +16,7 @@ import importlib
 import logging
 import pickle
 import platform
+import socket
 import sys
 import threading
 import time
@@ -23,6 +24,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from engine import _cache, settings
 from engine.ticket import holding
@@ -233,6 +235,8 @@ def _client(address: str) -> Any:
     except ImportError:
         raise Unreachable(f"{address} asks for a Dask cluster, but the package “distributed” is not installed: {INSTALL}") from None
     try:
+        place = urlsplit(address)
+        socket.create_connection((place.hostname, place.port), timeout=ANSWER).close()  # a client that fails leaves a thread behind
         return distributed.Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as problem:
         raise Unreachable(f"No scheduler answers at {address}: {type(problem).__name__}.") from None

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -77,7 +78,9 @@ def ended(job: jobs.Job) -> bool:
 
 
 def test_an_address_where_nobody_answers_stops_the_start():
+    before = threading.active_count()
     (said,) = cluster.check("tcp://127.0.0.1:9")
+    assert threading.active_count() == before, "a server looks every few seconds for a cluster that has gone"
     assert said.startswith("No scheduler answers at tcp://127.0.0.1:9")
     environment = {**os.environ, "POSTERIOR_LAB_DASK": "tcp://127.0.0.1:9"}
     call = [sys.executable, "-m", "streamlit", "run", "app/main.py", "--server.port", "0", "--server.address", "127.0.0.1"]
