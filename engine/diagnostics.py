@@ -191,10 +191,11 @@ def rank_curves(values: Array, points: int = 60) -> RankCurves:
     sd = np.sqrt(places * (1.0 - places) * (1.0 - 1.0 / chains) / used) if chains > 1 else np.full(points - 1, np.inf)
     largest = np.empty(BAND_RUNS)
     owner = np.repeat(np.arange(chains), used)
-    at = np.floor(places * owner.size).astype(int)
-    for i in range(BAND_RUNS):
-        mixed = rng.permutation(owner)
-        below = np.stack([np.cumsum(mixed == chain)[np.maximum(at, 1) - 1] for chain in range(chains)])
+    first = np.maximum(np.floor(places * owner.size).astype(int), 1)  # how many of all stand at or below each place
+    place = np.searchsorted(first, np.arange(owner.size), side="right")
+    for i in ticket.looking(range(BAND_RUNS)):
+        cells = rng.permutation(owner) * points + place
+        below = np.bincount(cells, minlength=chains * points).reshape(chains, points)[:, :-1].cumsum(axis=1)
         largest[i] = np.max(np.abs(below / used - places) / sd)
     reach = np.quantile(largest, 0.95) * sd * np.sqrt(used / effective)
     return RankCurves(places, difference, -reach, reach)
