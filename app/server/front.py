@@ -40,6 +40,7 @@ GRACE = 8.0  # s that a process has to end
 READY = 120.0  # s that a process has to load the engine
 TOO_SOON = 5.0  # s: a process that ends before is not started again at once
 UPLOADS, VISITS = 30, 120  # a minute and reader: files, and sessions begun
+CLASS = 50  # readers behind one address
 MISSING = "nginx is missing. On Debian or Ubuntu: sudo apt-get install nginx-light"
 
 
@@ -65,6 +66,8 @@ def configuration(servers_at: Sequence[str], listen: str, folder: Path, base: st
         base=base,
         uploads=UPLOADS,
         visits=VISITS,
+        all_uploads=CLASS * UPLOADS,
+        all_visits=CLASS * VISITS,
         upstreams="\n".join(upstreams),
         listen=listen,
     )

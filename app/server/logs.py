@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import time
+import traceback
 
 from app.kit import seams
 from engine import settings
@@ -29,7 +30,8 @@ class Json(logging.Formatter):
             "visit": visit(),
         }
         if record.exc_info:
-            event["traceback"] = self.formatException(record.exc_info)
+            kind, _, frames = record.exc_info  # its message may quote what a reader gave
+            event["traceback"] = "".join(traceback.format_tb(frames)) + (kind.__name__ if kind else "")
         return json.dumps({name: value for name, value in event.items() if value}, ensure_ascii=False)
 
 
