@@ -31,7 +31,7 @@ CHAINS = 16
 CODED, SLOT, SAVED = "as coded", "slot factor", "frozen"
 MISSING = "its public code, three factors missing"
 TUNED = "the mean acceptance that NUTS is tuned to, 0.65, in place of the share of moves that change the state,"
-STILL = "weights that never move, as in its saved runs"
+STILL = "weights that never move and the slot factor in births, as in its saved runs,"
 
 
 def _place(place: str, topic: str, **words: Any) -> dict[str, Any]:
