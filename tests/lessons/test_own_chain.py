@@ -64,6 +64,8 @@ def test_a_corner_of_divergences_is_named_by_quantity_and_end():
     anywhere = np.random.default_rng(2).random((4, 500)) < 0.04
     assert "corner" not in told(given(values, diverging=anywhere)), "spread over all draws they have no place"
     assert run_sign(given(values, diverging=bad)) == "fail"
+    few = values[:, :, 1] <= np.sort(values[:, :, 1], axis=None)[5]
+    assert "6 of 2,000" in told(given(values, diverging=few)) and "corner" not in told(given(values, diverging=few)), "so few may by chance"
 
 
 def test_a_constant_column_is_told_and_does_not_count():
@@ -134,6 +136,12 @@ def test_a_methods_section_says_what_the_run_says():
     )
     assert "has not converged" not in text
     assert "has not converged" in methods.sentences("NUTS", (4, 500), summarise(right() + np.arange(4)[:, None, None]))
+    constant = right()
+    constant[:, :, 2] = 1.0
+    found = analysis.look(given(constant))
+    assert "1 further quantity was not judged" in methods.sentences("NUTS", (4, 500), found.summary)
+    shifted = analysis.look(given(right() + 0.5 * np.arange(4)[:, None, None]))
+    assert np.isnan(shifted.decimals).all(), "chains that disagree have no digits"
 
 
 def test_the_draws_taken_home_come_back_to_the_bit_and_the_report_asks_nobody():
