@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from app.kit import files, methods
+from app.kit.player.scene import decode
 from app.kit.taken import Taken, csv
 from datasets import chains
 from engine.diagnostics import rank_curves, summarise
 from engine.judge import overall
 from lessons.own_chain import analysis, findings, report
+from lessons.own_chain.scenes import scene
 from lessons.own_chain.spec import SCENARIOS, OwnChain
 from tests.lessons.pages import module, verdicts
 
@@ -66,6 +68,12 @@ def test_a_corner_of_divergences_is_named_by_quantity_and_end():
     assert run_sign(given(values, diverging=bad)) == "fail"
     few = values[:, :, 1] <= np.sort(values[:, :, 1], axis=None)[5]
     assert "6 of 2,000" in told(given(values, diverging=few)) and "corner" not in told(given(values, diverging=few)), "so few may by chance"
+
+
+def test_the_card_holds_no_number_of_the_run_in_its_words():
+    """Words stand there before a prediction is locked; numbers that come with a draw do not."""
+    cards = [[line["tokens"] for line in decode(scene(BY_ID["healthy"].replace(seed=seed)))[0]["readouts"]] for seed in (0, 1)]
+    assert cards[0] == cards[1] and not re.search(r"say [-−\d]", str(cards[0]))
 
 
 def test_a_constant_column_is_told_and_does_not_count():
