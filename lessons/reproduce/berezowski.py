@@ -212,7 +212,11 @@ def _boston_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
         estimates[f"rmse{suffix}"] = lambda rows, scheme=scheme: math.sqrt(_misses(rows, scheme) / ROWS)
         estimates[f"root of the sum over n{suffix}"] = lambda rows, scheme=scheme: math.sqrt(_misses(rows, scheme)) / ROWS
         estimates[f"best chain{suffix}"] = lambda rows, scheme=scheme: min(math.sqrt(_misses([row], scheme)) / ROWS for row in rows)
-    return together(parts, estimates, [key for key in estimates if key.startswith(("mode", "best"))])
+    found = together(parts, estimates, [key for key in estimates if key.startswith(("mode", "best"))])
+    if found["across"].value == 0.0:  # chains that agree on none: of so many jumps the first may be the next
+        error = 100.0 / total(parts, "exact", "proposed").sum()
+        found["across"] = Estimate(0.0, error, error * math.sqrt(len(parts)))
+    return found
 
 
 BOSTON_CHOSEN = (
