@@ -70,6 +70,7 @@ SETTINGS = (
     Setting("MEMORY", "300", "megabytes that results may take in memory, for all readers together", _megabytes),
     Setting("DATA", "none", "a folder with data sets that are not bundled: MNIST, Boston housing, credit default", _there),
     Setting("DOWNLOADS", "the user's cache folder", "where data sets are kept that a reader has asked to be fetched", _folder),
+    Setting("STATE", "the user's cache folder", "where runs of the papers' experiments are kept until they are whole", _folder),
     Setting("DASK", "none", "the scheduler of a Dask cluster, tcp://host:8786, that checks and diagnostics go to", _address),
     Setting("EMBED", "*", "pages that may show this one in a frame: *, none, self, or origins like https://moodle.org", _origins),
     Setting(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from datasets.remote import cache_folder
+from engine import settings
 from engine.spec import SpecError
 from lessons.reproduce.experiment import FULL, Estimate, Experiment, Outcome, Part
 
@@ -18,7 +19,7 @@ RESULTS = Path(__file__).with_name("results")
 
 def state_folder() -> Path:
     """Where parts are kept: `POSTERIOR_LAB_STATE`, else beside the downloads."""
-    named = os.environ.get("POSTERIOR_LAB_STATE")
+    named = settings.value("STATE")
     return Path(named) if named else cache_folder().parent / "reproduce"
 
 

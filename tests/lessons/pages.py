@@ -15,6 +15,12 @@ from engine.spec import Spec
 from engine.ticket import NEVER
 
 MOST_BYTES = 500_000  # a message to the browser
+RESEARCHER_S_CARD = [  # titles of what stands below the stage where a model predicts data
+    "A point left out: how well would it be predicted?",
+    "Which points decide?",
+    "Data drawn from the model",
+    "Data drawn from the model, in numbers",
+]
 ENTRIES = {entry.slug: entry for entry in catalogue.LESSONS}
 
 

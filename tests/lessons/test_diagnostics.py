@@ -324,7 +324,8 @@ def test_the_rank_plot_counts_each_chain():
 
 
 def test_panels_and_diagnostics_say_what_they_show():
-    figures = panels.panels(HEALTHY, NEVER)
+    *figures, methods = panels.panels(HEALTHY, NEVER)
+    assert methods.title == "For a methods section" and "No transitions diverged" in methods.text
     assert len(figures) == 3 and all(figure.alt and figure.caption for figure in figures)
     table = panels.diagnostics(HEALTHY, NEVER)
     assert table.columns["chain"] == ["all chains", "chain 1", "chain 2", "chain 3", "chain 4"]

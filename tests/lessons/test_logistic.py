@@ -11,7 +11,7 @@ from engine.judge import overall
 from engine.spec import SpecError
 from lessons.logistic import analysis, evidence, questions, scenes
 from lessons.logistic.spec import SCENARIOS, STANDARD, LogisticSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, RESEARCHER_S_CARD, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -97,7 +97,8 @@ def test_a_wrong_grid_fails(monkeypatch):
 
 @pytest.mark.parametrize("name", ["exact", "separated"])
 def test_panels_and_diagnostics_say_what_they_show(name):
-    answers, steps = evidence.panels(BY_ID[name], NEVER)
+    answers, steps, *card = evidence.panels(BY_ID[name], NEVER)
+    assert [item.title for item in card] == RESEARCHER_S_CARD
     assert answers.caption and len(steps.columns["step"]) > 4
     assert ("no maximum" in answers.caption) == (name == "separated")
     assert evidence.diagnostics(BY_ID[name], NEVER).caption

@@ -19,7 +19,7 @@ from engine.spec import SpecError
 from lessons.regression import analysis, panels, proof, questions, scenes
 from lessons.regression.analysis import EDGES, GRID, Answer
 from lessons.regression.spec import METHODS, SCENARIOS, RegressionLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, RESEARCHER_S_CARD, Job, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 STANDARD = BY_ID["gap"]
@@ -346,10 +346,10 @@ def test_questions_have_answers():
 
 
 def test_panels_are_made_for_curves_and_own_points():
-    made = panels.panels(LINE, NEVER)
-    assert [item.title for item in made][-1] == "Five methods, side by side"
-    assert len(made[-1].columns["method"]) == len(METHODS)
+    made = {item.title: item for item in panels.panels(LINE, NEVER)}
+    assert list(made)[-4:] == RESEARCHER_S_CARD
+    assert len(made["Five methods, side by side"].columns["method"]) == len(METHODS)
     table = panels.diagnostics(LINE, NEVER)[0]
     assert table.columns["exact"] == pytest.approx(list(analysis.exact(LINE, proof.PLACES).mean))
-    own = panels.panels(BY_ID["own"].replace(model="line"), NEVER)
-    assert "new measurements held (%)" not in own[-1].columns
+    own = {item.title: item for item in panels.panels(BY_ID["own"].replace(model="line"), NEVER)}
+    assert "new measurements held (%)" not in own["Five methods, side by side"].columns
