@@ -36,6 +36,7 @@ def sentences(
     several = "chains" if chains > 1 else "chain"
     told = [f"{sampler} was run with {chains} {several}{left}; inference is based on {chains * draws:,} draws ({draws:,} from each chain)."]
     finite = np.isfinite(summary.rhat)
+    left_out = int((~finite).sum())
     if finite.any():
         of = "the" if finite.sum() == 1 else f"all {int(finite.sum())}"
         quantity = "quantity" if finite.sum() == 1 else "quantities"
@@ -49,6 +50,8 @@ def sentences(
         told.append(
             f"The Monte Carlo standard error of each mean was at most {100 * np.nanmax(share):.2g} % of the posterior standard deviation."
         )
+    if left_out:
+        told.append(f"{left_out} further quantit{'y was' if left_out == 1 else 'ies were'} not judged: constant, or not finite.")
     if divergent is not None:
         count = int(divergent.sum())
         told.append(f"{'No' if count == 0 else f'{count:,}'} transition{'s' * (count != 1)} diverged after warm-up.")

@@ -2,11 +2,12 @@
 
 Levels 0 = beta_0 < beta_1 < ... < beta_T = 1 of log gamma_beta = (1 - beta) log r + beta log pi. At each of them
 
-    log w += (beta_t - beta_{t-1}) (log pi(q) - log r(q))     where the particle is,
+    log w += (beta_t - beta_{t-1}) (log pi(q) - log r(q))     where the particle is
 
-then one HMC transition leaves gamma_{beta_t} as it is. The mean weight is an unbiased estimate of the integral of pi.
-(Where asked, the population is resampled in between, systematically, and its mean weight carried on.) Source: Neal 2001,
-equations 3 and 4; Del Moral, Doucet and Jasra 2006.
+(where pi is a likelihood alone and r its prior, log r + beta log pi, and log r is not taken away), then one HMC
+transition leaves gamma_{beta_t} as it is. The mean weight is an unbiased estimate of the integral of pi. (Where asked,
+the population is resampled in between, systematically, and its mean weight carried on.) Source: Neal 2001, equations 3
+and 4; Del Moral, Doucet and Jasra 2006.
 """
 
 import math

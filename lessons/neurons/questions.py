@@ -46,10 +46,12 @@ def _decides_why(spec: NeuronsSpec) -> Said:
     factors = _refused(spec)
     if factors is None:
         return say("none")
+    alone = abs(factors[LIKELIHOOD] - factors.sum()) < ROUNDING
     return say(
-        "one",
+        "one" if alone else "several",  # at an end of the range, with a prior on sizes, or where kept weights change
         fit=factors[LIKELIHOOD],
         total=factors.sum(),
+        rest=factors.sum() - factors[LIKELIHOOD],
         prior=factors[WEIGHTS],
         density=factors[PROPOSAL],
         born=factors[SLOT_BIRTH],

@@ -17,7 +17,7 @@ from datasets.chains import Chains
 from datasets.known import Known
 from engine import diagnostics, sample, targets
 from engine.diagnostics import Summary
-from engine.judge import MIN_ESS, Check, agreement_check, averages_check, divergence_check, energy_check, gradient_check, unknown
+from engine.judge import MAX_RHAT, MIN_ESS, Check, agreement_check, averages_check, divergence_check, energy_check, gradient_check, unknown
 from engine.judge.numbers import Average
 from engine.kept import kept
 from engine.recording import Recording
@@ -123,7 +123,7 @@ class Found:
 
     run : the chains that count ; summary : of all quantities, (q,); NaN of those that cannot be judged
     order : (q,), quantities by trouble, the worst first
-    decimals : (q,), of the mean, that may be said; negative: whole tens. NaN where nothing may
+    decimals : (q,), of the mean, that may be said; negative: whole tens. NaN where nothing may, or chains disagree
     steady : (q,) bool, quantities that never change; broken : (q,) bool, those with NaN or infinities
     """
 
@@ -173,7 +173,8 @@ def _look(spec: OwnChain) -> Found:
             column[judged] = getattr(summary, name)
     columns["mean"][steady], columns["sd"][steady] = values[0, 0, steady], 0.0
     summary = Summary(**columns)
-    return Found(run, summary, np.argsort(-_trouble(summary, broken, steady), kind="stable"), decimals(summary.mcse_mean), steady, broken)
+    known = np.where(summary.rhat <= MAX_RHAT, summary.mcse_mean, np.nan)  # of chains that disagree no error can be told
+    return Found(run, summary, np.argsort(-_trouble(summary, broken, steady), kind="stable"), decimals(known), steady, broken)
 
 
 def _trouble(summary: Summary, broken: NDArray[np.bool_], steady: NDArray[np.bool_]) -> Array:

@@ -20,7 +20,7 @@ FEW_PLACES = 0.02  # a chain with less different values than this share of its d
 EARLY = 0.1  # the share of a run that is looked at for a journey
 FAR = 3.0  # sds of the later draws that make it one
 CORNER = 0.25  # how far the middle of the divergent draws is from the middle of all, in ranks from 0 to 1
-FEW = 5  # divergent draws that make a corner
+BY_CHANCE = 0.01  # how often draws without a place may seem to have one, in any of the quantities
 
 
 def sentences(found: Found) -> list[str]:
@@ -107,19 +107,22 @@ def _list(chains: list[int]) -> str:
 
 
 def corner(found: Found) -> list[str]:
-    """Where the divergent draws lie: the quantity in which they stand out most, by ranks."""
+    """Where the divergent draws lie: the quantity in which they stand out most, by ranks.
+
+    The median of m uniform ranks is off by more than t with probability 2 exp(-2 m t^2) at most (Hoeffding 1963).
+    """
     bad = found.run.stats.get("divergent")
     if bad is None or not (bad > 0).any():
         return []
     bad = bad > 0
     sentence = f"{int(bad.sum()):,} of {bad.size:,} transitions diverged."
     worst, place, name = 0.0, 0.0, ""
-    for j in found.moving if bad.sum() >= FEW else ():
+    for j in found.moving:
         values = found.run.draws[:, :, j]
         middle = float(np.mean(values < np.median(values[bad])))
         if abs(middle - 0.5) > worst:
             worst, place, name = abs(middle - 0.5), middle, found.run.names[j]
-    if worst > CORNER:
+    if worst > max(CORNER, math.sqrt(math.log(2.0 * max(len(found.moving), 1) / BY_CHANCE) / (2.0 * bad.sum()))):
         sentence += (
             f" They lie in a corner: half of them are {'below' if place < 0.5 else 'above'} the {100 * place:.2g} % point of "
             f"{name}. The chains shun what is beyond. Smaller steps help, or the same model written in other parameters."

@@ -10,6 +10,7 @@ from app.kit import charts, methods, theme
 from app.kit.charts import Figure, Quote, Table
 from app.kit.text import number, plain
 from engine.diagnostics import autocorrelation, ebfmi, ess_quantiles, rank_curves
+from engine.judge import MAX_RHAT
 from lessons.own_chain import analysis, findings
 from lessons.own_chain.analysis import Found
 from lessons.own_chain.spec import OwnChain
@@ -60,7 +61,7 @@ def _ranks(values: np.ndarray, name: str) -> Figure:
     outside = np.any((found.difference < found.low) | (found.difference > found.high), axis=1)
     which = ", ".join(str(c + 1) for c in np.flatnonzero(outside))
     caption = (
-        "Chains that agree stay inside the band, all along and all together, 19 times of 20. "
+        "Chains that agree stay inside the band, all along and all together, about 19 times of 20. "
         f"Outside: {f'chain {which}' if which else 'none'}."
     )
     return Figure(f"Ranks of {name}, cumulated", figure, f"A curve a chain around 0. {caption}", caption)
@@ -169,6 +170,6 @@ def diagnostics(spec: OwnChain, cancel: object = None) -> Table:
     more = f" The {ROWS} worst of {len(found.order)} are shown; the report has all." if len(found.order) > ROWS else ""
     caption = (
         "“Say” is the mean to as many digits as its error leaves alone: two MCSE are at most half a unit of the last one. "
-        f"A dash: no digit is sure.{more}"
+        f"A dash: no digit is sure, or R-hat is above {MAX_RHAT}.{more}"
     )
     return Table("Every quantity, by trouble", columns_of(found, rows), caption)

@@ -134,8 +134,14 @@ def _words(picture: Scene, found: analysis.Found, values: Array, j: int, stride:
     numbers |= {"m": float(summary.mean[j]), "e": float(summary.mcse_mean[j])}
     constant = {key: np.full(values.shape[1], value) for key, value in numbers.items()}
     picture.readout("rhat", "R-hat {r:.3f}, ESS bulk {b:.0f}, tail {t:.0f}", **{key: constant[key] for key in "rbt"})
-    told = analysis.said(numbers["m"], float(found.decimals[j]))
-    picture.readout("mean", f"mean {{m:.4g}}, MCSE {{e:.2g}}: say {told}", m=constant["m"], e=constant["e"])
+    sure = float(found.decimals[j])
+    picture.readout(
+        "mean",
+        "mean {m:.4g}, MCSE {e:.2g}: decimals that may be said {d:.0f}",  # in the words themselves it would stand there from the start
+        m=constant["m"],
+        e=constant["e"],
+        d=np.full(values.shape[1], sure if sure >= 0.0 else np.nan),
+    )
     stands_out = [*findings.sentences(found), "Nothing stands out."][0]
     picture.line("finding", _plain(stands_out))
     picture.say(f"Draw {{t}} of {{steps}} of {_plain(name)}.{every}")

@@ -18,7 +18,7 @@ VERDICTS = (AGREES, DIFFERS, UNTOLD, NOT_RUN)
 QUICK, FULL = "quick", "full"
 A_PART, ALL_PARTS = "a part", "all parts"
 RESAMPLED = 100
-BLUNT = 1.5  # a gap that may be as large as so many times the print tells nothing
+BLUNT = 0.25  # a gap that may be as large as this share of the print is no agreement
 
 Part = dict[str, Any]
 
@@ -127,9 +127,11 @@ class Outcome(NamedTuple):
 def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: Sequence[str] = ()) -> Verdict:
     """The verdict on a printed number. missing : data sets that are not here
 
-    It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own. If not,
-    it differs where a changed setting that was tried agrees, or where the exact value is known and the print misses
-    that too; else it cannot be told as long as settings are not printed.
+    It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
+    these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
+    told. If it does not agree, it differs where a changed setting agrees and moves our number by more than that may be
+    off by chance, or where the exact value is known and the print misses that too; else it cannot be told as long as
+    settings are not printed.
     """
     if outcome is None:
         return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
@@ -137,12 +139,14 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
-    if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
-        return Verdict(ours, exact, z, UNTOLD, f"runs scatter by {scatter:.3g}")
-    if _fits(ours, cell):
-        return Verdict(ours, exact, z, AGREES, _within(ours, cell))
     other = outcome.estimates.get(cell.instead) if cell.instead else None
-    if other is not None and SURE * _scatter(other, cell) <= abs(cell.printed) and _fits(other, cell):
+    if _fits(ours, cell):
+        if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
+            return Verdict(ours, exact, z, UNTOLD, f"the gap may be {SURE * scatter:.3g} by chance")
+        if other is not None and abs(other.value - cell.printed) < abs(ours.value - cell.printed):
+            return Verdict(ours, exact, z, UNTOLD, f"with {cell.because} it is {shown(other, cell)}, which is nearer")
+        return Verdict(ours, exact, z, AGREES, _within(ours, cell))
+    if other is not None and _fits(other, cell) and SURE * _scatter(other, cell) < abs(ours.value - other.value):
         return Verdict(ours, exact, z, DIFFERS, f"with {cell.because} it is {shown(other, cell)}, which agrees")
     tried = f"; with {cell.because} it is {shown(other, cell)}" if other is not None else ""
     if exact is not None and not _fits(Estimate(exact), cell):

@@ -16,9 +16,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
 HEAD = """# The papers, reproduced
 
 Every printed number that was run, beside ours. Written by `python -m lessons.reproduce`; no line is typed by hand.
-*Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours. *Differs*: a changed
-setting that was tried gives the printed number, or an exact answer contradicts it. *Cannot be told*: what it hangs on is
-not printed, or runs scatter too much to tell. Most experiments ran in their quick form, which is named beside each.
+*Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours, these are less than a
+quarter of the print, and no changed setting that was tried comes nearer. *Differs*: a changed setting that was tried gives
+the printed number and moves ours by more than chance, or an exact answer contradicts it. *Cannot be told*: what it hangs on
+is not printed, chance may make such a gap, or two settings give the number. Most experiments ran in their quick form.
 """
 
 

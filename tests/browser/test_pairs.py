@@ -36,6 +36,7 @@ SHOWN = {
     ("dropout", "where"): "what the network does; asked is the posterior beside it",
     ("weight-space", "later"): "all draws of the run; asked is a later one",
     ("xor", "map"): "the map of one network, found from the seed",
+    ("own-chain", "digits"): "which quantity is the worst, by its name; asked are the digits of its mean",
     ("real-data", "held"): "the rows that the seed leaves for the test",
     ("real-data", "threshold"): "the rows that the seed leaves for the test",
 }

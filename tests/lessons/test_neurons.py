@@ -191,6 +191,8 @@ def test_the_fit_decides_where_nothing_else_is_left_over():
     found = jumps_of(first_look(SMALL).run.recording(), SMALL.shown - 1, np.arange(16))
     first = found.factors[np.flatnonzero(found.birth & ~found.accepted)[0]]
     assert f"log r is {first.sum():+.2f}" in explained("neurons", "decides", SMALL)
+    rescaled = explained("neurons", "decides", SMALL.replace(widest=8, jump="rescaled"))
+    assert "No factor alone" in rescaled and "cancel" not in rescaled
 
 
 def test_what_the_story_plays_is_what_explains_it():

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from app.kit import files, methods
+from app.kit.player.scene import decode
 from app.kit.taken import Taken, csv, netcdf
 from datasets import chains
 from engine.diagnostics import rank_curves, summarise
 from engine.judge import overall
 from lessons.own_chain import analysis, findings, panels, report
+from lessons.own_chain.scenes import scene
 from lessons.own_chain.spec import SCENARIOS, OwnChain
 from tests.lessons.pages import module, verdicts
 
@@ -64,6 +66,14 @@ def test_a_corner_of_divergences_is_named_by_quantity_and_end():
     anywhere = np.random.default_rng(2).random((4, 500)) < 0.04
     assert "corner" not in told(given(values, diverging=anywhere)), "spread over all draws they have no place"
     assert run_sign(given(values, diverging=bad)) == "fail"
+    few = values[:, :, 1] <= np.sort(values[:, :, 1], axis=None)[5]
+    assert "6 of 2,000" in told(given(values, diverging=few)) and "corner" not in told(given(values, diverging=few)), "so few may by chance"
+
+
+def test_the_card_holds_no_number_of_the_run_in_its_words():
+    """Words stand there before a prediction is locked; numbers that come with a draw do not."""
+    cards = [[line["tokens"] for line in decode(scene(BY_ID["healthy"].replace(seed=seed)))[0]["readouts"]] for seed in (0, 1)]
+    assert cards[0] == cards[1] and not re.search(r"say [-−\d]", str(cards[0]))
 
 
 def test_a_constant_column_is_told_and_does_not_count():
@@ -134,6 +144,12 @@ def test_a_methods_section_says_what_the_run_says():
     )
     assert "has not converged" not in text
     assert "has not converged" in methods.sentences("NUTS", (4, 500), summarise(right() + np.arange(4)[:, None, None]))
+    constant = right()
+    constant[:, :, 2] = 1.0
+    found = analysis.look(given(constant))
+    assert "1 further quantity was not judged" in methods.sentences("NUTS", (4, 500), found.summary)
+    shifted = analysis.look(given(right() + 0.5 * np.arange(4)[:, None, None]))
+    assert np.isnan(shifted.decimals).all(), "chains that disagree have no digits"
 
 
 def test_names_from_files_are_no_markup_and_may_hold_a_slash():

@@ -72,7 +72,7 @@ def test_the_log_names_the_work_that_failed_and_nothing_of_the_reader(caplog: py
     pool = jobs.Pool(turns.Turns(1))
 
     def breaks(ticket: jobs.Job) -> None:
-        raise ZeroDivisionError("by what I typed: secret")
+        raise ZeroDivisionError("by what I typed: " + "terces"[::-1])
 
     pool.submit(("ann", "panels"), ("hmc", "panels", "formula=my-own-secret"), breaks).wait(5)
     pool.close()

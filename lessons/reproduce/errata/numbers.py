@@ -40,9 +40,10 @@ class Own:
     now: str
 
 
-def _kept(id: str, key: str) -> float:
+def _kept(id: str, key: str, error: bool = False) -> float:
+    """A number that was run, or its standard error."""
     outcome = store.outcome(id)
-    return math.nan if outcome is None else outcome.estimates[key].value
+    return math.nan if outcome is None else outcome.estimates[key][int(error)]
 
 
 @cache
@@ -56,6 +57,7 @@ def numbers() -> dict[str, float]:
         "exact_mode": _kept("berezowski-5.6", "mode"),
         "exact_mean": _kept("berezowski-5.6", "mean"),
         "frozen_across": _kept("berezowski-digits-5a", "across, frozen"),
+        "frozen_across_10": _kept("berezowski-digits-10a", "across, frozen"),
         "moving_across": _kept("berezowski-digits-5a", "across"),
         "frozen_recall": _kept("berezowski-digits-10b", "recall at 0.4, frozen"),
         "moving_recall": _kept("berezowski-digits-10b", "recall at 0.4"),
@@ -69,18 +71,23 @@ def numbers() -> dict[str, float]:
         "best": 100.0 * powerball.best_rule().accuracy,
         "cut_14": 100.0 * powerball.rule(14).accuracy,
         "crossing": powerball.crossing(),
+        "called_14": _kept("mullachery-confusion", "called, 14"),
+        "not_called_14": _kept("mullachery-confusion", "not called, 14"),
         "flat": float(flattened(28, 32, 5, 2)),
         "flat_3": float(flattened(28, 32, 5, 3)),
         "density_printed": _kept("hubin-density", "mnist"),
         "density_coded": _kept("hubin-density", "mnist, coded"),
         "union": _kept("hubin-never-inked", "union"),
+        "ga_gap": _kept("steyn-7.1", "ga"),
         "narrow_10": 5.0 * (100.0 / 100.0) / narrow,
         "narrow_10_sd": narrow**-0.5,
         "narrow_1": 5.0 * 100.0 / 101.0,
         "narrow_1_sd": 101.0**-0.5,
         "wide_10": 5.0 / wide,
         "tuned": _kept("berezowski-boston-2a", "tuned"),
+        "tuned_error": _kept("berezowski-boston-2a", "tuned", error=True),
         "changed": _kept("berezowski-boston-2a", "within"),
+        "changed_error": _kept("berezowski-boston-2a", "within", error=True),
     }
 
 
