@@ -65,7 +65,11 @@ def left_out(log_likelihood: ArrayLike) -> list[Figure | Table]:
     """PSIS-LOO beside WAIC, and Pareto k of each datum."""
     found = leave_one_out(log_likelihood)
     high = int((found.pareto_k > found.limit).sum())
-    said = "All are: the estimate can be trusted as far as the run can." if not high else f"{high} of {len(found.pareto_k)} are not: do not trust it."
+    said = (
+        "All are: the estimate can be trusted as far as the run can."
+        if not high
+        else f"{high} of {len(found.pareto_k)} are not: do not trust it."
+    )
     table = Table(
         "A point left out: how well would it be predicted?",
         {
