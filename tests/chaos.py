@@ -220,12 +220,12 @@ def end(number):
     if threading.current_thread().name.startswith("helper"):
         raise SystemExit
 
-def dying_scene(lesson, spec, window, job):
+def dying_scene(lesson, spec, *others):
     if spec.steps == {ENDS[0]}:
         raise SystemExit
     if spec.steps == {ENDS[1]}:
         ticket.each(end, range(40))
-    return scene(lesson, spec, window, job)
+    return scene(lesson, spec, *others)
 
 stage._scene = dying_scene
 """

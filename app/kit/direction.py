@@ -93,7 +93,8 @@ def _framed(lesson: Lesson, here: Visit, told: Cue | None, frame: share.Frame, h
     """The cue that brings the player to the frame of a link; the next one is the story's again."""
     if told is None:
         step = present(lesson, here)
-        told = Cue(f"{lesson.slug}/{here.step}/own", panels=() if step is None else step.staging.play.panels)
+        panels = step.staging.play.panels if step is not None and here.led else ()  # who saw no step saw all of them
+        told = Cue(f"{lesson.slug}/{here.step}/own", panels=panels)
     if here.framed not in (None, told.id.removesuffix(WAITING)):
         here.frame = None
         return told

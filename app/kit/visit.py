@@ -35,6 +35,7 @@ class Visit:
     spec: Spec
     scenario: str | None = None  # None: the sandbox
     step: int = 0  # of the guided story
+    led: bool = False  # a link has named the step
     told: str | None = None  # scenario that the story was last brought in step with
     told_at: int = 0  # the step to which that scenario leads by itself
     bare: bool = False  # just opened by an address that names neither values nor a scenario
@@ -328,7 +329,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
             fresh.step = known.step
         fresh.shown, fresh.channel = known.shown, known.channel
     if link.step is not None:
-        fresh.step, fresh.told = link.step, link.scenario
+        fresh.step, fresh.told, fresh.led = link.step, link.scenario, True
     st.session_state[key] = fresh
     return fresh
 

@@ -78,7 +78,8 @@ export function layerShapes(layer) {
 
 export function layerDash(layer) {
   if (layer.ghost) return GHOST_DASH;
-  return layer.chain === null ? (layer.dash ? [6, 4] : []) : CHAIN_DASHES[layer.chain];
+  const { chain = null } = layer;  // bars have none
+  return chain === null ? (layer.dash ? [6, 4] : []) : CHAIN_DASHES[chain];
 }
 
 // -- markers ----------------------------------------------------------------------------------------------------------
