@@ -36,7 +36,10 @@ def opened(link: str) -> tuple[Any, Spec]:
     """The lesson of a link and the spec that it asks for. Raises LinkError with every reason."""
     from app.kit import share
 
-    parts = urlsplit(link)
+    try:
+        parts = urlsplit(link)
+    except ValueError as problem:
+        raise LinkError(f"“{link}” is no link: {problem}") from None
     slug = parts.path.rstrip("/").rsplit("/", 1)[-1]
     entries = {entry.slug: entry for entry in catalogue.LESSONS}
     if slug not in entries:

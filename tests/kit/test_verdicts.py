@@ -35,9 +35,16 @@ def test_a_wrong_kernel_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == verdict.FAILED and line["kernel"]["verdict"] == "fail"
 
 
-@pytest.mark.parametrize(
-    ("link", "reason"), [("/nothing", "leads to no lesson"), ("/hmc?steps=0", "steps"), ("/hmc?colour=red", "colour"), ("", "no lesson")]
-)
+NOT_VALID = {
+    "/nothing": "leads to no lesson",
+    "/hmc?steps=0": "steps",
+    "/hmc?colour=red": "colour",
+    "": "no lesson",
+    "http://[": "is no link",
+}
+
+
+@pytest.mark.parametrize(("link", "reason"), NOT_VALID.items())
 def test_a_link_that_is_not_valid(capsys: pytest.CaptureFixture[str], link: str, reason: str) -> None:
     status, (line,) = told(capsys, link)
     assert status == verdict.NOT_VALID and reason in line["error"]
