@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8501, help="default: 8501")
     parser.add_argument("--no-browser", action="store_true", help="only serve")
     asked = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the server is ended, too
     server = subprocess.Popen([sys.executable, "-m", "streamlit", "run", str(MAIN), "--server.port", str(asked.port)])
     try:
         if not asked.no_browser and _answers(server, f"http://localhost:{asked.port}/_stcore/health"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
+import time
 import tomllib
 import venv
 import zipfile
@@ -32,6 +34,26 @@ def test_what_is_installed_is_named_by_its_file():
 @pytest.mark.parametrize("link", ["/hmc?seed=3", "http://elsewhere.org:80/hmc?seed=3", "hmc?seed=3"])
 def test_a_link_opens_on_this_machine(link: str):
     assert open.address(8501, link) == "http://localhost:8501/hmc?seed=3"
+
+
+def test_the_server_ends_with_the_command_that_started_it():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-m", "app.open", "--no-browser", "--port", str(port)], cwd=ROOT)
+    try:
+        assert open._answers(process, f"http://localhost:{port}/_stcore/health")
+    finally:
+        process.terminate()
+        process.wait(10)
+    end = time.monotonic() + 10.0
+    while True:
+        try:
+            socket.create_connection(("localhost", port), timeout=1).close()
+        except OSError:
+            break
+        assert time.monotonic() < end, "the server is still there"
+        time.sleep(0.1)
 
 
 @pytest.mark.long
