@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import number
-from engine.leave_one_out import leave_one_out
+from engine.leave_one_out import leave_one_out, normal_log_density
 from engine.spec import SpecError
 
 Array = NDArray[np.float64]
@@ -45,6 +45,15 @@ def card(log_likelihood: ArrayLike, y: ArrayLike, replicated: ArrayLike, statist
         return [*left_out(log_likelihood), *replications(np.asarray(y, dtype=float), np.asarray(replicated, dtype=float), statistics)]
     except SpecError as error:
         return [Table("A point left out", {"not for this run": [f"{error.reason}."]})]
+
+
+def values_card(means: ArrayLike, noise_sd: ArrayLike, y: ArrayLike, seed: int) -> list[Figure | Table]:
+    """The card of values with normal noise. means : (chains, draws, n); noise_sd : (chains, draws); y : (n,)."""
+    means, noise = np.asarray(means, dtype=float), np.asarray(noise_sd, dtype=float)[:, :, None]
+    flat, spread = means.reshape(-1, means.shape[2]), noise.reshape(-1, 1)
+    some = np.linspace(0, len(flat) - 1, min(len(flat), REPLICATED)).astype(int)
+    rng = np.random.Generator(np.random.SFC64([seed, means.shape[2]]))
+    return card(normal_log_density(y, means, noise), y, rng.normal(flat[some], spread[some]))
 
 
 def classes_card(p: ArrayLike, y: ArrayLike, seed: int) -> list[Figure | Table]:

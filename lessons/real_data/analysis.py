@@ -361,12 +361,9 @@ class Study:
 def study(spec: RealDataSpec, recording: NetworkRecording) -> Study:
     """Predictions from the first `spec.draws` draws of a recording, as far as it goes; thinned to `POOLED`."""
     rows = problem(spec)
-    theta = recording.draws[:, : spec.draws]
-    stride = max(1, theta.shape[0] * theta.shape[1] // POOLED)
-    theta = theta[:, ::stride]
+    theta, noise, stride = thinned(spec, recording)
     count = theta.shape[:2]
     values = predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x_test).reshape(*count, -1)
-    noise = recording.noise_sd[:, : spec.draws : stride] * rows.scale
     pooled, guess = values.reshape(-1, values.shape[2]), values.mean(axis=(0, 1))
     tails = (1.0 - spec.level) / 2
     held, rates, score = np.zeros(len(guess), dtype=bool), np.full(len(LEVELS), np.nan), math.nan
@@ -398,6 +395,14 @@ def study(spec: RealDataSpec, recording: NetworkRecording) -> Study:
         score,
         stride,
     )
+
+
+def thinned(spec: RealDataSpec, recording: NetworkRecording) -> tuple[Array, Array, int]:
+    """Parameters (chains, draws, dim) and noise sd (chains, draws), in units of the target, of every so many-th draw, and
+    of how many one is taken."""
+    theta = recording.draws[:, : spec.draws]
+    stride = max(1, theta.shape[0] * theta.shape[1] // POOLED)
+    return theta[:, ::stride], recording.noise_sd[:, : spec.draws : stride] * problem(spec).scale, stride
 
 
 def new_values(pooled: Array, noise: Array) -> Array:

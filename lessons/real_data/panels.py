@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number, plain
 from engine.diagnostics import cost
@@ -31,10 +31,20 @@ def panels(spec: RealDataSpec, cancel: Any) -> list[Figure | Table]:
         made: list[Figure | Table] = [by_chain(spec, found)]
         if analysis.problem(spec).classes:
             made.append(calibration(spec, found))
-        made += [side_by_side(spec, found), scaling(spec, found, cancel)]
+        made += [side_by_side(spec, found), scaling(spec, found, cancel), *predictive(spec)]
     except InterruptedError:
         return []
     return made
+
+
+def predictive(spec: RealDataSpec) -> list[Figure | Table]:
+    """Rows left out, and data drawn from the posterior predictive: of the rows learned from, once the chains are there."""
+    rows = analysis.problem(spec)
+    theta, noise, _ = analysis.thinned(spec, analysis.chains(spec).run.recording())
+    values = analysis.predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x).reshape(*noise.shape, -1)
+    if rows.classes:
+        return researcher.classes_card(values, rows.y, spec.seed)
+    return researcher.values_card(values, noise, rows.y_units, spec.seed)
 
 
 def side_by_side(spec: RealDataSpec, found: Study) -> Table:

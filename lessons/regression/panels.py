@@ -11,7 +11,6 @@ from app.kit.charts import Figure, Table
 from app.kit.text import chains as chain_words
 from app.kit.text import number
 from engine.diagnostics import summarise
-from engine.leave_one_out import normal_log_density
 from engine.networks.predictive import outputs
 from lessons.regression import analysis
 from lessons.regression.analysis import GRID, HELD
@@ -35,11 +34,8 @@ def predictive(spec: RegressionLesson, cancel: Any) -> list[Figure | Table]:
     """Points left out, and data drawn from the posterior predictive of the four chains."""
     chains, (x, y) = analysis.study(spec, cancel), analysis.data_of(spec)
     flat = chains.theta.reshape(-1, chains.theta.shape[2])
-    means, noise = outputs(analysis.network_of(spec), flat, x)[:, :, 0], chains.noise.reshape(-1, 1)
-    likelihoods = normal_log_density(y, means, noise).reshape(*chains.noise.shape, len(y))
-    some = np.linspace(0, len(flat) - 1, min(len(flat), researcher.REPLICATED)).astype(int)
-    rng = np.random.Generator(np.random.SFC64([spec.seed, len(y)]))
-    return researcher.card(likelihoods, y, rng.normal(means[some], noise[some]))
+    means = outputs(analysis.network_of(spec), flat, x)[:, :, 0].reshape(*chains.noise.shape, len(y))
+    return researcher.values_card(means, chains.noise, y, spec.seed)
 
 
 def answers(spec: RegressionLesson, cancel: Any) -> dict[str, analysis.Answer]:

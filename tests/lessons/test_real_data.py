@@ -23,7 +23,7 @@ from engine.spec import SpecError
 from lessons.real_data import analysis, panels, protocol, scenes
 from lessons.real_data.questions import QUESTIONS
 from lessons.real_data.spec import SCENARIOS, RealDataSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, RESEARCHER_S_CARD, Job, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = RealDataSpec(hidden=2, rows=120, chains=2, warmup=60, draws=60, max_depth=5, epochs=40)
@@ -237,6 +237,7 @@ def test_panels_and_diagnostics(values, classes):
         scaled = next(item for item in made if item.title == "With and without scaling")
         assert scaled.columns["columns"] == ["scaled", "as they are"]
         assert scaled.columns["posterior"][0] == analysis.studied(spec, NEVER).error
+        assert [item.title for item in made][-4:] == RESEARCHER_S_CARD
         assert len(panels.diagnostics(spec, NEVER).columns["R-hat"]) == analysis.WATCHED
 
 
