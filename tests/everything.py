@@ -28,7 +28,16 @@ GROUPS: dict[str, list[str]] = {
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
     "engine": [*PARALLEL, "tests/engine", "tests/exactness", "tests/datasets"],
-    "kit and lessons": [*PARALLEL, "tests/kit", "tests/lessons", "tests/operator", "tests/test_house.py", "tests/test_adding.py"],
+    "kit and lessons": [
+        *PARALLEL,
+        "--dist",
+        "loadgroup",
+        "tests/kit",
+        "tests/lessons",
+        "tests/operator",
+        "tests/test_house.py",
+        "tests/test_adding.py",
+    ],
     "browser and chaos": [*WAITING, BROWSER, "tests/load"],
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }
