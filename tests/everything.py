@@ -19,26 +19,16 @@ from tests.browser import chrome
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "tests/browser"
-PYTEST = ["-m", "pytest", "-q", "--durations=30"]
-TOGETHER = ["-m", "not long and not alone"]
-PARALLEL = [*PYTEST, "-n", "auto", *TOGETHER]  # a process a core
-WAITING = [*PYTEST, "-n", str((os.cpu_count() or 2) + 1), "--dist", "worksteal", *TOGETHER]  # these wait for clocks, too
+PYTEST = ["-m", "pytest", "-q", "--durations=15"]
+PARALLEL = [*PYTEST, "-n", "auto", "-m", "not long and not alone"]  # a process a core
+BY_LESSON = [*PARALLEL, "--dist", "loadgroup"]  # the tests of one share its runs
 GROUPS: dict[str, list[str]] = {
     "kernel cache": ["-m", "engine.warm"],
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
     "engine": [*PARALLEL, "tests/engine", "tests/exactness", "tests/datasets"],
-    "kit and lessons": [
-        *PARALLEL,
-        "--dist",
-        "loadgroup",
-        "tests/kit",
-        "tests/lessons",
-        "tests/operator",
-        "tests/test_house.py",
-        "tests/test_adding.py",
-    ],
-    "browser and chaos": [*WAITING, BROWSER, "tests/load"],
+    "kit and lessons": [*BY_LESSON, "tests/kit", "tests/lessons", "tests/operator", "tests/test_house.py", "tests/test_adding.py"],
+    "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }
 SUMMARY = re.compile(r"\d+ (passed|failed|error|skipped)|no tests ran|^Found \d+ error|^Success:|^All checks passed|^Kernels ready")
