@@ -31,7 +31,7 @@ def shared(page: Page) -> str:
 
 
 def test_a_shared_link_opens_on_just_that_picture(reader: Lab):
-    page = reader.open("/hmc?scenario=just-right&story=2&seed=5")
+    page = reader.open("/hmc?scenario=just-right&story=3&seed=5")
     stage = player(page)
     expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
     for key in ("Home", "ArrowRight", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "+"):
