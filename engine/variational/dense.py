@@ -86,12 +86,15 @@ class Dense(WeightBlocks):
             precisions = precision, np.float32(1.0 / second**2)
             _step_mixture(self.blocks, self.weights, self.gradient, self._noise, log_odds, precisions, pace, *key)
 
-    def kl(self) -> float:
-        """KL(q || prior) in nats; for a mixture one draw's estimate of it (which can be negative)."""
-        share, first, second = self.prior
+    def kl(self, first: int = 0, last: int | None = None) -> float:
+        """KL(q || prior) in nats; for a mixture one draw's estimate of it (which can be negative). Of the weights from
+        number `first` to before `last`, by default of all.
+        """
+        last = self.shape.weights if last is None else last
+        share, wide, narrow = self.prior
         if share == 1.0:
-            return float(_kl(self.blocks, self.shape.weights, first))
-        return float(_kl_mixture(self.blocks, self.weights, self.shape.weights, share, first, second))
+            return float(_kl(self.blocks, first, last, wide))
+        return float(_kl_mixture(self.blocks, self.weights, first, last, share, wide, narrow))
 
     def sample(self, rng: np.random.Generator) -> Single:
         """One draw (weights,) from q."""
@@ -111,9 +114,9 @@ class Dense(WeightBlocks):
 
 
 @kernel
-def _kl(blocks, count, prior_sd):
+def _kl(blocks, begin, end, prior_sd):
     total = 0.0
-    for k in range(count):
+    for k in range(begin, end):
         b, i = k // BLOCK, k % BLOCK
         mean, sd = blocks[b, MEAN, i] / prior_sd, blocks[b, SD, i] / prior_sd
         total += 0.5 * (mean * mean + sd * sd) - 0.5 - math.log(sd)
@@ -121,9 +124,9 @@ def _kl(blocks, count, prior_sd):
 
 
 @kernel
-def _kl_mixture(blocks, weights, count, share, first, second):
+def _kl_mixture(blocks, weights, begin, end, share, first, second):
     total = 0.0
-    for k in range(count):
+    for k in range(begin, end):
         w, sd = float(weights[k]), float(blocks[k // BLOCK, SD, k % BLOCK])
         wide = math.log(share / first) - 0.5 * (w / first) ** 2
         narrow = math.log((1.0 - share) / second) - 0.5 * (w / second) ** 2

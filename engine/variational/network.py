@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
 from engine.variational.fused import Pace, Single, key, normals, pace
 from engine.variational.horseshoe import Horseshoe
-from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
+from engine.variational.minibatch import LIKELIHOODS, Shape, train_pass
 from engine.variational.predict import MODES, Prediction, forward
 from engine.variational.selection import Selection, select_model
 from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, prior_inclusion
@@ -88,6 +88,9 @@ class NetworkSpec(Spec):
         return allowed[0] if self.estimator == "default" else self.estimator
 
 
+AnySpec = TypeVar("AnySpec", bound=NetworkSpec)
+
+
 class History(NamedTuple):
     """What training reported, one row a report (T,).
 
@@ -152,6 +155,10 @@ class NetworkFit:
         kept[np.argsort(-ratio, kind="stable")[: max(1, round(density * len(ratio)))]] = True
         return self.shape.split(kept)
 
+    def _inputs(self, x: ArrayLike) -> Single:
+        """x as (m, inputs)."""
+        return checked_inputs(x, self.shape.inputs)
+
     def _draw(self, rng: np.random.Generator, masks: Any) -> Single:
         if masks is None:
             return self.posterior.sample(rng)
@@ -180,7 +187,7 @@ class NetworkFit:
             raise SpecError("mode", f"{mode!r} is not one of {', '.join(MODES)}")
         if mode == "MED" and not self.posterior.has_mask:
             raise SpecError("mode", f"{self.spec.method} has no inclusion probabilities, so no median model")
-        x = checked_inputs(x, self.shape.sizes[0])
+        x = self._inputs(x)
         selected: Any = None
         note = ""
         if mode == "MED":
@@ -222,11 +229,13 @@ class NetworkRun:
     Parameters are those of `start_network`.
     """
 
+    fitted: type[NetworkFit] = NetworkFit
+
     def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
-        x = checked_inputs(x)
         self.spec = spec
-        self._x, self._y, outputs = x, *checked_targets(y, len(x), spec.likelihood)
-        self.shape = Shape((x.shape[1], *spec.hidden, outputs))
+        self._x = x = self._inputs(x)
+        self._y, outputs = checked_targets(y, len(x), spec.likelihood)
+        self.shape = self._layers(outputs)
         self.batch = min(spec.batch, len(x))
         self.steps_per_epoch = len(x) // self.batch
         self.posterior = _posterior(spec, self.shape, len(x))
@@ -234,6 +243,13 @@ class NetworkRun:
         self._begin(spec.epochs, report_every, snapshots)
         self._baseline = self._log_likelihood_of_nothing()
         self.posterior.draw(key(spec.seed, 0, _WEIGHTS))
+
+    def _inputs(self, x: ArrayLike) -> Single:
+        """x as (n, inputs)."""
+        return checked_inputs(x)
+
+    def _layers(self, outputs: int) -> Shape:
+        return Shape((self._x.shape[1], *self.spec.hidden, outputs))
 
     def _begin(self, epochs: int, report_every: int | None, snapshots: int) -> None:
         self.total = epochs * self.steps_per_epoch
@@ -247,7 +263,7 @@ class NetworkRun:
         self.snapshots: list[tuple[int, list[NDArray[np.uint8]]]] = []
         if snapshots:
             self._keep_snapshot()
-        self._work = Workspace(self.shape, self.batch, self.posterior.local, self.posterior.noisy)
+        self._work = self.shape.workspace(self.batch, self.posterior.local, self.posterior.noisy)
         self._order = np.zeros(0, dtype=np.int64)
 
     @property
@@ -316,6 +332,7 @@ class NetworkRun:
             posterior.variance_gradient,
             posterior.local,
             posterior.noisy,
+            False,
             work.arrays(),
         )
         return scale * value, right
@@ -330,8 +347,11 @@ class NetworkRun:
         squares = float(np.square(self._y, dtype=np.float64).sum())
         return -0.5 * squares / spec.noise_sd**2 - self._y.size * (math.log(spec.noise_sd) + 0.5 * math.log(2 * math.pi))
 
+    def _kl(self) -> float:
+        return float(self.posterior.kl())
+
     def _report(self) -> None:
-        energy, kl = self._energy / self._seen, self.posterior.kl()
+        energy, kl = self._energy / self._seen, self._kl()
         accuracy = math.nan if self.spec.likelihood == "gaussian" else self._right / (self._seen * self.batch)
         self._rows.append((self.completed, energy - kl, energy, kl, accuracy, self.posterior.density()))
         self._energy, self._right, self._seen = 0.0, 0, 0
@@ -348,7 +368,7 @@ class NetworkRun:
 
     def fit(self) -> NetworkFit:
         """The state of now, as a fit that further training does not touch."""
-        return NetworkFit(self.spec, self.shape, copy.deepcopy(self.posterior), self.history())
+        return self.fitted(self.spec, self.shape, copy.deepcopy(self.posterior), self.history())
 
     def post_train(
         self,
@@ -394,7 +414,7 @@ class NetworkRun:
         if self.spec.method not in (*ESTIMATORS, "map", "mc_dropout"):
             raise SpecError("method", f"{self.spec.method} trains more than its posterior's rows")
         posterior, rows = self.posterior, np.arange(len(self._x))
-        work, self._work = self._work, Workspace(self.shape, len(rows), self.posterior.local, self.posterior.noisy)
+        work, self._work = self._work, self.shape.workspace(len(rows), self.posterior.local, self.posterior.noisy)
         still = Pace(np.float32(0), np.float32(0), np.float32(1))
         found = []
         for step in range(first_step, first_step + samples):
@@ -444,9 +464,9 @@ def warm() -> None:
             fit_network(x, y, method=method, estimator=estimator, hidden=(2,), epochs=1).predict(x)
 
 
-def changed(spec: NetworkSpec, **settings: Any) -> NetworkSpec:
+def changed(spec: AnySpec, **settings: Any) -> AnySpec:
     """The spec with some fields changed. Raises SpecError naming an unknown or a wrong one."""
-    known = {f.name for f in dataclasses.fields(NetworkSpec)}
+    known = {f.name for f in dataclasses.fields(spec)}
     for name in settings:
         if name not in known:
             raise SpecError(name, f"is not a setting of a variational network: {', '.join(sorted(known))}")

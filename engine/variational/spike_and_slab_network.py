@@ -135,9 +135,9 @@ class SpikeAndSlab(WeightBlocks):
         """log(pi / (1 - pi)) of the prior inclusion probability."""
         return math.log(self.inclusion) - math.log1p(-self.inclusion)
 
-    def kl(self) -> float:
-        """KL(q || prior) in nats, exact."""
-        return float(_kl(self.blocks, self.shape.weights, self.prior_sd, self.log_odds))
+    def kl(self, first: int = 0, last: int | None = None) -> float:
+        """KL(q || prior) in nats, exact. Of the weights from number `first` to before `last`, by default of all."""
+        return float(_kl(self.blocks, first, self.shape.weights if last is None else last, self.prior_sd, self.log_odds))
 
     def sample(self, rng: np.random.Generator, mask: NDArray[np.bool_] | None = None) -> Single:
         """One draw (weights,) from q, or of the slabs under a given mask."""
@@ -161,9 +161,9 @@ class SpikeAndSlab(WeightBlocks):
 
 
 @kernel
-def _kl(blocks, count, prior_sd, log_odds):
+def _kl(blocks, begin, end, prior_sd, log_odds):
     total = 0.0
-    for k in range(count):
+    for k in range(begin, end):
         b, i = k // BLOCK, k % BLOCK
         mean, sd = blocks[b, MEAN, i] / prior_sd, blocks[b, SD, i] / prior_sd
         omega = float(blocks[b, OMEGA, i])
