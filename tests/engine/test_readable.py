@@ -2,6 +2,9 @@
 written, else to 1e-9. Each marked wrong line is the kernel's wrong variant, and differs from the right one."""
 
 import ast
+import dataclasses
+import functools
+import math
 import re
 from pathlib import Path
 
@@ -9,10 +12,14 @@ import numpy as np
 import pytest
 
 import engine
-from engine import readable, training
+from engine import readable
+from engine import training as engine_training
 from engine.evidence.annealing import VARIANTS as ANNEALING
 from engine.jumps import sample_architecture, toy
 from engine.jumps.run import start_architecture
+from engine.networks.scales import VARIANTS as SCALES
+from engine.networks.scales import draw_means
+from engine.networks.sweep import sample_network
 from engine.readable import beside, densities
 from engine.readable.advi import advi
 from engine.readable.annealed_importance import annealed_importance
@@ -26,15 +33,23 @@ from engine.readable.laplace import draws, laplace
 from engine.readable.metropolis import metropolis
 from engine.readable.neurons import neurons
 from engine.readable.nuts import State, nuts, transition
+from engine.readable.own_means import own_means
 from engine.readable.palindrome import palindrome
+from engine.readable.polya_gamma import polya_gamma
 from engine.readable.reversible_jump import reversible_jump
+from engine.readable.scales import scales
 from engine.readable.slice_sampling import slice_sampling
 from engine.readable.spike_and_slab import spike_and_slab
+from engine.readable.training import training
 from engine.samplers.islands import walk_islands
 from engine.samplers.run import METHODS
+from engine.spike_and_slab.gibbs import polya_gamma as kernel_polya_gamma
 from engine.spike_and_slab.gibbs import sample_models
+from engine.spike_and_slab.model import LIKELIHOODS
 from engine.targets import banana, gaussian, student
+from engine.variational import VARIANTS as ADVI
 from engine.variational import advi as advi_kernel
+from engine.variational.rows import logistic_regression
 
 FOLDER = Path(beside.__file__).parent
 TWINS = [path.stem for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("__init__", "beside", "densities")]
@@ -195,14 +210,16 @@ def test_births_and_deaths_of_units(jump, variant):
         assert same or points or not np.array_equal(k, right)
 
 
-def test_palindromic_jumps():
+@pytest.mark.parametrize("variant", ["exact", "no_kernel_densities"])
+def test_palindromic_jumps(variant):
     settings = {"chains": 1, "draws": N, "within": "hmc", "step_size": 0.05, "seed": 5}
     network, x, y = beside.small_network()
     for points in (4, 10, 40):
-        run = start_architecture(network, x[:points], y[:points], "palindromic", **settings)
-        theirs = sample_architecture(network, x[:points], y[:points], "palindromic", **settings)
+        run = start_architecture(network, x[:points], y[:points], "palindromic", variant=variant, **settings)
+        theirs = sample_architecture(network, x[:points], y[:points], "palindromic", variant=variant, **settings)
         theta, rng, _ = beside.network_start(run)
-        k, parts = palindrome(beside.log_likelihood_and_slopes(x[:points], y[:points]), theta, N, rng, network.width, step_size=0.05)
+        told = beside.log_likelihood_and_slopes(x[:points], y[:points])
+        k, parts = palindrome(told, theta, N, rng, network.width, step_size=0.05, variant=variant)
         assert np.array_equal(k, theirs.width[0])
         for i in range(N):
             np.testing.assert_allclose(np.concatenate([p.ravel() for p in parts[i]]), theirs.theta(0, i), rtol=0, atol=1e-9)
@@ -210,18 +227,36 @@ def test_palindromic_jumps():
 
 @pytest.mark.parametrize("variant", ["exact", "no_jacobian", "entropy_sign"])
 @pytest.mark.parametrize("full_rank", [False, True])
-def test_advi(variant, full_rank):
+@pytest.mark.parametrize(("estimator", "control"), [("reparameterised", False), ("score", False), ("score", True)])
+def test_advi(variant, full_rank, estimator, control):
     cases = [(target, ()) for target in TARGETS.values()] + [(engine.targets.normal_gamma(mean=1.0, shape=4.0), (1,))]
     for target, positive in cases:
         supports = tuple("positive" if j in positive else "real" for j in range(target.dim))
         settings = {"samples": 3, "family": "full_rank" if full_rank else "mean_field", "supports": supports, "variant": variant}
-        fit = advi_kernel(target, steps=N, seed=5, **settings)
-        step = {"samples": 3, "full_rank": full_rank}
+        fit = advi_kernel(target, steps=N, seed=5, estimator=estimator, control_variate=control, **settings)
+        step = {"samples": 3, "full_rank": full_rank, "estimator": estimator, "control": control}
         m, L = advi(target.log_density_and_gradient, target.dim, N, beside.stream(5), positive, variant=variant, **step)
         np.testing.assert_allclose(m, fit.mean, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(L, fit.root, rtol=1e-9, atol=1e-9)
         right, _ = advi(target.log_density_and_gradient, target.dim, N, beside.stream(5), positive, **step)
         assert np.allclose(m, right) == (variant == "exact" or (variant == "no_jacobian" and not positive))
+
+
+@pytest.mark.parametrize("variant", ADVI)
+@pytest.mark.parametrize("estimator", ["reparameterised", "score"])
+def test_advi_on_minibatches(variant, estimator):
+    """Three sizes of a minibatch, the last of them all rows."""
+    x = beside.stream(2).standard_normal((12, 2))
+    y = (beside.stream(3).random(12) < 1.0 / (1.0 + np.exp(-x @ [2.0, -1.0]))).astype(float)
+    target, plain = logistic_regression(x, y), beside.in_rows(x, y)
+    for batch in (1, 5, 12):
+        fit = advi_kernel(target, steps=N, seed=5, samples=2, estimator=estimator, batch=batch, variant=variant)
+        step = {"samples": 2, "estimator": estimator, "rows": 12, "batch": batch}
+        m, L = advi(plain, 2, N, beside.stream(5), variant=variant, **step)
+        np.testing.assert_allclose(m, fit.mean, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(L, fit.root, rtol=1e-9, atol=1e-9)
+        right, _ = advi(plain, 2, N, beside.stream(5), **step)
+        assert np.allclose(m, right) == (variant in ("exact", "no_jacobian") or (variant == "no_scaling" and batch == 12))
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -235,21 +270,42 @@ def test_bayes_by_backprop(width):
     ours = bayes_by_backprop(slope, mean, sd, N, noise, prior_sd=0.8)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+    tenfold = beside.trained(lambda w: 10.0 * slope(w), mean, sd, N, 5, prior_sd=0.8)  # what the kernel is told for a light KL
+    fifth = beside.trained(lambda w: 0.2 * slope(w), mean, sd, N, 5, prior_sd=0.8)
+    for variant, share, wrong in (("light_kl", 1.0, tenfold), ("no_scaling", 0.2, fifth), ("exact", 0.2, theirs)):
+        of_batch = functools.partial(lambda share, w: share * slope(w), share)
+        told = bayes_by_backprop(of_batch, mean, sd, N, noise, prior_sd=0.8, share=share, variant=variant)
+        for one, other in zip(told, wrong, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
     for wrong in (
+        tenfold,
+        fifth,
         bayes_by_backprop(slope, mean, sd, N, noise, prior_sd=0.85),
         bayes_by_backprop(slope, mean, sd, N, beside.counted(network.dim, 6), prior_sd=0.8),
     ):
         assert np.abs(wrong[0] - theirs[0]).max() > 1e-3
 
 
-def test_spike_and_slab():
-    model = beside.selection()
-    theirs = sample_models(model, chains=1, draws=N, warmup=0, seed=5)
-    included, rng = beside.selection_start(model, 5)
-    found = spike_and_slab(model.design, model.y, model.precision, model.log_odds, model.noise_sd, N, rng, included)
-    assert np.array_equal(found[0], theirs.included[0])
-    np.testing.assert_allclose(found[1], theirs.conditional[0], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found[2], theirs.coefficients[0], rtol=0, atol=1e-9)
+@pytest.mark.parametrize("variant", ["exact", "no_normaliser"])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_spike_and_slab(likelihood, variant):
+    for slab_sd in (0.5, 1.0, 20.0):
+        model = beside.selection(likelihood, slab_sd)
+        told = math.log(slab_sd * math.sqrt(2.0 * math.pi)) if variant == "no_normaliser" else 0.0
+        told = dataclasses.replace(model, log_odds=model.log_odds + told)
+        theirs = sample_models(told, chains=1, draws=N, warmup=0, seed=5)
+        found = beside.selected(spike_and_slab, model, N, 5, variant, told)
+        assert np.array_equal(found[0], theirs.included[0])
+        np.testing.assert_allclose(found[1], theirs.conditional[0], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found[2], theirs.coefficients[0], rtol=0, atol=1e-9)
+        right = beside.selected(spike_and_slab, model, N, 5, begun=told)
+        assert np.allclose(right[1], found[1]) == (variant == "exact")
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.5, 3.0, 80.0])
+def test_polya_gamma(eta):
+    ours, theirs = beside.stream(5), beside.stream(5)
+    np.testing.assert_allclose([polya_gamma(ours, eta) for _ in range(N)], [kernel_polya_gamma(theirs, eta) for _ in range(N)], rtol=1e-9)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -258,7 +314,7 @@ def test_laplace(width):
     target = network.posterior(x, y).log_density_and_gradient
     mode, A, log_evidence = laplace(target, network.map_estimate(x, y, seed=1).theta)
     assert np.abs(target(mode)[1]).max() < 1e-9
-    theirs = training.laplace(network, x, y, mode)
+    theirs = engine_training.laplace(network, x, y, mode)
     np.testing.assert_allclose(A, theirs.precision, rtol=0, atol=1e-9)
     assert log_evidence == pytest.approx(theirs.log_evidence, abs=1e-9)
     np.testing.assert_allclose(draws(mode, A, N, beside.stream(5)), theirs.draw(N, 5), rtol=0, atol=1e-9)
@@ -275,6 +331,36 @@ def test_annealed_importance(name, resample, variant):
     np.testing.assert_allclose(q, theirs.position, rtol=0, atol=1e-9)
     np.testing.assert_allclose(log_w, theirs.log_weight, rtol=0, atol=1e-9)
     assert log_mean == pytest.approx(theirs.log_evidence(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weights", "variant"), [*(("per_layer", each) for each in SCALES), ("per_weight", "exact"), ("per_input", "exact"), ("fixed", "exact")]
+)
+def test_learned_scales_of_a_prior(weights, variant):
+    network, x, y = beside.small_regression()
+    settings = {"weights": weights, "chains": 1, "draws": N, "warmup": 0, "tuning": "fixed", "noise": "learned", "seed": 5}
+    if weights == "per_input":
+        settings["width_scaling"] = "yes"
+    theirs = sample_network(network, x, y, variant=variant, **settings)
+    ours = beside.swept(scales, network, x, y, theirs, variant=variant, **settings)
+    for one, other in zip(ours, (theirs.theta, theirs.precisions, theirs.noise_precision), strict=True):
+        np.testing.assert_allclose(one, other[0], rtol=1e-9, atol=1e-9)
+
+
+def test_means_of_their_own():
+    theta, lam, precision = beside.stream(1).standard_normal(N), np.ones(N), np.ones(N)
+    ours, mu = own_means(theta, lam, precision, beside.stream(5)), np.zeros(N)
+    draw_means(beside.stream(5), theta, mu, lam, precision)
+    for one, other in zip(ours, (mu, lam, precision), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{}, {"batch": 7, "decay": 0.1}, {"batch": 7, "keep": 0.6}], ids=named)
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_training(width, settings):
+    network, x, y = beside.small_network(width)
+    ours = beside.trained_plainly(training, network, x, y, N, 5, **settings)
+    np.testing.assert_allclose(ours, beside.trained_by_kernel(network, x, y, N, 5, **settings), rtol=1e-9, atol=1e-9)
 
 
 # What a twin is --------------------------------------------------------------------------------------------------------
