@@ -13,8 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.kept import lazy
 from engine.networks.mlp import Network
 from engine.networks.passes import ACTIVATIONS, RELU
+from engine.slices import Carried
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
@@ -222,7 +224,7 @@ class NetworkFit:
         return np.asarray(rows, dtype=np.float64)
 
 
-class NetworkRun:
+class NetworkRun(Carried):
     """Training as a job: `advance` as far as you like, look at any time.
 
     Pieces of any size give the same bytes, after pickling too. For one thread at a time; kernels release the GIL.
@@ -230,6 +232,7 @@ class NetworkRun:
     """
 
     fitted: type[NetworkFit] = NetworkFit
+    _constant = ("_x", "_y")
 
     def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
         self.spec = spec
@@ -263,8 +266,15 @@ class NetworkRun:
         self.snapshots: list[tuple[int, list[NDArray[np.uint8]]]] = []
         if snapshots:
             self._keep_snapshot()
-        self._work = self.shape.workspace(self.batch, self.posterior.local, self.posterior.noisy)
+        self.__dict__.pop("_work", None)
         self._order = np.zeros(0, dtype=np.int64)
+
+    @lazy
+    def _work(self) -> Workspace:
+        return self.shape.workspace(self.batch, self.posterior.local, self.posterior.noisy)
+
+    def _state(self) -> dict[str, Any]:
+        return {name: value for name, value in super()._state().items() if name != "_work"}
 
     @property
     def done(self) -> bool:
@@ -275,9 +285,9 @@ class NetworkRun:
 
         stop : looked at after every step or every 20 ms, whichever is longer; once it answers true, the rest is left
         """
+        taken = self._advance_elsewhere(min(steps, self.total - self.completed), stop)
         begin = look = time.perf_counter()
-        taken = 0
-        for _ in range(min(steps, self.total - self.completed)):
+        for _ in range(min(steps - taken, self.total - self.completed)):
             self._step()
             taken += 1
             if stop is not None and (now := time.perf_counter()) - look > _LOOK:
