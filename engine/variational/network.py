@@ -22,7 +22,7 @@ from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
 from engine.variational.fused import Pace, Single, key, normals, pace
 from engine.variational.horseshoe import Horseshoe
-from engine.variational.minibatch import LIKELIHOODS, Shape, train_pass
+from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
 from engine.variational.predict import MODES, Prediction, forward
 from engine.variational.selection import Selection, select_model
 from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, prior_inclusion
