@@ -17,8 +17,8 @@ from engine.evidence.annealing import EXACT, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.jumps import toy
 from engine.jumps.recording import architecture_of
-from engine.jumps.run import ArchitectureRun
-from engine.networks.mlp import SIZES
+from engine.jumps.run import ArchitectureRun, start_architecture
+from engine.networks.mlp import HIDDEN, SIZES
 from engine.networks.sweep import NetworkRecording, set_mass, start_network
 from engine.readable import densities
 from engine.samplers.chain import start_chain
@@ -75,6 +75,34 @@ def network_start(run: ArchitectureRun) -> tuple[Parts, np.random.Generator, Cal
     network = architecture_of(run.network, k, 1)
     parts = tuple(part.copy() for pair in network.unpack(chain.state.theta[: network.dim]) for part in pair)
     return parts, copy.deepcopy(chain.rng), log_likelihood(run.x, np.asarray(run.y))
+
+
+def deep_network() -> tuple[engine.Network, Array, NDArray[np.int64]]:
+    """The same points, and a network of one to four hidden layers of two units."""
+    _, x, y = small_network()
+    return engine.network(2, 1, width=2, depth=(1, 4), likelihood="bernoulli"), x, y
+
+
+def layered(
+    twin: Callable[..., Any], network: engine.Network, x: Array, y: NDArray[np.int64], variant: str = "exact", **settings: Any
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """What the twin of births and deaths of layers draws from where the kernel's first chain begins."""
+    chain = start_architecture(network, x, y, variant=variant, **settings)._chains[0]
+    depth = int(chain.state.ints[HIDDEN])
+    first = architecture_of(network, int(network.width), depth)  # type: ignore[arg-type]
+
+    def log_likelihood(theta: Any) -> float:
+        h = x
+        for W, b in theta[:-1]:
+            h = np.tanh(h @ W.T + b)
+        z = (h @ theta[-1][0].T + theta[-1][1])[:, 0]
+        return float(-np.logaddexp(0.0, np.where(y == 1, -z, z)).sum())
+
+    theta = [(W.copy(), b.copy()) for W, b in first.unpack(chain.state.theta[: first.dim])]
+    found: tuple[NDArray[np.int64], list[Any]] = twin(
+        log_likelihood, theta, settings["draws"], copy.deepcopy(chain.rng), network.depth, variant=variant
+    )
+    return found
 
 
 def log_likelihood(x: Array, y: NDArray[np.int64]) -> Callable[[Parts], float]:

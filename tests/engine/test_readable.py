@@ -24,12 +24,15 @@ from engine.readable import beside, densities
 from engine.readable.advi import advi
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.bayes_by_backprop import bayes_by_backprop
+from engine.readable.bridges import bridges
+from engine.readable.delayed_jump import delayed_jump
 from engine.readable.delayed_rejection import delayed_rejection
 from engine.readable.dual_averaging import dual_averaging
 from engine.readable.gibbs import gibbs
 from engine.readable.hmc import hmc
 from engine.readable.islands import islands
 from engine.readable.laplace import draws, laplace
+from engine.readable.layers import layers
 from engine.readable.metropolis import metropolis
 from engine.readable.neurons import neurons
 from engine.readable.nuts import State, nuts, transition
@@ -223,6 +226,53 @@ def test_palindromic_jumps(variant):
         assert np.array_equal(k, theirs.width[0])
         for i in range(N):
             np.testing.assert_allclose(np.concatenate([p.ravel() for p in parts[i]]), theirs.theta(0, i), rtol=0, atol=1e-9)
+
+
+def same_networks(parts, recording):
+    """Whether networks are the kernel's, to 1e-9."""
+    for i, theta in enumerate(parts):
+        np.testing.assert_allclose(np.concatenate([p.ravel() for p in theta]), recording.theta(0, i), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("jump", "variant"), [("annealed", "exact"), ("annealed", "old_level"), ("tempered", "exact"), ("tempered", "no_kernel_densities")]
+)
+def test_jumps_over_bridges(jump, variant):
+    settings = {"chains": 1, "draws": 60, "within": "none", "bridges": 3, "jump_step_size": 0.1, "jump_steps": 3, "seed": 5}
+    network, x, y = beside.small_network()
+    for points in (4, 10, 40):
+        theirs = sample_architecture(network, x[:points], y[:points], jump, variant=variant, **settings)
+        theta, rng, _ = beside.network_start(start_architecture(network, x[:points], y[:points], jump, variant=variant, **settings))
+        told = beside.log_likelihood_and_slopes(x[:points], y[:points])
+        k, parts = bridges(told, theta, 60, rng, network.width, jump, levels=3, step_size=0.1, steps=3, variant=variant)
+        assert np.array_equal(k, theirs.width[0])
+        same_networks(parts, theirs)
+
+
+@pytest.mark.parametrize("variant", ["exact", "no_rejection_terms", "no_auxiliary"])
+def test_a_second_try_across_dimensions(variant):
+    settings = {"chains": 1, "draws": N, "within": "none", "second_scale": 0.3, "seed": 5}
+    network, x, y = beside.small_network()
+    for points in (0, 10, 40):
+        theirs = sample_architecture(network, x[:points], y[:points], "delayed", variant=variant, **settings)
+        run = start_architecture(network, x[:points], y[:points], "delayed", variant=variant, **settings)
+        theta, rng, log_likelihood = beside.network_start(run)
+        k, parts = delayed_jump(log_likelihood, theta, N, rng, network.width, 0.3, variant)
+        assert np.array_equal(k, theirs.width[0])
+        same_networks(parts, theirs)
+
+
+@pytest.mark.parametrize("variant", ["exact", "no_end_points"])
+def test_births_and_deaths_of_layers(variant):
+    network, x, y = beside.deep_network()
+    settings = {"chains": 1, "draws": N, "within": "none", "seed": 5}
+    for points in (0, 10, 40):
+        theirs = sample_architecture(network, x[:points], y[:points], variant=variant, **settings)
+        L, parts = beside.layered(layers, network, x[:points], y[:points], variant, **settings)
+        assert np.array_equal(L, theirs.depth[0])
+        same_networks([[part for pair in theta for part in pair] for theta in parts], theirs)
+        right, _ = beside.layered(layers, network, x[:points], y[:points], **settings)
+        assert points or np.array_equal(L, right) == (variant == "exact")
 
 
 @pytest.mark.parametrize("variant", ["exact", "no_jacobian", "entropy_sign"])
