@@ -19,12 +19,14 @@ from engine.jumps import toy
 from engine.jumps.recording import architecture_of
 from engine.jumps.run import ArchitectureRun, start_architecture
 from engine.networks.mlp import HIDDEN, SIZES
+from engine.networks.prior import stream as prior_stream
 from engine.networks.sweep import NetworkRecording, set_mass, start_network
 from engine.readable import densities
 from engine.samplers.chain import start_chain
 from engine.spike_and_slab.gibbs import SelectionRun
 from engine.spike_and_slab.model import SpikeAndSlab, spike_and_slab
 from engine.targets import Target
+from engine.training.nodes import output_loss
 from engine.training.train import TrainingRun, TrainingSpec, initial_parameters, outgoing_units
 from engine.variational.dense import Dense
 from engine.variational.fused import key, normals, pace, padded
@@ -267,6 +269,24 @@ def trained_by_kernel(
     run = TrainingRun(network, x, y, TrainingSpec(epochs=steps, weight_decay=decay, seed=seed, **settings), every=1)
     run.advance(steps)
     return run.trained().path
+
+
+def replication(seed: int = 0, number: int = 0) -> np.random.Generator:
+    """The random numbers of one repetition of an estimate."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed).spawn(number + 1)[number]))
+
+
+def of_prior(seed: int = 0) -> np.random.Generator:
+    """The random numbers of the first networks that are drawn from a prior."""
+    return prior_stream(seed, 0)
+
+
+def gradient_by(
+    twin: Callable[..., Any], network: engine.Network, theta: Array, x: Array, y: NDArray[Any], variant: str = "exact"
+) -> Array:
+    """Of the loss -log p(y | x, theta), in the order of the network's parameters (dim,)."""
+    found = twin(network.unpack(theta), x, lambda z: output_loss(network, z, y)[1], network.activation, variant)
+    return np.concatenate([part.ravel() for pair in found for part in pair])
 
 
 def annealing_path(target: Target, resample: bool = False, particles: int = 200) -> tuple[Reference, Path]:
