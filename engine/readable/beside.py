@@ -29,8 +29,9 @@ from engine.targets import Target
 from engine.training.nodes import output_loss
 from engine.training.train import TrainingRun, TrainingSpec, initial_parameters, outgoing_units
 from engine.variational.dense import Dense
-from engine.variational.fused import key, normals, pace, padded
+from engine.variational.fused import key, normals, pace, padded, uniforms
 from engine.variational.minibatch import Shape
+from engine.variational.network import start_network as start_variational
 
 Array = NDArray[np.float64]
 Parts = tuple[Array, ...]  # of a network: W (k, inputs), b (k,), V (outputs, k), c (outputs,)
@@ -269,6 +270,62 @@ def trained_by_kernel(
     run = TrainingRun(network, x, y, TrainingSpec(epochs=steps, weight_decay=decay, seed=seed, **settings), every=1)
     run.advance(steps)
     return run.trained().path
+
+
+def dropout_run(steps: int, seed: int, settings: dict[str, Any]) -> Any:
+    """A training under dropout by the kernel, before its first step."""
+    _, x, y = small_regression()
+    chosen: dict[str, Any] = {"method": "mc_dropout", "keep": 0.8, "step_size": 0.02, **settings}
+    return start_variational(
+        x, y, hidden=(6,), activation="tanh", likelihood="gaussian", noise_sd=0.3, epochs=steps, batch=len(x), seed=seed, **chosen
+    )
+
+
+def dropped_by_kernel(steps: int, seed: int = 0, **settings: Any) -> Array:
+    """Weights (layer by layer) and p before each step and after the last, (steps + 1, weights + 2)."""
+    run = dropout_run(steps, seed, settings)
+    rows = [np.append(run.posterior.mean, run.posterior.keep)]
+    for _ in range(steps):
+        run.advance(1)
+        rows.append(np.append(run.posterior.mean, run.posterior.keep))
+    return np.array(rows, np.float64)
+
+
+def dropped(twin: Callable[..., Any], steps: int, seed: int = 0, **settings: Any) -> Array:
+    """The same by the twin, with the kernel's start and masks."""
+    run, (_, x, y) = dropout_run(steps, seed, settings), small_regression()
+    spec, posterior = run.spec, run.posterior
+    sizes = [n + 1 for n in run.shape.sizes[:-1]]
+
+    def masks(t: int) -> list[Array]:
+        drawn = np.zeros(padded(len(x) * sum(sizes)), np.float32)
+        uniforms(drawn, *key(seed, t, 1))
+        order = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, t - 1]))).permutation(len(x))
+        found, at = [], 0
+        for size in sizes:
+            part = np.empty((len(x), size - 1))
+            part[order] = drawn[at : at + len(x) * size].reshape(len(x), size)[:, :-1]
+            found.append(part)
+            at += len(x) * size
+        return found
+
+    left = spec.final_step_size ** (np.arange(steps) / steps)
+    learn = np.full(steps, spec.inclusion_step_size) if spec.method == "concrete_dropout" else None
+    layers = [part.astype(np.float64) for part in run.shape.split(posterior.mean)]
+    path = twin(
+        x,
+        y[:, None],
+        layers,
+        posterior.keep,
+        masks,
+        spec.step_size * left,
+        spec.noise_sd,
+        spec.prior_sd,
+        spec.temperature,
+        learn,
+        "unscaled" if spec.scaling == "none" else "exact",
+    )
+    return np.array([np.concatenate([*(W.ravel() for W in layers), keep]) for layers, keep in path])
 
 
 def replication(seed: int = 0, number: int = 0) -> np.random.Generator:

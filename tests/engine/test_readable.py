@@ -15,6 +15,7 @@ import engine
 from engine import linear, montecarlo, readable
 from engine import training as engine_training
 from engine.conjugate import beliefs
+from engine.diagnostics import split_rhat
 from engine.evidence.annealing import VARIANTS as ANNEALING
 from engine.jumps import sample_architecture, toy
 from engine.jumps.run import start_architecture
@@ -31,6 +32,7 @@ from engine.readable.bridges import bridges
 from engine.readable.conjugate import conjugate
 from engine.readable.delayed_jump import delayed_jump
 from engine.readable.delayed_rejection import delayed_rejection
+from engine.readable.dropout import dropout
 from engine.readable.dual_averaging import dual_averaging
 from engine.readable.evidence import evidence
 from engine.readable.gibbs import gibbs
@@ -46,6 +48,7 @@ from engine.readable.palindrome import palindrome
 from engine.readable.perceptron import perceptron
 from engine.readable.polya_gamma import polya_gamma
 from engine.readable.reversible_jump import reversible_jump
+from engine.readable.rhat import rhat
 from engine.readable.scales import scales
 from engine.readable.slice_sampling import slice_sampling
 from engine.readable.spike_and_slab import spike_and_slab
@@ -62,6 +65,7 @@ from engine.training.perceptron import learn
 from engine.variational import VARIANTS as ADVI
 from engine.variational import advi as advi_kernel
 from engine.variational import cavi
+from engine.variational.dropout import SCALINGS
 from engine.variational.rows import logistic_regression
 from lessons.conjugate.analysis import mistaken
 
@@ -422,6 +426,25 @@ def test_training(width, settings):
     network, x, y = beside.small_network(width)
     ours = beside.trained_plainly(training, network, x, y, N, 5, **settings)
     np.testing.assert_allclose(ours, beside.trained_by_kernel(network, x, y, N, 5, **settings), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("method", ["mc_dropout", "concrete_dropout"])
+def test_dropout(method, scaling):
+    """In single precision each step rounds to 6e-8: hence 1e-4 after so many steps, of weights about 1. Other masks, or
+    those of the other scaling, are far off."""
+    for keep in (0.5, 0.9):
+        settings = {"method": method, "scaling": scaling, "keep": keep}
+        theirs = beside.dropped_by_kernel(60, 5, **settings)
+        np.testing.assert_allclose(beside.dropped(dropout, 60, 5, **settings), theirs, rtol=0, atol=1e-4)
+        other = SCALINGS[1 - SCALINGS.index(scaling)]
+        assert np.abs(beside.dropped(dropout, 60, 5, **{**settings, "scaling": other}) - theirs).max() > 1e-2
+
+
+def test_rhat():
+    for name in TARGETS:
+        draws = engine.sample(TARGETS[name], "metropolis", chains=4, draws=N, seed=5, scale=1.0).draws
+        np.testing.assert_allclose([rhat(draws[:, :, j]) for j in range(draws.shape[2])], split_rhat(draws), rtol=1e-12)
 
 
 # What runs in plain NumPy already, or without a chain -----------------------------------------------------------------
