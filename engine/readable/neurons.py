@@ -40,9 +40,9 @@ def neurons(log_likelihood, theta, n, rng, widths, prior_sd=1.0, log_p_k=None, r
         log_r -= log_prior(np.concatenate([part.ravel() for part in theta]), prior_sd)
         log_r -= sign * log_prior(u, prior_sd)
         log_d_b = math.log(0.5 if large < highest else 1.0) - math.log(0.5 if small > lowest else 1.0)
-        log_r += 0.0 if variant in ("no_end_points", "as_coded") else sign * log_d_b  # wrong: no_end_points
+        log_r += 0.0 if variant in ("no_end_points", "as_coded") else sign * log_d_b  # wrong: no_end_points, as_coded
         place = math.log(large)
-        log_r -= place if up and variant in ("slot_once", "as_coded") else 0.0  # wrong: slot_once
+        log_r -= place if up and variant in ("slot_once", "as_coded") else 0.0  # wrong: slot_once, as_coded
         kept = small * len(new[3])
         log_r += 0.0 if variant == "no_jacobian" else sign * kept * math.log(s)  # wrong: no_jacobian
         # phase: decide
