@@ -56,7 +56,7 @@ class Work(Protocol):
     def send(self, name: Hashable, item: Any) -> None:
         """Have one done."""
 
-    def __iter__(self) -> Iterator[tuple[Hashable, Any, float]]:
+    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
         """What was sent as it comes back: its name, what it came to, and the seconds it took there; more may be sent
         meanwhile. Raises StaysHere where nothing comes back any more, InterruptedError where nobody wants it, and what
         a slice has raised.
