@@ -160,13 +160,17 @@ def test_long_work_goes_there_in_slices_and_a_worker_that_is_killed_costs_one(tm
         wanted.stop()
         until(lambda: (tmp_path / "endless").read_text() == "stopped", "the slice hears that it is not wanted")
 
+        whole = pool.submit(("ann", "whole"), "whole", stepped, str(tmp_path / "whole"), keep=False)
+        assert ended(whole), whole.error
+        assert whole.result[1] != os.getpid() and {pid for pid, *_ in lines(tmp_path / "whole")} == {each.pid for each in workers}
+
         steps = tmp_path / "steps"
         job = pool.submit(("ann", "steps"), "steps", stepped, str(steps), keep=False, local=True)
         until(lambda: steps.exists() and len({pid for pid, *_ in lines(steps)}) == 3, "slices at both workers")
         os.killpg(workers[0].pid, signal.SIGKILL)
         assert ended(job), job.error
         found, driver = job.result
-        assert driver == os.getpid() and found == stepped(str(tmp_path / "here"), job)[0]
+        assert driver == os.getpid() and found == whole.result[0] == stepped(str(tmp_path / "here"), job)[0]
         done = lines(steps)
         twice = [(unit, value) for i, (pid, unit, value) in enumerate(done) if (unit, value) in {each[1:] for each in done[:i]}]
         lost = [(unit, value) for pid, unit, value in done if pid == workers[0].pid]
