@@ -88,7 +88,7 @@ def split(move: Move) -> list[float]:
     told = jump.parameters[np.isfinite(jump.parameters)]
     unit, partner = told[:-1], int(told[-1])
     large = (sizes[0] + birth, 1)
-    new, out = born(kernel, large, jump)
+    new, _ = born(kernel, large, jump)
     (w, b), (v, _) = architecture_of(run.network, *large).unpack(np.arange(len(new)))
     kept = partner + (partner >= slot)
     w, b, v = w.astype(int), b.astype(int), v.astype(int)

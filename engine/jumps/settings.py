@@ -11,8 +11,19 @@ from numpy.typing import NDArray
 
 from engine.jumps.bridges import Bridges
 from engine.jumps.delayed import SECONDS, STAGES, Second
-from engine.jumps.sweep import NO_AUXILIARY, NO_KERNEL_DENSITIES, NO_PROPOSAL, NO_REJECTION_TERMS, OLD_LEVEL, VARIANTS, Rules
-from engine.jumps.sweep import KEEP, REDRAW, SPLIT, STRETCH
+from engine.jumps.sweep import (
+    KEEP,
+    NO_AUXILIARY,
+    NO_KERNEL_DENSITIES,
+    NO_PROPOSAL,
+    NO_REJECTION_TERMS,
+    OLD_LEVEL,
+    REDRAW,
+    SPLIT,
+    STRETCH,
+    VARIANTS,
+    Rules,
+)
 from engine.jumps.within import WITHIN
 from engine.networks import Network
 from engine.samplers.nuts import MAX_DEPTH
