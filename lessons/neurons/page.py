@@ -31,7 +31,9 @@ def controls(panel: Controls) -> None:
     panel.slider("shown", "Chain on the stage")
     panel.slider("widest", "Most hidden units")
     prior_controls(panel)
-    panel.segmented("jump", "Kept weights at a birth", {"plain": "stay", "rescaled": "shrink"})
+    panel.segmented(
+        "jump", "Kept weights at a birth", {"plain": "stay", "rescaled": "shrink", "split": "one splits", "redraw": "all drawn anew"}
+    )
     sampler_controls(panel)
     panel.select("variant", "Break it", VARIANTS)
 
@@ -52,7 +54,16 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     twins=lambda spec: [readable, palindrome] if spec.variant in ("no_kernel_densities", "as_coded") else [readable],
-    code=[sweep.jump_sweeps, sweep.propose, growth.add_unit, growth.drop_unit, architecture_evidence],
+    code=[
+        sweep.jump_sweeps,
+        sweep.propose,
+        growth.add_unit,
+        growth.drop_unit,
+        growth.split_unit,
+        growth.merge_units,
+        growth.draw_all,
+        architecture_evidence,
+    ],
     runs=runs,
     on_event=on_event,
     grow=grow,
