@@ -21,6 +21,9 @@
     again = [{steps = 24}]     # settings of further rounds, taken in turn, each with a new seed; [{}]: the seed alone; []: none
     explain = "It stops at {x:.1f}."
 
+    [elsewhere]
+    no_prior = "Where the mistake of this name is made, if no line of the code that is shown makes it."
+
 Numbers of a run stand in `explain` by their names, as Python's `str.format` has it; what they are called is said where
 they are computed, in `questions.py`. An explanation that depends on the run is a table of passages, of which the code
 chooses. A single end of line in a long text is a space, an empty line ends a paragraph.
@@ -147,6 +150,10 @@ class Words:
     def __getitem__(self, table: str) -> dict[str, str]:
         """Other words by name, in the order of the file: what stands in `[table]`."""
         return {name: self._filled(text, {}) for name, text in self._all[table].items()}
+
+    def get(self, table: str) -> dict[str, str]:
+        """The same, nothing where there is no such table."""
+        return self[table] if table in self._all else {}
 
     def scenarios(self, specs: Mapping[str, Spec]) -> list[Scenario]:
         """One scenario each, in this order; the first is shown when the page is opened bare."""
