@@ -54,7 +54,9 @@ def _drawn_above(question: Question, visit: Visit) -> tuple[float, ...] | None:
     """What the reader has drawn on the stage, in words."""
     drawn = visit.drawn.get(question.id)
     assert question.draw is not None
-    if drawn is None:
+    if visit.scenario is None:
+        st.caption("It is drawn in the picture of this step: go back to it first.")
+    elif drawn is None:
         st.caption("Draw it in the picture: drag, or press Tab to reach the handles and move them with the arrow keys.")
     else:
         st.markdown(f"You drew {question.draw.said(drawn)}.")
