@@ -18,8 +18,11 @@ import engine
 from engine.networks import predictive
 from engine.spec import SpecError
 from engine.variational import fused
+from engine.variational.minibatch import Shape
 from engine.variational.network import METHODS, NetworkSpec, fit_network, start_network
+from engine.variational.predict import forward
 from engine.variational.selection import connected, select_model
+from engine.variational.sparse import SparseLayers, worth_it
 
 RNG = np.random.Generator(np.random.SFC64(2))
 X = RNG.normal(size=(120, 3)).astype(np.float32)
@@ -399,3 +402,17 @@ def test_units_that_are_never_dropped_stay_so(method):
     plain.advance(plain.total)
     for one, other in zip(fit.expected_weights(), plain.fit().expected_weights(), strict=True):
         assert one == pytest.approx(other, abs=1e-5)
+
+
+@pytest.mark.parametrize("samples", [1, 300])
+def test_sparse_products_predict_what_dense_ones_do(samples):
+    shape, rng = Shape((37, 61, 23, 4)), np.random.Generator(np.random.SFC64(6))
+    x = rng.random((samples, 37), dtype=np.float32)
+    weights = rng.standard_normal(shape.weights, dtype=np.float32) * (rng.random(shape.weights) < 0.1)
+    dense, sparse = (forward(shape, "relu", "softmax", x, weights, sparse=how) for how in (False, True))
+    assert sparse == pytest.approx(dense, abs=1e-6)
+    layers = SparseLayers(shape, weights)
+    layers._layers[0][2][-1] += 1.0  # a wrong weight shows
+    assert np.abs(layers.forward(1, x) - shape.forward(1, x, weights)).max() > 1e-3
+    large = Shape((400, 300))
+    assert worth_it(large, np.zeros(large.weights)) and not worth_it(large, np.ones(large.weights)) and not worth_it(shape, weights)
