@@ -5,6 +5,7 @@
     python -m benchmarks.digits28 --peer-python PATH     another interpreter that has jax and torch
     python -m benchmarks.digits28 --case dense           one case only
     python -m benchmarks.digits28 --sparse               prediction by the median model, sparse beside dense
+    python -m benchmarks.digits28 --roofline             what a step needs at least on one core, and what it takes
     python -m benchmarks.digits28 --accuracy             seconds to 97 % on MNIST (POSTERIOR_LAB_DATA)
 
 Contestants take turns, see `benchmarks.variational`: single precision, minibatches of 100 of 60,000 images, Adam, local
@@ -204,6 +205,63 @@ def torch_training(case: str, x: Any, y: Any, rate: float) -> tuple[Steps, Any]:
 MAKERS = {"engine": engine_steps, "jax": jax_steps, "torch": torch_steps}
 
 
+def arithmetic(case: str) -> tuple[float, float]:
+    """Multiply-adds of one step's matrix products, in millions, and megabytes that it must read or write at least.
+
+    Products: means and variances forward, both gradients, and both derivatives of every layer's inputs but the first's.
+    Memory: every weight's means, variances and gradients as often as products need them, and in the step its parameters,
+    Adam's averages and sd, read and written; the patches of convolutions are taken to stay in the cache.
+    """
+    sizes = shapes(case)
+    places = (24 * 24, 8 * 8) if case == "convolution" else ()
+    work, weights = 0.0, 0
+    for number, (a, b) in enumerate(sizes):
+        lines = BATCH * (places[number] if number < len(places) else 1)
+        work += lines * a * b * (6 if number else 4)
+        weights += (a + 1) * b
+    rows = 10 if case == "slab" else 7
+    return work / 1e6, 4 * weights * (4 + 2 + 2 * rows + 2 + 2) / 1e6
+
+
+def roofline() -> None:
+    """Print what one core of this machine reaches, what a step needs at least by that, and what it takes, in CPU time."""
+    import numba
+
+    import engine  # noqa: F401
+
+    product = numba.njit(nogil=True)(lambda a, b, c: np.dot(a, b, c))
+    a, b, c = (np.random.default_rng(1).random((1000, 1000), dtype=np.float32) for _ in range(3))
+    large, other = np.ones(50_000_000, np.float32), np.ones(50_000_000, np.float32)
+
+    def least(act: Any, times: int) -> float:
+        found = []
+        for _ in range(times):
+            begin = time.thread_time()
+            act()
+            found.append(time.thread_time() - begin)
+        return min(found)
+
+    peak = 1e3 / least(lambda: product(a, b, c), 9)  # million multiply-adds a second
+    copied = 2 * large.nbytes / 1e6 / least(lambda: np.copyto(other, large), 5)  # MB a second
+    print(f"one core: {peak / 1e3:.0f} G multiply-adds/s (1000 x 1000 product), {copied / 1e3:.1f} GB/s (copy of 200 MB)")
+    for case in RACES:
+        advance = engine_steps(case)
+        advance(2)
+        busy = []
+        for _ in range(9):
+            begin = time.process_time()
+            advance(3)
+            busy.append((time.process_time() - begin) / 3)
+        work, moved = arithmetic(case)
+        floor = work / peak + moved / copied
+        took = min(busy)
+        print(
+            f"  {case:12s}{work:6.0f} M multiply-adds, {moved:4.0f} MB: at least {1e3 * floor:5.1f} ms "
+            f"({1e3 * work / peak:.1f} + {1e3 * moved / copied:.1f}); takes {1e3 * took:5.1f} ms of CPU, "
+            f"{100 * floor / took:.0f} % of the roofline"
+        )
+
+
 def sparse() -> None:
     """Print seconds of prediction by dense products and by sparse ones; 0.051 is the median model's density in Hubin and
     Storvik's table 1.
@@ -273,6 +331,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="turns of every contestant")
     parser.add_argument("--case", choices=tuple(RACES), help="one case only")
     parser.add_argument("--sparse", action="store_true", help="prediction by sparse products")
+    parser.add_argument("--roofline", action="store_true", help="what a step needs at least, and what it takes")
     parser.add_argument("--accuracy", action="store_true", help="seconds to 97 %% on MNIST")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -281,6 +340,8 @@ def main() -> None:
         work(who, MAKERS[who](case), RACES[case].steps)
     elif options.sparse:
         sparse()
+    elif options.roofline:
+        roofline()
     elif options.accuracy:
         accuracy(not options.no_peer)
     else:
