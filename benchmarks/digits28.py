@@ -132,16 +132,9 @@ def jax_steps(case: str) -> Steps:
 
 def torch_steps(case: str) -> Steps:
     import torch
-
-    x, y = (torch.from_numpy(a) for a in data())
-    return torch_training(case, x, y, 1e-4)[0]
-
-
-def torch_training(case: str, x: Any, y: Any, rate: float) -> tuple[Steps, Any]:
-    """How to take steps, and what the expected weights say of images."""
-    import torch
     from torch.nn import functional
 
+    x, y = (torch.from_numpy(a) for a in data())
     torch.manual_seed(1)
     slab, convolutions = case == "slab", len(CONVOLUTIONS) if case == "convolution" else 0
 
@@ -158,7 +151,7 @@ def torch_training(case: str, x: Any, y: Any, rate: float) -> tuple[Steps, Any]:
     tensors = [t for pair in zip(means, biases, strict=True) for t in pair]
     rhos = [torch.nn.Parameter(torch.full_like(t, -4.0)) for t in tensors]
     omegas = [torch.nn.Parameter(torch.full_like(t, 2.0)) for t in tensors] if slab else []
-    groups = [{"params": tensors + rhos, "lr": rate}, {"params": omegas, "lr": 0.02}]
+    groups = [{"params": tensors + rhos, "lr": 1e-4}, {"params": omegas, "lr": 0.02}]
     adam = torch.optim.Adam([g for g in groups if g["params"]], fused=True)
 
     def moments(number: int) -> Any:
@@ -171,7 +164,7 @@ def torch_training(case: str, x: Any, y: Any, rate: float) -> tuple[Steps, Any]:
         kl = (alpha * (omega - PRIOR_LOG_ODDS + normal) - functional.softplus(omega)).sum()
         return alpha * mean, alpha * (sd**2 + (1 - alpha) * mean**2), kl
 
-    def through(h: Any, drawn: bool) -> Any:
+    def through(h: Any) -> Any:
         kl: Any = 0.0
         h = h.reshape(-1, 1, 28, 28) if convolutions else h
         layers = len(tensors) // 2
@@ -181,25 +174,20 @@ def torch_training(case: str, x: Any, y: Any, rate: float) -> tuple[Steps, Any]:
             apply = functional.conv2d if number < convolutions else functional.linear
             h = h.flatten(1) if number >= convolutions else h
             z = apply(h, w, b)
-            if drawn:
-                z = z + torch.sqrt(apply(h**2, wv, bv) + 1e-12) * torch.randn_like(z)
+            z = z + torch.sqrt(apply(h**2, wv, bv) + 1e-12) * torch.randn_like(z)
             h = functional.max_pool2d(z, 2) if number < convolutions else z
             h = torch.relu(h) if number < layers - 1 else h
         return h, kl
 
     def advance(steps: int) -> None:
         for _ in range(steps):
-            rows = torch.randint(0, len(x), (BATCH,))
+            rows = torch.randint(0, SAMPLES, (BATCH,))
             adam.zero_grad(set_to_none=True)
-            z, kl = through(x[rows], True)
-            (kl + len(x) / BATCH * functional.cross_entropy(z, y[rows], reduction="sum")).backward()
+            z, kl = through(x[rows])
+            (kl + SAMPLES / BATCH * functional.cross_entropy(z, y[rows], reduction="sum")).backward()
             adam.step()
 
-    def labels(images: Any) -> Any:
-        with torch.no_grad():
-            return through(images, False)[0].argmax(1)
-
-    return advance, labels
+    return advance
 
 
 MAKERS = {"engine": engine_steps, "jax": jax_steps, "torch": torch_steps}
@@ -292,35 +280,19 @@ def sparse() -> None:
         )
 
 
-def accuracy(peers: bool) -> None:
+def accuracy() -> None:
     """Print the seconds that training takes until the expected weights read 97 % of MNIST's test images right."""
-    import engine  # noqa: F401
     from engine.variational import start_network
     from lessons.reproduce.data import images
 
     mnist = images("mnist")
-    x, y, x_test, y_test = mnist.x, mnist.y, mnist.x_test, mnist.y_test
     settings: dict[str, Any] = {"hidden": DENSE[1:-1], "method": "gaussian", "epochs": 20, "step_size": 1e-3, "initial_sd": 0.01}
-    run = start_network(x, y, estimator="local", **settings)
-    while not run.done:
+    run = start_network(mnist.x, mnist.y, estimator="local", **settings)
+    right = 0.0
+    while right < TARGET and not run.done:
         run.advance(run.steps_per_epoch // 2)
-        right = run.fit().predict(x_test, "MEAN").accuracy(y_test)
-        print(f"engine: {run.completed / run.steps_per_epoch:4.1f} epochs, {run.seconds:5.1f} s, {100 * right:.2f} %", flush=True)
-        if right >= TARGET:
-            break
-    if peers:
-        import torch
-
-        advance, labels = torch_training("dense", torch.from_numpy(x), torch.from_numpy(y), 1e-3)
-        seconds, half = 0.0, len(x) // BATCH // 2
-        for number in range(1, 41):
-            begin = time.perf_counter()
-            advance(half)
-            seconds += time.perf_counter() - begin
-            right = float((labels(torch.from_numpy(x_test)).numpy() == y_test).mean())
-            print(f"torch: {number / 2:4.1f} epochs, {seconds:5.1f} s, {100 * right:.2f} %", flush=True)
-            if right >= TARGET:
-                break
+        right = run.fit().predict(mnist.x_test, "MEAN").accuracy(mnist.y_test)
+        print(f"{run.completed / run.steps_per_epoch:4.1f} epochs, {run.seconds:5.1f} s, {100 * right:.2f} %", flush=True)
 
 
 def main() -> None:
@@ -343,7 +315,7 @@ def main() -> None:
     elif options.roofline:
         roofline()
     elif options.accuracy:
-        accuracy(not options.no_peer)
+        accuracy()
     else:
         print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {options.rounds} rounds, load {os.getloadavg()[0]:.1f}")
         for case in [options.case] if options.case else RACES:
