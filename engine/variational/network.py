@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine import ticket
+from engine.kept import lazy
 from engine.networks.mlp import Network
 from engine.networks.passes import ACTIVATIONS, RELU
+from engine.slices import Carried
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
@@ -250,7 +252,7 @@ class Drawn:
         return np.stack(found)
 
 
-class NetworkRun:
+class NetworkRun(Carried):
     """Training as a job: `advance` as far as you like, look at any time.
 
     Pieces of any size give the same bytes, after pickling too. For one thread at a time; kernels release the GIL.
@@ -258,6 +260,7 @@ class NetworkRun:
     """
 
     fitted: type[NetworkFit] = NetworkFit
+    _constant = ("_x", "_y")
 
     def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
         self.spec = spec
@@ -291,8 +294,15 @@ class NetworkRun:
         self.snapshots: list[tuple[int, list[NDArray[np.uint8]]]] = []
         if snapshots:
             self._keep_snapshot()
-        self._works = self._workspaces(self.batch)
+        self.__dict__.pop("_works", None)
         self._order = np.zeros(0, dtype=np.int64)
+
+    @lazy
+    def _works(self) -> list[Workspace]:
+        return self._workspaces(self.batch)
+
+    def _state(self) -> dict[str, Any]:
+        return {name: value for name, value in super()._state().items() if name not in ("_works", "_others")}
 
     @property
     def done(self) -> bool:
@@ -303,9 +313,9 @@ class NetworkRun:
 
         stop : looked at after every step or every 20 ms, whichever is longer; once it answers true, the rest is left
         """
+        taken = self._advance_elsewhere(min(steps, self.total - self.completed), stop)
         begin = look = time.perf_counter()
-        taken = 0
-        for _ in range(min(steps, self.total - self.completed)):
+        for _ in range(min(steps - taken, self.total - self.completed)):
             self._step()
             taken += 1
             if stop is not None and (now := time.perf_counter()) - look > _LOOK:
@@ -423,15 +433,15 @@ class NetworkRun:
             self.snapshots.append((self.completed, layers))
 
     def without_data(self) -> NetworkRun:
-        """The state of now as what can be put on disk: parameters, no data. Further training moves it, too."""
-        run = copy.copy(self)
-        run._x = run._y = np.zeros((0, 0), np.float32)
+        """The state of now as what can be put on disk: no data. Further training moves it, too."""
+        run = type(self).__new__(type(self))
+        run.__dict__.update(self._state(), seconds=self.seconds)
         return run
 
     def with_data_of(self, other: NetworkRun) -> NetworkRun:
         """This run, on the data of another."""
         run = copy.copy(self)
-        run._x, run._y = other._x, other._y
+        run.__dict__.update({name: other.__dict__[name] for name in self._constant})
         return run
 
     def history(self) -> History:

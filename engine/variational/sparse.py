@@ -95,4 +95,4 @@ class SparseLayers:
 
 def worth_it(shape: Shape, weights: Single) -> bool:
     """Whether the sparse pass is the quicker one for a network."""
-    return type(shape) is Shape and shape.weights >= FEWEST and np.count_nonzero(weights) < DENSITY * shape.weights
+    return type(shape) is Shape and shape.weights >= FEWEST and int(np.count_nonzero(weights)) < DENSITY * shape.weights
