@@ -15,16 +15,21 @@ import math
 import numpy as np
 
 
-def neurons(log_likelihood, theta, n, rng, widths, prior_sd=1.0, log_p_k=None, rescale=False, variant="exact"):
+def neurons(log_likelihood, theta, n, rng, widths, prior_sd=1.0, log_p_k=None, rescale=False, variant="exact", within=None):
     """k (n,) and theta, a list of n networks, from the network theta on, a tuple (W (k, inputs), b (k,), V (outputs, k), c).
 
     log_likelihood(theta) : of the data
     widths : (lowest, highest); log_p_k : their log prior, default uniform
+    within : theta, rng -> theta by a move that keeps p(theta | D, k), before each jump; None holds the weights
     """
     lowest, highest = widths
     log_p_k = np.zeros(highest - lowest + 1) if log_p_k is None else log_p_k
     ks, thetas, log_lik = [], [], log_likelihood(theta)
     for _ in range(n):
+        if within is not None:
+            # phase: within
+            theta = within(theta, rng)
+            log_lik = log_likelihood(theta)
         k = len(theta[1])
         # phase: propose
         up = k == lowest or (k < highest and rng.random() < 0.5)

@@ -71,7 +71,7 @@ if __name__ == "__main__":
     settings = {"chains": 1, "draws": 200, "warmup": 0, "tuning": "fixed", "noise": "learned"}
     beside.report(
         "200 sweeps of a network with learned precisions: the precisions of its layers",
-        lambda: beside.swept(scales, network, x, y, **settings)[1],
+        lambda: beside.swept(scales, network, x, y, None, **settings)[1],
         lambda: sample_network(network, x, y, **settings).precisions[0],
         rows=20,
     )
