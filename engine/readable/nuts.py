@@ -20,8 +20,8 @@ import numpy as np
 class State(NamedTuple):
     q: Any
     p: Any
-    g: Any
     log_pi: float
+    g: Any
 
 
 class Tree(NamedTuple):
@@ -39,9 +39,8 @@ def nuts(target, q, n, rng, step_size, inverse_mass=1.0, **settings):
 
     inverse_mass : M^-1, its diagonal, a number or (dim,), or all of it (dim, dim); settings : see `transition`
     """
-    log_pi, g = target(q)
     W = np.broadcast_to(inverse_mass, q.shape) if np.ndim(inverse_mass) < 2 else np.asarray(inverse_mass)
-    x, draws = State(q, None, g, log_pi), []
+    x, draws = State(q, None, *target(q)), []
     for _ in range(n):
         x, _ = transition(target, x, rng, step_size, W, **settings)
         draws.append(x.q)
@@ -64,7 +63,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
         p = state.p + 0.5 * step * state.g
         q = state.q + step * times(W, p)
         log_pi, g = target(q)
-        return State(q, p + 0.5 * step * g, g, log_pi)
+        return State(q, p + 0.5 * step * g, log_pi, g)
 
     def build(state, depth, sign):
         """An extension of 2**depth states behind `state`, and its last one; None if it turns or diverges inside."""

@@ -52,8 +52,7 @@ def moved(half_squares, theta, rng, precision, tau_y, mass, epsilon):
         return -tau_y * E - 0.5 * sum(precision * q * q), -tau_y * slope - precision * q
 
     # phase: weights
-    log_pi, g = target(theta)
-    x, _ = transition(target, State(theta, None, g, log_pi), rng, epsilon, 1.0 / mass(precision, tau_y))
+    x, _ = transition(target, State(theta, None, *target(theta)), rng, epsilon, 1.0 / mass(precision, tau_y))
     return x.q
 
 

@@ -208,7 +208,7 @@ def test_the_step_size_and_the_mass_are_learnt_as_the_kernel_learns_them(name):
         q = next(made)
         np.testing.assert_allclose(y.q, q, rtol=1e-9, atol=1e-9)
         log_density, g = log_pi(q)
-        return State(q, None, g, log_density), accept
+        return State(q, None, log_density, g), accept
 
     q, rng = beside.streams(target, 6)
     draws, epsilons = dual_averaging(log_pi, q, N - warmup, rng, warmup, move=move)
