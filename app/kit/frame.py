@@ -43,6 +43,7 @@ def show(lesson: Lesson) -> None:
     if not seams.running():
         return
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
+    _go_on(here)
     _arrive(lesson, here)
     _follow_scenario(here, lesson.steps())
     work = stage.prepare(lesson, here)
@@ -75,6 +76,13 @@ def show(lesson: Lesson) -> None:
         _present(here)
     follow.watch()  # last: what stands behind a fragment may lose its place
     stage.settle(flushed)
+
+
+def _go_on(here: Visit) -> None:
+    """To the lesson that shows what was given here; this one is found again as it was left."""
+    there, here.elsewhere = here.elsewhere, None
+    if there is not None:
+        st.switch_page(there.page, query_params={name: str(value) for name, value in there.fields.items()})
 
 
 # The parts, in the order of the page --------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: analysis.walk(spec) if spec.play == "walk" else None,
+    predicted=analysis.predicted,
     kernels=kernels,
     audit=analysis.audit,
     checks=analysis.checks,

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
+from app.kit.visit import Elsewhere
 from engine import diagnostics
 from engine.judge.numbers import averages_check
 from engine.readable.gibbs import gibbs
@@ -18,6 +19,7 @@ from lessons.diagnostics.patients import GALLERY
 from lessons.diagnostics.questions import QUESTIONS
 from lessons.diagnostics.scenes import scene
 from lessons.diagnostics.spec import NOBODY, PATIENTS, SCENARIOS, WORDS, DiagnosticsLesson
+from lessons.families import chain_files
 
 VIEWS = {"ranks": "rank plot", "histogram": "histogram", "average": "average", "plane": "plane"}
 QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁²"}
@@ -35,7 +37,8 @@ def controls(panel: Controls) -> None:
     panel.segmented("quantity", "Watched", QUANTITIES)
     panel.slider("burn", "Burn-in")
     panel.slider("thin", "Keep every k-th draw")
-    panel.note("[Bring your own chain](own-chain): drop the draws of any sampler, and see the same of them.")
+    chain_files.place(panel, lambda fields: Elsewhere(chain_files.PAGE, fields))
+    panel.note("The draws of any sampler are judged on [Bring your own chain](own-chain). This page stays as it is.")
     names = {NOBODY: "none: settings of your own", **{number: f"patient {number}" for number in PATIENTS}}
     if panel.spec.patient == NOBODY:
         _sampler(panel)

@@ -3,6 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from engine.jumps.predict import of_data
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.layers import layers as readable
 from engine.readable.palindrome import palindrome
@@ -43,6 +44,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).run.recording(),
+    predicted=lambda spec: of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed),
     kernels=kernels,
     audit=audit,
     checks=checks,

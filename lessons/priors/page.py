@@ -73,6 +73,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: analysis.simulate(spec).recording,
+    predicted=lambda spec: analysis.predicted(spec, analysis.simulate(spec).recording),
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

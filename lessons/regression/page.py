@@ -82,6 +82,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=analysis.on_stage,
+    predicted=analysis.predicted_on_stage,
     kernels=proof.kernels,
     audit=proof.audit,
     checks=proof.checks,

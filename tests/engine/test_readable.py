@@ -43,11 +43,11 @@ from engine.readable.islands import islands
 from engine.readable.laplace import draws, laplace
 from engine.readable.layers import layers
 from engine.readable.metropolis import metropolis
-from engine.readable.neurons import neurons
+from engine.readable.neurons import flat, neurons
 from engine.readable.nuts import State, nuts, transition
 from engine.readable.optimisers import descend
 from engine.readable.own_means import own_means
-from engine.readable.palindrome import flat, palindrome, split
+from engine.readable.palindrome import palindrome, split
 from engine.readable.perceptron import perceptron
 from engine.readable.polya_gamma import polya_gamma
 from engine.readable.reversible_jump import reversible_jump
@@ -229,8 +229,14 @@ def test_reversible_jump(family, variant):
     assert np.array_equal(k, right) == (variant == "exact")
 
 
-@pytest.mark.parametrize("jump", ["plain", "rescaled"])
-@pytest.mark.parametrize("variant", ["exact", "no_end_points", "slot_once", "no_jacobian"])
+@pytest.mark.parametrize(
+    ("jump", "variant"),
+    [
+        *((jump, variant) for jump in ("plain", "rescaled") for variant in ("exact", "no_end_points", "slot_once", "no_jacobian")),
+        *(("split", variant) for variant in ("exact", "no_end_points", "slot_once", "no_proposal")),
+        *(("redraw", variant) for variant in ("exact", "no_end_points", "no_proposal")),
+    ],
+)
 def test_births_and_deaths_of_units(jump, variant):
     settings = {"jump": jump, "chains": 1, "draws": 2 * N, "within": "none", "seed": 5}
     network, x, y = beside.small_network()
@@ -238,12 +244,12 @@ def test_births_and_deaths_of_units(jump, variant):
         run = start_architecture(network, x[:points], y[:points], variant=variant, **settings)
         theirs = sample_architecture(network, x[:points], y[:points], variant=variant, **settings)
         theta, rng, log_likelihood = beside.network_start(run)
-        k, parts = neurons(log_likelihood, theta, 2 * N, rng, network.width, rescale=jump == "rescaled", variant=variant)
+        k, parts = neurons(log_likelihood, theta, 2 * N, rng, network.width, jump=jump, variant=variant)
         assert np.array_equal(k, theirs.width[0])
         for i in range(2 * N):
             np.testing.assert_allclose(np.concatenate([p.ravel() for p in parts[i]]), theirs.theta(0, i), rtol=0, atol=1e-9)
         theta, rng, _ = beside.network_start(run)
-        right, _ = neurons(log_likelihood, theta, 2 * N, rng, network.width, rescale=jump == "rescaled")
+        right, _ = neurons(log_likelihood, theta, 2 * N, rng, network.width, jump=jump)
         same = variant == "exact" or (variant == "no_jacobian" and jump == "plain")
         assert not (same and not np.array_equal(k, right))
         assert same or points or not np.array_equal(k, right)
