@@ -409,7 +409,7 @@ class NetworkRun(Resumable):
         changes = {"chains": 1, "draws": draws, "warmup": 0, "tuning": "fixed", "step_size": step_size}
         if fault in VARIANTS:
             changes["variant"] = fault
-        other.spec = self.spec.replace(**changes)  # type: ignore[assignment]
+        other.spec = self.spec.replace(**changes)
         other.chains, other.draws, other.warmup = 1, draws, 0
         other.rewind()
         other.nuts_variant = fault if fault in nuts.VARIANTS else self.nuts_variant

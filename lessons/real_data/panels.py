@@ -10,6 +10,7 @@ import numpy as np
 from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number, plain
+from engine import predicted as predictions
 from engine.diagnostics import cost
 from engine.judge import MAX_RHAT
 from engine.scores import reliability
@@ -43,8 +44,8 @@ def predictive(spec: RealDataSpec) -> list[Figure | Table]:
     theta, noise, _ = analysis.thinned(spec, analysis.chains(spec).run.recording())
     values = analysis.predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x).reshape(*noise.shape, -1)
     if rows.classes:
-        return researcher.classes_card(values, rows.y, spec.seed)
-    return researcher.values_card(values, noise, rows.y_units, spec.seed)
+        return researcher.classes_card(predictions.classes(rows.y, values, spec.seed))
+    return researcher.card(predictions.values(rows.y_units, values, noise, spec.seed))
 
 
 def side_by_side(spec: RealDataSpec, found: Study) -> Table:
