@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_POINTS = 4000  # of one line: a chart is 800 px wide
 HEIGHT = 260
 MOST_BARS = 12  # of a check's figure
-SAVED_AS = {  # what the camera of a chart saves
+SAVED_AS: dict[str, dict[str, Any]] = {  # what the camera of a chart saves
     "SVG": {"format": "svg"},
     "PNG, twice as large": {"format": "png", "scale": 2},
     "PNG, four times as large": {"format": "png", "scale": 4},
