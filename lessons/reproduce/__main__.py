@@ -1,7 +1,7 @@
 """Run experiments of five papers again: python -m lessons.reproduce --list | --all | ID... [--cores N] [--quick] [--fresh]
 
-A killed run goes on where it was: each finished part is on disk. Results are written to lessons/reproduce/results, and
-docs/REPRODUCED.md from them.
+A killed run goes on where it was: each finished part is on disk. Results are written to lessons/reproduce/results,
+docs/REPRODUCED.md and docs/reproduced.svg from them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from lessons.reproduce import report, running, store
+from lessons.reproduce import figure, report, running, store
 from lessons.reproduce.experiment import FULL, QUICK
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
 
@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             store.forget(e.id)
     running.run([e for e in chosen if not missing(e)], QUICK if asked.quick else FULL, asked.cores)
     report.write()
+    figure.write()
     return 0
 
 

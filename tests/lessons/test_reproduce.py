@@ -15,7 +15,7 @@ from app import catalogue
 from app.kit import startup, words
 from engine.spec import SpecError
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import report, running, store
+from lessons.reproduce import figure, report, running, store
 from lessons.reproduce.errata import numbers
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
@@ -37,7 +37,8 @@ def test_a_sample_of_cells_is_what_was_kept(id: str):
     if lacking := missing(experiment):
         pytest.skip(f"not run: data: {', '.join(lacking)}")
     assert kept is not None
-    parts = [experiment.run(number, QUICK) for number in range(experiment.count(QUICK))]
+    form = store.result(id)["form"]
+    parts = [experiment.run(number, form) for number in range(experiment.count(form))]
     again = running.outcome_of(experiment, parts)
     for key, estimate in kept.estimates.items():
         assert again.estimates[key] == pytest.approx(estimate, rel=1e-6, abs=1e-9), key
@@ -58,6 +59,12 @@ def test_verdicts_are_computed():
     assert verdict(cell, ours=(2.1, 0.1), other=(2.2, 0.1)) == AGREES
     assert verdict(cell, ours=(2.4, 0.1), other=(2.3, 0.1)) == UNTOLD, "both settings are within chance of each other"
     assert judge(ANY, cell, None, ["boston"]).kind == NOT_RUN
+    assert verdict(cell, theirs=(2.0,)) == NOT_RUN, "a result of before the experiment was changed"
+    two = dataclasses.replace(cell, tried=(("third", "a third thing"),))
+    assert verdict(two, ours=(2.4, 0.1), other=(2.6, 0.1), third=(2.0, 0.1)) == DIFFERS, "any setting that was tried counts"
+    assert verdict(two, ours=(2.1, 0.1), other=(2.2, 0.1), third=(2.05, 0.1)) == UNTOLD
+    why = judge(ANY, dataclasses.replace(two, instead="", tried=()), Outcome({"ours": Estimate(2.4, 0.1)}, {})).why
+    assert "no reason was tested" in why
 
 
 def test_a_print_that_is_changed_turns_the_verdict():
@@ -72,6 +79,10 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
     for experiment in EXPERIMENTS:
         assert experiment.cells and experiment.tolerance and experiment.source.place and min(experiment.parts) >= 1
         assert all(cell.because for cell in experiment.cells if cell.instead)
+    for experiment in EXPERIMENTS:
+        kept = store.outcome(experiment.id)
+        asked = {key for cell in experiment.cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        assert kept is None or asked <= set(kept.estimates), f"{experiment.id}: run it again"
     for row in report.rows():
         assert row.verdict.why, row
         if row.verdict.kind == DIFFERS:
@@ -80,6 +91,7 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
 
 def test_the_document_is_that_of_the_results():
     assert report.PAGE.read_text(encoding="utf-8") == report.text(), "python -m lessons.reproduce"
+    assert figure.FIGURE.read_text(encoding="utf-8") == figure.text(), "python -m lessons.reproduce"
 
 
 def test_a_killed_run_goes_on(tmp_path, monkeypatch):
