@@ -8,15 +8,17 @@ import re
 import time
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
 from app.kit import startup, words
+from app.kit.player.scene import header
 from engine.spec import SpecError
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import figure, report, running, store
-from lessons.reproduce.errata import numbers
+from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
 from tests.rooms import ROOT
@@ -123,6 +125,24 @@ def test_the_pages_open(folder: str):
     at = AppTest.from_file(str(ROOT / "lessons" / folder / "page.py"), default_timeout=120).run()
     assert not at.exception and not at.error and at.title
     assert not any(re.search(r"\bnan\b", each.value) for each in at.markdown), "a number that no run has given"
+
+
+def test_the_stages_of_errata_show_what_is_right_and_what_was_done():
+    known = {each.id for each in numbers.errata()}
+    for id in stages.STAGES:
+        assert id in known and header(stages.stage(id))["steps"] > 1
+    exact = stages.ODDS ** np.arange(stages.WIDEST)
+    exact /= exact.sum()
+    assert np.allclose(exact @ stages.birth_and_death(False), exact, atol=1e-12)
+    assert not np.allclose(exact @ stages.birth_and_death(True), exact, atol=1e-3)
+    far, near = (stages.frozen(level, by_logarithms=False) for level in (stages.BELOW, -300.0))
+    logs = stages.frozen(stages.BELOW, by_logarithms=True)
+    assert np.ptp(far) == 0.0 and np.array_equal(near, logs) and 0.8 < logs.std() < 1.2
+    _, y, climbed = stages.taught(pairs=True)
+    assert 1.0 / (1.0 + np.exp(-climbed[-1, 0])) == pytest.approx(y.mean(), abs=1e-6) and abs(climbed[-1, 1]) < 1e-6
+    assert stages.taught(pairs=False)[2][-1, 1] > 1.0, "with labels of their own, clients differ"
+    votes = np.arange(2.0, 100.0)
+    assert (np.diff(stages.log_approximation(votes)) < 0).all(), "more votes, a lower score"
 
 
 def test_a_press_runs_the_quick_form_on_the_page():

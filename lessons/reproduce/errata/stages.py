@@ -20,7 +20,7 @@ RIGHT, WRONG, EXACT = "posterior", "reject", "truth"
 
 
 def _scene(id: str, steps: int, label: str, rate: float) -> Scene:
-    return Scene(run=f"errata {id}", steps=steps, label=label, rate=rate, theme=theme.palette())
+    return Scene(run=f"errata {id}", steps=steps, start=steps - 1, label=label, rate=rate, theme=theme.palette())
 
 
 # The slot factor ------------------------------------------------------------------------------------------------------
@@ -200,26 +200,26 @@ def _noise() -> bytes:
 VOTERS, CUT_OFF = 100, 30.0
 
 
-def approximation(votes: Array, voters: int = VOTERS, cut_off: float = CUT_OFF) -> Array:
-    """P(N((K-1) p, (K-1) p (1-p)) < cut-off), p = (C-1) / (K-1), of C votes among K."""
+def log_approximation(votes: Array, voters: int = VOTERS, cut_off: float = CUT_OFF) -> Array:
+    """log P(N((K-1) p, (K-1) p (1-p)) < cut-off), p = (C-1) / (K-1), of C votes among K, 1 < C < K."""
     p = (votes - 1.0) / (voters - 1.0)
     mean, variance = (voters - 1.0) * p, (voters - 1.0) * p * (1.0 - p)
-    with np.errstate(divide="ignore"):
-        return np.asarray(stats.norm.cdf((cut_off - mean) / np.sqrt(variance)))
+    return np.asarray(stats.norm.logcdf((cut_off - mean) / np.sqrt(variance)))
 
 
 def _ga() -> bytes:
     votes = np.arange(11.0, VOTERS)  # of ten classes the largest group has more than a tenth
-    apart, score = 1.0 - votes / VOTERS, approximation(votes)
-    log = np.log10(np.maximum(score, 1e-300))
+    apart, log = 1.0 - votes / VOTERS, log_approximation(votes) / math.log(10.0)
+    score = 10.0**log
+    shown = np.maximum(log, -100.0)
     made = _scene("ga", len(votes), "Inconsistency and the Gaussian approximation fall together as votes agree: they rank alike.", 10.0)
     made.layout("scores*6 both*6", 240)
     left = made.panel("scores", title="Two scores of C votes among 100", x="votes of the largest group", y=Axis("score", 0.0, 1.0))
     left.line(votes, apart, show="upto", role=RIGHT, label="inconsistency")
     left.line(votes, score, show="upto", role=WRONG, label="Gaussian approximation")
     right = made.panel("both", title="One against the other: it never turns", x="inconsistency", y="log₁₀ of the approximation")
-    right.path(np.column_stack([apart, log]), role=EXACT, label="all C")
-    right.points(np.column_stack([apart, log]), show="at", role="ink", label="this C")
+    right.path(np.column_stack([apart, shown]), role=EXACT, label="all C")
+    right.points(np.column_stack([apart, shown]), show="at", role="ink", label="this C")
     made.say("C = {c:d}: {a:.2f} and {b:.3g}.", c=votes.astype(int), a=apart, b=score)
     return made.encode()
 
