@@ -17,6 +17,7 @@ import streamlit as st
 
 from app.kit.assets import loader
 from engine import readable
+from engine.kernels import TargetKernel
 
 _mount = st.components.v2.component("posterior_lab.code", js=loader("code"))
 
@@ -32,7 +33,9 @@ class Line(NamedTuple):
     wrong: tuple[str, ...]
 
 
-def show(twins: Sequence[Callable[..., Any]], compiled: Sequence[Callable[..., Any]], running: Collection[str], key: str) -> None:
+def show(
+    twins: Sequence[Callable[..., Any]], compiled: Sequence[Callable[..., Any] | TargetKernel], running: Collection[str], key: str
+) -> None:
     """The content of a lesson's code tab.
 
     twins : functions of `engine.readable`, whose files are shown; compiled : functions of the engine
@@ -52,7 +55,7 @@ def show(twins: Sequence[Callable[..., Any]], compiled: Sequence[Callable[..., A
         _compiled(compiled)
 
 
-def _compiled(functions: Sequence[Callable[..., Any]]) -> None:
+def _compiled(functions: Sequence[Callable[..., Any] | TargetKernel]) -> None:
     for function in functions:
         st.code(source(function), language="python")
 
@@ -71,7 +74,7 @@ def read(twin: Callable[..., Any]) -> list[Line]:
     return found
 
 
-def source(function: Callable[..., Any]) -> str:
+def source(function: Callable[..., Any] | TargetKernel) -> str:
     """The source of a function, of a compiled one too."""
     return _source(getattr(function, "py_func", function))
 

@@ -23,7 +23,7 @@ WRONG = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[DiagnosticsLesson]) -> None:
     """The widgets beside the stage."""
     panel.segmented("view", "Below the traces", VIEWS)
     panel.segmented("quantity", "Watched", QUANTITIES)
@@ -45,7 +45,7 @@ def controls(panel: Controls) -> None:
             panel.toggle("file", "Open the file")
 
 
-def _sampler(panel: Controls) -> None:
+def _sampler(panel: Controls[DiagnosticsLesson]) -> None:
     spec = panel.spec
     panel.segmented("sampler", "Sampler", analysis.SAMPLER_NAMES)
     if spec.sampler in ("hmc", "nuts"):

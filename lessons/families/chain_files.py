@@ -16,7 +16,7 @@ FORMATS = ("csv", "txt", "tsv", "nc", "h5", "npy", "npz", "json", "zip")
 PAGE = Path(__file__).parents[1] / "own_chain" / "page.py"  # that judges them
 
 
-def place(panel: Controls, take: Callable[[dict[str, object]], Any]) -> None:
+def place(panel: Controls[Any], take: Callable[[dict[str, object]], Any]) -> None:
     """Where chains are dropped. `take` says what becomes of them: it gets the fields of the judging page that name them."""
     panel.files(
         "Your chains", lambda given: take(_fields(given)), types=FORMATS, most_bytes=chains.MOST_BYTES, most_files=chains.MOST_MEMBERS

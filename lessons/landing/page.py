@@ -34,7 +34,7 @@ def own_digits(given: dict[str, bytes]) -> dict[str, str]:
     return {optdigits.FIELD: reference}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[LandingSpec]) -> None:
     """The widgets of the part that is shown."""
     panel.segmented("part", "Picture", PARTS)
     if panel.spec.part == "thesis":

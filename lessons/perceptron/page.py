@@ -17,7 +17,7 @@ TARGETS = {"gaussian": "ravine", "banana": "bent valley", "formula": "your own f
 LABELS = {"correlation": "Tilt of the ravine (correlation)", "scale_ratio": "Length over width"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[PerceptronLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("part", "Part", PARTS)
@@ -53,7 +53,7 @@ def controls(panel: Controls) -> None:
     panel.select("variant", "Break it", VARIANTS)
 
 
-def _race(panel: Controls) -> None:
+def _race(panel: Controls[PerceptronLesson]) -> None:
     panel.select("target", "Surface", TARGETS)
     for name in PARAMETERS[panel.spec.target]:
         if name == "formula":

@@ -13,7 +13,7 @@ VIEWS = {"networks": "one more network", "distance": "one step away"}
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[MethodsSpec]) -> None:
     """The widgets beside the stage."""
     panel.select("method", "Method", NAMES)
     panel.segmented("view", "Each step", VIEWS)
