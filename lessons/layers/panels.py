@@ -60,7 +60,7 @@ def births(spec: LayersSpec, grows: str, corner: int) -> Births:
     """Births of layers (grows "depth") or of units of one hidden layer ("width") on `corner` points a cloud."""
     x, y, _ = xor(corner, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed)
     ranges = {"width": spec.width, "depth": (1, spec.deepest)} if grows == "depth" else {"width": (1, 2 * spec.width)}
-    model = network(2, 2, **ranges, temper=spec.temper, prior_sd=spec.prior_sd)  # type: ignore[arg-type]
+    model = network(2, 2, **ranges, temper=spec.temper, prior_sd=spec.prior_sd)
     recording = sample_architecture(
         model, x, y, chains=PAIRS, draws=SWEEPS, seed=spec.seed, within="nuts", step_size=spec.step_size, max_depth=6, detail="jumps"
     )

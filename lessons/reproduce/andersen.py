@@ -238,7 +238,7 @@ def _table(printed: dict[str, tuple[float, float]], like: str, nobody: bool = Fa
     cells = []
     for model, values in printed.items():
         for where, value in zip(("train", "test"), values, strict=True):
-            instead = (
+            instead: dict[str, Any] = (
                 {"instead": f"base rate, {where}", "because": "every client told the rate of all"} if nobody and model != "linear" else {}
             )
             cells.append(Cell(key=f"{model}, {where}", label=f"{NAMES[model]}, {where}", printed=value, half=0.0005, like=like, **instead))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, researcher, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from engine.diagnostics import summarise
 from engine.jumps.predict import of_data
 from engine.jumps.shares import shares
@@ -141,7 +141,7 @@ def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
         f"{recording.seconds:.2g} s, at least {least / max(recording.seconds, 1e-9):,.0f} effective draws a second. "
         "R-hat is taken of sizes and of predictions, never of weights: units may change places."
     )
-    agree = {
+    agree: dict[str, Column] = {
         "quantity": names,
         "mean": summary.mean,
         "± MCSE": summary.mcse_mean,
