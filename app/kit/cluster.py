@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from app.kit.elsewhere import Reach, Within, has_failed
+from app.kit.elsewhere import Reach, Within, has_failed, turn
 from engine import _cache, settings, slices
 from engine.ticket import holding
 
@@ -87,6 +87,8 @@ def check(address: str) -> list[str]:
         here, found = about(), []
         for worker in workers:
             try:
+                # First by a function of Python's own: one of ours ends a worker that does not have it.
+                client.submit(eval, f"__import__({__name__!r}) and None", workers=[worker], pure=False).result(timeout=30)
                 there = client.submit(about, workers=[worker], pure=False).result(timeout=30)
             except ModuleNotFoundError as problem:
                 found.append(f"{worker}: Posterior Lab is not installed there ({problem}): {INSTALL}.")
@@ -229,7 +231,7 @@ class Ticket:
 
 
 def _work(function: Callable[..., Any], arguments: tuple, ticket: Ticket, within: Within) -> Any:
-    with holding(ticket), slices.at(within):
+    with holding(ticket), slices.at(within), turn():
         return function(*arguments, ticket)
 
 

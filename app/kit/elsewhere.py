@@ -9,6 +9,7 @@ more is cancelled, and a slice that has begun sees that in its own worker: no ev
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import pickle
 import queue
@@ -18,7 +19,7 @@ import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from engine import slices, ticket, turns
@@ -131,7 +132,7 @@ class Sending:
         self._reach.counts["bytes sent"] += len(data)
         future.add_done_callback(lambda _: self._ended.put(name))
 
-    def __iter__(self) -> Iterator[tuple[Hashable, Any, float]]:
+    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
         while self._futures:
             try:
                 name = self._ended.get(timeout=LOOK)
@@ -170,14 +171,27 @@ class Wanted:
         task = self._tasks.get(self._key)
         return task is None or task.state in ("cancelled", "released", "forgotten")
 
+    def report(self, done: int, total: int) -> None:
+        """Nobody asks a slice how far it is."""
+
 
 def do(data: bytes, same: Any) -> tuple[bytes, float]:
     """A slice: what it came to, pickled, and the seconds it took. Runs at a worker."""
     begin = time.perf_counter()
     function, item = pickle.loads(data)
-    with ticket.holding(Wanted()), slices.at(None):
+    with ticket.holding(Wanted()), slices.at(None), turn():
         result = function(same, item)
     return pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL), time.perf_counter() - begin
+
+
+def turn() -> AbstractContextManager[None]:
+    """Compute inside on as many cores as the worker has threads, and not on all of its machine."""
+    return turns.turn(turns.Claim(_cores()))
+
+
+@functools.cache
+def _cores() -> turns.Turns:
+    return turns.Turns(_distributed().get_worker().state.nthreads)
 
 
 def priority(claim: turns.Claim) -> float:

@@ -24,7 +24,7 @@ from engine.spec import SpecError
 from engine.targets.target import Target
 
 CORES = turns.machine.cores
-ROUNDS = 4  # pieces for each of the processes elsewhere, some of which end sooner than others
+ROUNDS = 8  # pieces for each of the processes elsewhere, some of which end sooner than others
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,9 @@ class ArchitectureRun(Resumable):
         self._largest = architecture_of(network, widest, deepest)
         self._precisions = 2 * (deepest + 1) + 1
         unit = network.inputs + 1 + network.outputs + 2 * widest * (deepest - 1)
-        self._parameters = max(unit, (widest + 1) * widest if deepest > shallowest else 0)
+        self._parameters = max(unit, (widest + 1) * widest if deepest > shallowest else 0) + (settings.jump == "split")
+        if settings.jump == "redraw":
+            self._parameters = self._largest.dim
         self._check_memory()
         self.target = network_target(self._largest, "architecture", x, y, 0.0, 0.0, own=self._precisions)
 
@@ -237,7 +239,8 @@ class ArchitectureRun(Resumable):
         blocks, widest = -(-int(ints[0]) // BLOCK), rules.lowest_width + widths - 1
         logits = 1 if likelihood_code(self.network) == TWO_CLASSES else self.network.outputs
         one_layer = rules.lowest_depth == 1 and depths == 1
-        kept = blocks if one_layer and self.settings.keep_outputs else 0
+        one_unit = one_layer and self.settings.jump not in ("split", "redraw")  # else a jump changes more outputs than its own
+        kept = blocks if one_unit and self.settings.keep_outputs else 0
         state = State(
             theta=np.zeros(dim),
             gradient=np.zeros(dim),
@@ -429,8 +432,10 @@ def sample_architecture(network: Network, x: ArrayLike, y: ArrayLike, jump: str 
     jump : "plain": the kept parameters stay as they are; "rescaled": the birth of a unit multiplies the kept weights
         that lead out of hidden units by sqrt(k / (k + 1)) and its death divides them, so that the Jacobian is not 1;
         "palindromic": between two moves within the models, whose densities cancel; "tempered" and "annealed": over
-        bridges, see `engine.jumps.bridges`; "delayed": with a second try, see `engine.jumps.delayed`; "as_coded": the
-        plain jump with the variant of this name
+        bridges, see `engine.jumps.bridges`; "delayed": with a second try, see `engine.jumps.delayed`; "split": the
+        birth of a unit splits another and nearly keeps the function, see `engine.jumps.growth.split_unit` (one hidden
+        layer); "redraw": the whole network is drawn anew from the prior; "as_coded": the plain jump with the variant of
+        this name
 
     Settings, by keyword (see `JumpSettings` for the defaults):
     chains, draws, warmup, seed : as in `engine.sample`; a draw is the state after one sweep: a move within the model,
@@ -455,14 +460,18 @@ def sample_architecture(network: Network, x: ArrayLike, y: ArrayLike, jump: str 
     jump_moves : HMC transitions at each bridge; moves within on each side of a palindromic jump
     jump_step_size : of the leapfrog at the bridges; default: the step size of the move within, in the larger
         architecture for the annealed jump, in its own for the tempered one; jump_steps : its leapfrog steps
+    short_steps, short_energy_error : transitions of the short NUTS, and the error of the energy at which it stops;
+        defaults as Berezowski's code has them on XOR
     second : second draw of a delayed jump, "narrow" or "informed" (one hidden layer, kept outputs); second_scale : its
         spread, default 0.5 of the prior's for "narrow", 1 of the normal's for "informed"
+    split_scale : sds of what a split draws, in those of the prior
     variant : "exact", or wrong on purpose: "no_jacobian"; "no_end_points" (births at the lowest size and deaths at the
         highest are not weighed against their rarer reverse); "slot_once" (births weighed by 1 / (k + 1), deaths not
         weighed back); "no_kernel_densities" (a short adaptive NUTS before and after the jump, which is decided by the
         ratio of the ends; a palindromic or tempered jump has its own moves there); "as_coded" (the last three together,
         and the short NUTS as the move within, as in Berezowski's code); "old_level" (annealed: moves at the level just
-        left); "no_rejection_terms", "no_auxiliary" (delayed: without what makes the second stage reversible)
+        left); "no_rejection_terms", "no_auxiliary" (delayed: without what makes the second stage reversible);
+        "no_proposal" (split, redraw: the density of what was drawn is left out)
     detail : "draws", or "jumps" to record the ledger of every jump
     keep_outputs : False computes every likelihood from scratch: the same chain but for rounding, slower
 

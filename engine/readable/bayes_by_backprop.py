@@ -7,8 +7,9 @@ so that the slopes of the ELBO are
     dmu    = g - mu / s^2
     dsigma = g eps - sigma / s^2 + 1 / sigma,    drho = dsigma / (1 + e^-rho)
 
-and Adam climbs along them. A minibatch of B rows out of N counts N / B times in g. Source: Blundell, Cornebise, Kavukcuoglu and Wierstra 2015, section 3.2; Graves 2011 (the
-KL in closed form); Kingma and Ba 2015, algorithm 1. The kernel counts in single precision.
+and Adam climbs along them. A minibatch of B rows out of N counts N / B times in g. Source: Blundell, Cornebise,
+Kavukcuoglu and Wierstra 2015, section 3.2; Graves 2011 (the KL in closed form); Kingma and Ba 2015, algorithm 1. The
+kernel counts in single precision.
 """
 
 import numpy as np

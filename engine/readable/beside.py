@@ -17,18 +17,21 @@ from engine.evidence.annealing import EXACT, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.jumps import toy
 from engine.jumps.recording import architecture_of
-from engine.jumps.run import ArchitectureRun
-from engine.networks.mlp import SIZES
+from engine.jumps.run import ArchitectureRun, start_architecture
+from engine.networks.mlp import HIDDEN, SIZES
+from engine.networks.prior import stream as prior_stream
 from engine.networks.sweep import NetworkRecording, set_mass, start_network
 from engine.readable import densities
 from engine.samplers.chain import start_chain
 from engine.spike_and_slab.gibbs import SelectionRun
 from engine.spike_and_slab.model import SpikeAndSlab, spike_and_slab
 from engine.targets import Target
+from engine.training.nodes import output_loss
 from engine.training.train import TrainingRun, TrainingSpec, initial_parameters, outgoing_units
 from engine.variational.dense import Dense
-from engine.variational.fused import key, normals, pace, padded
+from engine.variational.fused import key, normals, pace, padded, uniforms
 from engine.variational.minibatch import Shape
+from engine.variational.network import start_network as start_variational
 
 Array = NDArray[np.float64]
 Parts = tuple[Array, ...]  # of a network: W (k, inputs), b (k,), V (outputs, k), c (outputs,)
@@ -75,6 +78,34 @@ def network_start(run: ArchitectureRun) -> tuple[Parts, np.random.Generator, Cal
     network = architecture_of(run.network, k, 1)
     parts = tuple(part.copy() for pair in network.unpack(chain.state.theta[: network.dim]) for part in pair)
     return parts, copy.deepcopy(chain.rng), log_likelihood(run.x, np.asarray(run.y))
+
+
+def deep_network() -> tuple[engine.Network, Array, NDArray[np.int64]]:
+    """The same points, and a network of one to four hidden layers of two units."""
+    _, x, y = small_network()
+    return engine.network(2, 1, width=2, depth=(1, 4), likelihood="bernoulli"), x, y
+
+
+def layered(
+    twin: Callable[..., Any], network: engine.Network, x: Array, y: NDArray[np.int64], variant: str = "exact", **settings: Any
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """What the twin of births and deaths of layers draws from where the kernel's first chain begins."""
+    chain = start_architecture(network, x, y, variant=variant, **settings)._chains[0]
+    depth = int(chain.state.ints[HIDDEN])
+    first = architecture_of(network, int(network.width), depth)  # type: ignore[arg-type]
+
+    def log_likelihood(theta: Any) -> float:
+        h = x
+        for W, b in theta[:-1]:
+            h = np.tanh(h @ W.T + b)
+        z = (h @ theta[-1][0].T + theta[-1][1])[:, 0]
+        return float(-np.logaddexp(0.0, np.where(y == 1, -z, z)).sum())
+
+    theta = [(W.copy(), b.copy()) for W, b in first.unpack(chain.state.theta[: first.dim])]
+    found: tuple[NDArray[np.int64], list[Any]] = twin(
+        log_likelihood, theta, settings["draws"], copy.deepcopy(chain.rng), network.depth, variant=variant
+    )
+    return found
 
 
 def log_likelihood(x: Array, y: NDArray[np.int64]) -> Callable[[Parts], float]:
@@ -239,6 +270,80 @@ def trained_by_kernel(
     run = TrainingRun(network, x, y, TrainingSpec(epochs=steps, weight_decay=decay, seed=seed, **settings), every=1)
     run.advance(steps)
     return run.trained().path
+
+
+def dropout_run(steps: int, seed: int, settings: dict[str, Any]) -> Any:
+    """A training under dropout by the kernel, before its first step."""
+    _, x, y = small_regression()
+    chosen: dict[str, Any] = {"method": "mc_dropout", "keep": 0.8, "step_size": 0.02, **settings}
+    return start_variational(
+        x, y, hidden=(6,), activation="tanh", likelihood="gaussian", noise_sd=0.3, epochs=steps, batch=len(x), seed=seed, **chosen
+    )
+
+
+def dropped_by_kernel(steps: int, seed: int = 0, **settings: Any) -> Array:
+    """Weights (layer by layer) and p before each step and after the last, (steps + 1, weights + 2)."""
+    run = dropout_run(steps, seed, settings)
+    rows = [np.append(run.posterior.mean, run.posterior.keep)]
+    for _ in range(steps):
+        run.advance(1)
+        rows.append(np.append(run.posterior.mean, run.posterior.keep))
+    return np.array(rows, np.float64)
+
+
+def dropped(twin: Callable[..., Any], steps: int, seed: int = 0, **settings: Any) -> Array:
+    """The same by the twin, with the kernel's start and masks."""
+    run, (_, x, y) = dropout_run(steps, seed, settings), small_regression()
+    spec, posterior = run.spec, run.posterior
+    sizes = [n + 1 for n in run.shape.sizes[:-1]]
+
+    def masks(t: int) -> list[Array]:
+        drawn = np.zeros(padded(len(x) * sum(sizes)), np.float32)
+        uniforms(drawn, *key(seed, t, 1))
+        order = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, t - 1]))).permutation(len(x))
+        found, at = [], 0
+        for size in sizes:
+            part = np.empty((len(x), size - 1))
+            part[order] = drawn[at : at + len(x) * size].reshape(len(x), size)[:, :-1]
+            found.append(part)
+            at += len(x) * size
+        return found
+
+    left = spec.final_step_size ** (np.arange(steps) / steps)
+    learn = np.full(steps, spec.inclusion_step_size) if spec.method == "concrete_dropout" else None
+    layers = [part.astype(np.float64) for part in run.shape.split(posterior.mean)]
+    path = twin(
+        x,
+        y[:, None],
+        layers,
+        posterior.keep,
+        masks,
+        spec.step_size * left,
+        spec.noise_sd,
+        spec.prior_sd,
+        spec.temperature,
+        learn,
+        "unscaled" if spec.scaling == "none" else "exact",
+    )
+    return np.array([np.concatenate([*(W.ravel() for W in layers), keep]) for layers, keep in path])
+
+
+def replication(seed: int = 0, number: int = 0) -> np.random.Generator:
+    """The random numbers of one repetition of an estimate."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed).spawn(number + 1)[number]))
+
+
+def of_prior(seed: int = 0) -> np.random.Generator:
+    """The random numbers of the first networks that are drawn from a prior."""
+    return prior_stream(seed, 0)
+
+
+def gradient_by(
+    twin: Callable[..., Any], network: engine.Network, theta: Array, x: Array, y: NDArray[Any], variant: str = "exact"
+) -> Array:
+    """Of the loss -log p(y | x, theta), in the order of the network's parameters (dim,)."""
+    found = twin(network.unpack(theta), x, lambda z: output_loss(network, z, y)[1], network.activation, variant)
+    return np.concatenate([part.ravel() for pair in found for part in pair])
 
 
 def annealing_path(target: Target, resample: bool = False, particles: int = 200) -> tuple[Reference, Path]:

@@ -38,7 +38,7 @@ from engine.variational.optimisers import Adam, Momentum, RmsProp, Rule, Sgd, as
 Array = NDArray[np.float64]
 
 RULES = ("sgd", "momentum", "nesterov", "rmsprop", "adam")
-INITIAL = ("scaled", "prior")
+INITIAL = ("scaled", "uniform", "prior")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,7 +301,8 @@ def initial_parameters(network: Network, seed: int, scheme: str = "scaled") -> A
     """Random parameters (dim,) to begin with.
 
     scheme : "scaled": weights N(0, gain / inputs of the unit), gain 2 for relu (He et al. 2015) and 1 otherwise (Glorot
-        and Bengio 2010, by fan-in), biases 0; "prior": a draw from the prior
+        and Bengio 2010, by fan-in), biases 0; "uniform": weights up to sqrt(6 / (inputs + outputs)) of the layer to both
+        sides (Glorot and Bengio 2010; Keras' default), biases 0; "prior": a draw from the prior
     """
     if scheme == "prior":
         return network.prior_draws(1, seed)[0]
@@ -310,7 +311,11 @@ def initial_parameters(network: Network, seed: int, scheme: str = "scaled") -> A
     rng, parts = _generator(seed, 0), []
     gain = 2.0 if network.activation == "relu" else 1.0
     for n_in, n_out in pairwise(network.sizes):
-        parts += [math.sqrt(gain / n_in) * rng.standard_normal(n_in * n_out), np.zeros(n_out)]
+        if scheme == "uniform":
+            weights = math.sqrt(6.0 / (n_in + n_out)) * rng.uniform(-1.0, 1.0, n_in * n_out)
+        else:
+            weights = math.sqrt(gain / n_in) * rng.standard_normal(n_in * n_out)
+        parts += [weights, np.zeros(n_out)]
     return np.concatenate(parts)
 
 

@@ -1,6 +1,13 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.backpropagation import backpropagation
+from engine.readable.optimisers import descend
+from engine.readable.perceptron import perceptron as readable
+from engine.readable.training import training
 from engine.training import descent, nodes, perceptron
 from engine.training.train import _train_chunk
 from engine.variational import optimisers
@@ -100,6 +107,13 @@ def faults(spec: PerceptronLesson) -> dict[str, PerceptronLesson]:
     return {words: spec.replace(variant=name) for name, words in VARIANTS.items() if name != "exact"}
 
 
+TWINS: dict[str, list[Callable[..., Any]]] = {
+    "perceptron": [readable],
+    "network": [training, backpropagation],
+    "nodes": [backpropagation],
+    "race": [descend],
+}
+
 LESSON = Lesson(
     slug="perceptron",
     words=WORDS,
@@ -113,6 +127,8 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: TWINS[spec.part],
+    wrong=lambda spec: {spec.variant} if spec.part in ("network", "nodes") else set(),
     code=[
         perceptron.learn,
         perceptron.margin,

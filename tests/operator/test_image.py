@@ -17,6 +17,7 @@ import yaml
 
 from app.server import metrics
 from engine import settings
+from tests import licences
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -62,6 +63,13 @@ def test_the_lock_has_every_package_that_is_required_with_its_hash():
     for name, how, version in wanted:
         series = version if how == "==" else version.rpartition(".")[0]
         assert locked[name.lower()].startswith(series), name
+
+
+def test_licences_are_those_of_the_lock_and_none_asks_for_our_source():
+    found = licences.locked()
+    assert licences.not_allowed(found) == {}
+    assert licences.not_allowed({"theirs": "GPL-3.0-only", "both": "MIT AND AGPL-3.0"}).keys() == {"theirs", "both"}
+    assert re.findall(r"^\| ([\w.-]+) \| ", licences.PAGE.read_text(encoding="utf-8"), re.M)[1:] == list(found)
 
 
 def test_the_dashboard_asks_for_figures_that_there_are():
