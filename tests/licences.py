@@ -27,7 +27,7 @@ def licence(package: str) -> str:
     """What it says of itself."""
     said = metadata(package)
     classified = [line.rpartition(" :: ")[2] for line in said.get_all("Classifier") or [] if line.startswith("License :: ")]
-    return said["License-Expression"] or ", ".join(classified) or (said["License"] or "not said").splitlines()[0]
+    return said.get("License-Expression") or ", ".join(classified) or (said.get("License") or "not said").splitlines()[0]
 
 
 def locked() -> dict[str, str]:

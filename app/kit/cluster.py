@@ -164,9 +164,10 @@ class Sent(NamedTuple):
         """Whether it has ended there, one way or another."""
         return self.future.done()
 
-    def result(self) -> Any:
-        """What it returned, or its exception."""
-        return self.future.result(timeout=ANSWER)
+    def result(self) -> tuple[Any, float]:
+        """What it returned, and the seconds that it took there; or its exception."""
+        found: tuple[Any, float] = self.future.result(timeout=ANSWER)
+        return found
 
     def lost(self) -> bool:
         """Whether it ended since the cluster failed it, not by itself."""
@@ -230,9 +231,11 @@ class Ticket:
             _distributed().Variable(NAME + self.name).set(pickle.dumps(self._news))
 
 
-def _work(function: Callable[..., Any], arguments: tuple, ticket: Ticket, within: Within) -> Any:
+def _work(function: Callable[..., Any], arguments: tuple, ticket: Ticket, within: Within) -> tuple[Any, float]:
+    begin = time.perf_counter()
     with holding(ticket), slices.at(within), turn():
-        return function(*arguments, ticket)
+        result = function(*arguments, ticket)
+    return result, time.perf_counter() - begin
 
 
 def _distributed() -> Any:

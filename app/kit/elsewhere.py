@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import math
 import pickle
 import queue
 import threading
@@ -26,6 +27,7 @@ from engine import slices, ticket, turns
 from engine.slices import StaysHere
 
 LOOK = 0.1  # s between looks whether it is still wanted
+PATIENCE = 30.0  # s without a word of slices that a worker has sent to others
 HELD = 256_000_000  # bytes of what slices share that are kept there
 NAME = "posterior-lab-"
 LOST = ("cancelled", "lost")  # states of a future that the cluster has failed
@@ -83,13 +85,15 @@ class There:
 
 
 class Within:
-    """The cluster as the place of slices of work that is done by one of its own workers, which takes other work while
-    this waits.
+    """The cluster as the place of slices of work that is done by one of its own workers, which takes other work from then
+    on. That may wait for something that this work has, with the thread that a slice would need: so it is not waited for
+    longer than `PATIENCE`.
     """
 
     def __init__(self, priority: float):
         self._priority = priority
         self._threads = 0
+        self._reach: Reach | None = None  # once it has seceded
 
     def width(self) -> int:
         """See `Place`."""
@@ -101,21 +105,30 @@ class Within:
     @contextmanager
     def working(self, function: Callable[[Any, Any], Any], shared: slices.Shared) -> Iterator[Sending]:
         """See `Place`."""
-        with _distributed().worker_client() as client:
-            work = Sending(Reach(client, self._threads), None, function, shared, self._priority)
-            try:
-                yield work
-            finally:
-                work.give_up()
+        if self._reach is None:
+            _distributed().secede()
+            self._reach = Reach(_distributed().get_client(), self._threads)
+        work = Sending(self._reach, None, function, shared, self._priority, PATIENCE)
+        try:
+            yield work
+        finally:
+            work.give_up()
 
 
 class Sending:
     """Slices of one function that are under way. See `engine.slices.Work`."""
 
     def __init__(
-        self, reach: Reach, claim: turns.Claim | None, function: Callable[[Any, Any], Any], shared: slices.Shared, priority: float = 0.0
+        self,
+        reach: Reach,
+        claim: turns.Claim | None,
+        function: Callable[[Any, Any], Any],
+        shared: slices.Shared,
+        priority: float = 0.0,
+        patience: float = math.inf,
     ):
-        self._reach, self._claim, self._function, self._priority = reach, claim, function, priority
+        self._reach, self._claim, self._function = reach, claim, function
+        self._priority, self._patience = priority, patience
         with _failing():
             self._shared = reach.hold(shared)
         self._futures: dict[Hashable, Any] = {}
@@ -133,15 +146,17 @@ class Sending:
         future.add_done_callback(lambda _: self._ended.put(name))
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
+        heard = time.monotonic()
         while self._futures:
             try:
                 name = self._ended.get(timeout=LOOK)
             except queue.Empty:
                 ticket.look()
-                if not self._reach.is_up():
+                if not self._reach.is_up() or time.monotonic() - heard > self._patience:
                     raise StaysHere("the cluster is out of reach") from None
                 continue
             ticket.look()
+            heard = time.monotonic()
             future = self._futures.pop(name)
             if has_failed(future):
                 raise StaysHere("the cluster has lost it")
@@ -153,9 +168,9 @@ class Sending:
             yield name, pickle.loads(data), seconds
 
     def give_up(self) -> None:
-        """What is under way is not wanted any more."""
-        with contextlib.suppress(Exception):  # whatever it is, the cluster is not there
-            self._reach.client.cancel(list(self._futures.values()), force=True)
+        """What is under way is not wanted any more: a future that is released is cancelled."""
+        for future in self._futures.values():
+            future.release()
         self._futures.clear()
 
 

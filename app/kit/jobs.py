@@ -360,7 +360,9 @@ class Pool:
             if sent.lost():
                 raise ConnectionError
             sent.forget()
-            self._take(job, sent.result(), keep)
+            result, seconds = sent.result()
+            self.turns.book(job.claim.reader, seconds)
+            self._take(job, result, keep)
         except (ConnectionError, TimeoutError, OSError):
             log.warning("%s of %s comes back from the cluster, to be done here", job.kind, job.page)
             self._start_here(job, function, arguments, keep)

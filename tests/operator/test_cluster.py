@@ -101,8 +101,8 @@ class Steps(Resumable):
 
     _carries, _writes = ("_rng", "_at"), ("_path",)
 
-    def __init__(self, log: Path, chains: int = 2, draws: int = 20):
-        self.log, self.chains, self.warmup, self.draws = log, chains, 0, draws
+    def __init__(self, log: Path, pause: float, chains: int = 2, draws: int = 16):
+        self.log, self.pause, self.chains, self.warmup, self.draws = log, pause, chains, 0, draws
         self._rng = [np.random.Generator(np.random.SFC64(c)) for c in range(chains)]
         self._at = np.zeros(chains)
         self._make_room()
@@ -112,18 +112,18 @@ class Steps(Resumable):
 
     def _advance_chain(self, c: int, first: int, n: int) -> None:
         for i in range(first, first + n):
-            time.sleep(0.1)
+            time.sleep(self.pause)
             self._at[c] += self._rng[c].standard_normal()
             self._path[c, i] = self._at[c]
             with self.log.open("a") as sink:
                 sink.write(f"{os.getpid()} {i} {self._at[c]}\n")
 
 
-def stepped(log: str, ticket: object) -> tuple[bytes, int]:
+def stepped(log: str, pause: float, ticket: object) -> tuple[bytes, int]:
     """All steps of the chains; and the process that saw to it."""
-    run = Steps(Path(log))
+    run = Steps(Path(log), pause)
     while not run.done:
-        run.advance(20)
+        run.advance(16)
         ticket.report(run.completed, run.draws)  # type: ignore[attr-defined]
     return run._path.tobytes(), os.getpid()
 
@@ -145,7 +145,7 @@ def _looks(log: str, _: int) -> None:
 
 
 def test_long_work_goes_there_in_slices_and_a_worker_that_is_killed_costs_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(slices, "SLICE", 0.5)
+    monkeypatch.setattr(slices, "SLICE", 0.4)
     with ExitStack() as stack:
         address, _ = stack.enter_context(scheduler(tmp_path))
         workers = [worker(stack, address, tmp_path, name, "--no-nanny") for name in ("first", "second")]
@@ -160,17 +160,17 @@ def test_long_work_goes_there_in_slices_and_a_worker_that_is_killed_costs_one(tm
         wanted.stop()
         until(lambda: (tmp_path / "endless").read_text() == "stopped", "the slice hears that it is not wanted")
 
-        whole = pool.submit(("ann", "whole"), "whole", stepped, str(tmp_path / "whole"), keep=False)
+        whole = pool.submit(("ann", "whole"), "whole", stepped, str(tmp_path / "whole"), 0.05, keep=False)
         assert ended(whole), whole.error
         assert whole.result[1] != os.getpid() and {pid for pid, *_ in lines(tmp_path / "whole")} == {each.pid for each in workers}
 
         steps = tmp_path / "steps"
-        job = pool.submit(("ann", "steps"), "steps", stepped, str(steps), keep=False, local=True)
+        job = pool.submit(("ann", "steps"), "steps", stepped, str(steps), 0.1, keep=False, local=True)
         until(lambda: steps.exists() and len({pid for pid, *_ in lines(steps)}) == 3, "slices at both workers")
         os.killpg(workers[0].pid, signal.SIGKILL)
         assert ended(job), job.error
         found, driver = job.result
-        assert driver == os.getpid() and found == whole.result[0] == stepped(str(tmp_path / "here"), job)[0]
+        assert driver == os.getpid() and found == whole.result[0] == stepped(str(tmp_path / "here"), 0.0, job)[0]
         done = lines(steps)
         twice = [(unit, value) for i, (pid, unit, value) in enumerate(done) if (unit, value) in {each[1:] for each in done[:i]}]
         lost = [(unit, value) for pid, unit, value in done if pid == workers[0].pid]

@@ -40,8 +40,17 @@ def test_the_image_copies_what_is_there_and_no_more_than_is_let_in():
     assert copied == let_in and all((ROOT / name).exists() for name in copied)
 
 
+def test_the_linter_has_nothing_to_say_of_the_image(tmp_path: Path):
+    lint = [str(Path(sys.executable).with_name("hadolint")), "--no-color"]
+    said = subprocess.run([*lint, str(ROOT / "Dockerfile")], capture_output=True, text=True)
+    assert said.returncode == 0 and not said.stdout, said.stdout + said.stderr
+    (tmp_path / "Dockerfile").write_text(DOCKERFILE.replace("USER 10001", "USER root"))
+    assert "DL3002" in subprocess.run([*lint, str(tmp_path / "Dockerfile")], capture_output=True, text=True).stdout
+
+
 def test_the_image_s_user_is_not_root_and_its_health_is_looked_at():
-    assert steps("USER")[-1] == "lab" and DOCKERFILE.rindex("USER lab") < DOCKERFILE.rindex("\nCMD ")
+    user = steps("USER")[-1]
+    assert f"useradd --uid {user} " in DOCKERFILE and DOCKERFILE.rindex(f"USER {user}") < DOCKERFILE.rindex("\nCMD ")
     assert "/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
     assert settings.problems({**environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(ROOT)}) == []
 
