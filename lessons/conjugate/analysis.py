@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 import engine
 from engine import conjugate, diagnostics
@@ -72,6 +71,8 @@ class Course:
         """Of a fair coin after each flip, (steps,) both: the two-sided exact p-value, and the Bayes factor of r = ½ against
         the prior.
         """
+        from scipy import stats  # slow to import
+
         heads = np.concatenate([[0.0], np.cumsum(self.x)]).astype(int)
         n = self.n.astype(int)
         # the probability of all counts that are no likelier than this one; of a fair coin these are both tails
