@@ -297,9 +297,9 @@ def _settings(lesson: Lesson, here: Visit) -> None:
                 with st.expander("Works named on this page and in its code"):
                     st.markdown("\n".join(f"- {work.line}" for work in works))
     if "Code" in tabs and tabs["Code"].open:
-        running = [] if direction.held(lesson, here) else [value for value in vars(here.spec).values() if isinstance(value, str)]
+        running = [] if direction.held(lesson, here) else lesson.in_force(here.spec)
         with tabs["Code"]:
-            code.show(twins, lesson.code, running, f"{lesson.slug}/code")
+            code.show(twins, lesson.code, running, f"{lesson.slug}/code", lesson.words.get("elsewhere"))
 
 
 def _present(here: Visit) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,6 +38,7 @@ class Lesson:
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
     twins : spec → functions of `engine.readable`, whose files are shown, lit with the stage
+    wrong : spec → names of the wrong variants in force, whose lines are marked in the twins; None: each choice of the spec
     code : compiled functions whose source is shown
     runs : which kernel runs, a sentence, or a function of the spec
     on_event : (spec, event of the player or the pad) → changed spec, or None to leave it
@@ -69,6 +70,7 @@ class Lesson:
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
     twins: Callable[[Any], Sequence[Callable[..., Any]]] = lambda spec: ()
+    wrong: Callable[[Any], Collection[str]] | None = None
     code: Sequence[Callable[..., Any]] = ()
     runs: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
@@ -88,6 +90,10 @@ class Lesson:
     @property
     def promise(self) -> str:
         return self.words.promise
+
+    def in_force(self, spec: Spec) -> Collection[str]:
+        """Names of the wrong variants that this spec may have chosen, among others."""
+        return self.wrong(spec) if self.wrong is not None else [value for value in vars(spec).values() if isinstance(value, str)]
 
     def specs(self) -> dict[str, Spec]:
         """The scenarios' specs by id."""

@@ -1,9 +1,17 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
 from engine import diagnostics
 from engine.judge.numbers import averages_check
+from engine.readable.gibbs import gibbs
+from engine.readable.hmc import hmc
+from engine.readable.metropolis import metropolis
+from engine.readable.nuts import nuts
+from engine.readable.rhat import rhat
 from engine.targets import parameters_of
 from lessons.diagnostics import analysis, doctor, panels
 from lessons.diagnostics.patients import GALLERY
@@ -69,6 +77,12 @@ def to_sandbox(spec: DiagnosticsLesson) -> dict[str, object]:
     return {name: getattr(run, name) for name in spec.declarations() if name not in own}
 
 
+def twins(spec: DiagnosticsLesson) -> list[Callable[..., Any]]:
+    """R-hat, and the sampler unless the file of the patient is sealed."""
+    samplers = {"metropolis": metropolis, "hmc": hmc, "nuts": nuts, "gibbs": gibbs}
+    return [rhat] if spec.sealed else [rhat, samplers[analysis.case(spec).sampler]]
+
+
 def runs(spec: DiagnosticsLesson) -> str:
     """Which kernel runs."""
     if spec.sealed:
@@ -91,6 +105,8 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
+    twins=twins,
+    wrong=lambda spec: set() if spec.sealed else {str(analysis.case(spec).settings().get("variant", "exact"))},
     code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, averages_check, doctor.diagnose],
     runs=runs,
 )

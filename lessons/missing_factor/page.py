@@ -5,6 +5,7 @@ from engine.jumps import sweep
 from engine.jumps.predict import of_data
 from engine.jumps.run import ArchitectureRun
 from engine.readable.neurons import neurons
+from engine.readable.palindrome import palindrome
 from lessons.missing_factor.analysis import checks, data_of, first_look, kept_births, kernels, log_weights, put_right, runs, survivors
 from lessons.missing_factor.panels import diagnostics, panels
 from lessons.missing_factor.questions import QUESTIONS
@@ -50,7 +51,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [neurons],
+    twins=lambda spec: [neurons, palindrome] if spec.variant in ("no_kernel_densities", "as_coded") else [neurons],
     code=[sweep.propose, ArchitectureRun._surrounded_jumps, log_weights, kept_births, survivors, put_right],
     runs=runs,
     grow=grow,

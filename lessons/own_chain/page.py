@@ -4,6 +4,7 @@ from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from datasets import chains, known
 from engine import diagnostics
+from engine.readable.rhat import rhat
 from engine.targets import constrained
 from lessons.families import chain_files
 from lessons.own_chain import analysis, findings, panels, report
@@ -81,6 +82,7 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [rhat],
     code=[findings.sentences, analysis.decimals, diagnostics.rank_curves, constrained.density, constrained._constrain],
     runs=runs,
     recording=analysis.taken,
