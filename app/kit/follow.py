@@ -282,7 +282,7 @@ def panels(result: Figure | Table | Quote | Sequence[Figure | Table | Quote]) ->
             with grid.cell(), messages.guard(f"“{figure.title}”"):
                 st.markdown(f"**{figure.title}**")
                 name = re.sub(r"\W+", "-", figure.title).strip("-").lower()
-                saved = {**charts.SAVED_AS[take_home.saved_as()], "filename": f"posterior-lab-{name}"}
+                saved = {**charts.SAVED_SIZE, **charts.SAVED_AS[take_home.saved_as()], "filename": f"posterior-lab-{name}"}
                 keep = {"displaylogo": False, "modeBarButtons": [["toImage"]], "toImageButtonOptions": saved}  # the download alone
                 st.plotly_chart(figure.dark if dark else figure.figure, alt=figure.alt, config=keep)
                 if figure.caption:

@@ -51,6 +51,7 @@ class Lesson:
     live_label : the button that starts it
     recording : spec → the run that the stage shows, for files to take home: a `Recording`, arrays by name, or an object
         with arrays as fields, what was drawn first; None: the columns of the picture's table. Kept, as for the stage
+    whole : whether that is all of a long run, which is then made for the files if nobody has started it
     predicted : spec → what that run says of its data, for files and for a chain's way to ArviZ; None where it has none
     ready : whether the data of a spec are on this machine; what was made without them is made anew once they are
     """
@@ -78,6 +79,7 @@ class Lesson:
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
     live_label: str = "Run"
     recording: Callable[[Any], Any] | None = None
+    whole: bool = False
     predicted: Callable[[Any], Predicted | None] = lambda spec: None
     ready: Callable[[Any], bool] = lambda spec: True
 

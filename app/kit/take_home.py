@@ -16,6 +16,7 @@ from engine.spec import Spec
 PICTURES = "Pictures (SVG, PDF, PNG) and films of the stage are under *Table and downloads* below it."
 CAMERA = "What the camera at the corner of a chart below saves"
 LONG = "Of a long run that a button starts, the files hold the part with which the page opens."
+WHOLE = "The files hold the long run with all its draws; if it has not been started, it is made for them and takes its time."
 AGAIN = "A notebook or script makes the run again and checks that it is the same, byte for byte."
 
 
@@ -27,7 +28,7 @@ def menu(lesson: Lesson, here: Visit) -> None:
         return
     with fold:
         st.markdown("**This run as a file**")
-        st.caption(f"{AGAIN} {PICTURES}{' ' + LONG if lesson.live is not None else ''}")
+        st.caption(f"{AGAIN} {PICTURES}{_of_long(lesson)}")
         key = f"{lesson.slug}/format"
         labels = {name: kind.label for name, kind in FORMATS.items()}
         choose: dict[str, Any] = {"index": None, "placeholder": "Choose a kind of file", "on_change": here.looked}
@@ -40,6 +41,10 @@ def menu(lesson: Lesson, here: Visit) -> None:
         if name is not None:
             with place:
                 _file(lesson, here, name)
+
+
+def _of_long(lesson: Lesson) -> str:
+    return "" if lesson.live is None else f" {WHOLE if lesson.whole else LONG}"
 
 
 def saved_as() -> str:

@@ -203,7 +203,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Another lesson that shows what was given: the file of its page, and the fields of its spec that say what that was."""
+    """Another lesson that shows what was given: the file of its page, and what its link says of that: the fields of its spec."""
 
     page: Path
     fields: Mapping[str, object]

@@ -46,9 +46,9 @@ def advi(
     path, first, second, order = [q], np.zeros_like(q), np.zeros_like(q), np.arange(rows)
     for t in range(1, n + 1):
         m, L = root(q, dim, below)
-        asked = ()
+        asked: tuple = ()
         if batch:
-            # phase: batch
+            # phase: draw
             factor = 1.0 if variant == "no_scaling" else rows / batch  # wrong: no_scaling
             asked = (shuffled(order, batch, rng), factor)
         values, scores, slopes = [], [], []
@@ -83,7 +83,7 @@ def advi(
 
 def shuffled(order, batch, rng):
     """The first `batch` rows of a shuffle: each row as likely as any, none twice."""
-    # phase: batch
+    # phase: draw
     for b in range(batch):
         other = b + int(rng.random() * (len(order) - b))
         order[[b, other]] = order[[other, b]]

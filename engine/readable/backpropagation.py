@@ -10,7 +10,7 @@ Source: Rumelhart, Hinton and Williams 1986; Bishop 2006, section 5.3.
 
 import numpy as np
 
-PHI = {
+PHI: dict[str, tuple] = {
     "tanh": (np.tanh, lambda z: 1.0 - np.tanh(z) ** 2),
     "relu": (lambda z: np.maximum(z, 0.0), lambda z: (z > 0.0) * 1.0),
     "sigmoid": (lambda z: 1.0 / (1.0 + np.exp(-z)), lambda z: np.exp(-np.logaddexp(0.0, z) - np.logaddexp(0.0, -z))),
@@ -24,14 +24,14 @@ def backpropagation(layers, x, slope_of_loss, activation="tanh", variant="exact"
     layers : a list of (W (out, in), b (out,)); slope_of_loss : z_L (n, outputs) -> dE/dz_L
     """
     phi, phi_slope = PHI[activation]
-    values, sums = [x], []
+    values, sums, found = [x], [], list[tuple]()
     # phase: forward
     for index, (W, b) in enumerate(layers):
         z = values[-1] @ W.T + b
         sums.append(z)
         values.append(phi(z) if index + 1 < len(layers) else z)
     # phase: backward
-    delta, found = slope_of_loss(sums[-1]), []
+    delta = slope_of_loss(sums[-1])
     for index in range(len(layers) - 1, -1, -1):
         bias = np.zeros(len(layers[index][1])) if variant == "no_bias" else delta.sum(axis=0)  # wrong: no_bias
         found.insert(0, (delta.T @ values[index], bias))

@@ -383,7 +383,8 @@ def report(what: str, twin: Callable[[], Array], kernel: Callable[[], Array], ro
     print(what)
     for name, of in (("mean", np.nanmean), ("sd", np.nanstd)):
         print(f"  {name:5} {np.array2string(np.asarray(of(slow, axis=0)), precision=4, max_line_width=100)}")
-    print(f"  plain NumPy {took:.3g} s, kernel {kernel_took:.3g} s: {took / kernel_took:.0f} times as fast")
+    times = took / kernel_took
+    print(f"  plain NumPy {took:.3g} s, kernel {kernel_took:.3g} s: {times:.{0 if times >= 10.0 else 1}f} times as fast")
     print(f"  largest difference over the first {min(rows, len(slow))}: {gap:.2g}")
 
 

@@ -15,8 +15,8 @@ import math
 import numpy as np
 
 from engine.readable.hmc import energy, path
-from engine.readable.neurons import born, died, log_prior
-from engine.readable.palindrome import flat, split
+from engine.readable.neurons import born, died, flat, log_prior
+from engine.readable.palindrome import split
 
 
 def bridges(log_likelihood, theta, n, rng, widths, jump="annealed", levels=8, coldest=0.5, step_size=0.1, steps=5, variant="exact"):

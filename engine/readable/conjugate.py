@@ -41,7 +41,8 @@ def conjugate(pair, prior, x, known=0.0, variant="exact"):
         before, data = 1.0 / s**2, n / known**2
         posterior[:] = (before * m + data * x.mean()) / (before + data), 1.0 / np.sqrt(before + data)
     elif pair == "both":
-        posterior[:] = both(*prior, x, n)
+        m, kappa, a, b = prior
+        posterior[:] = both(m, kappa, a, b, x, n)
     else:
         counts = np.bincount(x.astype(int) - 1, minlength=len(prior))
         counts[-1] = len(x) if variant == "miscount" else counts[-1]  # wrong: miscount

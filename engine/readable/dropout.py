@@ -40,7 +40,7 @@ def dropout(x, y, layers, keep, uniforms, paces, noise_sd=1.0, prior_sd=1.0, tem
             out = entered[-1] @ W
             h = np.tanh(out)
         # phase: backward
-        delta, slopes, p_slope = (y - out) / noise_sd**2, [], np.zeros_like(keep)
+        delta, slopes, p_slope = (y - out) / noise_sd**2, list[np.ndarray](), np.zeros_like(keep)
         for l in range(len(layers) - 1, -1, -1):
             slopes.insert(0, entered[l].T @ delta)
             back = delta @ layers[l][:-1].T

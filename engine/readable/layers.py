@@ -15,16 +15,21 @@ import math
 import numpy as np
 
 
-def layers(log_likelihood, theta, n, rng, depths, prior_sd=1.0, log_p_L=None, variant="exact"):
+def layers(log_likelihood, theta, n, rng, depths, prior_sd=1.0, log_p_L=None, variant="exact", within=None):
     """L (n,) and theta, a list of n networks, from theta on: a list of the (weights (out, in), biases (out,)) of each layer.
 
     log_likelihood(theta) : of the data
     depths : (fewest, most) hidden layers; log_p_L : their log prior, default uniform
+    within : theta, rng -> theta by a move that keeps p(theta | D, L), before each jump; None holds the weights
     """
     fewest, most = depths
     log_p_L = np.zeros(most - fewest + 1) if log_p_L is None else log_p_L
     Ls, thetas, log_lik = [], [], log_likelihood(theta)
     for _ in range(n):
+        if within is not None:
+            # phase: within
+            theta = within(theta, rng)
+            log_lik = log_likelihood(theta)
         depth = len(theta) - 1
         # phase: propose
         up = depth == fewest or (depth < most and rng.random() < 0.5)
@@ -56,6 +61,6 @@ if __name__ == "__main__":
     settings = {"chains": 1, "draws": 1000, "within": "none"}
     beside.report(
         "1000 births and deaths of layers, weights held in between: the number of hidden layers",
-        lambda: beside.layered(layers, network, x, y, **settings)[0].astype(float),
-        lambda: sample_architecture(network, x, y, **settings).depth[0].astype(float),
+        lambda: beside.layered(layers, network, x, y, "exact", **settings)[0].astype(float),
+        lambda: sample_architecture(network, x, y, "plain", **settings).depth[0].astype(float),
     )

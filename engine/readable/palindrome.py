@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from engine.readable.hmc import energy, path
-from engine.readable.neurons import born, died, log_prior
+from engine.readable.neurons import born, died, flat, log_prior
 
 
 def palindrome(log_likelihood, theta, n, rng, widths, prior_sd=1.0, step_size=0.1, steps=10, variant="exact"):
@@ -62,10 +62,6 @@ def palindrome(log_likelihood, theta, n, rng, widths, prior_sd=1.0, step_size=0.
         ks.append(len(theta[1]))
         thetas.append(theta)
     return np.array(ks), thetas
-
-
-def flat(parts):
-    return np.concatenate([part.ravel() for part in parts])
 
 
 def split(q, shapes):

@@ -52,8 +52,7 @@ def moved(half_squares, theta, rng, precision, tau_y, mass, epsilon):
         return -tau_y * E - 0.5 * sum(precision * q * q), -tau_y * slope - precision * q
 
     # phase: weights
-    log_pi, g = target(theta)
-    x, _ = transition(target, State(theta, None, g, log_pi), rng, epsilon, 1.0 / mass(precision, tau_y))
+    x, _ = transition(target, State(theta, None, *target(theta)), rng, epsilon, 1.0 / mass(precision, tau_y))
     return x.q
 
 
@@ -71,7 +70,7 @@ if __name__ == "__main__":
     settings = {"chains": 1, "draws": 200, "warmup": 0, "tuning": "fixed", "noise": "learned"}
     beside.report(
         "200 sweeps of a network with learned precisions: the precisions of its layers",
-        lambda: beside.swept(scales, network, x, y, **settings)[1],
+        lambda: beside.swept(scales, network, x, y, None, **settings)[1],
         lambda: sample_network(network, x, y, **settings).precisions[0],
         rows=20,
     )

@@ -62,6 +62,6 @@ if __name__ == "__main__":
     settings = {"batch": 10, "keep": 0.8, "decay": 0.01}
     beside.report(
         "400 steps of a network under dropout: its weights",
-        lambda: beside.trained_plainly(training, network, x, y, 400, **settings),
-        lambda: beside.trained_by_kernel(network, x, y, 400, **settings),
+        lambda: beside.trained_plainly(training, network, x, y, 400, 0, **settings),
+        lambda: beside.trained_by_kernel(network, x, y, 400, 0, **settings),
     )

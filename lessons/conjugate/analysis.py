@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 import engine
 from engine import conjugate, diagnostics
@@ -65,6 +66,18 @@ class Course:
     def log_evidence(self) -> Array:
         """(steps,) of the observations so far, under the prior: the sum of the log predictive of each when it came."""
         return _running(self.exact, self.x)
+
+    @lazy
+    def fair(self) -> tuple[Array, Array]:
+        """Of a fair coin after each flip, (steps,) both: the two-sided exact p-value, and the Bayes factor of r = ½ against
+        the prior.
+        """
+        heads = np.concatenate([[0.0], np.cumsum(self.x)]).astype(int)
+        n = self.n.astype(int)
+        # the probability of all counts that are no likelier than this one; of a fair coin these are both tails
+        fewer = np.minimum(heads, n - heads)
+        p = np.where(2 * fewer == n, 1.0, 2.0 * stats.binom.cdf(fewer, n, 0.5))
+        return np.asarray(p), np.exp(np.clip(-n * np.log(2.0) - self.log_evidence, -80.0, 80.0))
 
     @lazy
     def rival_log_evidence(self) -> Array:

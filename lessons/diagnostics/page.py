@@ -5,7 +5,6 @@ from typing import Any
 
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
-from app.kit.visit import Elsewhere
 from engine import diagnostics
 from engine.judge.numbers import averages_check
 from engine.readable.gibbs import gibbs
@@ -37,7 +36,7 @@ def controls(panel: Controls) -> None:
     panel.segmented("quantity", "Watched", QUANTITIES)
     panel.slider("burn", "Burn-in")
     panel.slider("thin", "Keep every k-th draw")
-    chain_files.place(panel, lambda fields: Elsewhere(chain_files.PAGE, fields))
+    chain_files.place(panel, chain_files.elsewhere)
     panel.note("The draws of any sampler are judged on [Bring your own chain](own-chain). This page stays as it is.")
     names = {NOBODY: "none: settings of your own", **{number: f"patient {number}" for number in PATIENTS}}
     if panel.spec.patient == NOBODY:

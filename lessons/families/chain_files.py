@@ -6,14 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.kit import files
+from app.kit import files, share, story
 from app.kit.controls import Controls
+from app.kit.visit import Elsewhere
 from datasets import chains
 from datasets.chains import Chains
 from engine.kept import kept
 
 FORMATS = ("csv", "txt", "tsv", "nc", "h5", "npy", "npz", "json", "zip")
-PAGE = Path(__file__).parents[1] / "own_chain" / "page.py"  # that judges them
+PAGE = Path(__file__).parents[1] / "own_chain" / "page.py"  # where they are judged
+
+
+def elsewhere(fields: dict[str, object]) -> Elsewhere:
+    """The judging page, at the end of its story: what that asks before is asked of its examples."""
+    return Elsewhere(PAGE, {**fields, share.STORY: len(story.read(PAGE.with_name("story.md")))})
 
 
 def place(panel: Controls, take: Callable[[dict[str, object]], Any]) -> None:

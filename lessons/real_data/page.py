@@ -111,6 +111,9 @@ LESSON = Lesson(
     runs=runs,
     live=live,
     live_label="Sample the posterior",
+    recording=lambda spec: analysis.recorded(spec) if spec.show != "protocol" else None,
+    whole=True,
+    predicted=analysis.recorded_predictions,
     ready=analysis.is_here,
 )
 show(LESSON)

@@ -10,7 +10,6 @@ import numpy as np
 from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number, plain
-from engine import predicted as predictions
 from engine.diagnostics import cost
 from engine.judge import MAX_RHAT
 from engine.scores import reliability
@@ -40,12 +39,9 @@ def panels(spec: RealDataSpec, cancel: Any) -> list[Figure | Table]:
 
 def predictive(spec: RealDataSpec) -> list[Figure | Table]:
     """Rows left out, and data drawn from the posterior predictive: of the rows learned from, once the chains are there."""
-    rows = analysis.problem(spec)
     theta, noise, _ = analysis.thinned(spec, analysis.chains(spec).run.recording())
-    values = analysis.predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x).reshape(*noise.shape, -1)
-    if rows.classes:
-        return researcher.classes_card(predictions.classes(rows.y, values, spec.seed))
-    return researcher.card(predictions.values(rows.y_units, values, noise, spec.seed))
+    card = researcher.classes_card if analysis.problem(spec).classes else researcher.card
+    return card(analysis.of_rows(spec, theta, noise))
 
 
 def side_by_side(spec: RealDataSpec, found: Study) -> Table:

@@ -1,8 +1,8 @@
 """Run experiments of five papers again: python -m lessons.reproduce --list | --all | ID... [--cores N] [--quick] [--fresh]
 [--dask tcp://HOST:PORT]
 
-A killed run goes on where it was: each finished part is on disk. Results are written to lessons/reproduce/results, and
-docs/REPRODUCED.md from them.
+A killed run goes on where it was: each finished part is on disk. Results are written to lessons/reproduce/results,
+docs/REPRODUCED.md and docs/reproduced.svg from them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from app.kit.cluster import Cluster, check
 from app.kit.elsewhere import There
-from lessons.reproduce import report, running, store
+from lessons.reproduce import figure, report, running, store
 from lessons.reproduce.experiment import FULL, QUICK
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
 
@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             store.forget(e.id)
     running.run([e for e in chosen if not missing(e)], QUICK if asked.quick else FULL, asked.cores, cluster)
     report.write()
+    figure.write()
     return 0
 
 

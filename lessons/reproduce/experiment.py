@@ -144,11 +144,13 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     """
     if outcome is None:
         return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
+    if cell.key not in outcome.estimates:
+        return Verdict(None, None, None, NOT_RUN, "not run since the experiment was changed")
     ours, exact = outcome.estimates[cell.key], outcome.exact.get(cell.key)
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
-    others = [(outcome.estimates[key], change) for key, change in cell.changes]
+    others = [(outcome.estimates[key], change) for key, change in cell.changes if key in outcome.estimates]
     if _fits(ours, cell):
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
             return Verdict(ours, exact, z, UNTOLD, f"the gap may be {SURE * scatter:.3g} by chance")

@@ -20,6 +20,7 @@ def test_chains_of_cmdstan_are_dropped_and_judged_and_a_bad_file_loses_nothing(l
     expect(page.get_by_role("heading", name="Bring your own chain", exact=True)).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text(re.compile("2 chains, 200 draws each, 3 quantities"))).to_be_visible(timeout=PATIENT)
     expect(page).to_have_url(re.compile("own-chain.*source=file&.*file=[0-9a-f]{16}"))
+    expect(page.get_by_role("heading", name="Now yours")).to_be_visible()
     page.evaluate(FOLLOW, "/diagnostics")
     expect(page).to_have_url(re.compile("diagnostics.*burn=30"), timeout=PATIENT)  # as it was left
 

@@ -15,7 +15,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Lab, player
+from app.kit.charts import SAVED_SIZE
+from tests.browser.conftest import PATIENT, Lab, player
 
 SVG = "{http://www.w3.org/2000/svg}"
 PLAYED = """async (film) => {
@@ -124,3 +125,22 @@ def test_other_programs_draw_what_the_stage_shows(lab: Lab, program: str, tmp_pa
         assert (off > 100).mean() < 0.02, "the same picture, but for the edges of lines"
         text = subprocess.run(["pdftotext", file, "-"], check=True, capture_output=True, text=True).stdout
         assert {"Position", "x₁", "−2", "present state"} <= {line.strip() for line in text.splitlines()}, "text is text"
+
+
+def test_the_camera_of_a_chart_saves_what_is_chosen(lab: Lab):
+    page = lab.open("/conjugate")
+    camera = page.locator(".js-plotly-plot .modebar-btn").first
+
+    def kept() -> Path:
+        camera.wait_for(state="attached", timeout=PATIENT)
+        with page.expect_download(timeout=PATIENT) as download:
+            camera.dispatch_event("click")
+        assert download.value.suggested_filename.startswith("posterior-lab-as-the-prior")
+        return Path(download.value.path())
+
+    words = "".join(text for node in ET.parse(kept()).getroot().iter(f"{SVG}text") for text in node.itertext())
+    assert "prior taken how seriously" in words, "text is text"
+    page.get_by_role("button", name="Take home").click()
+    page.get_by_text("PNG, four times as large").click()
+    expect(camera).to_have_attribute("data-title", re.compile("PNG"), timeout=PATIENT)
+    assert Image.open(kept()).size == (4 * SAVED_SIZE["width"], 4 * SAVED_SIZE["height"])

@@ -43,11 +43,11 @@ from engine.readable.islands import islands
 from engine.readable.laplace import draws, laplace
 from engine.readable.layers import layers
 from engine.readable.metropolis import metropolis
-from engine.readable.neurons import neurons
+from engine.readable.neurons import flat, neurons
 from engine.readable.nuts import State, nuts, transition
 from engine.readable.optimisers import descend
 from engine.readable.own_means import own_means
-from engine.readable.palindrome import palindrome
+from engine.readable.palindrome import palindrome, split
 from engine.readable.perceptron import perceptron
 from engine.readable.polya_gamma import polya_gamma
 from engine.readable.reversible_jump import reversible_jump
@@ -153,6 +153,20 @@ def test_a_sampler_draws_what_its_kernel_draws(twin, settings, name):
         assert not np.allclose(of_twin(twin, target, right), ours)
 
 
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("sampling", ["multinomial", "slice"])
+def test_a_full_mass_matrix(name, sampling):
+    target = TARGETS[name]
+    A = beside.stream(7).standard_normal((target.dim, target.dim))
+    mass, log_pi = np.eye(target.dim) + A @ A.T, beside.with_gradient(target)
+    theirs = engine.sample(target, "nuts", chains=1, draws=N, seed=5, mass=mass, step_size=0.3, sampling=sampling).draws[0]
+    q, rng = beside.streams(target, 5)
+    np.testing.assert_allclose(nuts(log_pi, q, N, rng, 0.3, np.linalg.inv(mass), sampling=sampling), theirs, rtol=0, atol=1e-9)
+    theirs = engine.sample(target, "hmc", chains=1, draws=N, seed=5, mass=mass, step_size=0.3, steps=6).draws[0]
+    q, rng = beside.streams(target, 5)
+    np.testing.assert_allclose(hmc(log_pi, q, N, rng, 0.3, 6, mass), theirs, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("variant", ["exact", "no_hastings", "drop_rejections"])
 def test_the_walk_over_islands(variant):
     for people in ([1.0, 2.0, 9.0, 4.0], [5.0, 1.0, 1.0], np.arange(1.0, 8.0)):
@@ -194,7 +208,7 @@ def test_the_step_size_and_the_mass_are_learnt_as_the_kernel_learns_them(name):
         q = next(made)
         np.testing.assert_allclose(y.q, q, rtol=1e-9, atol=1e-9)
         log_density, g = log_pi(q)
-        return State(q, None, g, log_density), accept
+        return State(q, None, log_density, g), accept
 
     q, rng = beside.streams(target, 6)
     draws, epsilons = dual_averaging(log_pi, q, N - warmup, rng, warmup, move=move)
@@ -239,6 +253,28 @@ def test_births_and_deaths_of_units(jump, variant):
         same = variant == "exact" or (variant == "no_jacobian" and jump == "plain")
         assert not (same and not np.array_equal(k, right))
         assert same or points or not np.array_equal(k, right)
+
+
+def test_moves_within_a_width():
+    """The twin of the jump with that of HMC between two of them."""
+    settings = {"chains": 1, "draws": N, "within": "hmc", "step_size": 0.05, "seed": 5}
+    network, x, y = beside.small_network()
+    theirs = sample_architecture(network, x, y, **settings)
+    theta, rng, log_likelihood = beside.network_start(start_architecture(network, x, y, **settings))
+    told = beside.log_likelihood_and_slopes(x, y)
+
+    def within(theta, rng):
+        shapes = [part.shape for part in theta]
+
+        def posterior(q):
+            value, slopes = told(split(q, shapes))
+            return value - 0.5 * q @ q, flat(slopes) - q
+
+        return split(hmc(posterior, flat(theta), 1, rng, 0.05, 10, jitter=0.1)[0], shapes)
+
+    k, parts = neurons(log_likelihood, theta, N, rng, network.width, within=within)
+    assert np.array_equal(k, theirs.width[0])
+    same_networks(parts, theirs)
 
 
 @pytest.mark.parametrize("variant", ["exact", "no_kernel_densities"])

@@ -57,6 +57,7 @@ def test_files_of_other_samplers_are_judged_as_arviz_judges_them(library, tmp_pa
         np.testing.assert_allclose(theirs[column].astype(float), getattr(found.summary, ours)[order], rtol=1e-9, err_msg=column)
     assert np.array_equal(found.run.stats["energy"], tree.sample_stats.energy)
     assert np.array_equal(found.run.stats["log density"], tree.sample_stats.lp) and not found.run.stats["divergent"].any()
+    assert "journey" not in told(spec), "one first draw far away is no warm-up"
     assert "E-BFMI" in panels.methods_section(spec, found).text and decode(scene(spec))[0]["panels"]
 
 
