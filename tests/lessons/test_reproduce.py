@@ -16,6 +16,7 @@ from app import catalogue
 from app.kit import startup, words
 from app.kit.player.scene import header
 from engine.spec import SpecError
+from engine.variational import network as engine_network
 from engine.variational import start_network
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import figure, report, running, store
@@ -187,6 +188,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     whole = begin()
     whole.advance(whole.total)
     path = tmp_path / "state" / "run"
+    monkeypatch.setattr(engine_network, "_LOOK", 0.0)
     monkeypatch.setattr(checkpoints, "EVERY", -1.0)
     monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
     real, written = checkpoints._write, []
