@@ -128,6 +128,7 @@ def _approximations() -> Iterator[tuple[str, Task]]:
     yield ("variational gradients", lambda: variational.gradients(_gaussian(), variational.Advi(), np.zeros(4), repeats=2))
     yield "ELBO", lambda: variational.elbo(_gaussian(), np.zeros(4))
     yield "variational networks", variational.network.warm
+    yield "convolutions", variational.convolution.warm
     for likelihood in spike_and_slab.LIKELIHOODS:
         yield f"models sampled, {likelihood}", partial(sampled, likelihood)
 

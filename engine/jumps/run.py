@@ -76,6 +76,9 @@ class ArchitectureRun(Resumable):
     warm-up. `target` is the posterior of the largest architecture, as the chains see it: with precisions of their own.
     """
 
+    _carries = ("_chains", "_warmup_evaluations", "_start", "_start_log_density", "_start_sizes")
+    _writes = ("_trace", "_ledger")
+
     def __init__(self, network: Network, x: ArrayLike, y: ArrayLike, settings: JumpSettings, first_chain: int = 0, skip: int = 0):
         self.network, self.x, self.y, self.settings, self.first_chain = network, np.asarray(x), y, settings, first_chain
         self.chains, self.draws, self.warmup = settings.chains, settings.draws, settings.warmup + skip
@@ -91,21 +94,32 @@ class ArchitectureRun(Resumable):
         self._check_memory()
         self.target = network_target(self._largest, "architecture", x, y, 0.0, 0.0, own=self._precisions)
 
-        dim, detailed = self._largest.dim, settings.detail == "jumps"
+        dim = self._largest.dim
         depths = range(shallowest, deepest + 1)
         self._dims = np.array([architecture_of(network, k, d).dim for d in depths for k in self._widths])
         self._moves = [WithinMove(self.target, self._rules, self._dims, settings) for _ in range(self.chains)]
         self._warmup_evaluations = np.zeros(self.chains, dtype=np.int64)
         self._chains = self._begin()
-        self._trace = SweepTrace.empty(self.chains, self.draws, dim, self._precisions)
-        self._ledger = self._empty_ledger(self.chains, self.draws if detailed else 0)
+        self._make_room()
         self._start = np.full((self.chains, dim), np.nan)
         self._start_log_density = np.empty(self.chains)
-        self._start_sizes = np.empty((2, self.chains), dtype=np.int16)
+        self._start_sizes = np.empty((self.chains, 2), dtype=np.int16)
         for c in range(self.chains):
             self._note_start(c)
         nothing = _at(SweepTrace.empty(1, 0, dim, self._precisions), 0)
         self._jump(self._chains[0], False, 0, 0, nothing, self._no_ledger())  # compiles or loads the kernel
+
+    def _make_room(self) -> None:
+        self._moves = [move.on(self.target) for move in self._moves]
+        self._trace = SweepTrace.empty(self.chains, self.draws, self._largest.dim, self._precisions)
+        self._ledger = self._empty_ledger(self.chains, self.draws if self.settings.detail == "jumps" else 0)
+
+    def _one_chain(self) -> ArchitectureRun:
+        other = super()._one_chain()
+        assert isinstance(other, ArchitectureRun)
+        other.target = self.target.bare()
+        other._moves = [self._moves[0].on(other.target)]
+        return other
 
     def recording(self) -> ArchitectureRecording:
         """The sweeps done so far (views, not copies)."""
@@ -116,8 +130,8 @@ class ArchitectureRun(Resumable):
             **trace,
             start=self._start,
             start_log_density=self._start_log_density,
-            start_width=self._start_sizes[0],
-            start_depth=self._start_sizes[1],
+            start_width=self._start_sizes[:, 0],
+            start_depth=self._start_sizes[:, 1],
             warmup_gradient_evaluations=self._warmup_evaluations,
             seconds=self.seconds,
             transitions=ledger,
@@ -156,7 +170,7 @@ class ArchitectureRun(Resumable):
         other._trace = SweepTrace.empty(1, draws, self._largest.dim, self._precisions)
         other._ledger = other._empty_ledger(1, draws if bare else 0)
         other._start, other._start_log_density = np.full((1, self._largest.dim), np.nan), np.empty(1)
-        other._start_sizes = np.empty((2, 1), dtype=np.int16)
+        other._start_sizes = np.empty((1, 2), dtype=np.int16)
         return other
 
     def restart(self, theta: Array, width: int, depth: int, precisions: Array, rng: np.random.Generator) -> None:
@@ -255,7 +269,7 @@ class ArchitectureRun(Resumable):
         _, width, depth, _ = architecture(state.ints)
         dim = architecture_of(self.network, int(width), int(depth)).dim
         self._start[c, :dim], self._start[c, dim:] = state.theta[:dim], np.nan
-        self._start_sizes[:, c] = width, depth
+        self._start_sizes[c] = width, depth
         self._start_log_density[c] = state.log_likelihood[0] + prior_of(state, self._rules)
 
     def _warm_up_chain(self, c: int, first: int, n: int) -> None:

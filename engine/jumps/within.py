@@ -93,9 +93,9 @@ class WithinMove:
         self._trace = Trace.empty(1, self.short_steps, target.dim, Nuts.records).at(0)
 
     def on(self, target: Target) -> WithinMove:
-        """The same move on another target of the same shape."""
+        """The same move on another target of the same shape, with work space of its own."""
         other = copy.copy(self)
-        other.target = target
+        other.target, other._trace = target, Trace.empty(1, other.short_steps, target.dim, Nuts.records).at(0)
         return other
 
     def begin(self, state: State, rng: np.random.Generator, tuning: Tuning, here: int) -> int:

@@ -30,6 +30,7 @@ from engine.networks.mlp import HEADER, Network, checked_inputs
 from engine.networks.passes import BLOCK, ROW
 from engine.samplers.chain import per_coordinate
 from engine.samplers.run import MAX_BYTES, whole_number
+from engine.slices import Carried
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed_field
 from engine.targets.target import TargetError
 from engine.variational.optimisers import AdaGrad, Adam, Momentum, RmsProp, Rule, Sgd, ascend
@@ -99,7 +100,7 @@ class Trained:
         return self.path[self.best]
 
 
-class TrainingRun:
+class TrainingRun(Carried):
     """One training, advanced as far as asked: pieces of any size give the same bytes, after pickling too.
 
     network, x, y : as for `Network.posterior`
@@ -110,6 +111,8 @@ class TrainingRun:
 
     Raises SpecError naming a wrong setting, TargetError when x, y or start does not fit.
     """
+
+    _constant = ("network", "spec", "_x", "_y", "rows", "held_out_rows", "_train", "_held_out")
 
     def __init__(
         self,
@@ -188,7 +191,8 @@ class TrainingRun:
 
         stop : asked at every look; once it answers true, the rest is left
         """
-        begin, taken = time.perf_counter(), 0
+        taken = 0 if self.done else self._advance_elsewhere(steps, stop)
+        begin = time.perf_counter()
         while taken < steps and not self.done:
             piece = min(steps - taken, self.every - self.completed % self.every, self.total - self.completed)
             made = self._take(piece)

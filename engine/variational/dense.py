@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from engine.kernels import kernel
 from engine.networks.passes import moved, pointer
 from engine.variational.fused import (
+    ALL,
     BLOCK,
     ONE,
     ROW,
@@ -47,7 +48,6 @@ class Dense(WeightBlocks):
         """prior : share of the first normal, then both standard deviations; a share of 1 is the Gaussian prior."""
         super().__init__(shape.weights, ROWS, local)
         self.shape, self.prior = shape, prior
-        self._noise = np.zeros(BLOCK, np.float32)
 
     def set(self, mean: NDArray, sd: NDArray) -> None:
         """Set means and standard deviations (weights,) and forget Adam's averages."""
@@ -71,27 +71,35 @@ class Dense(WeightBlocks):
         if self.local:
             _draw_local(self.blocks, self.weights, self.variances)
         else:
-            _draw(self.blocks, self.weights, self._noise, *key)
+            _draw(self.blocks, self.weights, np.zeros(BLOCK, np.float32), *key)
 
-    def step(self, pace: Pace, signal: float, work: Workspace, key: Key) -> None:
-        """Climb along the gradient that the minibatch left, and draw for the next."""
+    def step(self, pace: Pace, signal: float, work: Workspace, key: Key, span: slice = ALL) -> None:
+        """Climb along the gradient that the minibatch left, and draw for the next.
+
+        span : blocks that move; others may do so at the same time, in any order
+        """
         share, first, second = self.prior
+        start, blocks, weights, gradient = span.start or 0, self.blocks[span], self.flat(self.weights, span), self.flat(self.gradient, span)
         precision = np.float32(1.0 / first**2)
         if self.local:
-            _step_local(self.blocks, self.weights, self.gradient, self.variances, self.variance_gradient, precision, pace)
+            variances, variance_gradient = self.flat(self.variances, span), self.flat(self.variance_gradient, span)
+            _step_local(blocks, weights, gradient, variances, variance_gradient, precision, pace)
         elif share == 1.0:
-            _step(self.blocks, self.weights, self.gradient, self._noise, precision, pace, *key)
+            _step(blocks, weights, gradient, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
         else:
             log_odds = np.float32(math.log((1.0 - share) / share * first / second))
             precisions = precision, np.float32(1.0 / second**2)
-            _step_mixture(self.blocks, self.weights, self.gradient, self._noise, log_odds, precisions, pace, *key)
+            _step_mixture(blocks, weights, gradient, start, np.zeros(BLOCK, np.float32), log_odds, precisions, pace, *key)
 
-    def kl(self) -> float:
-        """KL(q || prior) in nats; for a mixture one draw's estimate of it (which can be negative)."""
-        share, first, second = self.prior
+    def kl(self, first: int = 0, last: int | None = None) -> float:
+        """KL(q || prior) in nats; for a mixture one draw's estimate of it (which can be negative). Of the weights from
+        number `first` to before `last`, by default of all.
+        """
+        last = self.shape.weights if last is None else last
+        share, wide, narrow = self.prior
         if share == 1.0:
-            return float(_kl(self.blocks, self.shape.weights, first))
-        return float(_kl_mixture(self.blocks, self.weights, self.shape.weights, share, first, second))
+            return float(_kl(self.blocks, first, last, wide))
+        return float(_kl_mixture(self.blocks, self.weights, first, last, share, wide, narrow))
 
     def sample(self, rng: np.random.Generator) -> Single:
         """One draw (weights,) from q."""
@@ -111,9 +119,9 @@ class Dense(WeightBlocks):
 
 
 @kernel
-def _kl(blocks, count, prior_sd):
+def _kl(blocks, begin, end, prior_sd):
     total = 0.0
-    for k in range(count):
+    for k in range(begin, end):
         b, i = k // BLOCK, k % BLOCK
         mean, sd = blocks[b, MEAN, i] / prior_sd, blocks[b, SD, i] / prior_sd
         total += 0.5 * (mean * mean + sd * sd) - 0.5 - math.log(sd)
@@ -121,9 +129,9 @@ def _kl(blocks, count, prior_sd):
 
 
 @kernel
-def _kl_mixture(blocks, weights, count, share, first, second):
+def _kl_mixture(blocks, weights, begin, end, share, first, second):
     total = 0.0
-    for k in range(count):
+    for k in range(begin, end):
         w, sd = float(weights[k]), float(blocks[k // BLOCK, SD, k % BLOCK])
         wide = math.log(share / first) - 0.5 * (w / first) ** 2
         narrow = math.log((1.0 - share) / second) - 0.5 * (w / second) ** 2
@@ -157,12 +165,12 @@ def _draw_local(blocks, means, variances):
 
 
 @single_kernel
-def _step(blocks, weights, gradient, noise, precision, pace, first, second):
+def _step(blocks, weights, gradient, start, noise, precision, pace, first, second):
     e = pointer(noise)
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * ROWS * ROW)
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
-        fill_normal(e, b, first, second)
+        fill_normal(e, start + b, first, second)
         for i in range(BLOCK):
             mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
             inverse = ONE / sd
@@ -176,13 +184,13 @@ def _step(blocks, weights, gradient, noise, precision, pace, first, second):
 
 
 @single_kernel
-def _step_mixture(blocks, weights, gradient, noise, log_odds, precisions, pace, first, second):
+def _step_mixture(blocks, weights, gradient, start, noise, log_odds, precisions, pace, first, second):
     e = pointer(noise)
     wide, narrow = precisions
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * ROWS * ROW)
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
-        fill_normal(e, b, first, second)
+        fill_normal(e, start + b, first, second)
         for i in range(BLOCK):
             mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
             inverse = ONE / sd

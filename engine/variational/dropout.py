@@ -61,7 +61,7 @@ class Point(WeightBlocks):
 
     def _second_moments(self) -> list[float]:
         """E (z c)^2 of every layer's inputs."""
-        return [1.0] * self.shape.layers
+        return [1.0] * len(self.shape.split(self.weights))
 
     def kl(self) -> float:
         """Minus the log prior density, without its constant; with dropout, what the module's text says."""

@@ -43,9 +43,28 @@ class Shape:
         return len(self.sizes) - 1
 
     @property
+    def inputs(self) -> int:
+        """Numbers that one sample has."""
+        return self.sizes[0]
+
+    @property
     def weights(self) -> int:
         """Weights of all layers, biases included."""
         return sum((a + 1) * b for a, b in pairwise(self.sizes))
+
+    @property
+    def work(self) -> int:
+        """Multiply-adds of one sample."""
+        return self.weights
+
+    def workspace(self, batch: int, local: bool, noisy: bool) -> Workspace:
+        """Where a minibatch passes through."""
+        return Workspace(self, batch, local, noisy)
+
+    def forward(self, activation: int, x: Single, weights: Single) -> Single:
+        """Network outputs (m, n_L) at x (m, n_0) for one draw of the weights."""
+        found: Single = outputs(np.array(self.sizes), activation, x, weights)
+        return found
 
     def split(self, flat: NDArray) -> list[NDArray]:
         """Views (n_l + 1, n_{l+1}) of every layer in a flat array, biases in the last row."""
@@ -105,19 +124,19 @@ def _gather(x, rows, inputs):
 
 
 @single_kernel
-def _scale(values, factors):
+def scale_by(values, factors):
     for i in range(values.size):
         values[i] *= factors[i]
 
 
 @single_kernel
-def _square(values, squares):
+def square(values, squares):
     for i in range(values.size):
         squares[i] = values[i] * values[i]
 
 
 @single_kernel
-def _perturb(mean, variance, noise):
+def perturb(mean, variance, noise):
     """mean += sqrt(variance) noise; leaves in `noise` what turns a derivative in the mean into one in the variance."""
     for i in range(mean.size):
         sd = square_root(variance[i] + FLOOR)
@@ -126,7 +145,7 @@ def _perturb(mean, variance, noise):
 
 
 @single_kernel
-def _activate(kind, values):
+def activate(kind, values):
     if kind == TANH:
         for i in range(values.size):
             values[i] = tanh(values[i])
@@ -150,7 +169,7 @@ def _place(values, to):
 
 
 @single_kernel
-def _through(kind, values, back):
+def through(kind, values, back):
     """Turn values (batch, n) of units into derivatives with respect to their pre-activations, from those with respect
     to the values, back (batch, n + 1).
     """
@@ -171,7 +190,7 @@ def _through(kind, values, back):
 
 
 @single_kernel
-def _add_squares(back, inputs, back_squares):
+def add_squares(back, inputs, back_squares):
     """back += 2 inputs back_squares."""
     for i in range(back.size):
         back[i] += TWO * inputs[i] * back_squares[i]
@@ -227,7 +246,9 @@ def _loss(likelihood, precision, z, y, rows, scale):
 
 
 @kernel
-def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, local, noisy, work):
+def train_pass(
+    sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, local, noisy, to_inputs, work
+):
     """Forward and backward over the samples `rows` of (x, y).
 
     settings : (activation, likelihood)
@@ -236,6 +257,7 @@ def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient,
     weights, gradient : (weights,) drawn weights (their means, for a local pass) and the derivatives left there
     variances, variance_gradient : the same for a local pass
     local, noisy : what the pass does; unit noise stands in the workspace
+    to_inputs : whether `back` is to hold the derivatives with respect to the inputs (batch, n_0 + 1) in the end
     work : `Workspace.arrays()`; the normal draws of a local pass stand in `spread`
     Returns the minibatch's log likelihood and how many of its samples are classified right.
     """
@@ -249,19 +271,19 @@ def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient,
         if l == 0:
             _gather(x, rows, a.reshape(batch, n))
         if noisy:
-            _scale(a, factors[at_in : at_in + batch * n])
+            scale_by(a, factors[at_in : at_in + batch * n])
         z = values[at_out : at_out + batch * m]
         np.dot(a.reshape(batch, n), weights[at : at + n * m].reshape(n, m), z.reshape(batch, m))
         if local:
             s = squares[at_in : at_in + batch * n]
-            _square(a, s)
+            square(a, s)
             v = back[: batch * m]
             np.dot(s.reshape(batch, n), variances[at : at + n * m].reshape(n, m), v.reshape(batch, m))
-            _perturb(z, v, spread[at_out : at_out + batch * m])
+            perturb(z, v, spread[at_out : at_out + batch * m])
         at_in += batch * n
         at += n * m
         if l < layers - 1:
-            _activate(activation, z)
+            activate(activation, z)
             _place(z.reshape(batch, m), inputs[at_in : at_in + batch * (m + 1)].reshape(batch, m + 1))
             at_out += batch * m
     total, right = _loss(likelihood, precision, z.reshape(batch, m), y, rows, scale)
@@ -273,23 +295,23 @@ def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient,
         z = values[at_out : at_out + batch * m]
         np.dot(a.reshape(batch, n).T, z.reshape(batch, m), gradient[at : at + n * m].reshape(n, m))
         below = back[: batch * n]
-        if l > 0 or noisy:
+        if l > 0 or noisy or to_inputs:
             np.dot(z.reshape(batch, m), weights[at : at + n * m].reshape(n, m).T, below.reshape(batch, n))
         if local:
             # from here on z holds derivatives with respect to the variances
-            _scale(z, spread[at_out : at_out + batch * m])
+            scale_by(z, spread[at_out : at_out + batch * m])
             s = squares[at_in : at_in + batch * n]
             np.dot(s.reshape(batch, n).T, z.reshape(batch, m), variance_gradient[at : at + n * m].reshape(n, m))
-            if l > 0 or noisy:
+            if l > 0 or noisy or to_inputs:
                 more = back_squares[: batch * n]
                 np.dot(z.reshape(batch, m), variances[at : at + n * m].reshape(n, m).T, more.reshape(batch, n))
-                _add_squares(below, a, more)
+                add_squares(below, a, more)
         if noisy:
             _times(below, a, slopes[at_in : at_in + batch * n])
-            _scale(below, factors[at_in : at_in + batch * n])
+            scale_by(below, factors[at_in : at_in + batch * n])
         if l > 0:
             at_out -= batch * (n - 1)
-            _through(activation, values[at_out : at_out + batch * (n - 1)].reshape(batch, n - 1), below.reshape(batch, n))
+            through(activation, values[at_out : at_out + batch * (n - 1)].reshape(batch, n - 1), below.reshape(batch, n))
     return total, right
 
 
@@ -306,7 +328,7 @@ def outputs(sizes, activation, x, weights):
             for j in range(m):
                 z[b, j] += bias[j]
         if l < sizes.size - 2:
-            _activate(activation, z.reshape(batch * m))
+            activate(activation, z.reshape(batch * m))
         at += (n + 1) * m
         h = z
     return h

@@ -8,17 +8,20 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
+from engine.kept import lazy
 from engine.networks.mlp import Network
 from engine.networks.passes import ACTIVATIONS, RELU
+from engine.slices import Carried
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
-from engine.variational.fused import Pace, Single, key, normals, pace
+from engine.variational.fused import Key, Pace, Single, key, normals, pace
 from engine.variational.horseshoe import Horseshoe
 from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
 from engine.variational.predict import MODES, Prediction, forward
@@ -28,7 +31,9 @@ from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, pri
 METHODS = ("map", "gaussian", "mixture", "spike_and_slab", "mc_dropout", "concrete_dropout", "horseshoe")
 ESTIMATORS = {"gaussian": ("local", "weights"), "mixture": ("weights",), "spike_and_slab": ("local", "relaxed", "score")}
 INCLUSION_PRIORS = ("aic", "bic", "own")
-_WEIGHTS, _UNITS, _ACTIVATIONS = range(3)  # streams of random numbers within a step
+_WEIGHTS, _UNITS, OF_ACTIVATIONS = range(3)  # streams of random numbers within a step
+OF_PART = 4  # streams further, for the second part of a minibatch
+_SPLIT = 30_000_000  # multiply-adds of a minibatch from which on it is cut in two
 _LOOK = 0.02  # seconds between two looks at `stop`, at least one step
 _BASELINE_RATE = 0.1
 
@@ -86,6 +91,9 @@ class NetworkSpec(Spec):
         """The estimator in use, "" for methods without a choice."""
         allowed = ESTIMATORS.get(self.method, ("",))
         return allowed[0] if self.estimator == "default" else self.estimator
+
+
+AnySpec = TypeVar("AnySpec", bound=NetworkSpec)
 
 
 class History(NamedTuple):
@@ -152,6 +160,10 @@ class NetworkFit:
         kept[np.argsort(-ratio, kind="stable")[: max(1, round(density * len(ratio)))]] = True
         return self.shape.split(kept)
 
+    def _inputs(self, x: ArrayLike) -> Single:
+        """x as (m, inputs)."""
+        return checked_inputs(x, self.shape.inputs)
+
     def _draw(self, rng: np.random.Generator, masks: Any) -> Single:
         if masks is None:
             return self.posterior.sample(rng)
@@ -180,7 +192,7 @@ class NetworkFit:
             raise SpecError("mode", f"{mode!r} is not one of {', '.join(MODES)}")
         if mode == "MED" and not self.posterior.has_mask:
             raise SpecError("mode", f"{self.spec.method} has no inclusion probabilities, so no median model")
-        x = checked_inputs(x, self.shape.sizes[0])
+        x = self._inputs(x)
         selected: Any = None
         note = ""
         if mode == "MED":
@@ -215,18 +227,21 @@ class NetworkFit:
         return np.asarray(rows, dtype=np.float64)
 
 
-class NetworkRun:
+class NetworkRun(Carried):
     """Training as a job: `advance` as far as you like, look at any time.
 
     Pieces of any size give the same bytes, after pickling too. For one thread at a time; kernels release the GIL.
     Parameters are those of `start_network`.
     """
 
+    fitted: type[NetworkFit] = NetworkFit
+    _constant = ("_x", "_y")
+
     def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
-        x = checked_inputs(x)
         self.spec = spec
-        self._x, self._y, outputs = x, *checked_targets(y, len(x), spec.likelihood)
-        self.shape = Shape((x.shape[1], *spec.hidden, outputs))
+        self._x = x = self._inputs(x)
+        self._y, outputs = checked_targets(y, len(x), spec.likelihood)
+        self.shape = self._layers(outputs)
         self.batch = min(spec.batch, len(x))
         self.steps_per_epoch = len(x) // self.batch
         self.posterior = _posterior(spec, self.shape, len(x))
@@ -234,6 +249,13 @@ class NetworkRun:
         self._begin(spec.epochs, report_every, snapshots)
         self._baseline = self._log_likelihood_of_nothing()
         self.posterior.draw(key(spec.seed, 0, _WEIGHTS))
+
+    def _inputs(self, x: ArrayLike) -> Single:
+        """x as (n, inputs)."""
+        return checked_inputs(x)
+
+    def _layers(self, outputs: int) -> Shape:
+        return Shape((self._x.shape[1], *self.spec.hidden, outputs))
 
     def _begin(self, epochs: int, report_every: int | None, snapshots: int) -> None:
         self.total = epochs * self.steps_per_epoch
@@ -247,8 +269,15 @@ class NetworkRun:
         self.snapshots: list[tuple[int, list[NDArray[np.uint8]]]] = []
         if snapshots:
             self._keep_snapshot()
-        self._work = Workspace(self.shape, self.batch, self.posterior.local, self.posterior.noisy)
+        self.__dict__.pop("_works", None)
         self._order = np.zeros(0, dtype=np.int64)
+
+    @lazy
+    def _works(self) -> list[Workspace]:
+        return self._workspaces(self.batch)
+
+    def _state(self) -> dict[str, Any]:
+        return {name: value for name, value in super()._state().items() if name not in ("_works", "_others")}
 
     @property
     def done(self) -> bool:
@@ -259,9 +288,9 @@ class NetworkRun:
 
         stop : looked at after every step or every 20 ms, whichever is longer; once it answers true, the rest is left
         """
+        taken = self._advance_elsewhere(min(steps, self.total - self.completed), stop)
         begin = look = time.perf_counter()
-        taken = 0
-        for _ in range(min(steps, self.total - self.completed)):
+        for _ in range(min(steps - taken, self.total - self.completed)):
             self._step()
             taken += 1
             if stop is not None and (now := time.perf_counter()) - look > _LOOK:
@@ -272,7 +301,7 @@ class NetworkRun:
         return taken
 
     def _step(self) -> None:
-        spec, posterior, work = self.spec, self.posterior, self._work
+        spec = self.spec
         within = self.completed % self.steps_per_epoch
         if within == 0 or not self._order.size:
             epoch = self.completed // self.steps_per_epoch
@@ -284,7 +313,7 @@ class NetworkRun:
         left = spec.final_step_size ** (self.completed / self.total)
         inclusion = 0.0 if self._frozen else spec.inclusion_step_size
         rule = pace(step, spec.step_size * left, inclusion * left)
-        posterior.step(rule, energy - self._baseline, work, key(spec.seed, step, _WEIGHTS))
+        self._move(rule, energy - self._baseline, key(spec.seed, step, _WEIGHTS))
         self._baseline += _BASELINE_RATE * (energy - self._baseline)
         self.completed = step
         self._energy += energy
@@ -297,11 +326,27 @@ class NetworkRun:
 
     def _pass(self, rows: NDArray[np.int64], step: int) -> tuple[float, int]:
         """Log likelihood of the samples `rows`, times n / their number, and how many of them are classified right."""
-        spec, posterior, work = self.spec, self.posterior, self._work
-        posterior.begin_noise(work, key(spec.seed, step, _UNITS))
-        if posterior.local:
-            normals(work.spread, *key(spec.seed, step, _ACTIVATIONS))
+        posterior, works = self.posterior, self._works
+        posterior.begin_noise(works[0], key(self.spec.seed, step, _UNITS))
         scale = len(self._x) / len(rows)
+        if len(works) == 1:
+            value, right = self._part(0, rows, step, scale, posterior.gradient, posterior.variance_gradient)
+            return scale * value, right
+        cut = works[0].batch
+        gradients = posterior.gradient, posterior.variance_gradient
+        todo = ((0, rows[:cut], gradients), (1, rows[cut:], self._others))
+        found = ticket.each(lambda part: self._part(part[0], part[1], step, scale, *part[2]), todo)
+        for mine, other in zip(gradients, self._others, strict=True):
+            mine += other
+        return scale * (found[0][0] + found[1][0]), found[0][1] + found[1][1]
+
+    def _part(
+        self, number: int, rows: NDArray[np.int64], step: int, scale: float, gradient: Single, variance_gradient: Single
+    ) -> tuple[float, int]:
+        """Part `number` of a pass: log likelihood of its samples, and how many of them are classified right."""
+        spec, posterior, work = self.spec, self.posterior, self._works[number]
+        if posterior.local:
+            normals(work.spread, *key(spec.seed, step, OF_ACTIVATIONS + OF_PART * number))
         value, right = train_pass(
             np.array(self.shape.sizes),
             (ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)),
@@ -311,14 +356,23 @@ class NetworkRun:
             self._y,
             rows,
             posterior.weights,
-            posterior.gradient,
+            gradient,
             posterior.variances,
-            posterior.variance_gradient,
+            variance_gradient,
             posterior.local,
             posterior.noisy,
+            False,
             work.arrays(),
         )
-        return scale * value, right
+        return value, right
+
+    def _move(self, rule: Pace, signal: float, draw: Key) -> None:
+        """Climb, on two cores where the weights are many."""
+        posterior, work = self.posterior, self._works[0]
+        if len(self._works) == 1 or self.spec.method == "map":
+            posterior.step(rule, signal, work, draw)
+        else:
+            ticket.each(lambda span: posterior.step(rule, signal, work, draw, span), posterior.halves())
 
     def _log_likelihood_of_nothing(self) -> float:
         """Of all data when every output is 0: where the baseline of the score function starts."""
@@ -330,8 +384,20 @@ class NetworkRun:
         squares = float(np.square(self._y, dtype=np.float64).sum())
         return -0.5 * squares / spec.noise_sd**2 - self._y.size * (math.log(spec.noise_sd) + 0.5 * math.log(2 * math.pi))
 
+    def _workspaces(self, batch: int) -> list[Workspace]:
+        """Where a minibatch passes through: in two parts where they are large enough for two cores. It is cut the same
+        whether there are two or not, so that sums have one order.
+        """
+        splits = self.spec.method in (*ESTIMATORS, "map") and batch * self.shape.work >= _SPLIT
+        sizes = (batch - batch // 2, batch // 2) if splits else (batch,)
+        self._others = [np.zeros_like(a) for a in (self.posterior.gradient, self.posterior.variance_gradient) if splits]
+        return [self.shape.workspace(size, self.posterior.local, self.posterior.noisy) for size in sizes]
+
+    def _kl(self) -> float:
+        return float(self.posterior.kl())
+
     def _report(self) -> None:
-        energy, kl = self._energy / self._seen, self.posterior.kl()
+        energy, kl = self._energy / self._seen, self._kl()
         accuracy = math.nan if self.spec.likelihood == "gaussian" else self._right / (self._seen * self.batch)
         self._rows.append((self.completed, energy - kl, energy, kl, accuracy, self.posterior.density()))
         self._energy, self._right, self._seen = 0.0, 0, 0
@@ -341,6 +407,18 @@ class NetworkRun:
             layers = self.shape.split(np.rint(255.0 * self.posterior.alpha).astype(np.uint8))
             self.snapshots.append((self.completed, layers))
 
+    def without_data(self) -> NetworkRun:
+        """The state of now as what can be put on disk: parameters, no data. Further training moves it, too."""
+        run = copy.copy(self)
+        run._x = run._y = np.zeros((0, 0), np.float32)
+        return run
+
+    def with_data_of(self, other: NetworkRun) -> NetworkRun:
+        """This run, on the data of another."""
+        run = copy.copy(self)
+        run._x, run._y = other._x, other._y
+        return run
+
     def history(self) -> History:
         """What has been reported so far."""
         columns = np.array(self._rows, dtype=np.float64).reshape(-1, 6).T
@@ -348,7 +426,7 @@ class NetworkRun:
 
     def fit(self) -> NetworkFit:
         """The state of now, as a fit that further training does not touch."""
-        return NetworkFit(self.spec, self.shape, copy.deepcopy(self.posterior), self.history())
+        return self.fitted(self.spec, self.shape, copy.deepcopy(self.posterior), self.history())
 
     def post_train(
         self,
@@ -394,16 +472,16 @@ class NetworkRun:
         if self.spec.method not in (*ESTIMATORS, "map", "mc_dropout"):
             raise SpecError("method", f"{self.spec.method} trains more than its posterior's rows")
         posterior, rows = self.posterior, np.arange(len(self._x))
-        work, self._work = self._work, Workspace(self.shape, len(rows), self.posterior.local, self.posterior.noisy)
+        works, self._works = self._works, self._workspaces(len(rows))
         still = Pace(np.float32(0), np.float32(0), np.float32(1))
         found = []
         for step in range(first_step, first_step + samples):
             posterior.draw(key(self.spec.seed, step, _WEIGHTS))
             energy, _ = self._pass(rows, step)
             posterior.forget()
-            posterior.step(still, energy - self._baseline, self._work, key(self.spec.seed, step, _WEIGHTS))
+            posterior.step(still, energy - self._baseline, self._works[0], key(self.spec.seed, step, _WEIGHTS))
             found.append(posterior.last_gradient())
-        self._work = work
+        self._works = works
         return np.asarray(found)
 
 
@@ -444,9 +522,9 @@ def warm() -> None:
             fit_network(x, y, method=method, estimator=estimator, hidden=(2,), epochs=1).predict(x)
 
 
-def changed(spec: NetworkSpec, **settings: Any) -> NetworkSpec:
+def changed(spec: AnySpec, **settings: Any) -> AnySpec:
     """The spec with some fields changed. Raises SpecError naming an unknown or a wrong one."""
-    known = {f.name for f in dataclasses.fields(NetworkSpec)}
+    known = {f.name for f in dataclasses.fields(spec)}
     for name in settings:
         if name not in known:
             raise SpecError(name, f"is not a setting of a variational network: {', '.join(sorted(known))}")

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
-from engine.variational.minibatch import Shape, outputs
+from engine.variational.minibatch import Shape
 
 MODES = ("SM", "MA", "MED", "MEAN")
 PIECE = 4_000_000  # multiply-adds or so between two looks at `stop`: some milliseconds
@@ -81,13 +81,12 @@ def forward(
     shape: Shape, activation: str, likelihood: str, x: Single, weights: Single, stop: Callable[[], bool] | None = None
 ) -> Single | None:
     """Class probabilities (m, classes) or values (m, outputs) of one network at x (m, inputs); None when stopped."""
-    sizes, kind = np.array(shape.sizes), ACTIVATIONS.index(activation)
-    piece = max(1, PIECE // shape.weights)
+    kind, piece = ACTIVATIONS.index(activation), max(1, PIECE // shape.work)
     found = []
     for begin in range(0, len(x), piece):
         if stop is not None and stop():
             return None
-        found.append(outputs(sizes, kind, x[begin : begin + piece], weights))
+        found.append(shape.forward(kind, x[begin : begin + piece], weights))
     z = np.concatenate(found)
     if likelihood == "softmax":
         e = np.exp(z - z.max(axis=1, keepdims=True))

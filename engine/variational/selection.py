@@ -46,8 +46,13 @@ def connected(masks: Sequence[Mask]) -> Mask:
     """(n_L,) bool: the outputs that a path of weights reaches from some input. Biases make no path."""
     reached: Mask = np.ones(len(masks[0]) - 1, dtype=bool)
     for mask in masks:
-        reached = np.asarray(mask[:-1][reached].any(axis=0))
+        reached = np.asarray(mask[:-1][_seen(reached, mask)].any(axis=0))
     return reached
+
+
+def _seen(units: NDArray[Any], layer: NDArray[Any]) -> NDArray[Any]:
+    """`units` for every input of the next layer, which sees a unit of a convolution at several places."""
+    return np.tile(units, (len(layer) - 1) // len(units))
 
 
 def select_model(inclusion: Sequence[NDArray[Any]], threshold: float = 0.5, fallback: str = "most_probable") -> Selection:
@@ -87,14 +92,14 @@ def _best_path(inclusion: Sequence[NDArray[Any]], masks: Sequence[Mask]) -> list
     came: list[NDArray[np.int64]] = []
     for a, mask in zip(inclusion, masks, strict=True):
         p = np.clip(np.asarray(a[:-1], dtype=np.float64), 1e-300, 1.0 - 1e-16)
-        price = cost[:, None] + np.where(mask[:-1], 0.0, np.log1p(-p) - np.log(p))
+        price = _seen(cost, a)[:, None] + np.where(mask[:-1], 0.0, np.log1p(-p) - np.log(p))
         came.append(price.argmin(axis=0))
         cost = price.min(axis=0)
     at, path = int(cost.argmin()), []
     for layer in range(len(came) - 1, -1, -1):
         before = int(came[layer][at])
         path.append((layer, before, at))
-        at = before
+        at = before % (came[layer - 1].size if layer else len(inclusion[0]))
     return path
 
 
@@ -102,5 +107,5 @@ def _widest(inclusion: Sequence[NDArray[Any]]) -> float:
     """The largest inclusion probability that all weights of some path have."""
     width = np.full(len(inclusion[0]) - 1, np.inf)
     for a in inclusion:
-        width = np.minimum(width[:, None], a[:-1]).max(axis=0)
+        width = np.minimum(_seen(width, a)[:, None], a[:-1]).max(axis=0)
     return float(width.max())

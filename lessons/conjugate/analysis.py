@@ -16,6 +16,7 @@ from engine import conjugate, diagnostics
 from engine.conjugate import Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
 from engine.judge import Check, Kind, Verdict, chains_checks, dispersed_starts
 from engine.kept import kept, lazy
+from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.targets.target import Target
 from lessons.conjugate.spec import ConjugateLesson
@@ -203,6 +204,19 @@ def walk(spec: ConjugateLesson) -> Recording:
         init=np.tile(start, (CHAINS, 1)),
         scale=spec.step * smallest_sd(prior.update(x)),
     )
+
+
+def predicted(spec: ConjugateLesson) -> Predicted | None:
+    """What the walk says of each observation; None before there is one, and where the walk is not shown."""
+    prior, x = spec.prior(), spec.observations()
+    if spec.play != "walk" or not len(x):
+        return None
+    draws = walk(spec).draws
+    rows = draws.reshape(-1, draws.shape[2])
+    rng = np.random.Generator(np.random.SFC64([spec.seed, len(x)]))
+    shape = (*draws.shape[:2], len(x))
+    drawn = np.stack([prior.observe(rng, rows) for _ in x], axis=1)
+    return Predicted(x, prior.log_likelihoods(rows, x).reshape(shape), drawn.reshape(shape))
 
 
 def target_of(spec: ConjugateLesson) -> Target:

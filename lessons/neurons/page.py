@@ -3,7 +3,9 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from engine.jumps.predict import of_data
 from engine.readable.neurons import neurons as readable
+from engine.readable.palindrome import palindrome
 from lessons.families.growing.chains import first_look
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
@@ -44,13 +46,14 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).run.recording(),
+    predicted=lambda spec: of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed),
     kernels=kernels,
     audit=audit,
     checks=checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [readable],
+    twins=lambda spec: [readable, palindrome] if spec.variant in ("no_kernel_densities", "as_coded") else [readable],
     code=[
         sweep.jump_sweeps,
         sweep.propose,
