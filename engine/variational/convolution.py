@@ -295,7 +295,7 @@ class ConvolutionRun(NetworkRun):
         convolve_back(work.stages, kind, len(rows), slopes, posterior.weights, variances, posterior.local, *gradients, arrays)
         if spec.variant == "places":
             # The steps below take the divergence once; Adam's direction is that of (likelihood) / places - divergence.
-            for gradient in (posterior.gradient, variance_gradient if posterior.local else posterior.gradient[:0]):
+            for gradient in (posterior.gradient, variance_gradient)[: 1 + posterior.local]:
                 for layer, stage in zip(self.shape.split(gradient), self.shape.stages, strict=False):
                     layer /= stage.places**2
         return scale * value, right
