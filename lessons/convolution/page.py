@@ -23,7 +23,8 @@ def controls(panel: Controls) -> None:
         return
     if spec.part != "training":
         panel.slider("filter", "Filter")
-    panel.segmented("pooling", "Pooling", WORDS["poolings"])
+    if spec.part != "kernel":
+        panel.segmented("pooling", "Pooling", WORDS["poolings"])
     with panel.more("Training"):
         panel.slider("epochs", "Epochs")
     with panel.more("Break it"):

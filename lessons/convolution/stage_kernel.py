@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.kit.player.scene import Scene
 from engine.variational.convolution import max_pool
 from lessons.convolution import analysis
 from lessons.convolution.marks import begin, most, outline, signed, square, window_of
-from lessons.convolution.spec import LEARNT, WORDS, ConvolutionLesson
+from lessons.convolution.spec import WORDS, ConvolutionLesson
 from lessons.convolution.training import KERNEL, SIDE, State
 
-PLAN = "seen*4 kernel*4 products*4 / map*6 pooled*6"
-HEIGHTS = (215, 235)
+Array = NDArray[np.float64]
+
+PLAN = "seen*5 kernel*4 map*6 / products*7 pooled*8"
+HEIGHTS = (245, 225)
 ROWS = ("top", "middle", "bottom")
 
 
@@ -30,9 +33,8 @@ def draw(spec: ConvolutionLesson, state: State | None) -> bytes:
     made = begin(spec, state, places, label, rate=8.0).layout(PLAN, HEIGHTS)
 
     here = np.arange(places)
-    panel = square(
-        made, "seen", "The digit, and the window", image, low=0.0, high=1.0, colours="cividis", rim=1, caption="8 × 8 pixels, zeros around"
-    )
+    rim = "8 × 8 pixels, zeros around"
+    panel = square(made, "seen", "The digit, and the window", image, low=0.0, high=1.0, colours="cividis", rim=1, caption=rim)
     panel.path(outline(0, 0, SIDE), role="muted", width=1.0)
     panel.path(window_of(here), at=here, role="highlight", width=3.0, label="window")
 
@@ -47,11 +49,11 @@ def draw(spec: ConvolutionLesson, state: State | None) -> bytes:
     panel.path(outline(0, 0, KERNEL, KERNEL), role="highlight", width=3.0)
 
     _maps(made, written, here)
-    _words(made, spec, seen, kernel, bias, sums, written)
+    _words(made, seen, kernel, bias, sums, written)
     return made.encode()
 
 
-def _maps(made: Scene, written: np.ndarray, here: np.ndarray) -> None:
+def _maps(made: Scene, written: Array, here: NDArray[np.int64]) -> None:
     """The map as far as it is filled, and the largest of each 2 × 2 places that are."""
     top, places = most(written), len(written)
     filled = np.where(here[None, :] <= here[:, None], written, 0.0).reshape(places, SIDE, SIDE)
@@ -61,29 +63,19 @@ def _maps(made: Scene, written: np.ndarray, here: np.ndarray) -> None:
     whole = max_pool(written.reshape(1, SIDE, SIDE, 1), 2)[0, :, :, 0]
     last = (2 * np.arange(SIDE // 2) + 1)[:, None] * SIDE + 2 * np.arange(SIDE // 2) + 1  # place that completes a window
     pooled = np.where(last[None] <= here[:, None, None], whole, 0.0)
-    panel = square(
-        made, "pooled", "Pooled: the largest of 2 × 2", pooled, low=-top, high=top, at=here, label="largest", caption="4 × 4 windows"
-    )
+    title = "Pooled: the largest of 2 × 2"
+    square(made, "pooled", title, pooled, low=-top, high=top, at=here, label="largest", caption="4 × 4 windows")
 
 
-def _words(made: Scene, spec: ConvolutionLesson, seen, kernel, bias: float, sums, written) -> None:
+def _words(made: Scene, seen: Array, kernel: Array, bias: float, sums: Array, written: Array) -> None:
     row, column = np.divmod(np.arange(len(seen)), SIDE)
     for i, name in enumerate(ROWS):
         terms = " + ".join(f"{{{name}{j}:.2f}} × {signed(kernel[i, j])}" for j in range(KERNEL))
         values = {f"{name}{j}": seen[:, i, j] for j in range(KERNEL)} | {name: (seen[:, i] * kernel[i]).sum(axis=1)}
         made.readout(name, f"{name} row: {terms} = {{{name}:.2f}}", show="at", **values)
     added = f" + bias {signed(bias)} = {{z:.2f}}" if bias else ""
-    made.readout(
-        "sum",
-        f"sum {{sum:.2f}}{added}, written at row {{row}}, column {{column}}",
-        show="at",
-        sum=sums,
-        z=written,
-        row=row + 1,
-        column=column + 1,
-    ) if bias else made.readout(
-        "sum", "sum {sum:.2f}, written at row {row}, column {column}", show="at", sum=sums, row=row + 1, column=column + 1
-    )
+    values = {"sum": sums, "row": row + 1, "column": column + 1} | ({"z": written} if bias else {})
+    made.readout("sum", f"sum {{sum:.2f}}{added}, written at row {{row}}, column {{column}}", show="at", **values)
     made.say("Place {t} of {steps}, row {row}, column {column}: the sum is {z:.2f}.", row=row + 1, column=column + 1, z=written)
     ink = seen.sum(axis=(1, 2))
     made.table({"row": row + 1, "column": column + 1, "ink under the window": ink, "written": written})

@@ -11,8 +11,8 @@ from lessons.convolution.marks import begin, most, outline, square
 from lessons.convolution.spec import WORDS, ConvolutionLesson
 from lessons.convolution.training import SIDE, State
 
-PLAN = "seen*4 map*4 gap*4 / pooled*4 accuracy*8 / says*6 dense*6"
-HEIGHTS = (205, 205, 170)
+PLAN = "seen*4 map*4 pooled*4 gap*5 / accuracy*17 / says*9 dense*8"
+HEIGHTS = (215, 215, 180)
 CLASSES = 10
 
 
@@ -21,17 +21,17 @@ def draw(spec: ConvolutionLesson, state: State | None) -> bytes:
     assert state is not None
     found = analysis.moved(spec, state)
     read = analysis.read(spec) if state.done else _unread()
-    label = "A digit moved by 0 to 3 pixels to either side: its map, the map moved back, its pooled map, and what a convolutional and a dense network read."
-    made = begin(spec, state, len(SHIFTS), label, rate=1.5).layout(PLAN, HEIGHTS)
+    label = "A digit moved by up to 3 pixels to either side: its map, its pooled map, what a convolutional and a dense network read."
+    made = begin(spec, state, len(SHIFTS), label, rate=0.8).layout(PLAN, HEIGHTS)
     here = np.arange(len(SHIFTS))
     panel = square(made, "seen", "The digit, moved", found.images, low=0.0, high=1.0, at=here, colours="cividis", caption="8 × 8 pixels")
     panel.path(outline(0, 0, SIDE), role="muted", width=1.0)
     top = most(found.maps)
     square(made, "map", f"Map of filter {spec.filter}", found.maps, low=-top, high=top, at=here, caption="before pooling")
-    square(made, "gap", "Map moved back − map", found.gap, low=-top, high=top, at=here, label="map", caption="0 where both fill the window")
     pool = state.fit.spec.pool
     after = "largest of 2 × 2" if pool > 1 else "no pooling: every place"
     square(made, "pooled", "Pooled", found.pooled, low=-top, high=top, at=here, caption=after)
+    square(made, "gap", "Map moved back − map", found.gap, low=-top, high=top, at=here, label="map", caption="0 inside the rim")
     _accuracy(made, spec, read)
     _says(made, read)
     _words(made, spec, found, read, pool)
@@ -46,12 +46,8 @@ def _unread() -> Read:
 def _accuracy(made: Scene, spec: ConvolutionLesson, read: Read) -> None:
     x = np.array(SHIFTS, dtype=float)
     ticks = [(by, f"{by}".replace("-", "−")) for by in SHIFTS]
-    panel = made.panel(
-        "accuracy",
-        title="450 test digits, moved alike",
-        x=Axis("pixels to the right", -3.2, 3.2, ticks=ticks),
-        y=Axis("share read right", 0.0, 1.02),
-    )
+    axis = Axis("pixels to the right", -3.2, 3.2, ticks=ticks)
+    panel = made.panel("accuracy", title="450 test digits, moved alike", x=axis, y=Axis("share read right", 0.0, 1.02))
     panel.rule(y=0.1, role="muted", label="guessing", dash=True)
     for values, role, shape, name in (
         (read.right, "posterior", "circle", f"convolutional, {WORDS['poolings'][spec.pooling]}"),

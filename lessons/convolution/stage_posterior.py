@@ -12,10 +12,10 @@ from lessons.convolution import analysis
 from lessons.convolution.analysis import DRAWS, Spread
 from lessons.convolution.marks import begin, most, square, window_of
 from lessons.convolution.spec import ConvolutionLesson
-from lessons.convolution.training import KERNEL, SIDE, State
+from lessons.convolution.training import KERNEL, State
 
-PLAN = "seen*4 draw*4 mean*4 sd*4 / map*5 pair*6 pooled*5 / map-sd*8 pooled-sd*8"
-HEIGHTS = (190, 215, 205)
+PLAN = "seen*4 draw*4 map*4 pair*6 / mean*6 sd*6 pooled*6 / map-sd*9 pooled-sd*9"
+HEIGHTS = (230, 205, 215)
 
 
 def draw(spec: ConvolutionLesson, state: State | None) -> bytes:

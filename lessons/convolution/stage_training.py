@@ -12,11 +12,11 @@ from lessons.convolution.marks import begin, most
 from lessons.convolution.spec import FILTERS, ConvolutionLesson
 from lessons.convolution.training import KERNEL, LOOKS, Look, State
 
-PLAN = "filters*8 sds*8 / elbo*6 accuracy*5 kl*5"
+PLAN = "filters*8 sds*8 / elbo*5 accuracy*5 kl*6"
 HEIGHTS = (215, 225)
 ACROSS = 4  # filters in a row of a sheet
 GRAIN = 8  # cells of a weight along an edge: the player smooths, and weights should be seen as such
-LAYERS = ("stage 1", "stage 2", "hidden", "output")
+LAYERS = ("conv 1", "conv 2", "hidden", "output")
 
 Array = NDArray[np.float64]
 
@@ -81,14 +81,8 @@ def _words(made: Scene, looks: Sequence[Look]) -> None:
     )
     times = int(counted[0])
     how = "each once, for 64 places" if times == 1 else f"each {times} times, once a place"
-    made.readout(
-        "stage",
-        f"stage 1: 80 weights, {how}: {{kl:.0f}} × {times} = {{counted:.0f}} nats",
-        show="at",
-        kl=kl[:, 0],
-        counted=kl[:, 0] * times,
-    )
-    made.say(
-        "Step {step}: {accuracy:.0%} read right, ELBO {elbo:.0f} nats.", **{name: columns[name] for name in ("step", "accuracy", "elbo")}
-    )
-    made.table(columns | {"KL as counted": whole, "KL of stage 1, once": kl[:, 0]})
+    words = f"conv 1: 80 weights, {how}: {{kl:.0f}} × {times} = {{counted:.0f}} nats"
+    made.readout("stage", words, show="at", kl=kl[:, 0], counted=kl[:, 0] * times)
+    spoken = {name: columns[name] for name in ("step", "accuracy", "elbo")}
+    made.say("Step {step}: {accuracy:.0%} read right, ELBO {elbo:.0f} nats.", **spoken)
+    made.table(columns | {"KL as counted": whole, "KL of conv 1, once": kl[:, 0]})

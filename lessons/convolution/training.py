@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 Stop = Callable[[], bool]
 
 SIDE, KERNEL, PAD = 8, 3, 1
-LOOKS = 24  # at a whole training, after the start
+LOOKS = 24  # at a whole training, after the start,
+BENT = 2.0  # closer at the beginning: look k is after (k / LOOKS)^BENT of the steps
 INITIAL_SD = 0.02  # small, so that means are learnt before the noise has grown
 STEP_SIZE = 0.02
 DENSE = {"method": "gaussian", "hidden": (64,), "epochs": 120, "initial_sd": INITIAL_SD}
@@ -47,7 +48,7 @@ def start(spec: ConvolutionLesson, some: int | None = None) -> ConvolutionRun:
     data, network = digits(), network_spec(spec)
     x, y = data.images / np.float32(data.top), data.labels
     if some is None:
-        return start_convolution(x, y, network)
+        return start_convolution(x, y, network, report_every=1)
     return start_convolution(x[:some], y[:some], network, batch=some)
 
 
@@ -97,7 +98,7 @@ class Learning:
         with self._lock:
             if self.state.done:
                 return
-            wanted = round(self._run.total * len(self.state.looks) / LOOKS) - self._run.completed
+            wanted = max(1, round(self._run.total * (len(self.state.looks) / LOOKS) ** BENT) - self._run.completed)
             if self._run.advance(wanted, stop) == wanted:
                 self.state = self._looked()
 
