@@ -2,6 +2,8 @@
 
 from app.kit import pad as drawing_pad
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.bayes_by_backprop import bayes_by_backprop
+from engine.readable.convolution import convolution as readable
 from engine.spec import Spec
 from engine.variational import convolution, convolution_pass
 from lessons.convolution import analysis
@@ -52,6 +54,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable, bayes_by_backprop] if spec.learns else [readable],
     code=[convolution.correlate, convolution.max_pool, convolution.shifted, convolution.equivariance_gap, convolution_pass.convolve_back],
     runs=analysis.runs,
 )

@@ -17,6 +17,7 @@ from engine.readable import beside, densities
 from engine.readable.advi import advi
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.bayes_by_backprop import bayes_by_backprop
+from engine.readable.convolution import convolution, kl
 from engine.readable.delayed_rejection import delayed_rejection
 from engine.readable.dual_averaging import dual_averaging
 from engine.readable.gibbs import gibbs
@@ -240,6 +241,26 @@ def test_bayes_by_backprop(width):
         bayes_by_backprop(slope, mean, sd, N, beside.counted(network.dim, 6), prior_sd=0.8),
     ):
         assert np.abs(wrong[0] - theirs[0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("variant", ["exact", "flipped"])
+def test_convolution(variant):
+    """In single precision the kernels are 6e-8 of a number off in each operation, and each step begins where the last one
+    ended: hence 1e-5."""
+    run, images, labels = beside.small_convolution(5)
+    weights = run.shape.weights
+    mean, sd = (part[:weights].astype(float) for part in (run.posterior.mean, run.posterior.sd))
+    assert kl(mean, sd) == pytest.approx(run.fit().kl_by_layer().sum(), rel=1e-5)
+    theirs = beside.trained_convolution(30, 5, variant)
+    ours = {
+        each: bayes_by_backprop(
+            lambda w, each=each: convolution(w, images, labels, (3, 4), (5,), variant=each)[1], mean, sd, 30, beside.counted(weights, 5)
+        )
+        for each in ("exact", "flipped")
+    }
+    for one, other in zip(ours.pop(variant), theirs, strict=True):
+        np.testing.assert_allclose(one, other[:, :weights], rtol=0, atol=1e-5)
+    assert max(np.abs(wrong[0] - theirs[0][:, :weights]).max() for wrong in ours.values()) > 1e-2
 
 
 def test_spike_and_slab():
