@@ -13,7 +13,7 @@ from datasets.images import digits
 from lessons.convolution import analysis, training
 from lessons.convolution.spec import ConvolutionLesson
 from lessons.convolution.stage_training import LAYERS
-from lessons.convolution.training import SIDE
+from lessons.convolution.training import KERNEL, SIDE
 
 MANY = 2000  # draws
 
@@ -45,7 +45,9 @@ def _pooled(spec: ConvolutionLesson, fit: Any) -> Figure:
 
 def diagnostics(spec: ConvolutionLesson, cancel: Any) -> Table:
     """The network, layer by layer, and how well it reads."""
-    state = training.trained(spec, cancel.is_set) if spec.learns else None
+    if not spec.learns:
+        return _shared()
+    state = training.trained(spec, cancel.is_set)
     if state is None:
         return Table("Diagnostics", {})
     fit, data, look = state.fit, digits(), state.looks[-1]
@@ -65,3 +67,15 @@ def diagnostics(spec: ConvolutionLesson, cancel: Any) -> Table:
         f"Bundled digits, 8 × 8: 1,347 to learn from, 450 to test. There are no chains, so there is no R-hat."
     )
     return Table("Layer by layer", columns, caption)
+
+
+def _shared() -> Table:
+    """A kernel beside the dense layer that would write as many numbers."""
+    places = SIDE**2
+    columns = {
+        "layer": ["one 3 × 3 kernel", "a dense layer with as many outputs"],
+        "numbers written": [places, places],
+        "weights, with biases": [KERNEL**2 + 1, places * (places + 1)],
+        "products for one digit": [KERNEL**2 * places, places * places],
+    }
+    return Table("What sharing saves", columns, "Both read 8 × 8 pixels. The kernel has one set of weights for all places.")

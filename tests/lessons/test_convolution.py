@@ -159,6 +159,7 @@ def test_what_the_story_claims():
 def test_below_the_stage():
     (figure,) = panels.panels(BY_ID["posterior"], NEVER)
     assert "exactly" in figure.caption and panels.panels(BY_ID["kernel"], NEVER) == []
+    assert panels.diagnostics(BY_ID["kernel"], NEVER).columns["weights, with biases"] == [10, 4160]
     table = panels.diagnostics(BY_ID["posterior"], NEVER)
     assert table.columns["weights"][:2] == [80, 1168] and table.columns["places that share them"] == [64, 16, 1, 1]
 
