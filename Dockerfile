@@ -24,7 +24,7 @@ WORKDIR /lab
 # that can be written, POSTERIOR_LAB_CACHE=/data; they are then compiled in the background.
 ENV PATH=/venv/bin:$PATH NUMBA_CPU_NAME=x86-64-v3 POSTERIOR_LAB_CACHE=/kernels POSTERIOR_LAB_DOWNLOADS=/data POSTERIOR_LAB_LOG=json
 VOLUME /data
-USER lab
+USER 10001
 EXPOSE 8501
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/readyz', timeout=2)"]
 CMD ["python", "-m", "streamlit", "run", "app/main.py", "--server.port", "8501", "--server.address", "0.0.0.0"]

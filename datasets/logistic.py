@@ -29,8 +29,8 @@ class Pairs(NamedTuple):
     card: Card
 
 
-def logistic_pairs(n: int = PAIRS, seed: int = 0) -> Pairs:
-    """`n` pairs with y ~ Bernoulli(1 / (1 + exp(-w0 - w1 x))), w = (1, 2), x ~ N(0, 1.5^2).
+def logistic_pairs(n: int = PAIRS, seed: int = 0, input_sd: float = INPUT_SD) -> Pairs:
+    """`n` pairs with y ~ Bernoulli(1 / (1 + exp(-w0 - w1 x))), w = (1, 2), x ~ N(0, input_sd^2).
 
     Source: Steyn 2018, section 4.1.1: 200 pairs, the first 150 for training. How its x are spread is not stated; the
     normal distribution is a choice made here. The sign of its printed exponent is corrected.
@@ -38,9 +38,9 @@ def logistic_pairs(n: int = PAIRS, seed: int = 0) -> Pairs:
     if n < 0:
         raise SpecError("n", f"{n} is less than 0")
     rng = np.random.Generator(np.random.SFC64(seed))
-    x = INPUT_SD * rng.standard_normal(n)
+    x = input_sd * rng.standard_normal(n)
     y = (rng.random(n) < 1.0 / (1.0 + np.exp(-(TRUE_WEIGHTS[0] + TRUE_WEIGHTS[1] * x)))).astype(np.int64)
-    source = f"generated after Steyn 2018, section 4.1.1, with x ~ N(0, {INPUT_SD:g}²) and seed {seed}"
+    source = f"generated after Steyn 2018, section 4.1.1, with x ~ N(0, {input_sd:g}²) and seed {seed}"
     return Pairs(x, y, Card("logistic pairs", source, "none needed: random numbers", "none", ("0", "1")))
 
 

@@ -17,6 +17,8 @@ from engine.recording import Recording
 
 Array = NDArray[np.float64]
 
+BLOCK = 25  # quantities that one core takes at once
+
 
 @dataclass(frozen=True, eq=False)
 class Summary:
@@ -55,15 +57,16 @@ def summarise(draws: Array) -> Summary:
     if n < 8:
         return Summary(nothing, nothing, nothing, draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), nothing)
     axes = {"chain_axis": 0, "draw_axis": 1}
+
+    def of_some(first: int) -> Array:
+        some = draws[:, :, first : first + BLOCK]
+        with np.errstate(all="ignore"):
+            rhat, bulk = stats.rhat(_at_least_two(some), **axes), stats.ess(some, **axes)
+            return np.array([rhat, bulk, stats.ess(some, method="tail", prob=(0.05, 0.95), **axes), stats.mcse(some, **axes)])
+
+    rhat, ess_bulk, ess_tail, mcse_mean = np.concatenate(ticket.each(of_some, range(0, max(dim, 1), BLOCK)), axis=1)
     with np.errstate(all="ignore"):
-        return Summary(
-            rhat=stats.rhat(_at_least_two(draws), **axes),
-            ess_bulk=stats.ess(draws, **axes),
-            ess_tail=stats.ess(draws, method="tail", prob=(0.05, 0.95), **axes),
-            mean=draws.mean(axis=(0, 1)),
-            sd=draws.std(axis=(0, 1), ddof=1),
-            mcse_mean=stats.mcse(draws, **axes),
-        )
+        return Summary(rhat, ess_bulk, ess_tail, draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1), mcse_mean)
 
 
 def ess_mean(values: Array) -> float:

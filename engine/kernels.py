@@ -86,6 +86,7 @@ class TargetKernel:
 
     def __init__(self, function: Callable[..., float]) -> None:
         self.py_func = function  # under numba's name, for those who show the source
+        self.__module__ = function.__module__
         self._lock = threading.Lock()
         self._compiled: Any = None
 
@@ -97,6 +98,9 @@ class TargetKernel:
                 compiler = numba.cfunc(TARGET_SIGNATURE, cache=True, error_model="numpy", fastmath=FASTMATH)
                 self._compiled = compiler(self.py_func)
         return int(self._compiled.address)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # pickled by name, as a function is
 
 
 def target_kernel(function: Callable[..., float]) -> TargetKernel:

@@ -71,7 +71,7 @@ SETTINGS = (
     Setting("DATA", "none", "a folder with data sets that are not bundled: MNIST, Boston housing, credit default", _there),
     Setting("DOWNLOADS", "the user's cache folder", "where data sets are kept that a reader has asked to be fetched", _folder),
     Setting("STATE", "the user's cache folder", "where runs of the papers' experiments are kept until they are whole", _folder),
-    Setting("DASK", "none", "the scheduler of a Dask cluster, tcp://host:8786, that checks and diagnostics go to", _address),
+    Setting("DASK", "none", "the scheduler of a Dask cluster, tcp://host:8786, that checks and slices of long runs go to", _address),
     Setting("EMBED", "*", "pages that may show this one in a frame: *, none, self, or origins like https://moodle.org", _origins),
     Setting(
         "METRICS", "local", "who may read /metrics: local (from here, not through a proxy), all, none", _one_of("local", "all", "none")

@@ -14,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 MAX_SEED = 2**32 - 1
 
@@ -196,6 +196,6 @@ class Spec:
         """The default value of field `name`."""
         return next(f.default for f in dataclasses.fields(cls) if f.name == name)
 
-    def replace(self, **changes: Any) -> Spec:
+    def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed, validated again."""
         return dataclasses.replace(self, **changes)

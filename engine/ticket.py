@@ -83,14 +83,14 @@ def report(done: int, total: int) -> None:
 
 
 class Pace:
-    """How many units of some work make a piece, by what the last one took."""
+    """How many units of some work make a piece of `seconds`, by what the last one took."""
 
-    def __init__(self) -> None:
-        self.size = 1
+    def __init__(self, seconds: float = PIECE) -> None:
+        self.size, self._seconds = 1, seconds
 
     def took(self, units: int, seconds: float) -> None:
         """`units` took `seconds`."""
-        fitting = int(units * PIECE / max(seconds, 1e-9))
+        fitting = int(units * self._seconds / max(seconds, 1e-9))
         if fitting < self.size or units == self.size:  # the rest of a job, smaller than a piece, tells of no larger one
             self.size = max(1, min(fitting, GROWTH * units))
 

@@ -126,8 +126,12 @@ class Turns:
         now = time.thread_time()
         used, claim.spent = now - claim.spent, now
         claim.longest = max(claim.longest, used)
+        self.book(claim.reader, used)
+
+    def book(self, reader: Hashable, seconds: float) -> None:
+        """So much was spent for `reader`, here or elsewhere."""
         with self._lock:
-            self._had[claim.reader] = self.had(claim.reader) + used, time.monotonic()
+            self._had[reader] = self.had(reader) + seconds, time.monotonic()
             if len(self._had) > READERS:
                 self._had = {reader: kept for reader, kept in self._had.items() if self.had(reader) > SLICE}
 

@@ -1,8 +1,8 @@
 """Everything that must hold: `python -m tests.everything [--no-browser]`, the body of `make test`.
 
 Looks for a browser first, fills the kernel cache in a process of its own, then runs each group to its end even if an
-earlier one fails. The closing lines give every group's outcome. Exit status: 0 all good, 1 something failed, 2 no
-browser, 3 good but browser tests left out.
+earlier one fails; what only computes runs beside what mostly waits. The closing lines give every group's outcome. Exit
+status: 0 all good, 1 something failed, 2 no browser, 3 good but browser tests left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.browser import chrome
@@ -26,17 +27,28 @@ GROUPS: dict[str, list[str]] = {
     "kernel cache": ["-m", "engine.warm"],
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
-    "engine": [*PARALLEL, "tests/engine", "tests/exactness", "tests/datasets"],
+    "engine": [*PARALLEL, "tests/engine", "tests/datasets"],
     "kit and lessons": [*BY_LESSON, "tests/kit", "tests/lessons", "tests/operator", "tests/test_house.py", "tests/test_adding.py"],
+    "exactness": [*PARALLEL, "tests/exactness"],
     "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }
+BESIDE = {"exactness": "browser and chaos"}  # what looks at no clock fills the pauses of what mostly waits
 SUMMARY = re.compile(r"\d+ (passed|failed|error|skipped)|no tests ran|^Found \d+ error|^Success:|^All checks passed|^Kernels ready")
 
 
-def run(name: str, arguments: Sequence[str], environment: dict[str, str]) -> tuple[bool, str]:
-    """Run one group, showing what it says; whether it went well, and the line it closes with."""
-    print(f"\n== {name}", flush=True)
+def stand_back() -> None:
+    """Leave the cores to whoever else wants them."""
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)) if hasattr(os, "SCHED_IDLE") else os.nice(19)
+
+
+def run(name: str, arguments: Sequence[str], environment: dict[str, str], beside: bool = False) -> tuple[bool, str]:
+    """Run one group, showing what it says: at once, or where it runs beside another, at its end. Whether it went well,
+    and the line it closes with.
+    """
+    said = [f"\n== {name}\n"]
+    if not beside:
+        print(*said, end="", flush=True)
     begin, last = time.monotonic(), ""
     process = subprocess.Popen(
         [sys.executable, *arguments],
@@ -46,14 +58,32 @@ def run(name: str, arguments: Sequence[str], environment: dict[str, str]) -> tup
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        preexec_fn=stand_back if beside else None,
     )
     assert process.stdout is not None
     for line in process.stdout:
-        print(line, end="", flush=True)
+        said.append(line)
+        if not beside:
+            print(line, end="", flush=True)
         if SUMMARY.search(line):
             last = line.strip(" =\r\n")
     good = process.wait() == 0
+    if beside:
+        print(*said, sep="", flush=True)
     return good, f"{last or f'exit status {process.returncode}'} ({time.monotonic() - begin:.0f} s)"
+
+
+def run_all(groups: dict[str, list[str]], environment: dict[str, str]) -> dict[str, tuple[bool, str]]:
+    """One group after the other, and where BESIDE says so one with another; how each went."""
+    outcomes: dict[str, tuple[bool, str]] = {}
+    with ThreadPoolExecutor() as pool:
+        for name, call in groups.items():
+            if name in BESIDE:
+                continue
+            others = {other: pool.submit(run, other, groups[other], environment, True) for other, main in BESIDE.items() if main == name}
+            outcomes[name] = run(name, call, environment)
+            outcomes |= {other: found.result() for other, found in others.items()}
+    return outcomes
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
         environment["CHROME"] = found
         print(f"browser: {found}")
     groups = {name: [part for part in call if with_browser or part != BROWSER] for name, call in GROUPS.items()}
-    outcomes = {name: run(name, call, environment) for name, call in groups.items()}
+    outcomes = run_all(groups, environment)
     print("\n== all groups")
     for name, (good, line) in outcomes.items():
         print(f"{'ok    ' if good else 'FAILED'} {name:18s} {line}")

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 MAX_POINTS = 4000  # of one line: a chart is 800 px wide
 HEIGHT = 260
 MOST_BARS = 12  # of a check's figure
+SAVED_SIZE = {"width": 720, "height": 420}  # px: room for the letters of another font, for a picture does not have the page's
+SAVED_AS: dict[str, dict[str, Any]] = {  # what the camera of a chart saves
+    "SVG": {"format": "svg"},
+    "PNG, twice as large": {"format": "png", "scale": 2},
+    "PNG, four times as large": {"format": "png", "scale": 4},
+}
 
 
 @dataclass(frozen=True)

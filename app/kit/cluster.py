@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from engine import _cache, settings
+from app.kit.elsewhere import Reach, Within, has_failed, turn
+from engine import _cache, settings, slices
 from engine.ticket import holding
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ ASK = 0.25  # s between questions of a job there whether it is still wanted, and
 CLOCKS = 2.0  # s by which clocks may differ
 INSTALL = 'pip install ".[cluster]", here and on the workers'
 NAME = "posterior-lab-"
+BEGUN = 10.0  # that slices of work which has begun have more, of priority
 ROOT, ROOMS = Path(__file__).resolve().parents[2], ("app", "engine", "lessons", "datasets")
 
 
@@ -85,6 +87,8 @@ def check(address: str) -> list[str]:
         here, found = about(), []
         for worker in workers:
             try:
+                # First by a function of Python's own: one of ours ends a worker that does not have it.
+                client.submit(eval, f"__import__({__name__!r}) and None", workers=[worker], pure=False).result(timeout=30)
                 there = client.submit(about, workers=[worker], pure=False).result(timeout=30)
             except ModuleNotFoundError as problem:
                 found.append(f"{worker}: Posterior Lab is not installed there ({problem}): {INSTALL}.")
@@ -110,12 +114,13 @@ def remarks(address: str) -> list[str]:
     return lines + [f"Another CPU than here: {', '.join(other)}; results agree to rounding."] * bool(other)
 
 
-class Cluster:
-    """The cluster at `address`. Raises Unreachable."""
+class Cluster(Reach):
+    """The cluster at `address`, for whole pieces of work and for slices. Raises Unreachable."""
 
     def __init__(self, address: str):
+        client = _client(address)
+        super().__init__(client, sum(client.nthreads().values()))
         self.address = address
-        self._client: Any = _client(address)
         self._seen = time.monotonic()
         self._told = True
         threading.Thread(target=self._watch, daemon=True, name="cluster").start()
@@ -124,18 +129,23 @@ class Cluster:
         """Whether the scheduler and a worker were there less than `GONE` ago."""
         return time.monotonic() - self._seen < GONE
 
-    def submit(self, function: Callable[..., Any], arguments: tuple, name: str, priority: int) -> Sent:
-        """Send work there: `function(*arguments, ticket)`. A higher priority comes first."""
-        client = self._client
-        return Sent(client.submit(_work, function, arguments, Ticket(name), priority=priority, pure=False, retries=2), client, name)
+    def submit(self, function: Callable[..., Any], arguments: tuple, name: str, priority: float) -> Sent:
+        """Send work there: `function(*arguments, ticket)`. A higher priority comes first; slices of what has begun come
+        before all that has not.
+        """
+        client = self.client
+        within = Within(priority + BEGUN)
+        call = _work, function, arguments, Ticket(name), within
+        return Sent(client.submit(*call, priority=priority, pure=False, retries=2), client, name)
 
     def _watch(self) -> None:
         while True:
             time.sleep(LOOK)
             with contextlib.suppress(Exception):  # whatever it is, the cluster is not there
-                if self._client.status != "running":
-                    self._client = _client(self.address)
-                if _within(ANSWER, self._client.nthreads):
+                if self.client.status != "running":
+                    self.client = _client(self.address)
+                if workers := _within(ANSWER, self.client.nthreads):
+                    self.threads = sum(workers.values())
                     self._seen = time.monotonic()
             if self.is_up() != self._told:
                 self._told = self.is_up()
@@ -154,13 +164,14 @@ class Sent(NamedTuple):
         """Whether it has ended there, one way or another."""
         return self.future.done()
 
-    def result(self) -> Any:
-        """What it returned, or its exception."""
-        return self.future.result(timeout=ANSWER)
+    def result(self) -> tuple[Any, float]:
+        """What it returned, and the seconds that it took there; or its exception."""
+        found: tuple[Any, float] = self.future.result(timeout=ANSWER)
+        return found
 
     def lost(self) -> bool:
         """Whether it ended since the cluster failed it, not by itself."""
-        return self.future.status in ("cancelled", "lost") or type(self.future.exception(timeout=ANSWER)).__name__ == "KilledWorker"
+        return has_failed(self.future)
 
     def stop(self) -> None:
         """It is not wanted any more."""
@@ -220,9 +231,11 @@ class Ticket:
             _distributed().Variable(NAME + self.name).set(pickle.dumps(self._news))
 
 
-def _work(function: Callable[..., Any], arguments: tuple, ticket: Ticket) -> Any:
-    with holding(ticket):
-        return function(*arguments, ticket)
+def _work(function: Callable[..., Any], arguments: tuple, ticket: Ticket, within: Within) -> tuple[Any, float]:
+    begin = time.perf_counter()
+    with holding(ticket), slices.at(within), turn():
+        result = function(*arguments, ticket)
+    return result, time.perf_counter() - begin
 
 
 def _distributed() -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,12 +32,22 @@ class Line(NamedTuple):
     wrong: tuple[str, ...]
 
 
-def show(twins: Sequence[Callable[..., Any]], compiled: Sequence[Callable[..., Any]], running: Collection[str], key: str) -> None:
+def show(
+    twins: Sequence[Callable[..., Any]],
+    compiled: Sequence[Callable[..., Any]],
+    running: Collection[str],
+    key: str,
+    elsewhere: Mapping[str, str] | None = None,
+) -> None:
     """The content of a lesson's code tab.
 
     twins : functions of `engine.readable`, whose files are shown; compiled : functions of the engine
     running : names of variants in force, whose lines are marked
+    elsewhere : where variants are made that have no such line, a sentence each
     """
+    for name, words in (elsewhere or {}).items():
+        if name in running and name not in marked(twins):
+            st.warning(words)
     for twin in twins:
         name = twin.__module__
         st.caption(f"In plain NumPy; a test holds it to the kernel's numbers. `python -m {name}` runs both and times them.")
@@ -50,6 +60,11 @@ def show(twins: Sequence[Callable[..., Any]], compiled: Sequence[Callable[..., A
         return _compiled(compiled)
     with st.expander("The compiled kernel"):
         _compiled(compiled)
+
+
+def marked(twins: Sequence[Callable[..., Any]]) -> set[str]:
+    """The wrong variants that have their lines in these files."""
+    return {name for twin in twins for line in read(twin) for name in line.wrong}
 
 
 def _compiled(functions: Sequence[Callable[..., Any]]) -> None:

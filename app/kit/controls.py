@@ -20,7 +20,7 @@ import streamlit as st
 
 from app.kit import jobs, messages, seams, tally
 from app.kit.text import number, plain
-from app.kit.visit import Visit, fill, session
+from app.kit.visit import Elsewhere, Visit, fill, session
 from engine.spec import Declaration, Spec, SpecError
 
 _STEPS = 100  # of a slider whose declaration names no step
@@ -178,18 +178,21 @@ class Controls:
     def files(
         self,
         label: str,
-        take: Callable[[dict[str, bytes]], dict[str, Any]],
+        take: Callable[[dict[str, bytes]], dict[str, Any] | Elsewhere],
         *,
         most_bytes: int,
         types: Sequence[str] | None = None,
         most_files: int = 1,
     ) -> None:
-        """A place to drop files. `take` reads them, by name, as a job, and says which fields change; a SpecError is
-        shown.
+        """A place to drop files. `take` reads them, by name, as a job, and says which fields change, or which lesson
+        shows them; a SpecError is shown.
 
         most_bytes : of all together; types : endings of their names, "csv"
         """
-        key = f"{self._slug}/{label}/files"
+        drop = self._visit.drops.get(label, 0)
+        if label in self._visit.refused and st.session_state.get(f"{self._slug}/{label}/files/{drop}"):
+            drop = self._visit.drops[label] = drop + 1  # an empty place: what was refused is not to come again with what is given next
+        key = f"{self._slug}/{label}/files/{drop}"
         several = most_files > 1
 
         def taken() -> None:

@@ -8,13 +8,14 @@ so a slider on the move starts none.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from app.kit import badge, charts, jobs, messages, seams, startup, tally
+from app.kit import badge, charts, jobs, messages, seams, startup, take_home, tally
 from app.kit.charts import Figure, Quote, Table
 from app.kit.lesson import Lesson
 from app.kit.text import plain
@@ -280,7 +281,9 @@ def panels(result: Figure | Table | Quote | Sequence[Figure | Table | Quote]) ->
         for figure in figures:
             with grid.cell(), messages.guard(f"“{figure.title}”"):
                 st.markdown(f"**{figure.title}**")
-                keep = {"displaylogo": False, "modeBarButtons": [["toImage"]]}  # of Plotly's buttons only the download
+                name = re.sub(r"\W+", "-", figure.title).strip("-").lower()
+                saved = {**charts.SAVED_SIZE, **charts.SAVED_AS[take_home.saved_as()], "filename": f"posterior-lab-{name}"}
+                keep = {"displaylogo": False, "modeBarButtons": [["toImage"]], "toImageButtonOptions": saved}  # the download alone
                 st.plotly_chart(figure.dark if dark else figure.figure, alt=figure.alt, config=keep)
                 if figure.caption:
                     st.caption(figure.caption)

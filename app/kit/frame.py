@@ -43,6 +43,7 @@ def show(lesson: Lesson) -> None:
     if not seams.running():
         return
     here = visit(lesson.slug, lesson.spec, lesson.specs(), ("seed",))
+    _go_on(here)
     _arrive(lesson, here)
     _follow_scenario(here, lesson.steps())
     work = stage.prepare(lesson, here)
@@ -75,6 +76,13 @@ def show(lesson: Lesson) -> None:
         _present(here)
     follow.watch()  # last: what stands behind a fragment may lose its place
     stage.settle(flushed)
+
+
+def _go_on(here: Visit) -> None:
+    """To the lesson that shows what was given here; this one is found again as it was left."""
+    there, here.elsewhere = here.elsewhere, None
+    if there is not None:
+        st.switch_page(there.page, query_params={name: str(value) for name, value in there.fields.items()})
 
 
 # The parts, in the order of the page --------------------------------------------------------------------------------
@@ -289,9 +297,9 @@ def _settings(lesson: Lesson, here: Visit) -> None:
                 with st.expander("Works named on this page and in its code"):
                     st.markdown("\n".join(f"- {work.line}" for work in works))
     if "Code" in tabs and tabs["Code"].open:
-        running = [] if direction.held(lesson, here) else [value for value in vars(here.spec).values() if isinstance(value, str)]
+        running = [] if direction.held(lesson, here) else lesson.in_force(here.spec)
         with tabs["Code"]:
-            code.show(twins, lesson.code, running, f"{lesson.slug}/code")
+            code.show(twins, lesson.code, running, f"{lesson.slug}/code", lesson.words.get("elsewhere"))
 
 
 def _present(here: Visit) -> None:

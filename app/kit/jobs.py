@@ -16,7 +16,7 @@ where it gives way.
 With `POSTERIOR_LAB_DASK=tcp://host:port` the work goes to a Dask cluster (`app.kit.cluster`), function and arguments
 pickled; what it reports and publishes comes back at most four times a second. While the cluster is out of reach the
 work is done here, that which it had begun, too. What a picture waits for, or what goes on from a state in this process,
-is submitted with `local=True`.
+is submitted with `local=True`: it stays here, and sends slices of its long parts (`engine.slices`, `app.kit.elsewhere`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from typing import Any
 
 from app.kit import seams, tally
 from app.kit.cluster import Cluster
-from engine import kept, settings, turns
+from app.kit.elsewhere import There, priority
+from engine import kept, settings, slices, turns
 from engine.kept import Store
 from engine.spec import SpecError
 from engine.ticket import holding
@@ -315,11 +316,14 @@ class Pool:
                     job._end(STOPPED)
                     return
                 job._begin()
-                with holding(job):
+                with holding(job), slices.at(self._elsewhere(job)):
                     result = function(*arguments, job)
             self._take(job, result, keep)
         except BaseException as error:  # also SystemExit: whatever ends a job, the page says so and waits no longer
             self._fail(job, error)
+
+    def _elsewhere(self, job: Job) -> There | None:
+        return None if self.cluster is None else There(self.cluster, job.claim)
 
     def _take(self, job: Job, result: Any, keep: bool) -> None:
         if job.is_set():  # what a stopped function returns may be half a result
@@ -342,7 +346,7 @@ class Pool:
         """Have a job done by the cluster: pass its news and a stop on, take the result; do it here if the cluster goes."""
         job._begin()
         try:
-            sent = cluster.submit(function, arguments, uuid.uuid4().hex, priority=-job.claim.rank)
+            sent = cluster.submit(function, arguments, uuid.uuid4().hex, priority(job.claim))
             while not sent.done():
                 if job.is_set():
                     sent.stop()
@@ -356,7 +360,9 @@ class Pool:
             if sent.lost():
                 raise ConnectionError
             sent.forget()
-            self._take(job, sent.result(), keep)
+            result, seconds = sent.result()
+            self.turns.book(job.claim.reader, seconds)
+            self._take(job, result, keep)
         except (ConnectionError, TimeoutError, OSError):
             log.warning("%s of %s comes back from the cluster, to be done here", job.kind, job.page)
             self._start_here(job, function, arguments, keep)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from app.kit.charts import Figure, Quote, Table
 from app.kit.controls import Controls
 from app.kit.words import Question, Scenario, Words
 from engine.judge import Check, Kernel
+from engine.predicted import Predicted
 from engine.spec import Spec
 
 
@@ -37,6 +38,7 @@ class Lesson:
     diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
     twins : spec → functions of `engine.readable`, whose files are shown, lit with the stage
+    wrong : spec → names of the wrong variants in force, whose lines are marked in the twins; None: each choice of the spec
     code : compiled functions whose source is shown
     runs : which kernel runs, a sentence, or a function of the spec
     on_event : (spec, event of the player or the pad) → changed spec, or None to leave it
@@ -49,6 +51,8 @@ class Lesson:
     live_label : the button that starts it
     recording : spec → the run that the stage shows, for files to take home: a `Recording`, arrays by name, or an object
         with arrays as fields, what was drawn first; None: the columns of the picture's table. Kept, as for the stage
+    whole : whether that is all of a long run, which is then made for the files if nobody has started it
+    predicted : spec → what that run says of its data, for files and for a chain's way to ArviZ; None where it has none
     ready : whether the data of a spec are on this machine; what was made without them is made anew once they are
     """
 
@@ -66,6 +70,7 @@ class Lesson:
     diagnostics: Callable[[Any, Any], Table] | None = None
     predict: Sequence[Question] = ()
     twins: Callable[[Any], Sequence[Callable[..., Any]]] = lambda spec: ()
+    wrong: Callable[[Any], Collection[str]] | None = None
     code: Sequence[Callable[..., Any]] = ()
     runs: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
@@ -74,6 +79,8 @@ class Lesson:
     live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
     live_label: str = "Run"
     recording: Callable[[Any], Any] | None = None
+    whole: bool = False
+    predicted: Callable[[Any], Predicted | None] = lambda spec: None
     ready: Callable[[Any], bool] = lambda spec: True
 
     @property
@@ -83,6 +90,10 @@ class Lesson:
     @property
     def promise(self) -> str:
         return self.words.promise
+
+    def in_force(self, spec: Spec) -> Collection[str]:
+        """Names of the wrong variants that this spec may have chosen, among others."""
+        return self.wrong(spec) if self.wrong is not None else [value for value in vars(spec).values() if isinstance(value, str)]
 
     def specs(self) -> dict[str, Spec]:
         """The scenarios' specs by id."""

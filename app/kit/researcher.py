@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import number
-from engine.leave_one_out import leave_one_out, normal_log_density
+from engine.leave_one_out import leave_one_out
+from engine.predicted import Predicted
 from engine.spec import SpecError
 
 Array = NDArray[np.float64]
 Statistic = Callable[[Array], Array]
 
 REPLICATED = 1000  # data sets drawn, at most
-LEAST = 1e-12  # probability that a datum is given
 BINS = 30
 SUSPICIOUS = 0.025  # share of replications on one side, below which data and model disagree
 
@@ -34,40 +34,28 @@ VALUES: Statistics = {
 }
 
 
-def card(log_likelihood: ArrayLike, y: ArrayLike, replicated: ArrayLike, statistics: Statistics = VALUES) -> list[Figure | Table]:
+def card(found: Predicted, statistics: Statistics = VALUES) -> list[Figure | Table]:
     """Figures and tables of one run.
 
-    log_likelihood : (chains, draws, n), of each datum at each draw, nats
-    y : (n,), the data; replicated : (S, n), data drawn from the posterior predictive
-    statistics : what is compared of both, by name, the first in a picture; a function of (…, n)
+    statistics : what is compared of data and of data drawn, by name, the first in a picture; a function of (…, n)
     """
+    replicated = found.replicated.reshape(-1, len(found.y))
+    some = replicated[np.linspace(0, len(replicated) - 1, min(len(replicated), REPLICATED)).astype(int)]
     try:
-        return [*left_out(log_likelihood), *replications(np.asarray(y, dtype=float), np.asarray(replicated, dtype=float), statistics)]
+        return [*left_out(found.log_likelihood), *replications(found.y, some, statistics)]
     except SpecError as error:
         return [Table("A point left out", {"not for this run": [f"{error.reason}."]})]
 
 
-def values_card(means: ArrayLike, noise_sd: ArrayLike, y: ArrayLike, seed: int) -> list[Figure | Table]:
-    """The card of values with normal noise. means : (chains, draws, n); noise_sd : (chains, draws); y : (n,)."""
-    means, noise = np.asarray(means, dtype=float), np.asarray(noise_sd, dtype=float)[:, :, None]
-    flat, spread = means.reshape(-1, means.shape[2]), noise.reshape(-1, 1)
-    some = np.linspace(0, len(flat) - 1, min(len(flat), REPLICATED)).astype(int)
-    rng = np.random.Generator(np.random.SFC64([seed, means.shape[2]]))
-    return card(normal_log_density(y, means, noise), y, rng.normal(flat[some], spread[some]))
-
-
-def classes_card(p: ArrayLike, y: ArrayLike, seed: int) -> list[Figure | Table]:
-    """The card of classes 0 and 1. p : (chains, draws, n), probability of class 1; y : (n,)."""
-    chances, labels = np.clip(np.asarray(p, dtype=float), LEAST, 1.0 - LEAST), np.asarray(y)
-    flat = chances.reshape(-1, chances.shape[2])
-    some = flat[np.linspace(0, len(flat) - 1, min(len(flat), REPLICATED)).astype(int)]
-    drawn = np.random.Generator(np.random.SFC64([seed, len(labels)])).random(some.shape) < some
-    guess = flat.mean(axis=0) > 0.5
+def classes_card(found: Predicted) -> list[Figure | Table]:
+    """The card of classes 0 and 1."""
+    guess = np.exp(found.log_likelihood).mean(axis=(0, 1)) > 0.5  # of the class that is there
+    average = np.where(guess, found.y, 1.0 - found.y)
     compared: dict[str, Statistic] = {
-        "share that the average guesses right": lambda values: (values == guess).mean(axis=-1),
+        "share that the average guesses right": lambda values: (values == average).mean(axis=-1),
         "share of class 1": lambda values: values.mean(axis=-1),
     }
-    return card(np.where(labels == 1, np.log(chances), np.log1p(-chances)), labels, drawn, compared)
+    return card(found, compared)
 
 
 def left_out(log_likelihood: ArrayLike) -> list[Figure | Table]:

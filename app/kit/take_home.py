@@ -6,15 +6,17 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import jobs, messages, share
+from app.kit import charts, jobs, messages, share
 from app.kit.lesson import Lesson
 from app.kit.player.scene import decode
 from app.kit.taken import FORMATS, Taken, made
 from app.kit.visit import Visit, session
 from engine.spec import Spec
 
-PICTURES = "Pictures (SVG, PNG) and films of the stage are under *Table and downloads* below it."
+PICTURES = "Pictures (SVG, PDF, PNG) and films of the stage are under *Table and downloads* below it."
+CAMERA = "What the camera at the corner of a chart below saves"
 LONG = "Of a long run that a button starts, the files hold the part with which the page opens."
+WHOLE = "The files hold the long run with all its draws; if it has not been started, it is made for them and takes its time."
 AGAIN = "A notebook or script makes the run again and checks that it is the same, byte for byte."
 
 
@@ -26,18 +28,38 @@ def menu(lesson: Lesson, here: Visit) -> None:
         return
     with fold:
         st.markdown("**This run as a file**")
-        st.caption(f"{AGAIN} {PICTURES}{' ' + LONG if lesson.live is not None else ''}")
+        st.caption(f"{AGAIN} {PICTURES}{_of_long(lesson)}")
         key = f"{lesson.slug}/format"
         labels = {name: kind.label for name, kind in FORMATS.items()}
         choose: dict[str, Any] = {"index": None, "placeholder": "Choose a kind of file", "on_change": here.looked}
         name = st.selectbox("File", list(labels), format_func=labels.__getitem__, key=key, **choose)
         place = st.container()
+        _camera(lesson, here)
         if here.shown is not None:
             st.markdown("**What the picture shows**, for those who do not see it")
             st.code(decode(here.shown)[0]["label"], language=None, wrap_lines=True)
         if name is not None:
             with place:
                 _file(lesson, here, name)
+
+
+def _of_long(lesson: Lesson) -> str:
+    return "" if lesson.live is None else f" {WHOLE if lesson.whole else LONG}"
+
+
+def saved_as() -> str:
+    """What the camera of a chart saves: a key of `charts.SAVED_AS`."""
+    return st.session_state.get(CAMERA, next(iter(charts.SAVED_AS)))
+
+
+def _camera(lesson: Lesson, here: Visit) -> None:
+    key = f"{lesson.slug}/camera"
+
+    def chosen() -> None:
+        st.session_state[CAMERA] = st.session_state[key]
+        here.looked()
+
+    st.segmented_control(CAMERA, list(charts.SAVED_AS), default=saved_as(), required=True, key=key, on_change=chosen)
 
 
 def _file(lesson: Lesson, here: Visit, name: str) -> None:

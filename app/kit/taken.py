@@ -23,6 +23,7 @@ from app.kit import share
 from app.kit.player.scene import decode
 from engine import ticket
 from engine.kept import lazy
+from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.spec import Spec, SpecError
 
@@ -153,7 +154,9 @@ class Taken:
         """In ArviZ's schema; without a recording one group, `stage`, of the picture's own columns."""
         about = {"link": self.link, "lesson": self.lesson.slug, "version": version(), "sha256": self.digest, "alt": self.alt}
         if self.recording is not None:
-            return self.recording.to_datatree(attributes=about)
+            found = self.lesson.predicted(self.spec)
+            told = {} if found is None else _groups(found)
+            return self.recording.to_datatree(attributes=about, **told)
         from xarray import Dataset, DataTree
 
         shape = next(iter(self.arrays.values())).shape[: len(self.per)]
@@ -177,6 +180,14 @@ def version() -> str:
         return installed("posterior-lab")
     except PackageNotFoundError:
         return "checkout"
+
+
+def _groups(found: Predicted) -> dict[str, Any]:
+    """What a run says of its data, as groups of ArviZ's schema."""
+    size = found.log_likelihood.nbytes + found.replicated.nbytes
+    if size > MOST_BYTES:
+        raise SpecError(FORMAT, f"would hold {size / 1e6:,.0f} MB of predictions, allowed are {MOST_BYTES / 1e6:.0f}: take fewer draws")
+    return {"log_likelihood": found.log_likelihood, "posterior_predictive": found.replicated, "observed_data": {"y": found.y}}
 
 
 class _Unseen:

@@ -11,6 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -58,6 +59,8 @@ class Visit:
     left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
     moves: list = field(default_factory=list)  # what the reader did, to be carried out by the next run
     trials: dict[str, Trial] = field(default_factory=dict)  # control → what was given to it, while it is tried
+    drops: dict[str, int] = field(default_factory=dict)  # place for files → how often what lay there was refused
+    elsewhere: Elsewhere | None = None  # where what was given to a control is to be shown
 
     def moved(self, act: Callable[[], object], key: str | None = None) -> None:
         """Note what the reader did: for the callbacks of widgets outside fragments. `key` is the widget's, if `fill`
@@ -97,8 +100,9 @@ class Visit:
             act()
         self._take_over()
 
-    def try_out(self, control: str, make: Callable[[], dict[str, Any]], given: Any = None) -> None:
-        """Change the fields that `make` returns, from `control`: for what takes long to read or to check.
+    def try_out(self, control: str, make: Callable[[], dict[str, Any] | Elsewhere], given: Any = None) -> None:
+        """Change the fields that `make` returns, or go where it says, from `control`: for what takes long to read or to
+        check.
 
         It runs as a job; a later run takes over what comes of it. A SpecError of `make` is kept as the reason why not,
         with `given`, what the reader typed.
@@ -115,7 +119,9 @@ class Visit:
         for control, trial in ended.items():
             del self.trials[control]
             job = trial.job
-            if job.state == jobs.DONE:
+            if job.state == jobs.DONE and isinstance(job.result, Elsewhere):
+                self.elsewhere = job.result
+            elif job.state == jobs.DONE:
                 self._change(control, job.result)
             elif isinstance(job.error, SpecError):
                 self._refuse(control, job.error, trial.given)
@@ -193,6 +199,14 @@ class Visit:
             self.left.append(self.address)
             self.address = address
         self.touched = False
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Another lesson that shows what was given: the file of its page, and what its link says of that: the fields of its spec."""
+
+    page: Path
+    fields: Mapping[str, object]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@
     panels = ["energy"]     # only where the options are places
     places = [[3, 0.1], [6, 0.1], [9, 0.1]]     # of each option, in these panels: there the reader may choose, too
 
+    [elsewhere]
+    no_prior = "Where the mistake of this name is made, if no line of the code that is shown makes it."
+
 Numbers of a run stand in `explain` by their names, as Python's `str.format` has it; what they are called is said where
 they are computed, in `questions.py`. An explanation that depends on the run is a table of passages, of which the code
 chooses. A single end of line in a long text is a space, an empty line ends a paragraph.
@@ -134,6 +137,10 @@ class Words:
     def __getitem__(self, table: str) -> dict[str, str]:
         """Other words by name, in the order of the file: what stands in `[table]`."""
         return {name: self._filled(text, {}) for name, text in self._all[table].items()}
+
+    def get(self, table: str) -> dict[str, str]:
+        """The same, nothing where there is no such table."""
+        return self[table] if table in self._all else {}
 
     def scenarios(self, specs: Mapping[str, Spec]) -> list[Scenario]:
         """One scenario each, in this order; the first is shown when the page is opened bare."""

@@ -11,18 +11,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine import ticket, turns
+from engine import slices, ticket, turns
 from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.evidence.probabilities import ModelProbabilities, group_probabilities, model_probabilities
 from engine.evidence.spec import EvidenceSpec
 from engine.judge import Z_LIMIT
+from engine.kept import lazy
 from engine.networks.mlp import Network
 from engine.samplers.chain import per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
 
 CORES = turns.machine.cores
+ROUNDS = 8  # pieces for each of the processes elsewhere, some of which end sooner than others
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +123,36 @@ def _log_mean(logs: Array) -> tuple[float, float]:
     return float(top + np.log(values.mean())), float(np.sqrt((len(logs) - 1) * np.log(without).var()))
 
 
+_Shared = tuple[list[Problem], EvidenceSpec]
+
+
+def _pilot(shared: _Shared, item: tuple[int, np.random.SeedSequence]) -> tuple[Path, float]:
+    """The path of a problem, and the seconds that it took to find."""
+    begin, (problems, spec), (i, seed) = time.perf_counter(), shared, item
+    path = explore(
+        problems[i].target,
+        problems[i].reference,
+        seed,
+        particles=spec.particles,
+        moves=spec.moves,
+        overlap=spec.overlap,
+        trajectory=spec.trajectory,
+        resample=spec.method == "smc",
+    )
+    return path, time.perf_counter() - begin
+
+
+def _island(shared: _Shared, item: tuple[int, Path, np.random.SeedSequence]) -> _Island:
+    begin, (problems, spec), (i, path, seed) = time.perf_counter(), shared, item
+    target, reference, _ = problems[i]
+    population = Population.from_reference(target, reference, spec.particles, seed)
+    levels, variant, accept = 0, VARIANTS.index(spec.variant), []
+    for n in ticket.pieces(len(path.steps)):
+        accept.append(population.advance(target, reference, path, levels, levels + n, variant))
+        levels += n
+    return _Island(population.log_evidence(), np.concatenate(accept), time.perf_counter() - begin)
+
+
 class EvidenceRun:
     """The evidence of several problems, computed piece by piece.
 
@@ -151,46 +183,36 @@ class EvidenceRun:
     def done(self) -> bool:
         return self.completed == self.total
 
+    @property
+    def at_once(self) -> int:
+        """Pieces that are well done at the same time, where this computes."""
+        return CORES if slices.place() is None else ROUNDS * slices.width()
+
     def advance(self, n: int) -> int:
-        """Do the next n pieces, in threads; fastest in multiples of `CORES`. Returns how many were done.
+        """Do the next n pieces, in threads or elsewhere; fastest in multiples of `at_once`. Returns how many were done.
 
         Raises TargetError where no path leads to a target.
         """
         pieces = self._pieces[self.completed : self.completed + n]
-        ticket.each(self._pilot, [i for i, island in pieces if island < 0])
-        ticket.each(self._island, [piece for piece in pieces if piece[1] >= 0])
+        shared = self._shared
+        pilots = [i for i, island in pieces if island < 0]
+        for i, (path, seconds) in zip(pilots, slices.each(_pilot, shared, [(i, self._seeds[i][0]) for i in pilots]), strict=True):
+            self._paths[i], self._pilot_seconds[i] = path, seconds
+        islands = [piece for piece in pieces if piece[1] >= 0]
+        begin = [(i, self._path(i, island), self._seeds[i][island + 1]) for i, island in islands]
+        for (i, island), found in zip(islands, slices.each(_island, shared, begin), strict=True):
+            self._islands[i][island] = found
         self.completed += len(pieces)
         return len(pieces)
 
-    def _pilot(self, i: int) -> None:
-        begin, spec = time.perf_counter(), self.spec
-        self._paths[i] = explore(
-            self.problems[i].target,
-            self.problems[i].reference,
-            self._seeds[i][0],
-            particles=spec.particles,
-            moves=spec.moves,
-            overlap=spec.overlap,
-            trajectory=spec.trajectory,
-            resample=spec.method == "smc",
-        )
-        self._pilot_seconds[i] = time.perf_counter() - begin
+    @lazy
+    def _shared(self) -> slices.Shared:
+        return slices.Shared(([problem._replace(target=problem.target.bare()) for problem in self.problems], self.spec))
 
-    def _island(self, piece: tuple[int, int]) -> None:
-        i, island = piece
-        begin, path = time.perf_counter(), self._paths[i]
+    def _path(self, i: int, island: int) -> Path:
+        path = self._paths[i]
         assert path is not None
-        if island >= self.spec.islands:
-            path = path.every_second()
-        target, reference, _ = self.problems[i]
-        seed = self._seeds[i][island + 1]
-        population = Population.from_reference(target, reference, self.spec.particles, seed)
-        levels, variant, accept = 0, VARIANTS.index(self.spec.variant), []
-        for n in ticket.pieces(len(path.steps)):
-            accept.append(population.advance(target, reference, path, levels, levels + n, variant))
-            levels += n
-        found = population.log_evidence(), np.concatenate(accept), time.perf_counter() - begin
-        self._islands[i][island] = _Island(*found)
+        return path.every_second() if island >= self.spec.islands else path
 
     def evidence(self, i: int) -> Evidence | None:
         """Of problem i; None until its last island is done."""
@@ -223,7 +245,7 @@ class EvidenceRun:
         while not self.done:
             if stop is not None and stop():
                 raise InterruptedError
-            self.advance(CORES)
+            self.advance(self.at_once)
             if report is not None:
                 report(self.completed, self.total)
 

@@ -12,11 +12,13 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import slices
 from engine.judge.check import Check, Curve, Verdict
 from engine.judge.models import Known, Model, Simulated
 from engine.judge.network_models import OfNetwork
@@ -24,7 +26,6 @@ from engine.networks.mlp import Network
 from engine.samplers.run import start
 from engine.spec import SpecError
 from engine.targets.target import Target
-from engine.ticket import each
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -85,21 +86,24 @@ def calibrate(
     drawn, *streams = np.random.SeedSequence(seed).spawn(replications + 1)
     theta, data = joint.draw(replications, np.random.Generator(np.random.SFC64(drawn)))
 
-    def rank(i: int) -> NDArray[np.int64]:
-        target = joint.target(data[i])
-        first = int(streams[i].generate_state(1)[0])
-        run = start(target, method, chains=1, draws=draws * thin, warmup=warmup, seed=first, **settings)
-        run.advance(run.total)
-        kept = run.recording().draws[0, thin - 1 :: thin]
-        logs = target.log_density_many(np.vstack([theta[i], kept]))
-        values = np.column_stack([np.vstack([theta[i], kept]), logs])
-        ties = np.random.Generator(np.random.SFC64(first)).random(len(values) - 1) < 0.5
-        below = (values[1:] < values[0]) | ((values[1:] == values[0]) & ties[:, None])
-        return np.asarray(below.sum(axis=0), dtype=np.int64)
-
-    ranks = np.stack(each(rank, range(replications)))
+    run = {"method": method, "draws": draws * thin, "warmup": warmup, **settings}
+    ranks = np.stack(slices.each(_rank, (joint, thin, run), list(zip(theta, data, streams, strict=True))))
     labels = joint.target(data[0]).labels
     return judged(ranks, (*labels, "the log density"), draws)
+
+
+def _rank(shared: tuple[Model, int, dict[str, Any]], item: tuple[Array, Any, np.random.SeedSequence]) -> NDArray[np.int64]:
+    """Ranks (q,) of the true unknowns among draws given data that were simulated with them."""
+    (joint, thin, settings), (theta, data, stream) = shared, item
+    target, seed = joint.target(data), int(stream.generate_state(1)[0])
+    run = start(target, chains=1, seed=seed, **settings)
+    run.advance(run.total)
+    kept = run.recording().draws[0, thin - 1 :: thin]
+    logs = target.log_density_many(np.vstack([theta, kept]))
+    values = np.column_stack([np.vstack([theta, kept]), logs])
+    ties = np.random.Generator(np.random.SFC64(seed)).random(len(values) - 1) < 0.5
+    below = (values[1:] < values[0]) | ((values[1:] == values[0]) & ties[:, None])
+    return np.asarray(below.sum(axis=0), dtype=np.int64)
 
 
 def _model(model: Any, prior: Any, simulate: Any, x: ArrayLike | None) -> Model:
@@ -116,15 +120,14 @@ def _model(model: Any, prior: Any, simulate: Any, x: ArrayLike | None) -> Model:
     for name, given in (("prior", prior), ("simulate", simulate)):
         if given is None:
             raise SpecError(name, "is missing: calibration draws the unknowns and simulates the data itself")
-    size = model.data.size
+    return Simulated(model.name, model.labels, prior, simulate, partial(_given, model.bare()))
 
-    def posterior(data: ArrayLike) -> Target:
-        numbers = np.asarray(data, dtype=np.float64).ravel()
-        if numbers.size != size:
-            raise SpecError("simulate", f"gave {numbers.size} numbers, the target was made for {size}")
-        return dataclasses.replace(model, data=numbers, truth=None)
 
-    return Simulated(model.name, model.labels, prior, simulate, posterior)
+def _given(target: Target, data: ArrayLike) -> Target:
+    numbers = np.asarray(data, dtype=np.float64).ravel()
+    if numbers.size != target.data.size:
+        raise SpecError("simulate", f"gave {numbers.size} numbers, the target was made for {target.data.size}")
+    return dataclasses.replace(target, data=numbers)
 
 
 def judged(ranks: NDArray[np.int64], names: tuple[str, ...], draws: int) -> Calibration:

@@ -27,8 +27,9 @@ def convolution_gradient_check(run: ConvolutionRun) -> Check:
     Of every layer some coordinates are compared, in units of the layer's largest. Adam's averages stay as they are.
     """
     n, rows = run.shape.weights, np.arange(len(run._x))
-    run._work = run.shape.workspace(len(rows), False, False)
+    works, run._works = run._works, run._workspaces(len(rows))
     run._pass(rows, run.completed + 1)
+    run._works = works
     found, drawn = run.posterior.gradient[:n].astype(np.float64), run.posterior.weights[:n].astype(np.float64)
     off, at = 0.0, 0
     for layer in run.shape.split(drawn):

@@ -79,8 +79,8 @@ class JumpKernel:
             found.remove("no_jacobian")  # it is 1
         if settings.jump == "annealed" and settings.bridges == 1:
             found.remove("old_level")  # there is no bridge to move on
-        if "width" not in self.sizes:
-            found.remove("slot_once")  # layers have no slots
+        if "width" not in self.sizes or settings.jump == "redraw":
+            found.remove("slot_once")  # layers have no slots, and nothing is kept to put one into
         return (*found, *MISUSED)
 
     def planted(self, fault: str) -> JumpKernel:

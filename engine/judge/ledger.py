@@ -50,6 +50,7 @@ def audit(kernel: JumpKernel, seed: int, cancel: Any) -> Check | None:
     if run.settings.surrounded and run.settings.jump != "palindromic":
         return None
     books_of = {"annealed": crossings.annealed, "tempered": crossings.tempered, "delayed": crossings.delayed}
+    books_of |= {"split": split, "redraw": redrawn}
     judge = books_of.get(run.settings.jump, crossings.palindromic if run.settings.surrounded else bare)
     drawn, *streams = np.random.SeedSequence((seed, 4)).spawn(STARTS + 1)
     errors: list[float] = []
@@ -78,6 +79,53 @@ def bare(move: Move) -> list[float]:
     there = proposed(move.kernel, *move.here, move.jump)
     right = log_ratio(move.kernel, move.here, there, move.jump, move.precisions, move.y)
     return [books.apart(right, float(move.jump.log_ratio)), *decided(move, right, float(move.jump.uniform), there)]
+
+
+def split(move: Move) -> list[float]:
+    """Of a jump that splits a unit, or merges two."""
+    kernel, jump, (theta, sizes), birth = move.kernel, move.jump, move.here, move.jump.move == 0
+    run, slot = kernel.run, int(jump.slot)
+    told = jump.parameters[np.isfinite(jump.parameters)]
+    unit, partner = told[:-1], int(told[-1])
+    large = (sizes[0] + birth, 1)
+    new, _ = born(kernel, large, jump)
+    (w, b), (v, _) = architecture_of(run.network, *large).unpack(np.arange(len(new)))
+    kept = partner + (partner >= slot)
+    w, b, v = w.astype(int), b.astype(int), v.astype(int)
+    thick, aim = np.empty(len(new)), large if birth else (sizes[0] - 1, 1)
+    if birth:
+        thick[~new], thick[new] = theta, unit
+        thick[v[:, kept]] -= thick[v[:, slot]]
+        there = thick
+    else:
+        thick = theta
+        joined = theta.copy()
+        joined[v[:, kept]] += joined[v[:, slot]]
+        there = joined[~new]
+    sd = run.settings.split_scale / np.sqrt(precisions_of(kernel, large, move.precisions))
+    ways_in = np.append(w[slot], b[slot])
+    apart = thick[ways_in] - thick[np.append(w[kept], b[kept])]
+    halves = 0.5 * (thick[v[:, kept]] - thick[v[:, slot]])
+    log_g = log_normal(apart, sd[ways_in] ** -2.0).sum() + log_normal(halves, sd[v[:, slot]] ** -2.0).sum()
+    thin, small = (theta, sizes) if birth else (there, aim)
+    gained = _joint(kernel, thick, large, move.precisions, move.y) - _joint(kernel, thin, small, move.precisions, move.y)
+    grown = float(gained - log_g + log_choice(kernel, small, large))
+    right = grown if birth else -grown
+    return [books.apart(right, float(jump.log_ratio)), *decided(move, right, float(jump.uniform), (there, aim))]
+
+
+def redrawn(move: Move) -> list[float]:
+    """Of a jump that draws all anew: what it takes and what it leaves behind come from the prior, which cancels."""
+    kernel, jump, (theta, sizes) = move.kernel, move.jump, move.here
+    birth, there = jump.move in (0, 2), jump.parameters[np.isfinite(jump.parameters)]
+    step = 1 if birth else -1
+    aim = (sizes[0] + step, sizes[1]) if jump.move < 2 else (sizes[0], sizes[1] + step)
+    fits = []
+    for each, which in ((there, aim), (theta, sizes)):
+        net = architecture_of(kernel.run.network, *which)
+        fits.append(float(watched_fit(net, each[None], kernel.run.x, move.y[None], move.precisions[-1:])[0]))
+    right = fits[0] - fits[1] + (log_choice(kernel, sizes, aim) if birth else -log_choice(kernel, aim, sizes))
+    return [books.apart(right, float(jump.log_ratio)), *decided(move, right, float(jump.uniform), (there, aim))]
 
 
 def decided(move: Move, right: float, uniform: float, there: State) -> list[float]:

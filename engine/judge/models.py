@@ -58,6 +58,9 @@ class Known:
     aim: Target
     wrong: Mapping[str, Target] = dataclasses.field(default_factory=dict)
 
+    def __reduce__(self) -> Any:
+        return Known, (self.aim.bare(),)  # where it is sent to, runs are made on it, and no exact draws
+
     @property
     def name(self) -> str:
         """The target's."""

@@ -91,7 +91,7 @@ class SweepKernel:
         """n exact joint draws: (theta, scales, data) of each."""
         run, network = self.run, self.run.network
         start = copy.copy(run)
-        start.spec = run.spec.replace(start="prior")  # type: ignore[assignment]
+        start.spec = run.spec.replace(start="prior")
         scales = [start._first_scales(rng) for _ in range(n)]
         precisions, means = np.stack([s.precisions for s in scales]), np.stack([s.means for s in scales])
         noise = np.array([s.noise[0] for s in scales])

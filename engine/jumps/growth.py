@@ -193,3 +193,97 @@ def drop_layer(theta, inputs, width, depth, outputs, precisions, scaled, shrunk,
     for i in range((width + 1) * outputs):
         shrunk[first + i] = theta[first + lost + i]
     return lost, log_density
+
+
+@kernel
+def draw_all(rng, inputs, width, depth, outputs, precisions, scaled, drawn):
+    """Write a network of this architecture, drawn from the prior, to `drawn`. Returns the number of its parameters."""
+    at = 0
+    for layer in range(1, depth + 2):
+        n_in = inputs if layer == 1 else width
+        n_out = width if layer <= depth else outputs
+        for biases in range(2):
+            sd = 1.0 / math.sqrt(precision_of(precisions, layer, depth, biases, width, scaled))
+            for _ in range(n_out if biases == 1 else n_in * n_out):
+                drawn[at] = sd * rng.standard_normal()
+                at += 1
+    return at
+
+
+@kernel
+def _log_apart(apart, sd):
+    return -0.5 * (apart / sd) ** 2 - math.log(sd) - HALF_LOG_2PI
+
+
+@kernel
+def split_unit(rng, theta, inputs, width, outputs, slot, partner, scale, precisions, scaled, grown, born):
+    """Write a network of one hidden layer in which unit `partner` is split to `grown`: what leads into the new unit, at
+    `slot`, is that of the partner and a normal e; each weight v out of the partner becomes v / 2 + u, and v / 2 - u that
+    of the new unit. With e = 0 the function stays as it is. The new unit's parameters, in their order, go to `born`, and
+    behind them the number of the partner in the smaller network.
+
+    scale : sds of e and u, times those of the prior
+    Returns the number of values in `born` and the log density of e and u. The Jacobian is 1.
+    """
+    sd_in = scale / math.sqrt(precision_of(precisions, 1, 1, 0, width + 1, scaled))
+    sd_bias = scale / math.sqrt(precision_of(precisions, 1, 1, 1, width + 1, scaled))
+    sd_out = scale / math.sqrt(precision_of(precisions, 2, 1, 0, width + 1, scaled))
+    count, log_density = 0, 0.0
+    for i in range(inputs + 1):
+        sd, old = (sd_in, partner * inputs + i) if i < inputs else (sd_bias, inputs * width + partner)
+        apart = sd * rng.standard_normal()
+        log_density += _log_apart(apart, sd)
+        born[count] = theta[old] + apart
+        count += 1
+    old_head, head = (inputs + 1) * width, (inputs + 1) * (width + 1)
+    for j in range(width + 1):
+        old = j - 1 if j > slot else j
+        for i in range(inputs):
+            grown[j * inputs + i] = born[i] if j == slot else theta[old * inputs + i]
+        grown[(width + 1) * inputs + j] = born[inputs] if j == slot else theta[width * inputs + old]
+    for o in range(outputs):
+        half, apart = 0.5 * theta[old_head + o * width + partner], sd_out * rng.standard_normal()
+        log_density += _log_apart(apart, sd_out)
+        born[count] = half - apart
+        count += 1
+        for j in range(width + 1):
+            old = j - 1 if j > slot else j
+            value = half - apart
+            if j != slot:
+                value = half + apart if old == partner else theta[old_head + o * width + old]
+            grown[head + o * (width + 1) + j] = value
+        grown[head + outputs * (width + 1) + o] = theta[old_head + outputs * width + o]
+    born[count] = partner
+    return count + 1, log_density
+
+
+@kernel
+def merge_units(theta, inputs, width, outputs, slot, partner, scale, precisions, scaled, shrunk, born):
+    """Undo `split_unit`: the unit at `slot` goes, and its weights out join those of `partner`, counted without it."""
+    sd_in = scale / math.sqrt(precision_of(precisions, 1, 1, 0, width, scaled))
+    sd_bias = scale / math.sqrt(precision_of(precisions, 1, 1, 1, width, scaled))
+    sd_out = scale / math.sqrt(precision_of(precisions, 2, 1, 0, width, scaled))
+    kept = partner + 1 if partner >= slot else partner  # its place before
+    count, log_density = 0, 0.0
+    for i in range(inputs + 1):
+        sd, step, first = (sd_in, inputs, i) if i < inputs else (sd_bias, 1, inputs * width)
+        born[count] = theta[first + slot * step]
+        log_density += _log_apart(born[count] - theta[first + kept * step], sd)
+        count += 1
+    old_head, head = (inputs + 1) * width, (inputs + 1) * (width - 1)
+    for j in range(width - 1):
+        old = j + 1 if j >= slot else j
+        for i in range(inputs):
+            shrunk[j * inputs + i] = theta[old * inputs + i]
+        shrunk[(width - 1) * inputs + j] = theta[width * inputs + old]
+    for o in range(outputs):
+        born[count] = theta[old_head + o * width + slot]
+        log_density += _log_apart(0.5 * (theta[old_head + o * width + kept] - born[count]), sd_out)
+        for j in range(width - 1):
+            old = j + 1 if j >= slot else j
+            joined = born[count] if j == partner else 0.0
+            shrunk[head + o * (width - 1) + j] = theta[old_head + o * width + old] + joined
+        shrunk[head + outputs * (width - 1) + o] = theta[old_head + outputs * width + o]
+        count += 1
+    born[count] = partner
+    return count + 1, log_density

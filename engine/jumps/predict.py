@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.jumps.recording import ArchitectureRecording
-from engine.networks.predictive import Bands, Ensemble, Uncertainty
+from engine.networks.predictive import Bands, Ensemble, Uncertainty, probabilities
+from engine.predicted import Predicted, classes
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,18 @@ def bands(recording: ArchitectureRecording, inputs: ArrayLike) -> Bands:
     mean, sd = _mixture(counts, [part.mean for _, part in parts], [part.epistemic for _, part in parts])
     noise = np.full_like(mean, np.sqrt(np.mean(1.0 / recording.precisions[:, :, -1])))
     return Bands(mean, noise, sd, np.hypot(noise, sd))
+
+
+def of_data(recording: ArchitectureRecording, inputs: ArrayLike, y: ArrayLike, seed: int) -> Predicted | None:
+    """What each draw says of its data, classes 0 and 1 at inputs (n, inputs), whatever its architecture; None without data."""
+    labels = np.asarray(y)
+    if not len(labels):
+        return None
+    p = np.empty((*recording.width.shape, len(labels)))
+    for (width, depth), theta in recording.by_architecture().items():
+        here = (recording.width == width) & (recording.depth == depth)
+        p[here] = probabilities(recording.network(width, depth), theta, inputs)[:, :, 1]
+    return classes(labels, p, seed)
 
 
 def _ensembles(recording: ArchitectureRecording, inputs: ArrayLike) -> list[Ensemble]:

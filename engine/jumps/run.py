@@ -76,6 +76,9 @@ class ArchitectureRun(Resumable):
     warm-up. `target` is the posterior of the largest architecture, as the chains see it: with precisions of their own.
     """
 
+    _carries = ("_chains", "_warmup_evaluations", "_start", "_start_log_density", "_start_sizes")
+    _writes = ("_trace", "_ledger")
+
     def __init__(self, network: Network, x: ArrayLike, y: ArrayLike, settings: JumpSettings, first_chain: int = 0, skip: int = 0):
         self.network, self.x, self.y, self.settings, self.first_chain = network, np.asarray(x), y, settings, first_chain
         self.chains, self.draws, self.warmup = settings.chains, settings.draws, settings.warmup + skip
@@ -85,25 +88,38 @@ class ArchitectureRun(Resumable):
         self._largest = architecture_of(network, widest, deepest)
         self._precisions = 2 * (deepest + 1) + 1
         unit = network.inputs + 1 + network.outputs + 2 * widest * (deepest - 1)
-        self._parameters = max(unit, (widest + 1) * widest if deepest > shallowest else 0)
+        self._parameters = max(unit, (widest + 1) * widest if deepest > shallowest else 0) + (settings.jump == "split")
+        if settings.jump == "redraw":
+            self._parameters = self._largest.dim
         self._check_memory()
         self.target = network_target(self._largest, "architecture", x, y, 0.0, 0.0, own=self._precisions)
 
-        dim, detailed = self._largest.dim, settings.detail == "jumps"
+        dim = self._largest.dim
         depths = range(shallowest, deepest + 1)
         self._dims = np.array([architecture_of(network, k, d).dim for d in depths for k in self._widths])
         self._moves = [WithinMove(self.target, self._rules, self._dims, settings) for _ in range(self.chains)]
         self._warmup_evaluations = np.zeros(self.chains, dtype=np.int64)
         self._chains = self._begin()
-        self._trace = SweepTrace.empty(self.chains, self.draws, dim, self._precisions)
-        self._ledger = self._empty_ledger(self.chains, self.draws if detailed else 0)
+        self._make_room()
         self._start = np.full((self.chains, dim), np.nan)
         self._start_log_density = np.empty(self.chains)
-        self._start_sizes = np.empty((2, self.chains), dtype=np.int16)
+        self._start_sizes = np.empty((self.chains, 2), dtype=np.int16)
         for c in range(self.chains):
             self._note_start(c)
         nothing = _at(SweepTrace.empty(1, 0, dim, self._precisions), 0)
         self._jump(self._chains[0], False, 0, 0, nothing, self._no_ledger())  # compiles or loads the kernel
+
+    def _make_room(self) -> None:
+        self._moves = [move.on(self.target) for move in self._moves]
+        self._trace = SweepTrace.empty(self.chains, self.draws, self._largest.dim, self._precisions)
+        self._ledger = self._empty_ledger(self.chains, self.draws if self.settings.detail == "jumps" else 0)
+
+    def _one_chain(self) -> ArchitectureRun:
+        other = super()._one_chain()
+        assert isinstance(other, ArchitectureRun)
+        other.target = self.target.bare()
+        other._moves = [self._moves[0].on(other.target)]
+        return other
 
     def recording(self) -> ArchitectureRecording:
         """The sweeps done so far (views, not copies)."""
@@ -114,8 +130,8 @@ class ArchitectureRun(Resumable):
             **trace,
             start=self._start,
             start_log_density=self._start_log_density,
-            start_width=self._start_sizes[0],
-            start_depth=self._start_sizes[1],
+            start_width=self._start_sizes[:, 0],
+            start_depth=self._start_sizes[:, 1],
             warmup_gradient_evaluations=self._warmup_evaluations,
             seconds=self.seconds,
             transitions=ledger,
@@ -154,7 +170,7 @@ class ArchitectureRun(Resumable):
         other._trace = SweepTrace.empty(1, draws, self._largest.dim, self._precisions)
         other._ledger = other._empty_ledger(1, draws if bare else 0)
         other._start, other._start_log_density = np.full((1, self._largest.dim), np.nan), np.empty(1)
-        other._start_sizes = np.empty((2, 1), dtype=np.int16)
+        other._start_sizes = np.empty((1, 2), dtype=np.int16)
         return other
 
     def restart(self, theta: Array, width: int, depth: int, precisions: Array, rng: np.random.Generator) -> None:
@@ -223,7 +239,8 @@ class ArchitectureRun(Resumable):
         blocks, widest = -(-int(ints[0]) // BLOCK), rules.lowest_width + widths - 1
         logits = 1 if likelihood_code(self.network) == TWO_CLASSES else self.network.outputs
         one_layer = rules.lowest_depth == 1 and depths == 1
-        kept = blocks if one_layer and self.settings.keep_outputs else 0
+        one_unit = one_layer and self.settings.jump not in ("split", "redraw")  # else a jump changes more outputs than its own
+        kept = blocks if one_unit and self.settings.keep_outputs else 0
         state = State(
             theta=np.zeros(dim),
             gradient=np.zeros(dim),
@@ -252,7 +269,7 @@ class ArchitectureRun(Resumable):
         _, width, depth, _ = architecture(state.ints)
         dim = architecture_of(self.network, int(width), int(depth)).dim
         self._start[c, :dim], self._start[c, dim:] = state.theta[:dim], np.nan
-        self._start_sizes[:, c] = width, depth
+        self._start_sizes[c] = width, depth
         self._start_log_density[c] = state.log_likelihood[0] + prior_of(state, self._rules)
 
     def _warm_up_chain(self, c: int, first: int, n: int) -> None:
@@ -415,8 +432,10 @@ def sample_architecture(network: Network, x: ArrayLike, y: ArrayLike, jump: str 
     jump : "plain": the kept parameters stay as they are; "rescaled": the birth of a unit multiplies the kept weights
         that lead out of hidden units by sqrt(k / (k + 1)) and its death divides them, so that the Jacobian is not 1;
         "palindromic": between two moves within the models, whose densities cancel; "tempered" and "annealed": over
-        bridges, see `engine.jumps.bridges`; "delayed": with a second try, see `engine.jumps.delayed`; "as_coded": the
-        plain jump with the variant of this name
+        bridges, see `engine.jumps.bridges`; "delayed": with a second try, see `engine.jumps.delayed`; "split": the
+        birth of a unit splits another and nearly keeps the function, see `engine.jumps.growth.split_unit` (one hidden
+        layer); "redraw": the whole network is drawn anew from the prior; "as_coded": the plain jump with the variant of
+        this name
 
     Settings, by keyword (see `JumpSettings` for the defaults):
     chains, draws, warmup, seed : as in `engine.sample`; a draw is the state after one sweep: a move within the model,
@@ -441,14 +460,18 @@ def sample_architecture(network: Network, x: ArrayLike, y: ArrayLike, jump: str 
     jump_moves : HMC transitions at each bridge; moves within on each side of a palindromic jump
     jump_step_size : of the leapfrog at the bridges; default: the step size of the move within, in the larger
         architecture for the annealed jump, in its own for the tempered one; jump_steps : its leapfrog steps
+    short_steps, short_energy_error : transitions of the short NUTS, and the error of the energy at which it stops;
+        defaults as Berezowski's code has them on XOR
     second : second draw of a delayed jump, "narrow" or "informed" (one hidden layer, kept outputs); second_scale : its
         spread, default 0.5 of the prior's for "narrow", 1 of the normal's for "informed"
+    split_scale : sds of what a split draws, in those of the prior
     variant : "exact", or wrong on purpose: "no_jacobian"; "no_end_points" (births at the lowest size and deaths at the
         highest are not weighed against their rarer reverse); "slot_once" (births weighed by 1 / (k + 1), deaths not
         weighed back); "no_kernel_densities" (a short adaptive NUTS before and after the jump, which is decided by the
         ratio of the ends; a palindromic or tempered jump has its own moves there); "as_coded" (the last three together,
         and the short NUTS as the move within, as in Berezowski's code); "old_level" (annealed: moves at the level just
-        left); "no_rejection_terms", "no_auxiliary" (delayed: without what makes the second stage reversible)
+        left); "no_rejection_terms", "no_auxiliary" (delayed: without what makes the second stage reversible);
+        "no_proposal" (split, redraw: the density of what was drawn is left out)
     detail : "draws", or "jumps" to record the ledger of every jump
     keep_outputs : False computes every likelihood from scratch: the same chain but for rounding, slower
 

@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 
 from engine.jumps.bridges import Bridges
 from engine.jumps.delayed import SECONDS, STAGES, Second
-from engine.jumps.sweep import NO_AUXILIARY, NO_KERNEL_DENSITIES, NO_REJECTION_TERMS, OLD_LEVEL, VARIANTS, Rules
+from engine.jumps.sweep import (
+    KEEP,
+    NO_AUXILIARY,
+    NO_KERNEL_DENSITIES,
+    NO_PROPOSAL,
+    NO_REJECTION_TERMS,
+    OLD_LEVEL,
+    REDRAW,
+    SPLIT,
+    STRETCH,
+    VARIANTS,
+    Rules,
+)
 from engine.jumps.within import WITHIN
 from engine.networks import Network
 from engine.samplers.nuts import MAX_DEPTH
@@ -22,7 +34,7 @@ Array = NDArray[np.float64]
 Prior = str | tuple[str, float]
 Size = int | Sequence[int] | None
 
-JUMPS = ("plain", "rescaled", "palindromic", "as_coded", "tempered", "annealed", "delayed")
+JUMPS = ("plain", "rescaled", "palindromic", "as_coded", "tempered", "annealed", "delayed", "split", "redraw")
 BRIDGED = ("tempered", "annealed")
 MAX_BRIDGES = 64
 # Mistakes that only some jumps can make.
@@ -31,6 +43,7 @@ MISTAKES = {
     OLD_LEVEL: ("annealed",),
     NO_REJECTION_TERMS: ("delayed",),
     NO_AUXILIARY: ("delayed",),
+    NO_PROPOSAL: ("split", "redraw"),
 }
 DETAILS = ("draws", "jumps")
 STARTS = ("prior", "best")
@@ -65,8 +78,11 @@ class JumpSettings:
     jump_moves: int = 1
     jump_step_size: float | None = None
     jump_steps: int = 5
+    short_steps: int = 4
+    short_energy_error: float = 1.0
     second: str = "narrow"
     second_scale: float | None = None
+    split_scale: float = 0.6
     variant: str = "exact"
     detail: str = "draws"
     keep_outputs: bool = True
@@ -83,6 +99,7 @@ class JumpSettings:
             "bridges": (1, MAX_BRIDGES),
             "jump_moves": (1, 1000),
             "jump_steps": (1, 1000),
+            "short_steps": (1, 1000),
         }
         for name, limits in wholes.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), *limits))
@@ -90,7 +107,7 @@ class JumpSettings:
         for name, allowed in options.items():
             if getattr(self, name) not in allowed:
                 raise SpecError(name, f"{getattr(self, name)!r} is not one of {', '.join(allowed)}")
-        for name in ("step_size", "jump_step_size", "second_scale", "bridge_power"):
+        for name in ("step_size", "jump_step_size", "second_scale", "bridge_power", "short_energy_error", "split_scale"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise SpecError(name, f"{value} is not a finite number above 0")
@@ -148,6 +165,8 @@ class JumpSettings:
         widths, depths = size_range("width", network.width), size_range("depth", network.depth)
         if widths[0] == widths[1] and depths[0] == depths[1]:
             raise SpecError("width", "is fixed, and so is depth: give (low, high) for one of them")
+        if self.jump == "split" and depths != (1, 1):
+            raise SpecError("jump", "a unit is split where there is one hidden layer")
         weight_shape, weight_rate = self.weight_precision or (1.0, 0.0)
         noise_shape, noise_rate = self.noise_precision or (1.0, 0.0)
         return Rules(
@@ -155,7 +174,8 @@ class JumpSettings:
             lowest_depth=depths[0],
             log_width_prior=log_size_prior("width_prior", self.width_prior, *widths),
             log_depth_prior=log_size_prior("depth_prior", self.depth_prior, *depths),
-            rescale=self.jump == "rescaled",
+            way={"rescaled": STRETCH, "split": SPLIT, "redraw": REDRAW}.get(self.jump, KEEP),
+            split_scale=float(self.split_scale),
             scaled=bool(self.scale_by_width),
             wrong=self.wrong,
             weight_shape=float(weight_shape),

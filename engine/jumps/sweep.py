@@ -14,6 +14,10 @@ A jump is the birth or death of a unit, or of a layer (a fair coin decides where
 
 and a death has the reciprocals. Layers have no slots.
 
+A jump that splits (`engine.jumps.growth.split_unit`) chooses a partner of the new unit, too, one of k, and the merger that
+undoes it does the same: its slot factors are those of the pair. A jump that draws anew takes nothing along: u is the
+whole network, and so is what the reverse draws; it has no slots.
+
 Here is the bare jump; `engine.jumps.bridges` and `engine.jumps.delayed` build on it.
 
 Wrong on purpose: see `VARIANTS`.
@@ -29,7 +33,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jumps.growth import add_layer, add_unit, dimension, drop_layer, drop_unit, log_prior, precision_of
+from engine.jumps.growth import (
+    add_layer,
+    add_unit,
+    dimension,
+    draw_all,
+    drop_layer,
+    drop_unit,
+    log_prior,
+    merge_units,
+    precision_of,
+    split_unit,
+)
 from engine.jumps.likelihood import REFRESH, changed, insert_row, refresh, remove_row, whole
 from engine.kernels import kernel, log_density_at
 from engine.networks.mlp import GAUSSIAN, HIDDEN, SIZES
@@ -51,7 +66,7 @@ LIKELIHOOD, ARCHITECTURE, WEIGHTS, PROPOSAL, SLOT_BIRTH, SLOT_DEATH, CHOICE, JAC
 
 # Each wrong scheme is a set of mistakes.
 NO_JACOBIAN, NO_END_POINTS, SLOT_ONCE, NO_KERNEL_DENSITIES, SHORT_WITHIN = 1, 2, 4, 8, 16
-OLD_LEVEL, NO_REJECTION_TERMS, NO_AUXILIARY = 32, 64, 128
+OLD_LEVEL, NO_REJECTION_TERMS, NO_AUXILIARY, NO_PROPOSAL = 32, 64, 128, 256
 VARIANTS = {
     "exact": 0,
     "no_jacobian": NO_JACOBIAN,
@@ -62,7 +77,10 @@ VARIANTS = {
     "old_level": OLD_LEVEL,
     "no_rejection_terms": NO_REJECTION_TERMS,
     "no_auxiliary": NO_AUXILIARY,
+    "no_proposal": NO_PROPOSAL,
 }
+# What a jump does with the weights that are there already.
+KEEP, STRETCH, SPLIT, REDRAW = range(4)
 
 
 class State(NamedTuple):
@@ -94,7 +112,9 @@ class Rules(NamedTuple):
     """How the chain moves: the same for all chains of a run.
 
     lowest_width, lowest_depth : int; log_width_prior, log_depth_prior : (sizes,), normalised
-    rescale : whether a jump stretches the kept weights out of hidden units by sqrt(k / (k + 1)), and back
+    way : KEEP the weights that stay; STRETCH those out of hidden units by sqrt(k / (k + 1)), and back; SPLIT a unit;
+        REDRAW the whole network
+    split_scale : sds of what a split draws, in those of the prior
     scaled : whether the prior precision of those weights is multiplied by the width
     wrong : bits of `VARIANTS`
     weight_shape, weight_rate, noise_shape, noise_rate : of the gamma priors of the precisions; a rate of 0 keeps them
@@ -104,7 +124,8 @@ class Rules(NamedTuple):
     lowest_depth: int
     log_width_prior: Array
     log_depth_prior: Array
-    rescale: bool
+    way: int
+    split_scale: float
     scaled: bool
     wrong: int
     weight_shape: float
@@ -124,7 +145,8 @@ class Ledger(NamedTuple):
     log_ratio : (n, J), the sum of factors from left to right, and rejection; log alpha is the smaller of it and 0
     uniform : (n, J), accepted if and only if uniform < exp(log_ratio)
     accepted : (n, J) bool
-    parameters : (n, J, P), what was born or died, in the order of the parameters; NaN beyond
+    parameters : (n, J, P), what was born or died, in the order of the parameters, behind it the partner of a split; of
+        a jump that draws all anew the network that it drew; NaN beyond
 
     Of a jump over bridges, S of them (see `engine.jumps.bridges`; of a palindromic one, the three states that it goes
     through, between and after its two moves within):
@@ -296,6 +318,53 @@ def choose(rng, state, rules):
 
 
 @kernel
+def _make_anew(rng, state, rules, move, factors, proposed, born):
+    """`make`, where all is drawn anew."""
+    inputs, width, depth, outputs = architecture(state.ints)
+    step = 1 if move == 0 or move == 2 else -1
+    new_width, new_depth = (width + step, depth) if move < 2 else (width, depth + step)
+    if move == 2 and rules.weight_rate > 0.0:
+        for kinds in range(2):
+            state.precisions[2 * (depth + 1) + kinds] = rng.standard_gamma(rules.weight_shape) / rules.weight_rate
+    count = draw_all(rng, inputs, new_width, new_depth, outputs, state.precisions, rules.scaled, proposed)
+    born[:count] = proposed[:count]
+    prior = log_prior(proposed, inputs, new_width, new_depth, outputs, state.precisions, rules.scaled)
+    old_prior = log_prior(state.theta, inputs, width, depth, outputs, state.precisions, rules.scaled)
+    w, d = rules.lowest_width, rules.lowest_depth
+    factors[ARCHITECTURE] = rules.log_width_prior[new_width - w] - rules.log_width_prior[width - w]
+    factors[ARCHITECTURE] += rules.log_depth_prior[new_depth - d] - rules.log_depth_prior[depth - d]
+    factors[WEIGHTS] = prior - old_prior
+    if not rules.wrong & NO_PROPOSAL:
+        factors[PROPOSAL] = old_prior - prior
+    return new_width, new_depth, count, 1.0
+
+
+@kernel
+def _make_split(rng, state, rules, birth, slot, factors, proposed, born):
+    """`make`, where a unit is split, or two are merged."""
+    inputs, width, _, outputs = architecture(state.ints)
+    now, prior, sign = state.theta, state.precisions, 1.0 if birth else -1.0
+    large, small = (width + 1, width) if birth else (width, width - 1)
+    partner = int(rng.random() * small)
+    if birth:
+        count, log_g = split_unit(rng, now, inputs, width, outputs, slot, partner, rules.split_scale, prior, rules.scaled, proposed, born)
+    else:
+        count, log_g = merge_units(now, inputs, width, outputs, slot, partner, rules.split_scale, prior, rules.scaled, proposed, born)
+    here = width - rules.lowest_width
+    factors[ARCHITECTURE] = rules.log_width_prior[here + int(sign)] - rules.log_width_prior[here]
+    factors[WEIGHTS] = log_prior(proposed, inputs, width + int(sign), 1, outputs, prior, rules.scaled)
+    factors[WEIGHTS] -= log_prior(now, inputs, width, 1, outputs, prior, rules.scaled)
+    if not rules.wrong & NO_PROPOSAL:
+        factors[PROPOSAL] = -sign * log_g
+    pairs = math.log(large) + math.log(small)
+    if not rules.wrong & SLOT_ONCE:
+        factors[SLOT_BIRTH], factors[SLOT_DEATH] = sign * pairs, -sign * pairs
+    elif birth:
+        factors[SLOT_DEATH] = -pairs
+    return width + int(sign), 1, count, 1.0
+
+
+@kernel
 def make(rng, state, rules, move, slot, choice, factors, proposed, born):
     """Write the proposal of a chosen jump and all factors but the likelihood's.
 
@@ -308,6 +377,8 @@ def make(rng, state, rules, move, slot, choice, factors, proposed, born):
     factors[:] = 0.0
     if not rules.wrong & NO_END_POINTS:
         factors[CHOICE] = choice
+    if rules.way == REDRAW:
+        return _make_anew(rng, state, rules, move, factors, proposed, born)
     if move >= 2:
         if birth:
             if rules.weight_rate > 0.0:  # the new layer's precisions come from their prior, which cancels
@@ -322,8 +393,10 @@ def make(rng, state, rules, move, slot, choice, factors, proposed, born):
         factors[WEIGHTS], factors[PROPOSAL] = sign * log_g, -sign * log_g
         return width, depth + int(sign), count, 1.0
     large, small = (width + 1, width) if birth else (width, width - 1)
+    if rules.way == SPLIT:
+        return _make_split(rng, state, rules, birth, slot, factors, proposed, born)
     stretch = 1.0
-    if rules.rescale:
+    if rules.way == STRETCH:
         stretch = math.sqrt(small / large) if birth else math.sqrt(large / small)
     if birth:
         count, log_g, kept = add_unit(rng, now, inputs, width, depth, outputs, slot, stretch, prior, rules.scaled, proposed, born)
@@ -350,6 +423,8 @@ def propose(rng, state, rules, factors, proposed, born):
     the kept weights.
     """
     move, slot, choice = choose(rng, state, rules)
+    if rules.way == REDRAW and move < 2:  # no unit stands out: the last place is the one that is filled or emptied
+        slot = state.ints[SIZES + 1] - (1 if move == 1 else 0)
     width, depth, count, stretch = make(rng, state, rules, move, slot, choice, factors, proposed, born)
     return move, slot, width, depth, count, stretch
 

@@ -264,7 +264,7 @@ class ToyChain:
 
 def from_state(spec: ToySpec, y: Array, model: int, theta: Array, rng: np.random.Generator) -> ToyRecording:
     """The run of one chain on other measurements y (n,), from a state: model k and theta (K,), 0 beyond k."""
-    run = ToyRun(spec.replace(chains=1))  # type: ignore[arg-type]
+    run = ToyRun(spec.replace(chains=1))
     run._models = _solved(spec, data_of(spec)._replace(y=y))
     run._chains = [ToyChain(theta.copy(), np.array([model]), rng)]
     run.advance(run.total)

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 WITHIN = ("none", "hmc", "nuts")
 MIN_VISITS = 20  # warm-up moves in an architecture after which its own step size counts
 JITTER = 0.1  # of the step size of HMC
-SHORT_STEPS, SHORT_ACCEPT, SHORT_ENERGY_ERROR = 4, 0.65, 1.0
+SHORT_ACCEPT = 0.65
 _TUNED = 10  # numbers of an adaptation state that change under a fixed mass
 _MATRICES = 34  # numbers before its matrices, of which a fixed unit mass needs two
 
@@ -82,20 +82,20 @@ class WithinMove:
     def __init__(self, target: Target, rules: Rules, dims: NDArray[np.int64], settings: JumpSettings):
         self.target, self.rules, self.dims = target, rules, dims
         self.within, self.step_size, self.steps = settings.within, settings.step_size, settings.steps
-        self.target_accept = settings.target_accept
+        self.target_accept, self.short_steps = settings.target_accept, settings.short_steps
         self._unit_mass = np.ones((1, target.dim))
         nuts = Nuts(self.step_size, mass=1.0, target_accept=self.target_accept, max_depth=settings.max_depth)
-        short = Nuts(mass=1.0, target_accept=SHORT_ACCEPT, sampling="slice", max_energy_error=SHORT_ENERGY_ERROR)
+        short = Nuts(mass=1.0, target_accept=SHORT_ACCEPT, sampling="slice", max_energy_error=settings.short_energy_error)
         self._nuts, self._nuts_settings = nuts, nuts.prepare(target)
         self._short, self._short_settings = short, short.prepare(target)
         self._hmc = Hmc(steps=self.steps)
         self._nuts_inside, self._hmc_inside = _no_inside(nuts, target.dim), _no_inside(self._hmc, target.dim)
-        self._trace = Trace.empty(1, SHORT_STEPS, target.dim, Nuts.records).at(0)
+        self._trace = Trace.empty(1, self.short_steps, target.dim, Nuts.records).at(0)
 
     def on(self, target: Target) -> WithinMove:
-        """The same move on another target of the same shape."""
+        """The same move on another target of the same shape, with work space of its own."""
         other = copy.copy(self)
-        other.target = target
+        other.target, other._trace = target, Trace.empty(1, other.short_steps, target.dim, Nuts.records).at(0)
         return other
 
     def begin(self, state: State, rng: np.random.Generator, tuning: Tuning, here: int) -> int:
@@ -158,21 +158,25 @@ class WithinMove:
                 self._learn(chain, float(trace.accept_prob[0]))
         learnt[:] = tuning.work[:_TUNED]
         tuning.last[0] = here
-        return self._moved(0, 1 + int(trace.gradient_evaluations[0]), step_size)
+        evaluations = 1 + int(trace.gradient_evaluations[0])
+        return Moved(float(trace.accept_prob[0]), bool(trace.accepted[0]), bool(trace.divergent[0]), evaluations, step_size)
 
     def short(self, state: State, rng: np.random.Generator, tuning: Tuning, here: int) -> Moved:
         """The short NUTS. Leaves nothing learnt."""
         tuning.work[:_MATRICES] = 0.0
-        tuning.work[STEP], tuning.work[TOTAL] = 1.0, SHORT_STEPS + 1
+        tuning.work[STEP], tuning.work[TOTAL] = 1.0, self.short_steps + 1
         chain = self._chain(state, rng, tuning, here)
         evaluations = 1 + self._restart(chain)
-        self._short.advance(self.target, self._short_settings, chain, SHORT_STEPS, self._trace, self._nuts_inside)
+        self._short.advance(self.target, self._short_settings, chain, self.short_steps, self._trace, self._nuts_inside)
         evaluations += int(self._trace.gradient_evaluations.sum())
-        return self._moved(SHORT_STEPS - 1, evaluations, float(self._trace.step_size[-1]))
-
-    def _moved(self, row: int, evaluations: int, step_size: float) -> Moved:
         trace = self._trace
-        return Moved(float(trace.accept_prob[row]), bool(trace.accepted[row]), bool(trace.divergent[row]), evaluations, step_size)
+        return Moved(
+            float(trace.accept_prob.mean()),
+            bool(trace.accepted.any()),
+            bool(trace.divergent.any()),
+            evaluations,
+            float(trace.step_size[-1]),
+        )
 
     def _chain(self, state: State, rng: np.random.Generator, tuning: Tuning, here: int) -> Chain:
         """The present parameters as a chain on the target, evaluated."""

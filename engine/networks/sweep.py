@@ -360,6 +360,8 @@ class NetworkRun(Resumable):
     """
 
     nuts_variant = "exact"
+    _carries = ("_chains", "_scales", "_warmup_evaluations", "_start", "_start_log_density")
+    _writes = ("_trace",)
 
     def __init__(self, network: Network, x: ArrayLike, y: ArrayLike, spec: SweepSpec):
         if spec.noise == "learned" and network.likelihood != "gaussian":
@@ -374,10 +376,13 @@ class NetworkRun(Resumable):
         self._chains: list[Chain] = []
         for seed in np.random.SeedSequence(spec.seed).spawn(self.chains):
             self._begin(seed)
-        self._trace = self._empty(self.chains, self.draws)
+        self._make_room()
         self._start = np.stack([chain.position.copy() for chain in self._chains])
         self._start_log_density = np.array([chain.running[0] for chain in self._chains])
         self._sweep(0, 0, 0, self._empty(1, 0).at(0))  # compiles or loads the kernel
+
+    def _make_room(self) -> None:
+        self._trace = self._empty(self.chains, self.draws)
 
     def recording(self) -> NetworkRecording:
         """The sweeps done so far (views, not copies)."""
@@ -404,7 +409,7 @@ class NetworkRun(Resumable):
         changes = {"chains": 1, "draws": draws, "warmup": 0, "tuning": "fixed", "step_size": step_size}
         if fault in VARIANTS:
             changes["variant"] = fault
-        other.spec = self.spec.replace(**changes)  # type: ignore[assignment]
+        other.spec = self.spec.replace(**changes)
         other.chains, other.draws, other.warmup = 1, draws, 0
         other.rewind()
         other.nuts_variant = fault if fault in nuts.VARIANTS else self.nuts_variant

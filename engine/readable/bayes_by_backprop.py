@@ -7,8 +7,9 @@ so that the slopes of the ELBO are
     dmu    = g - mu / s^2
     dsigma = g eps - sigma / s^2 + 1 / sigma,    drho = dsigma / (1 + e^-rho)
 
-and Adam climbs along them. Source: Blundell, Cornebise, Kavukcuoglu and Wierstra 2015, section 3.2; Graves 2011 (the
-KL in closed form); Kingma and Ba 2015, algorithm 1. The kernel counts in single precision.
+and Adam climbs along them. A minibatch of B rows out of N counts N / B times in g. Source: Blundell, Cornebise,
+Kavukcuoglu and Wierstra 2015, section 3.2; Graves 2011 (the KL in closed form); Kingma and Ba 2015, algorithm 1. The
+kernel counts in single precision.
 """
 
 import numpy as np
@@ -16,10 +17,11 @@ import numpy as np
 BETA1, BETA2, TINY = 0.9, 0.999, 1e-8
 
 
-def bayes_by_backprop(slope, mu, sigma, n, noise, prior_sd=1.0, step_size=0.01):
+def bayes_by_backprop(slope, mu, sigma, n, noise, prior_sd=1.0, step_size=0.01, share=1.0, variant="exact"):
     """mu (n + 1, weights) and sigma (n + 1, weights), from mu and sigma (weights,) on.
 
-    slope : w -> gradient of log p(D | w), (weights,); noise : t -> eps of step t = 0 .. n - 1, (weights,)
+    slope : w -> gradient of log p(D | w), (weights,), of a minibatch where share = B / N is below 1
+    noise : t -> eps of step t = 0 .. n - 1, (weights,)
     """
     mu_adam, rho_adam = Adam(step_size), Adam(step_size)
     rho, path = sigma + np.log(-np.expm1(-sigma)), [(mu, sigma)]
@@ -29,6 +31,8 @@ def bayes_by_backprop(slope, mu, sigma, n, noise, prior_sd=1.0, step_size=0.01):
         w = mu + sigma * eps
         # phase: slope
         g = slope(w)
+        g = g if variant == "no_scaling" else g / share  # wrong: no_scaling
+        g = 10.0 * g if variant == "light_kl" else g  # wrong: light_kl
         d_mu = g - mu / prior_sd**2
         d_sigma = g * eps - sigma / prior_sd**2 + 1.0 / sigma
         # phase: step

@@ -17,17 +17,22 @@ from engine.evidence.annealing import EXACT, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.jumps import toy
 from engine.jumps.recording import architecture_of
-from engine.jumps.run import ArchitectureRun
-from engine.networks.mlp import SIZES
+from engine.jumps.run import ArchitectureRun, start_architecture
+from engine.networks.mlp import HIDDEN, SIZES
+from engine.networks.prior import stream as prior_stream
+from engine.networks.sweep import NetworkRecording, set_mass, start_network
 from engine.readable import densities
 from engine.samplers.chain import start_chain
 from engine.spike_and_slab.gibbs import SelectionRun
 from engine.spike_and_slab.model import SpikeAndSlab, spike_and_slab
 from engine.targets import Target
+from engine.training.nodes import output_loss
+from engine.training.train import TrainingRun, TrainingSpec, initial_parameters, outgoing_units
 from engine.variational.convolution import ConvolutionRun, start_convolution
 from engine.variational.dense import Dense
-from engine.variational.fused import key, normals, pace, padded
+from engine.variational.fused import key, normals, pace, padded, uniforms
 from engine.variational.minibatch import Shape
+from engine.variational.network import start_network as start_variational
 
 Array = NDArray[np.float64]
 Parts = tuple[Array, ...]  # of a network: W (k, inputs), b (k,), V (outputs, k), c (outputs,)
@@ -74,6 +79,34 @@ def network_start(run: ArchitectureRun) -> tuple[Parts, np.random.Generator, Cal
     network = architecture_of(run.network, k, 1)
     parts = tuple(part.copy() for pair in network.unpack(chain.state.theta[: network.dim]) for part in pair)
     return parts, copy.deepcopy(chain.rng), log_likelihood(run.x, np.asarray(run.y))
+
+
+def deep_network() -> tuple[engine.Network, Array, NDArray[np.int64]]:
+    """The same points, and a network of one to four hidden layers of two units."""
+    _, x, y = small_network()
+    return engine.network(2, 1, width=2, depth=(1, 4), likelihood="bernoulli"), x, y
+
+
+def layered(
+    twin: Callable[..., Any], network: engine.Network, x: Array, y: NDArray[np.int64], variant: str = "exact", **settings: Any
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """What the twin of births and deaths of layers draws from where the kernel's first chain begins."""
+    chain = start_architecture(network, x, y, variant=variant, **settings)._chains[0]
+    depth = int(chain.state.ints[HIDDEN])
+    first = architecture_of(network, int(network.width), depth)  # type: ignore[arg-type]
+
+    def log_likelihood(theta: Any) -> float:
+        h = x
+        for W, b in theta[:-1]:
+            h = np.tanh(h @ W.T + b)
+        z = (h @ theta[-1][0].T + theta[-1][1])[:, 0]
+        return float(-np.logaddexp(0.0, np.where(y == 1, -z, z)).sum())
+
+    theta = [(W.copy(), b.copy()) for W, b in first.unpack(chain.state.theta[: first.dim])]
+    found: tuple[NDArray[np.int64], list[Any]] = twin(
+        log_likelihood, theta, settings["draws"], copy.deepcopy(chain.rng), network.depth, variant=variant
+    )
+    return found
 
 
 def log_likelihood(x: Array, y: NDArray[np.int64]) -> Callable[[Parts], float]:
@@ -152,17 +185,184 @@ def trained_convolution(n: int, seed: int = 0, variant: str = "exact") -> tuple[
     return means, sds
 
 
-def selection() -> SpikeAndSlab:
+def in_rows(x: Array, y: Array, prior_sd: float = 1.0) -> Callable[..., tuple[float, Array]]:
+    """Logistic regression whose rows may be asked for alone: theta, rows, factor → log prior + factor * log likelihood of
+    these rows, and its gradient (dim,).
+    """
+
+    def log_joint(theta: Array, rows: Any = slice(None), factor: float = 1.0) -> tuple[float, Array]:
+        X, t = x[rows], 2.0 * y[rows] - 1.0
+        log_p = -np.logaddexp(0.0, -t * (X @ theta))
+        log_prior = -0.5 * theta @ theta / prior_sd**2 - theta.size * math.log(prior_sd * math.sqrt(2.0 * math.pi))
+        return float(log_prior + factor * log_p.sum()), -theta / prior_sd**2 + factor * (t * -np.expm1(log_p)) @ X
+
+    return log_joint
+
+
+def selection(likelihood: str = "linear", slab_sd: float = 1.0) -> SpikeAndSlab:
     """A model of 60 rows and 8 predictors, of which two matter."""
     rng = stream(1)
     x = rng.standard_normal((60, 8))
-    return spike_and_slab(x, 0.5 * x[:, 0] - x[:, 3] + rng.standard_normal(60), inclusion=0.3)
+    y = 0.5 * x[:, 0] - x[:, 3] + rng.standard_normal(60)
+    y = y if likelihood == "linear" else (y > 0.0).astype(float)
+    return spike_and_slab(x, y, likelihood=likelihood, inclusion=0.3, slab_sd=slab_sd)
 
 
-def selection_start(model: SpikeAndSlab, seed: int = 0) -> tuple[NDArray[np.bool_], np.random.Generator]:
-    """Where the first chain over a model's predictors begins, gamma (p,), and its random numbers."""
-    chain = SelectionRun(model, chains=1, draws=1, seed=seed)._chains[0]
-    return chain.included.copy(), chain.rng
+def selected(
+    twin: Callable[..., Any], model: SpikeAndSlab, n: int, seed: int = 0, variant: str = "exact", begun: SpikeAndSlab | None = None
+) -> tuple[Array, ...]:
+    """What the twin of Gibbs sampling over a model's predictors draws from where the first chain of `begun`, or of the
+    same model, begins.
+    """
+    chain = SelectionRun(begun or model, chains=1, draws=1, seed=seed)._chains[0]
+    noise_sd = model.noise_sd if model.likelihood == "linear" else None
+    data = model.design, model.y, model.precision, model.log_odds, noise_sd
+    found: tuple[Array, ...] = twin(*data, n, chain.rng, chain.included.copy(), chain.coefficients, variant)
+    return found
+
+
+def small_regression() -> tuple[engine.Network, Array, Array]:
+    """A network with one hidden layer of three units, and 30 points of a wave with noise."""
+    x = np.linspace(-2.0, 2.0, 30)[:, None]
+    y = np.sin(2.0 * x[:, 0]) + 0.1 * stream(1).standard_normal(30)
+    return engine.network(1, 1, width=3, likelihood="gaussian", noise_sd=0.2), x, y
+
+
+def half_squares(network: engine.Network, x: Array, y: Array) -> Callable[[Array], tuple[float, Array]]:
+    """theta (dim,) → half the sum of squared residuals of a network of tanh units, and its gradient (dim,)."""
+
+    def of(theta: Array) -> tuple[float, Array]:
+        (W, b), (V, c) = network.unpack(theta)
+        h = np.tanh(x @ W.T + b)
+        off = h @ V.T + c - np.asarray(y).reshape(len(x), -1)
+        back = (off @ V) * (1.0 - h * h)
+        parts = back.T @ x, back.sum(axis=0), off.T @ h, off.sum(axis=0)
+        return 0.5 * float((off * off).sum()), np.concatenate([part.ravel() for part in parts])
+
+    return of
+
+
+def swept(
+    twin: Callable[..., Any], network: engine.Network, x: Array, y: Array, follow: NetworkRecording | None = None, **settings: Any
+) -> tuple[Array, ...]:
+    """What the twin of a sweep draws from where the kernel's first chain begins: theta, tau, tau_y. With `follow` every
+    sweep begins where the kernel's did, so that rounding does not grow from one to the next.
+    """
+    run = start_network(network, x, y, **settings)
+    chain, scales, rules, spec = run._chains[0], run._scales[0], run._rules, run.spec
+    inverse, root = np.ones((1, network.dim)), np.ones((1, network.dim))
+
+    def mass(precision: Array, tau_y: float) -> Array:
+        in_force = scales._replace(noise=np.array([tau_y]))
+        set_mass(inverse, root, np.append(precision, tau_y), chain.ints, in_force, rules)
+        return 1.0 / inverse[0]
+
+    priors = (spec.weight_shape, spec.weight_rate), (spec.noise_shape, spec.noise_rate)
+    last = mass, spec.step_size, priors[0] if spec.weights != "fixed" else None, priors[1] if spec.noise == "learned" else None
+    state, rng, found = (chain.position.copy(), scales.precisions.copy(), float(scales.noise[0])), copy.deepcopy(chain.rng), []
+    for i in range(spec.draws if follow is not None else 1):
+        theta, tau, tau_y = state
+        n = 1 if follow is not None else spec.draws
+        to = half_squares(network, x, y), theta, n, rng, rules.group, rules.factor, tau, tau_y
+        found.append(twin(*to, *last, rules.values, spec.variant))
+        if follow is not None:
+            state = follow.theta[0, i], follow.precisions[0, i], float(follow.noise_precision[0, i])
+    return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+def trained_plainly(
+    twin: Callable[..., Array], network: engine.Network, x: Array, y: NDArray[Any], steps: int, seed: int = 0, **settings: Any
+) -> Array:
+    """The weights before each step and after the last by the twin of training, with the kernel's start and stream."""
+
+    def slope(theta: Array, rows: Any) -> Array:
+        return network.log_likelihood(x[rows], y[rows]).log_density_and_gradient(theta)[1]
+
+    rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, 2])))
+    return twin(slope, initial_parameters(network, seed), steps, rng, len(x), outgoing_units(network)[0], **settings)
+
+
+def trained_by_kernel(
+    network: engine.Network, x: Array, y: NDArray[Any], steps: int, seed: int = 0, decay: float = 0.0, **settings: Any
+) -> Array:
+    """The same by the kernel."""
+    run = TrainingRun(network, x, y, TrainingSpec(epochs=steps, weight_decay=decay, seed=seed, **settings), every=1)
+    run.advance(steps)
+    return run.trained().path
+
+
+def dropout_run(steps: int, seed: int, settings: dict[str, Any]) -> Any:
+    """A training under dropout by the kernel, before its first step."""
+    _, x, y = small_regression()
+    chosen: dict[str, Any] = {"method": "mc_dropout", "keep": 0.8, "step_size": 0.02, **settings}
+    return start_variational(
+        x, y, hidden=(6,), activation="tanh", likelihood="gaussian", noise_sd=0.3, epochs=steps, batch=len(x), seed=seed, **chosen
+    )
+
+
+def dropped_by_kernel(steps: int, seed: int = 0, **settings: Any) -> Array:
+    """Weights (layer by layer) and p before each step and after the last, (steps + 1, weights + 2)."""
+    run = dropout_run(steps, seed, settings)
+    rows = [np.append(run.posterior.mean, run.posterior.keep)]
+    for _ in range(steps):
+        run.advance(1)
+        rows.append(np.append(run.posterior.mean, run.posterior.keep))
+    return np.array(rows, np.float64)
+
+
+def dropped(twin: Callable[..., Any], steps: int, seed: int = 0, **settings: Any) -> Array:
+    """The same by the twin, with the kernel's start and masks."""
+    run, (_, x, y) = dropout_run(steps, seed, settings), small_regression()
+    spec, posterior = run.spec, run.posterior
+    sizes = [n + 1 for n in run.shape.sizes[:-1]]
+
+    def masks(t: int) -> list[Array]:
+        drawn = np.zeros(padded(len(x) * sum(sizes)), np.float32)
+        uniforms(drawn, *key(seed, t, 1))
+        order = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, t - 1]))).permutation(len(x))
+        found, at = [], 0
+        for size in sizes:
+            part = np.empty((len(x), size - 1))
+            part[order] = drawn[at : at + len(x) * size].reshape(len(x), size)[:, :-1]
+            found.append(part)
+            at += len(x) * size
+        return found
+
+    left = spec.final_step_size ** (np.arange(steps) / steps)
+    learn = np.full(steps, spec.inclusion_step_size) if spec.method == "concrete_dropout" else None
+    layers = [part.astype(np.float64) for part in run.shape.split(posterior.mean)]
+    path = twin(
+        x,
+        y[:, None],
+        layers,
+        posterior.keep,
+        masks,
+        spec.step_size * left,
+        spec.noise_sd,
+        spec.prior_sd,
+        spec.temperature,
+        learn,
+        "unscaled" if spec.scaling == "none" else "exact",
+    )
+    return np.array([np.concatenate([*(W.ravel() for W in layers), keep]) for layers, keep in path])
+
+
+def replication(seed: int = 0, number: int = 0) -> np.random.Generator:
+    """The random numbers of one repetition of an estimate."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed).spawn(number + 1)[number]))
+
+
+def of_prior(seed: int = 0) -> np.random.Generator:
+    """The random numbers of the first networks that are drawn from a prior."""
+    return prior_stream(seed, 0)
+
+
+def gradient_by(
+    twin: Callable[..., Any], network: engine.Network, theta: Array, x: Array, y: NDArray[Any], variant: str = "exact"
+) -> Array:
+    """Of the loss -log p(y | x, theta), in the order of the network's parameters (dim,)."""
+    found = twin(network.unpack(theta), x, lambda z: output_loss(network, z, y)[1], network.activation, variant)
+    return np.concatenate([part.ravel() for pair in found for part in pair])
 
 
 def annealing_path(target: Target, resample: bool = False, particles: int = 200) -> tuple[Reference, Path]:
@@ -202,7 +402,8 @@ def report(what: str, twin: Callable[[], Array], kernel: Callable[[], Array], ro
     print(what)
     for name, of in (("mean", np.nanmean), ("sd", np.nanstd)):
         print(f"  {name:5} {np.array2string(np.asarray(of(slow, axis=0)), precision=4, max_line_width=100)}")
-    print(f"  plain NumPy {took:.3g} s, kernel {kernel_took:.3g} s: {took / kernel_took:.0f} times as fast")
+    times = took / kernel_took
+    print(f"  plain NumPy {took:.3g} s, kernel {kernel_took:.3g} s: {times:.{0 if times >= 10.0 else 1}f} times as fast")
     print(f"  largest difference over the first {min(rows, len(slow))}: {gap:.2g}")
 
 

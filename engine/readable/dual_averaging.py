@@ -23,8 +23,7 @@ def dual_averaging(target, q, n, rng, warmup=200, delta=0.8, move=transition):
 
     delta : the mean acceptance wanted; move : how the next state is made
     """
-    log_pi, g = target(q)
-    x, W, draws, used, seen = State(q, None, g, log_pi), np.ones(q.size), [], [], []
+    x, W, draws, used, seen = State(q, None, *target(q)), np.ones(q.size), [], [], []
     first, ends = windows(warmup)
     epsilon = first_step(target, x, rng, 1.0, W)
     mu, h, log_bar, c = math.log(10.0 * epsilon), 0.0, math.log(epsilon), 0

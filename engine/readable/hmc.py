@@ -19,15 +19,15 @@ KICKS = {"leapfrog": (0.5, 1.0, 0.5), "swapped_kicks": (1.0, 0.5, 1.0), "euler":
 def hmc(target, q, n, rng, step_size=0.1, steps=10, mass=1.0, jitter=0.0, integrator="leapfrog", variant="exact"):
     """n draws (n, dim) from pi, from q (dim,) on. target(q) gives log pi and its gradient (dim,).
 
-    mass : the diagonal of M, a number or (dim,)
+    mass : M, its diagonal, a number or (dim,), or all of it (dim, dim)
     jitter : each path has the step size epsilon (1 + jitter U(-1, 1))
     """
-    mass = np.broadcast_to(mass, q.shape)
+    mass = np.broadcast_to(mass, q.shape) if np.ndim(mass) < 2 else np.asarray(mass)
     (log_pi, g), draws = target(q), []
     for _ in range(n):
         epsilon = step_size * (1.0 + jitter * (2.0 * rng.random() - 1.0)) if jitter else step_size
         # phase: momentum
-        p = np.sqrt(mass) * rng.standard_normal(q.size)
+        p = times(np.sqrt(mass) if mass.ndim < 2 else np.linalg.cholesky(mass), rng.standard_normal(q.size))
         h0 = energy(log_pi, p, mass)
         # phase: leapfrog
         q1, p1, g1, log_pi1 = path(target, q, p, g, epsilon, steps, mass, integrator)
@@ -45,16 +45,26 @@ def hmc(target, q, n, rng, step_size=0.1, steps=10, mass=1.0, jitter=0.0, integr
 
 def energy(log_pi, p, mass):
     """H(q, p)."""
-    return 0.5 * sum(p * (1.0 / mass * p)) - log_pi
+    return 0.5 * sum(p * times(inverse(mass), p)) - log_pi
+
+
+def times(A, p):
+    """A p, where a diagonal A is (dim,)."""
+    return A * p if A.ndim < 2 else A @ p
+
+
+def inverse(mass):
+    return 1.0 / mass if mass.ndim < 2 else np.linalg.inv(mass)
 
 
 def path(target, q, p, g, epsilon, steps, mass, integrator):
     """Steps along a path, which ends early where the density does: position, momentum, gradient, log pi."""
     first, between, last = KICKS[integrator]
+    W = inverse(mass)
     # phase: leapfrog
     p = p + epsilon * first * g
     for step in range(steps):
-        q = q + epsilon * (1.0 / mass) * p
+        q = q + times(epsilon * W, p)
         old, (log_pi, g) = g, target(q)
         kick = epsilon * (last if step == steps - 1 else between)
         p = p + kick * (old if integrator == "euler" else g)  # wrong: euler

@@ -20,8 +20,8 @@ import numpy as np
 class State(NamedTuple):
     q: Any
     p: Any
-    g: Any
     log_pi: float
+    g: Any
 
 
 class Tree(NamedTuple):
@@ -37,10 +37,10 @@ class Tree(NamedTuple):
 def nuts(target, q, n, rng, step_size, inverse_mass=1.0, **settings):
     """n draws (n, dim) from pi, from q (dim,) on. target(q) gives log pi and its gradient (dim,).
 
-    inverse_mass : the diagonal of M^-1, a number or (dim,); settings : see `transition`
+    inverse_mass : M^-1, its diagonal, a number or (dim,), or all of it (dim, dim); settings : see `transition`
     """
-    log_pi, g = target(q)
-    x, draws, W = State(q, None, g, log_pi), [], np.broadcast_to(inverse_mass, q.shape)
+    W = np.broadcast_to(inverse_mass, q.shape) if np.ndim(inverse_mass) < 2 else np.asarray(inverse_mass)
+    x, draws = State(q, None, *target(q)), []
     for _ in range(n):
         x, _ = transition(target, x, rng, step_size, W, **settings)
         draws.append(x.q)
@@ -48,10 +48,11 @@ def nuts(target, q, n, rng, step_size, inverse_mass=1.0, **settings):
 
 
 def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial", variant="exact", max_energy_error=1000.0):
-    """The next state, and the mean of min(1, exp(H0 - H)) over all that were made. W : the diagonal of M^-1, (dim,)."""
+    """The next state, and the mean of min(1, exp(H0 - H)) over all that were made. W : M^-1 as above."""
     # phase: momentum
-    start = x._replace(p=rng.standard_normal(x.q.size) / np.sqrt(W))
-    h0 = 0.5 * sum(start.p * W * start.p) - start.log_pi
+    root = np.sqrt(1.0 / W) if W.ndim < 2 else np.linalg.cholesky(np.linalg.inv(W))
+    start = x._replace(p=times(root, rng.standard_normal(x.q.size)))
+    h0 = 0.5 * sum(start.p * times(W, start.p)) - start.log_pi
     sliced, accepts = sampling == "slice", []
     log_u = math.log(1.0 - rng.random()) if sliced else 0.0
     tree = Tree(start, start, start.p, start, 1.0)
@@ -60,16 +61,16 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
     def leapfrog(state, step):
         # phase: grow/leapfrog, extension
         p = state.p + 0.5 * step * state.g
-        q = state.q + step * W * p
+        q = state.q + step * times(W, p)
         log_pi, g = target(q)
-        return State(q, p + 0.5 * step * g, g, log_pi)
+        return State(q, p + 0.5 * step * g, log_pi, g)
 
     def build(state, depth, sign):
         """An extension of 2**depth states behind `state`, and its last one; None if it turns or diverges inside."""
         # phase: grow/leapfrog, extension
         if depth == 0:
             new = leapfrog(state, sign * epsilon)
-            log_w = h0 - (0.5 * sum(new.p * W * new.p) - new.log_pi)
+            log_w = h0 - (0.5 * sum(new.p * times(W, new.p)) - new.log_pi)
             accepts.append(math.exp(min(log_w, 0.0)) if log_w == log_w else 0.0)
             if not (math.isfinite(log_w) and -log_w <= max_energy_error - log_u):
                 return None, new  # it diverges
@@ -89,12 +90,11 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
     def turns(old, new, sign, one_p=None):
         # phase: grow/join, extension
         left, right = (old, new) if sign > 0 else (new, old)
-        ends = [s if one_p is None else s._replace(p=one_p) for s in (left.minus, left.plus, right.minus, right.plus)]
-        a, b, c, d = ends
+        a, b, c, d = (s if one_p is None else s._replace(p=one_p) for s in (left.minus, left.plus, right.minus, right.plus))
         if sliced:
             return not (sum((d.q - a.q) * a.p) >= 0.0 and sense * sum((d.q - a.q) * d.p) >= 0.0)
         spans = [(a, d, left.rho + right.rho), (a, c, left.rho + c.p), (b, d, right.rho + b.p)]
-        return not all(sum(W * s.p * rho) > 0.0 and sense * sum(W * e.p * rho) > 0.0 for s, e, rho in spans)
+        return not all(sum(times(W, s.p) * rho) > 0.0 and sense * sum(times(W, e.p) * rho) > 0.0 for s, e, rho in spans)
 
     for depth in range(max_depth):
         # phase: grow/coin
@@ -112,6 +112,11 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
     if variant == "final_accept" and not rng.random() < accept:  # wrong: final_accept
         draw = start
     return draw, accept
+
+
+def times(W, p):
+    """W p, where a diagonal W is (dim,)."""
+    return W * p if W.ndim < 2 else W @ p
 
 
 def join(old, new, sign, took_new):

@@ -14,10 +14,10 @@ import math
 import numpy as np
 
 from engine.readable.hmc import energy, path
-from engine.readable.neurons import born, died, log_prior
+from engine.readable.neurons import born, died, flat, log_prior
 
 
-def palindrome(log_likelihood, theta, n, rng, widths, prior_sd=1.0, step_size=0.1, steps=10):
+def palindrome(log_likelihood, theta, n, rng, widths, prior_sd=1.0, step_size=0.1, steps=10, variant="exact"):
     """k (n,) and theta, a list of n networks, from theta on, a tuple (W (k, inputs), b (k,), V (outputs, k), c (outputs,)).
 
     log_likelihood(theta) : of the data, and its gradient, a tuple of the same shapes
@@ -51,20 +51,17 @@ def palindrome(log_likelihood, theta, n, rng, widths, prior_sd=1.0, step_size=0.
         slot = int(rng.random() * (k + 1 if up else k))
         small, large = (k, k + 1) if up else (k - 1, k)
         after, u = born(before, slot, 1.0, prior_sd, rng) if up else died(before, slot, 1.0)
-        sign = 1.0 if up else -1.0
-        log_r = log_likelihood(after)[0] - log_likelihood(before)[0]
-        log_r += log_prior(flat(after), prior_sd) - log_prior(flat(before), prior_sd) - sign * log_prior(u, prior_sd)
-        log_r += sign * (math.log(0.5 if large < highest else 1.0) - math.log(0.5 if small > lowest else 1.0))
         end = within(after)
+        sign = 1.0 if up else -1.0
+        old, new = (theta, end) if variant == "no_kernel_densities" else (before, after)  # wrong: no_kernel_densities
+        log_r = log_likelihood(new)[0] - log_likelihood(old)[0]
+        log_r += log_prior(flat(new), prior_sd) - log_prior(flat(old), prior_sd) - sign * log_prior(u, prior_sd)
+        log_r += sign * (math.log(0.5 if large < highest else 1.0) - math.log(0.5 if small > lowest else 1.0))
         if rng.random() < math.exp(min(log_r, 0.0)):
             theta = end
         ks.append(len(theta[1]))
         thetas.append(theta)
     return np.array(ks), thetas
-
-
-def flat(parts):
-    return np.concatenate([part.ravel() for part in parts])
 
 
 def split(q, shapes):

@@ -8,24 +8,36 @@ over the columns that are in. Each gamma_j is drawn in turn given the others,
 
     p(gamma_j = 1 | rest) = 1 / (1 + p(y | out) (1 - pi_j) / (p(y | in) pi_j)),
 
-then beta ~ N(S^-1 b, S^-1). Source: George and McCulloch 1997, section 3.
+then beta ~ N(S^-1 b, S^-1). For y of 0 and 1, p(y = 1) = 1 / (1 + exp(-x beta)), each row first draws a weight omega_i ~
+PG(1, x_i beta); given them S = X' Omega X + P and b = X'(y - 1/2). Source: George and McCulloch 1997, section 3; Polson,
+Scott and Windle 2013, section 3 (the weights).
 """
 
 import math
 
 import numpy as np
 
+from engine.readable.polya_gamma import polya_gamma
 
-def spike_and_slab(X, y, precision, log_odds, noise_sd, n, rng, included):
+
+def spike_and_slab(X, y, precision, log_odds, noise_sd, n, rng, included, beta=None, variant="exact"):
     """gamma (n, p), p(gamma_j = 1 | rest) as it was drawn (n, p), beta (n, K), from gamma = `included` (p,) on.
 
     X : (n, K), the columns that are always in first; precision : (K,), of the priors; log_odds : (p,), of being in
+    noise_sd : None where y is 0 or 1; then beta : (K,), where the weights begin
     """
-    gram, b = X.T @ X / noise_sd**2, X.T @ y / noise_sd**2
+    logistic = noise_sd is None
+    gram, b = (None, X.T @ (y - 0.5)) if logistic else (X.T @ X / noise_sd**2, X.T @ y / noise_sd**2)
     p, included = len(log_odds), included.copy()
     found: tuple[list, list, list] = [], [], []
     always = np.ones(len(b) - p, bool)
+    if variant == "no_normaliser":  # wrong: no_normaliser
+        log_odds = log_odds + 0.5 * np.log(2.0 * np.pi / precision[len(always) :])
     for _ in range(n):
+        if logistic:
+            # phase: flip
+            omega = np.array([polya_gamma(rng, eta) for eta in X @ beta])
+            gram = X.T @ (omega[:, None] * X)
         chances, beta = np.empty(p), np.zeros(len(b))
         # phase: flip
         for j in range(p):
@@ -56,10 +68,9 @@ if __name__ == "__main__":
     from engine.readable import beside
     from engine.spike_and_slab.gibbs import sample_models
 
-    model = beside.selection()
-    included, stream = beside.selection_start(model)
+    model = beside.selection("logistic")
     beside.report(
-        "500 sweeps over models of 8 predictors: coefficients",
-        lambda: spike_and_slab(model.design, model.y, model.precision, model.log_odds, model.noise_sd, 500, stream, included)[2],
-        lambda: sample_models(model, chains=1, draws=500, warmup=0).coefficients[0],
+        "200 sweeps over logistic models of 8 predictors: coefficients",
+        lambda: beside.selected(spike_and_slab, model, 200)[2],
+        lambda: sample_models(model, chains=1, draws=200, warmup=0).coefficients[0],
     )

@@ -18,6 +18,7 @@ from engine.samplers.hmc import Hmc
 from engine.samplers.metropolis import Metropolis
 from engine.samplers.nuts import Nuts
 from engine.samplers.slice_sampling import SliceSampling
+from engine.slices import StaysHere
 from engine.spec import MAX_SEED, SpecError
 from engine.targets.target import Target
 
@@ -65,6 +66,9 @@ class Run(Resumable):
     of them may tune the sampler.
     """
 
+    _carries = ("_chains", "_warmup_evaluations", "_start", "_start_log_density")
+    _writes = ("_trace", "_inside")
+
     def __init__(
         self,
         target: Target,
@@ -89,7 +93,7 @@ class Run(Resumable):
         self.target, self.method, self.detail, self.init, self.first_chain = target, method, detail, init, first_chain
         self.adapt = self.warmup if adapt is None else adapt
         self._settings = method.prepare(target)
-        inside_rows = self.draws if detail == "transitions" else 0
+        inside_rows = self._inside_rows()
         _check_memory(method, self.chains, self.draws + (self.warmup if keep_warmup else 0), inside_rows, target.dim)
 
         positions = _initial_positions(init, first_chain + self.chains, target.dim)
@@ -106,11 +110,32 @@ class Run(Resumable):
             self._adaptation = AdaptationTrace.empty(self.chains, self.warmup, self._chains[0].adaptation, target.dim)
             for c, chain in enumerate(self._chains):
                 self._adaptation.write(c, 0, chain.adaptation)
-        self._trace = Trace.empty(self.chains, self.draws, target.dim, method.records)
-        self._inside = method.transitions(self.chains, inside_rows, target.dim)
+        self._make_room()
         self._start = np.stack([chain.position.copy() for chain in self._chains])
         self._start_log_density = np.array([chain.running[0] for chain in self._chains])
         self._load_kernel()
+
+    def _inside_rows(self) -> int:
+        return self.draws if self.detail == "transitions" else 0
+
+    def _make_room(self) -> None:
+        self._trace = Trace.empty(self.chains, self.draws, self.target.dim, self.method.records)
+        self._inside = self.method.transitions(self.chains, self._inside_rows(), self.target.dim)
+
+    def _one_chain(self) -> Run:
+        if self._warm_trace is not None:
+            raise StaysHere("what is learnt in a warm-up is written down here")
+        other = super()._one_chain()
+        assert isinstance(other, Run)
+        other.target, other.init = self.target.bare(), None
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_settings"}  # they hold addresses
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._settings = self.method.prepare(self.target)
 
     @property
     def adaptation(self) -> Array:

@@ -62,13 +62,19 @@ class SelectionRun(Resumable):
     Chains start with every predictor drawn from its prior and all coefficients 0.
     """
 
+    _carries = ("_chains",)
+    _writes = ("_included", "_conditional", "_coefficients")
+
     def __init__(self, model: SpikeAndSlab, *, chains: int = 4, draws: int = 1000, warmup: int = 100, seed: int = 0):
         self.model = model
         self.chains, self.draws = whole_number("chains", chains, 1), whole_number("draws", draws, 1)
         self.warmup = whole_number("warmup", warmup, 0)
         seeds = np.random.SeedSequence(whole_number("seed", seed, 0, MAX_SEED)).spawn(self.chains)
         self._chains = [self._start(s) for s in seeds]
-        p, K = model.predictors, model.predictors + model.always
+        self._make_room()
+
+    def _make_room(self) -> None:
+        p, K = self.model.predictors, self.model.predictors + self.model.always
         self._included = np.empty((self.chains, self.draws, p), np.bool_)
         self._conditional = np.empty((self.chains, self.draws, p))
         self._coefficients = np.empty((self.chains, self.draws, K))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numba
@@ -107,6 +107,14 @@ class Target:
         object.__setattr__(self, "ints", ints)
         if not self.labels:
             object.__setattr__(self, "labels", tuple(f"x{_subscript(i + 1)}" for i in range(self.dim)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.data.flags.writeable = False  # which a pickle does not keep
+
+    def bare(self) -> Target:
+        """What kernels need of it, without what is known of it."""
+        return replace(self, truth=None, plane=None, model=None)
 
     @property
     def address(self) -> int:

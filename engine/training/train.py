@@ -30,6 +30,7 @@ from engine.networks.mlp import HEADER, Network, checked_inputs
 from engine.networks.passes import BLOCK, ROW
 from engine.samplers.chain import per_coordinate
 from engine.samplers.run import MAX_BYTES, whole_number
+from engine.slices import Carried
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed_field
 from engine.targets.target import TargetError
 from engine.variational.optimisers import Adam, Momentum, RmsProp, Rule, Sgd, ascend
@@ -37,7 +38,7 @@ from engine.variational.optimisers import Adam, Momentum, RmsProp, Rule, Sgd, as
 Array = NDArray[np.float64]
 
 RULES = ("sgd", "momentum", "nesterov", "rmsprop", "adam")
-INITIAL = ("scaled", "prior")
+INITIAL = ("scaled", "uniform", "prior")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,7 @@ class Trained:
         return self.path[self.best]
 
 
-class TrainingRun:
+class TrainingRun(Carried):
     """One training, advanced as far as asked: pieces of any size give the same bytes, after pickling too.
 
     network, x, y : as for `Network.posterior`
@@ -110,6 +111,8 @@ class TrainingRun:
 
     Raises SpecError naming a wrong setting, TargetError when x, y or start does not fit.
     """
+
+    _constant = ("network", "spec", "_x", "_y", "rows", "held_out_rows", "_train", "_held_out")
 
     def __init__(
         self,
@@ -188,7 +191,8 @@ class TrainingRun:
 
         stop : asked at every look; once it answers true, the rest is left
         """
-        begin, taken = time.perf_counter(), 0
+        taken = 0 if self.done else self._advance_elsewhere(steps, stop)
+        begin = time.perf_counter()
         while taken < steps and not self.done:
             piece = min(steps - taken, self.every - self.completed % self.every, self.total - self.completed)
             made = self._take(piece)
@@ -297,7 +301,8 @@ def initial_parameters(network: Network, seed: int, scheme: str = "scaled") -> A
     """Random parameters (dim,) to begin with.
 
     scheme : "scaled": weights N(0, gain / inputs of the unit), gain 2 for relu (He et al. 2015) and 1 otherwise (Glorot
-        and Bengio 2010, by fan-in), biases 0; "prior": a draw from the prior
+        and Bengio 2010, by fan-in), biases 0; "uniform": weights up to sqrt(6 / (inputs + outputs)) of the layer to both
+        sides (Glorot and Bengio 2010; Keras' default), biases 0; "prior": a draw from the prior
     """
     if scheme == "prior":
         return network.prior_draws(1, seed)[0]
@@ -306,7 +311,11 @@ def initial_parameters(network: Network, seed: int, scheme: str = "scaled") -> A
     rng, parts = _generator(seed, 0), []
     gain = 2.0 if network.activation == "relu" else 1.0
     for n_in, n_out in pairwise(network.sizes):
-        parts += [math.sqrt(gain / n_in) * rng.standard_normal(n_in * n_out), np.zeros(n_out)]
+        if scheme == "uniform":
+            weights = math.sqrt(6.0 / (n_in + n_out)) * rng.uniform(-1.0, 1.0, n_in * n_out)
+        else:
+            weights = math.sqrt(gain / n_in) * rng.standard_normal(n_in * n_out)
+        parts += [weights, np.zeros(n_out)]
     return np.concatenate(parts)
 
 

@@ -31,6 +31,7 @@ from engine import ticket
 from engine.kernels import kernel, log_density_at
 from engine.samplers.chain import per_coordinate
 from engine.samplers.run import MAX_BYTES, whole_number
+from engine.slices import Carried
 from engine.spec import MAX_SEED, SpecError
 from engine.targets.densities import LOG_2PI
 from engine.targets.target import Target, TargetError
@@ -225,8 +226,10 @@ class Fit:
         return Approximation(mean, root, self.maps)
 
 
-class AdviRun:
+class AdviRun(Carried):
     """One fit, advanced as far as asked; chunks of any size give the same bytes. Parameters as `advi`."""
+
+    _constant = ("target", "settings", "plan", "rule")
 
     def __init__(
         self, target: Target, settings: Advi | None = None, *, steps: int = 1000, seed: int = 0, every: int = 1, detail: str = "path"
@@ -261,10 +264,11 @@ class AdviRun:
 
     def advance(self, n: int) -> int:
         """Make up to n more steps. Returns how many were made."""
-        begin = time.perf_counter()
         n = min(n, self.steps - self.completed)
-        self._advance(n)
-        self.completed += n
+        left = n - self._advance_elsewhere(n)
+        begin = time.perf_counter()
+        self._advance(left)
+        self.completed += left
         self.seconds += time.perf_counter() - begin
         return n
 

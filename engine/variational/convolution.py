@@ -28,7 +28,7 @@ from engine.spec import SpecError, choice, integer
 from engine.variational.convolution_pass import EXACT, FLIPPED, UNPADDED, convolve, convolve_back
 from engine.variational.fused import Single, key, normals, padded
 from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
-from engine.variational.network import NetworkFit, NetworkRun, NetworkSpec, changed, checked_inputs
+from engine.variational.network import OF_ACTIVATIONS, OF_PART, NetworkFit, NetworkRun, NetworkSpec, changed, checked_inputs
 
 CONVOLUTION_METHODS = ("map", "gaussian", "mixture", "spike_and_slab")
 PADDINGS = ("valid", "same")
@@ -250,7 +250,6 @@ class ConvolutionRun(NetworkRun):
     fitted = ConvolutionFit
     spec: ConvolutionSpec
     shape: ConvolutionShape
-    _work: Maps
 
     def _inputs(self, x: ArrayLike) -> Single:
         images = as_images(x)
@@ -261,15 +260,17 @@ class ConvolutionRun(NetworkRun):
         last = self._stages[-1]
         return ConvolutionShape((last.pooled**2 * last.filters, *self.spec.hidden, outputs), self._stages)
 
-    def _pass(self, rows: NDArray[np.int64], step: int) -> tuple[float, int]:
-        spec, posterior, work, at = self.spec, self.posterior, self._work, self.shape.convolution_weights
-        kind, scale = ACTIVATIONS.index(spec.activation), len(self._x) / len(rows)
-        first, second = key(spec.seed, step, _PLACES)
-        arrays = work.of_stages()
-        variances, variance_gradient = posterior.variances, posterior.variance_gradient
+    def _part(
+        self, number: int, rows: NDArray[np.int64], step: int, scale: float, gradient: Single, variance_gradient: Single
+    ) -> tuple[float, int]:
+        spec, posterior, work, at = self.spec, self.posterior, self._works[number], self.shape.convolution_weights
+        assert isinstance(work, Maps)
+        kind = ACTIVATIONS.index(spec.activation)
+        first, second = key(spec.seed, step, _PLACES + OF_PART * number)
+        arrays, variances = work.of_stages(), posterior.variances
         convolve(work.stages, kind, self._x, rows, posterior.weights, variances, posterior.local, first, second, arrays)
         if posterior.local:
-            normals(work.spread, *key(spec.seed, step, 2))
+            normals(work.spread, *key(spec.seed, step, OF_ACTIVATIONS + OF_PART * number))
         value, right = train_pass(
             np.array(self.shape.sizes),
             (kind, LIKELIHOODS.index(spec.likelihood)),
@@ -279,7 +280,7 @@ class ConvolutionRun(NetworkRun):
             self._y[rows],
             np.arange(len(rows)),
             posterior.weights[at:],
-            posterior.gradient[at:],
+            gradient[at:],
             variances[at:],
             variance_gradient[at:],
             posterior.local,
@@ -291,14 +292,14 @@ class ConvolutionRun(NetworkRun):
         slopes = work.back_maps
         slopes[: len(rows) * inputs].reshape(len(rows), inputs)[:] = work.back[: len(rows) * (inputs + 1)].reshape(len(rows), -1)[:, :-1]
         variant = _BACKWARD.get(spec.variant, EXACT)
-        gradients = posterior.gradient, variance_gradient, variant
+        gradients = gradient, variance_gradient, variant
         convolve_back(work.stages, kind, len(rows), slopes, posterior.weights, variances, posterior.local, *gradients, arrays)
         if spec.variant == "places":
             # The steps below take the divergence once; Adam's direction is that of (likelihood) / places - divergence.
-            for gradient in (posterior.gradient, variance_gradient)[: 1 + posterior.local]:
-                for layer, stage in zip(self.shape.split(gradient), self.shape.stages, strict=False):
+            for slope in (gradient, variance_gradient) if posterior.local else (gradient,):
+                for layer, stage in zip(self.shape.split(slope), self.shape.stages, strict=False):
                     layer /= stage.places**2
-        return scale * value, right
+        return value, right
 
     def _kl(self) -> float:
         by_layer = _kl_by_layer(self.shape, self.posterior)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from engine.kernels import kernel
 from engine.networks.passes import moved, pointer
 from engine.variational.fused import (
+    ALL,
     BLOCK,
     ONE,
     ROW,
@@ -47,7 +48,6 @@ class Dense(WeightBlocks):
         """prior : share of the first normal, then both standard deviations; a share of 1 is the Gaussian prior."""
         super().__init__(shape.weights, ROWS, local)
         self.shape, self.prior = shape, prior
-        self._noise = np.zeros(BLOCK, np.float32)
 
     def set(self, mean: NDArray, sd: NDArray) -> None:
         """Set means and standard deviations (weights,) and forget Adam's averages."""
@@ -71,20 +71,25 @@ class Dense(WeightBlocks):
         if self.local:
             _draw_local(self.blocks, self.weights, self.variances)
         else:
-            _draw(self.blocks, self.weights, self._noise, *key)
+            _draw(self.blocks, self.weights, np.zeros(BLOCK, np.float32), *key)
 
-    def step(self, pace: Pace, signal: float, work: Workspace, key: Key) -> None:
-        """Climb along the gradient that the minibatch left, and draw for the next."""
+    def step(self, pace: Pace, signal: float, work: Workspace, key: Key, span: slice = ALL) -> None:
+        """Climb along the gradient that the minibatch left, and draw for the next.
+
+        span : blocks that move; others may do so at the same time, in any order
+        """
         share, first, second = self.prior
+        start, blocks, weights, gradient = span.start or 0, self.blocks[span], self.flat(self.weights, span), self.flat(self.gradient, span)
         precision = np.float32(1.0 / first**2)
         if self.local:
-            _step_local(self.blocks, self.weights, self.gradient, self.variances, self.variance_gradient, precision, pace)
+            variances, variance_gradient = self.flat(self.variances, span), self.flat(self.variance_gradient, span)
+            _step_local(blocks, weights, gradient, variances, variance_gradient, precision, pace)
         elif share == 1.0:
-            _step(self.blocks, self.weights, self.gradient, self._noise, precision, pace, *key)
+            _step(blocks, weights, gradient, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
         else:
             log_odds = np.float32(math.log((1.0 - share) / share * first / second))
             precisions = precision, np.float32(1.0 / second**2)
-            _step_mixture(self.blocks, self.weights, self.gradient, self._noise, log_odds, precisions, pace, *key)
+            _step_mixture(blocks, weights, gradient, start, np.zeros(BLOCK, np.float32), log_odds, precisions, pace, *key)
 
     def kl(self, first: int = 0, last: int | None = None) -> float:
         """KL(q || prior) in nats; for a mixture one draw's estimate of it (which can be negative). Of the weights from
@@ -160,12 +165,12 @@ def _draw_local(blocks, means, variances):
 
 
 @single_kernel
-def _step(blocks, weights, gradient, noise, precision, pace, first, second):
+def _step(blocks, weights, gradient, start, noise, precision, pace, first, second):
     e = pointer(noise)
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * ROWS * ROW)
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
-        fill_normal(e, b, first, second)
+        fill_normal(e, start + b, first, second)
         for i in range(BLOCK):
             mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
             inverse = ONE / sd
@@ -179,13 +184,13 @@ def _step(blocks, weights, gradient, noise, precision, pace, first, second):
 
 
 @single_kernel
-def _step_mixture(blocks, weights, gradient, noise, log_odds, precisions, pace, first, second):
+def _step_mixture(blocks, weights, gradient, start, noise, log_odds, precisions, pace, first, second):
     e = pointer(noise)
     wide, narrow = precisions
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * ROWS * ROW)
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
-        fill_normal(e, b, first, second)
+        fill_normal(e, start + b, first, second)
         for i in range(BLOCK):
             mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
             inverse = ONE / sd

@@ -35,6 +35,7 @@ Single = NDArray[np.float32]
 BLOCK = 256  # weights to a row
 ROW = BLOCK + 16  # one cache line more: rows a power of two apart would compete for the same places in the cache
 HALF = BLOCK // 2
+ALL = slice(None)  # blocks
 
 # Adam, as in Kingma and Ba (2015). The gradient is that of the whole ELBO, hundreds of times larger than 1e-8.
 # So epsilon may stand under the root.
@@ -331,6 +332,15 @@ class WeightBlocks:
         self.weights, self.gradient = np.zeros(whole, np.float32), np.zeros(whole, np.float32)
         second = whole if local else 0
         self.variances, self.variance_gradient = np.zeros(second, np.float32), np.zeros(second, np.float32)
+
+    def flat(self, values: Single, span: slice) -> Single:
+        """What belongs to these blocks in a flat array."""
+        return values if span == ALL else values[BLOCK * span.start : BLOCK * span.stop]
+
+    def halves(self) -> tuple[slice, slice]:
+        """Two spans that hold all blocks."""
+        middle = len(self.blocks) // 2
+        return slice(0, middle), slice(middle, len(self.blocks))
 
     def read(self, row: int) -> Single:
         """A copy (count,) of one row of every block, as one array."""

@@ -13,14 +13,17 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
+from engine.kept import lazy
 from engine.networks.mlp import Network
 from engine.networks.passes import ACTIVATIONS, RELU
+from engine.slices import Carried
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
-from engine.variational.fused import Pace, Single, key, normals, pace
+from engine.variational.fused import Key, Pace, Single, key, normals, pace
 from engine.variational.horseshoe import Horseshoe
-from engine.variational.minibatch import LIKELIHOODS, Shape, train_pass
+from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
 from engine.variational.predict import MODES, Prediction, forward
 from engine.variational.selection import Selection, select_model
 from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, prior_inclusion
@@ -28,7 +31,9 @@ from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, pri
 METHODS = ("map", "gaussian", "mixture", "spike_and_slab", "mc_dropout", "concrete_dropout", "horseshoe")
 ESTIMATORS = {"gaussian": ("local", "weights"), "mixture": ("weights",), "spike_and_slab": ("local", "relaxed", "score")}
 INCLUSION_PRIORS = ("aic", "bic", "own")
-_WEIGHTS, _UNITS, _ACTIVATIONS = range(3)  # streams of random numbers within a step
+_WEIGHTS, _UNITS, OF_ACTIVATIONS = range(3)  # streams of random numbers within a step
+OF_PART = 4  # streams further, for the second part of a minibatch
+_SPLIT = 30_000_000  # multiply-adds of a minibatch from which on it is cut in two
 _LOOK = 0.02  # seconds between two looks at `stop`, at least one step
 _BASELINE_RATE = 0.1
 
@@ -207,6 +212,11 @@ class NetworkFit:
         classifies = self.spec.likelihood != "gaussian"
         return Prediction(mode, np.stack(draws), float(used.mean()), classifies, note)
 
+    def drawn(self, samples: int = 100, seed: int = 0) -> Drawn:
+        """Networks drawn once, to read again and again: the same as those of `predict` in mode MA."""
+        rng = np.random.Generator(np.random.SFC64(seed))
+        return Drawn(self, np.stack([self.posterior.sample(rng) for _ in range(samples)]))
+
     def network_draws(self, network: Network, samples: int, seed: int = 0) -> NDArray[np.float64]:
         """Draws (samples, network.dim) in the order of `engine.network`'s parameters, for its predictions."""
         if not isinstance(network.width, int) or not isinstance(network.depth, int):
@@ -222,7 +232,27 @@ class NetworkFit:
         return np.asarray(rows, dtype=np.float64)
 
 
-class NetworkRun:
+class Drawn:
+    """R networks drawn from a fit; weights (R, weights)."""
+
+    def __init__(self, fit: NetworkFit, weights: Single):
+        self._spec, self._shape, self._read, self.weights = fit.spec, fit.shape, fit._inputs, weights
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def predict(self, x: ArrayLike, stop: Callable[[], bool] | None = None) -> Single | None:
+        """(R, m, classes) probabilities, or (R, m, outputs) values, at x (m, inputs); None when stopped."""
+        inputs, found = self._read(x), []
+        for weights in self.weights:
+            said = forward(self._shape, self._spec.activation, self._spec.likelihood, inputs, weights, stop)
+            if said is None:
+                return None
+            found.append(said)
+        return np.stack(found)
+
+
+class NetworkRun(Carried):
     """Training as a job: `advance` as far as you like, look at any time.
 
     Pieces of any size give the same bytes, after pickling too. For one thread at a time; kernels release the GIL.
@@ -230,6 +260,7 @@ class NetworkRun:
     """
 
     fitted: type[NetworkFit] = NetworkFit
+    _constant = ("_x", "_y")
 
     def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
         self.spec = spec
@@ -263,8 +294,15 @@ class NetworkRun:
         self.snapshots: list[tuple[int, list[NDArray[np.uint8]]]] = []
         if snapshots:
             self._keep_snapshot()
-        self._work = self.shape.workspace(self.batch, self.posterior.local, self.posterior.noisy)
+        self.__dict__.pop("_works", None)
         self._order = np.zeros(0, dtype=np.int64)
+
+    @lazy
+    def _works(self) -> list[Workspace]:
+        return self._workspaces(self.batch)
+
+    def _state(self) -> dict[str, Any]:
+        return {name: value for name, value in super()._state().items() if name not in ("_works", "_others")}
 
     @property
     def done(self) -> bool:
@@ -275,9 +313,9 @@ class NetworkRun:
 
         stop : looked at after every step or every 20 ms, whichever is longer; once it answers true, the rest is left
         """
+        taken = self._advance_elsewhere(min(steps, self.total - self.completed), stop)
         begin = look = time.perf_counter()
-        taken = 0
-        for _ in range(min(steps, self.total - self.completed)):
+        for _ in range(min(steps - taken, self.total - self.completed)):
             self._step()
             taken += 1
             if stop is not None and (now := time.perf_counter()) - look > _LOOK:
@@ -288,7 +326,7 @@ class NetworkRun:
         return taken
 
     def _step(self) -> None:
-        spec, posterior, work = self.spec, self.posterior, self._work
+        spec = self.spec
         within = self.completed % self.steps_per_epoch
         if within == 0 or not self._order.size:
             epoch = self.completed // self.steps_per_epoch
@@ -300,7 +338,7 @@ class NetworkRun:
         left = spec.final_step_size ** (self.completed / self.total)
         inclusion = 0.0 if self._frozen else spec.inclusion_step_size
         rule = pace(step, spec.step_size * left, inclusion * left)
-        posterior.step(rule, energy - self._baseline, work, key(spec.seed, step, _WEIGHTS))
+        self._move(rule, energy - self._baseline, key(spec.seed, step, _WEIGHTS))
         self._baseline += _BASELINE_RATE * (energy - self._baseline)
         self.completed = step
         self._energy += energy
@@ -313,11 +351,27 @@ class NetworkRun:
 
     def _pass(self, rows: NDArray[np.int64], step: int) -> tuple[float, int]:
         """Log likelihood of the samples `rows`, times n / their number, and how many of them are classified right."""
-        spec, posterior, work = self.spec, self.posterior, self._work
-        posterior.begin_noise(work, key(spec.seed, step, _UNITS))
-        if posterior.local:
-            normals(work.spread, *key(spec.seed, step, _ACTIVATIONS))
+        posterior, works = self.posterior, self._works
+        posterior.begin_noise(works[0], key(self.spec.seed, step, _UNITS))
         scale = len(self._x) / len(rows)
+        if len(works) == 1:
+            value, right = self._part(0, rows, step, scale, posterior.gradient, posterior.variance_gradient)
+            return scale * value, right
+        cut = works[0].batch
+        gradients = posterior.gradient, posterior.variance_gradient
+        todo = ((0, rows[:cut], gradients), (1, rows[cut:], self._others))
+        found = ticket.each(lambda part: self._part(part[0], part[1], step, scale, *part[2]), todo)
+        for mine, other in zip(gradients, self._others, strict=True):
+            mine += other
+        return scale * (found[0][0] + found[1][0]), found[0][1] + found[1][1]
+
+    def _part(
+        self, number: int, rows: NDArray[np.int64], step: int, scale: float, gradient: Single, variance_gradient: Single
+    ) -> tuple[float, int]:
+        """Part `number` of a pass: log likelihood of its samples, and how many of them are classified right."""
+        spec, posterior, work = self.spec, self.posterior, self._works[number]
+        if posterior.local:
+            normals(work.spread, *key(spec.seed, step, OF_ACTIVATIONS + OF_PART * number))
         value, right = train_pass(
             np.array(self.shape.sizes),
             (ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)),
@@ -327,15 +381,23 @@ class NetworkRun:
             self._y,
             rows,
             posterior.weights,
-            posterior.gradient,
+            gradient,
             posterior.variances,
-            posterior.variance_gradient,
+            variance_gradient,
             posterior.local,
             posterior.noisy,
             False,
             work.arrays(),
         )
-        return scale * value, right
+        return value, right
+
+    def _move(self, rule: Pace, signal: float, draw: Key) -> None:
+        """Climb, on two cores where the weights are many."""
+        posterior, work = self.posterior, self._works[0]
+        if len(self._works) == 1 or self.spec.method == "map":
+            posterior.step(rule, signal, work, draw)
+        else:
+            ticket.each(lambda span: posterior.step(rule, signal, work, draw, span), posterior.halves())
 
     def _log_likelihood_of_nothing(self) -> float:
         """Of all data when every output is 0: where the baseline of the score function starts."""
@@ -346,6 +408,15 @@ class NetworkRun:
             return -n * math.log(2.0)
         squares = float(np.square(self._y, dtype=np.float64).sum())
         return -0.5 * squares / spec.noise_sd**2 - self._y.size * (math.log(spec.noise_sd) + 0.5 * math.log(2 * math.pi))
+
+    def _workspaces(self, batch: int) -> list[Workspace]:
+        """Where a minibatch passes through: in two parts where they are large enough for two cores. It is cut the same
+        whether there are two or not, so that sums have one order.
+        """
+        splits = self.spec.method in (*ESTIMATORS, "map") and batch * self.shape.work >= _SPLIT
+        sizes = (batch - batch // 2, batch // 2) if splits else (batch,)
+        self._others = [np.zeros_like(a) for a in (self.posterior.gradient, self.posterior.variance_gradient) if splits]
+        return [self.shape.workspace(size, self.posterior.local, self.posterior.noisy) for size in sizes]
 
     def _kl(self) -> float:
         return float(self.posterior.kl())
@@ -360,6 +431,18 @@ class NetworkRun:
         if self.posterior.has_mask:
             layers = self.shape.split(np.rint(255.0 * self.posterior.alpha).astype(np.uint8))
             self.snapshots.append((self.completed, layers))
+
+    def without_data(self) -> NetworkRun:
+        """The state of now as what can be put on disk: no data. Further training moves it, too."""
+        run = type(self).__new__(type(self))
+        run.__dict__.update(self._state(), seconds=self.seconds)
+        return run
+
+    def with_data_of(self, other: NetworkRun) -> NetworkRun:
+        """This run, on the data of another."""
+        run = copy.copy(self)
+        run.__dict__.update({name: other.__dict__[name] for name in self._constant})
+        return run
 
     def history(self) -> History:
         """What has been reported so far."""
@@ -414,16 +497,16 @@ class NetworkRun:
         if self.spec.method not in (*ESTIMATORS, "map", "mc_dropout"):
             raise SpecError("method", f"{self.spec.method} trains more than its posterior's rows")
         posterior, rows = self.posterior, np.arange(len(self._x))
-        work, self._work = self._work, self.shape.workspace(len(rows), self.posterior.local, self.posterior.noisy)
+        works, self._works = self._works, self._workspaces(len(rows))
         still = Pace(np.float32(0), np.float32(0), np.float32(1))
         found = []
         for step in range(first_step, first_step + samples):
             posterior.draw(key(self.spec.seed, step, _WEIGHTS))
             energy, _ = self._pass(rows, step)
             posterior.forget()
-            posterior.step(still, energy - self._baseline, self._work, key(self.spec.seed, step, _WEIGHTS))
+            posterior.step(still, energy - self._baseline, self._works[0], key(self.spec.seed, step, _WEIGHTS))
             found.append(posterior.last_gradient())
-        self._work = work
+        self._works = works
         return np.asarray(found)
 
 

@@ -28,6 +28,7 @@ from engine.networks.passes import moved, pointer
 from engine.spec import SpecError
 from engine.variational.fused import (
     A_HALF,
+    ALL,
     BLOCK,
     ONE,
     ROW,
@@ -77,7 +78,6 @@ class SpikeAndSlab(WeightBlocks):
         super().__init__(shape.weights, 12 if estimator == "relaxed" else 10, estimator == "local")
         self.shape, self.inclusion, self.prior_sd = shape, inclusion, prior_sd
         self.estimator, self.temperature = estimator, temperature
-        self._noise = np.zeros(2 * ROW, np.float32)
 
     def set(self, mean: NDArray, sd: NDArray, omega: NDArray) -> None:
         """Set parameters (weights,) and forget Adam's averages."""
@@ -112,23 +112,25 @@ class SpikeAndSlab(WeightBlocks):
         still = Pace(ZERO, ZERO, ONE)
         self._run(still, ZERO, key, False)
 
-    def step(self, pace: Pace, signal: float, work: Workspace, key: Key) -> None:
+    def step(self, pace: Pace, signal: float, work: Workspace, key: Key, span: slice = ALL) -> None:
         """Climb along the gradient that the minibatch left, and draw for the next.
 
         signal : log likelihood (times n / batch) less its baseline, for the score function
+        span : blocks that move; others may do so at the same time, in any order
         """
-        self._run(pace, np.float32(signal), key, True)
+        self._run(pace, np.float32(signal), key, True, span)
 
-    def _run(self, pace: Pace, signal: np.float32, key: Key, learn: bool) -> None:
+    def _run(self, pace: Pace, signal: np.float32, key: Key, learn: bool, span: slice = ALL) -> None:
         prior = np.float32(1.0 / self.prior_sd**2), np.float32(math.log(self.prior_sd)), np.float32(self.log_odds)
-        arrays = self.blocks, self.weights, self.gradient
+        arrays = self.blocks[span], self.flat(self.weights, span), self.flat(self.gradient, span)
+        drawn = span.start or 0, np.zeros(2 * ROW, np.float32)
         if self.local:
-            _step_local(*arrays, self.variances, self.variance_gradient, prior, pace, learn)
+            _step_local(*arrays, self.flat(self.variances, span), self.flat(self.variance_gradient, span), prior, pace, learn)
         elif self.estimator == "score":
-            _step_score(*arrays, self._noise, signal, prior, pace, learn, *key)
+            _step_score(*arrays, *drawn, signal, prior, pace, learn, *key)
         else:
             coldness = np.float32(1.0 / self.temperature)
-            _step_relaxed(*arrays, self._noise, coldness, prior, pace, learn, *key)
+            _step_relaxed(*arrays, *drawn, coldness, prior, pace, learn, *key)
 
     @property
     def log_odds(self) -> float:
@@ -176,15 +178,15 @@ def _kl(blocks, begin, end, prior_sd, log_odds):
 
 
 @single_kernel
-def _step_score(blocks, weights, gradient, scratch, signal, prior, pace, learn, first, second):
+def _step_score(blocks, weights, gradient, start, scratch, signal, prior, pace, learn, first, second):
     precision, log_prior_sd, log_odds = prior
     e, u = pointer(scratch), moved(pointer(scratch), ROW)
     rows = blocks.shape[1]
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * rows * ROW)
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
-        fill_normal(e, b, first, second)
-        fill_uniform(u, b, second, first)
+        fill_normal(e, start + b, first, second)
+        fill_uniform(u, start + b, second, first)
         if learn:
             for i in range(BLOCK):
                 mean, sd, omega = p[MEAN * ROW + i], p[SD * ROW + i], p[OMEGA * ROW + i]
@@ -205,7 +207,7 @@ def _step_score(blocks, weights, gradient, scratch, signal, prior, pace, learn, 
 
 
 @single_kernel
-def _step_relaxed(blocks, weights, gradient, scratch, coldness, prior, pace, learn, first, second):
+def _step_relaxed(blocks, weights, gradient, start, scratch, coldness, prior, pace, learn, first, second):
     precision, log_prior_sd, log_odds = prior
     u = pointer(scratch)
     rows = blocks.shape[1]
@@ -227,8 +229,8 @@ def _step_relaxed(blocks, weights, gradient, scratch, coldness, prior, pace, lea
                 adam(p, OMEGA, i, omega_gradient, pace.inclusion_step_size, pace.correction)
                 p[SD * ROW + i], _ = softplus(rho)
         e = moved(p, NOISE * ROW)
-        fill_normal(e, b, first, second)
-        fill_uniform(u, b, second, first)
+        fill_normal(e, start + b, first, second)
+        fill_uniform(u, start + b, second, first)
         for i in range(BLOCK):
             gate = sigmoid((p[OMEGA * ROW + i] + log(u[i]) - log(ONE - u[i])) * coldness)
             p[GATE * ROW + i] = gate

@@ -15,6 +15,7 @@ from engine import conjugate, diagnostics
 from engine.conjugate import Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
 from engine.judge import Check, Kind, Verdict, chains_checks, dispersed_starts
 from engine.kept import kept, lazy
+from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.targets.target import Target
 from lessons.conjugate.spec import ConjugateLesson
@@ -64,6 +65,20 @@ class Course:
     def log_evidence(self) -> Array:
         """(steps,) of the observations so far, under the prior: the sum of the log predictive of each when it came."""
         return _running(self.exact, self.x)
+
+    @lazy
+    def fair(self) -> tuple[Array, Array]:
+        """Of a fair coin after each flip, (steps,) both: the two-sided exact p-value, and the Bayes factor of r = ½ against
+        the prior.
+        """
+        from scipy import stats  # slow to import
+
+        heads = np.concatenate([[0.0], np.cumsum(self.x)]).astype(int)
+        n = self.n.astype(int)
+        # the probability of all counts that are no likelier than this one; of a fair coin these are both tails
+        fewer = np.minimum(heads, n - heads)
+        p = np.where(2 * fewer == n, 1.0, 2.0 * stats.binom.cdf(fewer, n, 0.5))
+        return np.asarray(p), np.exp(np.clip(-n * np.log(2.0) - self.log_evidence, -80.0, 80.0))
 
     @lazy
     def rival_log_evidence(self) -> Array:
@@ -190,6 +205,19 @@ def walk(spec: ConjugateLesson) -> Recording:
         init=np.tile(start, (CHAINS, 1)),
         scale=spec.step * smallest_sd(prior.update(x)),
     )
+
+
+def predicted(spec: ConjugateLesson) -> Predicted | None:
+    """What the walk says of each observation; None before there is one, and where the walk is not shown."""
+    prior, x = spec.prior(), spec.observations()
+    if spec.play != "walk" or not len(x):
+        return None
+    draws = walk(spec).draws
+    rows = draws.reshape(-1, draws.shape[2])
+    rng = np.random.Generator(np.random.SFC64([spec.seed, len(x)]))
+    shape = (*draws.shape[:2], len(x))
+    drawn = np.stack([prior.observe(rng, rows) for _ in x], axis=1)
+    return Predicted(x, prior.log_likelihoods(rows, x).reshape(shape), drawn.reshape(shape))
 
 
 def target_of(spec: ConjugateLesson) -> Target:

@@ -3,6 +3,8 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.conjugate import beliefs, quadrature
 from engine.judge import Kernel, TransitionKernel
+from engine.readable.conjugate import conjugate
+from engine.readable.metropolis import metropolis
 from engine.samplers import Metropolis
 from lessons.conjugate import analysis, drawing
 from lessons.conjugate.kernel import Pair, UpdateKernel
@@ -86,12 +88,15 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: analysis.walk(spec) if spec.play == "walk" else None,
+    predicted=analysis.predicted,
     kernels=kernels,
     audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [conjugate, metropolis] if spec.play == "walk" else [conjugate],
+    wrong=lambda spec: {spec.mistake} if analysis.course(spec).wrong else set(),
     code=[*(pair.update for pair in beliefs.PAIRS.values()), beliefs.Belief.log_evidence, quadrature.integrate],
     runs=runs,
     on_event=drawing.on_event,

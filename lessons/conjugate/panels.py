@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import number
+from engine.conjugate import DirichletCategorical
+from engine.predicted import Predicted
 from lessons.conjugate import analysis
 from lessons.conjugate.pairs import TERMS
 from lessons.conjugate.spec import ConjugateLesson
 
 
-def panels(spec: ConjugateLesson, cancel: object = None) -> list[Figure]:
-    """The estimate as the prior's width slides; what data the prior expects."""
-    return [_width(spec), _conflict(spec)]
+def panels(spec: ConjugateLesson, cancel: object = None) -> list[Figure | Table]:
+    """The estimate as the prior's width slides; what data the prior expects; of a walk, observations left out, and data
+    drawn anew.
+    """
+    found = analysis.predicted(spec)
+    return [_width(spec), _conflict(spec), *([] if found is None else researcher.card(found, _compared(spec, found)))]
+
+
+def _compared(spec: ConjugateLesson, found: Predicted) -> researcher.Statistics:
+    """What is compared of data and of data drawn; of classes their numbers mean nothing."""
+    if not isinstance(spec.prior(), DirichletCategorical):
+        return researcher.VALUES
+    names, counts = np.unique(found.y, return_counts=True)
+    most = names[counts.argmax()]
+    return {"share of the most frequent class": lambda values: (values == most).mean(axis=-1)}
 
 
 def _width(spec: ConjugateLesson) -> Figure:

@@ -358,6 +358,9 @@ def _sums(picture: Scene, course: Course, words: Terms) -> None:
         b=two,
         f=np.exp(np.clip(one - two, -80.0, 80.0)),
     )
+    if course.spec.pair == "bernoulli":
+        p, factor = course.fair
+        picture.readout("fair", "a fair coin: p-value {p:.3g}; Bayes factor, fair against the prior: {f:.3g}", show=done, p=p, f=factor)
     picture.say(
         f"{{n:d}} observations seen, {{phase}}. {name}: posterior mean {{m:.3g}}, 95 percent between {{l:.3g}} and {{h:.3g}}.",
         n=course.n,

@@ -1,15 +1,24 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit.frame import Controls, Lesson, show
 from app.kit.pictures import truth_note
 from engine import diagnostics
 from engine.judge.numbers import averages_check
+from engine.readable.gibbs import gibbs
+from engine.readable.hmc import hmc
+from engine.readable.metropolis import metropolis
+from engine.readable.nuts import nuts
+from engine.readable.rhat import rhat
 from engine.targets import parameters_of
 from lessons.diagnostics import analysis, doctor, panels
 from lessons.diagnostics.patients import GALLERY
 from lessons.diagnostics.questions import QUESTIONS
 from lessons.diagnostics.scenes import scene
 from lessons.diagnostics.spec import NOBODY, PATIENTS, SCENARIOS, WORDS, DiagnosticsLesson
+from lessons.families import chain_files
 
 VIEWS = {"ranks": "rank plot", "histogram": "histogram", "average": "average", "plane": "plane"}
 QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁²"}
@@ -27,7 +36,8 @@ def controls(panel: Controls) -> None:
     panel.segmented("quantity", "Watched", QUANTITIES)
     panel.slider("burn", "Burn-in")
     panel.slider("thin", "Keep every k-th draw")
-    panel.note("[Bring your own chain](own-chain): drop the draws of any sampler, and see the same of them.")
+    chain_files.place(panel, chain_files.elsewhere)
+    panel.note("The draws of any sampler are judged on [Bring your own chain](own-chain). This page stays as it is.")
     names = {NOBODY: "none: settings of your own", **{number: f"patient {number}" for number in PATIENTS}}
     if panel.spec.patient == NOBODY:
         _sampler(panel)
@@ -67,6 +77,12 @@ def to_sandbox(spec: DiagnosticsLesson) -> dict[str, object]:
     return {name: getattr(run, name) for name in spec.declarations() if name not in own}
 
 
+def twins(spec: DiagnosticsLesson) -> list[Callable[..., Any]]:
+    """R-hat, and the sampler unless the file of the patient is sealed."""
+    samplers = {"metropolis": metropolis, "hmc": hmc, "nuts": nuts, "gibbs": gibbs}
+    return [rhat] if spec.sealed else [rhat, samplers[analysis.case(spec).sampler]]
+
+
 def runs(spec: DiagnosticsLesson) -> str:
     """Which kernel runs."""
     if spec.sealed:
@@ -89,6 +105,8 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
+    twins=twins,
+    wrong=lambda spec: set() if spec.sealed else {str(analysis.case(spec).settings().get("variant", "exact"))},
     code=[diagnostics.summarise, diagnostics.ebfmi, analysis.classic.__wrapped__, averages_check, doctor.diagnose],
     runs=runs,
 )

@@ -5,6 +5,7 @@ from app.kit.frame import Controls, Lesson, show
 from datasets import files, own, pad
 from engine import scores
 from engine.networks.stack import Networks
+from engine.readable.uncertainty import uncertainty
 from engine.spec import Spec
 from lessons.digits import analysis
 from lessons.digits.panels import diagnostics, panels
@@ -80,6 +81,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [uncertainty],
     code=[scores.decompose, Networks.sensitivity, Networks.predict, pad.normalise],
     runs=runs,
 )

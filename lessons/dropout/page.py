@@ -1,6 +1,8 @@
 """The page of the lesson: controls → spec → picture."""
 
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.dropout import dropout as readable
+from engine.readable.nuts import nuts
 from engine.variational import dropout
 from lessons.dropout import analysis
 from lessons.dropout.panels import diagnostics, panels
@@ -64,6 +66,8 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable, nuts],
+    wrong=lambda spec: {"unscaled"} if spec.scaling == "none" else set(),
     code=[dropout.Dropout, analysis.enumerated, analysis.floor],
     runs=runs,
     on_event=on_event,

@@ -263,6 +263,7 @@ def methods(spec: LandingSpec) -> dict[str, dict[str, Any]]:
     annealed = {f"annealed {T}": crossing("annealed", T) for T in (1, 4, 16, 64)}
     found = {"plain": crossing("plain", 1), "tempered": crossing("tempered", 1), **annealed}
     found["delayed"] = crossing("delayed", 1)
+    found |= {"split": {"jump": "split"}, "redraw": {"jump": "redraw"}}
     if spec.part == "thesis":
         found = {name: found[name] for name in ("plain", "tempered", "annealed 4", "annealed 16", "delayed")}
     if spec.on_boston:

@@ -1,11 +1,17 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from datasets import tables
 from datasets.files import MOST_BYTES
 from engine.evidence import architecture_evidence
 from engine.jumps import bridges, delayed, run, sweep
+from engine.readable.bridges import bridges as readable_bridges
+from engine.readable.delayed_jump import delayed_jump
+from engine.readable.layers import layers
 from engine.readable.neurons import neurons
 from engine.readable.palindrome import palindrome
 from lessons.families.growing.controls import prior_controls
@@ -82,6 +88,15 @@ def runs(spec: LandingSpec) -> str:
     return f"{name}; between the jumps NUTS moves the weights.{wrong}"
 
 
+def twins(spec: LandingSpec) -> list[Callable[..., Any]]:
+    """Those of the jump on the stage: over bridges or with a second try it is built on the bare one."""
+    bare = layers if spec.on_boston else neurons
+    if spec.part == "sandwich":
+        return [palindrome, bare]
+    crossing = {"annealed": readable_bridges, "tempered": readable_bridges, "delayed": delayed_jump}
+    return [crossing[spec.jump], bare] if spec.jump in crossing else [bare]
+
+
 LESSON = Lesson(
     slug="landing",
     words=WORDS,
@@ -95,7 +110,8 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [neurons, palindrome],
+    twins=twins,
+    wrong=lambda spec: {spec.settings().get("variant", spec.settings()["jump"])},
     code=[bridges.bridged_sweeps, delayed.delayed_sweeps, sweep.jump_sweeps, run.ArchitectureRun._surrounded_jumps, architecture_evidence],
     runs=runs,
     live=scenes.live,

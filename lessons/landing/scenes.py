@@ -545,6 +545,11 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
     return made.encode()
 
 
+def colour_of(method: int) -> str:
+    """The role of a method's marks; there are eight colours of chains."""
+    return f"chain-{method}" if method < 8 else "muted"
+
+
 def short(names: list[str]) -> list[str]:
     """The methods as they stand under bars."""
     return [name.replace("annealed ", "T = ").replace("published code", "as coded") for name in names]
@@ -583,9 +588,9 @@ def _errors(made: Scene, spec: LandingSpec, found: Race, history: list, names: l
     for j, name in enumerate(names):
         values = np.array([getattr(now[name], field) for now in history])
         if len(values) > 1:
-            panel.line(seconds[:, j], values, show="upto", role=f"chain-{j}", width=2.0, dash=j % 2 == 1, label=name)
+            panel.line(seconds[:, j], values, show="upto", role=colour_of(j), width=2.0, dash=j % 2 == 1, label=name)
         else:
-            panel.points(np.array([[seconds[0, j], values[0]]]), show="at", role=f"chain-{j}", size=4.0, label=name)
+            panel.points(np.array([[seconds[0, j], values[0]]]), show="at", role=colour_of(j), size=4.0, label=name)
 
 
 def live(spec: LandingSpec) -> Callable[[Any], bytes]:

@@ -3,7 +3,10 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from engine.jumps.predict import of_data
 from engine.readable.annealed_importance import annealed_importance
+from engine.readable.layers import layers as readable
+from engine.readable.palindrome import palindrome
 from lessons.families.growing.chains import first_look
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
@@ -41,13 +44,14 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).run.recording(),
+    predicted=lambda spec: of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed),
     kernels=kernels,
     audit=audit,
     checks=checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [annealed_importance],
+    twins=lambda spec: [readable, *([palindrome] if spec.variant in ("no_kernel_densities", "as_coded") else []), annealed_importance],
     code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, architecture_evidence],
     runs=runs,
     on_event=on_event,

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 import engine
 from datasets.logistic import PAIRS, TRAIN, Pairs, logistic_pairs, own_pairs
 from engine import logistic
+from engine import predicted as predictions
 from engine.judge import Kernel, TransitionKernel
 from engine.kept import kept
 from engine.logistic import Grid, Laplace, Newton
 from engine.networks import network
+from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.samplers import Metropolis
 from engine.targets.target import Target
@@ -100,6 +102,12 @@ def target_of(spec: LogisticSpec) -> Target:
     if spec.variant == "no_prior":
         return network(1, 1, depth=0, likelihood="bernoulli").log_likelihood(data.x[:, None], data.y)
     return logistic.posterior(data.x, data.y, spec.prior_sd)
+
+
+def predicted(spec: LogisticSpec, draws: Array) -> Predicted:
+    """What draws (chains, draws, 2) of w₀ and w₁ say of the pairs."""
+    data = data_of(spec)
+    return predictions.classes(data.y, logistic.sigmoid(draws[..., :1] + draws[..., 1:] * data.x), spec.seed)
 
 
 @kept

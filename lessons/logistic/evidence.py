@@ -113,9 +113,9 @@ def panels(spec: LogisticSpec, cancel: Any) -> list[Figure | Table]:
 
 def predictive(spec: LogisticSpec) -> list[Figure | Table]:
     """Points left out, and classes drawn from the posterior predictive of the long chains."""
-    data, draws = analysis.data_of(spec), analysis.long_run(spec)
+    draws = analysis.long_run(spec)
     draws = draws[:, :: -(-draws.shape[0] * draws.shape[1] // THINNED)]
-    return researcher.classes_card(logistic.sigmoid(draws[..., :1] + draws[..., 1:] * data.x), data.y, spec.seed)
+    return researcher.classes_card(analysis.predicted(spec, draws))
 
 
 def answers(spec: LogisticSpec) -> Table:

@@ -59,6 +59,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=analysis.record,
+    predicted=lambda spec: analysis.predicted(spec, analysis.record(spec).draws[:, :, ::-1]),
     kernels=analysis.kernels,
     audit=evidence.audit,
     checks=evidence.checks,

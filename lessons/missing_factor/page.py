@@ -2,9 +2,11 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine.jumps import sweep
+from engine.jumps.predict import of_data
 from engine.jumps.run import ArchitectureRun
 from engine.readable.neurons import neurons
-from lessons.missing_factor.analysis import checks, first_look, kept_births, kernels, log_weights, put_right, runs, survivors
+from engine.readable.palindrome import palindrome
+from lessons.missing_factor.analysis import checks, data_of, first_look, kept_births, kernels, log_weights, put_right, runs, survivors
 from lessons.missing_factor.panels import diagnostics, panels
 from lessons.missing_factor.questions import QUESTIONS
 from lessons.missing_factor.scenes import grow, scene
@@ -43,12 +45,13 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).scheme.recording(),
+    predicted=lambda spec: of_data(first_look(spec).scheme.recording(), *data_of(spec), spec.seed),
     kernels=kernels,
     checks=checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [neurons],
+    twins=lambda spec: [neurons, palindrome] if spec.variant in ("no_kernel_densities", "as_coded") else [neurons],
     code=[sweep.propose, ArchitectureRun._surrounded_jumps, log_weights, kept_births, survivors, put_right],
     runs=runs,
     grow=grow,

@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine import linear
+from engine.readable.evidence import evidence
 from lessons.model_selection import analysis, proof
 from lessons.model_selection.panels import diagnostics, panels
 from lessons.model_selection.questions import QUESTIONS
@@ -73,6 +74,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [evidence],
     code=[linear.solve, linear.arrive, linear.left_out_scores, linear.left_out_errors, analysis.razor],
     runs=runs,
     on_event=on_event,

@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine import montecarlo
+from engine.readable.monte_carlo import monte_carlo
 from lessons.monte_carlo import analysis
 from lessons.monte_carlo.panels import diagnostics, panels
 from lessons.monte_carlo.questions import QUESTIONS
@@ -65,6 +66,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [monte_carlo],
     code=[
         montecarlo.replicate,
         montecarlo.Replications.standard_errors,

@@ -3,7 +3,9 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
+from engine.jumps.predict import of_data
 from engine.readable.neurons import neurons as readable
+from engine.readable.palindrome import palindrome
 from lessons.families.growing.chains import first_look
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
@@ -29,7 +31,9 @@ def controls(panel: Controls) -> None:
     panel.slider("shown", "Chain on the stage")
     panel.slider("widest", "Most hidden units")
     prior_controls(panel)
-    panel.segmented("jump", "Kept weights at a birth", {"plain": "stay", "rescaled": "shrink"})
+    panel.segmented(
+        "jump", "Kept weights at a birth", {"plain": "stay", "rescaled": "shrink", "split": "one splits", "redraw": "all drawn anew"}
+    )
     sampler_controls(panel)
     panel.select("variant", "Break it", VARIANTS)
 
@@ -42,14 +46,24 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).run.recording(),
+    predicted=lambda spec: of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed),
     kernels=kernels,
     audit=audit,
     checks=checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [readable],
-    code=[sweep.jump_sweeps, sweep.propose, growth.add_unit, growth.drop_unit, architecture_evidence],
+    twins=lambda spec: [readable, palindrome] if spec.variant in ("no_kernel_densities", "as_coded") else [readable],
+    code=[
+        sweep.jump_sweeps,
+        sweep.propose,
+        growth.add_unit,
+        growth.drop_unit,
+        growth.split_unit,
+        growth.merge_units,
+        growth.draw_all,
+        architecture_evidence,
+    ],
     runs=runs,
     on_event=on_event,
     grow=grow,

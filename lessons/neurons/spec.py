@@ -12,7 +12,7 @@ from app.kit.words import Words
 from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
-from lessons.families.growing.spec import BARE_JUMPS, SCHEMES, GrowingSpec
+from lessons.families.growing.spec import BARE_JUMPS, COSTLY, SCHEMES, GrowingSpec
 
 WORDS = Words(__file__)
 
@@ -26,13 +26,21 @@ class NeuronsSpec(GrowingSpec):
     thing: ClassVar[str] = "unit"
 
     widest: int = integer(16, 2, 16, "most hidden units")
-    jump: str = choice("plain", BARE_JUMPS, "births leave the kept weights alone, or shrink those that lead out by √(k/(k+1))")
+    jump: str = choice(
+        "plain",
+        (*BARE_JUMPS, "split", "redraw"),
+        "a birth leaves the kept weights alone; shrinks those that lead out by √(k/(k+1)); splits a unit; or all are drawn anew",
+    )
     variant: str = choice("exact", SCHEMES, "the right jump, or one that is wrong on purpose")
 
     def check(self) -> None:
         super().check()
-        if self.variant == "no_jacobian" and self.jump == "plain":
-            raise SpecError("variant", "a plain jump has the Jacobian 1, so nothing is forgotten: take the rescaled jump")
+        if self.variant == "no_jacobian" and self.jump != "rescaled":
+            raise SpecError("variant", f"a {self.jump} jump has the Jacobian 1, so nothing is forgotten: take the rescaled jump")
+        if self.variant == "slot_once" and self.jump == "redraw":
+            raise SpecError("variant", "where all is drawn anew no place is chosen: take the plain jump")
+        if self.variant in COSTLY and self.jump not in BARE_JUMPS:
+            raise SpecError("variant", f"NUTS around the jump goes with the plain jump, not with {self.jump}")
 
     @property
     def high(self) -> int:
@@ -45,8 +53,15 @@ class NeuronsSpec(GrowingSpec):
     def network(self) -> Network:
         return network(2, 2, width=(self.low, self.widest), temper=self.temper, prior_sd=self.prior_sd)
 
+    @property
+    def newcomer(self) -> str:
+        return NEWCOMERS.get(self.jump, super().newcomer)
+
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "jump": self.jump}
+
+
+NEWCOMERS = {"split": "a unit that splits from another", "redraw": "a unit, with which all weights are drawn anew"}
 
 
 FIRST_POINTS = (
@@ -71,5 +86,7 @@ SCENARIOS = WORDS.scenarios(
         "end-points": NeuronsSpec(variant="no_end_points"),
         "no-jacobian": NeuronsSpec(jump="rescaled", variant="no_jacobian", sweeps=1000),
         "as-coded": NeuronsSpec(variant="as_coded"),
+        "split": NeuronsSpec(jump="split"),
+        "redraw": NeuronsSpec(jump="redraw"),
     }
 )

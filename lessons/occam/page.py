@@ -3,6 +3,7 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import run as evidence_run
 from engine.jumps import sweep
+from engine.jumps.predict import of_data
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.neurons import neurons
 from lessons.families.growing.plane import CLASSES
@@ -49,6 +50,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).recording(),
+    predicted=lambda spec: of_data(first_look(spec).recording(), *spec.data_set(), spec.seed),
     kernels=kernels,
     checks=checks,
     panels=panels,

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence
+from engine.jumps.predict import of_data
 from engine.jumps.shares import shares
 from lessons.families.growing.sizes import HELD, size_figure
 from lessons.occam.analysis import Split, Study, evidence, exact, score_of_all, split, study
@@ -21,7 +22,9 @@ SCORES = 0.08  # nats a point below the best k that the scores show
 
 
 def panels(spec: OccamSpec, cancel: Any) -> list[Figure | Table]:
-    """p(k | D) by two methods; fit against price; predictions at each k; the thesis's prior beside this one."""
+    """p(k | D) by two methods; fit against price; predictions at each k; the thesis's prior beside this one;
+    points left out, and classes drawn anew.
+    """
     found, runs, parts = evidence(spec, cancel), study(spec, cancel), split(spec, cancel)
     made: list[Figure | Table] = [share_figure(spec, runs, found), balance(spec, found, parts)]
     if np.isfinite(parts.score).any():
@@ -29,7 +32,8 @@ def panels(spec: OccamSpec, cancel: Any) -> list[Figure | Table]:
     reference = as_in_the_thesis(spec)
     if reference != spec:
         made.append(beside(spec, found, reference, evidence(reference, cancel)))
-    return [*made, numbers(spec, found, parts)]
+    learned = of_data(runs.recording.after(runs.burn), *spec.data_set(), spec.seed)
+    return [*made, numbers(spec, found, parts), *(researcher.classes_card(learned) if learned is not None else [])]
 
 
 def as_in_the_thesis(spec: OccamSpec) -> OccamSpec:

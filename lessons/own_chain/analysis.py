@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import files
-from datasets import chains, chains_text, known
+from datasets import chains_text, known
 from datasets.card import Card
 from datasets.chains import Chains
 from datasets.known import Known
@@ -23,6 +23,7 @@ from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
+from lessons.families import chain_files
 from lessons.own_chain.spec import OwnChain
 
 Array = NDArray[np.float64]
@@ -38,13 +39,11 @@ LIMIT = 0.01  # R-hat − 1 that counts as much trouble as an ESS of `MIN_ESS`
 
 def simulate(spec: OwnChain) -> Chains:
     """The chains that are looked at, nothing left out. Raises SpecError saying what is missing or wrong."""
-    return _simulate(spec.of_chains())
+    return chain_files.read(spec.file) if spec.source == "file" else _simulate(spec.of_chains())
 
 
 @kept
 def _simulate(spec: OwnChain) -> Chains:
-    if spec.source == "file":
-        return read_file(spec.file)
     if spec.source == "density":
         made = spec.build()
         try:
@@ -57,11 +56,6 @@ def _simulate(spec: OwnChain) -> Chains:
     run = sample(target, method, seed=spec.seed, **settings)
     name = f"{run.run.method.label} on the target {target.name.replace('_', ' ')}"
     return _of_recording(run, target.labels, run.draws, name, settings.get("warmup", 0))
-
-
-def read_file(reference: str) -> Chains:
-    """The chains of a file that is held. Raises SpecError."""
-    return chains.read({reference.partition(" ")[2] or "file": files.held(reference)})
 
 
 def _example(name: str) -> tuple[Target, str, dict[str, Any]]:

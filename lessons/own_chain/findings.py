@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 NAMED = 3  # quantities or chains that a sentence names
 FEW_PLACES = 0.02  # a chain with less different values than this share of its draws hardly moves
-EARLY = 0.1  # the share of a run that is looked at for a journey
+EARLY = 0.02  # the share of a run, three draws at least, that is looked at for a journey: one alone may be far by chance
 FAR = 3.0  # sds of the later draws that make it one
 CORNER = 0.25  # how far the middle of the divergent draws is from the middle of all, in ranks from 0 to 1
 BY_CHANCE = 0.01  # how often draws without a place may seem to have one, in any of the quantities
@@ -62,12 +62,12 @@ def stuck(found: Found) -> list[str]:
 def journey(found: Found) -> list[str]:
     """A warm-up that was counted: the first draws lie far from the later ones, and the later ones agree better."""
     values = found.run.draws
-    first = max(2, int(EARLY * values.shape[1]))
-    early, late = values[:, :first], values[:, values.shape[1] // 2 :]
+    first = max(3, int(EARLY * values.shape[1]))
+    early, late = np.median(values[:, :first], axis=1), values[:, values.shape[1] // 2 :]
     worst, name = 0.0, ""
     for j in found.moving:
         sd = float(late[:, :, j].std())
-        away = float(np.abs(early[:, 0, j] - late[:, :, j].mean()).max()) / sd if sd > 0.0 else 0.0
+        away = float(np.abs(early[:, j] - late[:, :, j].mean()).max()) / sd if sd > 0.0 else 0.0
         if away > max(worst, FAR) and not found.summary.rhat[j] <= MAX_RHAT and rhat(late[:, :, j]) < 0.5 * (1.0 + found.summary.rhat[j]):
             worst, name = away, found.run.names[j]
     if not name:

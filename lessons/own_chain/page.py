@@ -4,7 +4,9 @@ from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from datasets import chains, known
 from engine import diagnostics
+from engine.readable.rhat import rhat
 from engine.targets import constrained
+from lessons.families import chain_files
 from lessons.own_chain import analysis, findings, panels, report
 from lessons.own_chain.questions import QUESTIONS
 from lessons.own_chain.scenes import scene
@@ -12,14 +14,7 @@ from lessons.own_chain.spec import SCENARIOS, WORDS, OwnChain
 
 SOURCES = {"example": "an example", "file": "your chains", "density": "your density"}
 EXAMPLES = {"healthy": "healthy", "stuck": "two chains stuck", "corner": "a divergent corner", "unwarmed": "warm-up counted"}
-FORMATS = ["csv", "txt", "tsv", "nc", "h5", "npy", "npz", "json", "zip"]
-
-
-def own_chains(given: dict[str, bytes]) -> dict[str, object]:
-    """The fields that change when chains are given. Raises SpecError where they cannot be read."""
-    reference = files.hold(*chains.pack(given))
-    analysis.simulate(OwnChain(source="file", file=reference))  # the picture finds it read
-    return {"source": "file", "file": reference, "burn": 0, "place": 1}
+FROM_THE_START: dict[str, object] = {"burn": 0, "place": 1}
 
 
 def own_truth(given: dict[str, bytes]) -> dict[str, object]:
@@ -32,7 +27,7 @@ def own_truth(given: dict[str, bytes]) -> dict[str, object]:
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.files("Your chains", own_chains, types=FORMATS, most_bytes=chains.MOST_BYTES, most_files=chains.MOST_MEMBERS)
+    chain_files.place(panel, lambda fields: fields | FROM_THE_START)
     panel.segmented("source", "Look at", SOURCES)
     if spec.source == "example":
         panel.segmented("example", "Example", EXAMPLES)
@@ -87,6 +82,7 @@ LESSON = Lesson(
     panels=panels.panels,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [rhat],
     code=[findings.sentences, analysis.decimals, diagnostics.rank_curves, constrained.density, constrained._constrain],
     runs=runs,
     recording=analysis.taken,

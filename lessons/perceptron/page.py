@@ -1,6 +1,10 @@
 """The page of the lesson: controls → spec → picture."""
 
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.backpropagation import backpropagation
+from engine.readable.optimisers import descend
+from engine.readable.perceptron import perceptron as readable
+from engine.readable.training import training
 from engine.training import descent, nodes, perceptron
 from engine.training.train import _train_chunk
 from engine.variational import optimisers
@@ -113,6 +117,10 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: {"perceptron": [readable], "network": [training, backpropagation], "nodes": [backpropagation], "race": [descend]}[
+        spec.part
+    ],
+    wrong=lambda spec: {spec.variant} if spec.part in ("network", "nodes") else set(),
     code=[
         perceptron.learn,
         perceptron.margin,

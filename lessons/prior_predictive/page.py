@@ -3,6 +3,7 @@
 import engine.rejection as rejection
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import prior
+from engine.readable.rejection import rejection as readable
 from lessons.prior_predictive import evidence
 from lessons.prior_predictive.questions import QUESTIONS
 from lessons.prior_predictive.scenes import scene
@@ -95,6 +96,8 @@ LESSON = Lesson(
     panels=evidence.panels,
     diagnostics=evidence.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable] if spec.view == "rejection" else [],
+    wrong=lambda spec: {spec.bound if spec.view == "rejection" else f"scaling_{spec.scaling}"},
     code=[prior.function_values, prior.activation_moment, rejection.reject, rejection._walk],
     runs=runs,
     on_event=on_event,

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics
+from engine import predicted as predictions
 from engine.judge import Check, Kernel, agreement_check, divergence_check, energy_check, gradient_check, kernel_of, unknown
 from engine.kept import kept
 from engine.networks import NetworkRecording, start_network
 from engine.networks.scales import Groups, groups_of
+from engine.predicted import Predicted
 from lessons.priors.spec import REACH, PriorsLesson
 
 Array = NDArray[np.float64]
@@ -82,6 +84,12 @@ def sampled(spec: PriorsLesson, **changes: Any) -> NetworkRecording:
     run = start_network(spec.network(), data.x, data.y, **_fields(settings))
     run.advance(run.total)
     return run.recording()
+
+
+def predicted(spec: PriorsLesson, recording: NetworkRecording) -> Predicted:
+    """What the draws say of the data."""
+    data = spec.values()
+    return predictions.values(data.y, recording.outputs(data.x)[..., 0], recording.noise_sd, spec.seed)
 
 
 def _fields(settings: Any) -> dict[str, Any]:

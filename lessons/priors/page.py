@@ -2,6 +2,8 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import scales, sweep
+from engine.readable.nuts import nuts
+from engine.readable.scales import scales as readable
 from lessons.priors import analysis
 from lessons.priors.panels import diagnostics, panels
 from lessons.priors.questions import QUESTIONS
@@ -71,12 +73,15 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: analysis.simulate(spec).recording,
+    predicted=lambda spec: analysis.predicted(spec, analysis.simulate(spec).recording),
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [readable, nuts],
+    wrong=lambda spec: {spec.variant} if spec.view == "watch" else set(),
     code=[scales.draw_precisions, scales.gamma_parameters, sweep._sweeps, sweep.set_mass, scales.draw_means],
     runs=runs,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from lessons.priors import analysis
@@ -25,7 +25,8 @@ def panels(spec: PriorsLesson, cancel: Any = None) -> list[Figure | Table]:
         if cancel is not None and cancel.is_set():
             return found
         scores[weights] = analysis.scores(spec, weights)
-    return [*found, _learned(spec, scores), _predicted(spec, scores)]
+    card = researcher.card(analysis.predicted(spec, analysis.simulate(spec).recording))
+    return [*found, _learned(spec, scores), _predicted(spec, scores), *card]
 
 
 def _seen(spec: PriorsLesson) -> Figure:

@@ -59,6 +59,7 @@ LESSON = Lesson(
     diagnostics=diagnostics_table,
     predict=QUESTIONS,
     twins=lambda spec: [readable_metropolis, readable_gibbs, readable_hmc, readable_nuts],
+    wrong=lambda spec: {"always_accept"} if spec.cheat == "on" else set(),
     code=[
         metropolis.metropolis_chunk,
         gibbs.gibbs_chunk,

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from app.kit import files
 from datasets import remote, tables
 from datasets.tables import Standard, Table, Task
-from engine import linear, network
+from engine import linear, network, ticket
+from engine import predicted as predictions
 from engine.diagnostics import Summary, summarise
 from engine.judge import (
     Average,
@@ -30,6 +31,7 @@ from engine.judge import (
 from engine.kept import kept
 from engine.networks import Network, NetworkRecording, NetworkRun, start_network
 from engine.networks.predictive import outputs
+from engine.predicted import Predicted
 from engine.spec import SpecError
 from engine.ticket import Lock
 from engine.training import Trained, TrainingRun, TrainingSpec, map_decay
@@ -321,6 +323,32 @@ def _begun(spec: RealDataSpec) -> _Chains:
 def chains(spec: RealDataSpec) -> _Chains:
     """The run of a spec, shared by all who look at it."""
     return _begun(spec.of_chains())
+
+
+def recorded(spec: RealDataSpec) -> NetworkRecording:
+    """The chains with all their draws."""
+    found = chains(spec)
+    while found.step(spec.draws):
+        ticket.look()
+    recording = found.run.recording().first(spec.draws)
+    assert isinstance(recording, NetworkRecording)
+    return recording
+
+
+def of_rows(spec: RealDataSpec, theta: Array, noise: Array) -> Predicted:
+    """What networks theta (chains, draws, dim) with the noise (chains, draws) say of the rows learned from, in units of the
+    target."""
+    rows = problem(spec)
+    values = predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x).reshape(*theta.shape[:2], -1)
+    if rows.classes:
+        return predictions.classes(rows.y, values, spec.seed)
+    return predictions.values(rows.y_units, values, noise, spec.seed)
+
+
+def recorded_predictions(spec: RealDataSpec) -> Predicted:
+    """What all draws say of them."""
+    run = recorded(spec)
+    return of_rows(spec, run.draws, run.noise_sd * problem(spec).scale)
 
 
 @dataclass(frozen=True, eq=False)

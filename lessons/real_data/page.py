@@ -4,6 +4,9 @@ from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from datasets import tables
 from engine.networks import sweep
+from engine.readable.nuts import nuts
+from engine.readable.own_means import own_means
+from engine.readable.scales import scales
 from lessons.real_data import analysis
 from lessons.real_data.panels import diagnostics, panels
 from lessons.real_data.questions import QUESTIONS
@@ -103,10 +106,14 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [own_means, scales, nuts] if spec.weights == "own_mean" else [scales, nuts],
     code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales],
     runs=runs,
     live=live,
     live_label="Sample the posterior",
+    recording=lambda spec: analysis.recorded(spec) if spec.show != "protocol" else None,
+    whole=True,
+    predicted=analysis.recorded_predictions,
     ready=analysis.is_here,
 )
 show(LESSON)

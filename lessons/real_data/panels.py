@@ -39,12 +39,9 @@ def panels(spec: RealDataSpec, cancel: Any) -> list[Figure | Table]:
 
 def predictive(spec: RealDataSpec) -> list[Figure | Table]:
     """Rows left out, and data drawn from the posterior predictive: of the rows learned from, once the chains are there."""
-    rows = analysis.problem(spec)
     theta, noise, _ = analysis.thinned(spec, analysis.chains(spec).run.recording())
-    values = analysis.predicted(spec, theta.reshape(-1, theta.shape[2]), rows.x).reshape(*noise.shape, -1)
-    if rows.classes:
-        return researcher.classes_card(values, rows.y, spec.seed)
-    return researcher.values_card(values, noise, rows.y_units, spec.seed)
+    card = researcher.classes_card if analysis.problem(spec).classes else researcher.card
+    return card(analysis.of_rows(spec, theta, noise))
 
 
 def side_by_side(spec: RealDataSpec, found: Study) -> Table:

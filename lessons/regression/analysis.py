@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from datasets.regression import INPUTS, gap_of, true_curve, true_line
 from engine import linear, ticket
+from engine import predicted as predictions
 from engine.kept import kept, lazy
 from engine.networks import Network, network, start_network
 from engine.networks.predictive import outputs
+from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.resumable import Resumable
 from engine.samplers import run as runs
@@ -130,6 +132,10 @@ class Chains:
     seconds: float
     recording: Recording
 
+    def first(self, draws: int) -> Chains:
+        """The first draws of each."""
+        return dataclasses.replace(self, theta=self.theta[:, :draws], noise=self.noise[:, :draws])
+
 
 def chains_of(spec: RegressionLesson, run: Any) -> Chains:
     """What a finished run says."""
@@ -168,6 +174,19 @@ def staged(spec: RegressionLesson) -> Chains:
 def on_stage(spec: RegressionLesson) -> Recording | None:
     """The chain whose curves the stage draws; None where it shows other things."""
     return staged(sampling(spec)).recording.first(spec.draws) if spec.play == "draws" and spec.method == "nuts" else None
+
+
+def predicted(spec: RegressionLesson, chains: Chains) -> Predicted:
+    """What the draws of chains say of the data."""
+    x, y = data_of(spec)
+    flat = chains.theta.reshape(-1, chains.theta.shape[2])
+    means = outputs(network_of(spec), flat, x)[:, :, 0].reshape(*chains.noise.shape, len(y))
+    return predictions.values(y, means, chains.noise, spec.seed)
+
+
+def predicted_on_stage(spec: RegressionLesson) -> Predicted | None:
+    """What the chain on the stage says of the data."""
+    return predicted(spec, staged(sampling(spec)).first(spec.draws)) if on_stage(spec) is not None and len(data_of(spec)[1]) else None
 
 
 @kept

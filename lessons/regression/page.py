@@ -1,9 +1,14 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit.frame import Controls, Lesson, show
 from engine.networks import mlp, predictive
 from engine.readable.laplace import laplace as readable_laplace
 from engine.readable.nuts import nuts as readable_nuts
+from engine.readable.scales import scales as readable_scales
+from engine.readable.training import training as readable_training
 from engine.samplers import nuts
 from engine.training import ensemble, laplace
 from lessons.regression import analysis, proof
@@ -62,6 +67,13 @@ def runs(spec: RegressionLesson) -> str:
     return f"NUTS over all weights, gradients by backpropagation{gibbs}.{wrong}"
 
 
+def twins(spec: RegressionLesson) -> list[Callable[..., Any]]:
+    """Those of the method; learned noise is drawn between the transitions of NUTS."""
+    if spec.method == "nuts":
+        return [readable_scales, readable_nuts] if spec.noise == "learned" else [readable_nuts]
+    return [readable_laplace if spec.method == "laplace" else readable_training]
+
+
 LESSON = Lesson(
     slug="regression",
     words=WORDS,
@@ -70,13 +82,15 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=analysis.on_stage,
+    predicted=analysis.predicted_on_stage,
     kernels=proof.kernels,
     audit=proof.audit,
     checks=proof.checks,
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [readable_laplace if spec.method == "laplace" else readable_nuts],
+    twins=twins,
+    wrong=lambda spec: {spec.variant} if spec.method == "nuts" else set(),
     code=[nuts.nuts_chunk, nuts._double, nuts._build_tree, mlp._network, predictive.outputs, laplace, ensemble, analysis.exact],
     runs=runs,
     on_event=on_event,

@@ -32,10 +32,7 @@ def panels(spec: RegressionLesson, cancel: Any) -> list[Figure | Table]:
 
 def predictive(spec: RegressionLesson, cancel: Any) -> list[Figure | Table]:
     """Points left out, and data drawn from the posterior predictive of the four chains."""
-    chains, (x, y) = analysis.study(spec, cancel), analysis.data_of(spec)
-    flat = chains.theta.reshape(-1, chains.theta.shape[2])
-    means = outputs(analysis.network_of(spec), flat, x)[:, :, 0].reshape(*chains.noise.shape, len(y))
-    return researcher.values_card(means, chains.noise, y, spec.seed)
+    return researcher.card(analysis.predicted(spec, analysis.study(spec, cancel)))
 
 
 def answers(spec: RegressionLesson, cancel: Any) -> dict[str, analysis.Answer]:

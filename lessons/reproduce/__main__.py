@@ -1,7 +1,8 @@
 """Run experiments of five papers again: python -m lessons.reproduce --list | --all | ID... [--cores N] [--quick] [--fresh]
+[--dask tcp://HOST:PORT]
 
-A killed run goes on where it was: each finished part is on disk. Results are written to lessons/reproduce/results, and
-docs/REPRODUCED.md from them.
+A killed run goes on where it was: each finished part is on disk. Results are written to lessons/reproduce/results,
+docs/REPRODUCED.md and docs/reproduced.svg from them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from lessons.reproduce import report, running, store
+from app.kit.cluster import Cluster, check
+from app.kit.elsewhere import There
+from lessons.reproduce import figure, report, running, store
 from lessons.reproduce.experiment import FULL, QUICK
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
 
@@ -22,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="name the experiments")
     parser.add_argument("--all", action="store_true", help="run all of them")
     parser.add_argument("--cores", type=int, default=2, help="processes; 2 by default")
+    parser.add_argument("--dask", metavar="ADDRESS", help="a cluster's scheduler, tcp://host:port, whose workers compute the parts")
     parser.add_argument("--quick", action="store_true", help="the quick form")
     parser.add_argument("--fresh", action="store_true", help="forget what was computed before")
     asked = parser.parse_args(arguments)
@@ -36,13 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [e for e in EXPERIMENTS if asked.all or e.id in asked.ids]
     if not chosen:
         parser.error("name experiments, or --all")
+    cluster = None
+    if asked.dask:
+        if wrong := check(asked.dask):
+            print(*wrong, sep="\n", file=sys.stderr)
+            return 1
+        cluster = There(Cluster(asked.dask))
     for e in chosen:
         if lacking := missing(e):
             print(f"{e.id}: not run, data: {', '.join(lacking)}", flush=True)
         elif asked.fresh:
             store.forget(e.id)
-    running.run([e for e in chosen if not missing(e)], QUICK if asked.quick else FULL, asked.cores)
+    running.run([e for e in chosen if not missing(e)], QUICK if asked.quick else FULL, asked.cores, cluster)
     report.write()
+    figure.write()
     return 0
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from datasets.images import principal_components, stratified
 from datasets.tables import Standard
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
+from engine import sample, targets
 from engine.jumps import ArchitectureRecording, ArchitectureRun
 from engine.jumps import predict as marginal
 from engine.jumps.settings import JumpSettings
@@ -28,10 +29,13 @@ Array = NDArray[np.float64]
 
 AUTHOR = "Berezowski"
 CHAINS = 16
-CODED, SLOT, SAVED = "as coded", "slot factor", "frozen"
+CODED, SLOT, SAVED, FROZEN = "as coded", "slot factor", "frozen and slot factor", "frozen"
 MISSING = "its public code, three factors missing"
-TUNED = "the mean acceptance that NUTS is tuned to, 0.65, in place of the share of moves that change the state,"
+TUNED = "its public code, and the mean acceptance along the path in place of the share of moves that change the state,"
+ONLY_TUNED = "the mean acceptance along the path, by exact moves,"
+ONLY_SLOT = "the slot factor in births alone"
 STILL = "weights that never move and the slot factor in births, as in its saved runs,"
+ONLY_STILL = "weights that never move and no slot factor"
 
 
 def _place(place: str, topic: str, **words: Any) -> dict[str, Any]:
@@ -50,6 +54,7 @@ SCHEMES = {
     CODED: Scheme({"jump": "as_coded"}, 0),
     SLOT: Scheme({"jump": "plain", "variant": "slot_once", "target_accept": 0.65, "max_depth": 6}, 50),
     SAVED: Scheme({"jump": "plain", "variant": "slot_once", "within": "none"}, 0),
+    FROZEN: Scheme({"jump": "plain", "within": "none"}, 0),
 }
 
 
@@ -149,6 +154,7 @@ def _clouds(id: str, place: str, title: str, link: str, mode: int, mean: float, 
         id=id,
         title=title,
         **_place(place, "number of units", link=link),
+        covers=(place,),
         settings=XOR_SETTINGS,
         chosen=XOR_CHOSEN,
         parts=(CHAINS, CHAINS),
@@ -157,9 +163,18 @@ def _clouds(id: str, place: str, title: str, link: str, mode: int, mean: float, 
         combine=_xor_estimates,
         exact=lambda: exact,
         cells=(
-            Cell(key="mode", label="mode of k", printed=mode, half=0.5, like=ALL_PARTS, instead=f"mode, {CODED}", because=MISSING),
-            Cell(
-                key="mean", label="mean of k (read off)", printed=mean, half=0.15, like=ALL_PARTS, instead=f"mean, {CODED}", because=MISSING
+            *(
+                Cell(
+                    key=key,
+                    label=label,
+                    printed=printed,
+                    half=half,
+                    like=ALL_PARTS,
+                    instead=f"{key}, {CODED}",
+                    because=MISSING,
+                    tried=((f"{key}, {SLOT}", ONLY_SLOT),),
+                )
+                for key, label, printed, half in (("mode", "mode of k", mode, 0.5), ("mean", "mean of k (read off)", mean, 0.15))
             ),
             Cell(key="accuracy", label="averaged test accuracy", printed=accuracy, half=half, unit=" %", error=error),
         ),
@@ -180,9 +195,9 @@ def boston() -> tuple[Array, Array, Array, Array, float]:
     both = np.column_stack([task.x, task.y])
     standard = Standard.of(both)
     both = standard.apply(both)
-    rows = np.random.default_rng(23).permutation(len(both))
+    test, learn = np.split(np.random.RandomState(23).permutation(len(both)), [ROWS])  # as scikit-learn splits with this seed
     x, y = np.ascontiguousarray(both[:, :-1]), both[:, -1].copy()
-    return x[rows[:ROWS]], y[rows[:ROWS]], x[rows[ROWS:]], y[rows[ROWS:]], float(standard.sd[-1])
+    return x[learn], y[learn], x[test], y[test], float(standard.sd[-1])
 
 
 def _boston(number: int, form: str, *, run: str) -> Part:
@@ -193,7 +208,10 @@ def _boston(number: int, form: str, *, run: str) -> Part:
     found: Part = {}
     for scheme in ("exact", CODED):
         starts = [1 + c * most // CHAINS for c in range(CHAINS)]
-        recording = chain(net, x, y, scheme, number, draws, start="best", start_depth=starts)
+        more: dict[str, Any] = {"start": "best", "start_depth": starts}
+        if scheme == CODED:
+            more |= {"short_steps": 2 if run == "4B" else 1, "short_energy_error": 1000.0}
+        recording = chain(net, x, y, scheme, number, draws, **more)
         found[scheme] = moves(recording, recording.depth, most)
         found[scheme]["predicted"] = (draws * marginal.bands(recording, x_test).mean.ravel()).tolist()
     return found
@@ -221,7 +239,7 @@ def _boston_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
 
 BOSTON_CHOSEN = (
     "ReLU, 253 of 506 rows, all columns standardised over all rows: as in the public code",
-    "which rows (drawn with seed 23)",
+    "which rows: as scikit-learn splits them with seed 23",
     "no burn-in",
 )
 # sd over 20 random halves of the rows, by least squares, on the print's scale: networks may scatter otherwise
@@ -234,6 +252,7 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
     coded = {"because": MISSING}
     return Experiment(
         id=f"berezowski-boston-{run.lower()}",
+        covers=("table 6.1", "table 7.1", "table 7.3", "table 7.4"),
         title=f"Boston, 1 to {most} layers of {units} units, noise variance {variance:g}",
         **_place("tables 6.1, 7.1, 7.3 and 7.4", "number of layers", link=f"/landing?scenario=boston&setting=BH{run.lower()}"),
         settings=(f"layers of {units} units, 1 to {most}", f"noise variance {variance:g}", "N(0, 1) on weights", "16 chains of 1,000"),
@@ -255,7 +274,15 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
                 **coded,
             ),
             Cell(
-                key="within", label="accepted within", printed=within, half=0.05, unit=" %", like=ALL_PARTS, instead="tuned", because=TUNED
+                key="within",
+                label="accepted within",
+                printed=within,
+                half=0.05,
+                unit=" %",
+                like=ALL_PARTS,
+                instead=f"tuned, {CODED}",
+                because=TUNED,
+                tried=(("tuned", ONLY_TUNED), (f"within, {CODED}", MISSING)),
             ),
             Cell(
                 key="rmse",
@@ -309,35 +336,44 @@ def _standardised(images: NDArray[np.uint8]) -> Array:
     return np.asarray((pixels - pixels.mean(axis=1, keepdims=True)) / pixels.std(axis=1, keepdims=True))
 
 
+DIGIT_SCHEMES = ("exact", SAVED, FROZEN, SLOT)
+
+
 def _digits(number: int, form: str, *, run: str) -> Part:
+    return {scheme: digit_chain(number, form, run, scheme) for scheme in DIGIT_SCHEMES}
+
+
+def digit_chain(number: int, form: str, run: str, scheme: str) -> Part:
+    """One chain of a run by one scheme: its counts, and p of the test images, averaged over its second half."""
     classes, temper = DIGITS[run]
     x, y, x_test, _ = digits(classes)
     widest = 64 if classes == 5 else 128
     net = network(COMPONENTS, classes, width=(1, widest), temper=temper)
-    starts = [widest // CHAINS * (c + 1) for c in range(CHAINS)]
-    found: Part = {}
-    for scheme in ("exact", SAVED):
-        draws = 1000 if scheme == SAVED or form == FULL else 40
-        more: dict[str, Any] = {"start": "best", "start_width": starts}
-        if scheme == "exact" and form != FULL:
-            more |= {"warmup": 30, "max_depth": 5}
-        recording = chain(net, x, y, scheme, number, draws, **more)
-        found[scheme] = moves(recording, recording.width, widest)
-        late = recording.after(draws // 2)
-        found[scheme]["p"] = np.round(marginal.uncertainty(late, x_test).mean, 5).tolist()
-    return found
+    more: dict[str, Any] = {"start": "best", "start_width": [widest // CHAINS * (c + 1) for c in range(CHAINS)]}
+    short = form != FULL and SCHEMES[scheme].warmup > 0  # where weights move
+    if short:
+        more |= {"warmup": 30, "max_depth": 5}
+    draws = 40 if short else 1000
+    recording = chain(net, x, y, scheme, number, draws, **more)
+    p = marginal.uncertainty(recording.after(draws // 2), x_test).mean
+    return {**moves(recording, recording.width, widest), "p": np.round(p, 5).tolist()}
 
 
 def _digit_estimates(parts: Sequence[Part], *, classes: int) -> dict[str, Estimate]:
     y_test = digits(classes)[3]
-    estimates = {**rates("exact"), **rates(SAVED, f", {SAVED}")}
-
-    arrays = {(id(part), scheme): np.array(part[scheme]["p"]) for part in parts for scheme in ("exact", SAVED)}
+    estimates: dict[str, Callable[[Sequence[Part]], float]] = {}
+    arrays = {(id(part), scheme): np.array(part[scheme]["p"]) for part in parts for scheme in DIGIT_SCHEMES}
 
     def mean(rows: Sequence[Part], scheme: str) -> Array:
         return np.mean([arrays[id(row), scheme] for row in rows], axis=0)
 
-    for scheme, suffix in (("exact", ""), (SAVED, f", {SAVED}")):
+    for scheme in DIGIT_SCHEMES:
+        suffix = "" if scheme == "exact" else f", {scheme}"
+        estimates |= rates(scheme, suffix)
+        for digit in range(classes):
+            estimates[f"digit {digit}{suffix}"] = lambda rows, scheme=scheme, digit=digit: float(
+                (mean(rows, scheme)[y_test == digit].argmax(axis=1) == digit).mean()
+            )
         for k in (1, 2, 3):
             estimates[f"top {k}{suffix}"] = lambda rows, scheme=scheme, k=k: 100.0 * top_accuracy(mean(rows, scheme), y_test, k)
         for threshold in (0.2, 0.4):
@@ -369,10 +405,25 @@ def _images(run: str, printed: dict[str, float]) -> Experiment:
                 like=ALL_PARTS,
                 instead=f"{key}, {SAVED}",
                 because=STILL,
+                tried=((f"{key}, {FROZEN}", ONLY_STILL), (f"{key}, {SLOT}", ONLY_SLOT)),
+            )
+        )
+    for digit, share in enumerate(CONFUSED[run]):
+        cells.append(
+            Cell(
+                key=f"digit {digit}",
+                label=f"share of {digit} that is read right (read off)",
+                printed=share,
+                half=0.01,
+                error=math.sqrt(max(share * (1 - share), 1 / TESTED) / TESTED),
+                like=ALL_PARTS,
+                instead=f"digit {digit}, {SAVED}",
+                because=STILL,
             )
         )
     return Experiment(
         id=f"berezowski-digits-{run}",
+        covers=("table 6.1", "table 7.2", "table 7.3", f"figure 7.1{'abcd'[list(DIGITS).index(run)]}"),
         title=f"OptDigits, {classes} classes, temper {temper:g}",
         **_place("tables 6.1, 7.2 and 7.3", "number of units", link=f"/landing?scenario=thesis&setting=OD{run}"),
         settings=(f"{EACH * classes} images, {COMPONENTS} components", f"k uniform on 1 to {widest}", f"temper {temper:g}", "16 chains"),
@@ -397,7 +448,124 @@ def _variance(number: int, form: str) -> Part:
     return {"share": float(parts.var(axis=0).sum() / pixels.var(axis=0).sum())}
 
 
+def _integers(number: int, form: str) -> Part:
+    """Precision and recall that whole numbers of images can come to, nearest to each printed pair."""
+    found: Part = {}
+    for (run, at), (right, precision, recall) in PAIRS.items():
+        confident = min(range(right + 1), key=lambda c: abs(100.0 * c / right - recall))
+        shares = [100.0 * confident / called for called in range(confident, EACH_TEST[run] + 1)]
+        found[f"{run}, recall at {at:g}"] = 100.0 * confident / right
+        found[f"{run}, precision at {at:g}"] = min(shares, key=lambda share: abs(share - precision))
+    return found
+
+
+# images right, as the saved runs have them; precision and recall in %
+PAIRS = {
+    ("5a", 0.4): (975, 99.45, 92.82),
+    ("5b", 0.4): (978, 99.34, 92.43),
+    ("10a", 0.2): (1813, 92.16, 98.73),
+    ("10a", 0.4): (1813, 100.0, 50.47),
+    ("10b", 0.4): (1852, 97.73, 91.07),
+}
+EACH_TEST = {"5a": 1000, "5b": 1000, "10a": 2000, "10b": 2000}
+
+
+def _official(number: int, form: str) -> Part:
+    """Images of the official test set."""
+    labels = data.images("optdigits").labels_test
+    return {"five": float((labels < 5).sum()), "ten": float(len(labels))}
+
+
+COUNTS_4B = (952, 1899, 8087, 5078)  # of L = 1 to 4, as read off a saved run
+
+
+def _mean_of_counts(number: int, form: str) -> Part:
+    return {"mean": float(np.dot(COUNTS_4B, [1, 2, 3, 4]) / sum(COUNTS_4B))}
+
+
+def _one_iteration(number: int, form: str) -> Part:
+    """States that the first transition of NUTS visits: 1,000 points of sd 1 around (2.5, 1.5), from (0.52, 0.78), in units
+    of the posterior's sd."""
+    scale = math.sqrt(1000.0)
+    target = targets.build("gaussian", dimension=2, correlation=0.0)
+    start = [(0.52 - 2.5) * scale, (0.78 - 1.5) * scale]
+    found = sample(target, "nuts", chains=1, draws=1, step_size=0.01 * scale, seed=number, init=start)
+    return {"nodes": float(found.gradient_evaluations[0, 0] + 1), "doublings": math.ceil(math.log2(found.gradient_evaluations[0, 0] + 1))}
+
+
+# diagonals of the confusion matrices, as read off pictures
+CONFUSED = {
+    "5a": (1.0, 0.96, 0.97, 0.99, 0.96),
+    "5b": (1.0, 0.96, 0.98, 0.97, 0.97),
+    "10a": (1.0, 0.80, 0.95, 0.92, 0.85, 0.90, 0.98, 0.98, 0.79, 0.89),
+    "10b": (0.99, 0.90, 0.98, 0.92, 0.92, 0.89, 0.96, 0.98, 0.81, 0.92),
+}
+
 EXPERIMENTS = (
+    Experiment(
+        id="berezowski-4.1",
+        title="One iteration of NUTS",
+        **_place("figure 4.1", "NUTS", link="/nuts?scenario=figure"),
+        covers=("figure 4.1",),
+        settings=("the mean of a bivariate normal, (2.5, 1.5)",),
+        chosen=("1,000 points, ε 0.01 and the start of the public code",),
+        parts=(40, 400),
+        seconds=(1, 5),
+        run=_one_iteration,
+        cells=(
+            Cell(key="nodes", label="candidate states", printed=8, half=0.5, like=A_PART),
+            Cell(key="doublings", label="turn at doubling", printed=3, half=0.5, like=A_PART),
+        ),
+        tolerance="one iteration of theirs, which scatters as one of ours does",
+    ),
+    Experiment(
+        id="berezowski-6.2.2",
+        title="Test images, from the official test set",
+        **_place("section 6.2.2", "data"),
+        covers=("section 6.2",),
+        settings=("1,000 images of 0 to 4, 2,000 of all, balanced",),
+        needs=("optdigits",),
+        run=_official,
+        exact=lambda: _official(0, FULL),
+        cells=(
+            Cell(key="five", label="of 0 to 4", printed=1000, half=0.0, because="so many are in the set"),
+            Cell(key="ten", label="of all ten", printed=2000, half=0.0, because="so many are in the set"),
+        ),
+        tolerance="none: a count",
+    ),
+    Experiment(
+        id="berezowski-6.6d",
+        title="Mean number of layers, from the counts of its figure",
+        **_place("figure 6.6d against table 7.3", "number of layers", link="/landing?scenario=boston&setting=BH4b"),
+        covers=("figure 6.6",),
+        settings=("counts 952, 1,899, 8,087, 5,078",),
+        run=_mean_of_counts,
+        exact=lambda: _mean_of_counts(0, FULL),
+        cells=(Cell(key="mean", label="mean of L, 4B", printed=3.07, half=0.005, because="of these counts"),),
+        tolerance="none but the rounding",
+    ),
+    Experiment(
+        id="berezowski-7.2",
+        title="Precision and recall as whole numbers of images",
+        **_place("table 7.2", "number of units", link="/scores?scenario=thresholds"),
+        covers=("table 7.2",),
+        settings=("images right in the saved runs", "1,000 or 2,000 test images"),
+        run=_integers,
+        exact=lambda: _integers(0, FULL),
+        cells=tuple(
+            Cell(
+                key=f"{run}, {name} at {at:g}",
+                label=f"{run}, {name} at {at:g}",
+                printed=value,
+                half=0.005,
+                unit=" %",
+                because="no whole numbers of images come nearer",
+            )
+            for (run, at), (_, *pair) in PAIRS.items()
+            for name, value in zip(("precision", "recall"), pair, strict=True)
+        ),
+        tolerance="none but the rounding: the recall as near as it can be, then the precision",
+    ),
     _clouds("berezowski-5.6", "figure 5.6", "XOR", "/missing-factor?scenario=as-coded", 7, 7.9, 100.0, 0.5, 0.0),
     _clouds("berezowski-5.8", "figure 5.8", "noisy XOR", "/missing-factor?scenario=noisy", 8, 8.1, 92.0, 0.5, 1.8),
     _houses("2A", (4.5, 66.1, 0.236, 0.235, 2, 3.74)),
@@ -406,6 +574,7 @@ EXPERIMENTS = (
     _houses("4B", (1.4, 64.8, 0.215, 0.209, 3, 3.07)),
     Experiment(
         id="berezowski-6.2",
+        covers=("figure 6.2",),
         title="Share of the variance in 20 principal components",
         **_place("figure 6.2", "data"),
         settings=("100 images, ten of each digit",),

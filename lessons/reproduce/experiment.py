@@ -43,6 +43,7 @@ class Cell:
         scatters as ours does
     instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
         `instead`, why the exact value is what it is
+    tried : further changed settings, each the key of its outcome and what was changed
     """
 
     key: str
@@ -54,6 +55,12 @@ class Cell:
     like: str = ""
     instead: str = ""
     because: str = ""
+    tried: Sequence[tuple[str, str]] = ()
+
+    @property
+    def changes(self) -> Sequence[tuple[str, str]]:
+        """All changed settings, each the key of its outcome and what was changed."""
+        return ((self.instead, self.because), *self.tried) if self.instead else self.tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +85,7 @@ class Experiment:
     exact : what is known without sampling, by key
     tolerance : why a gap may be as large as it may
     link : a lesson with these settings
+    covers : its tables and figures of print, "table 5.2"
     """
 
     id: str
@@ -95,6 +103,7 @@ class Experiment:
     exact: Callable[[], Mapping[str, float]] = dict
     tolerance: str = "three standard errors of the gap"
     link: str = ""
+    covers: Sequence[str] = ()
 
     def count(self, form: str) -> int:
         """Parts of a form."""
@@ -135,24 +144,31 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     """
     if outcome is None:
         return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
+    if cell.key not in outcome.estimates:
+        return Verdict(None, None, None, NOT_RUN, "not run since the experiment was changed")
     ours, exact = outcome.estimates[cell.key], outcome.exact.get(cell.key)
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
-    other = outcome.estimates.get(cell.instead) if cell.instead else None
+    others = [(outcome.estimates[key], change) for key, change in cell.changes if key in outcome.estimates]
     if _fits(ours, cell):
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
             return Verdict(ours, exact, z, UNTOLD, f"the gap may be {SURE * scatter:.3g} by chance")
-        if other is not None and abs(other.value - cell.printed) < abs(ours.value - cell.printed):
-            return Verdict(ours, exact, z, UNTOLD, f"with {cell.because} it is {shown(other, cell)}, which is nearer")
+        nearest, change = min(others, key=lambda other: abs(other[0].value - cell.printed), default=(ours, ""))
+        if abs(nearest.value - cell.printed) < abs(ours.value - cell.printed):
+            return Verdict(ours, exact, z, UNTOLD, f"with {change} it is {shown(nearest, cell)}, which is nearer")
         return Verdict(ours, exact, z, AGREES, _within(ours, cell))
-    if other is not None and _fits(other, cell) and SURE * _scatter(other, cell) < abs(ours.value - other.value):
-        return Verdict(ours, exact, z, DIFFERS, f"with {cell.because} it is {shown(other, cell)}, which agrees")
-    tried = f"; with {cell.because} it is {shown(other, cell)}" if other is not None else ""
+    agreeing = [_fits(other, cell) and SURE * _scatter(other, cell) < abs(ours.value - other.value) for other, _ in others]
+    tried = "; ".join(
+        f"with {change} it is {shown(other, cell)}{', which agrees' if agrees else ''}"
+        for (other, change), agrees in sorted(zip(others, agreeing, strict=True), key=lambda each: not each[1])
+    )
+    if any(agreeing):
+        return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and not _fits(Estimate(exact), cell):
         proof = f": {cell.because}" if cell.because and not cell.instead else ""
-        return Verdict(ours, exact, z, DIFFERS, f"the exact value is {shown(Estimate(exact), cell)}{proof}{tried}")
-    return Verdict(ours, exact, z, UNTOLD, f"it hangs on what is not printed{tried}")
+        return Verdict(ours, exact, z, DIFFERS, f"the exact value is {shown(Estimate(exact), cell)}{proof}{tried and f'; {tried}'}")
+    return Verdict(ours, exact, z, UNTOLD, f"it hangs on what is not printed; {tried or 'no reason was tested'}")
 
 
 def _scatter(estimate: Estimate, cell: Cell) -> float:

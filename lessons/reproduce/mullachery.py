@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from datasets import powerball
 from engine import network, sample_network
 from engine.networks.predictive import probabilities
-from lessons.reproduce.experiment import Cell, Experiment, Part, Source
+from lessons.reproduce.experiment import FULL, Cell, Experiment, Part, Source
 
 Array = NDArray[np.float64]
 
@@ -129,6 +129,35 @@ def _rule(part: int, form: str) -> Part:
     return {"cut": 100.0 * powerball.rule(CUT).accuracy}
 
 
+def _rows(number: int, form: str) -> Part:
+    """The printed accuracies as shares of 405 rows, cut to two places; and of the fewest rows that give all three."""
+    fewest = next(n for n in range(1, 2 * TEST) if all(_cut_share(a, n) == a for a in (81.23, 82.96, 84.93)))
+    return {"fewest": float(fewest), **{f"{a}": _cut_share(a, TEST) for a in (81.23, 82.96, 84.93)}}
+
+
+def _cut_share(accuracy: float, n: int) -> float:
+    """The share of n rows that comes nearest to an accuracy in % from above, cut to two places."""
+    return math.floor(math.ceil(accuracy / 100.0 * n) / n * 10_000 + 1e-9) / 100.0
+
+
+def _shares_of_truth(number: int, form: str) -> Part:
+    """Accuracy, if the two shares of confusion were of the true bins, both as large; and if of those called so by the cut
+    at 14 with the bins exchanged."""
+    third, smallest = powerball.probabilities()
+    called = float((third + smallest)[NUMBERS <= CUT].sum() / 2.0)
+    return {"of the true bins": 100.0 - (26.0 + 6.8) / 2.0, "of those called": 100.0 - 6.8 * called - 26.0 * (1.0 - called)}
+
+
+def _coin(number: int, form: str) -> Part:
+    """Density of p = ½ after one head, and its prior: (h + t + 1)! / (h! t!) p^h (1 - p)^t."""
+
+    def density(heads: int, tails: int, p: float) -> float:
+        ways = math.factorial(heads + tails + 1) / (math.factorial(heads) * math.factorial(tails))
+        return float(ways * p**heads * (1.0 - p) ** tails)
+
+    return {"one head": density(1, 0, 0.5), "without the constant": 0.5}
+
+
 CUT = 14
 OF_ROWS = 100.0 * math.sqrt(0.84 * 0.16 / TEST)
 BEST = 100.0 * powerball.best_rule().accuracy
@@ -136,6 +165,7 @@ BEST = 100.0 * powerball.best_rule().accuracy
 EXPERIMENTS = (
     Experiment(
         id="mullachery-accuracy",
+        covers=("table of accuracies",),
         title="Accuracy of four models",
         **_place("section on Powerball, accuracies"),
         settings=("5 tanh units, log input", "random forest of 10 trees, depth 5", "AdaBoost trees", "Gaussian process, RBF kernel"),
@@ -155,6 +185,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         id="mullachery-cut-14",
+        covers=("figure of uncertainty",),
         title="Accuracy of a cut at the number where the network is said to be torn",
         **_place("figure of uncertainty, against the accuracy"),
         settings=("both bins equally likely around 14",),
@@ -165,6 +196,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         id="mullachery-boundary",
+        covers=("figure of uncertainty",),
         title="The number at which both bins are equally likely",
         **_place("figure of uncertainty"),
         settings=("5 tanh units, log input",),
@@ -186,6 +218,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         id="mullachery-confusion",
+        covers=("figure of confusion",),
         title="False positives and false negatives",
         **_place("confusion"),
         settings=("5 tanh units, log input",),
@@ -216,5 +249,57 @@ EXPERIMENTS = (
             ),
         ),
         tolerance="the 405 test rows that the accuracies imply, split by what they are called",
+    ),
+    Experiment(
+        id="mullachery-rows",
+        title="Test rows that the printed accuracies imply",
+        **_place("section on Powerball, accuracies"),
+        settings=("four accuracies with two places",),
+        run=_rows,
+        exact=lambda: _rows(0, FULL),
+        cells=tuple(
+            Cell(key=f"{a}", label=f"{right} of {TEST} rows, cut", printed=a, half=0.0005, unit=" %")
+            for a, right in ((81.23, 329), (82.96, 336), (84.93, 344))
+        ),
+        tolerance=f"none: {TEST} is the fewest rows of which all three are shares, cut to two places",
+    ),
+    Experiment(
+        id="mullachery-shares",
+        title="Accuracy that the two shares of confusion come to",
+        **_place("confusion"),
+        settings=("26 % false positives, 6.8 % false negatives",),
+        run=_shares_of_truth,
+        exact=lambda: {"of the true bins": _shares_of_truth(0, FULL)["of the true bins"]},
+        cells=(
+            Cell(
+                key="of the true bins",
+                label="accuracy, if they are shares of the true bins",
+                printed=81.23,
+                half=0.5,  # of shares printed to a whole percent and to a tenth
+                unit=" %",
+                instead="of those called",
+                because="shares of those called so, by a cut at 14 and with the two bins exchanged,",
+            ),
+        ),
+        tolerance="half a point, of shares that are rounded",
+    ),
+    Experiment(
+        id="mullachery-coin",
+        title="A coin after one head",
+        **_place("section on the coin"),
+        settings=("flat prior",),
+        run=_coin,
+        exact=lambda: {"one head": _coin(0, FULL)["one head"]},
+        cells=(
+            Cell(
+                key="one head",
+                label="density at p = ½ (printed: p)",
+                printed=0.5,
+                half=0.005,
+                instead="without the constant",
+                because="the constant 2 left out",
+            ),
+        ),
+        tolerance="none: a formula",
     ),
 )

@@ -19,7 +19,7 @@ Every printed number that was run, beside ours. Written by `python -m lessons.re
 *Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours, these are less than a
 quarter of the print, and no changed setting that was tried comes nearer. *Differs*: a changed setting that was tried gives
 the printed number and moves ours by more than chance, or an exact answer contradicts it. *Cannot be told*: what it hangs on
-is not printed, chance may make such a gap, or two settings give the number. Most experiments ran in their quick form.
+is not printed, chance may make such a gap, or two settings give the number.
 """
 
 
@@ -64,7 +64,11 @@ def text() -> str:
     """The whole document."""
     every = list(rows())
     counted = Counter(row.verdict.kind for row in every)
-    lines = [HEAD, ", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind]) + f", of {len(every)} numbers.", ""]
+    forms = Counter(kept["form"] if (kept := store.result(e.id)) else "not run" for e in EXPERIMENTS)
+    shown = {(e.source.author, each) for e in EXPERIMENTS for each in e.covers if each.startswith(("table", "figure"))}
+    ran = ", ".join(f"{count} {'of them not run' if form == 'not run' else f'in {form} form'}" for form, count in sorted(forms.items()))
+    lines = [HEAD, f"{len(EXPERIMENTS)} experiments on {len(shown)} tables and figures: {ran}.", ""]
+    lines += [", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind]) + f", of {len(every)} numbers.", ""]
     for experiment in EXPERIMENTS:
         kept, source = store.result(experiment.id), experiment.source
         form = f"{kept['form']} form, {kept['parts']} part{'s' * (kept['parts'] > 1)}, {kept['seconds']:.0f} s" if kept else "not run"

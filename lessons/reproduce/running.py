@@ -1,26 +1,30 @@
-"""Computing experiments on several processes: what is on disk already is not computed again."""
+"""Computing experiments on several processes or at a cluster: what is on disk already is not computed again."""
 
 from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any
 
+from engine import slices
 from lessons.reproduce import store
 from lessons.reproduce.experiment import FULL, Experiment, Outcome, Part
 from lessons.reproduce.registry import BY_ID, compute
 
+Which = tuple[str, int]  # a part: its experiment's id and its number
 
-def work(id: str, number: int, form: str) -> None:
-    """Compute a part and put it on disk."""
+
+def work(which: Which, form: str) -> dict[str, Any]:
+    """Compute a part: what is kept of it."""
     started = time.perf_counter()
-    part = compute(id, number, form)
-    store.write(store.part_path(id, form, number), {"part": part, "seconds": time.perf_counter() - started})
+    part = compute(*which, form)
+    return {"part": part, "seconds": time.perf_counter() - started}
 
 
-def run(chosen: Sequence[Experiment], form: str, cores: int) -> None:
-    """What is still missing of these experiments, on so many processes; then their results."""
+def run(chosen: Sequence[Experiment], form: str, cores: int, cluster: slices.Place | None = None) -> None:
+    """What is still missing of these experiments, at a cluster or on so many processes here; then their results."""
     todo = [(e.id, n) for e in chosen for n in range(e.count(form)) if store.read_part(e.id, form, n) is None]
     each = {e.id: e.seconds[form == FULL] / e.count(form) for e in chosen}
     total, done, started = sum(each[id] for id, _ in todo), 0.0, time.perf_counter()
@@ -28,19 +32,53 @@ def run(chosen: Sequence[Experiment], form: str, cores: int) -> None:
     for experiment in chosen:
         if not waiting[experiment.id]:
             finish(experiment, form)
-    if not todo:
-        return
+    for count, (id, _) in enumerate(_computed(todo, form, cores, cluster), start=1):
+        done += each[id]
+        waiting[id] -= 1
+        left = (time.perf_counter() - started) * (total - done) / done
+        print(f"{count}/{len(todo)} {id}: {left / 60:.0f} min left", flush=True)
+        if not waiting[id]:
+            finish(BY_ID[id], form)
+
+
+def _computed(todo: Sequence[Which], form: str, cores: int, cluster: slices.Place | None) -> Iterator[Which]:
+    """The parts as they come to lie on disk; what does not come back from the cluster is computed here."""
+    left = dict.fromkeys(todo)
+    if cluster is not None and todo:
+        try:
+            for which in _there(todo, form, cluster):
+                del left[which]
+                yield which
+        except slices.StaysHere as problem:
+            print(f"{problem}: what is left is computed here", flush=True)
+    if left:
+        yield from _here(list(left), form, cores)
+
+
+def _there(todo: Sequence[Which], form: str, cluster: slices.Place) -> Iterator[Which]:
+    with cluster.working(_part, slices.Shared(form)) as sent:
+        for which in todo:
+            sent.send(which, which)
+        for (id, number), kept, _ in sent:
+            store.write(store.part_path(id, form, number), kept)
+            yield id, number
+
+
+def _part(form: str, which: Which) -> dict[str, Any]:
+    return work(which, form)
+
+
+def _here(todo: Sequence[Which], form: str, cores: int) -> Iterator[Which]:
     with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
-        futures = {pool.submit(work, id, number, form): id for id, number in todo}
-        for count, future in enumerate(as_completed(futures), start=1):
+        futures = {pool.submit(_keep, which, form): which for which in todo}
+        for future in as_completed(futures):
             future.result()
-            id = futures[future]
-            done += each[id]
-            waiting[id] -= 1
-            left = (time.perf_counter() - started) * (total - done) / done
-            print(f"{count}/{len(todo)} {id}: {left / 60:.0f} min left", flush=True)
-            if not waiting[id]:
-                finish(BY_ID[id], form)
+            yield futures[future]
+
+
+def _keep(which: Which, form: str) -> None:
+    """Compute a part and put it on disk: it is there even if whoever asked for it is not any more."""
+    store.write(store.part_path(which[0], form, which[1]), work(which, form))
 
 
 def finish(experiment: Experiment, form: str) -> None:

@@ -54,7 +54,7 @@ def read_part(id: str, form: str, number: int) -> tuple[Part, float] | None:
 
 def forget(id: str) -> None:
     """Throw the parts of an experiment away."""
-    for path in (state_folder() / id).glob("*.json"):
+    for path in (p for kind in ("*.json", "*.run") for p in (state_folder() / id).glob(kind)):
         path.unlink(missing_ok=True)
 
 

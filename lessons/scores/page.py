@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine import scores
+from engine.readable.uncertainty import uncertainty
 from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
 from lessons.families.digit_posteriors.spec import RUNS
 from lessons.scores import analysis, proof
@@ -57,6 +58,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [uncertainty],
     code=[
         scores.gamma_curve,
         scores.inconsistency,

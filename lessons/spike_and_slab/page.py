@@ -1,6 +1,10 @@
 """The page of the lesson: controls, and what the frame needs."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.polya_gamma import polya_gamma
 from engine.readable.spike_and_slab import spike_and_slab
 from engine.spike_and_slab import ascend_selection
 from engine.spike_and_slab.enumeration import _linear
@@ -66,6 +70,13 @@ def runs(spec: SpikeAndSlabSpec) -> str:
     return f"Gibbs over γ: {how}each γ with the coefficients integrated out, then the coefficients."
 
 
+def twins(spec: SpikeAndSlabSpec) -> list[Callable[..., Any]]:
+    """Gibbs sampling over the models, with the weights of yes or no; the network has none."""
+    if spec.part == "network":
+        return []
+    return [spike_and_slab, polya_gamma] if spec.likelihood == "logistic" else [spike_and_slab]
+
+
 LESSON = Lesson(
     slug="spike-and-slab",
     words=WORDS,
@@ -81,7 +92,8 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [spike_and_slab] if spec.part == "regression" else [],
+    twins=twins,
+    wrong=lambda spec: {spec.variant} if spec.part == "regression" else set(),
     code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model, estimators.elbo],
     runs=runs,
     live=live,

@@ -2,6 +2,7 @@
 
 from app.kit.frame import Controls, Lesson, show
 from engine.readable.dual_averaging import dual_averaging as readable
+from engine.readable.nuts import nuts
 from engine.samplers import adaptation
 from engine.targets import parameters_of
 from lessons.tuning import analysis
@@ -70,7 +71,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [readable],
+    twins=lambda spec: [readable, nuts],
     code=[adaptation.learn, adaptation.restart, adaptation._estimate_mass, adaptation.windows],
     runs=runs,
 )

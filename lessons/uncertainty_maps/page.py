@@ -9,6 +9,7 @@ from datasets import transforms
 from engine import scores
 from engine.judge import Check
 from engine.networks.stack import Networks
+from engine.readable.uncertainty import uncertainty
 from engine.spec import Spec
 from lessons.families.digit_posteriors.spec import NAMES, RUNS
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
@@ -113,6 +114,7 @@ LESSON = Lesson(
     panels=figures,
     diagnostics=panels.diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [uncertainty],
     code=[scores.decompose, transforms.rotate, transforms.morph, scores.wins, domain.area, Networks.predict],
     runs=runs,
 )

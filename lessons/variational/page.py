@@ -1,8 +1,12 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit import pictures
 from app.kit.frame import Controls, Lesson, show
 from engine.readable.advi import advi
+from engine.readable.coordinate_ascent import gaussian, mean_and_precision
 from engine.variational import cavi, divergence, optimisers, transforms
 from engine.variational.advi import _estimate, _score
 from lessons.variational import analysis
@@ -105,6 +109,13 @@ def runs(spec: VariationalLesson) -> str:
     return f"ADVI, {FAMILIES[spec.family]}, {ESTIMATORS[spec.estimator]}, {OPTIMISERS[spec.optimiser]}.{wrong}"
 
 
+def twins(spec: VariationalLesson) -> list[Callable[..., Any]]:
+    """That of the method; the two divergences on a line have none."""
+    if spec.method == "cavi":
+        return [gaussian if spec.pair == "gaussian" else mean_and_precision]
+    return [advi] if spec.method == "advi" else []
+
+
 LESSON = Lesson(
     slug="variational",
     words=WORDS,
@@ -119,7 +130,8 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [advi] if spec.method == "advi" else [],
+    twins=twins,
+    wrong=lambda spec: {spec.variant} if spec.method == "advi" else set(),
     code=[_estimate, _score, transforms.constrain, optimisers.ascend, cavi.ascend_gaussian, cavi.ascend_normal_gamma, divergence.descend],
     runs=runs,
 )

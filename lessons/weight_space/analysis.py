@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from datasets.xor import xor
 from engine import network
+from engine import predicted as predictions
 from engine.diagnostics import Summary, split_rhat, summarise
 from engine.judge import (
     Average,
@@ -28,6 +29,7 @@ from engine.kept import kept
 from engine.networks import Network, symmetry
 from engine.networks.predictive import outputs, probabilities
 from engine.networks.quadrature import Mixture, one_unit
+from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.samplers.run import Run, start
 from engine.ticket import Lock
@@ -167,6 +169,17 @@ def draws_of(spec: WeightSpaceSpec) -> Array:
 def on_stage(spec: WeightSpaceSpec) -> Recording:
     """The chains as far as they are shown."""
     return _chains(spec).upto(spec.draws).first(spec.draws)
+
+
+def predicted(spec: WeightSpaceSpec, draws: Array) -> Predicted | None:
+    """What draws (chains, draws, dim) say of the data; None without any."""
+    (x, y), net, flat = data_of(spec), network_of(spec), draws.reshape(-1, draws.shape[2])
+    if not len(y):
+        return None
+    shape = (*draws.shape[:2], len(y))
+    if net.classes:
+        return predictions.classes(y, probabilities(net, flat, x)[:, :, 1].reshape(shape), spec.seed)
+    return predictions.values(y, outputs(net, flat, x)[:, :, 0].reshape(shape), net.noise_sd, spec.seed)
 
 
 def longer(spec: WeightSpaceSpec, cancel: Any) -> Recording:

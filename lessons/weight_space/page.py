@@ -64,6 +64,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=analysis.on_stage,
+    predicted=lambda spec: analysis.predicted(spec, analysis.on_stage(spec).draws),
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

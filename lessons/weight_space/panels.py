@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains as how_many
 from app.kit.text import number
@@ -25,11 +25,15 @@ PAIR = ((TWO_HUMPS, "every chain visits both"), (UNMIXED, "each chain in its own
 
 
 def panels(spec: WeightSpaceSpec, cancel: Any) -> list[Figure | Table]:
-    """R-hat of weights, sorted weights and function; the network of average weights; or the two kinds of two humps."""
+    """R-hat of weights, sorted weights and function; the network of average weights; or the two kinds of two humps;
+    points left out, and data drawn anew.
+    """
     if spec.view == "predictive":
         return [*(two_humps(pair, what, cancel) for pair, what in PAIR), along(spec, cancel)]
     found = analysis.study(spec, cancel)
-    return [rhats(spec, found), averages(spec, found), marginal(spec, found)]
+    predicted = analysis.predicted(spec, found.draws)
+    made = researcher.classes_card if analysis.network_of(spec).classes else researcher.card
+    return [rhats(spec, found), averages(spec, found), marginal(spec, found), *(made(predicted) if predicted is not None else [])]
 
 
 def rhats(spec: WeightSpaceSpec, found: analysis.Study) -> Figure:

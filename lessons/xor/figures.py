@@ -12,7 +12,7 @@ from app.kit.charts import Figure, Table
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine.networks.predictive import probabilities
 from lessons.xor.chains import CHAINS, PLACES, Study, study, twins
-from lessons.xor.learning import data_of, modes, predictor_of
+from lessons.xor.learning import data_of, modes, predicted, predictor_of
 from lessons.xor.spec import XorSpec
 
 Array = NDArray[np.float64]
@@ -40,12 +40,10 @@ def panels(spec: XorSpec, cancel: Any) -> list[Figure | Table]:
 
 def predictive(spec: XorSpec, chains: Study) -> list[Figure | Table]:
     """Points left out, and classes drawn from the posterior predictive."""
-    x, y = data_of(spec)
-    if not len(y):
+    if not len(data_of(spec)[1]):
         return []
     draws = chains.draws[:, :: -(-chains.draws.shape[0] * chains.draws.shape[1] // PREDICTED)]
-    p = probabilities(predictor_of(spec), draws.reshape(-1, draws.shape[2]), x)[:, :, 1]
-    return researcher.classes_card(p.reshape(*draws.shape[:2], len(y)), y, spec.seed)
+    return researcher.classes_card(predicted(spec, draws))
 
 
 def _some(chains: Study, number: int) -> Array:

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from app.kit.player.scene import levels
 from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from engine import predicted as predictions
 from engine.kept import kept
 from engine.networks import Network, network
 from engine.networks.predictive import Ensemble, Uncertainty, log_likelihood, probabilities
+from engine.predicted import Predicted
 from engine.samplers import run as runs
 from engine.samplers.run import Run
 from engine.scores import binary_entropy
@@ -66,6 +68,13 @@ def predictor_of(spec: XorSpec) -> Network:
     if spec.variant == "wrong_temper":
         return network(2, 2, spec.units, activation=spec.activation, temper=1.0, prior_sd=spec.prior_sd)
     return model_of(spec)
+
+
+def predicted(spec: XorSpec, draws: Array) -> Predicted:
+    """What draws (chains, draws, dim) say of the points."""
+    x, y = data_of(spec)
+    p = probabilities(predictor_of(spec), draws.reshape(-1, draws.shape[2]), x)[:, :, 1]
+    return predictions.classes(y, p.reshape(*draws.shape[:2], len(y)), spec.seed)
 
 
 def density_of(spec: XorSpec, x: Array, y: NDArray[np.int64]) -> Target:

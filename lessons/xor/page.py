@@ -7,7 +7,7 @@ from engine.networks import mlp, predictive
 from engine.readable.hmc import hmc as readable
 from engine.samplers import hmc
 from lessons.xor.figures import diagnostics, panels
-from lessons.xor.learning import Learning, data_of, first_look
+from lessons.xor.learning import Learning, data_of, first_look, predicted
 from lessons.xor.proof import audit, checks, kernels
 from lessons.xor.questions import QUESTIONS
 from lessons.xor.scenes import live, scene
@@ -64,6 +64,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).run.recording(),
+    predicted=lambda spec: predicted(spec, first_look(spec).run.recording().draws) if len(data_of(spec)[1]) else None,
     kernels=kernels,
     audit=audit,
     checks=checks,

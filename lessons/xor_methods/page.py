@@ -3,6 +3,11 @@
 import numpy as np
 
 from app.kit.frame import Controls, Lesson, show
+from engine.readable.advi import advi
+from engine.readable.hmc import hmc
+from engine.readable.neurons import neurons
+from engine.readable.nuts import nuts
+from engine.readable.training import training
 from lessons.xor_methods import analysis, proof
 from lessons.xor_methods.panels import diagnostics, panels
 from lessons.xor_methods.questions import QUESTIONS
@@ -63,6 +68,8 @@ def runs(spec: MethodsSpec) -> str:
     )
 
 
+TWINS = {"nuts": nuts, "hmc": hmc, "jumps": neurons, "advi": advi, "dropout": training, "ensemble": training}
+
 LESSON = Lesson(
     slug="xor-methods",
     words=WORDS,
@@ -76,6 +83,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
+    twins=lambda spec: [TWINS[method] for method in dict.fromkeys((spec.method, spec.compare))],
     code=[analysis.epistemic, analysis.fitted, analysis.sampler, proof.against],
     runs=runs,
     on_event=on_event,

@@ -7,65 +7,22 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser
 
 from app.server import front
 from tests.chaos import Tab
+from tests.fronted import serving
 from tests.pace import slower
 from tests.server import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("nginx") is None, reason=front.MISSING)
 SOON = 5.0  # s after which a reader of a killed process has the picture again
-
-
-class Served(NamedTuple):
-    """A front, its process, and where it listens."""
-
-    url: str
-    front: front.Front
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[Served]:
-    """Two processes behind nginx."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    door = front.Front(2, f"127.0.0.1:{port}", folder)
-    runs = threading.Thread(target=door.run)
-    runs.start()
-    try:
-        end = time.monotonic() + 60.0
-        while not answers(f"http://127.0.0.1:{port}/readyz"):
-            assert time.monotonic() < end and runs.is_alive(), "the front does not answer"
-            time.sleep(0.1)
-        yield Served(f"http://127.0.0.1:{port}", door)
-    finally:
-        begin = time.monotonic()
-        door.stop()
-        runs.join()
-        assert time.monotonic() - begin < 10.0
-
-
-def answers(url: str) -> bool:
-    """Whether there is an answer, and a good one."""
-    try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
 
 
 def visit(browser: Browser, url: str, path: str, process: str) -> Tab:

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player, red_sign
+from tests.browser.conftest import PATIENT, Lab, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -19,7 +19,6 @@ def test_a_first_visit(lab: Lab):
     # both schemes grow by themselves, side by side
     expect(stage).to_have_attribute("data-steps", "100", timeout=PATIENT)
     expect(stage.get_by_text("what this scheme tends to")).to_be_visible()
-    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
 
     # the factor put back
     page.get_by_role("button", name="All factors in place").or_(page.get_by_text("All factors in place")).first.click()

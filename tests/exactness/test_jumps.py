@@ -41,6 +41,8 @@ RECOVERIES = {
     "width, rescaled": {"width": (1, 6), "jump": "rescaled"},
     "width, prior scaled by the width": {"width": (1, 5), "scale_by_width": True},
     "width, both": {"width": (1, 5), "jump": "rescaled", "scale_by_width": True},
+    "width, split, prior scaled": {"width": (1, 5), "jump": "split", "scale_by_width": True},
+    "width and depth, drawn anew": {"width": (1, 3), "depth": (1, 3), "jump": "redraw"},
     "depth": {"width": 2, "depth": (1, 4), "depth_prior": ("geometric", 0.7)},
     "width and depth": {"width": (1, 3), "depth": (1, 3), "jump": "rescaled", "scale_by_width": True},
 }
@@ -129,6 +131,9 @@ def test_prior_recovery_of_precisions():
         ("no_jacobian", "rescaled", 3000),
         ("no_end_points", "plain", 3000),
         ("slot_once", "plain", 3000),
+        ("no_proposal", "split", 3000),
+        ("slot_once", "split", 3000),
+        ("no_proposal", "redraw", 3000),
         ("no_kernel_densities", "plain", 3000),
         ("as_coded", "plain", 2000),
     ],
@@ -178,6 +183,9 @@ AGREEMENTS = {
     "rescaled": ((1, 3), 1, {"jump": "rescaled", "within": "nuts"}),
     "from scratch": ((1, 3), 1, {"keep_outputs": False}),
     "layers": (2, (1, 3), {}),
+    "split": ((1, 3), 1, {"jump": "split", "split_scale": 1.0, "jumps": 30}),
+    "drawn anew": ((1, 3), 1, {"jump": "redraw"}),
+    "layers, drawn anew": (2, (1, 3), {"jump": "redraw"}),
 }
 
 
@@ -186,7 +194,7 @@ def test_architectures_have_their_posterior_probability(name):
     width, depth, settings = AGREEMENTS[name]
     network = engine.network(2, 2, width=width, depth=depth, temper=2.0)
     recording = engine.sample_architecture(
-        network, TINY_X, TINY_Y, chains=2, draws=20_000, warmup=500, jumps=10, seed=33, **{"within": "hmc", **settings}
+        network, TINY_X, TINY_Y, chains=2, draws=20_000, warmup=500, seed=33, **{"within": "hmc", "jumps": 10, **settings}
     )
     sizes = recording.width if depth == 1 else recording.depth
     exact = [evidence(recording.network(k, 1) if depth == 1 else recording.network(width, k), TINY_X, TINY_Y) for k in (1, 2, 3)]

@@ -314,7 +314,7 @@ def test_concrete_dropout_learns_along_its_gradient():
         true = slope(objective, at, 1e-3)
         posterior.logits = at
         energy_at(run)
-        assert posterior.keep_gradient(run._work) == pytest.approx(true, rel=0.01, abs=0.02)
+        assert posterior.keep_gradient(run._works[0]) == pytest.approx(true, rel=0.01, abs=0.02)
 
 
 def test_horseshoe_climbs_along_its_gradient():
@@ -326,7 +326,7 @@ def test_horseshoe_climbs_along_its_gradient():
     posterior.rhos = rng.normal(size=len(posterior.rhos)) * 0.3 - 1.0
     posterior.draw(key(1, 0, 0))
     energy_at(run)
-    found = np.concatenate(posterior.scale_gradient(run._work))
+    found = np.concatenate(posterior.scale_gradient(run._works[0]))
     at = np.concatenate([posterior.means, posterior.rhos])
 
     def objective(parameters):

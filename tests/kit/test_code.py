@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.kit import code
 from engine.readable.metropolis import metropolis
+from engine.spec import SpecError
 from tests.lessons.pages import ENTRIES, module
 
+# fields whose choices are mistakes on purpose, and the choices that are none; every lesson's `faults` are added
+RIGHT = {
+    "variant": {"exact"},
+    "mistake": {"none"},
+    "broken": {"no"},
+    "cheat": {"off"},
+    "sandwich": {"palindromic"},
+    "jacobian": {"counted"},
+    "bound": {"exact", "observed"},
+    "after": {"frozen"},
+}
 SAMPLING = ("engine.samplers.", "engine.jumps.")  # a lesson that shows code from here shows a readable twin, too
 
 
@@ -29,6 +43,54 @@ def header(lesson, spec) -> dict:
     blob = lesson.scene(spec, None)
     (length,) = struct.unpack_from("<I", blob)
     return json.loads(blob[4 : 4 + length])
+
+
+def wrong_specs(lesson, spec):
+    """Every choice of a mistake that a spec of a lesson allows: its name, and the changed spec."""
+    for name, declaration in lesson.spec.declarations().items():
+        for value in set(declaration.options) - RIGHT[name] if name in RIGHT else ():
+            with contextlib.suppress(SpecError):
+                yield value, spec.replace(**{name: value})
+    if lesson.faults is not None:
+        yield from lesson.faults(spec).items()
+
+
+@pytest.mark.parametrize("slug", ENTRIES)
+def test_every_mistake_of_a_lesson_has_its_line_or_is_said_to_be_elsewhere(slug):
+    lesson = module(slug, "page").LESSON
+    chosen, told = set(), set()
+    for scenario in lesson.scenarios:
+        before = set(lesson.in_force(scenario.spec))
+        for mistake, spec in wrong_specs(lesson, scenario.spec):
+            chosen.add(mistake)
+            if names := set(lesson.in_force(spec)) - before:
+                twins = lesson.twins(spec)
+                shown = names & (code.marked(twins) | set(lesson.words.get("elsewhere")))
+                assert shown, f"{mistake}: no line of {[twin.__name__ for twin in twins]} makes it, and no words say where"
+                told.add(mistake)
+            elif mistake in before or spec == scenario.spec:
+                told.add(mistake)
+    assert chosen == told, "a mistake that is never in force"
+
+
+@pytest.mark.parametrize("slug", ENTRIES)
+def test_a_lesson_shows_a_readable_twin_of_what_it_runs(slug):
+    lesson = module(slug, "page").LESSON
+    assert any(lesson.twins(scenario.spec) for scenario in lesson.scenarios)
+
+
+def test_a_mistake_without_a_line_is_told_where_it_is():
+    def script(running):
+        from app.kit import code
+        from engine.readable.metropolis import metropolis
+
+        code.show(
+            [metropolis], [], running, "here", {"no_prior": "The prior is forgotten.", "drop_rejections": "Not said: it has its line."}
+        )
+
+    for running, said in ((["no_prior"], ["The prior is forgotten."]), (["drop_rejections"], []), ([], [])):
+        page = AppTest.from_function(script, args=(running,), default_timeout=60).run()
+        assert [warning.value for warning in page.warning] == said
 
 
 @pytest.mark.parametrize("slug", ENTRIES)

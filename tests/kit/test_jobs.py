@@ -198,17 +198,22 @@ def test_progress_rate_and_time_left(pool: Pool):
     gate.set()
 
 
+SPENT = 5.0  # s that a piece of work takes there, it says
+
+
 class Elsewhere:
     """A cluster of threads: what the pool asks of one."""
 
     def __init__(self, executor: ThreadPoolExecutor):
         self.up, self.forgotten, self.looks = True, 0, 0
+        self.priorities: list[float] = []
         self._executor = executor
 
     def is_up(self) -> bool:
         return self.up
 
     def submit(self, function, arguments, name, priority) -> Sent:
+        self.priorities.append(priority)
         return Sent(self, function, arguments, self._executor)
 
 
@@ -239,8 +244,8 @@ class Sent:
     def forget(self) -> None:
         self._cluster.forgotten += 1
 
-    def result(self) -> object:
-        return self._future.result()
+    def result(self) -> tuple[object, float]:
+        return self._future.result(), SPENT
 
 
 @pytest.fixture
@@ -255,6 +260,13 @@ def cluster() -> Iterator[Pool]:
 def test_work_on_a_cluster_comes_back(cluster: Pool):
     job = cluster.submit(("ann", "checks"), "a", lambda x, ticket: x + 1, 1)
     assert job.wait(5) and job.result == 2 and cluster.shelf.get("a") == 2
+
+
+def test_whoever_has_had_least_of_a_cluster_comes_first_there(cluster: Pool):
+    for reader, rank in (("ann", turns.AFTER), ("ann", turns.AFTER), ("ben", turns.AFTER), ("ann", turns.GROWING)):
+        assert cluster.submit((reader, "checks"), object(), lambda ticket: None, rank=rank, keep=False).wait(5)
+    first, second, other, growing = cluster.cluster.priorities
+    assert second < other <= first < growing
 
 
 def test_work_on_a_cluster_is_stopped_there(cluster: Pool):

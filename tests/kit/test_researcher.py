@@ -7,6 +7,7 @@ import numpy as np
 from app.kit.charts import Figure, Table
 from app.kit.researcher import card, classes_card
 from engine.leave_one_out import normal_log_density
+from engine.predicted import Predicted, classes
 
 
 def told(sd: float) -> tuple[str, float]:
@@ -15,7 +16,7 @@ def told(sd: float) -> tuple[str, float]:
     y = rng.normal(0.0, 1.0, 60)
     mean = rng.normal(y.mean(), sd / np.sqrt(60), (4, 500, 1))
     replicated = rng.normal(mean.reshape(-1, 1)[:800], sd, (800, 60))
-    made = card(normal_log_density(y, mean, sd), y, replicated)
+    made = card(Predicted(y, np.asarray(normal_log_density(y, mean, sd)), replicated[None]))
     (elpd,) = [item.columns["elpd (nats)"][0] for item in made if isinstance(item, Table) and "estimate" in item.columns]
     (picture,) = [item for item in made if isinstance(item, Figure) and item.title == "Data drawn from the model"]
     return picture.caption, elpd
@@ -29,11 +30,11 @@ def test_a_right_model_passes_and_a_wrong_noise_is_pointed_at():
 
 def test_classes_count_what_is_guessed_right():
     p = np.full((2, 100, 10), 0.9)
-    good, bad = (classes_card(p, np.full(10, label), seed=1) for label in (1, 0))
+    good, bad = (classes_card(classes(np.full(10, label), p, seed=1)) for label in (1, 0))
     assert "makes" in next(item.caption for item in good if "drawn" in item.title)
     assert "does not make" in next(item.caption for item in bad if "drawn" in item.title)
 
 
 def test_a_run_that_fell_to_pieces_gets_a_sentence():
-    (said,) = card(np.full((2, 10, 5), np.nan), np.zeros(5), np.zeros((20, 5)))
+    (said,) = card(Predicted(np.zeros(5), np.full((2, 10, 5), np.nan), np.zeros((2, 10, 5))))
     assert isinstance(said, Table) and "fallen to pieces" in said.markdown()

@@ -16,10 +16,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
+from arviz_stats import loo, summary
 
 from app import command, run
 from app.kit import taken
 from app.kit.taken import FORMATS, Taken, made
+from engine.leave_one_out import leave_one_out
 from engine.spec import SpecError
 
 
@@ -75,6 +77,31 @@ def test_jumps_are_a_table_of_their_own():
     factors = [name for name in ledger.columns if name.startswith("log ")]
     decided = ledger[np.isfinite(ledger["log_ratio"])]
     assert len(factors) == 8 and np.allclose(decided[factors].sum(axis=1) + decided["rejection"], decided["log_ratio"])
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")  # short runs
+@pytest.mark.parametrize("folder", ["priors", "xor", "conjugate", "neurons"])
+def test_a_file_says_of_each_datum_what_the_run_says_and_arviz_leaves_it_out(folder: str, tmp_path: Path):
+    found = taken_from(folder, **({"play": "walk"} if folder == "conjugate" else {}))
+    run, about = found.recording, found.lesson.predicted(found.spec)
+    assert run is not None and about is not None
+    (tmp_path / "run.nc").write_bytes(made(found, "netcdf"))
+    tree = xr.open_datatree(tmp_path / "run.nc", engine="h5netcdf")
+    each, drawn = tree.log_likelihood.y.values, tree.posterior_predictive.y.values
+    assert np.array_equal(tree.observed_data.y, about.y) and each.shape == drawn.shape == (*run.draws.shape[:2], len(about.y))
+    if hasattr(run, "log_likelihood"):
+        assert np.allclose(each.sum(axis=2), run.log_likelihood, rtol=1e-9), "datum by datum it is what the kernel counted"
+    ours = leave_one_out(each)
+    if folder != "neurons":  # ArviZ takes each parameter to be there in every draw
+        theirs, said = loo(tree), summary(tree, var_names=["x"], round_to="none")
+        n = len(about.y)
+        assert (theirs.elpd, theirs.se) == pytest.approx((ours.elpd, ours.se * np.sqrt((n - 1) / n)), rel=1e-6)  # its variance is over n
+        told = found.diagnostics()
+        assert told is not None
+        for they, we in (("mean", "mean"), ("ess_bulk", "ess_bulk"), *([("r_hat", "rhat")] if run.chains > 1 else [])):
+            assert np.allclose(said[they].astype(float), told[we]), we
+    mean, sd = drawn.mean(axis=(0, 1)), drawn.std(axis=(0, 1))
+    assert (np.abs(about.y - mean) < 6 * sd + 0.5).all(), "data drawn anew lie where the data lie"
 
 
 def test_what_has_no_chain_takes_the_numbers_of_its_picture(tmp_path: Path):

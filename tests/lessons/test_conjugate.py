@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from app.kit.player.scene import decode
 from engine.conjugate import PAIRS, BetaBernoulli
@@ -102,6 +103,15 @@ def test_the_coin_formula_is_the_flat_posterior():
     for heads, tails in ((0, 0), (3, 1), (13, 7)):
         exact = BetaBernoulli(1.0 + heads, 1.0 + tails).marginal(0, [0.37])[0]
         assert coin_formula(np.array(float(heads)), np.array(float(tails)), 0.37) == pytest.approx(exact)
+
+
+def test_a_fair_coin_has_its_p_value_and_its_bayes_factor():
+    here = analysis.course(ConjugateLesson(pair="bernoulli", alpha=1.0, beta=1.0))
+    p, factor = here.fair
+    n, heads = len(here.x), int(here.x.sum())
+    assert p[0] == factor[0] == 1.0
+    assert p[-1] == pytest.approx(stats.binomtest(heads, n).pvalue, rel=1e-9)
+    assert factor[-1] == pytest.approx((n + 1) * math.comb(n, heads) / 2.0**n, rel=1e-9), "a flat prior predicts all counts alike"
 
 
 def test_a_narrow_prior_meets_a_conflict_and_a_vague_one_does_not():

@@ -32,10 +32,12 @@ def test_the_page_shows_every_scenario(slug, scenario):
 def test_the_same_settings_give_the_same_picture(slug):
     """Byte for byte: nothing in it is left to chance or to a clock."""
     lesson = module(slug, "page").LESSON
+    spec = lesson.scenarios[0].spec
+    if {"sweeps", "burn"} <= spec.declarations().keys():  # a run that grows for seconds: its first part is made as all of it is
+        spec = spec.replace(sweeps=150, burn=20)
 
     def picture() -> bytes:
         kept.store.forget()
-        spec = lesson.scenarios[0].spec
         return lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
 
     assert picture() == picture()

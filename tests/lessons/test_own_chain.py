@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
+from arviz_stats import summary
 
 from app.kit import files, methods
 from app.kit.player.scene import decode
@@ -20,6 +24,7 @@ from lessons.own_chain.scenes import scene
 from lessons.own_chain.spec import SCENARIOS, OwnChain
 from tests.lessons.pages import module, verdicts
 
+ROOT = Path(__file__).resolve().parents[2]
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
 
@@ -33,6 +38,27 @@ def given(values: np.ndarray, names: tuple[str, ...] = ("mu", "tau", "fixed"), *
 def right(seed: int = 1) -> np.ndarray:
     """Four chains of independent draws of two quantities, and a third that varies too."""
     return np.random.default_rng(seed).normal(size=(4, 500, 3))
+
+
+@pytest.mark.parametrize("library", ["pymc", "numpyro"])
+def test_files_of_other_samplers_are_judged_as_arviz_judges_them(library, tmp_path):
+    """Of eight schools, written by the library's own converter: tests/datasets/written/make.py."""
+    content = (ROOT / "tests" / "datasets" / "written" / f"{library}.zip").read_bytes()
+    spec = OwnChain(source="file", file=files.hold(f"{library}.zip", content))
+    found = analysis.look(spec)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path)
+    tree = xr.open_datatree(tmp_path / f"{library}.nc", engine="h5netcdf")
+    wide = xr.DataTree.from_dict({"posterior": tree.posterior.to_dataset().astype(float)})  # NumPyro's numbers have 32 bits
+    theirs, row = summary(wide, round_to="none"), {name: j for j, name in enumerate(found.run.names)}
+    assert set(theirs.index) == set(row) and "theta[Phillips Andover]" in row and library in found.run.card.source
+    order = [row[name] for name in theirs.index]
+    for column, ours in (("mean", "mean"), ("r_hat", "rhat"), ("ess_bulk", "ess_bulk"), ("mcse_mean", "mcse_mean")):
+        np.testing.assert_allclose(theirs[column].astype(float), getattr(found.summary, ours)[order], rtol=1e-9, err_msg=column)
+    assert np.array_equal(found.run.stats["energy"], tree.sample_stats.energy)
+    assert np.array_equal(found.run.stats["log density"], tree.sample_stats.lp) and not found.run.stats["divergent"].any()
+    assert "journey" not in told(spec), "one first draw far away is no warm-up"
+    assert "E-BFMI" in panels.methods_section(spec, found).text and decode(scene(spec))[0]["panels"]
 
 
 def told(spec: OwnChain) -> str:

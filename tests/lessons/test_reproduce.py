@@ -8,15 +8,19 @@ import re
 import time
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
 from app.kit import startup, words
+from app.kit.player.scene import header
 from engine.spec import SpecError
+from engine.variational import start_network
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import report, running, store
-from lessons.reproduce.errata import numbers
+from lessons.reproduce import figure, report, running, store
+from lessons.reproduce import trained as checkpoints
+from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
 from tests.rooms import ROOT
@@ -37,7 +41,8 @@ def test_a_sample_of_cells_is_what_was_kept(id: str):
     if lacking := missing(experiment):
         pytest.skip(f"not run: data: {', '.join(lacking)}")
     assert kept is not None
-    parts = [experiment.run(number, QUICK) for number in range(experiment.count(QUICK))]
+    form = store.result(id)["form"]
+    parts = [experiment.run(number, form) for number in range(experiment.count(form))]
     again = running.outcome_of(experiment, parts)
     for key, estimate in kept.estimates.items():
         assert again.estimates[key] == pytest.approx(estimate, rel=1e-6, abs=1e-9), key
@@ -58,6 +63,12 @@ def test_verdicts_are_computed():
     assert verdict(cell, ours=(2.1, 0.1), other=(2.2, 0.1)) == AGREES
     assert verdict(cell, ours=(2.4, 0.1), other=(2.3, 0.1)) == UNTOLD, "both settings are within chance of each other"
     assert judge(ANY, cell, None, ["boston"]).kind == NOT_RUN
+    assert verdict(cell, theirs=(2.0,)) == NOT_RUN, "a result of before the experiment was changed"
+    two = dataclasses.replace(cell, tried=(("third", "a third thing"),))
+    assert verdict(two, ours=(2.4, 0.1), other=(2.6, 0.1), third=(2.0, 0.1)) == DIFFERS, "any setting that was tried counts"
+    assert verdict(two, ours=(2.1, 0.1), other=(2.2, 0.1), third=(2.05, 0.1)) == UNTOLD
+    why = judge(ANY, dataclasses.replace(two, instead="", tried=()), Outcome({"ours": Estimate(2.4, 0.1)}, {})).why
+    assert "no reason was tested" in why
 
 
 def test_a_print_that_is_changed_turns_the_verdict():
@@ -72,6 +83,10 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
     for experiment in EXPERIMENTS:
         assert experiment.cells and experiment.tolerance and experiment.source.place and min(experiment.parts) >= 1
         assert all(cell.because for cell in experiment.cells if cell.instead)
+    for experiment in EXPERIMENTS:
+        kept = store.outcome(experiment.id)
+        asked = {key for cell in experiment.cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        assert kept is None or asked <= set(kept.estimates), f"{experiment.id}: run it again"
     for row in report.rows():
         assert row.verdict.why, row
         if row.verdict.kind == DIFFERS:
@@ -80,6 +95,7 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
 
 def test_the_document_is_that_of_the_results():
     assert report.PAGE.read_text(encoding="utf-8") == report.text(), "python -m lessons.reproduce"
+    assert figure.FIGURE.read_text(encoding="utf-8") == figure.text(), "python -m lessons.reproduce"
 
 
 def test_a_killed_run_goes_on(tmp_path, monkeypatch):
@@ -113,6 +129,24 @@ def test_the_pages_open(folder: str):
     assert not any(re.search(r"\bnan\b", each.value) for each in at.markdown), "a number that no run has given"
 
 
+def test_the_stages_of_errata_show_what_is_right_and_what_was_done():
+    known = {each.id for each in numbers.errata()}
+    for id in stages.STAGES:
+        assert id in known and header(stages.stage(id))["steps"] > 1
+    exact = stages.ODDS ** np.arange(stages.WIDEST)
+    exact /= exact.sum()
+    assert np.allclose(exact @ stages.birth_and_death(False), exact, atol=1e-12)
+    assert not np.allclose(exact @ stages.birth_and_death(True), exact, atol=1e-3)
+    far, near = (stages.frozen(level, by_logarithms=False) for level in (stages.BELOW, -300.0))
+    logs = stages.frozen(stages.BELOW, by_logarithms=True)
+    assert np.ptp(far) == 0.0 and np.array_equal(near, logs) and 0.8 < logs.std() < 1.2
+    _, y, climbed = stages.taught(pairs=True)
+    assert 1.0 / (1.0 + np.exp(-climbed[-1, 0])) == pytest.approx(y.mean(), abs=1e-6) and abs(climbed[-1, 1]) < 1e-6
+    assert stages.taught(pairs=False)[2][-1, 1] > 1.0, "with labels of their own, clients differ"
+    votes = np.arange(2.0, 100.0)
+    assert (np.diff(stages.log_approximation(votes)) < 0).all(), "more votes, a lower score"
+
+
 def test_a_press_runs_the_quick_form_on_the_page():
     startup.load()
     at = AppTest.from_file(str(ROOT / "lessons" / "reproduce" / "page.py"), default_timeout=120)
@@ -141,3 +175,35 @@ def test_links_lead_to_scenarios_that_exist():
 def test_an_error_comes_back_from_another_process():
     again = pickle.loads(pickle.dumps(SpecError("data", "not here")))
     assert (again.parameter, again.reason) == ("data", "not here")
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
+    rng = np.random.Generator(np.random.SFC64(1))
+    x, y = rng.random((60, 5), dtype=np.float32), np.arange(60) % 3
+
+    def begin(seed=1):
+        return start_network(x, y, hidden=(4,), method="gaussian", epochs=20, batch=20, seed=seed)
+
+    whole = begin()
+    whole.advance(whole.total)
+    path = tmp_path / "state" / "run"
+    monkeypatch.setattr(checkpoints, "EVERY", -1.0)
+    monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
+    real, written = checkpoints._write, []
+
+    def killed(path, run):
+        real(path, run)
+        written.append(run.completed)
+        if len(written) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoints, "_write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.trained(path, begin)
+    assert path.stat().st_size < x.nbytes + 40_000 and written[0] < whole.total, "the data are not in it"
+    run = checkpoints.trained(path, begin)
+    assert min(written[1:]) > written[0], "what was done is not done again"
+    assert run.posterior.blocks.tobytes() == whole.posterior.blocks.tobytes()
+    assert checkpoints.trained(path, lambda: begin(2)).posterior.blocks.tobytes() != whole.posterior.blocks.tobytes()
+    path.write_bytes(b"half a file")
+    assert checkpoints.trained(path, begin).posterior.blocks.tobytes() == whole.posterior.blocks.tobytes()

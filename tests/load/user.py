@@ -27,8 +27,9 @@ class User:
     run took, and each new picture.
     """
 
-    def __init__(self, socket: websockets.ClientConnection, url: str, page: str, query: str = ""):
+    def __init__(self, socket: websockets.ClientConnection, url: str, page: str, query: str = "", cookies: str = ""):
         self.url, self.page, self.query = url, page, query
+        self._cookies = cookies
         self.widgets: dict[str, Any] = {}  # key → the widget as the page has it now
         self.texts: list[str] = []  # what the page says now, in boxes and beside them
         self.values: dict[str, WidgetState] = {}
@@ -115,7 +116,7 @@ class User:
         while self._upload is None:
             await asyncio.sleep(0.01)
         urls, self._upload = self._upload, None
-        await asyncio.to_thread(_put, self.url, urls.upload_url, name, content)
+        await asyncio.to_thread(_put, self.url, urls.upload_url, name, content, self._cookies)
         state = WidgetState(id=self.widgets[key].id)
         given = state.file_uploader_state_value.uploaded_file_info
         info = given.add(name=name, size=len(content), file_id=urls.file_id)
@@ -222,24 +223,25 @@ class User:
                 self.values.pop(identity, None)
 
 
-def _put(server: str, path: str, name: str, content: bytes) -> None:
+def _put(server: str, path: str, name: str, content: bytes, cookies: str) -> None:
     """Send a file as a browser does, with the token against forgery that the server has set as a cookie."""
-    with urllib.request.urlopen(f"{server}/_stcore/health", timeout=60) as answer:
+    with urllib.request.urlopen(urllib.request.Request(f"{server}/_stcore/health", headers={"Cookie": cookies}), timeout=60) as answer:
         cookie = SimpleCookie(answer.headers["Set-Cookie"])[XSRF].value
     edge = "edge-of-the-file"
     head = f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'
     body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
-    headers = {"Content-Type": f"multipart/form-data; boundary={edge}", "Cookie": f"{XSRF}={cookie}", "X-Xsrftoken": cookie}
+    headers = {"Content-Type": f"multipart/form-data; boundary={edge}", "Cookie": f"{XSRF}={cookie}; {cookies}", "X-Xsrftoken": cookie}
     request = urllib.request.Request(server + path, body, headers, method="PUT")
     urllib.request.urlopen(request, timeout=60).close()
 
 
 @asynccontextmanager
-async def visiting(url: str, page: str, query: str = "") -> AsyncIterator[User]:
-    """A user at the page with slug `page` of the server at `url`."""
+async def visiting(url: str, page: str, query: str = "", cookies: str = "") -> AsyncIterator[User]:
+    """A user at the page with slug `page` of the server at `url`, with the cookies that a browser would have."""
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
-    async with websockets.connect(address, subprotocols=["streamlit"], max_size=None) as socket:
-        user = User(socket, url, page, query)
+    headers = {"Cookie": cookies} if cookies else {}
+    async with websockets.connect(address, subprotocols=["streamlit"], max_size=None, additional_headers=headers) as socket:
+        user = User(socket, url, page, query, cookies)
         try:
             yield user
         finally:

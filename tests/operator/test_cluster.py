@@ -8,54 +8,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import datasets
+import engine
 from app import catalogue
 from app.kit import cluster, jobs
+from app.kit.elsewhere import There
 from app.kit.verdicts import KernelProofs
-from engine import turns
+from engine import slices, turns
+from engine.evidence import EvidenceSpec, architecture_evidence
 from engine.kept import Store
+from engine.resumable import Resumable
+from engine.ticket import look
+from lessons.reproduce import running as reproducing
+from lessons.reproduce import store
+from lessons.reproduce.experiment import QUICK
+from lessons.reproduce.registry import BY_ID
+from tests.dask import PATIENCE, scheduler, worker
 from tests.power import lesson_of
-
-ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 90.0  # s
-
-
-@contextmanager
-def running(module: str, *arguments: str, folder: Path = ROOT, log: Path) -> Iterator[subprocess.Popen]:
-    """A part of Dask in a process of its own, whose log is written to `log`."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    with log.open("wb") as sink:
-        call = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
-        process = subprocess.Popen(call, cwd=folder, env=environment, stdout=sink, stderr=sink, start_new_session=True)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-@contextmanager
-def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
-    """A scheduler on this machine: its address, its process."""
-    log = folder / "scheduler.log"
-    with running("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", log=log) as process:
-        end = time.monotonic() + PATIENCE
-        while "Scheduler at:" not in log.read_text():
-            assert time.monotonic() < end and process.poll() is None, log.read_text()
-            time.sleep(0.1)
-        yield log.read_text().partition("Scheduler at:")[2].split()[0], process
-
-
-def worker(stack: ExitStack, address: str, folder: Path, name: str, at: Path = ROOT) -> subprocess.Popen:
-    """A worker of one thread, as README starts one."""
-    arguments = address, "--nthreads", "1", "--no-dashboard", "--name", name, "--local-directory", str(folder)
-    return stack.enter_context(running("dask_worker", *arguments, folder=at, log=folder / f"{name}.log"))
+from tests.server import ROOT
 
 
 def until(holds, what: str) -> None:
@@ -66,11 +42,12 @@ def until(holds, what: str) -> None:
         time.sleep(0.1)
 
 
-def ended(job: jobs.Job) -> bool:
-    """Wait for its end, as a page does that looks at it."""
+def ended(job: jobs.Job, *others: jobs.Job) -> bool:
+    """Wait for its end, as pages do that look at it and at others."""
 
     def looked() -> bool:
-        job.heartbeat()
+        for each in (job, *others):
+            each.heartbeat()
         return not job.active
 
     until(looked, "the end of a job")
@@ -119,6 +96,134 @@ def waits(ticket: object) -> str:
     return "there"
 
 
+class Steps(Resumable):
+    """Chains that add random numbers up, slowly, and write down who does which units."""
+
+    _carries, _writes = ("_rng", "_at"), ("_path",)
+
+    def __init__(self, log: Path, pause: float, chains: int = 2, draws: int = 16):
+        self.log, self.pause, self.chains, self.warmup, self.draws = log, pause, chains, 0, draws
+        self._rng = [np.random.Generator(np.random.SFC64(c)) for c in range(chains)]
+        self._at = np.zeros(chains)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self._path = np.empty((self.chains, self.draws))
+
+    def _advance_chain(self, c: int, first: int, n: int) -> None:
+        for i in range(first, first + n):
+            time.sleep(self.pause)
+            self._at[c] += self._rng[c].standard_normal()
+            self._path[c, i] = self._at[c]
+            with self.log.open("a") as sink:
+                sink.write(f"{os.getpid()} {i} {self._at[c]}\n")
+
+
+def stepped(log: str, pause: float, ticket: object) -> tuple[bytes, int]:
+    """All steps of the chains; and the process that saw to it."""
+    run = Steps(Path(log), pause)
+    while not run.done:
+        run.advance(16)
+        ticket.report(run.completed, run.draws)  # type: ignore[attr-defined]
+    return run._path.tobytes(), os.getpid()
+
+
+def endless(log: str, ticket: object) -> None:
+    """A slice that ends when nobody wants it any more."""
+    slices.each(_looks, log, [0])
+
+
+def _looks(log: str, _: int) -> None:
+    try:
+        while True:
+            look()
+            time.sleep(0.01)
+            Path(log).write_text("begun")
+    except InterruptedError:
+        Path(log).write_text("stopped")
+        raise
+
+
+def test_long_work_goes_there_in_slices_and_a_worker_that_is_killed_costs_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(slices, "SLICE", 0.4)
+    with ExitStack() as stack:
+        address, _ = stack.enter_context(scheduler(tmp_path))
+        workers = [worker(stack, address, tmp_path, name, "--no-nanny") for name in ("first", "second")]
+        until(
+            lambda: cluster.check(address) == [] and len(cluster.remarks(address)[0]) and "2 workers" in cluster.remarks(address)[0], "both"
+        )
+        there = cluster.Cluster(address)
+        pool = jobs.Pool(turns.Turns(2), cluster=there, shelf=Store(1))
+
+        wanted = pool.submit(("ann", "endless"), "endless", endless, str(tmp_path / "endless"), keep=False, local=True)
+        until(lambda: (tmp_path / "endless").exists(), "the slice begins")
+        wanted.stop()
+        until(lambda: (tmp_path / "endless").read_text() == "stopped", "the slice hears that it is not wanted")
+
+        whole = pool.submit(("ann", "whole"), "whole", stepped, str(tmp_path / "whole"), 0.05, keep=False)
+        assert ended(whole), whole.error
+        assert whole.result[1] != os.getpid() and {pid for pid, *_ in lines(tmp_path / "whole")} == {each.pid for each in workers}
+
+        steps = tmp_path / "steps"
+        job = pool.submit(("ann", "steps"), "steps", stepped, str(steps), 0.1, keep=False, local=True)
+        until(lambda: steps.exists() and len({pid for pid, *_ in lines(steps)}) == 3, "slices at both workers")
+        os.killpg(workers[0].pid, signal.SIGKILL)
+        assert ended(job), job.error
+        found, driver = job.result
+        assert driver == os.getpid() and found == whole.result[0] == stepped(str(tmp_path / "here"), 0.0, job)[0]
+        done = lines(steps)
+        twice = [(unit, value) for i, (pid, unit, value) in enumerate(done) if (unit, value) in {each[1:] for each in done[:i]}]
+        lost = [(unit, value) for pid, unit, value in done if pid == workers[0].pid]
+        assert set(twice) <= set(lost) and len(twice) <= 2 * 5, "only what was under way at the dead worker is done again"
+        assert there.counts["slices"] > 6 and not any(pid == driver for pid, *_ in done[2:])
+
+        before, network = there.counts["slices"], engine.network(2, 2, width=(1, 3), temper=0.5)
+        problem = network, *datasets.xor(seed=1)[:2], EvidenceSpec(particles=16, islands=4)
+        with slices.at(There(there)):
+            far = architecture_evidence(*problem)
+        assert there.counts["slices"] > before
+        assert far.log_evidence.tobytes() == architecture_evidence(*problem).log_evidence.tobytes()
+        reproduced("andersen-4.2", There(there), tmp_path, monkeypatch)
+        pool.close()
+
+
+def reproduced(id: str, where: slices.Place, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick form of a printed experiment, its parts computed there and here: the same numbers."""
+    found = {}
+    monkeypatch.setattr(store, "RESULTS", folder / "results")
+    for name, place in (("there", where), ("here", None)):
+        monkeypatch.setenv("POSTERIOR_LAB_STATE", str(folder / f"computed {name}"))
+        reproducing.run([BY_ID[id]], QUICK, 1, place)
+        parts = [store.read_part(id, QUICK, number) for number in range(BY_ID[id].count(QUICK))]
+        found[name] = repr([part and part[0] for part in parts]), repr(store.outcome(id))
+    assert found["there"] == found["here"] and "None" not in found["there"][0]
+
+
+@pytest.mark.long
+def test_an_experiment_is_reproduced_there_while_a_worker_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with ExitStack() as stack:
+        address, _ = stack.enter_context(scheduler(tmp_path))
+        workers = [worker(stack, address, tmp_path, name, "--no-nanny") for name in ("first", "second")]
+        until(lambda: cluster.check(address) == [] and "2 workers" in cluster.remarks(address)[0], "both workers")
+        there, parts = cluster.Cluster(address), BY_ID["andersen-4.1"].count(QUICK)
+
+        def kill() -> None:
+            until(lambda: there.counts["slices"], "the first part")
+            os.killpg(workers[0].pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        reproduced("andersen-4.1", There(there), tmp_path, monkeypatch)
+        killer.join()
+        assert there.counts["slices"] == parts, "all parts came from the cluster, each once"
+
+
+def lines(log: Path) -> list[tuple[int, int, str]]:
+    """Who did which unit, and where it led."""
+    split = [line.split() for line in log.read_text().splitlines()]
+    return [(int(pid), int(unit), value) for pid, unit, value in split]
+
+
 @pytest.mark.long
 def test_a_worker_without_the_project_is_told_with_what_to_do(tmp_path: Path):
     with ExitStack() as stack:
@@ -144,5 +249,5 @@ def test_a_worker_that_is_killed_costs_its_own_work_alone(tmp_path: Path):
         time.sleep(1.0)
         os.killpg(first.pid, signal.SIGKILL)
         for slug, job in made.items():
-            assert ended(job), (slug, job.error)
+            assert ended(job, *made.values()), (slug, job.error)
         pool.close()

@@ -17,6 +17,7 @@ import yaml
 
 from app.server import metrics
 from engine import settings
+from tests import licences
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -39,8 +40,17 @@ def test_the_image_copies_what_is_there_and_no_more_than_is_let_in():
     assert copied == let_in and all((ROOT / name).exists() for name in copied)
 
 
+def test_the_linter_has_nothing_to_say_of_the_image(tmp_path: Path):
+    lint = [str(Path(sys.executable).with_name("hadolint")), "--no-color"]
+    said = subprocess.run([*lint, str(ROOT / "Dockerfile")], capture_output=True, text=True)
+    assert said.returncode == 0 and not said.stdout, said.stdout + said.stderr
+    (tmp_path / "Dockerfile").write_text(DOCKERFILE.replace("USER 10001", "USER root"))
+    assert "DL3002" in subprocess.run([*lint, str(tmp_path / "Dockerfile")], capture_output=True, text=True).stdout
+
+
 def test_the_image_s_user_is_not_root_and_its_health_is_looked_at():
-    assert steps("USER")[-1] == "lab" and DOCKERFILE.rindex("USER lab") < DOCKERFILE.rindex("\nCMD ")
+    user = steps("USER")[-1]
+    assert f"useradd --uid {user} " in DOCKERFILE and DOCKERFILE.rindex(f"USER {user}") < DOCKERFILE.rindex("\nCMD ")
     assert "/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
     assert settings.problems({**environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(ROOT)}) == []
 
@@ -62,6 +72,13 @@ def test_the_lock_has_every_package_that_is_required_with_its_hash():
     for name, how, version in wanted:
         series = version if how == "==" else version.rpartition(".")[0]
         assert locked[name.lower()].startswith(series), name
+
+
+def test_licences_are_those_of_the_lock_and_none_asks_for_our_source():
+    found = licences.locked()
+    assert licences.not_allowed(found) == {}
+    assert licences.not_allowed({"theirs": "GPL-3.0-only", "both": "MIT AND AGPL-3.0"}).keys() == {"theirs", "both"}
+    assert re.findall(r"^\| ([\w.-]+) \| ", licences.PAGE.read_text(encoding="utf-8"), re.M)[1:] == list(found)
 
 
 def test_the_dashboard_asks_for_figures_that_there_are():

@@ -116,7 +116,8 @@ class Listing {
     }
     this.root.dataset.phase = first ? phase : "";
     this.now.replaceChildren();
-    if (first) this.now.append(element("b", { text: label }), ...values.map((value) => `\n${value}`));
+    // a phase without lines here, as a move that another file makes, has its numbers all the same
+    if (follows && phase !== null) this.now.append(element("b", { text: label }), ...values.map((value) => `\n${value}`));
     else this.now.append("Step through a transition: the lines that are running light up, with their numbers.");
     if (first) this.reveal(first);
   }

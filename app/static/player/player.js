@@ -7,12 +7,12 @@ const [
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
   { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
-  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { VectorCanvas }, { Film },
+  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { VectorCanvas }, { toSvg }, { toPdf }, { withWords },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary", "address",
-    "notes", "progress", "choices", "svg", "film",
+    "notes", "progress", "choices", "vector", "svg", "pdf", "png",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -35,7 +35,8 @@ export function remove(parentElement) {
 }
 
 const LONGEST_FRAME = 0.25; // seconds; a page that slept does not leap ahead
-const LARGEST_DRAWING = 2e6; // characters of an SVG
+const LARGEST_DRAWING = 2e6; // bytes of a drawing
+const DRAWN = 2; // px of a drawing for one on screen: stamps of points are pictures in it
 const REST = 250; // ms on a transition before its inside is asked for
 const MARGINS = 48; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
@@ -59,7 +60,8 @@ class Player {
     this.legend = new Legend();
     this.links = new Links();
     this.table = new DataTable({
-      picture: (ratio) => this.exportPicture(ratio), vector: () => this.exportDrawing(), film: () => this.takeFilm(),
+      picture: (ratio) => this.exportPicture(ratio), drawing: () => this.exportDrawing(), page: () => this.exportPage(),
+      film: (kind) => this.takeFilm(kind),
     });
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
     this.pointer = new Pointer(this, this.holder);
@@ -121,7 +123,7 @@ class Player {
     this.voice.hush();
     clearTimeout(this.wish);
     clearTimeout(this.writing);
-    this.film?.stop();
+    this.film?.stop({});
     for (const name of ["data-revealing", "data-playing", "data-frame"]) document.documentElement.removeAttribute(name);
     this.root.remove();
     this.style.remove();
@@ -368,6 +370,7 @@ class Player {
     this.stage.draw(cursor, this.lit?.panel === "card" ? null : this.lit);
     mirror(this.canvas);
     this.film?.frame();
+    if (this.film?.full) this.table.cutFilm();
   }
 
   draw() {
@@ -615,29 +618,48 @@ class Player {
   exportPicture(ratio) {
     const name = this.exportName(ratio === 2 ? "png" : `${ratio}x.png`);
     const canvas = this.composed(ratio, () => document.createElement("canvas"));
-    canvas.toBlob((blob) => blob && download(name, blob), "image/png");
+    const words = this.exportWords();
+    canvas.toBlob(async (blob) => {
+      if (blob) download(name, new Blob([withWords(new Uint8Array(await blob.arrayBuffer()), words)], { type: "image/png" }));
+    }, "image/png");
+  }
+
+  // What goes with a picture: what it shows, for those who do not see it, and where it is from.
+  exportWords() {
+    const step = `Step ${this.cursor().t + 1} of ${this.scene.steps}.`;
+    return { Title: this.scene.label, Description: `${step} ${location.href}`, Software: "Posterior Lab" };
   }
 
   exportDrawing() {
-    const [ratio, step] = [2, `Step ${this.cursor().t + 1} of ${this.scene.steps}.`]; // two: stamps of points are pictures
-    const text = this.composed(ratio, () => new VectorCanvas()).toSvg(this.scene.label, step, ratio);
-    const fits = text.length <= LARGEST_DRAWING;
-    this.alert.textContent = "This picture has too many marks for an SVG of 2 MB: take the PNG, or fewer draws.";
-    this.alert.hidden = fits;
-    if (fits) download(this.exportName("svg"), new Blob([text], { type: "image/svg+xml" }));
+    const { Title, Description } = this.exportWords();
+    const text = toSvg(this.composed(DRAWN, () => new VectorCanvas()), Title, Description, DRAWN);
+    this.handOut("svg", new Blob([text], { type: "image/svg+xml" }));
   }
 
-  // Begins a film at the present step, or ends it and hands it out; whether one is being made.
-  takeFilm() {
+  async exportPage() {
+    const [{ Title, Description }, canvas] = [this.exportWords(), this.composed(DRAWN, () => new VectorCanvas())];
+    this.handOut("pdf", await toPdf(canvas, Title, Description, DRAWN));
+  }
+
+  handOut(ending, blob) {
+    const fits = blob.size <= LARGEST_DRAWING;
+    const kind = ending.toUpperCase();
+    this.alert.textContent = `This picture has too many marks for a file of 2 MB as ${kind}: take the PNG, or fewer draws.`;
+    this.alert.hidden = fits;
+    if (fits) download(this.exportName(ending), blob);
+  }
+
+  // Begins a film of a kind at the present step, or ends it and hands it out; whether one is being made.
+  takeFilm(Kind) {
     if (this.film) {
-      const [film, name] = [this.film, this.exportName("webm")];
+      const [film, name] = [this.film, this.exportName(this.film.constructor.ending)];
       this.film = null;
       this.clock.pause();
       this.draw();
-      film.stop().then((blob) => download(name, blob));
+      film.stop(this.exportWords()).then((blob) => download(name, blob));
       return false;
     }
-    this.film = new Film(this.canvas, this.palette.color("surface"));
+    this.film = new Kind(this.canvas, this.palette.color("surface"));
     this.clock.play();
     this.draw();
     this.run();

@@ -1,16 +1,16 @@
 // The table twin of the picture, and the exports.
 
 const version = new URL(import.meta.url).search;
-const [{ download, element }, { formatNumber, shortestFloat32 }, { Film }] = await Promise.all(
+const [{ download, element }, { formatNumber, shortestFloat32 }, { Film, MovingPicture }] = await Promise.all(
   ["dom", "format", "film"].map((name) => import(`./${name}.js${version}`)),
 );
 
-const [FILM, CUT] = ["Take a film (WebM)", "Stop the film and download it"];
+const CUT = "Stop the film and download it";
 const ROWS = 50; // around the cursor
 const EVERY = 500; // ms between two updates while playing
 
 export class DataTable {
-  // exports : picture(ratio), vector(), film() → whether one is being made
+  // exports : picture(ratio), drawing(), page(), film(kind) → whether one is being made
   constructor(exports) {
     this.rows = element("div", {
       className: "rows", tabindex: 0, role: "region", "aria-label": "Draws around the present step",
@@ -19,15 +19,25 @@ export class DataTable {
     this.csv = button("Download data (CSV)", () => this.exportData());
     const picture = button("Download picture (PNG)", () => exports.picture(2));
     const large = button("Twice as large (PNG)", () => exports.picture(4));
-    const vector = button("Drawing (SVG)", exports.vector);
-    this.film = button(FILM, () => (this.film.textContent = exports.film() ? CUT : FILM));
-    this.film.title = "Plays from the present step, and takes a film until you stop it";
-    this.film.hidden = !Film.possible;
+    const drawing = button("Drawing (SVG)", exports.drawing);
+    const page = button("Drawing (PDF)", exports.page);
+    const film = (Kind, words) => {
+      const made = button(words, () => {
+        const going = exports.film(Kind);
+        made.textContent = going ? CUT : words;
+        this.films.filter((other) => other !== made).forEach((other) => (other.disabled = going));
+        this.cutFilm = going ? () => made.click() : () => {};
+      });
+      made.title = "Plays from the present step, and takes a film until you stop it";
+      return made;
+    };
+    this.films = [film(MovingPicture, "Take a moving picture (PNG)")];
+    if (Film.possible) this.films.unshift(film(Film, "Take a film (WebM)"));
     this.node = element("details", {
       className: "data",
       children: [
         element("summary", { text: "Table and downloads" }),
-        element("div", { className: "actions", children: [this.csv, picture, large, vector, this.film] }),
+        element("div", { className: "actions", children: [this.csv, picture, large, drawing, page, ...this.films] }),
         this.rows,
       ],
       on: { toggle: () => this.build() },

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import slices, ticket
 from engine.networks import Network, network
 from engine.networks.stack import Networks, Single, Stop
 from engine.recording import Recording
@@ -54,6 +55,7 @@ class Training:
 
     total: int  # units of work
     completed: int
+    _pace: ticket.Pace | None = None  # of units that are done elsewhere at a time
 
     @property
     def traces(self) -> Traces:
@@ -67,8 +69,11 @@ class Training:
     def advance(self, seconds: float, stop: Stop | None = None) -> None:
         """Work for about so long, or until `stop` answers true."""
         begin = time.perf_counter()
+        self._pace = pace = self._pace or ticket.Pace(seconds)
         while not self.done and not (stop is not None and stop()):
-            self._step(stop)
+            units, before = 1 if slices.place() is None else pace.size, time.perf_counter()
+            self._go(min(units, self.total - self.completed), stop)
+            pace.took(units, time.perf_counter() - before)
             if time.perf_counter() - begin > seconds:
                 return
 
@@ -76,7 +81,8 @@ class Training:
         """The networks as they stand: R of them at the end, for an ensemble fewer before."""
         raise NotImplementedError
 
-    def _step(self, stop: Stop | None) -> None:
+    def _go(self, units: int, stop: Stop | None) -> None:
+        """Do so many units, or fewer."""
         raise NotImplementedError
 
 
@@ -105,8 +111,8 @@ class _Variational(Training):
     def traces(self) -> Traces:
         return Traces((self._run.fit().history.elbo,))
 
-    def _step(self, stop: Stop | None) -> None:
-        self._run.advance(1)
+    def _go(self, units: int, stop: Stop | None) -> None:
+        self._run.advance(units, stop)
         self.completed = self._run.completed
 
     def networks(self) -> Networks:
@@ -130,9 +136,11 @@ class _Ensemble(Training):
         settings = network_spec(self.spec, self._seeds[len(self._members)], len(self._x))
         return start_network(self._x, self._y, settings)
 
-    def _step(self, stop: Stop | None) -> None:
-        self._run.advance(1)
-        self.completed += 1
+    def _go(self, units: int, stop: Stop | None) -> None:
+        try:
+            self._run.advance(units, stop)
+        finally:
+            self.completed = len(self._members) * self._run.total + self._run.completed
         if self._run.done:
             self._members.append(self._run.fit())
             if not self.done:
@@ -158,9 +166,11 @@ class _Nuts(Training):
         self._chains = start(target, "nuts", chains=CHAINS, draws=draws, warmup=spec.warmup, seed=spec.seed, init=init, max_depth=6)
         self.total, self.completed = spec.warmup + draws, 0
 
-    def _step(self, stop: Stop | None) -> None:
-        self._chains.advance(1)
-        self.completed += 1
+    def _go(self, units: int, stop: Stop | None) -> None:
+        try:
+            self._chains.advance(units)
+        finally:  # an advance that is interrupted goes on from where it was
+            self.completed = self._chains.warmed_up + self._chains.completed
 
     @property
     def traces(self) -> Traces:

@@ -70,4 +70,4 @@ def runs(spec: GrowingSpec) -> str:
     between = "NUTS moves the weights, then " if spec.within == "nuts" else ""
     wrong = f" Wrong on purpose: {spec.mistake}" if spec.mistake else ""
     many = "one birth or death" if spec.jumps == 1 else f"{spec.jumps} births or deaths"
-    return f"Reversible jump: {between}{many} of a {spec.thing} drawn from its prior.{wrong}"
+    return f"Reversible jump: {between}{many} of {spec.newcomer}.{wrong}"

@@ -47,8 +47,12 @@ def drawn_networks(recording: ArchitectureRecording, chain: int, sweeps: ArrayLi
         theta, slot = recording.theta(chain, int(t)), int(jumps.slot[i])
         new = born_unit(recording.network(width, depth), slot)
         if len(theta) < new.size:
-            whole = np.empty(new.size)
-            whole[new], whole[~new] = jumps.parameters[i, : new.sum()], theta
+            whole = np.full(new.size, np.nan)
+            whole[~new] = theta
+            if recording.run.settings.jump != "redraw":
+                whole[new] = jumps.parameters[i, : new.sum()]
+            elif jumps.birth[i]:
+                whole = jumps.parameters[i, : new.size]
             theta = whole
         there = _there(sizes, width, depth)
         less = _there(sizes, width, depth - 1) if slot < 0 else there.copy()

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from engine import kept
 from engine.evidence import ArchitectureEvidence, ArchitectureEvidenceRun, EvidenceSpec
-from engine.evidence.run import CORES
 from engine.networks import Network
 from engine.ticket import Lock
 
@@ -56,7 +55,7 @@ def shared_evidence(
         with shared.lock:
             if shared.run.done:
                 return shared.run.result()
-            shared.run.advance(CORES)
+            shared.run.advance(shared.run.at_once)
         if report is not None:
             report(shared.run.completed, shared.run.total)
 

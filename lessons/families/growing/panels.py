@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from engine.diagnostics import summarise
+from engine.jumps.predict import of_data
 from engine.jumps.shares import shares
 from engine.networks.predictive import probabilities
 from lessons.families.growing.chains import Growth, exact_now, study
@@ -22,10 +23,12 @@ Array = NDArray[np.float64]
 CENTRE = np.zeros((1, 2))
 
 
-def panels(spec: GrowingSpec, cancel: Any) -> list[Figure]:
-    """Shares with their errors, acceptance by size, and what size buys in fit."""
+def panels(spec: GrowingSpec, cancel: Any) -> list[Figure | Table]:
+    """Shares with their errors, acceptance by size, what size buys in fit; points left out, and classes drawn anew."""
     growth = study(spec, cancel)
-    return [share_figure(growth), accept_figure(growth), fit_figure(growth)]
+    found = of_data(growth.run.recording().after(growth.burn), *spec.data_set(), spec.seed)
+    card = researcher.classes_card(found) if found is not None else []
+    return [share_figure(growth), accept_figure(growth), fit_figure(growth), *card]
 
 
 def share_figure(growth: Growth) -> Figure:

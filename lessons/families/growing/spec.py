@@ -98,6 +98,11 @@ class GrowingSpec(Spec):
         """What is wrong on purpose, or nothing."""
         return MISTAKES.get(self.variant, "")  # type: ignore[attr-defined]
 
+    @property
+    def newcomer(self) -> str:
+        """What a birth adds, in words."""
+        return f"a {self.thing} drawn from its prior"
+
     def size_prior(self) -> Prior:
         """The prior on the size, as the engine takes it."""
         return {"uniform": "uniform", "geometric": ("geometric", self.ratio), "poisson": ("poisson", self.mean)}[self.prior]  # type: ignore[return-value]

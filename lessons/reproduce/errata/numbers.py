@@ -43,7 +43,7 @@ class Own:
 def _kept(id: str, key: str, error: bool = False) -> float:
     """A number that was run, or its standard error."""
     outcome = store.outcome(id)
-    return math.nan if outcome is None else outcome.estimates[key][int(error)]
+    return math.nan if outcome is None or key not in outcome.estimates else outcome.estimates[key][int(error)]
 
 
 @cache
@@ -56,10 +56,16 @@ def numbers() -> dict[str, float]:
         "coded_mean": _kept("berezowski-5.6", "mean, as coded"),
         "exact_mode": _kept("berezowski-5.6", "mode"),
         "exact_mean": _kept("berezowski-5.6", "mean"),
-        "frozen_across": _kept("berezowski-digits-5a", "across, frozen"),
-        "frozen_across_10": _kept("berezowski-digits-10a", "across, frozen"),
+        "frozen_across": _kept("berezowski-digits-5a", "across, frozen and slot factor"),
+        "frozen_mean": _kept("berezowski-digits-5a", "mean, frozen and slot factor"),
+        "still_mean": _kept("berezowski-digits-5a", "mean, frozen"),
+        "still_across": _kept("berezowski-digits-5a", "across, frozen"),
+        "once_mean": _kept("berezowski-digits-5a", "mean, slot factor"),
+        "once_across": _kept("berezowski-digits-5a", "across, slot factor"),
+        "moving_mean": _kept("berezowski-digits-5a", "mean"),
+        "frozen_across_10": _kept("berezowski-digits-10a", "across, frozen and slot factor"),
         "moving_across": _kept("berezowski-digits-5a", "across"),
-        "frozen_recall": _kept("berezowski-digits-10b", "recall at 0.4, frozen"),
+        "frozen_recall": _kept("berezowski-digits-10b", "recall at 0.4, frozen and slot factor"),
         "moving_recall": _kept("berezowski-digits-10b", "recall at 0.4"),
         "base_train": _kept("andersen-5.6", "base rate, train"),
         "base_test": _kept("andersen-5.6", "base rate, test"),
@@ -84,10 +90,10 @@ def numbers() -> dict[str, float]:
         "narrow_1": 5.0 * 100.0 / 101.0,
         "narrow_1_sd": 101.0**-0.5,
         "wide_10": 5.0 / wide,
-        "tuned": _kept("berezowski-boston-2a", "tuned"),
-        "tuned_error": _kept("berezowski-boston-2a", "tuned", error=True),
-        "changed": _kept("berezowski-boston-2a", "within"),
-        "changed_error": _kept("berezowski-boston-2a", "within", error=True),
+        "tuned": _kept("berezowski-boston-2a", "tuned, as coded"),
+        "tuned_error": _kept("berezowski-boston-2a", "tuned, as coded", error=True),
+        "changed": _kept("berezowski-boston-2a", "within, as coded"),
+        "changed_error": _kept("berezowski-boston-2a", "within, as coded", error=True),
     }
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from app.kit import seams
+from app.kit.player import player
 from app.kit.words import Words
 from lessons.reproduce.errata.numbers import CODE, errata, ours
+from lessons.reproduce.errata.stages import STAGES, stage
 
 
 def show() -> None:
@@ -29,6 +31,8 @@ def show() -> None:
             right.markdown(f"**Why.**\n\n{each.proof}")
             right.markdown(f"**What it changes.** {each.effect}")
             right.markdown(f"[{each.see}]({each.link.removeprefix('/')})")
+            if each.id in STAGES and st.toggle("Show it", key=f"errata/show/{each.id}"):
+                player(stage(each.id), key=f"errata/stage/{each.id}")
     st.header("Ours", anchor=False)
     st.markdown("Mistakes of this lab that reached readers.")
     for own in ours():

@@ -105,13 +105,24 @@ KERNELS = {
     "plain jump": lambda: jumps_on_xor("plain"),
     "rescaled jump": lambda: jumps_on_xor("rescaled"),
     "delayed jump": lambda: jumps_on_xor("delayed"),
+    "jump that splits": lambda: jumps_on_xor("split"),
+    "jump that draws all anew": lambda: jumps_on_xor("redraw"),
     "annealed jump": lambda: jumps_on_xor("annealed"),
     "nested models": lambda: NestedKernel(toy.ToySpec()),
     "selection, linear": lambda: selection("linear"),
     "selection, logistic": lambda: selection("logistic"),
     "a model of three functions": lambda: TransitionKernel(coin(), METHODS["metropolis"](scale=1.0)),
 }
-FAULTS = [(name, fault) for name, make in KERNELS.items() for fault in make().faults]
+# whose books are held in test_crossings, in seconds
+SLOW = ("jump that splits", "jump that draws all anew")
+
+
+def marked(name: str, *more: str) -> object:
+    """A case, of a slow kernel a long one."""
+    return pytest.param(name, *more, marks=pytest.mark.long if name in SLOW else ())
+
+
+FAULTS = [marked(name, fault) for name, make in KERNELS.items() for fault in make().faults]
 
 
 def test_every_sampler_is_tried() -> None:
@@ -119,7 +130,7 @@ def test_every_sampler_is_tried() -> None:
     assert {kernel.method.name for kernel in kernels if isinstance(kernel, TransitionKernel)} == set(METHODS)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", map(marked, KERNELS))
 def test_right_kernels_pass(name: str) -> None:
     """A false red has a probability below 1e-5 for each."""
     found = proofs(KERNELS[name](), seed=11)

@@ -10,7 +10,7 @@ import pytest
 
 from datasets.images import digits
 from engine.spec import SpecError
-from engine.variational import convolution_pass, fused, minibatch
+from engine.variational import convolution_pass, fused, minibatch, network
 from engine.variational.convolution import (
     STEYN,
     ConvolutionSpec,
@@ -23,6 +23,7 @@ from engine.variational.convolution import (
     stages_of,
     start_convolution,
 )
+from engine.variational.network import start_network
 
 RNG = np.random.Generator(np.random.SFC64(3))
 IMAGES = RNG.random((7, 7, 7, 2)).astype(np.float32)
@@ -39,7 +40,7 @@ def noise_of(run, step):
         convolution_pass._normals(draws, index, *fused.key(run.spec.seed, step, 3))
         found.append(draws[: len(IMAGES) * size].reshape(len(IMAGES), stage.places, stage.places, -1))
         index += len(IMAGES) * -(-size // fused.BLOCK)
-    dense = np.zeros_like(run._work.spread)
+    dense = np.zeros_like(run._works[0].spread)
     fused.normals(dense, *fused.key(run.spec.seed, step, 2))
     for width in run.shape.sizes[1:]:
         found.append(dense[: len(IMAGES) * width].reshape(len(IMAGES), width))
@@ -141,7 +142,7 @@ def test_minibatches_add_up_to_the_whole():
     for begin in (0, 4, 8):
         energies.append(run._pass(np.arange(begin, begin + 4), 1)[0])
         parts.append(run.posterior.gradient[:n].astype(float))
-    run._work = run.shape.workspace(12, False, False)
+    run._works = run._workspaces(12)
     energy, _ = run._pass(np.arange(12), 1)
     whole = run.posterior.gradient[:n]
     assert np.mean(energies) == pytest.approx(energy, rel=1e-5)
@@ -175,6 +176,7 @@ def test_prediction_is_the_definition():
     h = np.maximum(h @ layers[2][:-1] + layers[2][-1], 0.0)
     z = h @ layers[3][:-1] + layers[3][-1]
     assert fit.predict(IMAGES, "MEAN").draws[0] == pytest.approx(np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), abs=1e-5)
+    assert np.array_equal(fit.drawn(4, seed=2).predict(IMAGES), fit.predict(IMAGES, "MA", samples=4, seed=2).draws)
     mean, sd = fit.filters(1)
     assert mean.shape == sd.shape == (4, 3, 3, 3) and fit.draw_filters(5).shape == (5, 3, 3, 3, 2)
     assert mean[2, 1, 0, 2] == layers[1][(1 * 3 + 0) * 3 + 2, 2]
@@ -225,3 +227,23 @@ def test_refused(settings, named):
         start_convolution(IMAGES, LABELS, **(SHAPE | settings))
     with pytest.raises(SpecError, match="images"):
         start_convolution(IMAGES[:, :5], LABELS)
+
+
+@pytest.mark.parametrize("start", [start_convolution, lambda x, y, filters, kernel, **rest: start_network(x.reshape(7, -1), y, **rest)])
+@pytest.mark.parametrize("method,estimator", [("gaussian", "local"), ("gaussian", "weights"), ("spike_and_slab", "score")])
+def test_large_minibatches_are_cut_in_two_and_one_or_two_threads_give_the_same_bytes(monkeypatch, start, method, estimator):
+    monkeypatch.setattr(network, "_SPLIT", 1)
+    runs = [start(IMAGES, LABELS, **(SHAPE | {"hidden": (30,), "method": method, "estimator": estimator})) for _ in range(3)]
+    assert len(runs[0]._works) == 2
+    for run in runs[:2]:
+        run.advance(run.total)
+        monkeypatch.setattr(network.ticket, "each", lambda function, items: [function(item) for item in items])
+    assert runs[0].posterior.blocks.tobytes() == runs[1].posterior.blocks.tobytes()
+    if estimator == "weights":  # the two halves are the whole
+        n, rows = runs[2].shape.weights, np.arange(len(IMAGES))
+        halves = runs[2]._pass(rows, 1), runs[2].posterior.gradient[:n].copy()
+        monkeypatch.setattr(network, "_SPLIT", 1 << 40)
+        runs[2]._works = runs[2]._workspaces(len(IMAGES))
+        whole = runs[2]._pass(rows, 1), runs[2].posterior.gradient[:n]
+        assert halves[0][0] == pytest.approx(whole[0][0], rel=1e-5) and halves[0][1] == whole[0][1]
+        assert halves[1] == pytest.approx(whole[1], abs=1e-5 * float(np.abs(whole[1]).max()))

@@ -1,0 +1,78 @@
+"""Several processes behind nginx beside one: `python -m benchmarks.processes [SECONDS [REPEATS]]`, on the same cores.
+
+Thirty readers who move something every 1 to 4 s, without browsers, by one process alone, and by one, two and more behind
+nginx (`make serve`): percentiles of the seconds from a control to the new run's picture, the least of the repeats, and
+memory. Then two processes of which one is killed, and two that are started anew one by one: how long readers are away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from importlib.metadata import version
+from pathlib import Path
+from threading import Thread
+
+import psutil
+
+from tests.fronted import serving
+from tests.load.staying import Reader, class_of
+from tests.load.test_class import warmed
+from tests.load.test_processes import disturb
+from tests.server import ROOT, Server
+
+READERS = 30
+PROCESSES = (1, 2)
+PERCENT = (50, 95, 99)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure and print."""
+    seconds, repeats = float(arguments[0]) if arguments else 45.0, int(arguments[1]) if arguments[1:] else 2
+    packages = ", ".join(f"{name} {version(name)}" for name in ("streamlit", "numba", "numpy"))
+    print(f"Python {platform.python_version()}, {packages}, {os.cpu_count()} cores, {READERS} readers for {seconds:.0f} s")
+    for number in (0, *PROCESSES):
+        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+            if number:
+                served = stack.enter_context(serving(Path(folder), number))
+                url, pids = served.url, [process.pid for process in served.front.processes]
+            else:
+                server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
+                stack.callback(server.stop)
+                url, pids = server.url, [server.process.pid]
+            for _ in range(number or 1):
+                asyncio.run(warmed(url))  # a new visitor each time: as often as there are processes
+            runs = [_waits(_class(url, seconds)) for _ in range(repeats)]
+            best = [min(run[i] for run in runs) for i in range(len(PERCENT))]
+            told = ", ".join(f"p{percent} {1000 * wait:.0f} ms" for percent, wait in zip(PERCENT, best, strict=True))
+            memory = sum(psutil.Process(pid).memory_info().rss for pid in pids) / 1e6
+            print(f"{f'{number} behind nginx' if number else 'one process alone'}: {told}, {memory:.0f} MB", flush=True)
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), 2) as served:
+        trouble = Thread(target=disturb, args=[served.front])
+        trouble.start()
+        found = asyncio.run(class_of(served.url, READERS, trouble.is_alive))
+        gone = sorted(absence for reader in found for absence in reader.gone)
+        lost = sum(reader.lost for reader in found)
+        print(f"a process killed, then both started anew: {len(gone)} absences, half of them up to {gone[len(gone) // 2]:.1f} s, ", end="")
+        print(f"the longest {gone[-1]:.1f} s; {lost} readers lost", flush=True)
+
+
+def _class(url: str, seconds: float) -> list[Reader]:
+    end = time.monotonic() + seconds
+    return asyncio.run(class_of(url, READERS, lambda: time.monotonic() < end))
+
+
+def _waits(readers: Sequence[Reader]) -> list[float]:
+    """Percentiles of all waits."""
+    waits = sorted(wait for reader in readers for wait in reader.pictures)
+    return [waits[min(len(waits) - 1, len(waits) * percent // 100)] for percent in PERCENT]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
