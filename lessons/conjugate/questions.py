@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.conjugate import AlphaBeta, NormalGamma
 from lessons.conjugate import analysis
 from lessons.conjugate.spec import WORDS, ConjugateLesson
 
@@ -44,6 +45,7 @@ def _order(spec: ConjugateLesson) -> int:
 def _explain_order(spec: ConjugateLesson) -> Said:
     here = analysis.course(spec)
     after, heads = here.exact[-1], here.x.sum()
+    assert isinstance(after, (AlphaBeta, NormalGamma))
     return say(alpha=after.alpha, beta=after.beta, heads=heads, tails=len(here.x) - heads, log_evidence=here.log_evidence[-1])
 
 

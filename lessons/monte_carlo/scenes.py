@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,7 +238,7 @@ def _sums(picture: Scene, here: Estimates) -> None:
     steps = spec.draws
     x = here.runs.points
     at = "({x:.3f}, {y:.3f}" + (", …)" if x.shape[1] > 2 else ")") if x.shape[1] > 1 else "{x:.4g}"
-    second = {"y": x[:, 1]} if x.shape[1] > 1 else {}
+    second: dict[str, Any] = {"y": x[:, 1]} if x.shape[1] > 1 else {}
     picture.readout("draw", f"draw {{n:d}}: {at}", n=n, x=x[:, 0], **second)
     picture.readout("value", "its value f = {f:.5g}", show=Show("all", phase=("value", None)), f=values)
     done = Show("all", phase=("average", None))

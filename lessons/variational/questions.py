@@ -47,7 +47,7 @@ def sd_ratio(spec: VariationalLesson) -> float:
     climb = analysis.simulate(spec)
     q = climb.final()
     _, sd = analysis.moments_of_q(spec, q.mean, q.sd)
-    return float(sd[0] / np.sqrt(climb.target.truth.covariance[0, 0]))
+    return float(sd[0] / np.sqrt(climb.target.known.covariance[0, 0]))
 
 
 def _explain_ratio(spec: VariationalLesson) -> Said:
@@ -84,7 +84,7 @@ def precision_means(spec: VariationalLesson) -> tuple[float, float]:
     climb = analysis.simulate(spec)
     q = climb.final()
     mean, _ = analysis.moments_of_q(spec, q.mean, q.sd)
-    return float(mean[1]), float(climb.target.truth.mean[1])
+    return float(mean[1]), float(climb.target.known.mean[1])
 
 
 def _which_way(spec: VariationalLesson) -> int:
