@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, theme
-from app.kit.charts import Figure
+from app.kit.charts import Figure, Table
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine import sample_architecture
 from engine.diagnostics import ess_mean
@@ -16,7 +16,7 @@ from engine.jumps import ArchitectureRecording
 from engine.networks import network
 from lessons.families.growing.chains import Growth, study
 from lessons.families.growing.ledger import accept_table
-from lessons.families.growing.panels import share_figure
+from lessons.families.growing.panels import predictive, share_figure
 from lessons.families.growing.sizes import HELD
 from lessons.families.growing.spec import CHAINS
 from lessons.layers.spec import LayersSpec
@@ -50,10 +50,12 @@ def _births(recording: ArchitectureRecording, burn: int) -> Births:
     return Births(ratios, float(share), float(np.sqrt(near * (1.0 - near) / jumps)))
 
 
-def panels(spec: LayersSpec, cancel: Any) -> list[Figure]:
-    """Shares with their errors, what births do to the fit, and acceptance against the number of points."""
+def panels(spec: LayersSpec, cancel: Any) -> list[Figure | Table]:
+    """Shares with their errors, what births do to the fit, acceptance against the number of points; points left out, and
+    classes drawn anew.
+    """
     growth = study(spec, cancel)
-    return [share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel)]
+    return [share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel), *predictive(growth)]
 
 
 def births(spec: LayersSpec, grows: str, corner: int) -> Births:

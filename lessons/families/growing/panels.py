@@ -26,9 +26,14 @@ CENTRE = np.zeros((1, 2))
 def panels(spec: GrowingSpec, cancel: Any) -> list[Figure | Table]:
     """Shares with their errors, acceptance by size, what size buys in fit; points left out, and classes drawn anew."""
     growth = study(spec, cancel)
+    return [share_figure(growth), accept_figure(growth), fit_figure(growth), *predictive(growth)]
+
+
+def predictive(growth: Growth) -> list[Figure | Table]:
+    """Points left out, and classes drawn from the posterior predictive."""
+    spec = growth.spec
     found = of_data(growth.run.recording().after(growth.burn), *spec.data_set(), spec.seed)
-    card = researcher.classes_card(found) if found is not None else []
-    return [share_figure(growth), accept_figure(growth), fit_figure(growth), *card]
+    return [] if found is None else researcher.classes_card(found)
 
 
 def share_figure(growth: Growth) -> Figure:
