@@ -50,6 +50,8 @@ class Visit(Generic[S]):
     problems: tuple[share.Problem, ...] = ()
     refused: dict[str, tuple[Any, str]] = field(default_factory=dict)  # control → (what was typed, why not)
     answers: dict[str, Answer] = field(default_factory=dict)
+    drawn: dict[str, tuple[float, ...]] = field(default_factory=dict)  # guesses on the stage that are not locked, by question
+    rounds: dict[str, int] = field(default_factory=dict)  # how often a question was asked again with other settings
     seeds: tuple[int, ...] = ()  # other seeds that are checked too
     planted: Any = None  # a mistake that the checks shall be seen to find
     run: jobs.Job | None = None  # the long run of this very spec, if one was started
@@ -231,10 +233,10 @@ def _made(make: Callable[[], Any], ticket: jobs.Job) -> Any:
 
 @dataclass
 class Answer:
-    """A prediction: the option chosen, and once locked the right one."""
+    """A prediction: the option chosen or what was drawn, and once locked the right one."""
 
-    choice: int
-    right: int | None = None
+    choice: int | tuple[float, ...]
+    right: int | tuple[float, ...] | None = None
     explanation: str = ""
 
 

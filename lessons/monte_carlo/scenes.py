@@ -186,7 +186,7 @@ def _error(picture: Scene, here: Estimates) -> None:
     what = "root mean square" if here.finite else "median"
     panel.line(n, np.maximum(typical, floor), show="upto", role="highlight", width=2.5, label=f"{what} over all repetitions")
     if here.finite and here.integral.variance > 0.0:
-        panel.line(n, here.exact_error, role="truth", dash=True, label="σ/√n, exact")
+        panel.line(n, here.exact_error, show="upto", role="truth", dash=True, label="σ/√n, exact")
     elif here.integral.variance > 0.0 or not here.finite:
         start = min(9, len(n) - 1)
         anchor = typical[start]

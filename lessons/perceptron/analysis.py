@@ -18,6 +18,7 @@ from engine.kept import kept
 from engine.networks import Network, predictive
 from engine.targets.target import Target
 from engine.training import (
+    AdaGrad,
     Adam,
     Descent,
     Margin,
@@ -45,7 +46,8 @@ Array = NDArray[np.float64]
 LOOKS = 100  # of a training
 SHOWN = 600  # visits of the perceptron on the stage, at most
 CLOUD = 8  # points in each cloud
-RUNNERS = ("sgd", "momentum", "nesterov", "rmsprop", "adam")
+RUNNERS = ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
+ADAPTIVE = RUNNERS[3:]  # whose step is a distance
 GOAL = 1e-3  # nats above the lowest point: there a runner has arrived
 
 
@@ -289,10 +291,11 @@ def race(spec: PerceptronLesson) -> Race:
 
 def run(spec: PerceptronLesson, name: str, step: float) -> Descent:
     """One runner; `step` for those whose step is a multiple of the gradient."""
-    rules: dict[str, Momentum | RmsProp | Adam | Sgd] = {
+    rules: dict[str, AdaGrad | Momentum | RmsProp | Adam | Sgd] = {
         "sgd": Sgd(step),
         "momentum": Momentum(step, spec.momentum),
         "nesterov": Momentum(step, spec.momentum, nesterov=True),
+        "adagrad": AdaGrad(spec.adaptive),
         "rmsprop": RmsProp(spec.adaptive),
         "adam": Adam(spec.adaptive),
     }
@@ -320,7 +323,7 @@ def ladder(spec: PerceptronLesson, name: str) -> tuple[Array, list[int | None]]:
     multiples = np.geomspace(0.02, 3.0, 23)
     arrived: list[int | None] = []
     for multiple in multiples:
-        if name in ("rmsprop", "adam"):
+        if name in ADAPTIVE:
             one = run(spec.replace(adaptive=min(2.0, float(multiple)), racing=500), name, found.step)
         else:
             one = run(spec.replace(racing=500), name, float(multiple / found.curvature[-1]))

@@ -68,7 +68,7 @@ def _race(panel: Controls[PerceptronLesson]) -> None:
         else:
             panel.slider(name, LABELS.get(name))
     panel.slider("length", "Step η of sgd, momentum, nesterov (× 1/L)")
-    panel.slider("adaptive", "Step η of rmsprop, adam")
+    panel.slider("adaptive", "Step η of adagrad, rmsprop, adam")
     panel.slider("momentum", "Momentum β")
     panel.slider("noise", "Noise on every gradient")
     with panel.more("Start, steps"):

@@ -135,7 +135,7 @@ def _slopes() -> Figure:
 
 
 def _ladders(spec: PerceptronLesson) -> Figure:
-    figure, best = charts.blank("step: multiple of 1/L, or a distance (rmsprop, adam)", "steps to arrive"), []
+    figure, best = charts.blank("step: multiple of 1/L, or a distance (adagrad, rmsprop, adam)", "steps to arrive"), []
     for k, name in enumerate(RUNNERS):
         multiples, arrived = analysis.ladder(spec, name)
         steps = np.array([math.nan if at is None else float(max(at, 1)) for at in arrived])

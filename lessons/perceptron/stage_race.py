@@ -12,7 +12,7 @@ from lessons.perceptron import analysis
 from lessons.perceptron.analysis import GOAL, RUNNERS
 from lessons.perceptron.spec import PerceptronLesson
 
-LOOKS = {"sgd": 0, "momentum": 1, "nesterov": 2, "rmsprop": 3, "adam": 5}  # chain colours, markers with them
+LOOKS = {"sgd": 0, "momentum": 1, "nesterov": 2, "rmsprop": 3, "adagrad": 4, "adam": 5}  # chain colours, markers with them
 FLOOR = 1e-8
 
 

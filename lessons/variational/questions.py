@@ -12,6 +12,13 @@ from lessons.variational.spec import WORDS, VariationalLesson
 # Two modes ------------------------------------------------------------------------------------------------------------
 
 
+def _fitted(spec: VariationalLesson) -> tuple[float, ...]:
+    """Density of the q that makes KL(q‖p) small, at the places of the curve."""
+    mean, sd = analysis.descents(spec)["from_q"].path[-1]
+    over = np.array(WORDS.drawn("where").over)
+    return tuple(np.exp(-0.5 * ((over - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi)))
+
+
 def _where(spec: VariationalLesson) -> int:
     """0 in the left mode, 1 in the right one, 2 over both: of the q that makes KL(q‖p) small."""
     mean, sd = analysis.descents(spec)["from_q"].path[-1]
@@ -91,7 +98,7 @@ def _explain_jacobian(spec: VariationalLesson) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question("where", _where, _explain_where, scenario="modes"),
+    WORDS.question("where", _fitted, _explain_where, scenario="modes"),
     WORDS.question("ratio", lambda spec: nearest(sd_ratio(spec), RATIOS), _explain_ratio, scenario="mean-field"),
     WORDS.question("noise", lambda spec: int(np.searchsorted(TIMES, noise_ratio(spec))), _explain_noise, scenario="score"),
     WORDS.question("jacobian", _which_way, _explain_jacobian, scenario="jacobian"),

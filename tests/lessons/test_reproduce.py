@@ -60,6 +60,7 @@ def test_verdicts_are_computed():
     assert verdict(cell, {"ours": 2.4}, ours=(2.4, 0.1)) == DIFFERS, "an exact answer that the print misses"
     assert verdict(cell, ours=(2.4, 1.2)) == UNTOLD, "runs that scatter as much agree with anything"
     assert verdict(cell, ours=(2.1, 0.2)) == UNTOLD, "a tolerance of 30 % is no agreement"
+    assert verdict(cell, {"ours": 3.9}, ours=(2.1, 0.2)) == DIFFERS, "what is known exactly is known, however ours scatters"
     assert verdict(cell, ours=(2.2, 0.1), other=(2.1, 0.1)) == UNTOLD, "a changed setting comes nearer"
     assert verdict(cell, ours=(2.1, 0.1), other=(2.2, 0.1)) == AGREES
     assert verdict(cell, ours=(2.4, 0.1), other=(2.3, 0.1)) == UNTOLD, "both settings are within chance of each other"
