@@ -55,6 +55,7 @@ from engine.readable.rhat import rhat
 from engine.readable.scales import scales
 from engine.readable.slice_sampling import slice_sampling
 from engine.readable.spike_and_slab import spike_and_slab
+from engine.readable.spike_and_slab_network import spike_and_slab_network
 from engine.readable.training import training
 from engine.readable.uncertainty import uncertainty
 from engine.rejection import BOUNDS, reject
@@ -420,6 +421,17 @@ def test_spike_and_slab(likelihood, variant):
 def test_polya_gamma(eta):
     ours, theirs = beside.stream(5), beside.stream(5)
     np.testing.assert_allclose([polya_gamma(ours, eta) for _ in range(N)], [kernel_polya_gamma(theirs, eta) for _ in range(N)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("weights", [2, 8, 30])
+def test_a_network_whose_weights_may_be_absent(weights):
+    """In single precision, as for Bayes by Backprop. Another prior is a hundred times as far off."""
+    slopes, start = beside.local_slopes(weights), beside.sparse_start(weights)
+    theirs = beside.sparsely_trained(slopes, *start, N, 0.8, 0.2)
+    for one, other in zip(spike_and_slab_network(slopes, *start, N, 0.8, 0.2), theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=3e-5)
+    for wrong in (spike_and_slab_network(slopes, *start, N, 0.85, 0.2), spike_and_slab_network(slopes, *start, N, 0.8, 0.25)):
+        assert max(np.abs(one - other).max() for one, other in zip(wrong, theirs, strict=True)) > 1e-3
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
