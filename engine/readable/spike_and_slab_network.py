@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-BETA1, BETA2, TINY = 0.9, 0.999, 1e-8
+from engine.readable.bayes_by_backprop import Adam
 
 
 def spike_and_slab_network(slopes, mu, sigma, omega, n, prior_sd=1.0, inclusion=0.1, step_size=0.01, inclusion_step=0.02):
@@ -41,20 +41,6 @@ def spike_and_slab_network(slopes, mu, sigma, omega, n, prior_sd=1.0, inclusion=
         sigma = np.log1p(np.exp(rho))
         path.append((mu, sigma, 1.0 / (1.0 + np.exp(-omega))))
     return tuple(np.array(part) for part in zip(*path, strict=True))
-
-
-class Adam:
-    """Steps along a noisy gradient: its running average over the root of that of its square."""
-
-    def __init__(self, step_size):
-        self.step_size, self.t, self.first, self.second = step_size, 0, 0.0, 0.0
-
-    def __call__(self, g):
-        self.t += 1
-        self.first = BETA1 * self.first + (1.0 - BETA1) * g
-        self.second = BETA2 * self.second + (1.0 - BETA2) * g * g
-        root = np.sqrt(self.second / (1.0 - BETA2**self.t) + TINY**2)
-        return self.step_size / (1.0 - BETA1**self.t) * self.first / root
 
 
 if __name__ == "__main__":
