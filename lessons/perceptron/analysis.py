@@ -291,7 +291,7 @@ def race(spec: PerceptronLesson) -> Race:
 
 def run(spec: PerceptronLesson, name: str, step: float) -> Descent:
     """One runner; `step` for those whose step is a multiple of the gradient."""
-    rules: dict[str, Momentum | RmsProp | Adam | Sgd] = {
+    rules: dict[str, AdaGrad | Momentum | RmsProp | Adam | Sgd] = {
         "sgd": Sgd(step),
         "momentum": Momentum(step, spec.momentum),
         "nesterov": Momentum(step, spec.momentum, nesterov=True),
