@@ -100,6 +100,7 @@ TRACKS: dict[str, tuple[Entry, ...]] = {
         Entry("weights", "lessons/weights", ("gap", "gives-up", "light-kl"), ("variational",)),
         Entry("spike-and-slab", "lessons/spike_and_slab", ("twins", "digits"), ("model-selection", "weights")),
         Entry("dropout", "lessons/dropout", ("unscaled", "more-data"), ("weights",)),
+        Entry("convolution", "lessons/convolution", ("moved", "no-pooling", "places"), ("weights",)),
     ),
     "Uncertainty": (
         Entry("digits", "lessons/digits", ("letter", "star", "corner"), ("weights",)),

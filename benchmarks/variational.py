@@ -23,14 +23,15 @@ import argparse
 import gzip
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -187,23 +188,46 @@ def torch_steps(case: str) -> Steps:
 MAKERS = {"engine": engine_steps, "jax": jax_steps, "torch": torch_steps}
 
 
-def work(who: str, case: str) -> None:
-    """Take turns as asked: every line on standard input is one turn, answered by its seconds and those of CPU."""
-    advance = MAKERS[who](case)
-    advance(STEPS[case])
+class Race(NamedTuple):
+    """Steps that contestants take by turns.
+
+    what : network and estimator
+    steps : of one turn
+    goals : how many times as fast as each peer the engine ought to be
+    module : whose `--worker` runs a contestant
+    """
+
+    what: str
+    steps: int
+    goals: dict[str, float]
+    module: str = "benchmarks.variational"
+
+
+RACES = {
+    case: Race(f"{'-'.join(str(n) for n in SIZES[case])}, batch {BATCH}", STEPS[case], {p: GOALS[case, p] for p in PEERS[case]})
+    for case in SIZES
+}
+
+
+def work(who: str, advance: Steps, steps: int) -> None:
+    """Take turns as asked: every line on standard input is one turn, answered by its seconds, those of CPU, and the
+    most memory that the process has held, in MB.
+    """
+    advance(steps)
     module = {"engine": "numba"}.get(who, who)
     print(f"ready {module} {sys.modules[module].__version__}", flush=True)
     for _ in sys.stdin:
         begin, busy = time.perf_counter(), time.process_time()
-        advance(STEPS[case])
-        print(time.perf_counter() - begin, time.process_time() - busy, flush=True)
+        advance(steps)
+        seconds, cpu = time.perf_counter() - begin, time.process_time() - busy
+        print(seconds, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, flush=True)
 
 
 class Contestant:
     """A process that takes turns at one case."""
 
-    def __init__(self, who: str, case: str, python: str, threads: int):
-        command = [python, "-m", "benchmarks.variational", "--worker", who, case]
+    def __init__(self, who: str, case: str, python: str, threads: int, module: str):
+        command = [python, "-m", module, "--worker", who, case]
         environment = dict(os.environ)
         if threads:
             environment["OMP_NUM_THREADS"] = str(threads)
@@ -211,6 +235,7 @@ class Contestant:
                 environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self.name = who
+        self.memory = 0.0
         answer = self._answer()
         self.ready = answer.startswith("ready")
         self.version = answer.removeprefix("ready").strip()
@@ -224,8 +249,8 @@ class Contestant:
         assert self.process.stdin is not None
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
-        seconds, busy = self._answer().split()
-        return float(seconds), float(busy)
+        seconds, busy, self.memory = map(float, self._answer().split())
+        return seconds, busy
 
     def leave(self) -> None:
         assert self.process.stdin is not None
@@ -233,10 +258,10 @@ class Contestant:
         self.process.wait()
 
 
-def race(case: str, peers: tuple[str, ...], python: str, rounds: int, threads: int) -> None:
-    """Print one case: steps a second of everyone, and the ratios."""
-    pythons = {"torch": python}
-    field = [Contestant(who, case, pythons.get(who, sys.executable), threads) for who in ("engine", *peers)]
+def race(case: str, entry: Race, peers: Iterable[str], pythons: dict[str, str], rounds: int, threads: int) -> None:
+    """Print one case: steps a second of everyone, and the ratios. pythons : interpreters of peers, by name"""
+    steps = entry.steps
+    field = [Contestant(who, case, pythons.get(who, sys.executable), threads, entry.module) for who in ("engine", *peers)]
     missing = [c.name for c in field if not c.ready]
     field = [c for c in field if c.ready]
     times: dict[str, list[float]] = {c.name: [] for c in field}
@@ -244,24 +269,25 @@ def race(case: str, peers: tuple[str, ...], python: str, rounds: int, threads: i
     for number in range(rounds):
         for contestant in field if number % 2 == 0 else reversed(field):
             seconds, cpu = contestant.turn()
-            times[contestant.name].append(seconds / STEPS[case])
-            busy[contestant.name].append(cpu / STEPS[case])
+            times[contestant.name].append(seconds / steps)
+            busy[contestant.name].append(cpu / steps)
     for contestant in field:
         contestant.leave()
-    sizes = "-".join(str(n) for n in SIZES[case])
-    print(f"\n{case}: {sizes}, batch {BATCH}; {', '.join(c.version for c in field)}")
+    memory = {c.name: c.memory for c in field}
+    print(f"\n{case}: {entry.what}; {', '.join(c.version for c in field)}")
     for name, each in times.items():
         median, best = statistics.median(each), min(each)
         cpu = statistics.median(busy[name])
         line = (
             f"  {name:8s}{1 / median:8.0f} steps/s (best {1 / best:.0f}), {1e3 * cpu:6.2f} ms of CPU a step, "
-            f"epoch {SAMPLES / BATCH * median:6.1f} s"
+            f"epoch {SAMPLES / BATCH * median:6.1f} s, {memory[name]:5.0f} MB"
         )
         if name != "engine":
             ratio = statistics.median(a / b for a, b in zip(each, times["engine"], strict=True))
-            verdict = "reached" if ratio >= GOALS[case, name] else "NOT reached"
+            goal = entry.goals[name]
+            verdict = "reached" if ratio >= goal else "NOT reached"
             saved = statistics.median(a / b for a, b in zip(busy[name], busy["engine"], strict=True))
-            line += f"; engine {ratio:.2f} times as fast ({saved:.2f} in CPU), wanted {GOALS[case, name]}: {verdict}"
+            line += f"; engine {ratio:.2f} times as fast ({saved:.2f} in CPU), wanted {goal}: {verdict}"
         print(line, flush=True)
     share = statistics.median(c / t for c, t in zip(busy["engine"], times["engine"], strict=True))
     if share < 0.9:
@@ -341,13 +367,15 @@ def main() -> None:
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        work(*options.worker)
+        who, case = options.worker
+        work(who, MAKERS[who](case), STEPS[case])
     elif options.mnist is not None:
         mnist(options.epochs, options.mnist or ["dense", "spike_and_slab"], tuple(options.hidden), options.prior_sd)
     else:
         print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {options.rounds} rounds")
         for case in [options.case] if options.case else SIZES:
-            race(case, () if options.no_peer else PEERS[case], options.peer_python, options.rounds, options.peer_threads)
+            peers, pythons = () if options.no_peer else PEERS[case], {"torch": options.peer_python}
+            race(case, RACES[case], peers, pythons, options.rounds, options.peer_threads)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
 """Images from files that a user gives: IDX (MNIST, Fashion-MNIST), NPZ and the CSV of OptDigits.
 
-Everything is read from bytes, with a stated limit on the size once unpacked; what does not fit raises SpecError, which
-names the file or the field and says what is expected.
+Everything is read from bytes, or from files that are mapped into memory, with a stated limit on the size once unpacked;
+what does not fit raises SpecError, which names the file or the field and says what is expected.
 """
 
 from __future__ import annotations
 
 import io
+import mmap
 import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +35,13 @@ OPTDIGITS_TRAIN, OPTDIGITS_TEST = 3823, 1797
 FASHION_NAMES = (*("T-shirt", "trouser", "pullover", "dress", "coat"), *("sandal", "shirt", "sneaker", "bag", "ankle boot"))
 OWN_CARD = Card("own images", "files given by the user", "yours", "grey levels", DIGIT_NAMES)
 
+Content = bytes | mmap.mmap
+
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _IDX_BYTES = 0x08  # IDX's code for unsigned bytes
 
 
-def from_files(files: Mapping[str, bytes], card: Card = OWN_CARD) -> Images:
+def from_files(files: Mapping[str, Content], card: Card = OWN_CARD) -> Images:
     """Images and labels from the files of a data set, by name.
 
     files : name to content; IDX files with or without gzip (images and labels, and those to test on if there are any,
@@ -54,13 +58,13 @@ def from_files(files: Mapping[str, bytes], card: Card = OWN_CARD) -> Images:
     if sum(map(len, files.values())) > MOST_BYTES:
         raise SpecError("files", f"larger than {MOST_BYTES / 1e6:.0f} MB together")
     for name, content in files.items():
-        packed, table = content.startswith(_ZIP), name.lower().endswith(".csv")
+        packed, table = content[:4] == _ZIP, name.lower().endswith(".csv")
         if (packed or table) and len(files) > 1:
             raise SpecError("files", f"{name} is a data set by itself: give it alone, without other files")
         if packed:
-            return _from_npz(name, content, card)
+            return _from_npz(name, bytes(content), card)
         if table:
-            return optdigits(content)
+            return optdigits(bytes(content))
     return _from_idx(files, card)
 
 
@@ -114,13 +118,19 @@ def optdigits(content: bytes) -> Images:
     return _split(images, labels, 16, card)
 
 
-def read_idx(name: str, content: bytes, most: int = MOST_BYTES) -> NDArray[np.uint8]:
+def map_file(path: Path) -> mmap.mmap:
+    """A file as `from_files` takes it: its bytes come from the disk when they are looked at. Raises OSError."""
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def read_idx(name: str, content: Content, most: int = MOST_BYTES) -> NDArray[np.uint8]:
     """The array of unsigned bytes that an IDX file holds, with or without gzip, at most `most` bytes of it. Raises
     SpecError naming the file.
 
     Source of the format: LeCun, Cortes and Burges, The MNIST database, "File formats".
     """
-    raw = unpack(name, content, most) if content.startswith(_GZIP) else content
+    raw = unpack(name, content, most) if content[:2] == _GZIP else content
     if len(raw) < 4 or raw[:2] != b"\0\0":
         raise SpecError(name, "is not an IDX file: it does not begin with two zero bytes")
     kind, dims = raw[2], raw[3]
@@ -138,7 +148,7 @@ def read_idx(name: str, content: bytes, most: int = MOST_BYTES) -> NDArray[np.ui
     return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * dims).reshape(shape)
 
 
-def unpack(name: str, content: bytes, most: int = MOST_BYTES) -> bytes:
+def unpack(name: str, content: Content, most: int = MOST_BYTES) -> bytes:
     """What a gzip file holds, at most `most` bytes of it. Raises SpecError naming the file."""
     reader = zlib.decompressobj(wbits=31)
     try:
@@ -152,7 +162,7 @@ def unpack(name: str, content: bytes, most: int = MOST_BYTES) -> bytes:
     return raw
 
 
-def _from_idx(files: Mapping[str, bytes], card: Card) -> Images:
+def _from_idx(files: Mapping[str, Content], card: Card) -> Images:
     """The two or four files of a data set in MNIST's format, told apart by their dimensions and names."""
     found: dict[tuple[bool, bool], tuple[str, NDArray[np.uint8]]] = {}
     held = 0

@@ -11,14 +11,14 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from datasets.card import Card
-from datasets.files import FASHION_NAMES, from_files, unpack
+from datasets.files import FASHION_NAMES, Content, from_files, map_file, unpack
 from datasets.images import DIGIT_NAMES, Images
 from datasets.tables import BOSTON_CARD, CREDIT_CARD, Table, read_csv
 from engine import settings
@@ -139,6 +139,21 @@ def download(
     A file whose SHA-256 is not the known one is thrown away. Raises SpecError saying what failed and what can be done.
     """
     return from_files(_contents(name, folder, progress, stop, url), _remote(name).card)
+
+
+def mapped(paths: Mapping[str, Path], card: Card) -> Images:
+    """Images from the files of a data set in a folder, by name: their pixels stay on the disk and are read where they
+    are looked at. Packed files are unpacked once into the cache folder; where that cannot be written, into memory.
+    """
+    found: dict[str, Content] = {}
+    for name, path in paths.items():
+        about = path.stat()
+        mark = hashlib.sha256(f"{path.resolve()} {about.st_size} {about.st_mtime_ns}".encode()).hexdigest()[:16]
+        plain = cache_folder() / "unpacked" / f"{mark}-{name.removesuffix('.gz')}" if name.endswith(".gz") else path
+        if not plain.is_file():
+            _keep(plain, unpack(name, path.read_bytes()))
+        found[name] = map_file(plain) if plain.is_file() else path.read_bytes()
+    return from_files(found, card)
 
 
 def download_table(

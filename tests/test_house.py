@@ -39,7 +39,7 @@ SLUGS = {
     *("metropolis", "gibbs", "slice-sampling", "hmc", "nuts", "tuning", "diagnostics", "own-chain", "race"),
     *("perceptron", "regression", "weight-space", "priors", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
-    *("variational", "weights", "spike-and-slab", "dropout"),
+    *("variational", "weights", "spike-and-slab", "dropout", "convolution"),
     *("digits", "uncertainty-maps", "scores", "xor-methods"),
     *("reproduce", "errata"),
 }

@@ -17,7 +17,7 @@ import queue
 import threading
 import time
 import uuid
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
@@ -41,7 +41,7 @@ class Reach:
     def __init__(self, client: Any, threads: int):
         self.client, self.threads = client, threads
         self.counts: Counter[str] = Counter()
-        self._held: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._held: dict[str, tuple[Any, int]] = {}  # least recently used first, weighed: the memory is the cluster's
         self._lock = threading.Lock()
 
     def is_up(self) -> bool:
@@ -59,7 +59,7 @@ class Reach:
                 self.counts["bytes sent"] += size
             self._held[shared.digest] = future, size
             while len(self._held) > 1 and sum(each for _, each in self._held.values()) > HELD:
-                self._held.popitem(last=False)
+                del self._held[next(iter(self._held))]
             return future
 
 

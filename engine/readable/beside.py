@@ -28,6 +28,7 @@ from engine.spike_and_slab.model import SpikeAndSlab, spike_and_slab
 from engine.targets import Target
 from engine.training.nodes import output_loss
 from engine.training.train import TrainingRun, TrainingSpec, initial_parameters, outgoing_units
+from engine.variational.convolution import ConvolutionRun, start_convolution
 from engine.variational.dense import Dense
 from engine.variational.fused import key, normals, pace, padded, uniforms
 from engine.variational.minibatch import Shape
@@ -162,6 +163,24 @@ def trained(
         dense.gradient[: len(mean)] = slope(dense.weights[: len(mean)].astype(np.float64))
         dense.step(pace(t, step_size), 0.0, None, key(seed, t, 0))  # type: ignore[arg-type]
         path.append((dense.mean.copy(), dense.sd.copy()))
+    means, sds = (np.array(part, np.float64) for part in zip(*path, strict=True))
+    return means, sds
+
+
+def small_convolution(seed: int = 0, variant: str = "exact") -> tuple[ConvolutionRun, Array, NDArray[np.int64]]:
+    """A convolutional network before its first step, and its 20 images (20, 6, 6, 1) of three classes, all in a batch."""
+    images, labels = stream(1).random((20, 6, 6, 1)), np.arange(20) % 3
+    settings: dict[str, Any] = {"filters": (3, 4), "hidden": (5,), "pool": 2, "batch": 20, "initial_sd": 0.1, "final_step_size": 1.0}
+    run = start_convolution(images, labels, estimator="weights", epochs=1000, seed=seed, variant=variant, **settings)
+    return run, images.astype(np.float32).astype(np.float64), labels
+
+
+def trained_convolution(n: int, seed: int = 0, variant: str = "exact") -> tuple[Array, Array]:
+    """Means and sds (n + 1, weights) by the kernels that train it, in single precision."""
+    run, path = small_convolution(seed, variant)[0], []
+    for _ in range(n + 1):
+        path.append((run.posterior.mean.copy(), run.posterior.sd.copy()))
+        run.advance(1)
     means, sds = (np.array(part, np.float64) for part in zip(*path, strict=True))
     return means, sds
 

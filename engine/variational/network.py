@@ -212,6 +212,11 @@ class NetworkFit:
         classifies = self.spec.likelihood != "gaussian"
         return Prediction(mode, np.stack(draws), float(used.mean()), classifies, note)
 
+    def drawn(self, samples: int = 100, seed: int = 0) -> Drawn:
+        """Networks drawn once, to read again and again: the same as those of `predict` in mode MA."""
+        rng = np.random.Generator(np.random.SFC64(seed))
+        return Drawn(self, np.stack([self.posterior.sample(rng) for _ in range(samples)]))
+
     def network_draws(self, network: Network, samples: int, seed: int = 0) -> NDArray[np.float64]:
         """Draws (samples, network.dim) in the order of `engine.network`'s parameters, for its predictions."""
         if not isinstance(network.width, int) or not isinstance(network.depth, int):
@@ -225,6 +230,26 @@ class NetworkFit:
             layers = self.shape.split(self.posterior.sample(rng))
             rows.append(np.concatenate([np.concatenate([w[:-1].T.reshape(-1), w[-1]]) for w in layers]))
         return np.asarray(rows, dtype=np.float64)
+
+
+class Drawn:
+    """R networks drawn from a fit; weights (R, weights)."""
+
+    def __init__(self, fit: NetworkFit, weights: Single):
+        self._spec, self._shape, self._read, self.weights = fit.spec, fit.shape, fit._inputs, weights
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def predict(self, x: ArrayLike, stop: Callable[[], bool] | None = None) -> Single | None:
+        """(R, m, classes) probabilities, or (R, m, outputs) values, at x (m, inputs); None when stopped."""
+        inputs, found = self._read(x), []
+        for weights in self.weights:
+            said = forward(self._shape, self._spec.activation, self._spec.likelihood, inputs, weights, stop)
+            if said is None:
+                return None
+            found.append(said)
+        return np.stack(found)
 
 
 class NetworkRun(Carried):
@@ -408,15 +433,15 @@ class NetworkRun(Carried):
             self.snapshots.append((self.completed, layers))
 
     def without_data(self) -> NetworkRun:
-        """The state of now as what can be put on disk: parameters, no data. Further training moves it, too."""
-        run = copy.copy(self)
-        run._x = run._y = np.zeros((0, 0), np.float32)
+        """The state of now as what can be put on disk: no data. Further training moves it, too."""
+        run = type(self).__new__(type(self))
+        run.__dict__.update(self._state(), seconds=self.seconds)
         return run
 
     def with_data_of(self, other: NetworkRun) -> NetworkRun:
         """This run, on the data of another."""
         run = copy.copy(self)
-        run._x, run._y = other._x, other._y
+        run.__dict__.update({name: other.__dict__[name] for name in self._constant})
         return run
 
     def history(self) -> History:

@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
 from engine.variational.minibatch import Shape
+from engine.variational.sparse import SparseLayers, worth_it
 
 MODES = ("SM", "MA", "MED", "MEAN")
 PIECE = 4_000_000  # multiply-adds or so between two looks at `stop`: some milliseconds
+FEWEST = 128  # inputs at a time: with fewer, large weights come from memory again and again
 
 Single = NDArray[np.float32]
 
@@ -78,15 +80,27 @@ class Prediction:
 
 
 def forward(
-    shape: Shape, activation: str, likelihood: str, x: Single, weights: Single, stop: Callable[[], bool] | None = None
+    shape: Shape,
+    activation: str,
+    likelihood: str,
+    x: Single,
+    weights: Single,
+    stop: Callable[[], bool] | None = None,
+    sparse: bool | None = None,
 ) -> Single | None:
-    """Class probabilities (m, classes) or values (m, outputs) of one network at x (m, inputs); None when stopped."""
-    kind, piece = ACTIVATIONS.index(activation), max(1, PIECE // shape.work)
+    """Class probabilities (m, classes) or values (m, outputs) of one network at x (m, inputs); None when stopped.
+
+    sparse : whether weights that are 0 are left out, see `engine.variational.sparse`; by default where that is quicker
+    """
+    left_out = worth_it(shape, weights) if sparse is None else sparse
+    layers = SparseLayers(shape, weights) if left_out else None
+    kind, piece = ACTIVATIONS.index(activation), max(FEWEST, PIECE // shape.work)
     found = []
     for begin in range(0, len(x), piece):
         if stop is not None and stop():
             return None
-        found.append(shape.forward(kind, x[begin : begin + piece], weights))
+        part = x[begin : begin + piece]
+        found.append(layers.forward(kind, part) if layers else shape.forward(kind, part, weights))
     z = np.concatenate(found)
     if likelihood == "softmax":
         e = np.exp(z - z.max(axis=1, keepdims=True))

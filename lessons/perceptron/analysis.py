@@ -291,7 +291,7 @@ def race(spec: PerceptronLesson) -> Race:
 
 def run(spec: PerceptronLesson, name: str, step: float) -> Descent:
     """One runner; `step` for those whose step is a multiple of the gradient."""
-    rules = {
+    rules: dict[str, AdaGrad | Momentum | RmsProp | Adam | Sgd] = {
         "sgd": Sgd(step),
         "momentum": Momentum(step, spec.momentum),
         "nesterov": Momentum(step, spec.momentum, nesterov=True),
@@ -546,15 +546,15 @@ def _closed_form_check(spec: PerceptronLesson) -> Check:
     if spec.target != "gaussian" or spec.noise > 0.0:
         what = "With noise on the gradient" if spec.target == "gaussian" else "On this surface"
         return unknown("closed form", f"{what} no path is known in closed form.", kind="numbers")
-    precision = np.linalg.inv(found.target.truth.covariance)
-    start = np.array([spec.start_x, spec.start_y]) - found.target.truth.mean
+    precision = np.linalg.inv(found.target.known.covariance)
+    start = np.array([spec.start_x, spec.start_y]) - found.target.known.mean
     one = np.eye(2) - found.step * precision
     two = np.block([[one, -found.step * spec.momentum * np.eye(2)], [precision, spec.momentum * np.eye(2)]])
     worst, state, both = 0.0, start, np.concatenate([start, np.zeros(2)])
     for step in range(1, spec.racing + 1):
         state, both = one @ state, two @ both
         for name, exact in (("sgd", state), ("momentum", both[:2])):
-            reached = found.descents[name].path[step] - found.target.truth.mean
+            reached = found.descents[name].path[step] - found.target.known.mean
             if np.all(np.isfinite(reached)) and np.abs(exact).max() < 1e12:
                 worst = max(worst, float(np.abs(reached - exact).max() / max(np.abs(exact).max(), 1.0)))
     words = (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine.networks.passes import ACTIVATIONS
 from engine.training import activation, activation_slope, learn, margin
@@ -228,7 +228,7 @@ def _pass_table(spec: PerceptronLesson) -> Table:
 def _race_table(spec: PerceptronLesson) -> Table:
     found = analysis.race(spec)
     arrived = [found.arrival(name) for name in RUNNERS]
-    columns = {
+    columns: dict[str, Column] = {
         "optimiser": list(RUNNERS),
         "step": [spec.adaptive if name in ADAPTIVE else found.step for name in RUNNERS],
         f"steps until below {GOAL:g}": ["not yet" if at is None else number(at) for at in arrived],

@@ -16,7 +16,7 @@ FILES = {
     "boston": ("boston_housing.csv",),
     "credit": ("credit_default.csv",),
     "optdigits": ("optdigits.csv",),
-    "mnist": tuple(f"mnist/{name}" for name in remote.MNIST.hashes),
+    **{name: tuple(f"{name}/{file}" for file in known.hashes) for name, known in remote.REMOTE.items()},
 }
 VARIABLE = "POSTERIOR_LAB_DATA"
 
@@ -35,8 +35,10 @@ def table(name: str) -> Task:
 
 @cache
 def images(name: str) -> Images:
-    """ "optdigits" or "mnist". Raises SpecError where it is not here."""
+    """ "optdigits", "mnist" or "fashion". Raises SpecError where it is not here."""
     folder = _folder(name)
+    if folder and name in remote.REMOTE:
+        return remote.mapped({Path(file).name: folder / file for file in FILES[name]}, remote.REMOTE[name].card)
     if folder:
         return from_files({Path(file).name: (folder / file).read_bytes() for file in FILES[name]})
     if not here(name):

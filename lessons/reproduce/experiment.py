@@ -216,7 +216,11 @@ def together(
     """
     found = {}
     for key, estimate in estimates.items():
-        value, error = (_bootstrap if key in rough else jackknife)(lambda rows, f=estimate: f([parts[i] for i in rows]), len(parts))
+
+        def of(rows: Any, estimate: Callable[[Sequence[Part]], float] = estimate) -> float:
+            return estimate([parts[i] for i in rows])
+
+        value, error = (_bootstrap if key in rough else jackknife)(of, len(parts))
         found[key] = Estimate(float(value), error, error * math.sqrt(len(parts)))
     return found
 

@@ -18,6 +18,7 @@ from sklearn.decomposition import PCA
 
 from datasets import files, images, own, remote
 from datasets.card import Card
+from datasets.letters import LETTERS, letters
 from engine.spec import SpecError
 
 NAMES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
@@ -279,3 +280,31 @@ def test_the_known_hashes_cover_every_file():
     for known in (remote.MNIST, remote.FASHION):
         assert set(known.hashes) == set(known.sizes) == {name + ".gz" for name in NAMES}
         assert all(len(value) == 64 for value in known.hashes.values()) and len(known.card.classes) == 10
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion"])
+def test_a_folder_of_files_is_mapped_not_read(four: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    """Files of Fashion-MNIST's format, too: it is not here itself."""
+    monkeypatch.setenv("POSTERIOR_LAB_DOWNLOADS", str(tmp_path / "cache"))
+    for ending, pack in (("", bytes), (".gz", gzip.compress)):
+        paths = {file + ending: tmp_path / (file + ending) for file in four}
+        for path, content in zip(paths.values(), four.values(), strict=True):
+            path.write_bytes(pack(content))
+        found = remote.mapped(paths, remote.REMOTE[name].card)
+        assert np.array_equal(found.images, files.from_files(four).images) and found.card.classes == remote.REMOTE[name].card.classes
+        assert not found.images.flags.owndata and not found.images.flags.writeable
+    assert len(list((tmp_path / "cache" / "unpacked").iterdir())) == 4  # each packed file once
+    paths[NAMES[0] + ".gz"].write_bytes(gzip.compress(four[NAMES[0]][:-5]))
+    with pytest.raises(SpecError, match="broken or cut off"):
+        remote.mapped(paths, remote.REMOTE[name].card)
+
+
+def test_letters_are_of_several_strokes_slants_and_sizes_and_the_same_for_a_seed():
+    found, names = letters(80, seed=3)
+    assert np.array_equal(found, letters(80, seed=3)[0]) and not np.array_equal(found, letters(80, seed=4)[0])
+    assert found.shape == (80, 28, 28) and found.min() == 0.0 and found.max() <= 1.0 and set(names) <= set(LETTERS)
+    ink = found.sum(axis=(1, 2))
+    assert ink.max() > 3 * ink.min() > 0
+    assert letters(5, side=8)[0].shape == (5, 8, 8)
+    with pytest.raises(SpecError, match="letters"):
+        letters(0)

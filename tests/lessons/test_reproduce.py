@@ -16,8 +16,11 @@ from app import catalogue
 from app.kit import startup, words
 from app.kit.player.scene import header
 from engine.spec import SpecError
+from engine.variational import network as engine_network
+from engine.variational import start_network
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import figure, report, running, store
+from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
@@ -174,3 +177,36 @@ def test_links_lead_to_scenarios_that_exist():
 def test_an_error_comes_back_from_another_process():
     again = pickle.loads(pickle.dumps(SpecError("data", "not here")))
     assert (again.parameter, again.reason) == ("data", "not here")
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
+    rng = np.random.Generator(np.random.SFC64(1))
+    x, y = rng.random((60, 5), dtype=np.float32), np.arange(60) % 3
+
+    def begin(seed=1):
+        return start_network(x, y, hidden=(4,), method="gaussian", epochs=20, batch=20, seed=seed)
+
+    whole = begin()
+    whole.advance(whole.total)
+    path = tmp_path / "state" / "run"
+    monkeypatch.setattr(engine_network, "_LOOK", 0.0)
+    monkeypatch.setattr(checkpoints, "EVERY", -1.0)
+    monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
+    real, written = checkpoints._write, []
+
+    def killed(path, run):
+        real(path, run)
+        written.append(run.completed)
+        if len(written) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoints, "_write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.trained(path, begin)
+    assert path.stat().st_size < x.nbytes + 40_000 and written[0] < whole.total, "the data are not in it"
+    run = checkpoints.trained(path, begin)
+    assert min(written[1:]) > written[0], "what was done is not done again"
+    assert run.posterior.blocks.tobytes() == whole.posterior.blocks.tobytes()
+    assert checkpoints.trained(path, lambda: begin(2)).posterior.blocks.tobytes() != whole.posterior.blocks.tobytes()
+    path.write_bytes(b"half a file")
+    assert checkpoints.trained(path, begin).posterior.blocks.tobytes() == whole.posterior.blocks.tobytes()

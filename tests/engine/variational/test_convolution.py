@@ -176,6 +176,7 @@ def test_prediction_is_the_definition():
     h = np.maximum(h @ layers[2][:-1] + layers[2][-1], 0.0)
     z = h @ layers[3][:-1] + layers[3][-1]
     assert fit.predict(IMAGES, "MEAN").draws[0] == pytest.approx(np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), abs=1e-5)
+    assert np.array_equal(fit.drawn(4, seed=2).predict(IMAGES), fit.predict(IMAGES, "MA", samples=4, seed=2).draws)
     mean, sd = fit.filters(1)
     assert mean.shape == sd.shape == (4, 3, 3, 3) and fit.draw_filters(5).shape == (5, 3, 3, 3, 2)
     assert mean[2, 1, 0, 2] == layers[1][(1 * 3 + 0) * 3 + 2, 2]

@@ -18,8 +18,11 @@ import engine
 from engine.networks import predictive
 from engine.spec import SpecError
 from engine.variational import fused
+from engine.variational.minibatch import Shape
 from engine.variational.network import METHODS, NetworkSpec, fit_network, start_network
+from engine.variational.predict import forward
 from engine.variational.selection import connected, select_model
+from engine.variational.sparse import SparseLayers, worth_it
 
 RNG = np.random.Generator(np.random.SFC64(2))
 X = RNG.normal(size=(120, 3)).astype(np.float32)
@@ -399,3 +402,38 @@ def test_units_that_are_never_dropped_stay_so(method):
     plain.advance(plain.total)
     for one, other in zip(fit.expected_weights(), plain.fit().expected_weights(), strict=True):
         assert one == pytest.approx(other, abs=1e-5)
+
+
+@pytest.mark.parametrize("samples", [1, 300])
+def test_sparse_products_predict_what_dense_ones_do(samples):
+    shape, rng = Shape((37, 61, 23, 4)), np.random.Generator(np.random.SFC64(6))
+    x = rng.random((samples, 37), dtype=np.float32)
+    weights = rng.standard_normal(shape.weights, dtype=np.float32) * (rng.random(shape.weights) < 0.1)
+    dense, sparse = (forward(shape, "relu", "softmax", x, weights, sparse=how) for how in (False, True))
+    assert sparse == pytest.approx(dense, abs=1e-6)
+    layers = SparseLayers(shape, weights)
+    layers._layers[0][2][-1] += 1.0  # a wrong weight shows
+    assert np.abs(layers.forward(1, x) - shape.forward(1, x, weights)).max() > 1e-3
+    large = Shape((400, 300))
+    assert worth_it(large, np.zeros(large.weights)) and not worth_it(large, np.ones(large.weights)) and not worth_it(shape, weights)
+
+
+@pytest.mark.parametrize("estimator", ["local", "relaxed", "score"])
+def test_gates_that_no_data_reach_stay_at_the_prior(digits, estimator):
+    """Odds e^-2 are 0.1192: what Hubin and Storvik's pixels that are never inked must keep, and so lift the density."""
+    x, y, *_ = digits
+    run = start_network(x, y, hidden=(20,), method="spike_and_slab", estimator=estimator, epochs=8, step_size=0.01, final_step_size=0.01)
+    shape, q = run.shape, run.posterior
+    dead = np.zeros(shape.weights, dtype=bool)
+    shape.split(dead)[0][:-1][x.max(axis=0) == 0.0] = True
+    assert dead.sum() == 20 * 3
+    q.set(np.where(dead, 0.0, q.mean), np.where(dead, 1.0, q.sd), np.where(dead, q.log_odds, q.omega))
+    run.advance(run.total)
+    alpha = run.posterior.alpha
+    assert alpha[dead].mean() == pytest.approx(0.1192, abs=0.002 if estimator == "local" else 0.01)
+    inked = shape.split(alpha)[0][:-1][x.max(axis=0) > 0.0]
+    assert abs(inked.mean() - 0.1192) > 0.05, "where data are, they move"
+    # ten masks together hold 1 - (1 - 0.1192)^10 = 0.72 of them
+    masks = np.array([run.fit().draw_weights(seed)[0] != 0 for seed in range(10)])
+    union = masks.any(axis=0)[:-1][x.max(axis=0) == 0.0].mean()
+    assert union == pytest.approx(1.0 - (1.0 - 0.1192) ** 10, abs=0.2)

@@ -1,0 +1,89 @@
+"""Training, one look a step: the means and sds of all filters, the ELBO, the share read right, the KL by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
+from lessons.convolution.marks import begin, most
+from lessons.convolution.spec import FILTERS, ConvolutionLesson
+from lessons.convolution.training import KERNEL, LOOKS, Look, State
+
+PLAN = "filters*8 sds*8 / elbo*5 accuracy*5 kl*6"
+HEIGHTS = (215, 225)
+ACROSS = 4  # filters in a row of a sheet
+GRAIN = 8  # cells of a weight along an edge: the player smooths, and weights should be seen as such
+LAYERS = ("conv 1", "conv 2", "hidden", "output")
+
+Array = NDArray[np.float64]
+
+
+def draw(spec: ConvolutionLesson, state: State | None) -> bytes:
+    """The picture of this part."""
+    assert state is not None
+    looks = state.looks
+    label = "A convolutional network in training: means and sds of its first filters, the ELBO, the share read right, the KL by layer."
+    made = begin(spec, state, len(looks), label, rate=5.0, total=None if state.done else LOOKS + 1).layout(PLAN, HEIGHTS)
+    means, sds = (np.stack([getattr(look, name) for look in looks]) for name in ("mean", "sd"))
+    _sheet(made, "filters", f"Means of the {FILTERS} filters", means, -most(means), most(means), "diverging", "weight")
+    _sheet(made, "sds", "Their sds", sds, 0.0, most(sds), "viridis", "sd")
+    _traces(made, looks)
+    counted = np.stack([look.kl * look.counted for look in looks])
+    panel = made.panel("kl", title="KL by layer, as counted", x=None, y=Axis("nats", 0.0, 1.05 * float(counted.max())))
+    panel.bars(counted, labels=LAYERS, role="energy")
+    _words(made, looks)
+    return made.encode()
+
+
+def _sheet(made: Scene, id: str, title: str, values: Array, low: float, high: float, colours: str, label: str) -> None:
+    """Filters (looks, 8, 3, 3), four in a row, with room between them."""
+    step, here = KERNEL + 1, np.arange(len(values))
+    across, down = ACROSS * step - 1, FILTERS // ACROSS * step - 1
+    panel = made.panel(id, title=title, x=Axis("3 × 3 weights each", 0, across, ticks=()), y=Axis("", 0, down, ticks=()), equal=True)
+    for filter in range(FILTERS):
+        row, column = divmod(filter, ACROSS)
+        left, top = column * step, down - row * step
+        cells = pixel_blocks(levels(values[:, filter], high, low), GRAIN)
+        last = filter == FILTERS - 1
+        x, y = (left, left + KERNEL), (top - KERNEL, top)
+        panel.heatmap(cells, x=x, y=y, low=low, high=high, at=here, colormap=colours, label=label if last else None, colorbar=last)
+
+
+def _traces(made: Scene, looks: Sequence[Look]) -> None:
+    """What the training reported."""
+    steps = np.array([look.step for look in looks], dtype=float)
+    elbo, energy, accuracy = (np.array([getattr(look, name) for look in looks]) for name in ("elbo", "energy", "accuracy"))
+    x = Axis("step", 0.0, max(float(steps[-1]), 1.0))
+    shown = np.concatenate([elbo[1:], energy[1:]]) if len(looks) > 1 else np.array([-1.0, 0.0])
+    panel = made.panel("elbo", title="ELBO", x=x, y=Axis("nats", 1.05 * float(shown.min()), 0.0))
+    panel.line(steps, energy, show="upto", role="likelihood", label="log likelihood")
+    panel.line(steps, elbo, show="upto", role="posterior", width=2.6, label="ELBO: less the KL, as counted")
+    panel = made.panel("accuracy", title="Digits read right by a draw", x=x, y=Axis("share", 0.0, 1.02))
+    panel.line(steps, accuracy, show="upto", role="posterior", width=2.6, label="in the minibatches")
+    panel.rule(y=0.1, role="muted", dash=True, label="guessing")
+
+
+def _words(made: Scene, looks: Sequence[Look]) -> None:
+    columns = {name: np.array([getattr(look, name) for look in looks]) for name in ("step", "elbo", "energy", "accuracy")}
+    kl, counted = np.stack([look.kl for look in looks]), looks[-1].counted
+    whole = kl @ counted
+    made.readout("step", "step {step}: {accuracy:.1%} read right", show="at", step=columns["step"], accuracy=columns["accuracy"])
+    made.readout(
+        "elbo",
+        "ELBO = log likelihood − KL = {energy:.0f} − {kl:.0f} = {elbo:.0f} nats",
+        show="at",
+        energy=columns["energy"],
+        kl=columns["energy"] - columns["elbo"],
+        elbo=columns["elbo"],
+    )
+    times = int(counted[0])
+    how = "each once, for 64 places" if times == 1 else f"each {times} times, once a place"
+    words = f"conv 1: 80 weights, {how}: {{kl:.0f}} × {times} = {{counted:.0f}} nats"
+    made.readout("stage", words, show="at", kl=kl[:, 0], counted=kl[:, 0] * times)
+    spoken: dict[str, Any] = {name: columns[name] for name in ("step", "accuracy", "elbo")}
+    made.say("Step {step}: {accuracy:.0%} read right, ELBO {elbo:.0f} nats.", **spoken)
+    made.table(columns | {"KL as counted": whole, "KL of conv 1, once": kl[:, 0]})

@@ -1,0 +1,172 @@
+"""The convolution lesson: its pictures against the definition, its signs against known mistakes, its claims."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.kit.player.scene import decode
+from engine.judge import convolution as judge
+from engine.spec import SpecError
+from engine.variational.convolution import shifted
+from lessons.convolution import analysis, panels, questions, scenes, training
+from lessons.convolution.analysis import SHIFTS
+from lessons.convolution.spec import KERNELS, SCENARIOS, ConvolutionLesson
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, planted, verdicts
+
+BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
+FEW = 5  # epochs
+
+
+def frames(header: dict, arrays: list, panel: str) -> np.ndarray:
+    """(F, h, w) the heat map of a panel, the top row first, in its own units."""
+    layer = next(each for each in header["panels"] if each["id"] == panel)["layers"][0]
+    values = arrays[layer["frames"]][:, ::-1].astype(float)
+    return layer["low"] + values / 255.0 * (layer["high"] - layer["low"])
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_a_picture_is_light_enough(name):
+    assert len(scenes.scene(BY_ID[name])) < MOST_BYTES
+
+
+def test_the_map_is_filled_with_the_sums_of_the_window():
+    spec = BY_ID["kernel"]
+    header, arrays = decode(scenes.scene(spec))
+    image, kernel = np.pad(analysis.image_of(spec).astype(float), 1), np.array(KERNELS["upright"])
+    true = np.array([[(image[i : i + 3, j : j + 3] * kernel).sum() for j in range(8)] for i in range(8)])
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    assert table["written"].reshape(8, 8) == pytest.approx(true, abs=1e-6)
+    shown = frames(header, arrays, "map")[:, 3::6, 3::6]
+    assert shown[-1] == pytest.approx(true, abs=0.02 * np.abs(true).max())
+    assert np.abs(shown[20].ravel()[21:]).max() < 0.02 * np.abs(true).max(), "nothing is written before the window is there"
+    assert frames(header, arrays, "pooled")[-1][6::12, 6::12] == pytest.approx(
+        true.reshape(4, 2, 4, 2).max(axis=(1, 3)), abs=0.02 * np.abs(true).max()
+    )
+
+
+def test_the_picture_grows_while_the_network_learns():
+    for seed, part in enumerate(("posterior", "training"), start=4242):
+        spec, job = BY_ID["places"].replace(part=part, epochs=FEW, seed=seed, variant="exact"), Job()
+        last = scenes.grow(spec, job)
+        assert len(job.blobs) == training.LOOKS and last == scenes.scene(spec)
+    stopped = Job()
+    stopped.cancelled = True
+    assert scenes.grow(spec.replace(seed=4244), stopped) is None
+
+
+def test_an_empty_pad_is_looked_at():
+    for part in ("kernel", "posterior", "moved"):
+        assert scenes.scene(ConvolutionLesson(part=part, epochs=FEW))
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def state() -> training.State:
+    found = training.trained(BY_ID["posterior"])
+    assert found is not None
+    return found
+
+
+def test_the_exact_moments_are_those_of_draws(state):
+    found = analysis.spread(BY_ID["posterior"], state.fit, 4000)
+    error = found.sd / np.sqrt(4000)
+    assert np.abs((found.maps.mean(axis=0) - found.mean) / error).max() < 4.5
+    assert found.maps.std(axis=0) == pytest.approx(found.sd, rel=0.06)
+    flat = found.maps.reshape(4000, -1)
+    assert np.corrcoef(flat[:, found.a], flat[:, found.b])[0, 1] == pytest.approx(found.rho, abs=0.03)
+    row, column = np.divmod([found.a, found.b], 8)
+    assert max(abs(row[0] - row[1]), abs(column[0] - column[1])) >= 3
+
+
+def test_a_moved_map_is_the_map_moved_and_a_pooled_one_only_by_whole_windows(state):
+    found = analysis.moved(BY_ID["moved"], state)
+    assert found.inside.max() < 1e-12
+    odd = np.array([by % 2 for by in SHIFTS], dtype=bool)
+    assert found.off[~odd].max() < 1e-12 < 0.05 * found.size < found.off[odd].min()
+    still = SHIFTS.index(0)
+    for i, by in enumerate(SHIFTS):
+        assert np.array_equal(found.images[i], shifted(found.images[still : still + 1], 0, by)[0])
+
+
+# Signs ----------------------------------------------------------------------------------------------------------------
+
+VERDICTS = {  # kernel, this run, numbers
+    "kernel": ("pass", "unknown", "pass"),
+    "posterior": ("pass", "pass", "pass"),
+    "moved": ("pass", "pass", "pass"),
+    "no-pooling": ("pass", "pass", "pass"),
+    "places": ("fail", "pass", "unknown"),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_three_signs(name):
+    assert verdicts("convolution", BY_ID[name]) == VERDICTS[name]
+
+
+def test_each_mistake_turns_its_check_red():
+    spec = BY_ID["posterior"].replace(epochs=FEW)
+    found = {
+        name: {check.name for check in checks if check.verdict == "fail"} for (_, name), checks in planted("convolution", spec).items()
+    }
+    for name in ("kernel turned in the backward pass", "rim left out of the backward pass"):
+        assert found[name] == {"gradient"}
+    assert found["KL counted once a place"] == {"gradient", "each weight once"}
+    assert all(found.values()), found
+    right = {check.name: check.verdict for check in analysis.audit(spec, NEVER)}
+    assert right == dict.fromkeys(("map", "gradient", "each weight once"), "pass")
+
+
+def test_a_wrong_map_is_red(monkeypatch):
+    spec, real = BY_ID["kernel"], judge.correlate
+    monkeypatch.setattr(judge, "correlate", lambda images, layer, kernel, pad: real(images, layer[::-1], kernel, pad))
+    assert {check.verdict for check in analysis.audit(spec, NEVER)} == {"fail"}
+    monkeypatch.setattr(analysis, "equivariance_gap", lambda *args: 1e-3)
+    assert analysis.moved_check(spec, None).verdict == "fail"
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.one_seed
+@pytest.mark.parametrize("question,expected", list(zip(questions.QUESTIONS, (1, 0, 2), strict=True)), ids=lambda q: getattr(q, "id", ""))
+def test_the_questions_are_answered_by_runs(question, expected):
+    assert question.answer(BY_ID[question.scenario]) == expected
+    assert question.explain(BY_ID[question.scenario])
+
+
+@pytest.mark.one_seed
+def test_what_the_story_claims():
+    read = analysis.read(BY_ID["moved"])
+    still, away = SHIFTS.index(0), SHIFTS.index(2)
+    assert read.right[still] > 0.95 and read.dense_right[still] > 0.9
+    assert read.right[away] > 2 * read.dense_right[away], "the convolutional network holds out longer"
+    assert read.dense_right[away] < 0.2, "the dense one guesses"
+    assert read.says[away].argmax() == 2 != read.dense_says[away].argmax()
+    wrong = training.trained(BY_ID["places"])
+    right = training.trained(BY_ID["places"].replace(variant="exact"))
+    turned = training.trained(BY_ID["places"].replace(variant="flipped"))
+    assert right.looks[-1].accuracy > 0.9 > 0.7 > wrong.looks[-1].accuracy > turned.looks[-1].accuracy
+    assert wrong.looks[-1].kl[0] < 0.5 * right.looks[-1].kl[0], "filters stay near the prior"
+
+
+def test_below_the_stage():
+    (figure,) = panels.panels(BY_ID["posterior"], NEVER)
+    assert "exactly" in figure.caption and panels.panels(BY_ID["kernel"], NEVER) == []
+    assert panels.diagnostics(BY_ID["kernel"], NEVER).columns["weights, with biases"] == [10, 4160]
+    table = panels.diagnostics(BY_ID["posterior"], NEVER)
+    assert table.columns["weights"][:2] == [80, 1168] and table.columns["places that share them"] == [64, 16, 1, 1]
+
+
+def test_a_hostile_link_is_named():
+    with pytest.raises(SpecError, match="outside the pad"):
+        ConvolutionLesson(drawing=((0.5, 1.5, 0),))
+    app = page("convolution", filter="9", pooling="mean")
+    assert not app.exception
+    assert "filter" in app.warning[0].value and "pooling" in app.warning[0].value
