@@ -12,13 +12,13 @@ from app.kit.text import number
 from engine.networks.passes import ACTIVATIONS
 from engine.training import activation, activation_slope, learn, margin
 from lessons.perceptron import analysis
-from lessons.perceptron.analysis import GOAL, RUNNERS
+from lessons.perceptron.analysis import ADAPTIVE, GOAL, RUNNERS
 from lessons.perceptron.questions import RESTARTS
 from lessons.perceptron.spec import PerceptronLesson
 from lessons.perceptron.stage_race import LOOKS
 
 GAPS = (0.4, 0.2, 0.1, 0.05, 0.02, 0.01)
-SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up")
+SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "star")
 
 
 def panels(spec: PerceptronLesson, cancel: object = None) -> list[Figure | Table]:
@@ -230,7 +230,7 @@ def _race_table(spec: PerceptronLesson) -> Table:
     arrived = [found.arrival(name) for name in RUNNERS]
     columns: dict[str, Column] = {
         "optimiser": list(RUNNERS),
-        "step": [found.step] * 3 + [spec.adaptive] * 2,
+        "step": [spec.adaptive if name in ADAPTIVE else found.step for name in RUNNERS],
         f"steps until below {GOAL:g}": ["not yet" if at is None else number(at) for at in arrived],
         "height at the end (nats)": [f"{found.above(name)[-1]:.3g}" for name in RUNNERS],
         "left the numbers at step": [
