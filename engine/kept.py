@@ -304,6 +304,8 @@ class Store:
 class Kept(Generic[P, R]):
     """A function whose results stay in the store. Its arguments must be hashable."""
 
+    __wrapped__: Callable[P, R]
+
     def __init__(self, function: Callable[P, R]):
         self._function = function
         functools.update_wrapper(self, function)

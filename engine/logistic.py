@@ -48,7 +48,7 @@ class Newton:
     converged: bool
 
 
-def newton(x: Array, y: Array, prior_sd: float = math.inf, *, tolerance: float = 1e-8, most: int = LONG_AGO) -> Newton:
+def newton(x: Array, y: Array | NDArray[np.int64], prior_sd: float = math.inf, *, tolerance: float = 1e-8, most: int = LONG_AGO) -> Newton:
     """Climb to the mode; with an infinite prior sd, to the maximum of the likelihood.
 
     Where the classes can be separated the likelihood has no maximum: then it stops without convergence.

@@ -191,7 +191,7 @@ def running_auroc(negative: Array, positive: Array) -> Array:
     return np.diagonal(wins(negative, positive).cumsum(axis=0).cumsum(axis=1)) / count**2
 
 
-def hanley_mcneil(area: Array, positives: Array, negatives: Array) -> Array:
+def hanley_mcneil(area: Array, positives: Array | NDArray[np.int64], negatives: Array | NDArray[np.int64]) -> Array:
     """Standard error of an AUROC (Hanley and McNeil 1982, equation 1), cases taken as independent."""
     q1, q2 = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     pairs = area * (1 - area) + (positives - 1) * (q1 - area**2) + (negatives - 1) * (q2 - area**2)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.text import number, plain
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from engine.diagnostics import Summary
     from engine.judge import Check
+
+Column = Sequence[Any] | NDArray[Any]  # of a table
 
 MAX_POINTS = 4000  # of one line: a chart is 800 px wide
 HEIGHT = 260
@@ -61,7 +64,7 @@ class Table:
     """Columns of equal length; numbers are shown with three digits."""
 
     title: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Column]
     caption: str = ""
 
     def __post_init__(self) -> None:

@@ -282,4 +282,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    # not as the main module: what is sent to workers is of a module that they know
+    sys.exit(importlib.import_module("app.kit.cluster").main(sys.argv[1:]))

@@ -17,6 +17,7 @@ import streamlit as st
 
 from app.kit.assets import loader
 from engine import readable
+from engine.kernels import TargetKernel
 
 _mount = st.components.v2.component("posterior_lab.code", js=loader("code"))
 
@@ -34,7 +35,7 @@ class Line(NamedTuple):
 
 def show(
     twins: Sequence[Callable[..., Any]],
-    compiled: Sequence[Callable[..., Any]],
+    compiled: Sequence[Callable[..., Any] | TargetKernel],
     running: Collection[str],
     key: str,
     elsewhere: Mapping[str, str] | None = None,
@@ -67,7 +68,7 @@ def marked(twins: Sequence[Callable[..., Any]]) -> set[str]:
     return {name for twin in twins for line in read(twin) for name in line.wrong}
 
 
-def _compiled(functions: Sequence[Callable[..., Any]]) -> None:
+def _compiled(functions: Sequence[Callable[..., Any] | TargetKernel]) -> None:
     for function in functions:
         st.code(source(function), language="python")
 
@@ -86,7 +87,7 @@ def read(twin: Callable[..., Any]) -> list[Line]:
     return found
 
 
-def source(function: Callable[..., Any]) -> str:
+def source(function: Callable[..., Any] | TargetKernel) -> str:
     """The source of a function, of a compiled one too."""
     return _source(getattr(function, "py_func", function))
 

@@ -13,8 +13,8 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
@@ -28,16 +28,18 @@ _LOG_LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)  # values a log
 _TARGET_NAMES = {"student": "heavy tail (Student t)", "two_modes": "two modes", "formula": "your own formula"}
 _BOX_WIDTH = 118  # px: seven digits and the two step buttons
 
+S_co = TypeVar("S_co", bound=Spec, covariant=True)  # the spec of the lesson
 
-class Controls:
+
+class Controls(Generic[S_co]):
     """The panel a lesson's `controls` function fills."""
 
-    def __init__(self, visit: Visit, slug: str):
+    def __init__(self, visit: Visit[S_co], slug: str):
         self._visit = visit
         self._slug = slug
 
     @property
-    def spec(self) -> Spec:
+    def spec(self) -> S_co:
         """The spec as it stands, for controls that depend on others."""
         return self._visit.spec
 
@@ -254,7 +256,7 @@ class Controls:
             )
         self._refusal("seed")
 
-    def button(self, label: str, changes: Callable[[Spec], dict[str, Any]] | dict[str, Any], *, help: str | None = None) -> None:
+    def button(self, label: str, changes: Callable[[S_co], Mapping[str, Any]] | Mapping[str, Any], *, help: str | None = None) -> None:
         """A button that changes fields: `changes` is a dictionary, or a function that makes one from the spec."""
 
         def change() -> None:

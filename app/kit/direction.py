@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -44,6 +44,27 @@ class Choices:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A guess that the reader draws on the stage, and sees there while the stage plays the answer.
+
+    question : by id
+    kind, panel, along, at, over : of `guess.Drawn`
+    drawn : its numbers; None: nothing as yet
+    right : those of the right one, once it is locked
+    """
+
+    question: str
+    kind: str
+    panel: str
+    along: str
+    at: float | None
+    over: Sequence[float]
+    drawn: tuple[float, ...] | None
+    locked: bool
+    right: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
 class Cue:
     """What the player does, once for each `id`.
 
@@ -53,6 +74,7 @@ class Cue:
     begins, ends, until : places (transition, phase); None: the beginning, the end, where it begins
     seconds, pace : of the play, as `story.Staging` has them
     choices : the options of the question that are places
+    drawing : the guess that the reader draws
     plain : picture and controls alone, without legend, card and table
     frame : transition and sub-step at which it stands, in place of the play
     speed, slow : of the player from now on; None, False: as they are
@@ -68,6 +90,7 @@ class Cue:
     seconds: float = story.LONGEST
     pace: str = story.PACES[0]
     choices: Choices | None = None
+    drawing: Drawing | None = None
     plain: bool = False
     frame: tuple[int, int | None] | None = None
     speed: float | None = None
@@ -115,6 +138,7 @@ def _told(lesson: Lesson, here: Visit, blob: bytes) -> Cue:
     answered = question is not None and here.answered(question.id)
     place = f"{lesson.slug}/{here.step}/{here.scenario}{_tried(lesson, here)}" + ("/answered" if answered else "")
     waits: dict[str, Any] = {"hold": held(lesson, here), "reveal": answered, "choices": _choices(lesson, here, question)}
+    waits["drawing"] = _drawing(here, question)
     if step is None or staged(lesson, step) is None or here.scenario != step.scenario:
         return Cue(place, **waits)
     staging = step.staging
@@ -134,7 +158,19 @@ def _choices(lesson: Lesson, here: Visit, question: Question | None) -> Choices 
     answer = here.answers.get(question.id)
     chosen = predict.chosen(question, lesson.slug) if answer is None else answer.choice
     right = None if answer is None else answer.right
+    assert not isinstance(chosen, tuple) and not isinstance(right, tuple)
     return Choices(question.where.panels, question.where.places, tuple(question.options), chosen, answer is not None, right)
+
+
+def _drawing(here: Visit, question: Question | None) -> Drawing | None:
+    if question is None or question.draw is None:
+        return None
+    asked_for, answer = question.draw, here.answers.get(question.id)
+    drawn = here.drawn.get(question.id) if answer is None else answer.choice
+    right = None if answer is None else answer.right
+    kept = (row if isinstance(row, tuple) else None for row in (drawn, right))
+    placed = asked_for.kind, asked_for.panel, asked_for.along, asked_for.at, asked_for.over
+    return Drawing(question.id, *placed, next(kept), answer is not None, next(kept))
 
 
 def _places(lesson: Lesson, blob: bytes, wanted: dict[str, str]) -> dict[str, Place]:
@@ -157,10 +193,49 @@ def present(lesson: Lesson, here: Visit) -> story.Step | None:
     return steps[min(here.step, len(steps) - 1)] if steps else None
 
 
-def staged(lesson: Lesson, step: story.Step) -> Spec | None:
-    """The settings of a step: its scenario with what it shows over it; None where it leaves them be."""
+def staged(lesson: Lesson, step: story.Step, here: Visit | None = None) -> Spec | None:
+    """The settings of a step: its scenario with what it shows over it, and what another round of its question changes;
+    None where it leaves them be.
+    """
     scenario = lesson.specs().get(step.scenario or "")
-    return None if scenario is None else scenario.replace(**step.staging.show)
+    return None if scenario is None else _varied(scenario.replace(**step.staging.show), _asked_by(lesson, step), here)
+
+
+def specs(lesson: Lesson, here: Visit) -> dict[str, Spec]:
+    """The scenarios' specs by id, as the present round of the present question has them."""
+    question, known = asked(lesson, here), lesson.specs()
+    step = present(lesson, here)
+    played = {question.scenario, step.scenario} if question is not None and step is not None else set()
+    return {name: _varied(spec, question, here) if name in played else spec for name, spec in known.items()}
+
+
+def _varied(spec: Spec, question: Question | None, here: Visit | None) -> Spec:
+    """The settings in another round of a question: those that it names, with another seed."""
+    rounds = 0 if question is None or here is None else here.rounds.get(question.id, 0)
+    if question is None or not rounds:
+        return spec
+    settings = dict(question.again[(rounds - 1) % len(question.again)]) if question.again else {}
+    if "seed" in spec.declarations():
+        settings["seed"] = spec.seed + rounds  # type: ignore[attr-defined]
+    return spec.replace(**settings)
+
+
+def another(lesson: Lesson, here: Visit) -> Callable[[], None] | None:
+    """What begins another round of the present question: a hidden run with other settings. None where it has none."""
+    step, question = present(lesson, here), asked(lesson, here)
+    own = None if step is None else staged(lesson, step)
+    changes = question is not None and own is not None and (any(question.again) or (question.again and "seed" in own.declarations()))
+    if step is None or question is None or not changes:
+        return None
+
+    def begin() -> None:
+        predict.forget(question, here)
+        here.rounds[question.id] = here.rounds.get(question.id, 0) + 1
+        wanted = staged(lesson, step, here)
+        if wanted is not None:
+            here.load(wanted, step.scenario)
+
+    return begin
 
 
 def kept(lesson: Lesson, here: Visit) -> tuple[Spec, story.Keep] | None:
@@ -168,7 +243,7 @@ def kept(lesson: Lesson, here: Visit) -> tuple[Spec, story.Keep] | None:
     step = present(lesson, here)
     if step is None or step.staging.keep is None or here.run is not None:
         return None
-    own, shown = staged(lesson, step), here.draft or here.spec
+    own, shown = staged(lesson, step, here), here.draft or here.spec
     if own is None or here.shows(own):
         return None
     return own.replace(seed=getattr(shown, "seed", None)) if "seed" in own.declarations() else own, step.staging.keep
@@ -177,7 +252,7 @@ def kept(lesson: Lesson, here: Visit) -> tuple[Spec, story.Keep] | None:
 def left(lesson: Lesson, here: Visit) -> bool:
     """Whether the reader has gone from the settings of the present step, to which one may lead back."""
     step, question = present(lesson, here), asked(lesson, here)
-    wanted = None if step is None else staged(lesson, step)
+    wanted = None if step is None else staged(lesson, step, here)
     if step is None or wanted is None or here.shows(wanted):
         return False
     if question is not None and _shows_answer(lesson, here, question):
@@ -192,13 +267,13 @@ def _shows_answer(lesson: Lesson, here: Visit, question: Question) -> bool:
 
 
 def _on_stage(lesson: Lesson, here: Visit, scenario: str | None) -> bool:
-    run = lesson.specs().get(scenario or "")
+    run = specs(lesson, here).get(scenario or "")
     return run is not None and here.shows(run)
 
 
 def _tried(lesson: Lesson, here: Visit) -> str:
     """What tells the run on stage from that of its scenario, the seed aside."""
-    if here.scenario not in lesson.specs() or _on_stage(lesson, here, here.scenario):
+    if here.scenario not in specs(lesson, here) or _on_stage(lesson, here, here.scenario):
         return ""
     return f"/{zlib.crc32(repr(here.spec).encode()):x}"
 
@@ -206,8 +281,11 @@ def _tried(lesson: Lesson, here: Visit) -> str:
 def asked(lesson: Lesson, here: Visit) -> Question | None:
     """The question of the present step."""
     step = present(lesson, here)
-    name = None if step is None else step.question
-    return next((question for question in lesson.predict if question.id == name), None)
+    return None if step is None else _asked_by(lesson, step)
+
+
+def _asked_by(lesson: Lesson, step: story.Step) -> Question | None:
+    return next((question for question in lesson.predict if question.id == step.question), None)
 
 
 def open_question(lesson: Lesson, here: Visit) -> Question | None:

@@ -186,7 +186,7 @@ def _story(lesson: Lesson, here: Visit) -> None:
             st.markdown(glossary.linked(step.text, lesson.slug))
         _tries(lesson, here, step)
         if step.question in questions:
-            predict.ask(questions[step.question], here, lesson.slug, lesson.specs())
+            predict.ask(questions[step.question], here, lesson.slug, direction.specs(lesson, here), direction.another(lesson, here))
         if step.staging.takeaway and (step.question not in questions or here.answered(step.question)):
             with st.container(key="takeaway"):
                 st.markdown(step.staging.takeaway)
@@ -224,7 +224,7 @@ def _farewell(lesson: Lesson, steps: Sequence[story.Step]) -> None:
 
 def _tries(lesson: Lesson, here: Visit, step: story.Step) -> None:
     """What the reader may try at once, and the way back from what was tried or set."""
-    base = direction.staged(lesson, step)
+    base = direction.staged(lesson, step, here)
     if base is None:
         return
     tries = step.staging.tries if direction.open_question(lesson, here) is None else ()
@@ -251,7 +251,7 @@ def _arrive(lesson: Lesson, here: Visit) -> None:
     if not (bare and steps):
         return
     step, problems, frame = steps[min(here.step, len(steps) - 1)], here.problems, here.frame
-    wanted = direction.staged(lesson, step)
+    wanted = direction.staged(lesson, step, here)
     if wanted is not None and not here.shows(wanted):
         here.load(wanted, step.scenario)
         here.problems, here.frame = problems, frame
@@ -271,7 +271,7 @@ def _follow_scenario(here: Visit, steps: Sequence[story.Step]) -> None:
 def _step_button(words: str, move: int, lesson: Lesson, here: Visit, steps: Sequence[story.Step]) -> None:
     def step() -> None:
         here.step, here.touched = max(0, min(here.step + move, len(steps) - 1)), True
-        staged = direction.staged(lesson, steps[here.step])
+        staged = direction.staged(lesson, steps[here.step], here)
         if staged is not None:
             here.load(staged, steps[here.step].scenario)
 

@@ -13,6 +13,7 @@ from app.kit.charts import Figure, Quote, Table
 from app.kit.controls import Controls
 from app.kit.words import Question, Scenario, Words
 from engine.judge import Check, Kernel
+from engine.kernels import TargetKernel
 from engine.predicted import Predicted
 from engine.spec import Spec
 
@@ -35,7 +36,7 @@ class Lesson:
     checks : (spec, cancel) → checks of this run and of its numbers
     faults : spec → specs that plant a mistake which `audit` or `checks` must see, by name
     panels : (spec, cancel) → figures, tables and texts to copy, below the stage
-    diagnostics : (spec, cancel) → a table: R-hat, ESS, cost
+    diagnostics : (spec, cancel) → a table, or several: R-hat, ESS, cost
     predict : questions; those that no story step names stand at the story's end
     twins : spec → functions of `engine.readable`, whose files are shown, lit with the stage
     wrong : spec → names of the wrong variants in force, whose lines are marked in the twins; None: each choice of the spec
@@ -60,18 +61,18 @@ class Lesson:
     words: Words
     spec: type[Spec]
     scenarios: Sequence[Scenario]
-    controls: Callable[[Controls], None]
+    controls: Callable[[Controls[Any]], None]
     scene: Callable[[Any, int | None], bytes]
     kernels: Callable[[Any], Sequence[Kernel]] | None = None
     audit: Callable[[Any, Any], Sequence[Check]] | None = None
     checks: Callable[[Any, Any], Sequence[Check]] | None = None
     faults: Callable[[Any], Mapping[str, Spec]] | None = None
     panels: Callable[[Any, Any], Sequence[Figure | Table | Quote]] | None = None
-    diagnostics: Callable[[Any, Any], Table] | None = None
+    diagnostics: Callable[[Any, Any], Table | Sequence[Table]] | None = None
     predict: Sequence[Question] = ()
     twins: Callable[[Any], Sequence[Callable[..., Any]]] = lambda spec: ()
     wrong: Callable[[Any], Collection[str]] | None = None
-    code: Sequence[Callable[..., Any]] = ()
+    code: Sequence[Callable[..., Any] | TargetKernel] = ()
     runs: str | Callable[[Any], str] = ""
     on_event: Callable[[Any, dict], Spec | None] | None = None
     pad: Callable[[Any], Sequence[tuple[float, float, int]] | None] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 
 from app.kit import glossary, jobs
@@ -14,35 +16,30 @@ LETTERS = "ABCD"  # of options that are places on the stage, there and here
 PATIENCE = 0.5  # s that the lock waits for the answer; then the page goes on, and says that it is being worked out
 
 
-def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
-    """Draw the question; after the lock the verdict and the explanation."""
+def ask(question: Question, visit: Visit, slug: str, specs: dict[str, Spec], another: Callable[[], None] | None = None) -> None:
+    """Draw the question; after the lock the verdict and the explanation. `another` begins another round of it."""
     with st.container(border=True, key=f"{slug}/predict/{question.id}"):
         st.markdown(f"**Predict.** {question.ask}")
         answer = visit.answers.get(question.id)
         if answer is None:
             _choose(question, visit, slug, specs)
         elif answer.right is None:
-            st.markdown(f"You said: {question.options[answer.choice]}. The run is being worked out …")
+            st.markdown(f"You said: {_said(question, answer.choice)}. The run is being worked out …")
             st.fragment(_watch, run_every=jobs.LOOK)(question, visit, slug, specs)
         else:
             with st.container(key=f"revealing-{question.id}"):
                 st.caption("The stage plays what comes of it.")
             with st.container(key=f"explained-{question.id}"):
-                _explain(question, answer, visit, slug)
+                _explain(question, answer, visit, slug, another)
+
+
+def _said(question: Question, choice: int | tuple[float, ...]) -> str:
+    return question.options[choice] if isinstance(choice, int) else question.draw.said(choice) if question.draw else ""
 
 
 def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
     answering = _answering(question, visit, slug, specs)
-    key = _key(question, slug)
-    choice = st.radio(
-        "Your prediction",
-        range(len(question.options)),
-        index=None,
-        format_func=lambda i: (f"**{LETTERS[i]}** " if question.where else "") + question.options[i],
-        key=key,
-        on_change=visit.looked,
-        label_visibility="collapsed",
-    )
+    choice = _chosen_below(question, visit, slug) if question.draw is None else _drawn_above(question, visit)
     st.button(
         "Lock my prediction and run",
         key=f"{slug}/predict/{question.id}/lock",
@@ -50,6 +47,32 @@ def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec])
         disabled=choice is None,
         on_click=visit.moved,
         args=(lambda: _lock(question, choice, visit, specs, answering),),
+    )
+
+
+def _drawn_above(question: Question, visit: Visit) -> tuple[float, ...] | None:
+    """What the reader has drawn on the stage, in words."""
+    drawn = visit.drawn.get(question.id)
+    assert question.draw is not None
+    if visit.scenario is None:
+        st.caption("It is drawn in the picture of this step: go back to it first.")
+    elif drawn is None:
+        st.caption("Draw it in the picture: drag, or press Tab to reach the handles and move them with the arrow keys.")
+    else:
+        st.markdown(f"You drew {question.draw.said(drawn)}.")
+    return drawn
+
+
+def _chosen_below(question: Question, visit: Visit, slug: str) -> int | None:
+    key = _key(question, slug)
+    return st.radio(
+        "Your prediction",
+        range(len(question.options)),
+        index=None,
+        format_func=lambda i: (f"**{LETTERS[i]}** " if question.where else "") + question.options[i],
+        key=key,
+        on_change=visit.looked,
+        label_visibility="collapsed",
     )
 
 
@@ -70,6 +93,14 @@ def choose(question: Question, slug: str, option: object) -> bool:
     return True
 
 
+def draw(question: Question, visit: Visit, values: object) -> bool:
+    """Take over what was drawn on the stage; whether it can be."""
+    row = None if question.draw is None else question.draw.read(values)
+    if row is not None:
+        visit.drawn[question.id] = row
+    return row is not None
+
+
 def _answering(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> jobs.Job:
     """The job that works the answer out while the reader thinks."""
     spec = _asked_about(question, visit, specs)
@@ -83,17 +114,18 @@ def _asked_about(question: Question, visit: Visit, specs: dict[str, Spec]) -> Sp
     return visit.spec if visit.shows(wanted) else wanted
 
 
-def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) -> tuple[int, str]:
-    """The right option, and what explains it."""
-    right = int(question.answer(spec)) if callable(question.answer) else question.answer
+def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) -> tuple[int | tuple[float, ...], str]:
+    """The right option or drawing, and what explains it."""
+    found = question.answer(spec) if callable(question.answer) else question.answer
+    right = tuple(map(float, found)) if isinstance(found, Sequence) else int(found)
     return right, question.explain(spec) if callable(question.explain) else question.explain
 
 
-def _lock(question: Question, choice: int | None, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
+def _lock(question: Question, choice: int | tuple[float, ...] | None, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
     """Keep the choice, and show what comes of it if that is known by now."""
     if choice is None:
         return
-    visit.answers[question.id] = Answer(int(choice))
+    visit.answers[question.id] = Answer(choice)
     visit.touched = True
     answering.wait(PATIENCE)
     _settle(question, visit, specs, answering)
@@ -123,17 +155,35 @@ def _settle(question: Question, visit: Visit, specs: dict[str, Spec], answering:
         visit.load(question.reveal(visit.spec), visit.scenario)
 
 
-def _explain(question: Question, answer: Answer, visit: Visit, slug: str) -> None:
-    right = answer.right
-    if right is not None and 0 <= right < len(question.options):
-        sign, word = ("✓", "You were right") if right == answer.choice else ("✗", "Not this time")
-        said, found = question.options[answer.choice], question.options[right]
-        st.markdown(f"**{sign} {word}.** You said: {said}. The run says: **{found}**.")
+def _explain(question: Question, answer: Answer, visit: Visit, slug: str, another: Callable[[], None] | None) -> None:
+    if verdict := _verdict(question, answer):
+        st.markdown(verdict)
     st.markdown(glossary.linked(answer.explanation, slug))
-    st.button(
-        "Ask me again",
-        key=f"{slug}/predict/{question.id}/again",
-        on_click=visit.moved,
-        args=(lambda: visit.answers.pop(question.id, None),),
-        type="tertiary",
-    )
+    with st.container(key=f"again-{question.id}", horizontal=True, gap="small"):
+        if another is not None:
+            st.button("Guess again on another run", key=f"{slug}/predict/{question.id}/another", on_click=visit.moved, args=(another,))
+        st.button(
+            "Ask me again",
+            key=f"{slug}/predict/{question.id}/again",
+            on_click=visit.moved,
+            args=(lambda: forget(question, visit),),
+            type="tertiary",
+        )
+
+
+def forget(question: Question, visit: Visit) -> None:
+    """Ask as if nothing had been said."""
+    visit.answers.pop(question.id, None)
+    visit.drawn.pop(question.id, None)
+
+
+def _verdict(question: Question, answer: Answer) -> str:
+    """Whether it was right, or how far off what was drawn is; nothing where the run could not be evaluated."""
+    choice, right = answer.choice, answer.right
+    if question.draw is not None and isinstance(choice, tuple) and isinstance(right, tuple):
+        sign, word = ("✓", "Close") if question.draw.close(choice, right) else ("✗", "Not this time")
+        return f"**{sign} {word}.** {question.draw.judged(choice, right)}"
+    if isinstance(choice, int) and isinstance(right, int) and 0 <= right < len(question.options):
+        sign, word = ("✓", "You were right") if right == choice else ("✗", "Not this time")
+        return f"**{sign} {word}.** You said: {question.options[choice]}. The run says: **{question.options[right]}**."
+    return ""

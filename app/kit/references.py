@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from engine.kernels import TargetKernel
 
 
 @dataclass(frozen=True)
@@ -99,9 +102,9 @@ def texts_beside(folder: Path) -> tuple[str, ...]:
 
 
 @cache
-def texts_behind(function: Callable[..., object]) -> tuple[str, ...]:
+def texts_behind(function: Callable[..., Any] | TargetKernel) -> tuple[str, ...]:
     """What the source of a function says, of a compiled one too, and the head of the file it stands in."""
-    plain = getattr(function, "py_func", function)
+    plain: Any = getattr(function, "py_func", function)
     module = inspect.getmodule(plain)
     return inspect.getsource(plain), (module.__doc__ or "") if module else ""
 

@@ -151,6 +151,11 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
         if question is not None and predict.choose(question, lesson.slug, event.get("option")):
             here.touched = True
         return
+    if event.get("kind") == "draw":
+        question = direction.open_question(lesson, here)
+        if question is not None:
+            here.given(lambda: predict.draw(question, here, event.get("values")))
+        return
     if event.get("kind") == push.LOST:
         here.channel.lost()
         return

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
@@ -20,6 +20,8 @@ from app.kit import jobs, seams, share, tally
 from app.kit.push import Channel
 from engine import turns
 from engine.spec import Spec, SpecError
+
+S = TypeVar("S", bound=Spec)  # the spec of the lesson
 
 PATIENCE = 0.5  # s that a run waits for what takes long to try
 _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
@@ -30,10 +32,10 @@ LEADS_TO = "leads to"  # session key: (page, title, promise) of the lessons to g
 
 
 @dataclass
-class Visit:
+class Visit(Generic[S]):
     """The state of one lesson in one session."""
 
-    spec: Spec
+    spec: S
     scenario: str | None = None  # None: the sandbox
     step: int = 0  # of the guided story
     led: bool = False  # a link has named the step
@@ -48,12 +50,14 @@ class Visit:
     problems: tuple[share.Problem, ...] = ()
     refused: dict[str, tuple[Any, str]] = field(default_factory=dict)  # control → (what was typed, why not)
     answers: dict[str, Answer] = field(default_factory=dict)
+    drawn: dict[str, tuple[float, ...]] = field(default_factory=dict)  # guesses on the stage that are not locked, by question
+    rounds: dict[str, int] = field(default_factory=dict)  # how often a question was asked again with other settings
     seeds: tuple[int, ...] = ()  # other seeds that are checked too
     planted: Any = None  # a mistake that the checks shall be seen to find
     run: jobs.Job | None = None  # the long run of this very spec, if one was started
     shown: bytes | None = None  # the last scene that was ready
     channel: Channel = field(default_factory=Channel)  # to the player
-    draft: Spec | None = None  # while a stroke is being drawn: the stage alone shows it
+    draft: S | None = None  # while a stroke is being drawn: the stage alone shows it
     address: dict[str, list[str]] = field(default_factory=dict)  # the query as last seen or written
     touched: bool = False  # changed since the address was last written
     left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
@@ -162,11 +166,11 @@ class Visit:
             self.load(spec, self.scenario if self.shows(spec) else None)
         return True
 
-    def shows(self, spec: Spec) -> bool:
+    def shows(self, spec: S) -> bool:
         """Whether `spec` is what is shown, the seed aside."""
         return spec == self.spec or _same_but_for_the_seed(spec, self.spec)
 
-    def load(self, spec: Spec, scenario: str | None) -> None:
+    def load(self, spec: S, scenario: str | None) -> None:
         """Show `spec`, which belongs to `scenario` (None: the sandbox)."""
         self.spec, self.scenario = spec, scenario
         self.window = self.draft = self.frame = None
@@ -229,10 +233,10 @@ def _made(make: Callable[[], Any], ticket: jobs.Job) -> Any:
 
 @dataclass
 class Answer:
-    """A prediction: the option chosen, and once locked the right one."""
+    """A prediction: the option chosen or what was drawn, and once locked the right one."""
 
-    choice: int
-    right: int | None = None
+    choice: int | tuple[float, ...]
+    right: int | tuple[float, ...] | None = None
     explanation: str = ""
 
 

@@ -15,6 +15,12 @@
     panels = ["energy"]     # only where the options are places
     places = [[3, 0.1], [6, 0.1], [9, 0.1]]     # of each option, in these panels: there the reader may choose, too
 
+    [questions.end]
+    ask = "Where will the ball stop?"
+    draw = {kind = "point", panel = "plane", near = 0.5}     # in place of options: the reader draws, see app.kit.guess
+    again = [{steps = 24}]     # settings of further rounds, taken in turn, each with a new seed; [{}]: the seed alone; []: none
+    explain = "It stops at {x:.1f}."
+
     [elsewhere]
     no_prior = "Where the mistake of this name is made, if no line of the code that is shown makes it."
 
@@ -32,6 +38,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from app.kit.guess import Drawn, DrawnError
 
 if TYPE_CHECKING:
     from engine.spec import Spec
@@ -82,22 +90,27 @@ class Question:
     ----------
     id : unique within the lesson
     ask : the question, Markdown
-    options : the possible answers
-    answer : index of the right option, or a function of the spec that computes it from the run
+    options : the possible answers; none where the guess is drawn
+    answer : index of the right option, or a function of the spec that computes it from the run; of a drawn guess the
+        numbers of the right drawing
     explain : Markdown shown once the answer is locked, or a function of the spec
     scenario : id of the scenario that is run when the answer is locked; None: the settings as they stand
     reveal : (spec) → the spec that is shown once the answer is locked: what was hidden until then
     where : the places of the options on the stage, where they are places
+    draw : what the reader draws, in place of options
+    again : settings over those of the step for further rounds
     """
 
     id: str
     ask: str
     options: Sequence[str]
-    answer: int | Callable[[Any], int]
+    answer: int | Callable[[Any], int | Sequence[float]]
     explain: str | Callable[[Any], str]
     scenario: str | None = None
     reveal: Callable[[Any], Spec] | None = None
     where: Where | None = None
+    draw: Drawn | None = None
+    again: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -155,7 +168,7 @@ class Words:
     def question(
         self,
         id: str,
-        answer: int | Callable[[Any], int],
+        answer: int | Callable[[Any], int | Sequence[float]],
         told: Callable[[Any], Said] | None = None,
         *,
         scenario: str | None = None,
@@ -172,9 +185,9 @@ class Words:
         values : constants that stand in any of its texts by name
         """
         entry = self._entry("questions", words or id, QUESTION)
-        chosen = entry.get("options") if options is None else options
-        if not chosen:
-            raise self._wrong(f"questions.{words or id} has no options")
+        chosen = entry.get("options", ()) if options is None else options
+        if bool(chosen) == ("draw" in entry):
+            raise self._wrong(f"questions.{words or id} has no options, or has them beside what is drawn")
 
         def explain(spec: Any) -> str:
             said = told(spec) if told else say()
@@ -186,7 +199,9 @@ class Words:
             return " ".join(texts).replace(" \n\n ", "\n\n")
 
         texts = [self._filled(str(option), values) for option in chosen]
-        return Question(id, self._text(entry, "ask", values), texts, answer, explain, scenario, reveal, self._where(id, entry, len(texts)))
+        asked = self._text(entry, "ask", values)
+        where, draw, again = self._where(id, entry, len(texts)), self._draw(id, entry), tuple(entry.get("again", ({},)))
+        return Question(id, asked, texts, answer, explain, scenario, reveal, where, draw, again)
 
     def _where(self, id: str, entry: Mapping[str, Any], options: int) -> Where | None:
         if "places" not in entry:
@@ -195,6 +210,21 @@ class Words:
         if len(places) != options or not entry.get("panels"):
             raise self._wrong(f"questions.{id} needs panels, and a place for each of its {options} options")
         return Where(tuple(entry["panels"]), places)
+
+    def _draw(self, id: str, entry: Mapping[str, Any]) -> Drawn | None:
+        if "draw" not in entry:
+            return None
+        try:
+            return Drawn(**entry["draw"])
+        except (TypeError, DrawnError) as problem:
+            raise self._wrong(f"questions.{id}, its drawing: {problem}") from problem
+
+    def drawn(self, id: str) -> Drawn:
+        """What a question has drawn."""
+        draw = self._draw(id, self._entry("questions", id, QUESTION))
+        if draw is None:
+            raise self._wrong(f"questions.{id} has nothing to draw")
+        return draw
 
     def phrase(self, path: str, **values: Any) -> str:
         """A text that stands in others, by its tables and name: `phrase("questions.surest.each", digit=3)`."""

@@ -2,6 +2,7 @@
 
 from engine.conjugate.beliefs import (
     PAIRS,
+    AlphaBeta,
     Belief,
     BetaBernoulli,
     DirichletCategorical,
@@ -16,6 +17,7 @@ from engine.conjugate.quadrature import Quadrature, integrate
 
 __all__ = [
     "PAIRS",
+    "AlphaBeta",
     "Belief",
     "BetaBernoulli",
     "DirichletCategorical",

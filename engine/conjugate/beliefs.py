@@ -608,6 +608,8 @@ class DirichletCategorical(Belief):
         return 1.0 + (rng.random(len(edges))[:, None] > edges).sum(axis=1)
 
 
+AlphaBeta = BetaBernoulli | _Gamma  # beliefs that two numbers tell, α and β
+
 PAIRS: dict[str, type[Belief]] = {
     "bernoulli": BetaBernoulli,
     "poisson": GammaPoisson,

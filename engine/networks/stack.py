@@ -6,7 +6,7 @@ In single precision, for networks of tens of thousands of weights; `engine.netwo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,12 @@ class Networks:
 
     def __len__(self) -> int:
         return len(self.layers[0])
+
+    @overload
+    def predict(self, x: ArrayLike, stop: None = None) -> Single: ...
+
+    @overload
+    def predict(self, x: ArrayLike, stop: Stop | None) -> Single | None: ...
 
     def predict(self, x: ArrayLike, stop: Stop | None = None) -> Single | None:
         """(R, m, classes) probabilities at images x (m, pixels) or (m, side, side) with ink from 0 to 1; None when

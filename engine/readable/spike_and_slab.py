@@ -35,7 +35,7 @@ def spike_and_slab(X, y, precision, log_odds, noise_sd, n, rng, included, beta=N
         log_odds = log_odds + 0.5 * np.log(2.0 * np.pi / precision[len(always) :])
     for _ in range(n):
         if logistic:
-            # phase: flip
+            # phase: weights
             omega = np.array([polya_gamma(rng, eta) for eta in X @ beta])
             gram = X.T @ (omega[:, None] * X)
         chances, beta = np.empty(p), np.zeros(len(b))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,16 +42,16 @@ class Method(Protocol):
     transition: see `Nuts`.
     """
 
-    name: str
-    label: str  # as sentences name it
-    faults: tuple[str, ...]  # its wrong variants, and integrators, which the judge can plant
-    records: tuple[str, ...]  # which optional arrays of `Trace` it fills
+    name: ClassVar[str]
+    label: ClassVar[str]  # as sentences name it
+    faults: ClassVar[tuple[str, ...]]  # its wrong variants, and integrators, which the judge can plant
+    records: ClassVar[tuple[str, ...]]  # which optional arrays of `Trace` it fills
 
     def prepare(self, target: Target) -> tuple[Any, ...]: ...
 
     def transitions(self, chains: int, n: int, dim: int) -> Any: ...
 
-    def advance(self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: Any) -> None: ...
+    def advance(self, target: Target, settings: Any, chain: Chain, n: int, trace: Trace, inside: Any) -> None: ...
 
 
 class Run(Resumable):

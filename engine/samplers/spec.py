@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from engine.samplers import delayed_rejection, gibbs, hmc, metropolis, nuts, slice_sampling
 from engine.spec import SpecError, choice, integer, number, seed_field
@@ -46,7 +46,7 @@ class SamplerSpec(TargetSpec):
         """Keyword arguments of the method."""
         raise NotImplementedError
 
-    def init(self) -> ArrayLike | None:
+    def init(self) -> NDArray[np.float64] | None:
         """The start (dim,), or None for random starts."""
         if self.start == "random":
             return None

@@ -96,6 +96,13 @@ class Target:
     conditionals: Conditionals | None = field(default=None, repr=False)
     model: Any = field(default=None, repr=False)
 
+    @property
+    def known(self) -> Truth:
+        """The truth of a target that has one. Raises TargetError where it is None."""
+        if self.truth is None:
+            raise TargetError(f"{self.name}: nothing is known exactly about this target")
+        return self.truth
+
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data, dtype=np.float64).ravel()
         ints = np.ascontiguousarray(self.ints, dtype=np.int64).ravel()

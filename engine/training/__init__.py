@@ -12,11 +12,12 @@ from engine.training.laplace import HESSIANS, Laplace, difference_hessian, gauss
 from engine.training.nodes import Nodes, activation, activation_slope, difference_gradient, forward, jacobian, pass_nodes
 from engine.training.perceptron import Margin, PerceptronRun, learn, margin
 from engine.training.train import RULES, Trained, TrainingRun, TrainingSpec, initial_parameters, map_decay, outgoing_units, train
-from engine.variational.optimisers import Adam, Momentum, RmsProp, Sgd
+from engine.variational.optimisers import AdaGrad, Adam, Momentum, RmsProp, Sgd
 
 __all__ = [
     "HESSIANS",
     "RULES",
+    "AdaGrad",
     "Adam",
     "Descent",
     "EnsembleRun",

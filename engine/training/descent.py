@@ -13,7 +13,7 @@ from engine.samplers.chain import per_coordinate
 from engine.samplers.run import whole_number
 from engine.spec import MAX_SEED, SpecError
 from engine.targets.target import Target, TargetError
-from engine.variational.optimisers import Adam, Decaying, Momentum, RmsProp, Sgd, ascend
+from engine.variational.optimisers import AdaGrad, Adam, Decaying, Momentum, RmsProp, Sgd, ascend
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Descent:
 
 def descend(
     target: Target,
-    optimiser: Adam | Decaying | Momentum | RmsProp | Sgd,
+    optimiser: AdaGrad | Adam | Decaying | Momentum | RmsProp | Sgd,
     start: ArrayLike,
     *,
     steps: int,

@@ -33,11 +33,11 @@ from engine.samplers.run import MAX_BYTES, whole_number
 from engine.slices import Carried
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed_field
 from engine.targets.target import TargetError
-from engine.variational.optimisers import Adam, Momentum, RmsProp, Rule, Sgd, ascend
+from engine.variational.optimisers import AdaGrad, Adam, Momentum, RmsProp, Rule, Sgd, ascend
 
 Array = NDArray[np.float64]
 
-RULES = ("sgd", "momentum", "nesterov", "rmsprop", "adam")
+RULES = ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
 INITIAL = ("scaled", "uniform", "prior")
 
 
@@ -64,7 +64,7 @@ class TrainingSpec(Spec):
         """The step rule as kernels take it."""
         if self.optimiser in ("momentum", "nesterov"):
             return Momentum(self.step_size, self.momentum, self.optimiser == "nesterov").rule()
-        return {"sgd": Sgd, "rmsprop": RmsProp, "adam": Adam}[self.optimiser](self.step_size).rule()
+        return {"sgd": Sgd, "adagrad": AdaGrad, "rmsprop": RmsProp, "adam": Adam}[self.optimiser](self.step_size).rule()
 
 
 @dataclass(frozen=True, eq=False)

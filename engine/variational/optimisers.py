@@ -1,4 +1,4 @@
-"""Step rules for climbing a noisy gradient: plain steps, momentum, RMSProp, Adam, and the decaying step size of
+"""Step rules for climbing a noisy gradient: plain steps, momentum, AdaGrad, RMSProp, Adam, and the decaying step size of
 automatic differentiation variational inference.
 
 All keep their running averages in arrays that belong to the state of a run, and move parameters, averages and step in
@@ -6,8 +6,8 @@ one fused pass. They *ascend*: hand them the gradient of the ELBO, or minus that
 float64, all of one kind.
 
 Sources: Robbins and Monro 1951 (plain); Polyak 1964 (momentum); Nesterov 1983, in the form of Sutskever et al. 2013;
-Tieleman and Hinton 2012 (RMSProp); Kingma and Ba 2015 (Adam); Kucukelbir et al. 2017, eq. 10 = Steyn 2018, eq. 5.14
-(decaying).
+Duchi, Hazan and Singer 2011 (AdaGrad); Tieleman and Hinton 2012 (RMSProp); Kingma and Ba 2015 (Adam); Kucukelbir et al.
+2017, eq. 10 = Steyn 2018, eq. 5.14 (decaying).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 from engine.networks.passes import inlined
 from engine.spec import SpecError
 
-ADAM, DECAYING, PLAIN, MOMENTUM, NESTEROV, RMSPROP = range(6)
+ADAM, DECAYING, PLAIN, MOMENTUM, NESTEROV, RMSPROP, ADAGRAD = range(7)
 
 
 class Rule(NamedTuple):
@@ -127,7 +127,22 @@ class RmsProp:
         return Rule(RMSPROP, float(self.step_size), float(self.decay), float(self.epsilon), 0.0)
 
 
-OPTIMISERS: dict[str, Any] = {"adam": Adam, "decaying": Decaying, "sgd": Sgd, "momentum": Momentum, "rmsprop": RmsProp}
+@dataclass(frozen=True)
+class AdaGrad:
+    """v = v + g**2; the step is step_size g / (sqrt(v) + epsilon): along a constant gradient step t is step_size / sqrt(t)."""
+
+    name: ClassVar[str] = "adagrad"
+    step_size: float = 0.1
+    epsilon: float = 1e-8
+
+    def rule(self) -> Rule:
+        """For kernels. Raises SpecError naming a wrong setting."""
+        _positive("step_size", self.step_size)
+        _positive("epsilon", self.epsilon)
+        return Rule(ADAGRAD, float(self.step_size), float(self.epsilon), 0.0, 0.0)
+
+
+OPTIMISERS: dict[str, Any] = {"adam": Adam, "decaying": Decaying, "sgd": Sgd, "momentum": Momentum, "rmsprop": RmsProp, "adagrad": AdaGrad}
 
 
 @inlined
@@ -164,6 +179,12 @@ def ascend(rule, step, parameters, gradient, first, second):
         for i in range(parameters.size):
             g = gradient[i]
             second[i] = kept * second[i] + (one - kept) * g * g
+            parameters[i] += length * g / (kind(math.sqrt(second[i])) + epsilon)
+    elif rule.which == ADAGRAD:
+        length, epsilon = kind(rule.step_size), kind(rule.a)
+        for i in range(parameters.size):
+            g = gradient[i]
+            second[i] += g * g
             parameters[i] += length * g / (kind(math.sqrt(second[i])) + epsilon)
     else:
         old, tau = kind(1.0 - rule.a if step > 1 else 0.0), kind(rule.b)

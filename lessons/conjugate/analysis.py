@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine import conjugate, diagnostics
-from engine.conjugate import Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
+from engine.conjugate import AlphaBeta, Belief, BetaBernoulli, DirichletCategorical, GammaExponential, NormalGamma, NormalMean
 from engine.judge import Check, Kind, Verdict, chains_checks, dispersed_starts
 from engine.kept import kept, lazy
 from engine.predicted import Predicted
@@ -125,7 +125,7 @@ def mistaken(prior: Belief, x: Array, mistake: str) -> Belief:
         return after
     if mistake == "twice":
         return after.update(x)
-    if mistake == "scale" and hasattr(after, "beta") and not isinstance(after, BetaBernoulli):
+    if mistake == "scale" and isinstance(after, (AlphaBeta, NormalGamma)) and not isinstance(after, BetaBernoulli):
         return dataclasses.replace(after, beta=1.0 / after.beta)
     if mistake == "miscount":
         return _miscounted(prior, after, x)
@@ -134,18 +134,19 @@ def mistaken(prior: Belief, x: Array, mistake: str) -> Belief:
 
 def _miscounted(prior: Belief, after: Belief, x: Array) -> Belief:
     n = x.size
-    if isinstance(after, BetaBernoulli):
+    if isinstance(after, BetaBernoulli) and isinstance(prior, BetaBernoulli):
         return dataclasses.replace(after, beta=prior.beta + n)
-    if isinstance(after, DirichletCategorical):
+    if isinstance(after, DirichletCategorical) and isinstance(prior, DirichletCategorical):
         return dataclasses.replace(after, a=(*after.a[:-1], prior.a[-1] + n))
     if isinstance(after, NormalMean):
         return prior.update([float(x.mean())])
-    if isinstance(after, NormalGamma):
+    if isinstance(after, NormalGamma) and isinstance(prior, NormalGamma):
         return dataclasses.replace(after, kappa=prior.kappa + 1.0, alpha=prior.alpha + 0.5)
-    if isinstance(after, GammaExponential):
+    if isinstance(after, GammaExponential) and isinstance(prior, GammaExponential):
         return dataclasses.replace(after, alpha=prior.alpha + 1.0)
-    if isinstance(after, conjugate.GammaNormal):
+    if isinstance(after, conjugate.GammaNormal) and isinstance(prior, conjugate.GammaNormal):
         return dataclasses.replace(after, alpha=prior.alpha + 0.5)
+    assert isinstance(after, conjugate.GammaPoisson) and isinstance(prior, conjugate.GammaPoisson)
     return dataclasses.replace(after, beta=prior.beta + 1.0)
 
 
@@ -310,6 +311,7 @@ def weighted(prior: Belief, factor: float) -> Belief:
         return dataclasses.replace(prior, s=prior.s / math.sqrt(factor))
     if isinstance(prior, NormalGamma):
         return dataclasses.replace(prior, kappa=factor * prior.kappa)
+    assert isinstance(prior, AlphaBeta)
     return dataclasses.replace(prior, alpha=factor * prior.alpha, beta=factor * prior.beta)
 
 

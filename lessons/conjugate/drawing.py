@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from engine.spec import SpecError
 from lessons.conjugate.analysis import SHARES
@@ -22,9 +21,9 @@ MAKERS = {
 }  # the fields that the draw buttons use
 
 
-def added(spec: ConjugateLesson, more: Sequence[float]) -> dict[str, str]:
+def added(spec: ConjugateLesson, more: ArrayLike) -> dict[str, str]:
     """The field that holds the data with `more` at its end."""
-    return {DATA[spec.pair]: written(np.concatenate([spec.observations(), more]))}
+    return {DATA[spec.pair]: written(np.concatenate([spec.observations(), np.asarray(more)]))}
 
 
 def more(spec: ConjugateLesson, number: int) -> dict[str, str]:

@@ -31,7 +31,7 @@ SYMBOLS = {
 MISTAKES = {"none": "none", "twice": "use the data twice", "scale": "take the rate for a scale", "miscount": "miscount n"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[ConjugateLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.select("pair", "What is observed, and its prior", PAIRS)

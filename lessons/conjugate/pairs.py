@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.conjugate import DirichletCategorical, NormalGamma
 from lessons.conjugate.analysis import Course
 
 Array = NDArray[np.float64]
-Line = tuple[str, str, dict[str, Array]]  # id, template, values
+Line = tuple[str, str, dict[str, Any]]  # id, template, values
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ def _both(course: Course) -> list[Line]:
     spec, n = course.spec, course.n
     k, m = _constant(course, spec.kappa, spec.m)
     exact = course.exact
-    a, b = np.array([(belief.alpha, belief.beta) for belief in exact]).T
+    a, b = np.array([(belief.alpha, belief.beta) for belief in exact if isinstance(belief, NormalGamma)]).T
     return [
         (
             "update",
@@ -235,6 +237,7 @@ def _both(course: Course) -> list[Line]:
 
 def _kinds(course: Course) -> list[Line]:
     seen = np.vstack([np.zeros(3), np.cumsum(course.x[:, None] == np.arange(1.0, 4.0), axis=0)])
+    assert isinstance(course.prior, DirichletCategorical)
     prior = np.array(course.prior.a)
     values = {f"a{k}": np.full(course.steps, prior[k]) for k in range(3)}
     values |= {f"c{k}": seen[:, k] for k in range(3)} | {f"d{k}": prior[k] + seen[:, k] for k in range(3)}

@@ -51,9 +51,9 @@ def _width(spec: ConjugateLesson) -> Figure:
     ):
         line = {"color": theme.colour(role), "width": 2, "dash": dash}
         figure.add_scatter(x=found.factor, y=values, mode="lines", line=line, name=words)
-    low, high = float(found.low.min()), float(found.high.max())
-    pad = 0.6 * (high - low)
-    figure.layout.yaxis.range = [low - pad, high + pad]
+    lowest, highest = float(found.low.min()), float(found.high.max())
+    pad = 0.6 * (highest - lowest)
+    figure.layout.yaxis.range = [lowest - pad, highest + pad]
     figure.layout.showlegend = True
     shift = f"{number(found.mean[0])} with the prior nearly ignored to {number(found.mean[-1])} with it taken 100 times"
     text = (

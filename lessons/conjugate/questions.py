@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.conjugate import AlphaBeta, NormalGamma
 from lessons.conjugate import analysis
 from lessons.conjugate.spec import WORDS, ConjugateLesson
 
 
-def _pull(spec: ConjugateLesson) -> int:
-    """Where the posterior mean lies: 0 at the data mean, 1 in the middle, 2 at the prior mean."""
-    here = analysis.course(spec)
-    prior, data, after = here.prior.mean()[0], here.x.mean(), here.exact[-1].mean()[0]
-    return int(np.argmin(np.abs(np.array([0.0, 0.5, 1.0]) - (data - after) / (data - prior))))
+def _pull(spec: ConjugateLesson) -> tuple[float, float]:
+    """The central 95 % of the posterior."""
+    low, high = analysis.course(spec).exact[-1].interval()
+    return low, high
 
 
 def _explain_pull(spec: ConjugateLesson) -> Said:
@@ -45,6 +45,7 @@ def _order(spec: ConjugateLesson) -> int:
 def _explain_order(spec: ConjugateLesson) -> Said:
     here = analysis.course(spec)
     after, heads = here.exact[-1], here.x.sum()
+    assert isinstance(after, (AlphaBeta, NormalGamma))
     return say(alpha=after.alpha, beta=after.beta, heads=heads, tails=len(here.x) - heads, log_evidence=here.log_evidence[-1])
 
 

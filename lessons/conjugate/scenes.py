@@ -72,7 +72,8 @@ def _axis(course: Course) -> Array:
         low = max(low, 0.0) if course.spec.pair != "mean" and not (course.spec.pair == "both" and i == 0) else low
     pad = 1e-3 * (high - low)
     even = np.linspace(low + pad, high - pad, NODES // 2)
-    return np.sort(np.concatenate([even, np.linspace(*np.clip(narrow, low + pad, high - pad), NODES - len(even))]))
+    first, last = np.clip(narrow, low + pad, high - pad)
+    return np.sort(np.concatenate([even, np.linspace(first, last, NODES - len(even))]))
 
 
 def densities(beliefs: tuple[Belief, ...], unknown: int, at: Array) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit.words import Words
 from datasets import coin, counts, kinds, measurements, waiting_times
-from engine.conjugate import PAIRS, Belief, DirichletCategorical
+from engine.conjugate import PAIRS, AlphaBeta, Belief, DirichletCategorical, NormalGamma, NormalMean
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field, text
 
 WORDS = Words(__file__)
@@ -155,10 +155,11 @@ def in_plane(belief: Belief) -> tuple[float, float]:
     """
     if isinstance(belief, DirichletCategorical):
         return belief.a[0], belief.a[1]
-    if isinstance(belief, PAIRS["mean"]):
+    if isinstance(belief, NormalMean):
         return belief.m, (belief.sigma / belief.s) ** 2
-    if isinstance(belief, PAIRS["both"]):
+    if isinstance(belief, NormalGamma):
         return belief.m, belief.kappa
+    assert isinstance(belief, AlphaBeta)
     return belief.alpha, belief.beta
 
 
@@ -167,12 +168,13 @@ def at_plane(belief: Belief, place: tuple[float, float]) -> Belief:
     one, two = (float(value) for value in place)
     if isinstance(belief, DirichletCategorical):
         return dataclasses.replace(belief, a=(one, two, *belief.a[2:]))
-    if isinstance(belief, PAIRS["mean"]):
+    if isinstance(belief, NormalMean):
         if not two > 0.0:
             raise SpecError("s", f"a prior cannot be worth {two:g} observations")
         return dataclasses.replace(belief, m=one, s=belief.sigma / math.sqrt(two))
-    if isinstance(belief, PAIRS["both"]):
+    if isinstance(belief, NormalGamma):
         return dataclasses.replace(belief, m=one, kappa=two)
+    assert isinstance(belief, AlphaBeta)
     return dataclasses.replace(belief, alpha=one, beta=two)
 
 

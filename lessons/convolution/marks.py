@@ -75,7 +75,7 @@ def outline(row: Array | int, column: Array | int, size: int, side: int = SIDE) 
     return np.stack([np.stack(corner, axis=-1) for corner in corners], axis=-2)
 
 
-def window_of(place: Array | int) -> Array:
+def window_of(place: NDArray[np.int64] | int) -> Array:
     """(..., 5, 2) the pixels under the kernel at a place, counted row by row; it may hold the rim."""
     row, column = np.divmod(place, SIDE)
     return outline(row - PAD, column - PAD, 2 * PAD + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,11 @@ def diagnostics(spec: ConvolutionLesson, cancel: Any) -> Table:
         return Table("Diagnostics", {})
     fit, data, look = state.fit, digits(), state.looks[-1]
     x = data.images_test / np.float32(data.top)
-    right = [fit.predict(x, mode, samples=analysis.NETWORKS, seed=spec.seed).accuracy(data.labels_test) for mode in ("MEAN", "MA")]
+    read = [fit.predict(x, mode, samples=analysis.NETWORKS, seed=spec.seed) for mode in ("MEAN", "MA")]
+    right = [prediction.accuracy(data.labels_test) for prediction in read if prediction is not None]
     sizes = [layer.size for layer in fit.expected_weights()]
     served = [stage.places**2 for stage in fit.shape.stages] + [1] * (len(sizes) - len(fit.shape.stages))
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "layer": list(LAYERS),
         "weights": sizes,
         "places that share them": served,
@@ -72,7 +74,7 @@ def diagnostics(spec: ConvolutionLesson, cancel: Any) -> Table:
 def _shared() -> Table:
     """A kernel beside the dense layer that would write as many numbers."""
     places = SIDE**2
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "layer": ["one 3 × 3 kernel", "a dense layer with as many outputs"],
         "numbers written": [places, places],
         "weights, with biases": [KERNEL**2 + 1, places * (places + 1)],

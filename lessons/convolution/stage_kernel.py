@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,10 +73,10 @@ def _words(made: Scene, seen: Array, kernel: Array, bias: float, sums: Array, wr
     row, column = np.divmod(np.arange(len(seen)), SIDE)
     for i, name in enumerate(ROWS):
         terms = " + ".join(f"{{{name}{j}:.2f}} × {signed(kernel[i, j])}" for j in range(KERNEL))
-        values = {f"{name}{j}": seen[:, i, j] for j in range(KERNEL)} | {name: (seen[:, i] * kernel[i]).sum(axis=1)}
-        made.readout(name, f"{name} row: {terms} = {{{name}:.2f}}", show="at", **values)
+        terms_of: dict[str, Any] = {f"{name}{j}": seen[:, i, j] for j in range(KERNEL)} | {name: (seen[:, i] * kernel[i]).sum(axis=1)}
+        made.readout(name, f"{name} row: {terms} = {{{name}:.2f}}", show="at", **terms_of)
     added = f" + bias {signed(bias)} = {{z:.2f}}" if bias else ""
-    values = {"sum": sums, "row": row + 1, "column": column + 1} | ({"z": written} if bias else {})
+    values: dict[str, Any] = {"sum": sums, "row": row + 1, "column": column + 1} | ({"z": written} if bias else {})
     made.readout("sum", f"sum {{sum:.2f}}{added}, written at row {{row}}, column {{column}}", show="at", **values)
     made.say("Place {t} of {steps}, row {row}, column {column}: the sum is {z:.2f}.", row=row + 1, column=column + 1, z=written)
     ink = seen.sum(axis=(1, 2))

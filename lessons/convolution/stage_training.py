@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,6 @@ def _words(made: Scene, looks: Sequence[Look]) -> None:
     how = "each once, for 64 places" if times == 1 else f"each {times} times, once a place"
     words = f"conv 1: 80 weights, {how}: {{kl:.0f}} × {times} = {{counted:.0f}} nats"
     made.readout("stage", words, show="at", kl=kl[:, 0], counted=kl[:, 0] * times)
-    spoken = {name: columns[name] for name in ("step", "accuracy", "elbo")}
+    spoken: dict[str, Any] = {name: columns[name] for name in ("step", "accuracy", "elbo")}
     made.say("Step {step}: {accuracy:.0%} read right, ELBO {elbo:.0f} nats.", **spoken)
     made.table(columns | {"KL as counted": whole, "KL of conv 1, once": kl[:, 0]})

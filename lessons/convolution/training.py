@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ LOOKS = 24  # at a whole training, after the start,
 BENT = 2.0  # closer at the beginning: look k is after (k / LOOKS)^BENT of the steps
 INITIAL_SD = 0.02  # small, so that means are learnt before the noise has grown
 STEP_SIZE = 0.02
-DENSE = {"method": "gaussian", "hidden": (64,), "epochs": 120, "initial_sd": INITIAL_SD}
+DENSE: dict[str, Any] = {"method": "gaussian", "hidden": (64,), "epochs": 120, "initial_sd": INITIAL_SD}
 
 
 def network_spec(spec: ConvolutionLesson) -> ConvolutionSpec:

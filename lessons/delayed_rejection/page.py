@@ -12,7 +12,7 @@ from lessons.delayed_rejection.scenes import scene
 from lessons.delayed_rejection.spec import SCENARIOS, WORDS, DelayedRejectionLesson
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[DelayedRejectionLesson]) -> None:
     """The widgets beside the stage."""
     panel.slider("stages", "Tries")
     panel.slider("scale", "Scale σ of the first try")

@@ -135,9 +135,9 @@ def _bias(spec: DelayedRejectionLesson, cancel: Any) -> Figure:
     scales = np.array([scale for scale, _, _ in measured])
     name = spec.build_target().labels[0]
     figure = _over_scales(spec, f"error of the sd of {name} (%)")
-    for tries, which, label in ((2, 1, "right ratio"), (3, 2, "1 − α forgotten")):
+    for tries, which, label in ((2, 0, "right ratio"), (3, 1, "1 − α forgotten")):
         role, symbol, dash = LOOKS[tries]
-        rows = [row[which] for row in measured]
+        rows = [(right, forgotten)[which] for _, right, forgotten in measured]
         figure.add_scatter(
             x=scales,
             y=[100 * row.error for row in rows],

@@ -89,7 +89,7 @@ def first_shown(walk: Walk) -> int | None:
 def on_the_map(walk: Walk) -> NDArray[np.bool_]:
     """(steps,) whether all tries of a transition can be seen; a try that was not made hides nothing."""
     sides, tries = np.array(view(walk.target, walk.spec.scale)), walk.inside.proposal
-    return (np.isnan(tries) | ((tries > sides[:, 0]) & (tries < sides[:, 1]))).all(axis=(1, 2))
+    return np.all(np.isnan(tries) | ((tries > sides[:, 0]) & (tries < sides[:, 1])), axis=(1, 2))
 
 
 def view(target: Target, scale: float) -> pictures.View:

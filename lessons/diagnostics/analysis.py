@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from lessons.diagnostics.patients import case
 from lessons.diagnostics.spec import DiagnosticsLesson
 
 Array = NDArray[np.float64]
+
+N = TypeVar("N", bound=np.generic)
 
 FEWEST = 10  # kept draws of each chain before anything is said about them
 MARKS = 14  # times at which the slower diagnostics are worked out along a run
@@ -38,7 +41,7 @@ def _simulate(spec: DiagnosticsLesson) -> Recording:
 
 def _sample(spec: DiagnosticsLesson, chains: int, starts: Array | None, **changes: int) -> Recording:
     """Chains of the case `spec`, begun at `starts` (chains, dim)."""
-    size = {"draws": spec.draws, "warmup": 0, "seed": spec.seed} | changes
+    size: dict[str, Any] = {"draws": spec.draws, "warmup": 0, "seed": spec.seed} | changes
     try:
         return sample(spec.build_target(), spec.sampler, chains=chains, init=starts, **size, **spec.settings())
     except TargetError as error:
@@ -117,7 +120,7 @@ def exact(spec: DiagnosticsLesson) -> Exact:
     return Exact(mean, float(np.sqrt(variance)) if np.isfinite(variance) else float("nan"), truth.marginals[j])
 
 
-def counted(spec: DiagnosticsLesson, draws: Array) -> Array:
+def counted(spec: DiagnosticsLesson, draws: NDArray[N]) -> NDArray[N]:
     """Of (chains, draws, ...) those that burn-in and thinning leave."""
     return draws[:, spec.burn :: spec.thin]
 
@@ -199,13 +202,15 @@ def running(spec: DiagnosticsLesson) -> Running:
     times = np.unique(np.linspace(max(FEWEST, n // MARKS), n, MARKS).astype(int))
     found = [_look(values[:, :time]) for time in times]
     held = np.searchsorted(times, kept_so_far(spec), side="right") - 1
-    columns = [np.where(held < 0, np.nan, np.array(column)[held]) for column in zip(*found, strict=True)]
-    return Running(*columns, at=np.where(held < 0, 0, times[held]))
+    rhat, bulk, tail, mean, mcse = (np.where(held < 0, np.nan, np.array(column)[held]) for column in zip(*found, strict=True))
+    return Running(rhat, bulk, tail, mean, mcse, at=np.where(held < 0, 0, times[held]))
 
 
 def _look(values: Array) -> tuple[float, float, float, float, float]:
     summary = diagnostics.summarise(values[:, :, None])
-    return tuple(float(x[0]) for x in (summary.rhat, summary.ess_bulk, summary.ess_tail, summary.mean, summary.mcse_mean))
+    told = (summary.rhat, summary.ess_bulk, summary.ess_tail, summary.mean, summary.mcse_mean)
+    rhat, bulk, tail, mean, mcse = (float(x[0]) for x in told)
+    return rhat, bulk, tail, mean, mcse
 
 
 # Burn-in and thinning -------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ WRONG = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[DiagnosticsLesson]) -> None:
     """The widgets beside the stage."""
     panel.segmented("view", "Below the traces", VIEWS)
     panel.segmented("quantity", "Watched", QUANTITIES)
@@ -52,7 +52,7 @@ def controls(panel: Controls) -> None:
             panel.toggle("file", "Open the file")
 
 
-def _sampler(panel: Controls) -> None:
+def _sampler(panel: Controls[DiagnosticsLesson]) -> None:
     spec = panel.spec
     panel.segmented("sampler", "Sampler", analysis.SAMPLER_NAMES)
     if spec.sampler in ("hmc", "nuts"):
@@ -79,7 +79,7 @@ def to_sandbox(spec: DiagnosticsLesson) -> dict[str, object]:
 
 def twins(spec: DiagnosticsLesson) -> list[Callable[..., Any]]:
     """R-hat, and the sampler unless the file of the patient is sealed."""
-    samplers = {"metropolis": metropolis, "hmc": hmc, "nuts": nuts, "gibbs": gibbs}
+    samplers: dict[str, Callable[..., Any]] = {"metropolis": metropolis, "hmc": hmc, "nuts": nuts, "gibbs": gibbs}
     return [rhat] if spec.sealed else [rhat, samplers[analysis.case(spec).sampler]]
 
 

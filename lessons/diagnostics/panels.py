@@ -21,7 +21,7 @@ def panels(spec: DiagnosticsLesson, cancel: object = None) -> list[Figure | Quot
     """Error against burn-in where the truth may be shown, worth of thinned draws, autocorrelation, and what a methods
     section says of this run."""
     burn = analysis.burn_in(spec)
-    figures = [*([] if burn is None else [_burn_in(spec, burn)]), _thinning(spec), _autocorrelation(spec)]
+    figures: list[Figure | Quote] = [*([] if burn is None else [_burn_in(spec, burn)]), _thinning(spec), _autocorrelation(spec)]
     return figures if spec.sealed else [*figures, _methods(spec)]
 
 

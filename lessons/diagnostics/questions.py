@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -114,7 +115,8 @@ def _explain_biased(spec: DiagnosticsLesson) -> Said:
 def _explain_patient(number: str, spec: DiagnosticsLesson) -> Said:
     patient = GALLERY[number]
     illness, reason = doctor.diagnose(spec)
-    passages, values = ["signs", "", "file"], {"reason": reason, "story": WORDS["patients"][number]}
+    passages = ["signs", "", "file"]
+    values: dict[str, Any] = {"reason": reason, "story": WORDS["patients"][number]}
     if patient.run == BIASED:
         passages.append("biased")
         values["off"] = error_in_mcse(spec.replace(file="open", quantity="square"))

@@ -82,12 +82,13 @@ class DiagnosticsLesson(TargetSpec):
 
     def settings(self) -> dict[str, Any]:
         """Keyword arguments of the sampler. NUTS is the slice form, in which its famous bug was found."""
-        settings: dict[str, Any] = {
+        each: dict[str, dict[str, Any]] = {
             "metropolis": {"scale": self.scale},
             "hmc": {"step_size": self.step_size, "steps": self.steps},
             "nuts": {"step_size": self.step_size, "mass": 1.0, "sampling": "slice"},
             "gibbs": {"scale": self.scale},
-        }[self.sampler]
+        }
+        settings = each[self.sampler]
         if self.sampler == "gibbs" and self.build_target().conditionals is None:
             settings["update"] = "metropolis"
         return settings | (_WRONG[self.sampler] if self.broken == "yes" else {})

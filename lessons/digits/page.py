@@ -20,7 +20,7 @@ MAPS = {"gradient": "slope", "flip": "pixel turned over"}
 MISTAKES = {"exact": "no, the right way", "no_centring": "the drawing is not centred", "log_average": "average of the logarithms"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[DigitsSpec]) -> None:
     """The widgets beside the stage."""
     panel.segmented("method", "Posterior by", NAMES)
     panel.segmented("source", "The digit", SOURCES)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import DigitsSpec
@@ -72,7 +72,7 @@ def _among(spec: DigitsSpec, reading: Reading) -> Figure:
 
 def _table(readings: dict[str, Reading]) -> Table:
     rows = list(readings.values())
-    columns = {
+    columns: dict[str, Column] = {
         "posterior": [NAMES[method] for method in readings],
         "networks": [len(reading.draws) for reading in rows],
         "says": [reading.predicted for reading in rows],
@@ -96,7 +96,7 @@ def diagnostics(spec: DigitsSpec, cancel: Any) -> Table:
     if networks is None or found is None:
         return Table("Diagnostics", {})
     weights = sum(layer[0].size for layer in networks.layers)
-    columns = {
+    columns: dict[str, Column] = {
         "posterior": [NAMES[spec.method]],
         "networks": [len(networks)],
         "weights of each": [weights],

@@ -104,7 +104,7 @@ def _digits(classes: int) -> Axis:
 
 def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
     side = len(reading.image)
-    pixels = {"x": _pixels(side), "y": _pixels(side, ""), "equal": True}
+    pixels: dict[str, Any] = {"x": _pixels(side), "y": _pixels(side, ""), "equal": True}
     panel = made.panel("seen", title="The networks see", place=(0, 0, 4, 2), height=HEIGHT, **pixels)
     ink = _grainy(levels(reading.image, 1.0))
     panel.heatmap(ink, x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)

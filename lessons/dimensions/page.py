@@ -20,7 +20,7 @@ VARIANTS = {
 DATA = {"observations": "Measurements", "truth": "Model that made them", "effect": "Effect (true values are ±)"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[DimensionsLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("family", "Models", FAMILIES)

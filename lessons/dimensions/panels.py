@@ -167,7 +167,8 @@ def diagnostics_table(spec: DimensionsLesson, cancel: Any = None) -> Table:
     recording = analysis.recorded(spec)
     true, found = analysis.exact(spec), analysis.long_shares(spec)
     seconds = analysis.long_run(spec, spec.likelihood).seconds
-    births, deaths = [], []
+    births: list[str] = []
+    deaths: list[str] = []
     ledger = recording.ledger
     assert ledger is not None
     for k in range(1, spec.models + 1):

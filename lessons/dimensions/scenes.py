@@ -5,6 +5,7 @@ and the share of each model beside the exact one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,7 +211,7 @@ def _jump(panel: Panel, walk: Walk, box: Boxes) -> None:
     large = box.right(walk.large)
     here, there = np.where(birth[:, None], line, large), np.where(birth[:, None], large, line)
 
-    def only(points: Array, mask: Array) -> Array:
+    def only(points: Array, mask: NDArray[np.bool_]) -> Array:
         return np.where(mask[:, None], points, np.nan)
 
     panel.arrows(only(line, birth), lifted, show=FROM_U, role="prior", width=2.2)
@@ -287,7 +288,7 @@ def _ledger(picture: Scene, walk: Walk) -> None:
     low = float(np.clip(np.quantile(sums, 0.15) - 1.0, -8.0, -5.0))
     high = float(np.clip(np.quantile(sums, 0.99) + 0.5, 1.5, 6.0))
     height = np.arange(n + 2, 0, -1, dtype=float)
-    forgotten = ~toy.counted(walk.spec.variant).all(axis=0)
+    forgotten = ~np.all(toy.counted(walk.spec.variant), axis=0)
     ticks = [f"{row} ✗" if gone else row for row, gone in zip(ROWS, forgotten, strict=True)]
     panel = picture.panel(
         "ledger",
@@ -364,7 +365,7 @@ def curves(spec: DimensionsLesson) -> tuple[Array, list[Array]]:
     return np.column_stack([first + 0.5, last + 1.5]).ravel(), [design[ends] for design in data.designs]
 
 
-def steps(spec: DimensionsLesson) -> tuple[Array, Array]:
+def steps(spec: DimensionsLesson) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First and last measurement of each group, counted from 0."""
     group = np.argmax(analysis.data_of(spec).designs[-1], axis=1)
     groups = np.arange(spec.models)
@@ -452,7 +453,7 @@ def _arithmetic(picture: Scene, walk: Walk) -> None:
         ),
     )
     for i, (name, row, (template, one, two)) in enumerate(zip(FACTORS, ROWS, lines, strict=True)):
-        values = {"one": one, "b": b, "f": walk.factors[:, i], "lost": lost[:, i]}
+        values: dict[str, Any] = {"one": one, "b": b, "f": walk.factors[:, i], "lost": lost[:, i]}
         values |= {"two": two} if "{two" in template else {}
         picture.readout(name, f"{row}: {template} = {{f:+.3f}}{{lost?  ← forgotten:}}", show=Show("at", phase=(name, None)), **values)
     _decision(picture, walk, tried)
@@ -463,9 +464,8 @@ def _decision(picture: Scene, walk: Walk, tried: Array) -> None:
     counted = np.where(walk.counts, walk.factors, 0.0)
     slots = " ".join(f"{{f{i}:+.2f}}" for i in range(len(FACTORS)))
     alpha = np.exp(jump.log_alpha)
-    picture.readout(
-        "sum", f"log r = {slots} = {{r:+.3f}}", r=jump.log_ratio, show=FROM_ALPHA, **{f"f{i}": counted[:, i] for i in range(len(FACTORS))}
-    )
+    terms: dict[str, Any] = {f"f{i}": counted[:, i] for i in range(len(FACTORS))}
+    picture.readout("sum", f"log r = {slots} = {{r:+.3f}}", r=jump.log_ratio, show=FROM_ALPHA, **terms)
     picture.readout("alpha", "log α = min(0, log r) = {la:.3f}, α = {a:.3g}", la=jump.log_alpha, a=alpha, show=FROM_ALPHA)
     picture.readout("v", "v = {v:.3f}, uniform on 0 to 1, {ok?<:≥} α = {a:.3g}", v=jump.uniform, a=alpha, ok=walk.accepted, show=FROM_V)
     picture.readout("verdict", "{ok?accepted:rejected}: k = {k}", ok=walk.accepted, k=walk.after, show=FROM_VERDICT)

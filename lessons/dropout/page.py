@@ -14,7 +14,7 @@ DATA = {"gap": "curve with a gap", "xor": "XOR", "points": "your points"}
 METHODS = {"mc_dropout": "p fixed", "concrete_dropout": "p learned"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[DropoutSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("data", "Data", DATA)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import chains, number
 from engine.diagnostics import cost
 from lessons.dropout import analysis
@@ -171,7 +171,7 @@ def diagnostics(spec: DropoutSpec, cancel: Any) -> Table:
     if study is None:
         return Table("Do the chains agree?", {"stopped": []})
     at, summary = analysis.places(spec)[study.looked], study.summary
-    columns = {
+    columns: dict[str, Column] = {
         "at x" if not spec.classifies else "at (x₁, x₂)": [", ".join(f"{v:.2f}" for v in row) for row in at],
         "mean": summary.mean,
         "sd": summary.sd,

@@ -52,7 +52,8 @@ def _shout_why(spec: DropoutSpec) -> Said:
 def widths(spec: DropoutSpec) -> tuple[float, float]:
     """Dropout's mean sd at the data, with `FEW` points and with those of `spec`."""
     few = spec.replace(rows=FEW)
-    return tuple(analysis.region_sd(here, analysis.everywhere(here).sd, "at the data") for here in (few, spec))
+    one, other = (analysis.region_sd(here, analysis.everywhere(here).sd, "at the data") for here in (few, spec))
+    return one, other
 
 
 def _narrower(spec: DropoutSpec) -> int:

@@ -22,7 +22,7 @@ def elsewhere(fields: dict[str, object]) -> Elsewhere:
     return Elsewhere(PAGE, {**fields, share.STORY: len(story.read(PAGE.with_name("story.md")))})
 
 
-def place(panel: Controls, take: Callable[[dict[str, object]], Any]) -> None:
+def place(panel: Controls[Any], take: Callable[[dict[str, object]], Any]) -> None:
     """Where chains are dropped. `take` says what becomes of them: it gets the fields of the judging page that name them."""
     panel.files(
         "Your chains", lambda given: take(_fields(given)), types=FORMATS, most_bytes=chains.MOST_BYTES, most_files=chains.MOST_MEMBERS

@@ -185,12 +185,13 @@ def _plane(spec: GibbsLesson) -> Plane:
         return Plane((0, 1), (target.labels[0], target.labels[1]), target.view, marginals)
     j = spec.group + 1
     low_s, high_s = _spread_range(target)
-    mean, sd = truth.mean[j], float(np.sqrt(truth.covariance[j, j]))
+    known = target.known
+    mean, sd = known.mean[j], float(np.sqrt(known.covariance[j, j]))
     return Plane(
         (j, 0),
         (target.labels[j], "log s, s = sd between groups"),
         ((mean - 4.0 * sd, mean + 4.0 * sd), (low_s, high_s)),
-        (truth.marginals[j], lambda x: _spread_density(target, x)),
+        (known.marginals[j], lambda x: _spread_density(target, x)),
         log_spread=True,
     )
 
@@ -198,7 +199,7 @@ def _plane(spec: GibbsLesson) -> Plane:
 def _spread_density(target: Target, log_s: Array) -> Array:
     """Exact density of log s, s = 1/√w: that of w times |dw / d log s| = 2w."""
     w = np.exp(-2.0 * np.asarray(log_s, dtype=float))
-    return np.asarray(target.truth.marginals[0](w) * 2.0 * w)
+    return np.asarray(target.known.marginals[0](w) * 2.0 * w)
 
 
 def _spread_range(target: Target) -> tuple[float, float]:
@@ -342,6 +343,7 @@ def correlation_sweep(seed: int, scale: float) -> Sweep:
 
 CHECK_SWEEPS = {2: 40_000}  # of each chain, by dimension
 CHECK_SWEEPS_OF_MANY = 20_000
+_interp: Callable[..., Array] = np.interp  # of arrays
 NO_DRAWS = "No exact draws of this density can be made, so there is nothing to try the kernel on."
 
 
@@ -396,7 +398,7 @@ def lag_check(spec: GibbsLesson, exact: float, number: int, work: int) -> Check:
 def _tabulated(target: Target) -> Truth:
     """The truth of the hierarchical model with tables for the marginals of μ and θ, each value of which is a mixture of
     thousands of normals; the checks ask for many. Linear between nodes, far below the Monte Carlo error of a check."""
-    truth = target.truth
+    truth = target.known
     tables = []
     for j in range(1, target.dim):
         reach = 12.0 * np.sqrt(truth.covariance[j, j])
@@ -405,7 +407,7 @@ def _tabulated(target: Target) -> Truth:
         for part in np.array_split(x, 40):
             ticket.look()
             parts.append(truth.marginals[j](part))
-        tables.append(partial(np.interp, xp=x, fp=np.concatenate(parts), left=0.0, right=0.0))
+        tables.append(partial(_interp, xp=x, fp=np.concatenate(parts), left=0.0, right=0.0))
     return dataclasses.replace(truth, marginals=(truth.marginals[0], *tables))
 
 

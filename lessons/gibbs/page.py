@@ -32,7 +32,7 @@ LABELS = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[GibbsLesson]) -> None:
     """The widgets beside the stage."""
     names = {**VIEWS, "marginals": "groups"} if panel.spec.target == "hierarchical" else VIEWS
     panel.segmented("view", "Beside the map", names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -101,11 +102,12 @@ def _effective(spec: GibbsLesson) -> Figure:
     return figure
 
 
-def _compared(spec: GibbsLesson, cancel: object) -> Figure:
+def _compared(spec: GibbsLesson, cancel: Any) -> Figure:
     """Effective draws of every sampler that can run on this target."""
     found: dict[str, float] = {}
     right = spec.replace(variant="exact", update="metropolis")
     known = right.build_target().conditionals
+    options: dict[str, dict[str, Any]]
     if known is None:
         options = {f"step {scale:g}": {"scale": scale} for scale in (0.1, 0.3, 1.0, 3.0, 10.0)}
     else:
@@ -139,7 +141,7 @@ def _compared(spec: GibbsLesson, cancel: object) -> Figure:
 def _pooling(spec: GibbsLesson) -> Figure:
     """Estimate against posterior mean: how far each group is pulled."""
     y, sigma = (np.array(values) for values in spec.groups())
-    truth = spec.build_target().truth
+    truth = spec.build_target().known
     mean, sd = truth.mean[2:], np.sqrt(np.diag(truth.covariance))[2:]
     draws = analysis.simulate(spec).recording.draws[:, :, 2:].mean(axis=(0, 1))
     names = [str(k + 1) for k in range(len(y))]

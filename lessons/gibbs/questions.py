@@ -55,9 +55,10 @@ def _variance(spec: GibbsLesson) -> tuple[float, float]:
     return found, float(truth.covariance[0, 0]) if truth else float("nan")
 
 
-def _which_way(spec: GibbsLesson) -> int:
-    found, true = _variance(spec)
-    return 0 if found < 0.95 * true else 2 if found > 1.05 * true else 1
+def _middle(spec: GibbsLesson) -> tuple[float, float]:
+    """Between which values 95 % of the draws of the first coordinate lie, in a longer run."""
+    low, high = np.quantile(analysis.long_run(spec.simulation(), LONG).draws[:, :, 0], (0.025, 0.975))
+    return float(low), float(high)
 
 
 def _explain_window(spec: GibbsLesson) -> Said:
@@ -74,5 +75,5 @@ QUESTIONS = [
         _explain_precision,
         scenario="normal-gamma",
     ),
-    WORDS.question("window", _which_way, _explain_window, scenario="window"),
+    WORDS.question("window", _middle, _explain_window, scenario="window"),
 ]

@@ -5,6 +5,7 @@ trace and memory, or the groups of the hierarchical model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,7 +171,7 @@ class _Detail:
 
 def _range(walk: Walk, coordinate: int) -> tuple[float, float]:
     """Where to look at a coordinate that is not on the map."""
-    truth = walk.target.truth
+    truth = walk.target.known
     mean, sd = float(truth.mean[coordinate]), float(np.sqrt(truth.covariance[coordinate, coordinate]))
     return mean - 4.0 * sd, mean + 4.0 * sd
 
@@ -188,7 +189,8 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
         integrated_out = spec.blocked and spec.target == "gaussian" and axis == 0  # then nothing is held fixed
         along = np.where((walk.coordinate == j) & (not integrated_out), before[:, 1 - axis], np.nan)
         panel.rule(
-            **{"y" if axis == 0 else "x": along},
+            x=None if axis == 0 else along,
+            y=along if axis == 0 else None,
             show=start,
             role="muted",
             dash=True,
@@ -340,7 +342,7 @@ def _memory(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
 def _groups(picture: Scene, spec: GibbsLesson, walk: Walk, detail: _Detail) -> None:
     """Partial pooling: each group's estimate, its exact posterior, and where its effect is now."""
     y, sigma = (np.array(values) for values in spec.groups())
-    n, truth = len(y), walk.target.truth
+    n, truth = len(y), walk.target.known
     sd = np.sqrt(np.diag(truth.covariance))
     low = float(min((y - 1.2 * sigma).min(), truth.mean[1] - 3 * sd[1]))
     high = float(max((y + 1.2 * sigma).max(), truth.mean[1] + 3 * sd[1]))
@@ -402,7 +404,7 @@ def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
     dim = walk.target.dim
     names = "|".join(walk.target.labels)
     sweep = np.arange(walk.steps) // dim + 1
-    common = {"j": walk.coordinate, "old": walk.old_value, "new": walk.value}
+    common: dict[str, Any] = {"j": walk.coordinate, "old": walk.old_value, "new": walk.value}
     picture.readout(
         "fix",
         f"sweep {{s}}, update {{k}} of {dim}: {{j|{names}}} is {{old:.3f}}, all others stay",

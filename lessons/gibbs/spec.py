@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ class GibbsLesson(GibbsSpec):
         """The part that decides the run: the same for every way of looking at it."""
         return self.replace(view="marginals", group=1)
 
-    def settings(self) -> dict[str, object]:
+    def settings(self) -> dict[str, Any]:
         return {**super().settings(), "scale": self.scales(), "block": self.blocked}
 
     def scales(self) -> Array:

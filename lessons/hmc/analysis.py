@@ -236,7 +236,7 @@ def longer(spec: HmcLesson, seed: int, work: int) -> Recording:
     target = spec.build_target()
     starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
     draws = max(500, min(CHECK_DRAWS, CHECK_GRADIENTS // (CHECK_CHAINS * spec.steps)))
-    arguments = {"chains": CHECK_CHAINS, "draws": work * draws, "warmup": max(spec.warmup, draws // 10), "seed": seed}
+    arguments: dict[str, Any] = {"chains": CHECK_CHAINS, "draws": work * draws, "warmup": max(spec.warmup, draws // 10), "seed": seed}
     return sample(target, "hmc", init=spec.init() if starts is None else starts, **arguments, **spec.settings())
 
 

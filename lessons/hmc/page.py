@@ -15,7 +15,7 @@ VIEWS = {"path": "energy and U-turn", "phase": "phase space", "draws": "marginal
 INTEGRATORS = {"swapped_kicks": "swapped kicks (exact, wasteful)", "euler": "Euler (wrong)"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[HmcLesson]) -> None:
     """The widgets beside the stage."""
     panel.segmented("view", "Beside the map", VIEWS)
     if panel.spec.view == "draws":

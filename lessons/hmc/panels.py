@@ -92,7 +92,7 @@ def _trace(spec: HmcLesson) -> Figure:
     walk = analysis.simulate(spec)
     name = walk.target.labels[0]
     known = walk.target.truth is not None and np.isfinite(walk.target.truth.mean[0])
-    truth = float(walk.target.truth.mean[0]) if known else None
+    truth = float(walk.target.known.mean[0]) if known else None
     alt = (
         f"{name} against the number of the draw, {spec.chains} chain{'s' * (spec.chains > 1)} of {spec.draws} "
         "draws; the exact mean is a dashed line."

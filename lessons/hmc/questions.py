@@ -32,6 +32,16 @@ def error_ratio(spec: HmcLesson) -> float:
     return float(fine / np.median(np.abs(walk.inside.energy_error[: len(finer)])))
 
 
+SECOND = 1  # transition of which the push is shown
+
+
+def _explain_end(spec: HmcLesson) -> Said:
+    walk = analysis.simulate(spec)
+    path, error = walk.inside.path[SECOND], float(walk.inside.energy_error[SECOND])
+    far, length = np.linalg.norm(path[-1] - path[0]), np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
+    return say(steps=spec.steps, far=far, length=length, error=error, accept=min(1.0, float(np.exp(-error))))
+
+
 def efficiency(spec: HmcLesson) -> float:
     """Effective draws per 1,000 gradients of four longer chains with the settings of `spec`."""
     run = sample(spec.build_target(), "hmc", chains=4, draws=2000, warmup=100, seed=spec.seed, init=spec.init(), **spec.settings())
@@ -92,6 +102,7 @@ def _explain_mass(spec: HmcLesson) -> Said:
 
 
 QUESTIONS = [
+    WORDS.question("end", lambda spec: tuple(analysis.simulate(spec).proposal[SECOND, :2]), _explain_end, scenario="just-right"),
     WORDS.question(
         "halve",
         lambda spec: nearest(error_ratio(spec), (1.0, 0.5, 0.25)),

@@ -229,7 +229,7 @@ def between(spec: LandingSpec) -> Sandwich:
         thetas.append(path[1 if jumps.birth[j] else 0][: recording.network(max(k, k_new), 1).dim])
         if jumps.accepted[j]:
             before = path[2]
-    jumps = Jumps(*(column[kept] for column in jumps))
+    jumps = Jumps._make(column[kept] for column in jumps)
     names = list(SHORT)
     density = jumps.factors[:, [names.index("likelihood"), names.index("architecture prior"), names.index("weight prior")]]
     proposal = jumps.factors.sum(axis=1) - density.sum(axis=1)
@@ -324,7 +324,7 @@ class Outcome(NamedTuple):
         return self.distance * float(np.sqrt(self.seconds))
 
 
-def round_trips(widths: Array, low: int, high: int) -> int:
+def round_trips(widths: NDArray[np.int16], low: int, high: int) -> int:
     """Full ways of k from the lowest sizes (k <= low) to the highest (k >= high) and back, of (chains, draws)."""
     total = 0
     for chain in np.asarray(widths):
@@ -345,7 +345,7 @@ class Race:
         self.spec, self.total, self.sweeps = spec, sweeps, 0
         self.burn = min(spec.burn, sweeps // 2)
         thesis = spec.part == "thesis"
-        sized = {f"{spec.grows}_prior": spec.size_prior(), f"start_{spec.grows}": starts(spec, chains)}
+        sized: dict[str, Any] = {f"{spec.grows}_prior": spec.size_prior(), f"start_{spec.grows}": starts(spec, chains)}
         x, y = spec.data_set()
         chosen = {name: how for name, how in methods(spec).items() if not names or name in names}
         self.runs: dict[str, ArchitectureRun] = {
@@ -464,7 +464,7 @@ def small_inputs(spec: LandingSpec) -> tuple[Array, NDArray[Any]]:
 def thesis_kernel(spec: LandingSpec, how: dict[str, Any]) -> JumpKernel:
     """One jump of the thesis' networks, with few units or layers and few observations."""
     most = min(spec.high, AFFORDED)
-    x, y = small_inputs(spec.replace(sweeps=20, burn=0))  # type: ignore[arg-type]
+    x, y = small_inputs(spec.replace(sweeps=20, burn=0))
     run = start_architecture(spec.network(most), x, y, **how, chains=1, draws=1, seed=spec.seed, step_size=spec.step_size, max_depth=6)
     aside = f", at most {most} {spec.thing}s: smaller than on the page, where a trial would take too long"
     return JumpKernel(run, aside=aside)

@@ -40,7 +40,7 @@ def own_digits(given: dict[str, bytes]) -> dict[str, str]:
     return {optdigits.FIELD: reference}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[LandingSpec]) -> None:
     """The widgets of the part that is shown."""
     panel.segmented("part", "Picture", PARTS)
     if panel.spec.part == "thesis":
@@ -90,10 +90,10 @@ def runs(spec: LandingSpec) -> str:
 
 def twins(spec: LandingSpec) -> list[Callable[..., Any]]:
     """Those of the jump on the stage: over bridges or with a second try it is built on the bare one."""
-    bare = layers if spec.on_boston else neurons
+    bare: Callable[..., Any] = layers if spec.on_boston else neurons
     if spec.part == "sandwich":
         return [palindrome, bare]
-    crossing = {"annealed": readable_bridges, "tempered": readable_bridges, "delayed": delayed_jump}
+    crossing: dict[str, Callable[..., Any]] = {"annealed": readable_bridges, "tempered": readable_bridges, "delayed": delayed_jump}
     return [crossing[spec.jump], bare] if spec.jump in crossing else [bare]
 
 

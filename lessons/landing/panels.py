@@ -132,7 +132,7 @@ def diagnostics(spec: LandingSpec, cancel: Any) -> list[Table]:
     sd = float("nan")
     if exact is not None:
         sd = float(np.sqrt(exact.probability @ (np.arange(spec.low, spec.high + 1) - mean) ** 2))
-    tables = []
+    tables: list[dict[str, list[Any]]] = []
     for name, run in found.runs.items():
         recording, late = run.recording(), slice(found.burn, None)
         watched = np.stack([analysis.sizes(spec, recording)[:, late].astype(float), recording.log_likelihood[:, late]], axis=2)

@@ -144,7 +144,7 @@ def _curves(found: analysis.Stage, where: list[tuple[int, int]], states: int, fr
     return curves
 
 
-def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Array, verdict: Array) -> None:
+def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Array, verdict: NDArray[np.bool_]) -> None:
     low = max(-REACH_DOWN, float(np.nanquantile(np.append(curves[np.isfinite(curves)], hurdle), 0.02))) - 1.0
     high = min(REACH_UP, float(np.nanmax(np.append(curves[np.isfinite(curves)], hurdle)))) + 1.0
     states = curves.shape[1] - 1

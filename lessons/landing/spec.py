@@ -184,8 +184,8 @@ def sandwich(name: str) -> dict[str, Any]:
 def crossing(jump: str, bridges: int, wrong: bool = False) -> dict[str, Any]:
     """A jump of `JUMPS`, right or with its mistake."""
     variant = WRONG[jump][0] if wrong else "exact"
-    over = {"annealed": {"bridges": bridges}, "tempered": {"bridges": LEVELS, "tempering": 0.8}}.get(jump, {})
-    return {"jump": jump, "variant": variant, "jump_steps": LEAPFROG, **over}
+    over: dict[str, dict[str, Any]] = {"annealed": {"bridges": bridges}, "tempered": {"bridges": LEVELS, "tempering": 0.8}}
+    return {"jump": jump, "variant": variant, "jump_steps": LEAPFROG, **over.get(jump, {})}
 
 
 SCENARIOS = WORDS.scenarios(

@@ -4,6 +4,7 @@ from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
 from engine.jumps.predict import of_data
+from engine.predicted import Predicted
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.layers import layers as readable
 from engine.readable.palindrome import palindrome
@@ -25,7 +26,7 @@ VARIANTS = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[LayersSpec]) -> None:
     """The widgets beside the stage."""
     data_controls(panel)
     panel.slider("shown", "Chain on the stage")
@@ -36,6 +37,11 @@ def controls(panel: Controls) -> None:
     panel.select("variant", "Break it", VARIANTS)
 
 
+def predicted(spec: LayersSpec) -> Predicted | None:
+    """What each draw of the picture's run says of the data."""
+    return of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed)
+
+
 LESSON = Lesson(
     slug="layers",
     words=WORDS,
@@ -44,7 +50,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).run.recording(),
-    predicted=lambda spec: of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed),
+    predicted=predicted,
     kernels=kernels,
     audit=audit,
     checks=checks,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, theme
-from app.kit.charts import Figure
+from app.kit.charts import Figure, Table
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine import sample_architecture
 from engine.diagnostics import ess_mean
@@ -16,7 +16,7 @@ from engine.jumps import ArchitectureRecording
 from engine.networks import network
 from lessons.families.growing.chains import Growth, study
 from lessons.families.growing.ledger import accept_table
-from lessons.families.growing.panels import share_figure
+from lessons.families.growing.panels import predictive, share_figure
 from lessons.families.growing.sizes import HELD
 from lessons.families.growing.spec import CHAINS
 from lessons.layers.spec import LayersSpec
@@ -50,17 +50,19 @@ def _births(recording: ArchitectureRecording, burn: int) -> Births:
     return Births(ratios, float(share), float(np.sqrt(near * (1.0 - near) / jumps)))
 
 
-def panels(spec: LayersSpec, cancel: Any) -> list[Figure]:
-    """Shares with their errors, what births do to the fit, and acceptance against the number of points."""
+def panels(spec: LayersSpec, cancel: Any) -> list[Figure | Table]:
+    """Shares with their errors, what births do to the fit, acceptance against the number of points; points left out, and
+    classes drawn anew.
+    """
     growth = study(spec, cancel)
-    return [share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel)]
+    return [share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel), *predictive(growth)]
 
 
 def births(spec: LayersSpec, grows: str, corner: int) -> Births:
     """Births of layers (grows "depth") or of units of one hidden layer ("width") on `corner` points a cloud."""
     x, y, _ = xor(corner, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed)
     ranges = {"width": spec.width, "depth": (1, spec.deepest)} if grows == "depth" else {"width": (1, 2 * spec.width)}
-    model = network(2, 2, **ranges, temper=spec.temper, prior_sd=spec.prior_sd)  # type: ignore[arg-type]
+    model = network(2, 2, **ranges, temper=spec.temper, prior_sd=spec.prior_sd)
     recording = sample_architecture(
         model, x, y, chains=PAIRS, draws=SWEEPS, seed=spec.seed, within="nuts", step_size=spec.step_size, max_depth=6, detail="jumps"
     )

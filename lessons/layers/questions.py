@@ -30,7 +30,7 @@ def _share_why(spec: LayersSpec) -> Said:
 
 
 def _widths(spec: LayersSpec) -> tuple[panels.Births, panels.Births]:
-    narrow, wide = (panels.acceptance(spec.replace(width=width)) for width in (NARROW, WIDE))  # type: ignore[arg-type]
+    narrow, wide = (panels.acceptance(spec.replace(width=width)) for width in (NARROW, WIDE))
     return narrow, wide
 
 

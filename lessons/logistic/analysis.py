@@ -170,6 +170,6 @@ def weights(recording: Recording) -> Array:
     return recording.draws[0, :, ::-1]
 
 
-def chances(draws: Array, x: float) -> Array:
+def chances(draws: Array, x: float | Array) -> Array:
     """p(y = 1 | x) of each draw (..., 2)."""
     return logistic.sigmoid(draws[..., 0] + draws[..., 1] * x)

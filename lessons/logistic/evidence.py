@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.kit import researcher
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine import judge, logistic
 from engine.diagnostics import summarise
@@ -170,7 +170,7 @@ def steps(spec: LogisticSpec) -> Table:
         values = [float(v) for v in values]
         return values + [float("nan")] * (rows - len(values))
 
-    columns = {
+    columns: dict[str, Column] = {
         "step": list(range(rows)),
         "w₀": padded(ours.path[:, 0]),
         "w₁": padded(ours.path[:, 1]),

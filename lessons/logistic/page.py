@@ -12,7 +12,7 @@ from lessons.logistic.spec import REACH, SCENARIOS, WORDS, LogisticSpec
 VARIANTS = {"exact": "right", "no_prior": "forget the prior", "drop_rejections": "rejections not counted"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[LogisticSpec]) -> None:
     """The widgets beside the stage."""
     panel.segmented("data", "Data", {"pairs": "150 pairs", "points": "your points"})
     if panel.spec.data == "pairs":

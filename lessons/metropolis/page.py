@@ -17,7 +17,7 @@ TARGETS = {"gaussian": "correlated Gaussian"}
 STARTS = {"random": "random", "at": "at a point"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[MetropolisLesson]) -> None:
     """The widgets of the part that is shown."""
     panel.segmented("part", "Picture", names=PARTS)
     if panel.spec.part == "islands":
@@ -29,7 +29,7 @@ def controls(panel: Controls) -> None:
     _notes(panel)
 
 
-def _island_controls(panel: Controls) -> None:
+def _island_controls(panel: Controls[MetropolisLesson]) -> None:
     panel.text("populations", "People on each island")
     with panel.more("Ready-made rings"):
         for name, people in PRESETS.items():
@@ -38,7 +38,7 @@ def _island_controls(panel: Controls) -> None:
     panel.number("first_island", "First island")
 
 
-def _plane_controls(panel: Controls) -> None:
+def _plane_controls(panel: Controls[MetropolisLesson]) -> None:
     panel.target(parameters_of(panel.spec.target), TARGETS)
     panel.slider("scale", "Scale σ of a step")
     if panel.spec.part == "triptych":
@@ -54,7 +54,7 @@ def _plane_controls(panel: Controls) -> None:
             panel.number("start_y")
 
 
-def _notes(panel: Controls) -> None:
+def _notes(panel: Controls[MetropolisLesson]) -> None:
     try:
         remarks = analysis.remarks(panel.spec)
         if panel.spec.part != "islands":

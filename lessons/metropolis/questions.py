@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from app.kit.words import Said, say
@@ -57,10 +59,11 @@ def _shift(spec: MetropolisLesson) -> tuple[float, float]:
     return float(draws.mean() - target.truth.mean[0]), float(draws.std() / np.sqrt(target.truth.covariance[0, 0]))
 
 
-def hastings_answer(spec: MetropolisLesson) -> int:
-    """Where the histogram ends up: left of the truth, on it, right of it."""
-    shift, _ = _shift(spec)
-    return 0 if shift < -0.25 else 2 if shift > 0.25 else 1
+def heights(question: str, spec: MetropolisLesson) -> tuple[float, ...]:
+    """Of the histogram of x1, at the places of that question's curve."""
+    drawn, draws = WORDS.drawn(question), analysis.after_burn_in(spec)[:, :, 0]
+    width = min(np.diff(drawn.over))
+    return tuple(float(np.mean(np.abs(draws - x) < width / 2) / width) for x in drawn.over)
 
 
 def hastings_explain(spec: MetropolisLesson) -> Said:
@@ -70,12 +73,6 @@ def hastings_explain(spec: MetropolisLesson) -> Said:
     if prediction is None:
         return say("shift", "why", shift=shift)
     return say("shift", "sampled", "why", shift=shift, sampled_mean=prediction.moments(0)[0])
-
-
-def rejections_answer(spec: MetropolisLesson) -> int:
-    """Too narrow, right, or too wide."""
-    _, ratio = _shift(spec)
-    return 0 if ratio < 0.95 else 2 if ratio > 1.05 else 1
 
 
 def rejections_explain(spec: MetropolisLesson) -> Said:
@@ -99,7 +96,7 @@ def high_explain(spec: MetropolisLesson) -> Said:
 QUESTIONS = (
     WORDS.question("king", king_answer, king_explain, scenario="king"),
     WORDS.question("sizes", size_answer, size_explain, scenario="sizes"),
-    WORDS.question("hastings", hastings_answer, hastings_explain, scenario="hastings"),
-    WORDS.question("rejections", rejections_answer, rejections_explain, scenario="rejections"),
+    WORDS.question("hastings", partial(heights, "hastings"), hastings_explain, scenario="hastings"),
+    WORDS.question("rejections", partial(heights, "rejections"), rejections_explain, scenario="rejections"),
     WORDS.question("high", high_answer, high_explain, scenario="high"),
 )

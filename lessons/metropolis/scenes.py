@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -107,8 +109,9 @@ def _ring(picture: Scene, people: Array, before: NDArray, proposal: NDArray, aft
     panel.path(_around(120, 1.06)[np.arange(121) % 120], role="muted", width=1.0)
     panel.path(bars, role="truth", width=16 if n <= 10 else 10, alpha=0.75, label="people on the island")
     for k in range(n):
-        panel.text(*(0.88 * unit[k]), str(k + 1), role="muted")
-        panel.text(*(tip[k] + 0.14 * unit[k]), f"{people[k]:.4g}")
+        (x, y), (x_top, y_top) = 0.88 * unit[k], tip[k] + 0.14 * unit[k]
+        panel.text(x, y, str(k + 1), role="muted")
+        panel.text(x_top, y_top, f"{people[k]:.4g}")
     place = _around(n, 0.66)
     here, there, landed = place[before], place[proposal], place[after]
     panel.arrows(here, there, show=UNDECIDED, role="proposal", width=2.5)
@@ -287,7 +290,7 @@ def _step_rule(panel: Panel, seen: Target, scale: float) -> None:
 def _plane_arithmetic(picture: Scene, spec: MetropolisLesson, walk: Walk, names: tuple[str, str]) -> None:
     """The card of the present transition."""
     x, y = names
-    inside = {"x1": walk.before[:, 0], "x2": walk.before[:, 1], "y1": walk.proposal[:, 0], "y2": walk.proposal[:, 1]}
+    inside: dict[str, Any] = {"x1": walk.before[:, 0], "x2": walk.before[:, 1], "y1": walk.proposal[:, 0], "y2": walk.proposal[:, 1]}
     shift = f" + drift {spec.drift * spec.scale:.3g}" if spec.drift else ""
     picture.readout(
         "propose",
@@ -295,7 +298,7 @@ def _plane_arithmetic(picture: Scene, spec: MetropolisLesson, walk: Walk, names:
         show=FROM_PROPOSE,
         **inside,
     )
-    values = {"new": walk.log_proposal, "old": walk.log_before, "q": walk.log_hastings, "r": walk.log_ratio}
+    values: dict[str, Any] = {"new": walk.log_proposal, "old": walk.log_before, "q": walk.log_hastings, "r": walk.log_ratio}
     if spec.variant == "no_hastings":
         ratio = "ratio: log r = log π(x′) − log π(x) = ({new:.2f}) − ({old:.2f}) = {r:.2f}   (left out: log q(x|x′)/q(x′|x) = {q:.2f})"
     else:

@@ -31,7 +31,7 @@ TEMPER = 0.5  # of the thesis's XOR experiment; its prior sd is 1
 OUTPUTS = 2
 CHAINS = 16
 SHOWN = 4  # the chain whose jumps are on the stage
-WITHIN = {"within": "hmc", "step_size": 0.1, "steps": 10}
+WITHIN: dict[str, Any] = {"within": "hmc", "step_size": 0.1, "steps": 10}
 FIRST, FIRST_SLOW = 20, 3  # sweeps of the first picture
 STUDIED, STUDIED_SLOW = 250, 40  # sweeps that panels look at
 CHECKED = 1000  # sweeps that are judged at most
@@ -155,7 +155,7 @@ def exact(spec: MissingSpec, cancel: Any = None, report: Any = None, number: int
     if spec.data == "none":
         return model_probabilities(np.zeros(spec.highest))
     how = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
-    found = shared_evidence(network_of(spec), *data_of(spec), spec=how, cancel=cancel, report=report)  # type: ignore[arg-type]
+    found = shared_evidence(network_of(spec), *data_of(spec), spec=how, cancel=cancel, report=report)
     return found.probabilities()
 
 
@@ -336,7 +336,7 @@ def checks(spec: MissingSpec, cancel: Any = None) -> list[Check]:
     sweeps = min(spec.sweeps, STUDIED_SLOW if spec.slow else CHECKED)
 
     def chains(seed: int, number: int, work: int) -> ArchitectureRecording:
-        run = begin(spec.replace(seed=seed), work * sweeps, detail="draws")  # type: ignore[arg-type]
+        run = begin(spec.replace(seed=seed), work * sweeps, detail="draws")
         return advanced(run, cancel).after(min(spec.burn, sweeps // 2))
 
     return shares_looks(chains, spec.seed, 1, lambda number: exact(spec, cancel, number=number), EVIDENCE.islands)

@@ -24,7 +24,7 @@ SCHEMES = {
 JUMPS = {"plain": "keep weights as they are", "rescaled": "rescale kept weights"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[MissingSpec]) -> None:
     """The widgets beside the stage."""
     panel.select("variant", "Break it", SCHEMES)
     panel.segmented("data", "Data", DATA)

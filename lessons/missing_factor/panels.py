@@ -69,9 +69,10 @@ def switches(spec: MissingSpec, known: ModelProbabilities, switched: dict[str, L
     )
     told = [f"Exact mode {mode(known.probability)}"]
     for name, (role, symbol, dash) in LOOKS.items():
-        if switched[name] is None:
+        limit = switched[name]
+        if limit is None:
             continue
-        values = switched[name].shares
+        values = limit.shares
         figure.add_scatter(
             x=k,
             y=values,

@@ -284,7 +284,8 @@ def validation(spec: ModelSelectionLesson) -> Validation:
                 linear.left_out_scores(here.design[:, : d + 1], y, **settings(spec)).sum(),
             ]
         )
-    return Validation(*np.array(rows).T, folds=k)
+    training, neighbours, spread, shuffled, one_out, scores = np.array(rows).T
+    return Validation(training, neighbours, spread, shuffled, one_out, scores, folds=k)
 
 
 def _refitted_error(design: Array, y: Array, fold: Integers) -> float:

@@ -14,7 +14,7 @@ BASES = {"legendre": "Legendre", "powers": "powers of x"}
 MISTAKES = {"none": "none", "best_fit": "judge by the best fit", "constant": "forget the prior's constant"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[ModelSelectionLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("play", "What moves", PLAYS)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from lessons.model_selection import analysis
 from lessons.model_selection.spec import ModelSelectionLesson
@@ -106,7 +106,7 @@ def _factors(spec: ModelSelectionLesson) -> Table:
     here, cross = analysis.fits(spec), analysis.validation(spec)
     gap = here.shown.max() - here.shown
     best = int(np.argmax(here.shown))
-    columns = {
+    columns: dict[str, Column] = {
         "degree": list(spec.all_degrees()),
         "log evidence": [f"{value:.2f}".replace("-", "−") for value in here.shown],
         "probability": list(here.probability),

@@ -27,6 +27,7 @@ def winner_explain(spec: ModelSelectionLesson) -> Said:
     """With probability and cross-validation."""
     here, cross = analysis.fits(spec), analysis.validation(spec)
     errors, lowest = cross.neighbours, analysis.lowest(cross.neighbours)
+    assert lowest is not None  # a straight line can always be left out and tried
     found = dict(degree=here.best, probability=here.probability.max(), lowest=lowest, error=errors[lowest - 1])
     if len(errors) < 4:
         return say("degree", "figure_without_four", **found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -198,6 +200,7 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
     # With the noise known the next y is normal; unknown, it is Student's t, whose scale is smaller than its sd.
     student = spec.noise == "unknown"
     bell = "Student's t, {v:.0f} degrees of freedom, about {m:.3f}, scale" if student else "normal, mean {m:.3f}, sd"
+    shape: dict[str, Any] = {"v": late(course.dof[:-1])} if student else {}
     picture.readout(
         "predict",
         f"predict: {{k:d}} seen; at x = {{x:.3f}} degree {d} gives y the density: {bell} {{s:.3f}}",
@@ -205,16 +208,17 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
         x=late(x),
         m=late(course.expected[:, column]),
         s=late(course.spread[:, column]),
-        **({"v": late(course.dof[:-1])} if student else {}),
+        **shape,
     )
     told = "; ".join(f"degree {other}: {{{name}:.3f}}" for name, other in zip("bc", others, strict=False))
+    scored: dict[str, Any] = {name: late(course.score[:, other - 1]) for name, other in zip("bc", others, strict=False)}
     picture.readout(
         "observe",
         "observe: y = {y:.3f}. Score = log density there = {a:.3f}" + (f" ({told})" if told else ""),
         show=OBSERVED,
         y=late(y),
         a=late(course.score[:, column]),
-        **{name: late(course.score[:, other - 1]) for name, other in zip("bc", others, strict=False)},
+        **scored,
     )
     exact = course.log_evidence[:, column]
     picture.readout(
@@ -228,6 +232,7 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
     for other in others[:2]:
         gap = run.log_evidence[:, column] - run.log_evidence[:, other - 1]
         words = "|".join(words for _, words in STRENGTHS)
+        in_favour: dict[str, Any] = {"for": gap >= 0.0}
         picture.readout(
             f"factor-{other}",
             f"Bayes factor, degree {d} over {other}: {{a:.2f}} − ({{b:.2f}}) = {{g:.2f}} nats, "
@@ -238,7 +243,7 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
             g=gap,
             f=gap / np.log(10.0),
             w=analysis.grade(gap),
-            **{"for": gap >= 0.0},
+            **in_favour,
         )
     best = run.probability.argmax(axis=1)
     top = run.probability.max(axis=1)
@@ -248,8 +253,8 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
             "noise", f"noise as degree {d} sees it: σ about {{s:.3f}} (guess {spec.noise_sd:g})", show=AFTER, s=course.scale[:, column]
         )
     if spec.mistake != "none":
-        words = {"best_fit": "best fit in place of evidence", "constant": "the prior's constant left out"}
-        picture.readout("mistake", f"broken on purpose: {words[spec.mistake]}, in factors and probabilities")
+        said = {"best_fit": "best fit in place of evidence", "constant": "the prior's constant left out"}
+        picture.readout("mistake", f"broken on purpose: {said[spec.mistake]}, in factors and probabilities")
     picture.say("{k:d} observations seen. The most probable degree is {d:d}, probability {p:.2f}.", k=np.arange(n + 1), d=best + 1, p=top)
     columns = {"seen": np.arange(n + 1), "x": late(x), "y": late(y), "most probable degree": best + 1}
     columns |= {f"score of degree {f}": late(course.score[:, f - 1]) for f in spec.followed()}
@@ -291,13 +296,13 @@ def _drawing(spec: ModelSelectionLesson) -> bytes:
     panel.counts(drawn.degree - 1, spec.degrees, names, role="highlight", truth=here.probability, label=f"draws so far; {truth}")
     _value(picture, spec, drawn.value)
     means, _, _ = analysis.value_laws(spec)
-    low, high = _value_range(spec)
+    lowest, highest = _value_range(spec)
     exact = float(here.probability @ means)
     panel = picture.panel(
         "trace",
         title="Draw after draw",
         x=Axis("draw", 0.0, float(spec.draws)),
-        y=Axis("curve at x′", low, high),
+        y=Axis("curve at x′", lowest, highest),
         place=(LEFT[0], 1, LEFT[1], 1),
         height=LOWER,
     )
@@ -374,17 +379,13 @@ def _possible(spec: ModelSelectionLesson) -> bytes:
     names = "abc"[: len(found.degrees)]
     picture.readout("made", "{n:d} data sets drawn from the prior of each model", n=EACH * steps)
     said = ", ".join(f"degree {d}: {{{name}:d}}" for name, d in zip(names, found.degrees, strict=True))
-    picture.readout(
-        "held",
-        f"of {CELLS} possible data sets, 90 % of the probability lies on: {said}",
-        **{name: held[:, i] for i, name in enumerate(names)},
-    )
+    holding: dict[str, Any] = {name: held[:, i] for i, name in enumerate(names)}
+    picture.readout("held", f"of {CELLS} possible data sets, 90 % of the probability lies on: {said}", **holding)
     if found.own is not None:
         said = ", ".join(f"degree {d}: {{{name}:.4f}}" for name, d in zip(names, found.degrees, strict=True))
-        own = found.share[:, :, found.own]
-        picture.readout(
-            "own", f"probability of our own data, rounded likewise: {said}", **{name: own[:, i] for i, name in enumerate(names)}
-        )
+        share = found.share[:, :, found.own]
+        own: dict[str, Any] = {name: share[:, i] for i, name in enumerate(names)}
+        picture.readout("own", f"probability of our own data, rounded likewise: {said}", **own)
     exact = analysis.fits(spec).exact
     said = ", ".join(f"degree {d}: {number(exact[d - 1], 4)}" for d in found.degrees)
     picture.readout("exact", f"log evidence of our data, not rounded, exact: {said}")
@@ -392,7 +393,7 @@ def _possible(spec: ModelSelectionLesson) -> bytes:
         f"{{n:d}} data sets of each model. 90 percent of the probability lies on {said.count(':')} different numbers "
         "of data sets: " + ", ".join(f"{{{name}:d}}" for name in names) + ".",
         n=EACH * steps,
-        **{name: held[:, i] for i, name in enumerate(names)},
+        **holding,
     )
     picture.table(
         {"data sets of each": EACH * steps}

@@ -27,7 +27,7 @@ LABELS = {
 MISTAKES = {"none": "none", "no_weight": "forget the weight p/q", "band": "band with s/n"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[MonteCarloLesson]) -> None:
     """The widgets beside the stage."""
     panel.select("integral", "What is estimated", INTEGRALS)
     for name in SETTINGS[panel.spec.integral]:

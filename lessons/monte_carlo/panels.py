@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine.montecarlo import ball, midpoint
 from lessons.monte_carlo import analysis
@@ -96,7 +96,7 @@ def diagnostics(spec: MonteCarloLesson, cancel: object = None) -> Table:
     """Typical and exact errors and the coverage of the band at some numbers of draws."""
     here = analysis.estimates(spec)
     at = analysis.marks(spec.draws)
-    columns = {
+    columns: dict[str, Column] = {
         "draws n": at,
         "average of this run": [float(here.runs.means[0, n - 1]) for n in at],
         "exact": [float(here.integral.mean)] * len(at),

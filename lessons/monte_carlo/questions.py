@@ -54,9 +54,7 @@ def _explain_cauchy(spec: MonteCarloLesson) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question(
-        "four", lambda spec: nearest(1.0 / gain(spec, spec.draws // 4, spec.draws), (0.25, 0.5, 0.7)), _explain_four, scenario="pi"
-    ),
+    WORDS.question("four", lambda spec: (analysis.estimates(spec).typical[-1],), _explain_four, scenario="pi"),
     WORDS.question("infinite", lambda spec: nearest(gain(spec, 10, 1000), (10.0, 4.0, 1.0)), _explain_infinite, scenario="infinite"),
     WORDS.question("cauchy", lambda spec: nearest(spread(spec), (1 / 32, 1 / 4, 1.0)), _explain_cauchy, scenario="cauchy"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +186,7 @@ def _error(picture: Scene, here: Estimates) -> None:
     what = "root mean square" if here.finite else "median"
     panel.line(n, np.maximum(typical, floor), show="upto", role="highlight", width=2.5, label=f"{what} over all repetitions")
     if here.finite and here.integral.variance > 0.0:
-        panel.line(n, here.exact_error, role="truth", dash=True, label="σ/√n, exact")
+        panel.line(n, here.exact_error, show="upto", role="truth", dash=True, label="σ/√n, exact")
     elif here.integral.variance > 0.0 or not here.finite:
         start = min(9, len(n) - 1)
         anchor = typical[start]
@@ -237,7 +238,7 @@ def _sums(picture: Scene, here: Estimates) -> None:
     steps = spec.draws
     x = here.runs.points
     at = "({x:.3f}, {y:.3f}" + (", …)" if x.shape[1] > 2 else ")") if x.shape[1] > 1 else "{x:.4g}"
-    second = {"y": x[:, 1]} if x.shape[1] > 1 else {}
+    second: dict[str, Any] = {"y": x[:, 1]} if x.shape[1] > 1 else {}
     picture.readout("draw", f"draw {{n:d}}: {at}", n=n, x=x[:, 0], **second)
     picture.readout("value", "its value f = {f:.5g}", show=Show("all", phase=("value", None)), f=values)
     done = Show("all", phase=("average", None))

@@ -4,6 +4,7 @@ from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
 from engine.jumps.predict import of_data
+from engine.predicted import Predicted
 from engine.readable.neurons import neurons as readable
 from engine.readable.palindrome import palindrome
 from lessons.families.growing.chains import first_look
@@ -25,7 +26,7 @@ VARIANTS = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[NeuronsSpec]) -> None:
     """The widgets beside the stage."""
     data_controls(panel)
     panel.slider("shown", "Chain on the stage")
@@ -38,6 +39,11 @@ def controls(panel: Controls) -> None:
     panel.select("variant", "Break it", VARIANTS)
 
 
+def predicted(spec: NeuronsSpec) -> Predicted | None:
+    """What each draw of the picture's run says of the data."""
+    return of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed)
+
+
 LESSON = Lesson(
     slug="neurons",
     words=WORDS,
@@ -46,7 +52,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).run.recording(),
-    predicted=lambda spec: of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed),
+    predicted=predicted,
     kernels=kernels,
     audit=audit,
     checks=checks,

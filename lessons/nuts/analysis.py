@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +146,7 @@ MISTAKES = {
 
 def longer(spec: NutsLesson, draws: int, chains: int = CHECK_CHAINS) -> Recording:
     """Chains with the kernel of the run on screen, its step size frozen."""
-    arguments = {"chains": chains, "draws": draws, "warmup": CHECK_WARMUP, "seed": spec.seed, **frozen(spec)}
+    arguments: dict[str, Any] = {"chains": chains, "draws": draws, "warmup": CHECK_WARMUP, "seed": spec.seed, **frozen(spec)}
     return sample(spec.build_target(), "nuts", init=spec.init(), **arguments)
 
 
@@ -155,7 +156,7 @@ def apart(spec: NutsLesson, seed: int, work: int) -> Recording:
     target, leapfrogs = spec.build_target(), float(simulate(spec).leapfrogs.mean())
     draws = work * int(np.clip(CHECK_GRADIENTS / (CHECK_CHAINS * leapfrogs), 500, CHECK_DRAWS))
     starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
-    arguments = {"chains": CHECK_CHAINS, "draws": draws, "warmup": CHECK_WARMUP, "seed": seed, **frozen(spec)}
+    arguments: dict[str, Any] = {"chains": CHECK_CHAINS, "draws": draws, "warmup": CHECK_WARMUP, "seed": seed, **frozen(spec)}
     return sample(target, "nuts", init=spec.init() if starts is None else starts, **arguments)
 
 

@@ -23,7 +23,7 @@ VARIANTS = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[NutsLesson]) -> None:
     """The widgets beside the stage."""
     panel.segmented("view", "Beside the map", VIEWS)
     if panel.spec.view == "draws":

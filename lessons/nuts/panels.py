@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit import charts, pictures
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import chains, number
 from lessons.nuts import analysis
 from lessons.nuts.spec import NutsLesson
@@ -85,7 +85,7 @@ def _forms(spec: NutsLesson) -> Table:
     pair = {s.sampling: analysis.form(s) for s in (spec, spec.other_form())}
     names = ["multinomial", "slice"]
     rows = [pair[name] for name in names]
-    columns = {
+    columns: dict[str, Column] = {
         "sampling": names,
         "ε": [row.step_size for row in rows],
         "leapfrog steps a draw": [row.leapfrogs for row in rows],

@@ -7,7 +7,7 @@ spans stand out in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,9 +88,9 @@ def scene(spec: NutsLesson, window: int | None = None) -> bytes:
     return picture.encode()
 
 
-def _window(walks: object, wanted: int | None) -> tuple[int, int]:
+def _window(walks: Iterable[Walk], wanted: int | None) -> tuple[int, int]:
     """The transitions whose inside is sent: so many that their parts fit, counting on average."""
-    walks = list(walks)  # type: ignore[call-overload]
+    walks = list(walks)
     parts = sum(2.0 * float(np.minimum(walk.leapfrogs, LONGEST).mean()) + 2.0 for walk in walks)
     return pictures.window_around(wanted, walks[0].steps, int(np.ceil(parts)), budget=BUDGET)
 
@@ -104,6 +104,8 @@ def _form_title(spec: NutsLesson) -> str:
 
 class _Orbits:
     """The trees of some transitions side by side: arrays of all their parts, and of all their sub-steps."""
+
+    first: int  # the transition that the first tree is of
 
     def __init__(self, inside: NutsTransitions, fine: bool):
         self.inside = inside
@@ -442,7 +444,7 @@ def _funnel(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, place
 
 def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Orbits) -> None:
     """The set of states and subtrees, and what the card says of each."""
-    orbits.first = picture._window["first"]  # type: ignore[attr-defined,index]
+    orbits.first = picture._window["first"]  # type: ignore[index]
     low, high, leaf, fate = orbits.all("low"), orbits.all("high"), orbits.leaf, orbits.all("fate")
     node = ~leaf
     picture.parts(parts, orbits.offsets, orbits.all("at"), low=low, high=high, hint=HINT)

@@ -72,8 +72,8 @@ class NutsLesson(NutsSpec):
 def _mean(correlation: float) -> Target:
     """Posterior of the mean of a bivariate normal: itself normal, around `MEAN`, here with standard deviations 1."""
     target = dense_gaussian(MEAN, [[1.0, correlation], [correlation, 1.0]])
-    view = tuple((centre - 2.7, centre + 2.7) for centre in MEAN)
-    return replace(target, name="mean", labels=("μ₁", "μ₂"), view=view)
+    x, y = ((centre - 2.7, centre + 2.7) for centre in MEAN)
+    return replace(target, name="mean", labels=("μ₁", "μ₂"), view=(x, y))
 
 
 @lru_cache(maxsize=16)

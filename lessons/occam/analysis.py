@@ -228,7 +228,7 @@ class Predicted(NamedTuple):
     """
 
     total: Array
-    count: Array
+    counted: Array
     alone: Array
     count_alone: Array
 
@@ -242,7 +242,7 @@ def predicted(spec: OccamSpec, runs: Study, k: int = 0) -> Predicted:
         network = runs.recording.network(int(size), 1)
         chain, draw = np.nonzero(widths == size)
         p = probabilities(network, draws[chain, draw, : network.dim], x)[:, np.arange(len(y)), y]
-        for sums, counts in ((made.total, made.count), (made.alone, made.count_alone))[: 2 if size == k else 1]:
+        for sums, counts in ((made.total, made.counted), (made.alone, made.count_alone))[: 2 if size == k else 1]:
             np.add.at(sums, chain, p)
             np.add.at(counts, chain, 1.0)
     return made
@@ -253,7 +253,7 @@ def score_of_all(spec: OccamSpec, runs: Study) -> tuple[float, float]:
     the jumping chains.
     """
     found = predicted(spec, runs)
-    return jackknife(lambda c: float(np.log(found.total[c].sum(axis=0) / found.count[c].sum()).mean()), CHAINS)
+    return jackknife(lambda c: float(np.log(found.total[c].sum(axis=0) / found.counted[c].sum()).mean()), CHAINS)
 
 
 def gap_of(spec: OccamSpec, runs: Study, k: int) -> tuple[float, float]:
@@ -262,7 +262,7 @@ def gap_of(spec: OccamSpec, runs: Study, k: int) -> tuple[float, float]:
 
     def gap(c: NDArray[np.int64]) -> float:
         alone = found.alone[c].sum(axis=0) / found.count_alone[c].sum()
-        return float((np.log(alone) - np.log(found.total[c].sum(axis=0) / found.count[c].sum())).mean())
+        return float((np.log(alone) - np.log(found.total[c].sum(axis=0) / found.counted[c].sum())).mean())
 
     return jackknife(gap, CHAINS)
 
@@ -280,7 +280,7 @@ def checks(spec: OccamSpec, cancel: Any = None) -> list[Check]:
     sweeps = min(spec.sweeps, CHECKED)
 
     def chains(seed: int, number: int, work: int) -> ArchitectureRecording:
-        run = begin(spec.replace(seed=seed), work * sweeps)  # type: ignore[arg-type]
+        run = begin(spec.replace(seed=seed), work * sweeps)
         return advanced(run, cancel).after(min(spec.burn, sweeps // 2))
 
     return shares_looks(chains, spec.seed, 1, lambda number: exact(spec, evidence(spec, cancel, number=number)), EVIDENCE.islands)

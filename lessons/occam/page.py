@@ -4,6 +4,7 @@ from app.kit.frame import Controls, Lesson, show
 from engine.evidence import run as evidence_run
 from engine.jumps import sweep
 from engine.jumps.predict import of_data
+from engine.predicted import Predicted
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.neurons import neurons
 from lessons.families.growing.plane import CLASSES
@@ -18,7 +19,7 @@ SCALINGS = {"none": "σ for every k", "width": "σ/√k out of hidden units"}
 PRIORS = {"uniform": "uniform", "geometric": "geometric", "poisson": "Poisson"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[OccamSpec]) -> None:
     """The widgets beside the stage."""
     panel.slider("prior_sd", "Prior sd σ")
     panel.segmented("scaling", "Width scaling", SCALINGS)
@@ -42,6 +43,11 @@ def controls(panel: Controls) -> None:
         panel.slider("step_size", "Step size ε")
 
 
+def predicted(spec: OccamSpec) -> Predicted | None:
+    """What each draw of the picture's run says of the data."""
+    return of_data(first_look(spec).recording(), *spec.data_set(), spec.seed)
+
+
 LESSON = Lesson(
     slug="occam",
     words=WORDS,
@@ -50,7 +56,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: first_look(spec).recording(),
-    predicted=lambda spec: of_data(first_look(spec).recording(), *spec.data_set(), spec.seed),
+    predicted=predicted,
     kernels=kernels,
     checks=checks,
     panels=panels,

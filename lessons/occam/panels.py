@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, researcher, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ArchitectureEvidence
 from engine.jumps.predict import of_data
@@ -199,7 +199,7 @@ def diagnostics(spec: OccamSpec, cancel: Any) -> Table:
     runs = study(spec, cancel)
     recording, k = runs.recording, runs.widths.astype(float)
     accept, seconds = recording.jump_accept, max(recording.seconds, 1e-9)
-    columns = {
+    columns: dict[str, Column] = {
         "R-hat of k": [rhat(k)],
         "effective draws of k": [ess_mean(k)],
         "a second": [ess_mean(k) / seconds],

@@ -156,8 +156,8 @@ def look(spec: OwnChain) -> Found:
 def _look(spec: OwnChain) -> Found:
     run = counted(spec)
     values = run.draws
-    broken = ~np.isfinite(values).all(axis=(0, 1))
-    steady = ~broken & (values == values[:1, :1]).all(axis=(0, 1))
+    broken = ~np.all(np.isfinite(values), axis=(0, 1))
+    steady = ~broken & np.all(values == values[:1, :1], axis=(0, 1))
     judged = ~broken & ~steady
     nothing = np.full(values.shape[2], np.nan)
     columns = {name: nothing.copy() for name in ("rhat", "ess_bulk", "ess_tail", "mean", "sd", "mcse_mean")}

@@ -111,10 +111,10 @@ def corner(found: Found) -> list[str]:
 
     The median of m uniform ranks is off by more than t with probability 2 exp(-2 m t^2) at most (Hoeffding 1963).
     """
-    bad = found.run.stats.get("divergent")
-    if bad is None or not (bad > 0).any():
+    flags = found.run.stats.get("divergent")
+    if flags is None or not (flags > 0).any():
         return []
-    bad = bad > 0
+    bad = flags > 0
     sentence = f"{int(bad.sum()):,} of {bad.size:,} transitions diverged."
     worst, place, name = 0.0, 0.0, ""
     for j in found.moving:

@@ -24,7 +24,7 @@ def own_truth(given: dict[str, bytes]) -> dict[str, object]:
     return {"truth": files.hold(name, content)}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[OwnChain]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     chain_files.place(panel, lambda fields: fields | FROM_THE_START)

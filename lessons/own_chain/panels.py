@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.kit import charts, methods, theme
-from app.kit.charts import Figure, Quote, Table
+from app.kit.charts import Column, Figure, Quote, Table
 from app.kit.text import number, plain
 from engine.diagnostics import autocorrelation, ebfmi, ess_quantiles, rank_curves
 from engine.judge import MAX_RHAT
@@ -24,7 +24,7 @@ ROWS = 40  # of the table on the page; the report has all
 def panels(spec: OwnChain, cancel: object = None) -> list[Figure | Table | Quote]:
     """Figures of the quantity on stage, what stands out, and the sentences of a methods section."""
     found = analysis.look(spec)
-    drawn = [*figures(spec, found), what_stands_out(found), *transforms(spec)]
+    drawn: list[Figure | Table] = [*figures(spec, found), what_stands_out(found), *transforms(spec)]
     shown = [replace(item, title=plain(item.title), caption=plain(item.caption)) for item in drawn]  # names come from files
     return [*shown, methods_section(spec, found)]
 
@@ -88,7 +88,8 @@ def _quantiles(values: np.ndarray, name: str) -> Figure:
 
 def _energy(energy: np.ndarray) -> Figure:
     levels, steps = (energy - energy.mean()).ravel(), np.diff(energy, axis=1).ravel()
-    edges = np.linspace(*np.quantile(np.concatenate([levels, steps]), [0.001, 0.999]), 41)
+    low, high = np.quantile(np.concatenate([levels, steps]), [0.001, 0.999])
+    edges = np.linspace(low, high, 41)
     figure = charts.blank("energy, less its mean", "density")
     for values, words, role, dash in ((levels, "energy", "posterior", "solid"), (steps, "its change from draw to draw", "energy", "dash")):
         heights, _ = np.histogram(values, edges, density=True)
@@ -116,7 +117,7 @@ def transforms(spec: OwnChain) -> list[Table]:
 
     names = {number: words for words, number in CONSTRAINTS.items()}
     blocks = spec.build().blocks
-    columns = {
+    columns: dict[str, Column] = {
         "parameter": [block.name for block in blocks],
         "constraint": [names[block.constraint] for block in blocks],
         "values": [len(block.values) for block in blocks],

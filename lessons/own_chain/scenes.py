@@ -81,7 +81,7 @@ def _ranks(picture: Scene, values: Array) -> None:
     """Where each chain's draws stand among all: flat if the chains agree."""
     ranks = values.ravel().argsort(kind="stable").argsort(kind="stable").reshape(values.shape)
     bins = ranks * BINS // values.size
-    shares = np.array([np.bincount(chain, minlength=BINS).max() for chain in bins]) / bins.shape[1]
+    shares = np.array([np.bincount(chain, minlength=BINS).max() for chain in bins]) / values.shape[1]
     panel = picture.panel(
         "ranks",
         title="Rank plot",
@@ -105,7 +105,7 @@ def _plane(picture: Scene, x: Array, x_name: str, y: Array, y_name: str, diverge
         panel.points(points, show="upto", shape=theme.MARKERS[chain], size=2.0, alpha=0.5, chain=chain)
     if divergent is not None and divergent.any():
         first = int(divergent.any(axis=1).argmax())
-        for chain in np.flatnonzero(divergent.any(axis=1)):
+        for chain in np.flatnonzero(divergent.any(axis=1)).tolist():
             points = np.column_stack([x[chain], y[chain]])
             label = "divergent" if chain == first else None
             panel.points(points, show="upto", mask=divergent[chain], role="divergent", shape="cross", size=4.5, label=label)
@@ -133,7 +133,7 @@ def _words(picture: Scene, found: analysis.Found, values: Array, j: int, stride:
     numbers = {"r": float(summary.rhat[j]), "b": float(summary.ess_bulk[j]), "t": float(summary.ess_tail[j])}
     numbers |= {"m": float(summary.mean[j]), "e": float(summary.mcse_mean[j])}
     constant = {key: np.full(values.shape[1], value) for key, value in numbers.items()}
-    picture.readout("rhat", "R-hat {r:.3f}, ESS bulk {b:.0f}, tail {t:.0f}", **{key: constant[key] for key in "rbt"})
+    picture.readout("rhat", "R-hat {r:.3f}, ESS bulk {b:.0f}, tail {t:.0f}", r=constant["r"], b=constant["b"], t=constant["t"])
     sure = float(found.decimals[j])
     picture.readout(
         "mean",

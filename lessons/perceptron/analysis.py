@@ -18,6 +18,7 @@ from engine.kept import kept
 from engine.networks import Network, predictive
 from engine.targets.target import Target
 from engine.training import (
+    AdaGrad,
     Adam,
     Descent,
     Margin,
@@ -45,7 +46,8 @@ Array = NDArray[np.float64]
 LOOKS = 100  # of a training
 SHOWN = 600  # visits of the perceptron on the stage, at most
 CLOUD = 8  # points in each cloud
-RUNNERS = ("sgd", "momentum", "nesterov", "rmsprop", "adam")
+RUNNERS = ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
+ADAPTIVE = RUNNERS[3:]  # whose step is a distance
 GOAL = 1e-3  # nats above the lowest point: there a runner has arrived
 
 
@@ -289,10 +291,11 @@ def race(spec: PerceptronLesson) -> Race:
 
 def run(spec: PerceptronLesson, name: str, step: float) -> Descent:
     """One runner; `step` for those whose step is a multiple of the gradient."""
-    rules = {
+    rules: dict[str, AdaGrad | Momentum | RmsProp | Adam | Sgd] = {
         "sgd": Sgd(step),
         "momentum": Momentum(step, spec.momentum),
         "nesterov": Momentum(step, spec.momentum, nesterov=True),
+        "adagrad": AdaGrad(spec.adaptive),
         "rmsprop": RmsProp(spec.adaptive),
         "adam": Adam(spec.adaptive),
     }
@@ -320,7 +323,7 @@ def ladder(spec: PerceptronLesson, name: str) -> tuple[Array, list[int | None]]:
     multiples = np.geomspace(0.02, 3.0, 23)
     arrived: list[int | None] = []
     for multiple in multiples:
-        if name in ("rmsprop", "adam"):
+        if name in ADAPTIVE:
             one = run(spec.replace(adaptive=min(2.0, float(multiple)), racing=500), name, found.step)
         else:
             one = run(spec.replace(racing=500), name, float(multiple / found.curvature[-1]))
@@ -543,15 +546,15 @@ def _closed_form_check(spec: PerceptronLesson) -> Check:
     if spec.target != "gaussian" or spec.noise > 0.0:
         what = "With noise on the gradient" if spec.target == "gaussian" else "On this surface"
         return unknown("closed form", f"{what} no path is known in closed form.", kind="numbers")
-    precision = np.linalg.inv(found.target.truth.covariance)
-    start = np.array([spec.start_x, spec.start_y]) - found.target.truth.mean
+    precision = np.linalg.inv(found.target.known.covariance)
+    start = np.array([spec.start_x, spec.start_y]) - found.target.known.mean
     one = np.eye(2) - found.step * precision
     two = np.block([[one, -found.step * spec.momentum * np.eye(2)], [precision, spec.momentum * np.eye(2)]])
     worst, state, both = 0.0, start, np.concatenate([start, np.zeros(2)])
     for step in range(1, spec.racing + 1):
         state, both = one @ state, two @ both
         for name, exact in (("sgd", state), ("momentum", both[:2])):
-            reached = found.descents[name].path[step] - found.target.truth.mean
+            reached = found.descents[name].path[step] - found.target.known.mean
             if np.all(np.isfinite(reached)) and np.abs(exact).max() < 1e12:
                 worst = max(worst, float(np.abs(reached - exact).max() / max(np.abs(exact).max(), 1.0)))
     words = (

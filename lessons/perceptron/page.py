@@ -1,5 +1,8 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from app.kit.frame import Controls, Lesson, show
 from engine.readable.backpropagation import backpropagation
 from engine.readable.optimisers import descend
@@ -21,7 +24,7 @@ TARGETS = {"gaussian": "ravine", "banana": "bent valley", "formula": "your own f
 LABELS = {"correlation": "Tilt of the ravine (correlation)", "scale_ratio": "Length over width"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[PerceptronLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("part", "Part", PARTS)
@@ -57,7 +60,7 @@ def controls(panel: Controls) -> None:
     panel.select("variant", "Break it", VARIANTS)
 
 
-def _race(panel: Controls) -> None:
+def _race(panel: Controls[PerceptronLesson]) -> None:
     panel.select("target", "Surface", TARGETS)
     for name in PARAMETERS[panel.spec.target]:
         if name == "formula":
@@ -65,7 +68,7 @@ def _race(panel: Controls) -> None:
         else:
             panel.slider(name, LABELS.get(name))
     panel.slider("length", "Step η of sgd, momentum, nesterov (× 1/L)")
-    panel.slider("adaptive", "Step η of rmsprop, adam")
+    panel.slider("adaptive", "Step η of adagrad, rmsprop, adam")
     panel.slider("momentum", "Momentum β")
     panel.slider("noise", "Noise on every gradient")
     with panel.more("Start, steps"):
@@ -104,6 +107,13 @@ def faults(spec: PerceptronLesson) -> dict[str, PerceptronLesson]:
     return {words: spec.replace(variant=name) for name, words in VARIANTS.items() if name != "exact"}
 
 
+TWINS: dict[str, list[Callable[..., Any]]] = {
+    "perceptron": [readable],
+    "network": [training, backpropagation],
+    "nodes": [backpropagation],
+    "race": [descend],
+}
+
 LESSON = Lesson(
     slug="perceptron",
     words=WORDS,
@@ -117,9 +127,7 @@ LESSON = Lesson(
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: {"perceptron": [readable], "network": [training, backpropagation], "nodes": [backpropagation], "race": [descend]}[
-        spec.part
-    ],
+    twins=lambda spec: TWINS[spec.part],
     wrong=lambda spec: {spec.variant} if spec.part in ("network", "nodes") else set(),
     code=[
         perceptron.learn,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine.networks.passes import ACTIVATIONS
 from engine.training import activation, activation_slope, learn, margin
@@ -135,7 +135,7 @@ def _slopes() -> Figure:
 
 
 def _ladders(spec: PerceptronLesson) -> Figure:
-    figure, best = charts.blank("step: multiple of 1/L, or a distance (rmsprop, adam)", "steps to arrive"), []
+    figure, best = charts.blank("step: multiple of 1/L, or a distance (adagrad, rmsprop, adam)", "steps to arrive"), []
     for k, name in enumerate(RUNNERS):
         multiples, arrived = analysis.ladder(spec, name)
         steps = np.array([math.nan if at is None else float(max(at, 1)) for at in arrived])
@@ -228,7 +228,7 @@ def _pass_table(spec: PerceptronLesson) -> Table:
 def _race_table(spec: PerceptronLesson) -> Table:
     found = analysis.race(spec)
     arrived = [found.arrival(name) for name in RUNNERS]
-    columns = {
+    columns: dict[str, Column] = {
         "optimiser": list(RUNNERS),
         "step": [found.step] * 3 + [spec.adaptive] * 2,
         f"steps until below {GOAL:g}": ["not yet" if at is None else number(at) for at in arrived],

@@ -43,7 +43,7 @@ class PerceptronLesson(TargetSpec):
     target: str = choice("gaussian", SURFACES, "the surface: −log density of a ravine, a bent valley, or your own")
     dimension: int = integer(2, 2, 2, "the whole surface is shown, so it stays in the plane")
     length: float = number(1.0, 0.02, 3.0, "step η of sgd, momentum and nesterov in units of 1/L, L the largest curvature", log=True)
-    adaptive: float = number(0.15, 0.002, 2.0, "step η of rmsprop and adam, a distance in the plane", log=True)
+    adaptive: float = number(0.15, 0.002, 2.0, "step η of adagrad, rmsprop and adam, a distance in the plane", log=True)
     momentum: float = number(0.8, 0.0, 0.98, "share of the velocity that a step keeps", step=0.01)
     noise: float = number(0.0, 0.0, 5.0, "sd of the noise on every gradient, as minibatches have it", step=0.1)
     racing: int = integer(120, 20, 500, "steps of the race", log=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def stage(spec: PerceptronLesson) -> Scene:
     panel.path(ends[1:], at=at, show=MOVE, role="posterior", width=2.6)
     data_layer(panel, spec)
     here = x[shown.visited]
-    ring = {"shape": "ring", "size": 9}
+    ring: dict[str, Any] = {"shape": "ring", "size": 9}
     panel.points(here, show="at", role="highlight", label="the point visited", **ring)
     wrong = np.where(shown.mistake[:, None], here, np.nan)
     panel.points(wrong, show="at", role="reject", shape="cross", size=6, label="a mistake")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from app.kit import pictures, theme
@@ -10,7 +12,7 @@ from lessons.perceptron import analysis
 from lessons.perceptron.analysis import GOAL, RUNNERS
 from lessons.perceptron.spec import PerceptronLesson
 
-LOOKS = {"sgd": 0, "momentum": 1, "nesterov": 2, "rmsprop": 3, "adam": 5}  # chain colours, markers with them
+LOOKS = {"sgd": 0, "momentum": 1, "nesterov": 2, "rmsprop": 3, "adagrad": 4, "adam": 5}  # chain colours, markers with them
 FLOOR = 1e-8
 
 
@@ -48,7 +50,8 @@ def _view(spec: PerceptronLesson, found: analysis.Race) -> pictures.View:
     """What is shown: the target's view, of a ravine only 3.2 sd to each side, and always the start."""
     view = found.target.view
     if spec.target == "gaussian":
-        view = tuple((-3.2 * sd, 3.2 * sd) for sd in np.sqrt(np.diag(found.target.truth.covariance)))
+        x, y = ((-3.2 * sd, 3.2 * sd) for sd in np.sqrt(np.diag(found.target.known.covariance)))
+        view = x, y
     (x_low, x_high), (y_low, y_high) = view
     return (
         (min(x_low, spec.start_x - 0.3), max(x_high, spec.start_x + 0.3)),
@@ -93,7 +96,7 @@ def _card(picture: Scene, found: analysis.Race, steps: int) -> None:
         e=np.full(steps, found.step),
         m=np.full(steps, found.step * high),
     )
-    columns = {}
+    columns: dict[str, Any] = {}
     for name in RUNNERS:
         path, above = found.descents[name].path[1:], found.above(name)[1:]
         fine, near = np.where(above < 1e6, above, np.nan), np.where(np.abs(path) < 1e4, path, np.nan)

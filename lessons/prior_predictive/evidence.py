@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine.judge import (
     ALONE,
@@ -434,7 +434,7 @@ def survivors_table(spec: PriorSpec) -> Table:
     tested, walked, found = analysis.tested(spec), analysis.chains(spec), analysis.summary(spec)
     accepted, effective = tested.number, float(np.nanmin(found.ess_bulk))
     cost = [f"{spec.tries / accepted:,.0f}" if accepted else "more than all", f"{walked.run.evaluations / effective:,.0f}"]
-    columns = {
+    columns: dict[str, Column] = {
         "method": ["rejection", "Markov chain"],
         "networks tested": [tested.run.tried, walked.run.evaluations],
         "independent draws they are worth": [accepted, round(effective)],
@@ -495,7 +495,7 @@ def _prior_table(spec: PriorSpec) -> Table:
     ]
     means = [float(values.mean()) for _, values, _ in quantities]
     errors = [float(values.std(ddof=1) / math.sqrt(n)) for _, values, _ in quantities]
-    columns = {
+    columns: dict[str, Column] = {
         "mean of": [name for name, _, _ in quantities],
         "draws": means,
         "MCSE": errors,
@@ -514,7 +514,7 @@ def _prior_table(spec: PriorSpec) -> Table:
 def _six_table(spec: PriorSpec) -> Table:
     six = analysis.compared(spec)
     squares = [drawn.pair[:, 0] ** 2 for drawn in six]
-    columns = {
+    columns: dict[str, Column] = {
         "units": [width for width, _ in COMPARED],
         "layers": [depth for _, depth in COMPARED],
         "weights": [drawn.prior.dim for drawn in six],

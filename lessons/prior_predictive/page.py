@@ -18,7 +18,7 @@ BOUNDS = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[PriorSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("view", "Picture", VIEWS)

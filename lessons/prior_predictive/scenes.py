@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,7 +229,7 @@ def _compare(spec: PriorSpec) -> Scene:
         _curves(panel, drawn.grid, drawn.curves, trail=14, named=False)
     running = [_running_sd(drawn.pair[:, 0]) for drawn in six]
     for row, name in ((0, "1 layer"), (3, "3 layers")):
-        values = {f"s{i}": running[row + i] for i in range(3)}
+        values: dict[str, Any] = {f"s{i}": running[row + i] for i in range(3)}
         parts = ", ".join(f"{COMPARED[row + i][0]} units {{s{i}:.3g}}" for i in range(3))
         known = [number(sd) for sd in sds[row : row + 3] if sd is not None]
         exact = f"; exactly {', '.join(known)}" if known else ""
@@ -438,7 +439,7 @@ def _test_arithmetic(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
         rule = f"L over the largest L seen = exp(−{{s:.4f}} / {2 * spec.noise_sd**2:.4g} + {{c:.3f}}) = {{r:.3g}}"
     else:
         rule = f"L itself = exp({{c:.3f}} − {{s:.4f}} / {2 * spec.noise_sd**2:.4g}) = {{r:.3g}}: a density, not a probability"
-    scale = {"c": np.full(len(last), run.log_scale)} if spec.bound != "exact" else {}
+    scale: dict[str, Any] = {"c": np.full(len(last), run.log_scale)} if spec.bound != "exact" else {}
     picture.readout("ratio", rule, show=FROM_COMPARE, s=squares, r=ratio, **scale)
     picture.readout("u", "draw: u = {u:.4f}, uniform between 0 and 1", show=FROM_U, u=u)
     total = np.cumsum(run.accepted)[last]

@@ -22,7 +22,7 @@ VARIANTS = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[PriorsLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("view", "Picture", VIEWS)

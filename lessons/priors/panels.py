@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, researcher, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import chains, number
 from lessons.priors import analysis
 from lessons.priors.analysis import LONG, NAMES, TESTED
@@ -82,7 +82,7 @@ def _predicted(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Table:
     apart = {weights: score.each - scores[best].each for weights, score in scores.items()}
     against = {weights: f"{d.mean():.3f} ± {d.std(ddof=1) / np.sqrt(len(d)):.3f}" for weights, d in apart.items()}
     against[best] = "–"
-    columns = {
+    columns: dict[str, Column] = {
         "precision": [NAMES[weights] for weights in scores],
         "RMSE on new points": [score.rmse for score in scores.values()],
         "log score, nats a point": [score.log_score for score in scores.values()],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -266,7 +267,7 @@ def _compare(spec: PriorsLesson) -> Scene:
         widths[weights] = float(np.diff(functions.band[:, [0, -1]], axis=0).mean())
     words = ", ".join(f"{NAMES[weights]} {width:.2f}" for weights, width in widths.items())
     picture.readout("edge", f"width of the 90 % band at the edges of the picture: {words}")
-    places = {weights: functions.curves[:, -1] for weights, functions in found.items()}
+    places: dict[str, Any] = {weights: functions.curves[:, -1] for weights, functions in found.items()}
     picture.say(
         "Draw {t} of {steps}: at the right edge f is " + ", ".join(f"{{{weights}:.2f}} ({NAMES[weights]})" for weights in found) + ".",
         **places,

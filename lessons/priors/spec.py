@@ -73,7 +73,7 @@ class PriorsLesson(SweepSpec):
 
     def simulation(self) -> PriorsLesson:
         """The part that decides the run: the same for every way of looking at it."""
-        return self.replace(view="watch", look="W1", input=1)  # type: ignore[return-value]
+        return self.replace(view="watch", look="W1", input=1)
 
 
 LAYERS = PriorsLesson(seed=6)

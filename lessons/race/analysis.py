@@ -67,7 +67,7 @@ class Features:
 def features(target: Target) -> Features:
     """Mean and second central moment, in units of sd and variance; with heavy tails the share below the median and the
     share between the quartiles, in units of the sd of one indicator."""
-    truth = target.truth
+    truth = target.known
     if not truth.heavy_tails and np.all(np.isfinite(truth.covariance)):
         variance = np.diag(truth.covariance)
         return Features(
@@ -162,13 +162,13 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
     error = np.full((2, spec.pairs, STEPS), np.nan)
     draws, evaluations, tuning = np.zeros((3, spec.pairs), dtype=np.int64)
     accept, divergences, sizes, watched = [], 0, [], []
-    place = running = count = np.empty(0)
+    place, running, count = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
     some = np.unique(np.linspace(0, target.dim - 1, min(WATCHED, target.dim)).astype(int))
     for pair in range(spec.pairs):
         recording = _run(spec, target, racer, pair)
         spent = np.cumsum(prices(spec, recording, racer))
         before = _tuning(spec, recording, racer)
-        made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right")
+        made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right").astype(np.int64)
         n = int(made[-1])
         values = scored.of(recording.draws[0, :n])
         sums = np.stack([_sums(each, made) for each in values])
@@ -180,6 +180,7 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         accept.append(float(recording.accept_prob[0, :n].mean()) if n else math.nan)
         divergences += int(recording.divergent[0, :n].sum())
         if racer == "nuts":
+            assert recording.step_size is not None  # NUTS notes it
             sizes.append(float(recording.step_size[0, -1]))
         if pair < SUMMED_PAIRS:
             watched.append(np.concatenate([each[:, some] for each in values], axis=1))
@@ -243,9 +244,9 @@ def pair_seed(spec: RaceLesson, pair: int) -> int:
 
 
 def _start(spec: RaceLesson, target: Target, pair: int) -> Array | None:
-    if spec.begin == "random" or target.truth.draw is None:
+    if spec.begin == "random" or (draw := target.known.draw) is None:
         return None
-    return target.truth.draw(np.random.Generator(np.random.SFC64([spec.seed, pair])), 1)[0]
+    return draw(np.random.Generator(np.random.SFC64([spec.seed, pair])), 1)[0]
 
 
 def calls(recording: Recording, racer: str) -> NDArray[np.int64]:
@@ -259,7 +260,7 @@ def calls(recording: Recording, racer: str) -> NDArray[np.int64]:
 
 def prices(spec: RaceLesson, recording: Recording, racer: str) -> Array:
     """(draws,) what each transition costs."""
-    return calls(recording, racer) * (spec.gradient_price if racer in ("hmc", "nuts") else 1.0)
+    return calls(recording, racer).astype(np.float64) * (spec.gradient_price if racer in ("hmc", "nuts") else 1.0)
 
 
 def price_of(spec: RaceLesson, target: Target, racer: str) -> float:
@@ -349,6 +350,7 @@ CHECK_EVALUATIONS = 200_000  # of each chain
 CHECK_MOST_DRAWS = 5_000  # of each chain that are looked at
 TABLE, TABLE_REACH = 4001, 12.0  # nodes of a tabulated marginal, and how many sds it reaches
 PLACES = 12  # at which the gradient is checked
+_interp: Callable[..., Array] = np.interp  # of arrays
 CHEATS = "The accept step is left out on purpose."
 
 
@@ -408,11 +410,11 @@ def longer(spec: RaceLesson, racer: str, seed: int, work: int) -> Recording:
 def _tabulated(target: Target) -> Truth:
     """The truth of the first coordinates, with tables for those marginals whose every value is an integral, since the
     checks ask for thousands. Linear between nodes, which is far below the Monte Carlo error of a check."""
-    truth, few = target.truth, min(target.dim, WATCHED)
+    truth, few = target.known, min(target.dim, WATCHED)
     marginals = list(truth.marginals[:few])
     if truth.source != "exact" and not truth.heavy_tails and np.all(np.isfinite(truth.covariance)):
         for j in range(1 if target.name == "hierarchical_normal" else 0, few):
             reach = TABLE_REACH * math.sqrt(truth.covariance[j, j])
             x = np.linspace(truth.mean[j] - reach, truth.mean[j] + reach, TABLE)
-            marginals[j] = partial(np.interp, xp=x, fp=marginals[j](x), left=0.0, right=0.0)
+            marginals[j] = partial(_interp, xp=x, fp=marginals[j](x), left=0.0, right=0.0)
     return dataclasses.replace(truth, mean=truth.mean[:few], covariance=truth.covariance[:few, :few], marginals=tuple(marginals))

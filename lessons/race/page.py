@@ -18,7 +18,7 @@ TUNING = {"charged": "out of the budget", "free": "free of charge"}
 STARTS = {"typical": "an exact draw", "random": "U(−2, 2)"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[RaceLesson]) -> None:
     """The widgets beside the stage."""
     panel.target(panel.spec.parameters(), TARGETS, label="Track (target)")
     panel.note(pictures.truth_note(panel.spec.build_target()))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine import diagnostics
 from lessons.race import analysis
@@ -94,7 +94,7 @@ def diagnostics_table(spec: RaceLesson, cancel: object = None) -> Table:
         analysis.effective_per_thousand(found, racer) / 1000 * int(lane.evaluations[0]) / max(seconds[racer], 1e-9)
         for racer, lane in zip(RACERS, lanes, strict=True)
     ]
-    columns = {
+    columns: dict[str, Column] = {
         "sampler": [names[racer] for racer in RACERS],
         **{f"error of the {kind}": [float(np.median(_last(lane.error[k]))) for lane in lanes] for k, kind in enumerate(kinds)},
         "draws": [int(np.median(lane.draws)) for lane in lanes],

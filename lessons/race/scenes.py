@@ -72,7 +72,9 @@ def _ground(picture: Scene, target: Target, id: str, title: str, *, first: bool)
     """The density below a lane: a map in the plane, else exact draws of the first two coordinates."""
     if (target.plane or target).dim == 2:
         return pictures.density_panel(picture, target, id=id, title=title, equal=False)
-    cloud = target.truth.draw(np.random.Generator(np.random.SFC64(1)), CLOUD)[:, :2]
+    draw = target.known.draw
+    assert draw is not None  # every target of more dimensions has one
+    cloud = draw(np.random.Generator(np.random.SFC64(1)), CLOUD)[:, :2]
     x, y = ((label, *side) for label, side in zip(target.labels, target.view, strict=False))
     panel = picture.panel(id, title=title, x=x, y=y)
     return panel.points(cloud, role="truth", size=1.6, alpha=0.35, label="exact draws" if first else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class RaceLesson(TargetSpec):
         """Can Gibbs draw from full conditionals here?"""
         return self.build_target().conditionals is not None
 
-    def settings(self, racer: str) -> dict[str, object]:
+    def settings(self, racer: str) -> dict[str, Any]:
         """Keyword arguments of the sampler. Proposal scales count in each coordinate's true sd."""
         if racer == "metropolis":
             return {"scale": self.scale * true_sd(self.build_target())}
@@ -84,8 +85,8 @@ def true_sd(target: Target) -> np.ndarray:
     the models tell the units of their coordinates.
     """
     with np.errstate(invalid="ignore"):
-        sd = np.sqrt(np.diag(target.truth.covariance))
-    told = target.name in ("normal_gamma", "hierarchical_normal") or not target.truth.heavy_tails
+        sd = np.sqrt(np.diag(target.known.covariance))
+    told = target.name in ("normal_gamma", "hierarchical_normal") or not target.known.heavy_tails
     return np.where(np.isfinite(sd) & told, sd, 1.0)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from app.kit import files
 from datasets import remote, tables
@@ -204,7 +204,7 @@ def best_threshold(spec: RealDataSpec) -> float:
     return spec.alarm_cost / (spec.alarm_cost + spec.miss_cost)
 
 
-def costs(spec: RealDataSpec, p: Array, y: Array, thresholds: Array = THRESHOLDS) -> Array:
+def costs(spec: RealDataSpec, p: Array, y: Array, thresholds: ArrayLike = THRESHOLDS) -> Array:
     """Cost a row of flagging p (m,) above each threshold."""
     flagged = p[None, :] > np.asarray(thresholds)[:, None]
     return (spec.miss_cost * (~flagged & (y > 0.5)) + spec.alarm_cost * (flagged & (y < 0.5))).mean(axis=1)
@@ -296,7 +296,7 @@ class _Chains:
 
     def __init__(self, spec: RealDataSpec):
         self.lock = Lock()
-        self.run = begin(spec, RealDataSpec.declarations()["draws"].high)
+        self.run = begin(spec, int(RealDataSpec.declarations()["draws"].high))
 
     def upto(self, draws: int, cancel: Any) -> NetworkRecording:
         """The recording of at least so many draws. Raises InterruptedError when cancelled."""

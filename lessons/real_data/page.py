@@ -35,7 +35,7 @@ def own_table(given: dict[str, bytes]) -> dict[str, str]:
     return {"data": "own", "file": reference}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[RealDataSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.select("data", "Table", DATA)
@@ -80,7 +80,7 @@ def controls(panel: Controls) -> None:
         panel.select("variant", "Break it", VARIANTS)
 
 
-def _budget(panel: Controls) -> None:
+def _budget(panel: Controls[RealDataSpec]) -> None:
     panel.slider("chains", "Chains")
     panel.slider("warmup", "Warm-up sweeps")
     panel.slider("draws", "Draws of each chain")

@@ -102,14 +102,17 @@ def constant(spec: RealDataSpec) -> tuple[float, float]:
     rows = analysis.problem(spec)
     both = (rows.y_units, rows.y_test)
     if rows.classes:
-        return tuple(analysis.cross_entropy(np.full(len(y), BASE_RATE), y) for y in both)
-    return tuple(float(np.mean((y - rows.y_units.mean()) ** 2)) for y in both)
+        train, test = (analysis.cross_entropy(np.full(len(y), BASE_RATE), y) for y in both)
+    else:
+        train, test = (float(np.mean((y - rows.y_units.mean()) ** 2)) for y in both)
+    return train, test
 
 
 def run(spec: RealDataSpec, job: Any) -> Iterator[list[Result]]:
     """Train or sample model after model; yields the results so far. Ends early when the job is stopped."""
     spec = published(spec)
-    rows, found = models(spec), []
+    rows = models(spec)
+    found: list[Result] = []
     weights = [SHARE_OF_TRAINING if model.kind == "trained" else 1.0 for model in rows]
     whole = 1000
     for index, model in enumerate(rows):

@@ -51,7 +51,7 @@ LEVELS = (0.221, 0.528, 0.693)
 
 
 def _constant(spec: RealDataSpec) -> int:
-    return nearest(binary_entropy(protocol.BASE_RATE), LEVELS, log=False)
+    return nearest(float(binary_entropy(protocol.BASE_RATE)), LEVELS, log=False)
 
 
 def _constant_why(spec: RealDataSpec) -> Said:

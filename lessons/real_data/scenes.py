@@ -467,7 +467,7 @@ def _base_line(spec: RealDataSpec, column: int) -> float | None:
     """The error of a constant prediction: of these rows, or of all clients where the rows are not here."""
     if analysis.is_here(spec):
         return protocol.constant(protocol.published(spec))[1 - column]
-    return binary_entropy(protocol.BASE_RATE) if protocol.identity(spec) == "credit" else None
+    return float(binary_entropy(protocol.BASE_RATE)) if protocol.identity(spec) == "credit" else None
 
 
 def line(model: Model, result: Result | None, top: float) -> str:

@@ -558,7 +558,9 @@ def _one_set(spec: RegressionLesson) -> OneSet:
     fresh = spec.measured(fresh_seed(spec), REPEATED_FRESH)
     rng = np.random.Generator(np.random.SFC64([fresh_seed(spec), 1]))
     at = found.at([spec.at])
-    true, true_at = truth(spec, GRID), float(truth(spec, [spec.at])[0])
+    true, here = truth(spec, GRID), truth(spec, [spec.at])
+    assert true is not None and here is not None  # own points are not measured again
+    true_at = float(here[0])
     low, high = np.quantile(at[:, 0], EDGES)
     inside = _held(pit(found.at(fresh.x), found.noise, fresh.y))
     new = _held(pit(at, found.noise, true_at + spec.data_noise * rng.standard_normal(1)))

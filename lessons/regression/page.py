@@ -21,7 +21,7 @@ PLAYS = {"draws": "one method", "compare": "five methods", "repeat": "many data 
 VARIANTS = {"exact": "right", "aliased_momentum": "one momentum for both ends", "final_accept": "one accept step too many"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[RegressionLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("play", "What moves", PLAYS)

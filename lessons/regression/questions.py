@@ -21,7 +21,8 @@ def places(spec: RegressionLesson) -> tuple[float, float, float]:
     epistemic = analysis.answer(spec, "nuts").epistemic
     gap, ends = np.abs(GRID - 0.7) < 0.3, np.abs(GRID) > 2.7
     data = analysis.has_data(spec, GRID) & ~gap
-    return tuple(float(epistemic[where].mean()) for where in (data, gap, ends))
+    inside, within, beyond = (float(epistemic[where].mean()) for where in (data, gap, ends))
+    return inside, within, beyond
 
 
 def _where(spec: RegressionLesson) -> int:

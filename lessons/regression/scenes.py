@@ -329,7 +329,7 @@ def _compared_words(picture: Scene, spec: RegressionLesson, answers: dict[str, A
     near = int(np.argmin(np.abs(GRID - spec.at)))
     for index, (method, found) in enumerate(answers.items()):
         text = f"{index + 1} · {NAMES[method]}: epistemic sd at x′ = {number(spec.at)} is {{e:.3f}}"
-        values = {"e": at_the_end(COMPARED, found.epistemic[near])}
+        values: dict[str, Any] = {"e": at_the_end(COMPARED, found.epistemic[near])}
         if spec.data != "points":
             held = analysis.covered(found)
             words, shares = told(held, COMPARED)
@@ -345,7 +345,7 @@ def at_the_end(steps: int, value: float) -> Array:
     return np.append(np.full(steps - 1, np.nan), value)
 
 
-def told(held: analysis.Coverage, steps: int) -> tuple[str, dict[str, Array]]:
+def told(held: analysis.Coverage, steps: int) -> tuple[str, dict[str, Any]]:
     """How much of the true curve was held: words with fields, and their values, known at the last of the steps."""
     parts = (("a", "on the data", held.near), ("b", "in the gap", held.gap), ("c", "at the ends", held.ends))
     known = [(field, where, share) for field, where, share in parts if math.isfinite(share)]

@@ -314,8 +314,9 @@ def _table(printed: dict[str, tuple[float, float]], nobody: bool = False, trees:
                 tried += [(f"base rate, {where}", "every client told the rate of all")] * nobody
                 tried += [(f"{model}{SHORT}, {where}", "at most 5 doublings of NUTS")] * trees
             tried += [(f"{model}, a tenth, {where}", "a tenth of the decay")] * (tenth and model == "decay")
+            exactly = "that of the posterior, by importance sampling" if nobody and model == "linear" else ""
             label = f"{NAMES[model]}, {where}"
-            cells.append(Cell(key=f"{model}, {where}", label=label, printed=value, half=0.0005, like=A_PART, tried=tried))
+            cells.append(Cell(key=f"{model}, {where}", label=label, printed=value, half=0.0005, like=A_PART, because=exactly, tried=tried))
     return tuple(cells)
 
 

@@ -127,12 +127,16 @@ def _xor(number: int, form: str, *, variance: float, of_test: float) -> Part:
     return found
 
 
+def _accuracy(parts: Sequence[Part], scheme: str) -> float:
+    return float(np.mean([part[scheme]["right"] for part in parts]))
+
+
 def _xor_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
     estimates: dict[str, Callable[[Sequence[Part]], float]] = {}
     for scheme in XOR_SCHEMES:
         suffix = "" if scheme == "exact" else f", {scheme}"
         estimates |= rates(scheme, suffix)
-        estimates[f"accuracy{suffix}"] = lambda rows, scheme=scheme: float(np.mean([part[scheme]["right"] for part in rows]))
+        estimates[f"accuracy{suffix}"] = partial(_accuracy, scheme=scheme)
     return together(parts, estimates, [key for key in estimates if key.startswith("mode")])
 
 
@@ -224,12 +228,24 @@ def _misses(parts: Sequence[Part], scheme: str) -> float:
     return float(np.sum((sd * (mean - y_test)) ** 2))
 
 
+def _rmse(parts: Sequence[Part], scheme: str) -> float:
+    return math.sqrt(_misses(parts, scheme) / ROWS)
+
+
+def _root_over_n(parts: Sequence[Part], scheme: str) -> float:
+    return math.sqrt(_misses(parts, scheme)) / ROWS
+
+
+def _best_chain(parts: Sequence[Part], scheme: str) -> float:
+    return min(_root_over_n([part], scheme) for part in parts)
+
+
 def _boston_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
     estimates = {**rates("exact"), **rates(CODED, f", {CODED}")}
     for scheme, suffix in (("exact", ""), (CODED, f", {CODED}")):
-        estimates[f"rmse{suffix}"] = lambda rows, scheme=scheme: math.sqrt(_misses(rows, scheme) / ROWS)
-        estimates[f"root of the sum over n{suffix}"] = lambda rows, scheme=scheme: math.sqrt(_misses(rows, scheme)) / ROWS
-        estimates[f"best chain{suffix}"] = lambda rows, scheme=scheme: min(math.sqrt(_misses([row], scheme)) / ROWS for row in rows)
+        estimates[f"rmse{suffix}"] = partial(_rmse, scheme=scheme)
+        estimates[f"root of the sum over n{suffix}"] = partial(_root_over_n, scheme=scheme)
+        estimates[f"best chain{suffix}"] = partial(_best_chain, scheme=scheme)
     found = together(parts, estimates, [key for key in estimates if key.startswith(("mode", "best"))])
     if found["across"].value == 0.0:  # chains that agree on none: of so many jumps the first may be the next
         error = 100.0 / total(parts, "exact", "proposed").sum()
@@ -249,7 +265,7 @@ OF_SPLIT = 0.020
 def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
     across, within, rmse, best, mode, mean = printed
     units, most, variance = RUNS[run]
-    coded = {"because": MISSING}
+    coded: dict[str, Any] = {"because": MISSING}
     return Experiment(
         id=f"berezowski-boston-{run.lower()}",
         covers=("table 6.1", "table 7.1", "table 7.3", "table 7.4"),
@@ -367,20 +383,25 @@ def _digit_estimates(parts: Sequence[Part], *, classes: int) -> dict[str, Estima
     def mean(rows: Sequence[Part], scheme: str) -> Array:
         return np.mean([arrays[id(row), scheme] for row in rows], axis=0)
 
+    def top(rows: Sequence[Part], scheme: str, k: int) -> float:
+        return 100.0 * top_accuracy(mean(rows, scheme), y_test, k)
+
+    def share(rows: Sequence[Part], scheme: str, threshold: float, name: str) -> float:
+        return 100.0 * float(np.nan_to_num(getattr(precision_recall(mean(rows, scheme), y_test, threshold), name)))
+
+    def of_digit(rows: Sequence[Part], scheme: str, digit: int) -> float:
+        return float((mean(rows, scheme)[y_test == digit].argmax(axis=1) == digit).mean())
+
     for scheme in DIGIT_SCHEMES:
         suffix = "" if scheme == "exact" else f", {scheme}"
         estimates |= rates(scheme, suffix)
         for digit in range(classes):
-            estimates[f"digit {digit}{suffix}"] = lambda rows, scheme=scheme, digit=digit: float(
-                (mean(rows, scheme)[y_test == digit].argmax(axis=1) == digit).mean()
-            )
+            estimates[f"digit {digit}{suffix}"] = partial(of_digit, scheme=scheme, digit=digit)
         for k in (1, 2, 3):
-            estimates[f"top {k}{suffix}"] = lambda rows, scheme=scheme, k=k: 100.0 * top_accuracy(mean(rows, scheme), y_test, k)
+            estimates[f"top {k}{suffix}"] = partial(top, scheme=scheme, k=k)
         for threshold in (0.2, 0.4):
             for name in ("precision", "recall"):
-                estimates[f"{name} at {threshold}{suffix}"] = lambda rows, scheme=scheme, t=threshold, name=name: (
-                    100.0 * float(np.nan_to_num(getattr(precision_recall(mean(rows, scheme), y_test, t), name)))
-                )
+                estimates[f"{name} at {threshold}{suffix}"] = partial(share, scheme=scheme, threshold=threshold, name=name)
     return together(parts, estimates, [key for key in estimates if key.startswith("mode")])
 
 

@@ -139,7 +139,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
     these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
     told. If it does not agree, it differs where a changed setting agrees and moves our number by more than that may be
-    off by chance, or where the exact value is known and the print misses that too; else it cannot be told as long as
+    off by chance, or where the exact value is known and the print misses that too, however ours scatters; else it cannot be told as long as
     settings are not printed.
     """
     if outcome is None:
@@ -151,7 +151,8 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
     others = [(outcome.estimates[key], change) for key, change in cell.changes if key in outcome.estimates]
-    if _fits(ours, cell):
+    missed = exact is not None and not _fits(Estimate(exact), cell)
+    if _fits(ours, cell) and not (missed and SURE * scatter > BLUNT * abs(cell.printed)):
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
             return Verdict(ours, exact, z, UNTOLD, f"the gap may be {SURE * scatter:.3g} by chance")
         nearest, change = min(others, key=lambda other: abs(other[0].value - cell.printed), default=(ours, ""))
@@ -165,7 +166,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     )
     if any(agreeing):
         return Verdict(ours, exact, z, DIFFERS, tried)
-    if exact is not None and not _fits(Estimate(exact), cell):
+    if exact is not None and missed:
         proof = f": {cell.because}" if cell.because and not cell.instead else ""
         return Verdict(ours, exact, z, DIFFERS, f"the exact value is {shown(Estimate(exact), cell)}{proof}{tried and f'; {tried}'}")
     return Verdict(ours, exact, z, UNTOLD, f"it hangs on what is not printed; {tried or 'no reason was tested'}")
@@ -215,7 +216,11 @@ def together(
     """
     found = {}
     for key, estimate in estimates.items():
-        value, error = (_bootstrap if key in rough else jackknife)(lambda rows, f=estimate: f([parts[i] for i in rows]), len(parts))
+
+        def of(rows: Any, estimate: Callable[[Sequence[Part]], float] = estimate) -> float:
+            return estimate([parts[i] for i in rows])
+
+        value, error = (_bootstrap if key in rough else jackknife)(of, len(parts))
         found[key] = Estimate(float(value), error, error * math.sqrt(len(parts)))
     return found
 

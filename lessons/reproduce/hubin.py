@@ -125,7 +125,8 @@ def _slab(number: int, form: str) -> Part:
         return start_network(x, y, hidden=CODED[1:-1], method="spike_and_slab", epochs=epochs, seed=number, **settings)
 
     run = trained(state(""), begin)
-    fit, found = run.fit(), {}
+    fit = run.fit()
+    found: dict[str, Any] = {}
     for mode in ("SM", "MA", "MED", "MEAN"):
         found |= _read(fit, images, mode, mode)
     layers = [layer[:-1] for layer in fit.inclusion_probabilities()]

@@ -15,7 +15,7 @@ VIEWS = {"errors": "finds the errors?", "thresholds": "precision, recall", "cali
 MISTAKES = {"exact": "no, the right way", "ties": "ties put in a lucky order", "true_class": "binned by the true class"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[ScoresSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("view", "Question", VIEWS)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from datasets.images import digits
 from engine import scores
 from engine.diagnostics import rhat
@@ -57,7 +57,7 @@ def _all_scores(spec: ScoresSpec, reading: Reading) -> Table:
         difference = found.area[row] - found.area[chosen]
         apart.append("–" if name == spec.score else f"{difference:+.3f} ± {found.error(row, chosen):.3f}")
     printed = [PRINTED.get(name) for name in names]
-    columns = {
+    columns: dict[str, Column] = {
         "score": [NAMES[name] for name in names],
         "AUROC ± SE": area,
         f"against {NAMES[spec.score]}": apart,
@@ -222,7 +222,7 @@ def diagnostics(spec: ScoresSpec, cancel: Any) -> Table:
     if reading is None:
         return Table("Diagnostics", {})
     right = float((~reading.wrong).mean())
-    columns = {
+    columns: dict[str, Column] = {
         "posterior": [POSTERIORS[spec.method]],
         "networks": [len(reading.draws)],
         "learnt from": [min(spec.learnt, 500) if spec.method == "nuts" else spec.learnt],

@@ -149,6 +149,6 @@ def strip(made: Scene, spec: ScoresSpec, score: NDArray, wrong: NDArray, place: 
     return panel
 
 
-def said(reading: Reading, shown: NDArray[np.int64]) -> dict[str, NDArray]:
+def said(reading: Reading, shown: NDArray[np.int64]) -> dict[str, Any]:
     """What a card says of the image at each step."""
     return {"image": shown, "label": reading.y[shown], "read": reading.mean[shown].argmax(axis=1), "sure": reading.confidence[shown]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -90,7 +92,7 @@ def _curves(scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array,
     roc.points(1.0 - np.column_stack(here[::-1]), show="at", role="highlight", shape="ring", size=7.0)
 
 
-def _both(gamma: Panel, roc: Panel, found: Curve, **look: object) -> None:
+def _both(gamma: Panel, roc: Panel, found: Curve, **look: Any) -> None:
     gamma.path(np.column_stack([found.x, found.y]), **look)
     roc.path(1.0 - np.column_stack([found.y, found.x])[::-1], **look)
 
@@ -121,7 +123,7 @@ def _risk(scene: Scene, score: Array, wrong: Flags, coverage: Array, risk: Array
 
 def _words(scene: Scene, spec: ScoresSpec, reading: Reading, cuts: Array, missed: NDArray, kept: NDArray, shown: NDArray) -> None:
     bad, good = int(reading.wrong.sum()), int((~reading.wrong).sum())
-    counts = {"missed": missed, "kept": kept}
+    counts: dict[str, Any] = {"missed": missed, "kept": kept}
     scene.readout(
         "gamma",
         f"𝒦 = {{k:.3f}}: α = {{missed:.0f}} / {bad} = {{alpha:.3f}}, γ = {{kept:.0f}} / {good} = {{gamma:.3f}}",

@@ -222,7 +222,7 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     brier, log = scores.brier_scores(p, y), scores.log_scores(p, y)
     scene.readout("proper", f"Brier score {_mean(brier)}; log score {_mean(log)} nats: smaller is better, no bins")
     scene.say("{b:.0f} bins: calibration error {error:.3f}.", b=number, error=error)
-    columns: dict[str, Array] = {"bins": number, "ECE": error, "ECE, calibrated: median": spread[:, 1]}
+    columns: dict[str, NDArray] = {"bins": number, "ECE": error, "ECE, calibrated: median": spread[:, 1]}
     scene.table({**columns, "5 %": spread[:, 0], "95 %": spread[:, 2]})
     return scene
 

@@ -10,7 +10,7 @@ from lessons.slice_sampling.questions import QUESTIONS
 from lessons.slice_sampling.spec import SCENARIOS, WORDS, SliceSamplingLesson
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[SliceSamplingLesson]) -> None:
     """The widgets beside the stage."""
     panel.segmented("interval", "Interval", WORDS["intervals"])
     panel.slider("w", "First interval: w wide")

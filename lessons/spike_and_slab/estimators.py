@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class Small:
     found: dict[str, Estimates]
 
 
-def settings(estimator: str, seed: int, **changes: float) -> NetworkSpec:
+def settings(estimator: str, seed: int, **changes: Any) -> NetworkSpec:
     """A network without hidden units, all data in every step."""
     return NetworkSpec(
         hidden=(),
@@ -107,7 +108,8 @@ def slopes(seed: int, mean: Array, sd: Array, omega: Array) -> Array:
 def of_q(run: NetworkRun) -> tuple[Array, Array, Array]:
     """Mean, sd and ω (w,) in double precision."""
     posterior = run.posterior
-    return tuple(np.asarray(values, dtype=np.float64) for values in (posterior.mean, posterior.sd, posterior.omega))
+    mean, sd, omega = (np.asarray(values, dtype=np.float64) for values in (posterior.mean, posterior.sd, posterior.omega))
+    return mean, sd, omega
 
 
 def estimates(run: NetworkRun, q: tuple[Array, Array, Array], count: int) -> Array:

@@ -24,7 +24,7 @@ FRAMES = 40
 DRAWS = 10  # networks averaged, the paper's R
 MANY = 30  # networks of the figure over R
 BINS = 20
-RULES = {
+RULES: dict[str, dict[str, Any]] = {
     "0.5": {"inclusion_prior": "own", "inclusion": 0.5},
     "odds e⁻²": {"inclusion_prior": "aic"},
     "0.01": {"inclusion_prior": "own", "inclusion": 0.01},
@@ -118,6 +118,7 @@ class Learning:
         )
         averaged = fit.predict(data.x_test, "MA", samples=DRAWS, seed=self.spec.seed)
         median = fit.predict(data.x_test, "MED", samples=DRAWS, seed=self.spec.seed)
+        assert averaged is not None and median is not None  # nobody stops them
         chosen = fit.select()
         return Frame(
             epoch=self.run.completed / self.run.steps_per_epoch,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from lessons.spike_and_slab import estimators, learning
 from lessons.spike_and_slab.learning import DRAWS, MANY, METHODS, RULES, digits, predicted
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
@@ -134,7 +134,8 @@ def _priors(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
 
 
 def _families(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
-    truth, columns = (digits().y_test, {"family": [], "SM (%)": [], "MA (%)": [], "MEAN (%)": [], "weights in a draw (%)": []})
+    truth = digits().y_test
+    columns: dict[str, list[Any]] = {"family": [], "SM (%)": [], "MA (%)": [], "MEAN (%)": [], "weights in a draw (%)": []}
     for method, name in METHODS.items():
         if cancel.is_set():
             break
@@ -179,7 +180,7 @@ def _noise(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
     here, there = estimators.small(spec.seed), estimators.on_digits(spec)
     small = {name: float(np.sqrt(np.mean(found.sd**2))) for name, found in here.found.items()}
     bias = {name: float(np.sqrt(np.mean(found.bias**2))) for name, found in here.found.items()}
-    columns = {
+    columns: dict[str, Column] = {
         "estimator": list(estimators.NAMES.values()),
         "regression: bias in ω": [bias[name] for name in estimators.NAMES],
         "sd in ω": [small[name] for name in estimators.NAMES],
@@ -201,7 +202,7 @@ def cost(spec: SpikeAndSlabSpec) -> Table:
     """What the training was and took."""
     run = learning.trained(learning.network_spec(spec))
     history = run.history()
-    columns = {
+    columns: dict[str, Column] = {
         "weights": [run.shape.weights],
         "steps": [run.total],
         "seconds": [run.seconds],

@@ -164,7 +164,9 @@ def _words(made: Scene, frames: Sequence[Frame]) -> None:
         "modes",
         "test digits right: one network {single:.1f} %, " + f"{DRAWS} averaged" + " {averaged:.1f} %, median model {median:.1f} %",
         show="at",
-        **{name: values[name] for name in ("single", "averaged", "median")},
+        single=values["single"],
+        averaged=values["averaged"],
+        median=values["median"],
     )
     made.readout(
         "density",

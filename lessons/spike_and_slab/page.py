@@ -24,7 +24,7 @@ VIEWS = {"training": "training", "cut": "a rising cut", "draws": "networks drawn
 LIKELIHOODS = {"linear": "a number (linear)", "logistic": "yes or no (logistic)"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[SpikeAndSlabSpec]) -> None:
     """The widgets of the part that is shown."""
     panel.segmented("part", "Picture", PARTS)
     if panel.spec.part == "network":
@@ -33,7 +33,7 @@ def controls(panel: Controls) -> None:
         _regression_controls(panel)
 
 
-def _network_controls(panel: Controls) -> None:
+def _network_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
     panel.segmented("view", "Look at", VIEWS)
     panel.segmented("weight_prior", "Prior of a weight being in", WEIGHT_PRIORS)
     if panel.spec.weight_prior == "own":
@@ -43,7 +43,7 @@ def _network_controls(panel: Controls) -> None:
     panel.note("1,347 handwritten digits of 8 × 8 pixels (scikit-learn) to learn from, 450 to test.")
 
 
-def _regression_controls(panel: Controls) -> None:
+def _regression_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
     panel.segmented("likelihood", "y is", LIKELIHOODS)
     panel.text("effects", "True coefficients")
     panel.slider("rows", "Rows n")

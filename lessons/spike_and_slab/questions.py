@@ -51,7 +51,8 @@ def _explain_unnormalised(spec: SpikeAndSlabSpec) -> Said:
 def _modes(spec: SpikeAndSlabSpec) -> tuple[float, float]:
     """Accuracy of the average and of the median model on the test digits."""
     fit, truth = learning.fitted(spec), learning.digits().y_test
-    return tuple(learning.predicted(fit, mode).accuracy(truth) for mode in ("MA", "MED"))
+    average, median = (learning.predicted(fit, mode).accuracy(truth) for mode in ("MA", "MED"))
+    return average, median
 
 
 def _median(spec: SpikeAndSlabSpec) -> int:

@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,7 +248,7 @@ class Sweep:
             return np.asarray(np.exp(np.log(yield_).mean(axis=1)))
 
 
-def sweep(spec: TuningLesson, cancel: object = None) -> Sweep | None:
+def sweep(spec: TuningLesson, cancel: Any = None) -> Sweep | None:
     """The sweep of this target and mass; None if it was cancelled."""
     key = spec.simulation().replace(target_accept=0.8, chains=1, draws=300, after="frozen", tuning="adapt", step_size=0.2)
     try:
@@ -431,7 +432,7 @@ def checks(spec: TuningLesson, cancel: object = None) -> Sequence[Check]:
         one = spec.beside(delta)
         named = f"δ = {delta:g}, " if len(spec.deltas()) > 1 else ""
         share = CHECK_GRADIENTS // len(spec.deltas())
-        for check in chains_checks(lambda seed, work, one=one, share=share: longer(one, seed, work, share), spec.seed):
+        for check in chains_checks(partial(longer, one, gradients=share), spec.seed):
             found.append(dataclasses.replace(check, name=f"{named}{check.name}"))
     return found
 

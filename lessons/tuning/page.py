@@ -22,7 +22,7 @@ MASSES = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[TuningLesson]) -> None:
     """The widgets beside the stage."""
     panel.segmented("view", "Samplers on the stage", VIEWS)
     if panel.spec.view == "one":

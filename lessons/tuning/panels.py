@@ -126,8 +126,8 @@ def _short(spec: TuningLesson) -> Figure | None:
     """Averages of many short runs, used in three ways."""
     if spec.warmup == 0 or (spec.tuning == "fixed" and spec.mass not in ("diagonal", "dense")):
         return None
-    found = [analysis.short_runs(spec, way) for way in WAYS]
-    if any(short is None for short in found):
+    found = [short for way in WAYS if (short := analysis.short_runs(spec, way)) is not None]
+    if len(found) < len(WAYS):
         return None
     means, errors = [short.mean for short in found], [2.0 * short.se for short in found]
     name = analysis.quantity(spec.build_target()).name

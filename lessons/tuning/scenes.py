@@ -5,6 +5,7 @@ statistic, and what the draws cost or what an average of them says.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +186,7 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
             panel.line(at, runs[0].step_size[c], show="upto", role="muted", width=0.8, alpha=0.45, label=label)
     for c, run in enumerate(runs):
         named = "" if alone else f", δ = {run.spec.target_accept:g}"
-        own = {} if alone else {"chain": c}
+        own: dict[str, Any] = {} if alone else {"chain": c}
         panel.line(
             at,
             run.step_size[0],
@@ -226,7 +227,7 @@ def _acceptance(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
         pairs = np.column_stack([at, runs[0].accept[0]])
         panel.points(pairs, show="upto", role="energy", size=1.6, alpha=0.5, label="a of a transition")
     for c, run in enumerate(runs):
-        own = {} if alone else {"chain": c}
+        own: dict[str, Any] = {} if alone else {"chain": c}
         delta = run.spec.target_accept
         named = f"mean of the last {SPAN}" + ("" if alone else f", δ = {delta:g}")
         panel.line(at, analysis.running(run.accept[0], SPAN), show="upto", role="highlight", width=2.0, label=named, **own)
@@ -251,7 +252,7 @@ def _cost(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
         pairs = np.column_stack([at, runs[0].gradients[0]])
         panel.points(pairs, show="upto", role="energy", size=1.6, alpha=0.5, label="gradients")
     for c, run in enumerate(runs):
-        own = {} if alone else {"chain": c}
+        own: dict[str, Any] = {} if alone else {"chain": c}
         mean = analysis.running(run.gradients[0], SPAN)
         label = f"mean of the last {SPAN}" if alone else f"δ = {run.spec.target_accept:g}"
         panel.line(at, mean, show="upto", role="highlight", width=2.0, label=label, **own)
@@ -303,6 +304,7 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
     tuned = spec.tuning == "adapt" and spec.adapted > 0
     tuning = steps < spec.adapted
     words = "{on?still tuning:frozen since the warm-up, whose last update stands below}" if tuned else "ε is not tuned"
+    on: dict[str, Any] = {"on": tuning} if tuned else {}
     picture.readout(
         "statistic",
         f"ε = {{e:.4g}}, gradients: {{g:d}}, acceptance statistic a = {{a:.4f}}.  {words}",
@@ -310,7 +312,7 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
         e=run.step_size[0],
         g=run.gradients[0].astype(np.int32),
         a=run.accept[0],
-        **({"on": tuning} if tuned else {}),
+        **on,
     )
     ledger = run.ledger
     if ledger is not None:
@@ -389,7 +391,7 @@ def _mass_line(picture: Scene, spec: TuningLesson, run: Tuned, show: Show) -> No
         state[np.isin(done, ends)] = 2
     words = "{s|mass kept|this draw teaches the mass|window ends: M⁻¹ from its draws, ε sought anew}"
     template = f"{words}.  M⁻¹ = ({name}: {{v:.4g}}, {other}: {{w:.4g}}" + (", both: {c:.4g})" if _dense(spec) else ")")
-    values = {"s": state, "v": now[:, 0, 0], "w": now[:, 1, 1]}
+    values: dict[str, Any] = {"s": state, "v": now[:, 0, 0], "w": now[:, 1, 1]}
     if _dense(spec):
         values["c"] = now[:, 0, 1]
     picture.readout("mass", template, show=show, **values)

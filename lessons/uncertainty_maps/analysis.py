@@ -203,9 +203,12 @@ def _average(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None
         return None
     found = parts(spec, draws)
     said = found.mean.argmax(axis=1).reshape(MANY, COARSE)
+    total, aleatoric, epistemic = (each.reshape(MANY, COARSE) for each in found[1:])
     return Average(
         xs,
-        *(each.reshape(MANY, COARSE) for each in found[1:]),
+        total,
+        aleatoric,
+        epistemic,
         (said[:, :, None] == shown[:, None, :]).any(axis=2),
         found.mean.max(axis=1).reshape(MANY, COARSE) >= SURE,
     )
@@ -292,7 +295,7 @@ def change_check(name: str, spec: MapsSpec) -> Check:
     return Check(name, "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink", kind="kernel")
 
 
-def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, Stack, Stack]:
+def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, NDArray[np.floating], NDArray[np.floating]]:
     """What should be, what came out, what is due."""
     if name == "rotate":
         turned = change(name, change(name, image[None], 360.0, seed), 90.0, seed)[0]

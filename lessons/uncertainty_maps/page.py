@@ -23,7 +23,7 @@ CHANGES = {"rotate": "turn", "blur": "blur", "shift": "shift", "noise": "noise",
 WRONG = {"exact": "no, the right way", "one_network": "one network alone", "total_as_epistemic": "total taken for epistemic"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[MapsSpec]) -> None:
     """The widgets beside the stage."""
     panel.segmented("part", "Picture", PARTS)
     panel.segmented("method", "Posterior by", NAMES)
@@ -35,7 +35,7 @@ def controls(panel: Controls) -> None:
         panel.select("variant", "Wrong on purpose", WRONG)
 
 
-def _domain_controls(panel: Controls) -> None:
+def _domain_controls(panel: Controls[MapsSpec]) -> None:
     panel.segmented("outside", "No digits", OUTSIDE)
     if panel.spec.outside == "letters" and panel.spec.drawing:
         panel.button("Ten letters instead of the drawing", {"drawing": ()})
@@ -46,7 +46,7 @@ def _domain_controls(panel: Controls) -> None:
         )
 
 
-def _sweep_controls(panel: Controls) -> None:
+def _sweep_controls(panel: Controls[MapsSpec]) -> None:
     panel.segmented("across", "Step by step", CHANGES)
     panel.select("second", "Upwards in the maps", CHANGES)
     panel.slider("level", "Row of the maps: share of the second change")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from engine import scores
 from lessons.families.digit_posteriors.checks import chain_rhat
 from lessons.families.digit_posteriors.spec import METHODS, NAMES
@@ -131,7 +131,7 @@ def diagnostics(spec: MapsSpec, cancel: Any) -> Table:
     if draws is None:
         return Table("Diagnostics", {})
     mean = draws.mean(axis=0)
-    columns = {
+    columns: dict[str, Column] = {
         "posterior": [NAMES[spec.method]],
         "networks": [len(networks)],
         "test images right (%)": [f"{100 * scores.top_accuracy(mean, y):.1f}"],

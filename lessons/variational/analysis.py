@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,7 @@ from engine.variational import (
     logistic_regression,
     pack,
 )
+from engine.variational.advi import Inside
 from engine.variational.optimum import elbo_gradient, still_to_gain
 from engine.variational.transforms import constrained
 from lessons.variational.spec import DATA_SEED, PARAMETERS, PRIOR, VariationalLesson
@@ -85,6 +87,12 @@ class Climb:
     @property
     def steps(self) -> int:
         return len(self.fit.energy)
+
+    @property
+    def inside(self) -> Inside:
+        """The samples of every step, which a fit for the stage records."""
+        assert self.fit.inside is not None
+        return self.fit.inside
 
     @property
     def gap(self) -> Array:
@@ -328,7 +336,7 @@ def _inference(name: str, mean: Array, covariance: Array, seconds: float, evalua
 def coordinate_ascent(spec: VariationalLesson) -> GaussianAscent | NormalGammaAscent:
     """The updates of coordinate ascent on the pair of `spec`."""
     if spec.pair == "gaussian":
-        truth = pair_target(spec).truth
+        truth = pair_target(spec).known
         return ascend_gaussian(truth.mean, truth.covariance, start=(spec.start_x, spec.start_y), start_sd=spec.start_sd, sweeps=spec.sweeps)
     shape = 1.0 / spec.start_sd**2  # a Gamma with mean 1 and the sd of q's start
     return ascend_normal_gamma(spec.measured(), PRIOR, start=(spec.start_x, spec.start_sd), start_tau=(shape, shape), sweeps=spec.sweeps)
@@ -477,7 +485,7 @@ def faults(spec: VariationalLesson) -> dict[str, VariationalLesson]:
     """The mistakes in the gradient that can be made with these settings."""
     if spec.method != "advi":
         return {}
-    known = {"entropy_sign": {}, "no_jacobian": {}, "no_scaling": {}}
+    known: dict[str, dict[str, Any]] = {"entropy_sign": {}, "no_jacobian": {}, "no_scaling": {}}
     if spec.target != "precision":
         del known["no_jacobian"]
     if spec.target != "logistic":
@@ -498,8 +506,8 @@ def _gradient_check(spec: VariationalLesson) -> Check:
 
     climb = simulate(spec)
     last = climb.steps if climb.fit.stopped is None else climb.fit.stopped
-    known = {i: _slopes_with_error(spec, climb.fit.parameters[i]) for i in sorted({0, last // 3, last})}
-    known = {i: (true, blur) for i, (true, blur) in known.items() if blur.max() < BLURRED * (1.0 + np.abs(true).max())}
+    looks = {i: _slopes_with_error(spec, climb.fit.parameters[i]) for i in sorted({0, last // 3, last})}
+    known = {i: (true, blur) for i, (true, blur) in looks.items() if blur.max() < BLURRED * (1.0 + np.abs(true).max())}
     if not known:
         words = (
             "The slope of the ELBO is not finite at any q of this fit, or its log density bends too sharply to be "
@@ -689,5 +697,5 @@ def _descent_check(spec: VariationalLesson) -> Check:
             return -divergence(rows[:, 0], np.exp(rows[:, 1]), mixture)
 
         gains.append(still_to_gain(falls, np.array([m, np.log(s)])))
-        fallen.append(float(divergence(*path[0], mixture) - divergence(m, s, mixture)))
+        fallen.append(float(divergence(path[0][0], path[0][1], mixture) - divergence(m, s, mixture)))
     return _still(max(gains), min(fallen), "the end of the descents", "Start nearer, or at another place, to come to rest.")

@@ -43,7 +43,7 @@ LABELS = {
 }
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[VariationalLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("method", "Method", METHODS)
@@ -77,7 +77,7 @@ def controls(panel: Controls) -> None:
         panel.select("variant", "Wrong on purpose", VARIANTS)
 
 
-def _parameters(panel: Controls, target: str) -> None:
+def _parameters(panel: Controls[VariationalLesson], target: str) -> None:
     for name in PARAMETERS[target]:
         if name == "formula":
             panel.text("formula", "log density", "-x^2/2 - (y - x^2)^2")
@@ -87,7 +87,7 @@ def _parameters(panel: Controls, target: str) -> None:
             panel.slider(name, LABELS.get(name))
 
 
-def _start(panel: Controls, both: bool = True) -> None:
+def _start(panel: Controls[VariationalLesson], both: bool = True) -> None:
     panel.number("start_x", "Start: first mean")
     if both:
         panel.number("start_y", "Start: second mean")

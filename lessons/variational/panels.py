@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from app.kit import charts, pictures, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from lessons.variational import analysis
 from lessons.variational.spec import VariationalLesson
@@ -129,7 +129,7 @@ def _minima(spec: VariationalLesson) -> Table:
     mean, sd = mixture.moments()
     from_p = (float(analysis.kl_from_q(mean, sd, mixture)), float(analysis.kl_from_p(mean, sd, mixture)))
     rows = [*((f"minimum of KL(q‖p), number {k + 1}", *row) for k, row in enumerate(found)), ("minimum of KL(p‖q)", mean, sd, *from_p)]
-    columns = {
+    columns: dict[str, Column] = {
         "q": [row[0] for row in rows],
         "mean": [row[1] for row in rows],
         "sd": [row[2] for row in rows],
@@ -181,7 +181,7 @@ def diagnostics(spec: VariationalLesson, cancel: object = None) -> Table:
         found = analysis.descents(spec)
         mean, sd = spec.mixture().moments()
         rows = {name: found[name].path[-1] for name in ("from_q", "from_p")}
-        columns = {
+        columns: dict[str, Column] = {
             "made small": ["KL(q‖p)", "KL(p‖q)"],
             "mean": [float(row[0]) for row in rows.values()],
             "exact mean": [mean, mean],
@@ -201,7 +201,7 @@ def diagnostics(spec: VariationalLesson, cancel: object = None) -> Table:
         return _beside(target, mean, sd, "Coordinate ascent beside the exact answer", caption)
     climb = analysis.simulate(spec)
     q = climb.final()
-    mean, sd = analysis.moments_of_q(spec, q.mean, q.sd)
+    centre, spread = analysis.moments_of_q(spec, q.mean, q.sd)
     end = float(climb.exact.value[-1])
     gap = f", {climb.log_evidence - end:.3g} below log p(y)" if np.isfinite(climb.log_evidence) else ""
     caption = (
@@ -210,7 +210,7 @@ def diagnostics(spec: VariationalLesson, cancel: object = None) -> Table:
         f"{number(1000 * climb.fit.seconds)} ms. Points are drawn from q itself, so R-hat and ESS say nothing here; "
         "the table of three inferences has those of NUTS."
     )
-    return _beside(climb.target, mean, sd, "This fit beside the exact answer", caption)
+    return _beside(climb.target, centre, spread, "This fit beside the exact answer", caption)
 
 
 def _beside(target, mean, sd, title: str, caption: str) -> Table:

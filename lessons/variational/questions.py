@@ -12,6 +12,13 @@ from lessons.variational.spec import WORDS, VariationalLesson
 # Two modes ------------------------------------------------------------------------------------------------------------
 
 
+def _fitted(spec: VariationalLesson) -> tuple[float, ...]:
+    """Density of the q that makes KL(q‖p) small, at the places of the curve."""
+    mean, sd = analysis.descents(spec)["from_q"].path[-1]
+    over = np.array(WORDS.drawn("where").over)
+    return tuple(np.exp(-0.5 * ((over - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi)))
+
+
 def _where(spec: VariationalLesson) -> int:
     """0 in the left mode, 1 in the right one, 2 over both: of the q that makes KL(q‖p) small."""
     mean, sd = analysis.descents(spec)["from_q"].path[-1]
@@ -40,7 +47,7 @@ def sd_ratio(spec: VariationalLesson) -> float:
     climb = analysis.simulate(spec)
     q = climb.final()
     _, sd = analysis.moments_of_q(spec, q.mean, q.sd)
-    return float(sd[0] / np.sqrt(climb.target.truth.covariance[0, 0]))
+    return float(sd[0] / np.sqrt(climb.target.known.covariance[0, 0]))
 
 
 def _explain_ratio(spec: VariationalLesson) -> Said:
@@ -77,7 +84,7 @@ def precision_means(spec: VariationalLesson) -> tuple[float, float]:
     climb = analysis.simulate(spec)
     q = climb.final()
     mean, _ = analysis.moments_of_q(spec, q.mean, q.sd)
-    return float(mean[1]), float(climb.target.truth.mean[1])
+    return float(mean[1]), float(climb.target.known.mean[1])
 
 
 def _which_way(spec: VariationalLesson) -> int:
@@ -91,7 +98,7 @@ def _explain_jacobian(spec: VariationalLesson) -> Said:
 
 
 QUESTIONS = [
-    WORDS.question("where", _where, _explain_where, scenario="modes"),
+    WORDS.question("where", _fitted, _explain_where, scenario="modes"),
     WORDS.question("ratio", lambda spec: nearest(sd_ratio(spec), RATIOS), _explain_ratio, scenario="mean-field"),
     WORDS.question("noise", lambda spec: int(np.searchsorted(TIMES, noise_ratio(spec))), _explain_noise, scenario="score"),
     WORDS.question("jacobian", _which_way, _explain_jacobian, scenario="jacobian"),

@@ -4,6 +4,8 @@ the marginals, or the noise of the gradient.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,13 +78,13 @@ def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
     panel.path(finite(rings), at=frame, role="posterior", width=2.4, label=RINGS)
     means = finite(climb.on_map(fit.mean))
     panel.path(means[1:], show="upto", role="posterior", width=1.2, alpha=0.6, label="path of q's mean")
-    points = climb.on_map(fit.inside.point[rows].reshape(-1, 2))
+    points = climb.on_map(climb.inside.point[rows].reshape(-1, 2))
     votes = _votes(climb)[rows].reshape(-1, 2)
     (low, high), _ = climb.target.view
     typical = np.nanmedian(np.hypot(*finite(votes).T)) if len(votes) else 1.0
     with np.errstate(all="ignore"):
         scale = ARROW * (high - low) / max(float(typical), 1e-12)
-        tips = climb.on_map(fit.inside.point[rows].reshape(-1, 2) + np.clip(votes * scale, -high + low, high - low))
+        tips = climb.on_map(climb.inside.point[rows].reshape(-1, 2) + np.clip(votes * scale, -high + low, high - low))
     panel.arrows(
         finite(points), finite(tips), show=Show("inner_all", phase=("vote", "vote")), role="momentum", width=1.4, label=_vote_label(spec)
     )
@@ -101,7 +103,7 @@ def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
 
 def _votes(climb: Climb) -> Array:
     """(N, S, 2) what each point says about where the mean should go; their average is the gradient."""
-    inside, spec = climb.fit.inside, climb.spec
+    inside, spec = climb.inside, climb.spec
     if spec.estimator == "reparameterised":
         return inside.slope
     root, noise = climb.fit.root[:-1], inside.noise
@@ -214,7 +216,7 @@ def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
 def _gradient(picture: Scene, climb: Climb) -> None:
     """The estimate each step used, about the exact slope."""
     step = np.arange(1.0, climb.steps + 1.0)
-    used = finite(climb.fit.inside.gradient[:, 0])
+    used = finite(climb.inside.gradient[:, 0])
     exact = finite(analysis.slopes(climb.spec))
     seen = np.abs(np.concatenate([used, exact]))
     reach = 1.1 * float(np.nanquantile(seen, 0.97)) if np.isfinite(seen).any() else 1.0
@@ -263,7 +265,7 @@ def _noise(picture: Scene, climb: Climb) -> None:
 
 def _arithmetic(picture: Scene, climb: Climb) -> None:
     """The card of the present step."""
-    fit, spec, inside = climb.fit, climb.spec, climb.fit.inside
+    fit, spec, inside = climb.fit, climb.spec, climb.inside
     x, y = climb.target.labels
     point = finite(climb.on_map(inside.point[:, 0]))
     mean, gradient = fit.mean, finite(inside.gradient)
@@ -319,7 +321,7 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
         d=finite(fit.sd[1:, 0]),
         show=moving,
     )
-    values = {"e": finite(climb.exact.energy[1:]), "h": finite(climb.exact.entropy[1:]), "l": finite(climb.exact.value[1:])}
+    values: dict[str, Any] = {"e": finite(climb.exact.energy[1:]), "h": finite(climb.exact.entropy[1:]), "l": finite(climb.exact.value[1:])}
     if np.isfinite(climb.log_evidence):
         picture.readout(
             "elbo",

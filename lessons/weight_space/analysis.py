@@ -86,7 +86,7 @@ def data_of(spec: WeightSpaceSpec) -> tuple[Array, Array]:
 
 def network_of(spec: WeightSpaceSpec) -> Network:
     """The network with its prior and likelihood."""
-    shape = {"width": spec.units, "activation": spec.activation, "prior_sd": spec.prior_sd}
+    shape: dict[str, Any] = {"width": spec.units, "activation": spec.activation, "prior_sd": spec.prior_sd}
     if spec.data == "xor":
         return network(2, 1, likelihood="bernoulli", **shape)
     return network(1, 1, likelihood="gaussian", noise_sd=spec.noise_sd, **shape)
@@ -139,7 +139,8 @@ class _Chains:
     def __init__(self, spec: WeightSpaceSpec):
         self.lock = Lock()
         target = network_of(spec).posterior(*data_of(spec))
-        draws, kept = KEPT[spec.units], {"chains": spec.chains, "warmup": spec.warmup, "seed": spec.seed}
+        draws = KEPT[spec.units]
+        kept: dict[str, Any] = {"chains": spec.chains, "warmup": spec.warmup, "seed": spec.seed}
         self.run: Run = start(target, "nuts", draws=draws, max_depth=MAX_DEPTH, target_accept=TARGET_ACCEPT, **kept)
 
     def upto(self, draws: int, cancel: Any = None) -> Recording:
@@ -353,6 +354,7 @@ def _studied(spec: WeightSpaceSpec) -> Study:
     function = function_at(spec, run.draws, watched(spec))
     arranged = {rule: summarise(symmetry.ordered(net, run.draws, rule)[..., some]) for rule in ORDERS}
     gradients = int(run.gradient_evaluations.sum() + run.warmup_gradient_evaluations.sum())
+    assert run.step_size is not None  # NUTS notes it
     return Study(
         run.draws,
         function,

@@ -18,7 +18,7 @@ MISTAKES = {"none": "nothing", "forget_bias": "biases stay", "forget_output": "o
 ORDERS = {"none": "as sampled", "output": "by v", "bend": "by −b/w"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[WeightSpaceSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("view", "Look at", VIEWS)

@@ -91,7 +91,8 @@ def marginal(spec: WeightSpaceSpec, found: analysis.Study) -> Figure:
     net, at = analysis.network_of(spec), analysis.column(spec, spec.first)
     rule = spec.order if spec.order != "none" else "bend"
     raw, arranged = found.draws[..., at], symmetry.ordered(net, found.draws, rule)[..., at]
-    edges = np.linspace(*np.quantile(np.concatenate([raw, arranged]), [0.002, 0.998]), 61)
+    low, high = np.quantile(np.concatenate([raw, arranged]), [0.002, 0.998])
+    edges = np.linspace(low, high, 61)
     middles = (edges[:-1] + edges[1:]) / 2
     figure = charts.blank(f"{spec.first}", "density")
     for chain, values in enumerate(raw):
@@ -118,7 +119,8 @@ def two_humps(spec: WeightSpaceSpec, what: str, cancel: Any) -> Figure:
     values = analysis.function_at(spec, analysis.study(spec, cancel).draws, np.array([spec.at]))[..., 0]
     found = analysis.prediction(values)
     truth = analysis.exact_prediction(spec)
-    edges = np.linspace(*np.quantile(values, [0.001, 0.999]), BINS + 1)
+    low, high = np.quantile(values, [0.001, 0.999])
+    edges = np.linspace(low, high, BINS + 1)
     middles, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
     figure = charts.blank(f"f(x′) at x′ = {number(spec.at)}", "density", barmode="stack", bargap=0)
     for chain, series in enumerate(values):

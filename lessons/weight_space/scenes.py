@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -172,12 +174,12 @@ def _arithmetic(picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied, gh
     (parts, _), (moved, _) = (symmetry.by_unit(net, theta) for theta in (made.before, made.after))
     names = ", ".join(spec.kinds)
     for unit in range(k):
-        values = {f"a{i}": parts[:, unit, i] for i in range(parts.shape[2])}
+        values: dict[str, Any] = {f"a{i}": parts[:, unit, i] for i in range(parts.shape[2])}
         values |= {f"z{i}": moved[:, unit, i] for i in range(parts.shape[2])}
         old, new = (", ".join(f"{{{letter}{i}:.2f}}" for i in range(parts.shape[2])) for letter in "az")
         picture.readout(f"unit{unit + 1}", f"unit {unit + 1}, ({names}): ({old}) → ({new})", **values)
-    for id, name, values in (("before", "draw", made.log_density), ("after", "copy", made.log_density_after)):
-        template, digits = _digits(values)
+    for id, name, heights in (("before", "draw", made.log_density), ("after", "copy", made.log_density_after)):
+        template, digits = _digits(heights)
         picture.readout(id, f"log p(y, θ) of the {name} = {template} nats", show=Show(phase=COMPARED), **digits)
     picture.readout(
         "change",
@@ -222,11 +224,11 @@ def _arithmetic(picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied, gh
 
 
 def _worst(rhats: Array) -> Array:
-    known = np.isfinite(rhats).all(axis=1)
+    known = np.all(np.isfinite(rhats), axis=1)
     return np.where(known, np.max(np.where(known[:, None], rhats, 1.0), axis=1), np.nan)
 
 
-def _digits(values: Array) -> tuple[str, dict[str, Array]]:
+def _digits(values: Array) -> tuple[str, dict[str, Any]]:
     """A template, and its arrays, that show `values` (n,) with `DECIMALS` decimals. Reals travel in single precision,
     which would lose the bits that matter here: so every digit travels by itself."""
     texts = [f"{abs(value):.{DECIMALS}f}".split(".") for value in values]

@@ -222,8 +222,10 @@ def compared(spec: WeightsSpec, cancel: Any) -> list[Region]:
         q_truth, nuts_truth = (
             float(((true >= a) & (true <= b))[judged].mean()) if judged.any() else math.nan for a, b in ((low, high), (bottom, top))
         )
-        middle = [float(np.median(v[mask])) for v in (found.q, found.nuts, found.ratio, found.low, found.high, held)]
-        lines.append(Region(name, int(mask.sum()), *middle, q_truth, nuts_truth))
+        q, nuts, ratio_, least, most, inside = (
+            float(np.median(v[mask])) for v in (found.q, found.nuts, found.ratio, found.low, found.high, held)
+        )
+        lines.append(Region(name, int(mask.sum()), q, nuts, ratio_, least, most, inside, q_truth, nuts_truth))
     return lines
 
 
@@ -326,7 +328,7 @@ def exact_gradient(spec: WeightsSpec, mean: Array, sd: Array, count: int, seed: 
     slopes = np.stack([likelihood.log_density_and_gradient(w)[1] for w in mean + sd * eps])
     if spec.prior == "mixture":
         slopes = slopes + training.prior_slope(spec, mean + sd * eps)
-        at_mean, at_sd = 0.0, 1.0 / sd
+        at_mean, at_sd = np.zeros_like(mean), 1.0 / sd
     else:
         at_mean, at_sd = -mean / spec.prior_sd**2, 1.0 / sd - sd / spec.prior_sd**2
     each = np.concatenate([slopes + at_mean, (slopes * eps + at_sd) * -np.expm1(-sd)], axis=1)
@@ -438,12 +440,12 @@ def _bound_check(spec: WeightsSpec, cancel: Any) -> list[Check]:
         found = evidence(spec, cancel)
     except (TargetError, SpecError) as error:
         return [unknown("bound", f"The evidence could not be estimated: {error}.", kind="kernel")]
-    value, error = elbo(spec)
+    value, wobble = elbo(spec)
     above = value - found.log_evidence
-    z = above / max(math.hypot(error, found.error), 1e-9)
+    z = above / max(math.hypot(wobble, found.error), 1e-9)
     p = 0.5 * math.erfc(z / math.sqrt(2.0))
     sentence = (
-        f"ELBO {value:.2f} ± {error:.2f}, log p(y) {found.log_evidence:.2f} ± {found.error:.2f}, found by annealing: a "
+        f"ELBO {value:.2f} ± {wobble:.2f}, log p(y) {found.log_evidence:.2f} ± {found.error:.2f}, found by annealing: a "
         f"gap of {-above:.2f} nats, KL(q‖posterior). A right q in one alone of {math.exp(copies(spec)):,.0f} equal "
         f"copies would be {copies(spec):.2f} below."
     )

@@ -17,7 +17,7 @@ ESTIMATORS = {"weights": "of each weight", "local": "of each unit's input"}
 VARIANTS = {"exact": "no, the right objective", "no_scaling": "forget n/B of a minibatch", "light_kl": "count a tenth of the KL"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[WeightsSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("problem", "Problem", PROBLEMS)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from lessons.weights import analysis
 from lessons.weights.analysis import CHAINS, NETWORKS, SURE, Ratio
@@ -169,7 +169,7 @@ def diagnostics(spec: WeightsSpec, cancel: Any) -> list[Table]:
     run = analysis.trained(analysis.same_training(spec))
     recording = found.recording
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
-    cost = {
+    cost: dict[str, Column] = {
         "posterior by": ["q (Bayes by Backprop)", "NUTS"],
         "networks": ["any number, at once", f"{CHAINS} × {number(spec.draws)} draws"],
         "gradients": [number(run.total), number(gradients)],
@@ -188,7 +188,7 @@ def diagnostics(spec: WeightsSpec, cancel: Any) -> list[Table]:
     mean, sd = of_q(run)
     flat = recording.draws.reshape(-1, len(mean))
     chains = recording.draws.mean(axis=1)
-    weights = {
+    weights: dict[str, Column] = {
         "weight": names(spec),
         "q: mean": list(mean),
         "q: sd": list(sd),

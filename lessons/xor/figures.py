@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, researcher, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine.networks.predictive import probabilities
 from lessons.xor.chains import CHAINS, PLACES, Study, study, twins
@@ -161,7 +161,7 @@ def diagnostics(spec: XorSpec, cancel: Any) -> list[Table]:
     """R-hat and effective draws in function space, and each chain's own numbers."""
     chains = study(spec, cancel)
     summary = chains.summary
-    places = {
+    places: dict[str, Column] = {
         "probability of class 1 at": PLACES,
         "mean": summary.mean,
         "± MCSE": summary.mcse_mean,
@@ -177,7 +177,7 @@ def diagnostics(spec: XorSpec, cancel: Any) -> list[Table]:
         "(units change places" + (", or flip their sign" if spec.activation in ("tanh", "linear") else "") + "), so chains "
         "that agree on every prediction may sit at different ones. See [label switching](https://arxiv.org/abs/2402.01484)."
     )
-    own = {
+    own: dict[str, Column] = {
         "chain": list(range(1, CHAINS + 1)),
         "points right, its average (%)": 100 * chains.right,
         "mean acceptance": chains.accept_prob.mean(axis=1),

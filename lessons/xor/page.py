@@ -18,7 +18,7 @@ STARTS = {"prior": "a prior draw", "best": "best of 1,000"}
 VARIANTS = {"exact": "right", "always_accept": "never reject", "no_prior": "forget the prior", "wrong_temper": "predict without the temper"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[XorSpec]) -> None:
     """The widgets beside the stage."""
     panel.segmented("data", "Data", DATA)
     if panel.spec.data in ("xor", "noisy"):

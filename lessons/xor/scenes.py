@@ -116,7 +116,7 @@ def uncertainty_panels(made: Scene, learning: Learning, maps: Maps, frames: NDAr
         data_layer(panel, learning, size=1.2)
 
 
-def probability(panel: Panel, cells: NDArray[np.uint8], frames: Array | None, label: str, *, colorbar: bool = False) -> Panel:
+def probability(panel: Panel, cells: NDArray[np.uint8], frames: NDArray[np.int64] | None, label: str, *, colorbar: bool = False) -> Panel:
     """A map of probabilities, paler than its colours so that the points stand out."""
     return panel.heatmap(
         cells, x=VIEW, y=VIEW, low=0.0, high=1.0, at=frames, colormap="diverging", label=label, colorbar=colorbar, alpha=0.75
@@ -219,7 +219,7 @@ def _range(learning: Learning, posterior: Array) -> tuple[float, float]:
 # Words and numbers ----------------------------------------------------------------------------------------------------
 
 
-def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: Array) -> None:
+def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: NDArray[np.int64]) -> None:
     """The arithmetic card, the spoken sentence and the table."""
     state, mean, aleatoric = shown["state"], shown["mean"], shown["aleatoric"]
     posterior = shown["likelihood"] + shown["prior"]

@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from datasets.xor import chosen
 from engine.diagnostics import ess_mean, rhat
 from engine.jumps import start_architecture
+from engine.jumps.recording import ArchitectureRecording
+from engine.jumps.run import ArchitectureRun
 from engine.kept import kept, lazy
 from engine.networks import Network, network
 from engine.networks.predictive import probabilities
-from engine.resumable import Resumable
 from engine.samplers import run as runs
 from engine.scores import binary_entropy
 from engine.ticket import Lock
@@ -97,7 +98,7 @@ class Found:
     parts: tuple[tuple[Network, NDArray[np.int64], Array], ...]
     chains: int
     draws: int
-    width: NDArray[np.int64]
+    width: NDArray[np.integer]
     gradients: int
     seconds: float
 
@@ -136,7 +137,7 @@ def fitted(spec: MethodsSpec, method: str) -> Found:
         fit = advi_run(spec)
         fit.advance(fit.total)
         rng = np.random.Generator(np.random.SFC64(spec.seed))
-        theta, cost = fit.fit().averaged(0.3).draw(rng, DRAWN), PER_STEP * spec.fit_steps
+        theta, cost = fit.fit().averaged(0.3).draw(rng, DRAWN), float(PER_STEP * spec.fit_steps)
     else:
         if method == "dropout":
             trained = dropped(spec)
@@ -144,7 +145,7 @@ def fitted(spec: MethodsSpec, method: str) -> Found:
         else:
             run = EnsembleRun(model, x, y, training(spec), members=spec.members, every=spec.epochs)
             run.advance(run.total)
-            theta, cost = run.draws(), sum(one.gradient_evaluations for one in run.trained())
+            theta, cost = run.draws(), sum((one.gradient_evaluations for one in run.trained()), 0.0)
     return _same_width(spec, method, theta[None], cost, time.perf_counter() - begin)
 
 
@@ -171,7 +172,10 @@ def advi_run(spec: MethodsSpec) -> AdviRun:
     return AdviRun(model.posterior(*data_of(spec)), settings, steps=spec.fit_steps, seed=spec.seed)
 
 
-def sampler(spec: MethodsSpec, method: str, draws: int, warmup: int, seed: int) -> Resumable:
+Sampler = runs.Run | ArchitectureRun
+
+
+def sampler(spec: MethodsSpec, method: str, draws: int, warmup: int, seed: int) -> Sampler:
     """The chains of "nuts", "hmc" or "jumps", not moved yet."""
     x, y = data_of(spec)
     model = model_of(spec)
@@ -193,18 +197,19 @@ def sampler(spec: MethodsSpec, method: str, draws: int, warmup: int, seed: int) 
     )
 
 
-def sampled(spec: MethodsSpec, method: str, run: Resumable) -> Found:
+def sampled(spec: MethodsSpec, method: str, run: Sampler) -> Found:
     """The networks of a finished run."""
     recording = run.recording()
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
-    if method != "jumps":
+    if not isinstance(recording, ArchitectureRecording):
         return _same_width(spec, method, recording.draws, gradients, recording.seconds)
     widths = recording.width.ravel()
     parts = tuple(
         (recording.network(width, depth), np.flatnonzero(widths == width), theta)
         for (width, depth), theta in recording.by_architecture().items()
     )
-    return Found(spec, method, parts, *recording.width.shape, recording.width, gradients, recording.seconds)
+    chains, draws = recording.width.shape
+    return Found(spec, method, parts, chains, draws, recording.width, gradients, recording.seconds)
 
 
 class Board:
@@ -218,7 +223,7 @@ class Board:
         self.spec = learning(spec)
         self.found: dict[str, Found] = {}
         self._lock = Lock()
-        self._run: Resumable | None = None
+        self._run: Sampler | None = None
 
     @property
     def done(self) -> bool:
@@ -360,5 +365,6 @@ def _look(found: Found) -> Look:
     total = binary_entropy(mean)
     distance, weights = rings(found.spec, places)
     curve = epistemic(p, weights, correlated=found.correlated, diagnosed=False)
-    maps = (array.reshape(-1, CELLS, CELLS) for array in (mean, total, aleatoric, np.maximum(total - aleatoric, 0.0)))
-    return Look(*maps, counts, distance, curve.value, curve.error)
+    epistemic_ = np.maximum(total - aleatoric, 0.0)
+    mean, total, aleatoric, epistemic_ = (array.reshape(-1, CELLS, CELLS) for array in (mean, total, aleatoric, epistemic_))
+    return Look(mean, total, aleatoric, epistemic_, counts, distance, curve.value, curve.error)

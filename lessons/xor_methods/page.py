@@ -1,5 +1,8 @@
 """The page of the lesson: controls → spec → picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from app.kit.frame import Controls, Lesson, show
@@ -18,7 +21,7 @@ VIEWS = {"networks": "one more network", "distance": "one step away"}
 DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points"}
 
 
-def controls(panel: Controls) -> None:
+def controls(panel: Controls[MethodsSpec]) -> None:
     """The widgets beside the stage."""
     panel.select("method", "Method", NAMES)
     panel.segmented("view", "Each step", VIEWS)
@@ -68,7 +71,7 @@ def runs(spec: MethodsSpec) -> str:
     )
 
 
-TWINS = {"nuts": nuts, "hmc": hmc, "jumps": neurons, "advi": advi, "dropout": training, "ensemble": training}
+TWINS: dict[str, Callable[..., Any]] = {"nuts": nuts, "hmc": hmc, "jumps": neurons, "advi": advi, "dropout": training, "ensemble": training}
 
 LESSON = Lesson(
     slug="xor-methods",

@@ -92,14 +92,14 @@ def numbers(spec: MethodsSpec, seen: Study) -> list[Check]:
     """
     reference, found = seen.says[REFERENCE], []
     for method in dict.fromkeys((spec.method, spec.compare)):
-        if method == "jumps" and seen.same_width is None:
+        if method != "jumps":
+            found.append(against(NAMES[method], seen.says[method], reference, told=told(seen, method)))
+        elif seen.same_width is None:
             words = f"No network with {spec.units} units was drawn."
             found.append(unknown("Reversible jump against the long NUTS run", words, kind="numbers"))
-        elif method == "jumps":
+        else:
             words = f" in its networks with {spec.units} units"
             found.append(against(NAMES[method], seen.same_width, reference, words))
-        else:
-            found.append(against(NAMES[method], seen.says[method], reference, told=told(seen, method)))
     return found
 
 

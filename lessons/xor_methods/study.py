@@ -86,9 +86,9 @@ def regions(spec: MethodsSpec) -> Array:
 def estimate(found: Found, width: NDArray[np.bool_] | None = None) -> Estimate:
     """The QUANTITIES of a method's networks; `width` (chains, draws) says which of them count."""
     weights = regions(found.spec)
-    there = np.isfinite(weights).all(axis=1)
+    there = np.all(np.isfinite(weights), axis=1)
     p = found.at(plane(CELLS))
-    chosen = {"correlated": found.correlated, "keep": width}
+    chosen: dict[str, Any] = {"correlated": found.correlated, "keep": width}
     parts = epistemic(p, np.where(there[:, None], weights, 0.0), **chosen)
     inside = average(binary_entropy(p).mean(axis=2, keepdims=True), **chosen)
     places = average(found.at(PLACES), **chosen)

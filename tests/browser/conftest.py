@@ -65,10 +65,18 @@ def one_press_moves(stage: Locator) -> None:
 
 
 def answer(page: Page, option: str | None = None) -> None:
-    """Lock a prediction, the first one unless it is named, and see the stage play what comes of it."""
+    """Lock a prediction, the first one unless it is named, or what the keyboard draws, and see the stage play what comes
+    of it.
+    """
     options = page.get_by_role("radiogroup", name="Your prediction")
-    radio = options.get_by_role("radio", name=option, exact=True) if option else options.get_by_role("radio").first
-    radio.check(force=True)
+    handle = player(page).locator(".handle:visible")
+    expect(options.or_(handle).first).to_be_visible(timeout=PATIENT)
+    if handle.count():
+        handle.first.press("ArrowUp")
+        handle.first.press("ArrowRight")
+    else:
+        radio = options.get_by_role("radio", name=option, exact=True) if option else options.get_by_role("radio").first
+        radio.check(force=True)
     lock = page.get_by_role("button", name="Lock my prediction and run")
     expect(lock).to_be_enabled()
     lock.click()

@@ -33,3 +33,11 @@ def test_the_lit_line_follows_the_phase(lab: Lab):
     assert "def metropolis(log_pi, x, n, rng" in page.evaluate("navigator.clipboard.readText()")
     page.get_by_text("The compiled kernel").click()
     expect(page.get_by_text("def metropolis_chunk")).to_be_visible()
+
+
+def test_a_mistake_outside_the_code_is_said_to_be_elsewhere(lab: Lab):
+    page = lab.open("/logistic?variant=no_prior&used=20")
+    expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
+    page.get_by_role("tab", name="Code").click()
+    expect(page.get_by_text("No line here is wrong")).to_be_visible()
+    expect(page.get_by_test_id("listing").locator(".wrong")).to_have_count(0)

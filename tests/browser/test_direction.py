@@ -171,7 +171,7 @@ def test_a_step_in_phases_ends_where_its_words_say(reader: Lab):
 
 
 def test_a_step_that_needs_the_inside_of_a_late_transition_fetches_it(reader: Lab):
-    page = reader.open("/hmc?scenario=just-right&story=2")
+    page = reader.open("/hmc?scenario=just-right&story=3")
     stage = player(page)
     expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
     expect(stage).not_to_have_attribute("data-t", "0")

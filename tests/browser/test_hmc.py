@@ -60,7 +60,7 @@ def test_predict_lock_run_explain_and_the_broken_sampler(lab: Lab):
 
 def test_half_the_step_is_drawn_over_the_old_error(lab: Lab):
     """Both on the same axes: the old one dotted, with its name."""
-    page = lab.open("/hmc?scenario=just-right&story=3")
+    page = lab.open("/hmc?scenario=just-right&story=4")
     legend = player(page).get_by_role("list", name="Legend")
     old = legend.get_by_text("H − H₀ with ε = 0.25")
     expect(player(page)).to_have_attribute("data-cue", re.compile("just-right"), timeout=PATIENT)
@@ -68,5 +68,5 @@ def test_half_the_step_is_drawn_over_the_old_error(lab: Lab):
     answer(page)
     expect(old).to_be_visible(timeout=PATIENT)
     page.get_by_role("button", name="Ask me again").click()
-    page.get_by_role("button", name="Back to step 3").click()
+    page.get_by_role("button", name="Back to step 4").click()
     expect(old).to_be_hidden(timeout=PATIENT)

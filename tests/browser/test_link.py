@@ -31,7 +31,7 @@ def shared(page: Page) -> str:
 
 
 def test_a_shared_link_opens_on_just_that_picture(reader: Lab):
-    page = reader.open("/hmc?scenario=just-right&story=2&seed=5")
+    page = reader.open("/hmc?scenario=just-right&story=3&seed=5")
     stage = player(page)
     expect(stage).to_have_attribute("data-playing", "true", timeout=PATIENT)
     for key in ("Home", "ArrowRight", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "+"):
@@ -42,14 +42,14 @@ def test_a_shared_link_opens_on_just_that_picture(reader: Lab):
     link = shared(page)
     assert link.endswith("&frame=4.3&speed=2")
     page.goto(link)
-    expect(page.get_by_text("Step 2 of")).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_text("Step 3 of")).to_be_visible(timeout=PATIENT)
     expect(stage).to_have_attribute("data-s", "2", timeout=PATIENT)
     assert place(page) == before
     assert painted(page) == picture
     page.get_by_role("button", name="Next ▶").click()
-    expect(page.get_by_text("Step 3 of")).to_be_visible()
+    expect(page.get_by_text("Step 4 of")).to_be_visible()
     expect(page).not_to_have_url(re.compile("frame"))
-    expect(stage).to_have_attribute("data-cue", re.compile("^hmc/2/"))
+    expect(stage).to_have_attribute("data-cue", re.compile("^hmc/3/"))
 
 
 def test_a_picture_of_one_s_own_settings_comes_back_at_its_step(reader: Lab):

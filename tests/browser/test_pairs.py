@@ -152,6 +152,11 @@ def test_what_gives_a_run_away_is_found(fault: str):
     assert arrays[header["panels"][0]["layers"][0]["points"]][:, 1].tolist() == [1, 7, 7, 7, 7]
 
 
+def drawn(lesson: Lesson, spec: Any) -> list[bytes]:
+    """All arrays of a finished picture."""
+    return [array.tobytes() for array in scene.decode(pairs.picture(lesson, spec))[1]]
+
+
 @pytest.mark.parametrize("slug,step", today([each for each in ASKING if each[0] in QUICK]))
 def test_two_runs_behind_one_beginning_look_the_same_until_the_lock(served_pairs: Lab, slug: str, step: int):
     lesson: Lesson = module(slug, "page").LESSON
@@ -159,6 +164,8 @@ def test_two_runs_behind_one_beginning_look_the_same_until_the_lock(served_pairs
         return
     spec = direction.staged(lesson, lesson.steps()[step])
     assert spec is not None
+    if drawn(lesson, spec.replace(seed=SEEDS[0])) == drawn(lesson, spec.replace(seed=SEEDS[1])):
+        return  # nothing in it is random: no seed makes a second run
     looks, ends = [], []
     for more in SEEDS:
         page = opened(served_pairs, slug, step, more)

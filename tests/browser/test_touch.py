@@ -103,3 +103,17 @@ def test_a_tap_on_a_chip_is_not_scrolled_away_by_the_chip_that_was_tapped_before
     x, y = corner(chip)
     page.touchscreen.tap(x + 40, y + 16)
     expect(chip).to_be_checked()
+
+
+def test_a_finger_draws_a_guess(phone: Lab, touch: Touch):
+    """In its panel it draws and does not scroll, upwards too."""
+    page = phone.open("/conjugate?scenario=narrow&story=6")
+    handles = player(page).locator(".handle")
+    expect(handles).to_have_count(2, timeout=PATIENT)
+    player(page).locator(".stage canvas").first.evaluate("canvas => canvas.scrollIntoView({ block: 'center' })")
+    (left, top), before = corner(handles.first), page.evaluate(SCROLLED)
+    touch([(left - 40, top), (left, top - 30), (left + 40, top - 60)])
+    expect(page.get_by_text(re.compile(r"You drew \d"))).to_be_visible()
+    assert page.evaluate(SCROLLED) == before
+    low, high = (float(handle.get_attribute("aria-valuenow") or "nan") for handle in handles.all())
+    assert high - low > 0.1, "from end to end"

@@ -30,7 +30,8 @@ def answers(target: engine.Target, seed: int = 0) -> set[bytes]:
             places[i][:] = arrays[i]
             at += arrays[i].size + gaps[i]
         q, gradient, data, own = (places[i].ctypes.data for i in range(len(arrays)))
-        value = kernel(q, gradient, target.dim, data, ints.copy().ctypes.data, own)
+        counts = ints.copy()  # held by its name: an address alone keeps no array
+        value = kernel(q, gradient, target.dim, data, counts.ctypes.data, own)
         found.add(np.float64(value).tobytes() + places[1].tobytes())
     return found
 

@@ -22,6 +22,7 @@ from engine.samplers.run import Run
 from engine.spike_and_slab import SelectionRun, SpikeAndSlab, sample_models, spike_and_slab
 from engine.training.train import TrainingRun, TrainingSpec
 from engine.variational.advi import AdviRun
+from engine.variational.convolution import start_convolution
 from engine.variational.network import NetworkRun, NetworkSpec
 
 X, Y, _ = datasets.xor(seed=1)
@@ -85,6 +86,15 @@ def trained() -> tuple[Any, ...]:
     return run.posterior.mean, run.posterior.sd, *run.history()
 
 
+def convolved() -> tuple[Any, ...]:
+    """A variational convolutional network, as `fitted`."""
+    rng = np.random.default_rng(0)
+    run = start_convolution(rng.random((60, 12, 12)), np.arange(60) % 3, epochs=4, batch=20)
+    run.advance(3)
+    run.advance(run.total)
+    return run.posterior.mean, run.posterior.sd, *run.history()
+
+
 def descended() -> tuple[Any, ...]:
     """A trained network, as `fitted`."""
     run = TrainingRun(SMALL, X, Y, TrainingSpec(epochs=50, batch=20, validation=0.2))
@@ -119,6 +129,7 @@ MAKE: dict[str, Callable[[], Any]] = {
     "calibration of a target": lambda: engine.calibrate("nuts", targets.build("gaussian"), replications=12, draws=7, warmup=20).ranks,
     "advi": fitted,
     "variational": trained,
+    "convolution": convolved,
     "training": descended,
 }
 

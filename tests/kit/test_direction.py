@@ -9,6 +9,7 @@ import pytest
 
 from app.kit import direction
 from app.kit.direction import Cue
+from app.kit.guess import Drawn
 from app.kit.push import Channel
 from app.kit.visit import Answer, Visit
 from tests.kit.demo.lesson import DEMO, WalkSpec
@@ -64,3 +65,32 @@ def test_the_cue_travels_with_the_picture_and_alone(monkeypatch: pytest.MonkeyPa
     length = int.from_bytes(data[-4:], "little")
     assert data[: len(picture)] == picture and data[len(picture) : -24] == cue and length == len(cue)
     assert {"id": "demo/1/long", "hold": True, "reveal": False}.items() <= json.loads(data[-24 - length : -24]).items()
+
+
+DRAWN = Drawn("level", "walk", 0.5, along="y")
+
+
+def test_what_is_drawn_is_told_and_the_right_one_only_after_the_lock():
+    lesson = asking(options=(), draw=DRAWN, scenario="long", reveal=None)
+    waits = at(ASKS, "long")
+    waits.drawn[QUESTION.id] = (2.0,)
+    before = direction.cue(lesson, waits, b"")
+    after = direction.cue(lesson, at(ASKS, "long", **{QUESTION.id: Answer((2.0,), right=(3.0,))}), b"")
+    assert before is not None and before.hold and before.drawing is not None
+    assert before.drawing.drawn == (2.0,) and before.drawing.right is None and not before.drawing.locked
+    assert after is not None and after.drawing is not None and after.drawing.right == (3.0,) and after.drawing.locked
+
+
+def test_another_round_hides_another_run_behind_the_same_question():
+    lesson = asking(again=({"drift": 0.5}, {}), scenario="long", reveal=None)
+    here = at(ASKS, "long", **{QUESTION.id: LOCKED})
+    first = here.spec
+    again = direction.another(lesson, here)
+    assert again is not None
+    again()
+    assert here.spec == first.replace(drift=0.5, seed=first.seed + 1) and direction.held(lesson, here)
+    assert not direction.left(lesson, here), "these are the settings of the step now"
+    here.answers[QUESTION.id] = LOCKED
+    again()
+    assert here.spec == first.replace(seed=first.seed + 2) and not here.answers and direction.held(lesson, here)
+    assert direction.another(asking(again=()), here) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.kit import direction, stage, story
+from app.kit import direction, predict, stage, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError, Moments
 from app.kit.player import scene
@@ -31,7 +31,7 @@ def faults(lesson: Lesson, step: story.Step) -> list[str]:
             spec.replace(**one.set)
     except (SpecError, TypeError) as problem:
         return [str(problem)]
-    return [*_vain(lesson, step, spec), *_faults_in(lesson, step, spec)]
+    return [*_vain(lesson, step, spec), *_undrawable(lesson, step, spec), *_faults_in(lesson, step, spec)]
 
 
 def _asked(lesson: Lesson, step: story.Step) -> Question | None:
@@ -51,6 +51,36 @@ def _nowhere(question: Question | None, play: story.Play, blob: bytes) -> Iterat
             axes = zip((panels[name]["x"], panels[name]["y"]), place, strict=True)
             if not all(axis["low"] <= value <= axis["high"] for axis, value in axes):
                 yield f"{place} is outside of {name!r}"
+
+
+def _undrawable(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:
+    """Other rounds of a question that cannot be played, and a drawing whose panel is not there or does not reach."""
+    question = _asked(lesson, step)
+    if question is None:
+        return
+    here = Visit(spec, step.scenario, step=lesson.steps().index(step) if step in lesson.steps() else 0)
+    for rounds in range(1 + len(question.again)):
+        here.rounds[question.id] = rounds
+        try:
+            shown = direction.staged(lesson, step, here)
+            asked_about = direction.specs(lesson, here).get(question.scenario or "", shown)
+        except (SpecError, TypeError) as problem:
+            yield f"round {rounds} of {question.id!r}: {problem}"
+            continue
+        if question.draw is None:
+            continue
+        panels = {panel["id"]: panel for panel in scene.decode(lesson.scene(shown, None))[0]["panels"]}
+        drawn = panels.get(question.draw.panel)
+        plays = [play.panels for play in (step.staging.play, step.staging.answer) if play is not None and play.panels]
+        if drawn is None or any(question.draw.panel not in named for named in plays):
+            yield f"{question.id!r} is drawn in {question.draw.panel!r}, which is not on stage"
+            continue
+        right = predict._answered(question, asked_about)[0]
+        assert isinstance(right, tuple) and len(right) == question.draw.numbers
+        axes = {"point": "xy", "curve": "y" * len(right)}.get(question.draw.kind, question.draw.along * len(right))
+        for axis, value in zip(axes, right, strict=True):
+            if not drawn[axis]["low"] <= value <= drawn[axis]["high"]:
+                yield f"round {rounds} of {question.id!r}: {value:.3g} is outside of {question.draw.panel!r}"
 
 
 def _vain(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:

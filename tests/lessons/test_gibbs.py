@@ -211,12 +211,19 @@ def test_panels_and_diagnostics_say_what_they_show(name, monkeypatch):
         assert table.columns["updates accepted"] == ["100 %", "100 %"]
 
 
-@pytest.mark.parametrize("question,right", [("ridge", 2), ("block", 2), ("precision", 1), ("window", 0)])
+@pytest.mark.parametrize("question,right", [("ridge", 2), ("block", 2), ("precision", 1)])
 def test_the_runs_answer_as_the_story_says(question, right):
     asked = next(q for q in questions.QUESTIONS if q.id == question)
     spec = BY_ID[asked.scenario]
     assert asked.answer(spec) == right
     assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_the_draws_of_the_window_lie_in_too_narrow_an_interval():
+    asked = next(q for q in questions.QUESTIONS if q.id == "window")
+    low, high = asked.answer(BY_ID["window"])
+    assert -1.8 < low < -1.4 and 1.4 < high < 1.8, "of a normal 95 % lie within 1.96"
+    assert any(character.isdigit() for character in asked.explain(BY_ID["window"]))
 
 
 def test_the_neck_is_slow_and_the_schools_are_not():

@@ -231,6 +231,14 @@ def test_the_runs_answer_as_the_story_says(question, right):
     assert any(character.isdigit() for character in asked.explain(spec))
 
 
+def test_the_second_ball_stops_where_it_is_proposed():
+    asked = next(q for q in questions.QUESTIONS if q.id == "end")
+    for spec in (BY_ID["just-right"].replace(**asked.again[1]), BY_ID["just-right"]):
+        run = analysis.simulate(spec)
+        assert asked.answer(spec) == tuple(run.inside.path[1, -1]) and asked.explain(spec)
+    assert run.recording.accepted[0, 1] and asked.answer(spec) == pytest.approx(run.recording.draws[0, 1])
+
+
 def test_the_bias_without_the_accept_step_is_the_one_theory_gives():
     found, true, agreement = questions._variance(BY_ID["no-accept"])
     assert found == pytest.approx(1 / (1 - 1.2**2 / 4), rel=0.04) and true == 1.0

@@ -236,7 +236,7 @@ def test_scores_leave_out_the_burn_in_and_carry_their_error():
     late = runs.recording.width[:, runs.burn :: 4]
     k = int(np.bincount(late.ravel()).argmax())
     found = analysis.predicted(SMALL, runs, k)
-    assert found.count.sum() == late.size and found.count_alone.sum() == (late == k).sum()
+    assert found.counted.sum() == late.size and found.count_alone.sum() == (late == k).sum()
     x, y = SMALL.replace(corner=analysis.TEST_CORNER).data_set(analysis.TEST_SEED)
     theta = runs.recording.draws[:, runs.burn :: 4][late == k][:, : runs.recording.network(k, 1).dim]
     p = probabilities(runs.recording.network(k, 1), theta, x)[:, np.arange(len(y)), y].mean(axis=0)

@@ -16,6 +16,7 @@ from app import catalogue
 from app.kit import startup, words
 from app.kit.player.scene import header
 from engine.spec import SpecError
+from engine.variational import network as engine_network
 from engine.variational import start_network
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import figure, report, running, store
@@ -59,6 +60,7 @@ def test_verdicts_are_computed():
     assert verdict(cell, {"ours": 2.4}, ours=(2.4, 0.1)) == DIFFERS, "an exact answer that the print misses"
     assert verdict(cell, ours=(2.4, 1.2)) == UNTOLD, "runs that scatter as much agree with anything"
     assert verdict(cell, ours=(2.1, 0.2)) == UNTOLD, "a tolerance of 30 % is no agreement"
+    assert verdict(cell, {"ours": 3.9}, ours=(2.1, 0.2)) == DIFFERS, "what is known exactly is known, however ours scatters"
     assert verdict(cell, ours=(2.2, 0.1), other=(2.1, 0.1)) == UNTOLD, "a changed setting comes nearer"
     assert verdict(cell, ours=(2.1, 0.1), other=(2.2, 0.1)) == AGREES
     assert verdict(cell, ours=(2.4, 0.1), other=(2.3, 0.1)) == UNTOLD, "both settings are within chance of each other"
@@ -187,6 +189,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     whole = begin()
     whole.advance(whole.total)
     path = tmp_path / "state" / "run"
+    monkeypatch.setattr(engine_network, "_LOOK", 0.0)
     monkeypatch.setattr(checkpoints, "EVERY", -1.0)
     monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
     real, written = checkpoints._write, []

@@ -316,12 +316,18 @@ def test_panels_and_diagnostics_say_what_they_show(name):
         assert table.columns["sd ratio"] == pytest.approx([np.sqrt(0.19)] * 2, rel=1e-6)
 
 
-@pytest.mark.parametrize("question,right", [("where", 1), ("ratio", 2), ("noise", 2), ("jacobian", 0)])
+@pytest.mark.parametrize("question,right", [("ratio", 2), ("noise", 2), ("jacobian", 0)])
 def test_the_runs_answer_as_the_story_says(question, right):
     asked = next(q for q in questions.QUESTIONS if q.id == question)
     spec = BY_ID[asked.scenario]
     assert asked.answer(spec) == right
     assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_what_is_drawn_is_a_normal_density_in_the_right_mode():
+    asked = next(q for q in questions.QUESTIONS if q.id == "where")
+    heights, over = np.array(asked.answer(BY_ID["modes"])), np.array(asked.draw.over)
+    assert heights.sum() == pytest.approx(1.0, abs=0.03) and heights @ over == pytest.approx(3.5, abs=0.2)
 
 
 def test_claims_of_the_prose():

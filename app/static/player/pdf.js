@@ -186,7 +186,7 @@ class Page {
       colors.set(data.subarray(4 * i, 4 * i + 3), 3 * i);
       covers[i] = data[4 * i + 3];
     }
-    const size = `/Type /XObject /Subtype /Image /Width ${image.width} /Height ${image.height} /BitsPerComponent 8`;
+    const size = `/Type /XObject /Subtype /Image /Width ${image.width} /Height ${image.height} /BitsPerComponent 8 /Interpolate true`;
     const mask = await this.file.stream(`${size} /ColorSpace /DeviceGray`, covers);
     return this.file.stream(`${size} /ColorSpace /DeviceRGB /SMask ${mask} 0 R`, colors);
   }

@@ -7,12 +7,12 @@ const [
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
   { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
-  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { VectorCanvas }, { toSvg }, { toPdf }, { withWords },
+  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { Guess }, { VectorCanvas }, { toSvg }, { toPdf }, { withWords },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary", "address",
-    "notes", "progress", "choices", "vector", "svg", "pdf", "png",
+    "notes", "progress", "choices", "guess", "vector", "svg", "pdf", "png",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -64,6 +64,11 @@ class Player {
       film: (kind) => this.takeFilm(kind),
     });
     this.holder = element("div", { className: "stage", children: [this.canvas, this.toolbar.all] });
+    this.guess = new Guess(this.holder, this.canvas, { // before the pointer, which gets what is not drawn
+      send: (values) => this.emit({ kind: "draw", values }),
+      place: (event) => this.pointer.place(event),
+      changed: () => this.repaint(),
+    });
     this.pointer = new Pointer(this, this.holder);
     this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
     this.old = element("p", { className: "old", role: "status", text: "Before your change", hidden: true });
@@ -167,7 +172,7 @@ class Player {
     this.clock.setScene(whole);
     if (fresh) this.moved = false;
     this.obey(cue, fresh);
-    this.choices.offer(cue?.choices);
+    this.offer(cue);
     this.fill();
     const { scene } = this;
     this.pointer.hide();
@@ -210,14 +215,20 @@ class Player {
   // What the story wants, once.
   direct(cue) {
     if (!this.scene) return;
-    this.choices.offer(cue?.choices);
+    this.offer(cue);
     if (!this.obey(cue)) {
-      this.choices.show(this.stage, this.clock.plan !== null);
+      this.repaint();
       return;
     }
     this.fill();
     this.pointer.hide();
     this.arrange();
+  }
+
+  // What the reader may choose or draw on the picture.
+  offer(cue) {
+    this.choices.offer(cue?.choices);
+    this.guess.offer(cue?.drawing);
   }
 
   // The lock of a long question stands far below the top of the stage that plays the answer.
@@ -368,6 +379,7 @@ class Player {
 
   paint(cursor) {
     this.stage.draw(cursor, this.lit?.panel === "card" ? null : this.lit);
+    this.guess.paint(this.stage, this.busy());
     mirror(this.canvas);
     this.film?.frame();
     if (this.film?.full) this.table.cutFilm();
@@ -382,6 +394,7 @@ class Player {
     this.readouts.show(cursor);
     this.links.show(cursor);
     this.choices.show(this.stage, clock.plan !== null);
+    this.guess.show(this.stage);
     this.phases.show(cursor, !cursor.settled || (clock.slow && clock.hasPhases));
     this.tell(cursor);
     this.table.show(cursor, clock.playing);
@@ -587,6 +600,7 @@ class Player {
     copy.edits = this.stage.edits;
     copy.arrange(this.scene, this.palette, this.family, this.stage.width, ratio);
     copy.draw(this.cursor());
+    this.guess.paint(copy, this.busy());
     const entries = legendEntries(this.scene);
     const canvas = blank();
     const context = canvas.getContext("2d");

@@ -37,6 +37,18 @@ export const STYLE = `
 .player button.choice[aria-checked="true"] { background: var(--role-ink); color: var(--role-surface); }
 .player button.choice[aria-disabled="true"] { cursor: default; }
 .player button.choice.right { border-color: var(--role-accept); box-shadow: 0 0 0 3px var(--role-accept); }
+.stage .draw-here {
+  position: absolute; transform: translateX(-50%); margin: 0; padding: 3px 12px; border-radius: 1rem; pointer-events: none;
+  border: 2px dashed var(--role-ink); background: var(--role-surface); font-weight: 600; white-space: nowrap;
+}
+.stage .draw-here[hidden] { display: none; }
+.stage .handle {
+  position: absolute; width: 14px; height: 14px; margin: -7px 0 0 -7px; border-radius: 50%; pointer-events: none;
+  border: 2px dashed var(--role-ink); background: var(--role-surface);
+}
+.stage .handle.many { width: 8px; height: 8px; margin: -4px 0 0 -4px; border-width: 1px; }
+.stage .handle.drawn { border-style: solid; }
+.stage .handle:focus-visible { outline: 3px solid var(--role-posterior); outline-offset: 1px; }
 .player[data-old] .stage canvas { opacity: 0.45; }
 .stage .old {
   position: absolute; top: 0; left: 50%; transform: translateX(-50%); margin: 0; padding: 2px 10px; border-radius: 4px;

@@ -47,6 +47,7 @@ def checkpoints(burn: int, sweeps: int) -> NDArray[np.int64]:
 def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps", seed: int | None = None) -> ArchitectureRun:
     """The chains of `spec`, not moved yet; on the same data with another seed."""
     x, y = spec.data_set()
+    starts: dict[str, Any] = {f"start_{spec.grows}": spec.start_sizes()}
     return start_architecture(
         spec.network(),
         x,
@@ -59,7 +60,7 @@ def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps", seed: int | Non
         step_size=spec.step_size,
         jumps=spec.jumps,
         detail=detail,
-        **{f"start_{spec.grows}": spec.start_sizes()},
+        **starts,
     )
 
 

@@ -39,7 +39,7 @@ def checks(spec: GrowingSpec, cancel: Any = None) -> list[Check]:
 
     def exact(number: int) -> ModelProbabilities:
         how = EVIDENCE.replace(seed=EVIDENCE.seed + number - 1)
-        found = shared_evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel)  # type: ignore[arg-type]
+        found = shared_evidence(spec.network(), *spec.data_set(), spec=how, cancel=cancel)
         return found.probabilities(spec.log_prior())
 
     return shares_looks(chains, spec.seed, spec.low, exact, EVIDENCE.islands, spec.symbol)

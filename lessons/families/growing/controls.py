@@ -16,7 +16,7 @@ WITHIN_NAMES = {"nuts": "NUTS", "none": "nothing"}
 START_NAMES = {"spread": "one at each size", "prior": "prior draws"}
 
 
-def data_controls(panel: Controls) -> None:
+def data_controls(panel: Controls[GrowingSpec]) -> None:
     """The data."""
     panel.segmented("data", "Data", DATA_NAMES)
     if panel.spec.data == "points":
@@ -26,7 +26,7 @@ def data_controls(panel: Controls) -> None:
         panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
 
 
-def prior_controls(panel: Controls) -> None:
+def prior_controls(panel: Controls[GrowingSpec]) -> None:
     """The priors of the size and of the weights."""
     symbol = panel.spec.symbol
     panel.segmented("prior", f"Prior on {symbol}")
@@ -38,7 +38,7 @@ def prior_controls(panel: Controls) -> None:
     panel.slider("prior_sd", "Prior sd σ of the weights")
 
 
-def sampler_controls(panel: Controls) -> None:
+def sampler_controls(panel: Controls[GrowingSpec]) -> None:
     """What few need to change."""
     with panel.more("The sampler"):
         panel.segmented("within", "Between the jumps", WITHIN_NAMES)

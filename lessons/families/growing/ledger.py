@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -113,6 +113,7 @@ def ledger_words(scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit
     F = {name: jumps.factors[:, i] for i, name in enumerate(FACTORS)}
     shows = [Show("at", phase=(phase, None)) for phase in phases] if phases else [Show("at")] * 3
     place = " at slot {slot:d}" if (jumps.slot >= 0).any() else ""
+    slot: dict[str, Any] = {"slot": jumps.slot + 1} if place else {}
     scene.readout(
         "move",
         "{birth?birth:death} of a " + thing + place + ": " + size + " = {before:d} → {after:d}",
@@ -120,9 +121,10 @@ def ledger_words(scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit
         before=jumps.before,
         after=jumps.after,
         show=shows[0],
-        **({"slot": jumps.slot + 1} if place else {}),
+        **slot,
     )
     slots = "slots {born:+.2f} {died:+.2f}, " if place else ""
+    both: dict[str, Any] = {"born": F["slot of the birth"], "died": F["slot of the death"]} if place else {}
     scene.readout(
         "ledger",
         "log r = likelihood {fit:+.2f}, p("
@@ -138,7 +140,7 @@ def ledger_words(scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit
         jacobian=F["Jacobian"],
         total=jumps.log_ratio,
         show=shows[1],
-        **({"born": F["slot of the birth"], "died": F["slot of the death"]} if place else {}),
+        **both,
     )
     scene.readout(
         "decision",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import charts, researcher, theme
-from app.kit.charts import Figure, Table
+from app.kit.charts import Column, Figure, Table
 from engine.diagnostics import summarise
 from engine.jumps.predict import of_data
 from engine.jumps.shares import shares
@@ -26,9 +26,14 @@ CENTRE = np.zeros((1, 2))
 def panels(spec: GrowingSpec, cancel: Any) -> list[Figure | Table]:
     """Shares with their errors, acceptance by size, what size buys in fit; points left out, and classes drawn anew."""
     growth = study(spec, cancel)
+    return [share_figure(growth), accept_figure(growth), fit_figure(growth), *predictive(growth)]
+
+
+def predictive(growth: Growth) -> list[Figure | Table]:
+    """Points left out, and classes drawn from the posterior predictive."""
+    spec = growth.spec
     found = of_data(growth.run.recording().after(growth.burn), *spec.data_set(), spec.seed)
-    card = researcher.classes_card(found) if found is not None else []
-    return [share_figure(growth), accept_figure(growth), fit_figure(growth), *card]
+    return [] if found is None else researcher.classes_card(found)
 
 
 def share_figure(growth: Growth) -> Figure:
@@ -141,7 +146,7 @@ def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
         f"{recording.seconds:.2g} s, at least {least / max(recording.seconds, 1e-9):,.0f} effective draws a second. "
         "R-hat is taken of sizes and of predictions, never of weights: units may change places."
     )
-    agree = {
+    agree: dict[str, Column] = {
         "quantity": names,
         "mean": summary.mean,
         "± MCSE": summary.mcse_mean,

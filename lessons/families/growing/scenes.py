@@ -143,7 +143,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
     return made.encode()
 
 
-def _tally(made: Scene, growth: Growth, at: Array) -> None:
+def _tally(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
     """Births and deaths of all chains so far, tried and landed, as shares of all jumps, the first sweeps left out."""
     counts = growth.tally()[:, at]
     all_tried = np.maximum(counts[0].sum(axis=1, keepdims=True), 1.0)
@@ -192,7 +192,7 @@ def _data(panel: Panel, growth: Growth, labelled: bool) -> None:
     panel.points(growth.x, classes=growth.y, role=ROLES, shape=SHAPES, size=1.5, alpha=1.0, label=label)
 
 
-def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelProbabilities | None, at: Array) -> None:
+def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelProbabilities | None, at: NDArray[np.int64]) -> None:
     """The arithmetic card, the spoken sentence and the table."""
     spec, recording = growth.spec, growth.run.recording()
     size = growth.sizes[spec.shown - 1, at]

@@ -106,8 +106,8 @@ def size_figure(
 
 def size_traces(
     scene: Scene,
-    at: Array,
-    values: Array,
+    at: NDArray[np.floating],
+    values: NDArray[np.floating],
     *,
     id: str,
     title: str,

@@ -50,9 +50,9 @@ def _slot() -> bytes:
     exact /= exact.sum()
     made = _scene("slot", SWEEPS + 1, "Two chains over k: one comes to the rising posterior, the other to a hump.", 40.0)
     made.layout("right*6 once*6", 240)
-    for id, (name, rows), role in zip(("right", "once"), spread.items(), (RIGHT, WRONG), strict=True):
+    for id, (name, shares), role in zip(("right", "once"), spread.items(), (RIGHT, WRONG), strict=True):
         panel = made.panel(id, title=f"p(k) after so many jumps: {name}", y=Axis("probability", 0.0, 0.7))
-        panel.bars(rows, labels=[str(k) for k in range(1, WIDEST + 1)], role=role, truth=exact, label=name)
+        panel.bars(shares, labels=[str(k) for k in range(1, WIDEST + 1)], role=role, truth=exact, label=name)
     made.say("{t:d} jumps; each birth has the likelihood ratio 3.", t=np.arange(SWEEPS + 1))
     return made.encode()
 

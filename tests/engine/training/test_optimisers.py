@@ -10,7 +10,7 @@ import pytest
 from engine import targets
 from engine.spec import SpecError
 from engine.targets.target import TargetError
-from engine.training import Adam, Momentum, RmsProp, Sgd, descend
+from engine.training import AdaGrad, Adam, Momentum, RmsProp, Sgd, descend
 
 RAVINE = targets.build("gaussian", correlation=0.6, scale_ratio=8.0)
 START = np.array([-2.0, 1.5])
@@ -31,6 +31,11 @@ def nesterov(g, t, memory, step=0.01, kept=0.8):
     return step * (g + kept * memory["v"])
 
 
+def adagrad(g, t, memory, step=0.1, epsilon=1e-4):
+    memory["s"] = memory.get("s", 0.0) + g**2
+    return step * g / (np.sqrt(memory["s"]) + epsilon)
+
+
 def rmsprop(g, t, memory, step=0.01, kept=0.7, epsilon=1e-4):
     memory["s"] = kept * memory.get("s", 0.0) + (1 - kept) * g**2
     return step * g / (np.sqrt(memory["s"]) + epsilon)
@@ -46,6 +51,7 @@ PAIRS = [
     (Sgd(0.01), sgd),
     (Momentum(0.01, 0.8), momentum),
     (Momentum(0.01, 0.8, nesterov=True), nesterov),
+    (AdaGrad(0.1, 1e-4), adagrad),
     (RmsProp(0.01, 0.7, 1e-4), rmsprop),
     (Adam(0.05, 0.8, 0.95, 1e-4), adam),
 ]
