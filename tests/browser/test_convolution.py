@@ -31,6 +31,7 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("button", name="Clear").click()
     expect(page).to_have_url(re.compile("drawing=&"), timeout=PATIENT)
     lab.settled()
+    pad.evaluate("node => node.scrollIntoView({block: 'center'})")  # the keys brought the stage into view, and the pad below the bar
     draw(page, pad, ONE)
     expect(page).to_have_url(re.compile("drawing=0"), timeout=PATIENT)
     expect(stage).to_have_attribute("data-run", run)
