@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Scene
@@ -85,6 +84,8 @@ def frozen(log_joint: float, by_logarithms: bool, seed: int = 1) -> Array:
 
 
 def _frozen() -> bytes:
+    from scipy import stats
+
     logs, densities = frozen(BELOW, True), frozen(BELOW, False)
     made = _scene("frozen", DRAWS, "Two chains on one normal density whose logarithm is near −750: one moves, one is frozen.", 20.0)
     made.layout("trace*8 histogram*4", 240)
@@ -202,6 +203,8 @@ VOTERS, CUT_OFF = 100, 30.0
 
 def log_approximation(votes: Array, voters: int = VOTERS, cut_off: float = CUT_OFF) -> Array:
     """log P(N((K-1) p, (K-1) p (1-p)) < cut-off), p = (C-1) / (K-1), of C votes among K, 1 < C < K."""
+    from scipy import stats
+
     p = (votes - 1.0) / (voters - 1.0)
     mean, variance = (voters - 1.0) * p, (voters - 1.0) * p * (1.0 - p)
     return np.asarray(stats.norm.logcdf((cut_off - mean) / np.sqrt(variance)))
