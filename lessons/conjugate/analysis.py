@@ -73,8 +73,6 @@ class Course:
         """
         from scipy import stats  # slow to import
 
-        from scipy import stats
-
         heads = np.concatenate([[0.0], np.cumsum(self.x)]).astype(int)
         n = self.n.astype(int)
         # the probability of all counts that are no likelier than this one; of a fair coin these are both tails
