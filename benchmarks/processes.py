@@ -23,13 +23,13 @@ import psutil
 
 from tests.fronted import serving
 from tests.load.staying import Reader, class_of
-from tests.load.test_class import warmed
 from tests.load.test_processes import disturb
 from tests.server import ROOT, Server
 
 READERS = 30
 PROCESSES = (1, 2)
 PERCENT = (50, 95, 99)
+WARM = 12.0  # s in which every process loads what the class opens
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -46,8 +46,7 @@ def main(arguments: Sequence[str]) -> None:
                 server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
                 stack.callback(server.stop)
                 url, pids = server.url, [server.process.pid]
-            for _ in range(number or 1):
-                asyncio.run(warmed(url))  # a new visitor each time: as often as there are processes
+            _class(url, WARM)
             runs = [_waits(_class(url, seconds)) for _ in range(repeats)]
             best = [min(run[i] for run in runs) for i in range(len(PERCENT))]
             told = ", ".join(f"p{percent} {1000 * wait:.0f} ms" for percent, wait in zip(PERCENT, best, strict=True))

@@ -33,6 +33,7 @@ from engine.variational.dense import Dense
 from engine.variational.fused import key, normals, pace, padded, uniforms
 from engine.variational.minibatch import Shape
 from engine.variational.network import start_network as start_variational
+from engine.variational.spike_and_slab_network import SpikeAndSlab as SparseWeights
 
 Array = NDArray[np.float64]
 Parts = tuple[Array, ...]  # of a network: W (k, inputs), b (k,), V (outputs, k), c (outputs,)
@@ -165,6 +166,50 @@ def trained(
         path.append((dense.mean.copy(), dense.sd.copy()))
     means, sds = (np.array(part, np.float64) for part in zip(*path, strict=True))
     return means, sds
+
+
+def local_slopes(weights: int) -> Callable[[int, Array, Array], tuple[Array, Array]]:
+    """t, m, v (weights,) → slopes in m and v of the log likelihood of a logistic regression, whose sums of weights times
+    inputs are drawn from the normal with mean x m and variance x^2 v.
+    """
+    x = stream(1).standard_normal((40, weights))
+    y = (x[:, 0] - 2.0 * x[:, -1] > 0.0).astype(float)
+
+    def of(t: int, m: Array, v: Array) -> tuple[Array, Array]:
+        e = np.random.Generator(np.random.SFC64(np.random.SeedSequence([2, t]))).standard_normal(len(x))
+        sd = np.sqrt(x**2 @ v)
+        off = y - 1.0 / (1.0 + np.exp(-(x @ m + sd * e)))
+        return off @ x, (0.5 * off * e / sd) @ x**2
+
+    return of
+
+
+def sparse_start(weights: int) -> tuple[Array, Array, Array]:
+    """Means, sds and log odds of being in, at the start of a training of weights that may be absent."""
+    return 0.3 * stream(3).standard_normal(weights), np.full(weights, 0.1), np.full(weights, 2.0)
+
+
+def sparsely_trained(
+    slopes: Callable[[int, Array, Array], tuple[Array, Array]],
+    mean: Array,
+    sd: Array,
+    omega: Array,
+    n: int,
+    prior_sd: float = 1.0,
+    inclusion: float = 0.1,
+) -> tuple[Array, ...]:
+    """Means, sds and probabilities of being in (n + 1, weights) by the kernel that takes a step, in single precision."""
+    weights, never = len(mean), key(0, 0, 0)
+    layer = SparseWeights(Shape((weights - 1, 1)), inclusion, prior_sd, "local", 0.1)
+    layer.set(mean, sd, omega)
+    layer.draw(never)
+    path = [(layer.mean.copy(), layer.sd.copy(), layer.alpha.copy())]
+    for t in range(n):
+        m, v = layer.weights[:weights].astype(np.float64), layer.variances[:weights].astype(np.float64)
+        layer.gradient[:weights], layer.variance_gradient[:weights] = slopes(t, m, v)
+        layer.step(pace(t + 1, 0.01, 0.02), 0.0, None, never)  # type: ignore[arg-type]
+        path.append((layer.mean.copy(), layer.sd.copy(), layer.alpha.copy()))
+    return tuple(np.array(part, np.float64) for part in zip(*path, strict=True))
 
 
 def small_convolution(seed: int = 0, variant: str = "exact") -> tuple[ConvolutionRun, Array, NDArray[np.int64]]:

@@ -12,6 +12,7 @@ from datasets import pad
 from datasets.images import digits
 from engine.judge import Average, Check, averages_check, unknown
 from engine.judge.convolution import convolution_gradient_check, divergence_check, maps_check
+from engine.judge.plant import SHIFTED, is_planted
 from engine.judge.training import rest_check
 from engine.kept import kept
 from engine.variational import ConvolutionFit
@@ -272,6 +273,7 @@ def moved_check(spec: ConvolutionLesson, state: State | None) -> Check:
     image = as_batch(image_of(spec))
     off = max(equivariance_gap(image, layer, KERNEL, PAD, down, right) for down in (-2, 0, 1) for right in SHIFTS)
     size = max(float(np.abs(correlate(image, layer, KERNEL, PAD)).max()), 1.0)
+    off += 0.01 * size if is_planted(SHIFTED) else 0.0
     sentence = f"Of {3 * len(SHIFTS)} moves the map of the moved digit and the moved map differ by {off:.0e} at most, inside the rim."
     return Check("moved map", "pass" if off < ROUNDING * size else "fail", off, ROUNDING * size, sentence, kind="numbers")
 

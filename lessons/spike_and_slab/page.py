@@ -6,6 +6,7 @@ from typing import Any
 from app.kit.frame import Controls, Lesson, show
 from engine.readable.polya_gamma import polya_gamma
 from engine.readable.spike_and_slab import spike_and_slab
+from engine.readable.spike_and_slab_network import spike_and_slab_network
 from engine.spike_and_slab import ascend_selection
 from engine.spike_and_slab.enumeration import _linear
 from engine.spike_and_slab.gibbs import selection_chunk
@@ -71,9 +72,9 @@ def runs(spec: SpikeAndSlabSpec) -> str:
 
 
 def twins(spec: SpikeAndSlabSpec) -> list[Callable[..., Any]]:
-    """Gibbs sampling over the models, with the weights of yes or no; the network has none."""
+    """Gibbs sampling over the models, with the weights of yes or no; or a step of the network."""
     if spec.part == "network":
-        return []
+        return [spike_and_slab_network]
     return [spike_and_slab, polya_gamma] if spec.likelihood == "logistic" else [spike_and_slab]
 
 

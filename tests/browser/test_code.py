@@ -41,3 +41,18 @@ def test_a_mistake_outside_the_code_is_said_to_be_elsewhere(lab: Lab):
     page.get_by_role("tab", name="Code").click()
     expect(page.get_by_text("No line here is wrong")).to_be_visible()
     expect(page.get_by_test_id("listing").locator(".wrong")).to_have_count(0)
+
+
+def test_the_numbers_beside_the_lines_are_those_that_there_are(lab: Lab):
+    page = lab.open("/hmc?scenario=just-right")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    page.get_by_role("tab", name="Code").click()
+    now = page.get_by_test_id("listing").locator(".now")
+    stage.press("Home")
+    stage.press(".")
+    stage.press(".")  # where the path begins: no kick yet, and so no line about one
+    expect(now).to_contain_text("step 0")
+    expect(now).not_to_contain_text("half kick")
+    stage.press(".")
+    expect(now).to_contain_text("half kick")

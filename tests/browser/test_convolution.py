@@ -27,8 +27,10 @@ def test_a_first_visit(lab: Lab):
 
     # a digit of one's own keeps the kernel and the place
     run = str(stage.get_attribute("data-run"))
+    expect(page.get_by_text("Preparing the kernels")).to_have_count(0, timeout=PATIENT)  # while it goes, the pad moves
     page.get_by_role("button", name="Clear").click()
-    expect(card.get_by_text(re.compile(r"^sum 0.00"))).to_be_visible(timeout=PATIENT)
+    expect(page).to_have_url(re.compile("drawing=&"), timeout=PATIENT)
+    lab.settled()
     draw(page, pad, ONE)
     expect(page).to_have_url(re.compile("drawing=0"), timeout=PATIENT)
     expect(stage).to_have_attribute("data-run", run)

@@ -57,6 +57,7 @@ from engine.readable.rhat import rhat
 from engine.readable.scales import scales
 from engine.readable.slice_sampling import slice_sampling
 from engine.readable.spike_and_slab import spike_and_slab
+from engine.readable.spike_and_slab_network import spike_and_slab_network
 from engine.readable.training import training
 from engine.readable.uncertainty import uncertainty
 from engine.rejection import BOUNDS, reject
@@ -444,6 +445,17 @@ def test_polya_gamma(eta):
     np.testing.assert_allclose([polya_gamma(ours, eta) for _ in range(N)], [kernel_polya_gamma(theirs, eta) for _ in range(N)], rtol=1e-9)
 
 
+@pytest.mark.parametrize("weights", [2, 8, 30])
+def test_a_network_whose_weights_may_be_absent(weights):
+    """In single precision, as for Bayes by Backprop. Another prior is a hundred times as far off."""
+    slopes, start = beside.local_slopes(weights), beside.sparse_start(weights)
+    theirs = beside.sparsely_trained(slopes, *start, N, 0.8, 0.2)
+    for one, other in zip(spike_and_slab_network(slopes, *start, N, 0.8, 0.2), theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=3e-5)
+    for wrong in (spike_and_slab_network(slopes, *start, N, 0.85, 0.2), spike_and_slab_network(slopes, *start, N, 0.8, 0.25)):
+        assert max(np.abs(one - other).max() for one, other in zip(wrong, theirs, strict=True)) > 1e-3
+
+
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_laplace(width):
     network, x, y = beside.small_network(width)
@@ -474,7 +486,8 @@ def test_annealed_importance(name, resample, variant):
 )
 def test_learned_scales_of_a_prior(weights, variant):
     network, x, y = beside.small_regression()
-    settings = {"weights": weights, "chains": 1, "draws": N, "warmup": 0, "tuning": "fixed", "noise": "learned", "seed": 5}
+    draws = N if (weights, variant) == ("per_layer", "exact") else 40  # a wrong prior makes long trees
+    settings = {"weights": weights, "chains": 1, "draws": draws, "warmup": 0, "tuning": "fixed", "noise": "learned", "seed": 5}
     if weights == "per_input":
         settings["width_scaling"] = "yes"
     theirs = sample_network(network, x, y, variant=variant, **settings)

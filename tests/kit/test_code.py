@@ -104,7 +104,12 @@ def test_a_lesson_with_a_sampler_shows_a_readable_twin(slug):
 
 
 @pytest.mark.parametrize(
-    "slug", ["metropolis", "hmc", "nuts", "gibbs", "slice-sampling", "delayed-rejection", "dimensions", "tuning", "variational", "logistic"]
+    "slug",
+    [
+        *("metropolis", "hmc", "nuts", "gibbs", "slice-sampling", "delayed-rejection", "dimensions", "tuning", "variational", "logistic"),
+        *("conjugate", "monte-carlo", "model-selection", "perceptron", "diagnostics", "neurons", "layers", "weights", "spike-and-slab"),
+        "priors",
+    ],
 )
 def test_every_phase_of_the_stage_has_its_lines(slug):
     lesson = module(slug, "page").LESSON

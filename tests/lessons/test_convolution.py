@@ -7,6 +7,7 @@ import pytest
 
 from app.kit.player.scene import decode
 from engine.judge import convolution as judge
+from engine.judge import overall
 from engine.spec import SpecError
 from engine.variational.convolution import shifted
 from lessons.convolution import analysis, panels, questions, scenes, training
@@ -121,6 +122,11 @@ def test_each_mistake_turns_its_check_red():
     assert all(found.values()), found
     right = {check.name: check.verdict for check in analysis.audit(spec, NEVER)}
     assert right == dict.fromkeys(("map", "gradient", "each weight once"), "pass")
+
+
+def test_no_planted_fault_stays_green_where_nothing_is_learnt():
+    found = planted("convolution", BY_ID["kernel"].replace(epochs=FEW))
+    assert not [name for name, checks in found.items() if overall(checks) == "pass"]
 
 
 def test_a_wrong_map_is_red(monkeypatch):

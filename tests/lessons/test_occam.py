@@ -215,14 +215,14 @@ def test_few_data_leave_the_prior():
 def test_panels():
     made = panels.panels(SMALL, NEVER)
     titles = [item.title for item in made]
-    assert titles == [
+    assert "Which points decide?" in titles and titles[:5] == [
         "Two methods",
         "What a unit buys, what it costs",
         "Which k predicts best?",
         "The same data, another prior",
         "log evidence = fit − price (nats)",
     ]
-    table = made[-1].columns
+    table = made[4].columns
     np.testing.assert_allclose(table["log evidence"], np.subtract(table["fit"], table["price"]), atol=1e-9)
     own = SMALL.replace(data="points", points=FIRST_POINTS)
     assert panels.as_in_the_thesis(own).points == FIRST_POINTS

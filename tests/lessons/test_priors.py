@@ -181,7 +181,8 @@ def test_the_gap_is_where_the_priors_differ():
 
 def test_panels_and_diagnostics():
     shown = panels.panels(LAYERS, NEVER)
-    assert [figure.title for figure in shown][1:] == ["What each prior has learned", "How well each prior predicts"]
+    titles = [item.title for item in shown]
+    assert titles[1:3] == ["What each prior has learned", "How well each prior predicts"] and "Which points decide?" in titles
     table = panels.diagnostics(LAYERS, NEVER)
     assert len(table.columns["quantity"]) == len(table.columns["R-hat"]) == 3 + 4 + 1
 

@@ -19,6 +19,9 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 XSRF = "_streamlit_xsrf"
 T = TypeVar("T")
 
+PATIENCE = 60.0  # s for an answer
+TICKS = 6  # of a timer in that time
+
 
 class User:
     """One session.
@@ -161,10 +164,15 @@ class User:
         self._finished.clear()
         self._grew = False
         begin = time.perf_counter()
-        await self._socket.send(message.SerializeToString())
-        done, _ = await asyncio.wait(
-            [asyncio.create_task(self._finished.wait()), self._reader], timeout=60, return_when=asyncio.FIRST_COMPLETED
-        )
+        for _ in range(TICKS if fragment else 1):  # the server may drop a tick, and a browser's timer ticks again
+            await self._socket.send(message.SerializeToString())
+            done, _ = await asyncio.wait(
+                [asyncio.create_task(self._finished.wait()), self._reader],
+                timeout=PATIENCE / TICKS if fragment else PATIENCE,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if done:
+                break
         if self._reader in done:
             self._reader.result()
         assert done, "no answer within a minute"

@@ -283,7 +283,7 @@ export class Guess {
   }
 }
 
-// A smooth line through these spots, as many short ones (Catmull and Rom 1974).
+// A smooth line through these spots, as many short ones: a Catmull–Rom spline.
 function smooth(spots) {
   const at = (k) => spots[Math.min(spots.length - 1, Math.max(0, k))];
   const between = (k, t) => [0, 1].map((axis) => {

@@ -45,12 +45,13 @@ export class Readouts {
     });
   }
 
-  // The lines that come with the phase at a cursor.
+  // The lines that come with the phase at a cursor, without those that have no numbers where the inner phase begins.
   of(cursor) {
     const { readouts } = this.scene;
     const begins = ({ show }) => (show.phase === null ? 0 : show.phase[0]) === cursor.phase;
+    const absent = ({ data, inner }) => inner && Number.isNaN(data[cursor.base + cursor.inner]);
     return readouts
-      .filter((line) => begins(line) && isActive(line, cursor))
+      .filter((line) => begins(line) && isActive(line, cursor) && !Object.values(line.values).some(absent))
       .map((line) => fillTemplate(line.tokens, lookupAt(this.scene, line.values, cursor)));
   }
 

@@ -84,7 +84,7 @@ def frozen(log_joint: float, by_logarithms: bool, seed: int = 1) -> Array:
 
 
 def _frozen() -> bytes:
-    from scipy import stats
+    from scipy import stats  # slow to import
 
     logs, densities = frozen(BELOW, True), frozen(BELOW, False)
     made = _scene("frozen", DRAWS, "Two chains on one normal density whose logarithm is near −750: one moves, one is frozen.", 20.0)
@@ -203,7 +203,7 @@ VOTERS, CUT_OFF = 100, 30.0
 
 def log_approximation(votes: Array, voters: int = VOTERS, cut_off: float = CUT_OFF) -> Array:
     """log P(N((K-1) p, (K-1) p (1-p)) < cut-off), p = (C-1) / (K-1), of C votes among K, 1 < C < K."""
-    from scipy import stats
+    from scipy import stats  # slow to import
 
     p = (votes - 1.0) / (voters - 1.0)
     mean, variance = (voters - 1.0) * p, (voters - 1.0) * p * (1.0 - p)

@@ -140,7 +140,8 @@ def jumps_agree_with_annealing(spec: GrowingSpec) -> None:
 
 def panels_and_tables_say_what_they_show(spec: GrowingSpec) -> None:
     growth = study(spec)
-    shares, accepted, fit = panels(spec, None)
+    shares, accepted, fit, *card = panels(spec, None)
+    assert "Which points decide?" in [item.title for item in card]
     found = accepts(growth)
     ledger = growth.run.recording().ledger
     late = slice(growth.burn, None)
