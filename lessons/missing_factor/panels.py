@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from engine.diagnostics import ess_mean, rhat
 from engine.evidence import ModelProbabilities
+from engine.jumps.predict import of_data
 from engine.jumps.shares import shares
 from lessons.families.growing.sizes import size_figure
-from lessons.missing_factor.analysis import Limit, exact, limit, sizes_of, study
+from lessons.missing_factor.analysis import Limit, Study, data_of, exact, limit, sizes_of, study
 from lessons.missing_factor.spec import MissingSpec
 
 SWITCHES = {
@@ -30,11 +31,17 @@ LOOKS = {
 
 
 def panels(spec: MissingSpec, cancel: Any) -> list[Figure | Table]:
-    """The scheme's histogram, the right one's, both against annealing; and every switch by itself."""
+    """The scheme's histogram, the right one's, both against annealing; every switch by itself; what the scheme predicts."""
     known = exact(spec, cancel)
     runs = study(spec, cancel)
     switched = {name: limit(switched_to(spec, name), known, cancel) for name in SWITCHES}
-    return [*answers(spec, runs, known), switches(spec, known, switched), one_by_one(known, switched)]
+    return [*answers(spec, runs, known), switches(spec, known, switched), one_by_one(known, switched), *predictive(spec, runs)]
+
+
+def predictive(spec: MissingSpec, runs: Study) -> list[Figure | Table]:
+    """Points left out, and classes drawn from what this scheme predicts."""
+    found = of_data(runs.scheme.after(runs.burn), *data_of(spec), spec.seed)
+    return [] if found is None else researcher.classes_card(found)
 
 
 def switched_to(spec: MissingSpec, variant: str) -> MissingSpec:

@@ -25,6 +25,8 @@ from engine.judge import (
 )
 from engine.judge.recordings import LATER
 from engine.kept import kept
+from engine.logistic import sigmoid
+from engine.predicted import Predicted, classes, values
 from engine.spec import MAX_SEED
 from engine.spike_and_slab import (
     Enumeration,
@@ -123,6 +125,15 @@ def record(spec: SpikeAndSlabSpec) -> SelectionRecording:
     run = start(spec)
     run.advance(run.total)
     return run.recording()
+
+
+def predicted(spec: SpikeAndSlabSpec) -> Predicted:
+    """What the run on the stage says of its data, averaged over the models that it visits."""
+    x, y = data(spec)
+    means = record(spec).coefficients @ x.T
+    if spec.likelihood == "linear":
+        return values(y, means, spec.noise_sd, spec.seed)
+    return classes(y, sigmoid(means), spec.seed)
 
 
 @kept

@@ -86,6 +86,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     recording=lambda spec: analysis.record(spec) if spec.part == "regression" else None,
+    predicted=lambda spec: analysis.predicted(spec) if spec.part == "regression" else None,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

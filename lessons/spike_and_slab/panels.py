@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.kit import charts, theme
+from app.kit import charts, researcher, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from engine import diagnostics as measures
@@ -22,7 +22,8 @@ def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure | Table]:
     """The figures of the part that is shown."""
     if spec.part == "network":
         return network_panels.panels(spec, cancel)
-    return [_models(spec), criteria_table(spec), _climb(spec), _bias(spec, cancel)]
+    card = researcher.card if spec.likelihood == "linear" else researcher.classes_card
+    return [_models(spec), criteria_table(spec), _climb(spec), _bias(spec, cancel), *card(analysis.predicted(spec))]
 
 
 def _models(spec: SpikeAndSlabSpec) -> Figure:

@@ -13,6 +13,7 @@ import pytest
 
 import datasets
 import engine
+from app.kit.charts import Table
 from app.kit.player.scene import decode
 from engine.evidence import model_probabilities
 from engine.judge import overall
@@ -292,6 +293,13 @@ def test_dropped_densities_let_the_ratio_swing():
 
 def test_panels_of_a_small_range():
     made = panels.panels(SMALL.replace(variant="slot_once", sweeps=60, burn=10), NEVER)
-    table = made[-1]
+    (table,) = (item for item in made if isinstance(item, Table) and "most probable k" in item.columns)
     assert table.columns["most probable k"][:2] == [1, 1]
     assert len(table.columns["scheme"]) == len(SCHEMES)
+    assert not panels.predictive(SMALL, analysis.study(SMALL, NEVER)), "there are no points to leave out"
+
+
+def test_points_left_out_of_the_scheme():
+    spec = SMALL.replace(data="xor", sweeps=60, burn=10)
+    table = panels.predictive(spec, analysis.study(spec, NEVER))[0]
+    assert isinstance(table, Table) and table.columns["estimate"] == ["PSIS-LOO", "WAIC"]

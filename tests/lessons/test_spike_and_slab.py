@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import kstest, multivariate_normal
 from sklearn.linear_model import LogisticRegression
 
+from app.kit.charts import Table
 from app.kit.player.scene import decode
 from engine.judge import overall, proofs, training
 from engine.judge.plant import SHIFTED, STUCK, planted
@@ -270,6 +271,7 @@ def test_the_panels_tell_the_run(name):
     spec = BY_ID[name]
     figures = panels.panels(spec, NEVER)
     assert figures[0].title == "Which models"
+    assert any(isinstance(item, Table) and "PSIS-LOO" in item.columns.get("estimate", ()) for item in figures)
     table = panels.diagnostics(spec, NEVER).columns
     here = analysis.setup(spec)
     assert np.allclose(table["exact"], here.truth.inclusion) and np.allclose(table["mean-field"], here.field.inclusion[-1])
