@@ -5,8 +5,9 @@ In single precision, for networks of tens of thousands of weights; `engine.netwo
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,10 +40,10 @@ class Networks:
     def __len__(self) -> int:
         return len(self.layers[0])
 
-    @overload
+    @typing.overload
     def predict(self, x: ArrayLike, stop: None = None) -> Single: ...
 
-    @overload
+    @typing.overload
     def predict(self, x: ArrayLike, stop: Stop | None) -> Single | None: ...
 
     def predict(self, x: ArrayLike, stop: Stop | None = None) -> Single | None:
