@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, answer, player, red_sign
+from tests.browser.conftest import PATIENT, Lab, answer, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -46,4 +46,3 @@ def test_a_first_visit(lab: Lab):
     expect(page.get_by_text("Why it goes wrong.")).to_be_hidden()  # it would answer the step's question
     answer(page)
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible(timeout=PATIENT)
-    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player, red_sign
+from tests.browser.conftest import PATIENT, Lab, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -38,4 +38,3 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("radio", name="Occam's razor").first.click()
     expect(stage).to_have_attribute("data-t", "59", timeout=PATIENT)
     page.get_by_role("radio", name=re.compile("Judged by best fit")).click()
-    expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
