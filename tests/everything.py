@@ -22,13 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "tests/browser"
 PYTEST = ["-m", "pytest", "-q", "--durations=15"]
 PARALLEL = [*PYTEST, "-n", "auto", "-m", "not long and not alone"]  # a process a core
+HOUSE = ("house", "adding", "installed", "notebooks")
 BY_LESSON = [*PARALLEL, "--dist", "loadgroup"]  # the tests of one share its runs
 GROUPS: dict[str, list[str]] = {
     "kernel cache": ["-m", "engine.warm"],
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
     "engine": [*PARALLEL, "tests/engine", "tests/datasets"],
-    "kit and lessons": [*BY_LESSON, "tests/kit", "tests/lessons", "tests/operator", "tests/test_house.py", "tests/test_adding.py"],
+    "kit and lessons": [*BY_LESSON, "tests/kit", "tests/lessons", "tests/operator", *(f"tests/test_{name}.py" for name in HOUSE)],
     "exactness": [*PARALLEL, "tests/exactness"],
     "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],

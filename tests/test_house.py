@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from app import catalogue
 from app.kit import share, startup
-from tests import rooms
+from tests import everything, rooms
 from tests.rooms import ROOT, imported, modules
 
 ROOMS = ("app", "lessons", "engine", "datasets", "tests", "benchmarks")
@@ -246,6 +246,12 @@ def test_the_python_in_the_readme_runs():
     for block in blocks:
         done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
+
+
+def test_every_test_is_run_by_make_test():
+    named = [ROOT / part for call in everything.GROUPS.values() for part in call if part.startswith("tests")]
+    left = [path for path in (ROOT / "tests").rglob("test_*.py") if not any(path.is_relative_to(part) for part in named)]
+    assert not left
 
 
 def test_the_commands_in_the_readme_exist():
