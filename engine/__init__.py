@@ -6,15 +6,18 @@ from another file has changed, so each is kept by all that it is made of (`engin
 """
 
 import os as _os
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from engine._cache import install as _install
 
-# Before scipy loads its BLAS: on small matrices more threads only wait for each other (a climb to a mode took 1.5 s
-# instead of 0.02 s on a busy machine). Chains run in threads of their own.
-_os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Before BLAS is loaded: on small matrices more threads only wait for each other (a climb to a mode took 1.5 s instead
+# of 0.02 s on a busy machine), and the last bits of a product hang on their number. Chains run in threads of their own.
+_threads = _os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+if "numpy" in _sys.modules and _threads.isdecimal():  # Streamlit loads numpy first, whose BLAS then has read another number
+    _import_module("threadpoolctl").threadpool_limits(int(_threads), user_api="blas")  # scikit-learn brings it
 
 CACHE_DIR = _install()
 
