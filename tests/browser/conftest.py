@@ -78,8 +78,8 @@ def answer(page: Page, option: str | None = None) -> None:
         radio = options.get_by_role("radio", name=option, exact=True) if option else options.get_by_role("radio").first
         radio.check(force=True)
     lock = page.get_by_role("button", name="Lock my prediction and run")
-    expect(lock).to_have_count(1)  # while a script runs, its page and the one before may both be there
-    expect(lock).to_be_enabled()
+    expect(lock.and_(page.locator(":enabled"))).to_have_count(1)  # beside a stale one, perhaps, while a script runs
+    page.wait_for_selector(READY, timeout=PATIENT)
     lock.click()
     expect(player(page)).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
     expect(lock).to_be_hidden(timeout=PATIENT)  # the stage is told before the page has taken the question away

@@ -44,7 +44,11 @@ def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
     expect(page.get_by_text("4 is not one of the 3 islands")).to_be_visible()  # the king stands on the fourth: refused
 
     # the failure is red and says why; a guess is drawn in the picture of its step
-    lab.open("/metropolis?scenario=hastings&story=7")
+    page.get_by_text("Lost Hastings ratio").first.click()
+    lab.settled()
+    back = page.get_by_role("button", name="Back to step 7")
+    expect(back).to_be_visible()
+    back.click()
     answer(page)
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
