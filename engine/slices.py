@@ -10,7 +10,6 @@ it was done. What cannot go, and what does not come back, is done here.
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import pickle
 import time
@@ -20,6 +19,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
 from engine import ticket, turns
+from engine.kept import lazy
 
 SLICE = 1.0  # s that a slice should take: so much is lost with a process
 WORTH = 0.05  # s of work that is worth sending: one costs 3 ms of CPU here and at the scheduler, and is 14 ms under way
@@ -41,7 +41,7 @@ class Shared:
         """Raises StaysHere if it does not pickle."""
         return pickled(self.value)
 
-    @functools.cached_property
+    @lazy
     def digest(self) -> str:
         """Of its bytes."""
         return hashlib.blake2b(self.pickled(), digest_size=16).hexdigest()

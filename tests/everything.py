@@ -40,7 +40,10 @@ SUMMARY = re.compile(r"\d+ (passed|failed|error|skipped)|no tests ran|^Found \d+
 
 def stand_back() -> None:
     """Leave the cores to whoever else wants them."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)) if hasattr(os, "SCHED_IDLE") else os.nice(19)
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(19)
 
 
 def run(name: str, arguments: Sequence[str], environment: dict[str, str], beside: bool = False) -> tuple[bool, str]:

@@ -168,9 +168,13 @@ def _drawing(here: Visit, question: Question | None) -> Drawing | None:
     asked_for, answer = question.draw, here.answers.get(question.id)
     drawn = here.drawn.get(question.id) if answer is None else answer.choice
     right = None if answer is None else answer.right
-    kept = (row if isinstance(row, tuple) else None for row in (drawn, right))
     placed = asked_for.kind, asked_for.panel, asked_for.along, asked_for.at, asked_for.over
-    return Drawing(question.id, *placed, next(kept), answer is not None, next(kept))
+    return Drawing(question.id, *placed, drawn=_row(drawn), locked=answer is not None, right=_row(right))
+
+
+def _row(found: int | tuple[float, ...] | None) -> tuple[float, ...] | None:
+    """What was drawn, or is to be; None where there is nothing, or the run could not be evaluated."""
+    return found if isinstance(found, tuple) else None
 
 
 def _places(lesson: Lesson, blob: bytes, wanted: dict[str, str]) -> dict[str, Place]:

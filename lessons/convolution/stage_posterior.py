@@ -86,20 +86,9 @@ def _words(made: Scene, spec: ConvolutionLesson, state: State, found: Spread) ->
     flat, mean, sd = found.maps.reshape(DRAWS, -1), found.mean.ravel(), found.sd.ravel()
     a, b = flat[:, found.a], flat[:, found.b]
     made.readout("weights", "this filter: 9 weights and a bias, drawn once for all 64 places")
-    made.readout(
-        "at-a",
-        f"at A: {{a:.2f}}, {{za:+.1f}} sd from the mean {mean[found.a]:.2f}".replace("-", "−"),
-        show="at",
-        a=a,
-        za=(a - mean[found.a]) / sd[found.a],
-    )
-    made.readout(
-        "at-b",
-        f"at B: {{b:.2f}}, {{zb:+.1f}} sd from the mean {mean[found.b]:.2f}".replace("-", "−"),
-        show="at",
-        b=b,
-        zb=(b - mean[found.b]) / sd[found.b],
-    )
+    for name, place, values in (("a", found.a, a), ("b", found.b, b)):
+        words = f"at {name.upper()}: {{value:.2f}}, {{away:+.1f}} sd from the mean {mean[place]:.2f}".replace("-", "−")
+        made.readout(f"at-{name}", words, show="at", value=values, away=(values - mean[place]) / sd[place])
     so_far = np.array([np.corrcoef(a[:n], b[:n])[0, 1] if n > 2 else np.nan for n in range(1, DRAWS + 1)])
     made.readout("rho", f"correlation of A and B: {{r:.2f}} so far, exactly {found.rho:.2f}", show="at", r=so_far)
     made.readout(
