@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.diagnostics import _stats
 from engine.spec import SpecError
 
@@ -58,12 +59,12 @@ def leave_one_out(log_likelihood: ArrayLike) -> LeaveOneOut:
     if not np.all(np.isfinite(values)):
         raise SpecError("draws", "give a datum a likelihood of 0 or one that is not a number: the run has fallen to pieces")
     stats, size = _stats(), chains * draws
-    likelihoods = np.exp(values - values.max(axis=(0, 1)))
-    effective = np.array([stats.ess(likelihoods[:, :, i], method="mean", chain_axis=0, draw_axis=1) for i in range(n)])
+    columns = [values[:, :, i] for i in range(n)]  # one at a time: a copy of all of them may be hundreds of megabytes
+    effective = np.array([stats.ess(np.exp(one - one.max()), method="mean", chain_axis=0, draw_axis=1) for one in ticket.looking(columns)])
     efficiency = float(np.clip(np.nanmean(effective) / size, 1.0 / size, 1.0)) if np.any(np.isfinite(effective)) else 1.0
-    each, k = np.empty(n), np.empty(n)
-    for i in range(n):
-        one = values[:, :, i]
+    each, k, own, penalty = np.empty((4, n))
+    for i, one in enumerate(ticket.looking(columns)):
+        own[i], penalty[i] = math.log(np.exp(one - one.max()).mean()) + one.max(), one.var(ddof=1)
         if np.ptp(one) == 0.0:  # no draw says anything else: nothing to weigh
             each[i], k[i] = one[0, 0], 0.0
             continue
@@ -72,9 +73,6 @@ def leave_one_out(log_likelihood: ArrayLike) -> LeaveOneOut:
         except ValueError:  # its largest weights are all the same: chains that hardly moved
             lowest = one.min()
             each[i], k[i] = lowest - math.log(np.exp(lowest - one).mean()), math.inf
-    flat = values.reshape(size, n)
-    own = np.log(np.exp(flat - flat.max(axis=0)).mean(axis=0)) + flat.max(axis=0)
-    penalty = flat.var(axis=0, ddof=1)
     widely = own - penalty
     return LeaveOneOut(
         elpd=float(each.sum()),

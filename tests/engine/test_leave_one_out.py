@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
+from engine import ticket
 from engine.leave_one_out import LeaveOneOut, leave_one_out, normal_log_density
 from engine.spec import SpecError
 
@@ -60,3 +63,10 @@ def test_chains_that_hardly_moved_are_not_trusted():
     stuck[0, :, 0] = -1.0  # for the first datum each chain stands at a place of its own
     found = leave_one_out(stuck)
     assert not found.trusted and found.pareto_k[1:].tolist() == [0.0, 0.0]
+
+
+def test_nobody_waits_for_it_who_has_left():
+    gone = threading.Event()
+    gone.set()
+    with ticket.holding(gone), pytest.raises(InterruptedError):
+        leave_one_out(np.random.default_rng(1).standard_normal((2, 50, 4)))
