@@ -17,6 +17,7 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile("this curve, hypothetically the true one"))).to_be_visible(timeout=PATIENT)
 
     # all curves: what was counted, and the badge that compares with the exact line
+    expect(stage).to_have_attribute("data-steps", "200", timeout=PATIENT)  # the picture has grown: End is the end of the run
     stage.press("End")
     expect(card.get_by_text(re.compile("200 so far, at x′: total variance"))).to_be_visible(timeout=PATIENT)
     expect(card.get_by_text(re.compile("of 1000 fresh measurements the 90 % band holds"))).to_be_visible()
