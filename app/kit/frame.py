@@ -79,8 +79,11 @@ def show(lesson: Lesson) -> None:
 
 
 def _go_on(here: Visit) -> None:
-    """To the lesson that shows what was given here; this one is found again as it was left."""
-    there, here.elsewhere = here.elsewhere, None
+    """To the lesson that shows what was given here; this one is found again as it was left.
+
+    A late event of this page may undo the change of page: then its run goes there again.
+    """
+    there = here.elsewhere
     if there is not None:
         st.switch_page(there.page, query_params={name: str(value) for name, value in there.fields.items()})
 

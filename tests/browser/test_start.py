@@ -13,7 +13,7 @@ from app.kit import theme
 from app.kit.text import anchor
 from app.stills import FOLDER, THEMES, kept
 from tests.browser import stills
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, READY, Lab, player
 from tests.server import Server
 
 
@@ -36,10 +36,12 @@ def test_a_word_leads_to_the_steps_that_speak_of_it(lab: Lab):
     box = page.get_by_role("textbox", name="Find a step of a lesson")
     box.fill("zeppelin")
     box.press("Enter")
-    expect(page.get_by_text("No story speaks of that")).to_be_visible()
+    expect(page.get_by_text("No story speaks of that")).to_be_visible(timeout=PATIENT)
     box.fill("stop")
     box.press("Enter")
     hit = page.get_by_role("link", name=re.compile("^NUTS: ")).first
+    expect(hit).to_be_visible(timeout=PATIENT)
+    page.wait_for_selector(READY, timeout=PATIENT)  # a link that is drawn anew loses the press
     step = re.search(r"story=(\d+)", hit.get_attribute("href") or "")
     assert step is not None
     hit.click()
