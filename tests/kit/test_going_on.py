@@ -1,0 +1,36 @@
+"""What was given on a page for another one: a late event of the page that is left does not lose it."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+
+def page() -> None:
+    from pathlib import Path
+
+    import streamlit as st
+
+    from app.kit.visit import CAME_FROM, Elsewhere, visit
+    from tests.kit.demo.lesson import WalkSpec
+
+    slug = st.session_state.get("now", "first")
+    st.session_state[CAME_FROM] = st.session_state.get("before")
+    here = visit(slug, WalkSpec, {})
+    if st.session_state.pop("given", False):
+        here.elsewhere = Elsewhere(Path("second"), {"source": "file"})
+    st.session_state["before"] = slug
+    st.session_state["seen"] = here.elsewhere is not None
+    st.session_state["problems"] = here.problems
+
+
+def test_a_late_run_of_the_page_that_is_left_goes_there_again_and_the_way_ends_when_another_page_runs():
+    app = AppTest.from_function(page)
+    app.session_state["given"] = True
+    assert app.run().session_state["seen"]
+    app.query_params["source"] = "file"  # the address of the other lesson, with an event of this one
+    late = app.run()
+    assert late.session_state["seen"] and not late.session_state["problems"]
+    app.query_params.clear()
+    for slug, on_its_way in (("second", False), ("first", False)):
+        app.session_state["now"] = slug
+        assert app.run().session_state["seen"] is on_its_way
