@@ -330,15 +330,14 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
     raw = share.unframed(whole)  # where the player stands is no news
     key = f"visit/{slug}"
     known: Visit | None = st.session_state.get(key)
-    came_from: str | None = st.session_state.get(CAME_FROM)
-    left: Visit | None = st.session_state.get(f"visit/{came_from}")
-    if left is not None and came_from != slug:
-        left.elsewhere = None  # its reader has arrived
+    returned = st.session_state.get(CAME_FROM) != slug
     if known is not None:
+        if returned:
+            known.elsewhere = None  # another page has run since
         known.carry_out()
         if known.elsewhere is not None:  # the address may be that of the other lesson already
             return known
-        if not raw and came_from != slug:
+        if not raw and returned:
             known.address, known.touched = {}, True
             return known
         stale = raw in known.left and not seams.went_back()
