@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from app.kit import seams
 from app.kit.assets import loader
 from engine.spec import SpecError
 
@@ -27,7 +28,7 @@ def pad(points: Sequence[tuple[float, float, int]], *, key: str, on_event: Calla
     seen = f"{key}/seen"  # the number of the last finished drawing: echoes of earlier ones must not undo what is newer
 
     def changed() -> None:
-        event = st.session_state[key].get("event")
+        event = seams.component_event(key)
         if event is not None:
             if event.get("final") and isinstance(event.get("number"), int):
                 st.session_state[seen] = event["number"]

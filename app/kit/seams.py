@@ -51,6 +51,14 @@ def connected(session: str) -> bool:
     return not runtime.exists() or runtime.get_instance().is_active_session(session.partition("/")[0])
 
 
+def component_event(key: str) -> dict | None:
+    """What a component of ours has told, for its callback. None where its reader has left the page: Streamlit may still
+    call back when it has forgotten the component's state.
+    """
+    state = st.session_state.get(key)
+    return None if state is None else state.get("event")
+
+
 def keep_to_the_page() -> None:
     """From now on a fragment's event that was sent before the browser heard of its reader's new page is dropped.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import pytest
 import streamlit as st
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import Runtime
@@ -13,7 +15,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
-from app.kit import seams
+from app.kit import pad, player, seams
 
 STATIC = Path(st.__file__).parent / "static"
 
@@ -96,3 +98,23 @@ def test_a_session_is_asked_for_runs_where_late_events_are_dropped():
         AppSession.request_rerun = rerun
     fields = ClientState.DESCRIPTOR.fields_by_name
     assert {"page_script_hash", "fragment_id"} <= set(fields)
+
+
+@pytest.mark.parametrize("component", [player, pad], ids=["player", "pad"])
+def test_an_event_of_a_component_whose_page_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch, component: ModuleType):
+    heard: list[dict] = []
+    mounted: dict = {}
+    state: dict = {}
+
+    def mount(**what: object) -> SimpleNamespace:
+        mounted.update(what)
+        return SimpleNamespace(event=None)
+
+    monkeypatch.setattr(component, "_mount", mount)
+    monkeypatch.setattr(st, "session_state", state)
+    getattr(component, component.__name__.rpartition(".")[2])(b"", key="stage", on_event=heard.append)
+    mounted["on_event_change"]()
+    assert not heard
+    state["stage"] = {"event": {"kind": "picture"}}
+    mounted["on_event_change"]()
+    assert heard == [{"kind": "picture"}]

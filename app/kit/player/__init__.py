@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.kit import push
+from app.kit import push, seams
 from app.kit.assets import loader
 
 _mount = st.components.v2.component("posterior_lab.player", js=loader("player"))
@@ -31,7 +31,7 @@ def player(
     """
 
     def changed() -> None:
-        event = st.session_state[key].get("event")
+        event = seams.component_event(key)
         if on_event is not None and event is not None:
             on_event(event)
 
