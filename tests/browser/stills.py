@@ -4,6 +4,7 @@
 
 Opens the last step of a story that shows a few panels and does not ask, sees where its play rests, and keeps it as
 `app/static/stills/SLUG-light.webp` and `SLUG-dark.webp`. Run it when a lesson's stage has changed.
+A network that is still growing may rest for a moment: give it the URL of a server that has shown its page before.
 """
 
 from __future__ import annotations
