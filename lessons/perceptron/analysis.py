@@ -335,6 +335,7 @@ def ladder(spec: PerceptronLesson, name: str) -> tuple[Array, list[int | None]]:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 GRADIENT_LIMIT = 1e-6
+CORNERS = {"relu": "relu's slope jumps", "elu": "elu's curvature jumps"}  # differences across these are no derivatives
 
 
 def audit(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
@@ -428,8 +429,8 @@ def _agree(name: str, error: float, words: str, kind: Kind = "kernel") -> Check:
 
 def _pass_check(spec: PerceptronLesson) -> Check:
     found = one_pass(spec)
-    if spec.activation == "relu" and _kinked(found):
-        words = "A hidden unit's sum z is at the kink of relu, where there is no slope to compare with."
+    if spec.activation in CORNERS and _at_a_corner(found):
+        words = f"A hidden unit's sum z is so near 0, where {CORNERS[spec.activation]}, that differences tell nothing there."
         return unknown("derivatives", words, kind="numbers", limit=GRADIENT_LIMIT)
     error = relative_error(found.nodes.gradient, found.differences) + (OFF if is_planted(SHIFTED) else 0.0)
     words = (
@@ -439,7 +440,7 @@ def _pass_check(spec: PerceptronLesson) -> Check:
     return _agree("derivatives", error, words, "numbers")
 
 
-def _kinked(found: Pass) -> bool:
+def _at_a_corner(found: Pass) -> bool:
     return any(np.abs(pre).min() < 1e-3 for pre, _ in found.nodes.layers[:-1])
 
 
@@ -464,8 +465,8 @@ def _training_check(spec: PerceptronLesson) -> Check:
             used = -target.log_density_and_gradient(theta)[1] / len(x)
         true = -difference_gradient(target, theta) / len(x)
         worst = max(worst, relative_error(used, true))
-    if spec.activation == "relu" and worst >= GRADIENT_LIMIT and spec.variant == "exact":
-        words = "Some point lies so near a kink of relu that differences of the loss straddle it."
+    if spec.activation in CORNERS and worst >= GRADIENT_LIMIT and spec.variant == "exact":
+        words = f"Some point lies so near z = 0, where {CORNERS[spec.activation]}, that differences of the loss straddle it."
         return unknown("gradient", words, kind="kernel", limit=GRADIENT_LIMIT)
     words = (
         f"At three looks of this training the gradient that it follows was compared with differences of the loss "
@@ -491,6 +492,7 @@ def _loss_check(spec: PerceptronLesson) -> Check:
 
 def _activate(name: str, z: Array) -> Array:
     found = {"tanh": np.tanh(z), "sigmoid": 1.0 / (1.0 + np.exp(-z)), "relu": np.maximum(z, 0.0), "linear": z}
+    found["elu"] = np.maximum(z, 0.0) + np.expm1(np.minimum(z, 0.0))
     return found[name]
 
 

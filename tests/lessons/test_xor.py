@@ -268,7 +268,7 @@ def test_a_chain_that_stands_still_has_not_converged():
         assert proof.run_checks(chains.study(BY_ID["learn"], NEVER))[0].verdict == "fail"
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear", "elu"])
 def test_exact_draws_stay_exact(activation):
     assert verdicts("xor", XorSpec(activation=activation, units=3))[0] == "pass"
 
