@@ -75,7 +75,7 @@ def name(layer: int, unit: int, last: int, letter: str) -> str:
 
 def _r(value: float) -> str:
     """A result."""
-    return f"{value:.3f}".replace("-", "−")
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # a rounded −0 is a 0
 
 
 def _n(value: float) -> str:
