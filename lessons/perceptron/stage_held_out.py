@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels
 from engine.networks import predictive
-from engine.training import map_decay
 from lessons.perceptron import held_out
 from lessons.perceptron.drawing import REACH, ROLES, SHAPES, VIEW, data_layer, plane
 from lessons.perceptron.held_out import COIN, LADDER, REGULARISERS, SETS, mean_and_error
@@ -69,11 +68,11 @@ def _ways(spec: PerceptronLesson) -> Scene:
     at = np.searchsorted(frames, np.arange(len(steps)), side="right") - 1
     points = held_out.of(spec)
     for place, name in enumerate(REGULARISERS):
-        x, y = (Axis(words, *VIEW, ticks=[(-1.0, "−1"), (0.0, "0"), (1.0, "1")]) for words in ("x₁", "x₂"))
+        x, y = (Axis("", *VIEW, ticks=[]) for _ in range(2))
         panel = picture.panel(IDS[name], title=name.capitalize(), x=x, y=y, place=(5 * place, 0, 5, 1), equal=True, height=210)
         _map(panel, cells(spec, courses[name].path[frames]), at)
-        panel.points(points.x, classes=points.y, role=["surface", "surface"], shape=SHAPES, size=2.6, alpha=1.0)
-        panel.points(points.x, classes=points.y, role=ROLES, shape=SHAPES, size=1.9, alpha=1.0)
+        panel.points(points.x, classes=points.y, role=["surface", "surface"], shape=SHAPES, size=2.8, alpha=1.0)
+        panel.points(points.x, classes=points.y, role=ROLES, shape=SHAPES, size=2.0, alpha=1.0)
     held = {name: mean_and_error(_shown(course.held)) for name, course in courses.items()}
     own = {name: mean_and_error(_shown(course.loss)) for name, course in courses.items()}
     for id, title, curves, left in (
@@ -91,17 +90,22 @@ def _ways(spec: PerceptronLesson) -> Scene:
                 band=(mean - 2 * error, mean + 2 * error) if id == "held" else None,
                 dash=name in DASHED,
                 width=2.2,
-                label=name if id == "held" else None,
+                label=name,
             )
         panel.rule(y=COIN, role="truth", dash=True, label="ln 2: a coin")
     _ways_words(picture, spec, courses)
     return picture
 
 
+def prior_sd(decay: ArrayLike, n: int) -> Array:
+    """The sd of the normal prior under which `decay` leads to the most probable weights, with n points."""
+    return np.asarray(1.0 / np.sqrt(np.asarray(decay) * n))
+
+
 def _ways_words(picture: Scene, spec: PerceptronLesson, courses: dict[str, held_out.Course]) -> None:
     steps = held_out.looks(spec)
     n = len(held_out.of(spec).y)
-    sd = math.sqrt(1.0 / map_decay(spec.network(), n) / spec.decay)
+    sd = prior_sd(spec.decay, n)
     means = {name: course.held.mean(axis=0) for name, course in courses.items()}
     keys = ("nothing", "decay", "dropout", "stopping")
     picture.readout(
@@ -153,7 +157,7 @@ def _curve(spec: PerceptronLesson) -> Scene:
     network.network(list(spec.network().sizes), found.path, labels=[["x₁", "x₂"], *[None] * spec.depth, ["z"]])
     curves = (
         ("held out", mean_and_error(_shown(found.held)), "posterior", False),
-        ("its own points", mean_and_error(found.loss), "muted", True),
+        ("its own points", mean_and_error(found.loss), "likelihood", True),
     )
     panel = picture.panel(
         "curve",
@@ -181,7 +185,7 @@ def _curve_words(picture: Scene, spec: PerceptronLesson, found: held_out.Ladder)
         "size", "length of all weights and biases |θ| = {s:.3g}: λ|θ|²/2 = {p:.3f} joins the loss", s=size, p=0.5 * LADDER * size**2
     )
     picture.readout(
-        "prior", "as a prior N(0, σ²): σ = 1/√(λn) = {sd:.2f}, n = {n:d} points", sd=1.0 / np.sqrt(LADDER * n), n=np.full(len(LADDER), n)
+        "prior", "as a prior N(0, σ²): σ = 1/√(λn) = {sd:.2f}, n = {n:d} points", sd=prior_sd(LADDER, n), n=np.full(len(LADDER), n)
     )
     picture.say("Weight decay {d:.2g}: held-out loss {h:.3f}, its own points {o:.3f}.", d=LADDER, h=held, o=own)
     picture.table({"λ": LADDER, "held out (nats a point)": held, "± SE": error, "own points": own, "|θ|": size})

@@ -8,11 +8,13 @@ import math
 import numpy as np
 import pytest
 
+import engine
 from app.kit.player.scene import decode
 from engine.judge import overall
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks import predictive
 from engine.spec import SpecError
+from engine.training import map_decay
 from lessons.perceptron import analysis, drawing, held_out, panels, questions, scenes, stage_held_out, stage_nodes
 from lessons.perceptron.spec import REACH, SCENARIOS, PerceptronLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, verdicts
@@ -354,6 +356,13 @@ def test_the_flat_network_is_known_where_the_proof_holds(monkeypatch):
     assert numbers(CURVE.replace(activation="sigmoid")) == "unknown" == numbers(CURVE.replace(depth=2))
     monkeypatch.setattr(held_out, "longest", lambda points: 0.01)  # too weak a decay: not flat
     assert numbers(CURVE) == "fail"
+
+
+def test_the_prior_that_is_told_has_this_decay():
+    for spec, line in ((WAYS, "settings"), (CURVE, "prior")):
+        sd, n = float(readouts(spec)[line]["sd"][0]), len(held_out.of(spec).y)
+        decay = spec.decay if spec is WAYS else held_out.LADDER[0]
+        assert map_decay(engine.network(2, 1, width=8, likelihood="bernoulli", prior_sd=sd), n) == pytest.approx(decay, rel=1e-5)
 
 
 def test_the_picture_draws_the_courses():
