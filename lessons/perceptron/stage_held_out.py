@@ -87,7 +87,7 @@ def _ways(spec: PerceptronLesson) -> Scene:
                 mean,
                 show="upto",
                 chain=CHAINS[name],
-                band=(mean - 2 * error, mean + 2 * error) if id == "held" else None,
+                band=(mean - 2 * error, mean + 2 * error),
                 dash=name in DASHED,
                 width=2.2,
                 label=name,
