@@ -275,7 +275,8 @@ def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: ND
         present, average, held = found["present"], found["average"], found.get("held")
         n = len(learning.x)
         right, together = (np.rint(0.01 * n * one.right).astype(int) for one in (present, average))
-        text, values = "loss of the average: {own:.3f} nats a point", {"own": average.loss}
+        text = "loss of the average: {own:.3f} nats a point"
+        values: dict[str, Any] = {"own": average.loss}
         columns |= {"points right": right, "points right, average": together, "loss of the average (nats a point)": average.loss}
         if held is not None:
             text += "; on {m:d} points held out {held:.3f}, {share:.1f} % right"
