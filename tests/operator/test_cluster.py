@@ -30,6 +30,7 @@ from lessons.reproduce import store
 from lessons.reproduce.experiment import QUICK
 from lessons.reproduce.registry import BY_ID
 from tests.dask import PATIENCE, scheduler, worker
+from tests.engine.test_slices import MAKE, contents
 from tests.power import lesson_of
 from tests.server import ROOT
 
@@ -185,6 +186,22 @@ def test_long_work_goes_there_in_slices_and_a_worker_that_is_killed_costs_one(tm
         assert far.log_evidence.tobytes() == architecture_evidence(*problem).log_evidence.tobytes()
         reproduced("andersen-4.2", There(there), tmp_path, monkeypatch)
         pool.close()
+
+
+def test_all_that_is_long_goes_there_and_has_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with ExitStack() as stack:
+        address, _ = stack.enter_context(scheduler(tmp_path))
+        for name in ("first", "second"):
+            worker(stack, address, tmp_path, name)
+        until(lambda: cluster.check(address) == [] and "2 workers" in cluster.remarks(address)[0], "both workers")
+        there = cluster.Cluster(address)
+        monkeypatch.setattr(slices, "WORTH", 0.0)
+        monkeypatch.setattr(slices, "SLICE", 0.02)
+        for name, make in MAKE.items():
+            here, before = contents(make()), there.counts["slices"]
+            with slices.at(There(there)):
+                assert contents(make()) == here, name
+            assert there.counts["slices"] > before or name == "kept", f"{name} stays here"
 
 
 def reproduced(id: str, where: slices.Place, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
