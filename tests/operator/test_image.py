@@ -54,6 +54,10 @@ def test_the_linter_has_nothing_to_say_of_the_image(tmp_path: Path):
 def test_the_image_s_user_is_not_root_and_its_health_is_looked_at():
     user = steps("USER")[-1]
     assert f"useradd --uid {user} " in DOCKERFILE and DOCKERFILE.rindex(f"USER {user}") < DOCKERFILE.rindex("\nCMD ")
+    (volume,) = steps("VOLUME")
+    assert DOCKERFILE.index(f"install -d -o lab {volume}") < DOCKERFILE.index("VOLUME"), "who mounts it there may write"
+    written = {name: folder for name, folder in environment(steps("ENV")).items() if name.endswith(("_DOWNLOADS", "_STATE"))}
+    assert set(written.values()) == {volume} and len(written) == 2
     assert "/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
     assert settings.problems({**environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(ROOT)}) == []
 
@@ -66,6 +70,25 @@ def test_services_are_set_to_what_is_known_and_cannot_write():
         assert settings.problems(service.get("environment", {})) == [], name
     for name in ("app0", "app1", "scheduler", "worker"):
         assert services[name]["cap_drop"] == ["ALL"], name
+
+
+def test_services_find_one_another():
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    services = compose["services"]
+    for name, service in services.items():
+        assert set(service.get("depends_on", [])) <= services.keys(), name
+        named = {volume.partition(":")[0] for volume in service.get("volumes", []) if not volume.startswith(".")}
+        assert named <= compose["volumes"].keys(), name
+    address = services["app0"]["environment"]["POSTERIOR_LAB_DASK"]
+    assert address.startswith("tcp://scheduler:") and address in services["worker"]["command"]
+    (line,) = re.findall(r"^ +(python -m app.server.front --print .*) > nginx.conf$", (ROOT / "docs" / "DEPLOY.md").read_text(), re.M)
+    called = [sys.executable, *shlex.split(line)[1:]]
+    conf = subprocess.run(called, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert "./nginx.conf:/etc/nginx/lab.conf:ro" in services["nginx"]["volumes"] and "/etc/nginx/lab.conf" in services["nginx"]["command"]
+    assert set(re.findall(r"server (\w+):8501 ", conf)) == {"app0", "app1"} <= services.keys()
+    assert services["nginx"]["ports"] == ["8501:8501"] and "listen 8501;" in conf
+    places = set(re.findall(r"(?:path|pid|error_log) (/[^\s;]+)", conf))
+    assert places and all(place.startswith("/tmp/") for place in places), "a root that cannot be written is enough"
 
 
 def test_the_lock_has_every_package_that_is_required_with_its_hash():
@@ -134,7 +157,8 @@ def test_what_the_image_s_build_does_works_in_a_folder(tmp_path: Path):
         word.replace("8501", port) for word in json.loads(DOCKERFILE.partition("HEALTHCHECK")[2].partition("CMD ")[2].splitlines()[0])
     ]
     with (tmp_path / "log.txt").open("wb") as log:
-        process = subprocess.Popen(call, cwd=lab, env=there, stdout=log, stderr=log)
+        bare = {**there, "PYTHONDONTWRITEBYTECODE": "1"}  # below a root that cannot be written it does not, either
+        process = subprocess.Popen(call, cwd=lab, env=bare, stdout=log, stderr=log)
     try:
         end = time.monotonic() + 60.0
         while subprocess.run([python, *healthy[1:]], capture_output=True, env=there).returncode:
