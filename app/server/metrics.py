@@ -5,7 +5,9 @@ verdicts by colour, refusals, errors; of a cluster its threads, slices and bytes
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import ipaddress
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +20,6 @@ from starlette.routing import Route
 from app.kit import jobs, seams, tally
 from engine import kept, settings
 
-LOOPBACK = ("127.", "::1")
 PROXIED = ("x-forwarded-for", "x-real-ip", "forwarded")  # a proxy on this machine speaks for somebody else
 COUNTS = {
     "jobs_ended": ("Work that has ended, by kind and how", ("kind", "state")),
@@ -50,11 +51,18 @@ async def answer(request: Request) -> Response:
 
 
 def _local(request: Request) -> bool:
-    here = request.client is not None and request.client.host.startswith(LOOPBACK)
     # a browser on this machine asks for whatever page it shows: by the name of that, or with its origin
     asked = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
-    ours = asked == "localhost" or asked.startswith(LOOPBACK)
-    return here and ours and not any(name in request.headers for name in (*PROXIED, "origin"))
+    here = request.client is not None and _loopback(request.client.host) and (asked == "localhost" or _loopback(asked))
+    return here and not any(name in request.headers for name in (*PROXIED, "origin"))
+
+
+def _loopback(host: str) -> bool:
+    """Whether this address is this machine's own; a socket for both kinds writes 127.0.0.1 as ::ffff:127.0.0.1."""
+    with contextlib.suppress(ValueError):
+        address = ipaddress.ip_address(host)
+        return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+    return False
 
 
 def text() -> str:

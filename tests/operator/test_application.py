@@ -38,6 +38,9 @@ PROXY, PAGE, REBOUND = {"x_forwarded_for": "10.1.2.3"}, {"origin": "http://evil.
 WHO = [
     ("local", HERE, {}, 200),
     ("local", HERE, {"host": "localhost:8501"}, 200),
+    ("local", "::ffff:127.0.0.1", {}, 200),
+    ("local", "::1", {"host": "[::1]:8501"}, 200),
+    ("local", "::ffff:10.0.0.9", {}, 404),
     ("local", HERE, PROXY, 404),
     ("local", HERE, PAGE, 404),
     ("local", HERE, REBOUND, 404),

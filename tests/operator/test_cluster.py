@@ -105,6 +105,8 @@ def test_what_differs_on_a_worker_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cluster, "_client", lambda address: client)
     assert cluster.check("tcp://there:8786") == []
     workers, kernels, cpu = cluster.remarks("tcp://there:8786")
+    monkeypatch.setattr(cluster, "_client", lambda address: Answers(well=here._replace(filled=True)))
+    assert cluster.remarks("tcp://there:8786") == ["1 worker, 1 thread."]
     assert workers == "3 workers, 3 threads." and "by bare:" in kernels and cpu.startswith("Another CPU than here: old;")
 
 
@@ -169,7 +171,7 @@ def test_work_goes_there_comes_back_the_same_and_is_not_lost_with_it(tmp_path: P
         stack.enter_context(scheduler(tmp_path, int(address.rpartition(":")[2])))
         worker(stack, address, tmp_path, "second")
         until(reach.is_up, "it is back")
-        again = pool.submit(("ann", "kernel"), ("metropolis", "kernel"), proofs, spec, keep=False)
+        again = pool.submit(("ben", "kernel"), ("metropolis", "kernel"), proofs, spec, keep=False)
         assert ended(again) and repr(again.result) == repr(there.result) and reach.counts["jobs"] == 2
         said = [record.getMessage() for record in caplog.records if record.name == cluster.__name__]
         assert [address in line for line in said] == [True, True], said
