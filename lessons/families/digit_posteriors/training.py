@@ -14,7 +14,7 @@ from engine.networks.stack import Networks, Single, Stop
 from engine.recording import Recording
 from engine.samplers.run import start
 from engine.spec import SpecError
-from engine.variational import NetworkFit, NetworkSpec, start_network
+from engine.variational import NetworkFit, NetworkRun, NetworkSpec, start_network
 from lessons.families.digit_posteriors.spec import PosteriorSpec
 
 EPOCHS = {"lbbnn": 150, "dense": 200, "dropout": 60, "ensemble": 20}  # on the bundled digits
@@ -121,33 +121,43 @@ class _Variational(Training):
 
 
 class _Ensemble(Training):
+    """Members learn one after the other; where slices may go elsewhere, as many side by side as there is room for."""
+
     def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
         self.spec, self._x, self._y = spec, x, y
-        self._seeds = _seeds(spec)
-        self._members: list[NetworkFit] = []
-        self._run = self._next()
-        self.total, self.completed = self._run.total * spec.networks, 0
+        self._waiting = _seeds(spec)
+        self._members: dict[int, NetworkFit] = {}
+        self._runs: dict[int, NetworkRun] = {}  # under way, by number
+        self._take_up(1)
+        self.total, self.completed = self._runs[0].total * spec.networks, 0
 
     @property
     def traces(self) -> Traces:
-        return Traces(tuple(member.history.elbo for member in self._members))
+        return Traces(tuple(member.history.elbo for member in self._learnt()))
 
-    def _next(self) -> Any:
-        settings = network_spec(self.spec, self._seeds[len(self._members)], len(self._x))
-        return start_network(self._x, self._y, settings)
+    def _learnt(self) -> list[NetworkFit]:
+        return [self._members[i] for i in sorted(self._members)]
+
+    def _take_up(self, at_once: int) -> None:
+        while len(self._runs) < at_once and self._waiting:
+            settings = network_spec(self.spec, self._waiting.pop(0), len(self._x))
+            self._runs[len(self._members) + len(self._runs)] = start_network(self._x, self._y, settings)
 
     def _go(self, units: int, stop: Stop | None) -> None:
+        self._take_up(1 if slices.place() is None else slices.width())
+        runs = list(self._runs.values())
+        before = sum(run.completed for run in runs)
         try:
-            self._run.advance(units, stop)
-        finally:
-            self.completed = len(self._members) * self._run.total + self._run.completed
-        if self._run.done:
-            self._members.append(self._run.fit())
-            if not self.done:
-                self._run = self._next()
+            if not sum(slices.together(runs, [min(units, run.total - run.completed) for run in runs], stop)):
+                runs[0].advance(units, stop)
+        finally:  # an advance that is interrupted goes on from where it was
+            self.completed += sum(run.completed for run in runs) - before
+            for i, run in list(self._runs.items()):
+                if run.done:
+                    self._members[i] = self._runs.pop(i).fit()
 
     def networks(self) -> Networks:
-        members = self._members or [self._run.fit()]
+        members = self._learnt() or [next(iter(self._runs.values())).fit()]
         return _stacked([member.expected_weights() for member in members], members[0])
 
 
