@@ -11,7 +11,7 @@ from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from engine import scores
 from lessons.scores import analysis
 from lessons.scores.analysis import MOST_BINS, Array, Reading
-from lessons.scores.scenes import CLASSES, GRAIN, HEIGHT, begun, digit, said
+from lessons.scores.scenes import CLASSES, HEIGHT, begun, digit, said
 from lessons.scores.spec import ScoresSpec
 
 # Berezowski 2021, table 7.2, ten classes, two runs on its own OptDigits data: per cent
@@ -21,6 +21,7 @@ PRINTED_AT = (0.2, 0.4)
 THRESHOLDS = np.linspace(0.0, 0.99, 100)
 NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)  # of networks averaged
 START = 9  # ten bins
+GRAIN = 5  # cells of the picture to one of the confusion matrix, along an edge
 
 
 # Thresholds -----------------------------------------------------------------------------------------------------------

@@ -335,7 +335,7 @@ def test_mnist_goes_the_same_way(few_of_mnist: Images, monkeypatch: pytest.Monke
     images, y = analysis.tests(spec)
     assert images.shape == (40, 28, 28) and np.array_equal(y, few_of_mnist.y_test)
     blob = scenes.grow(spec, Job())
-    header, arrays = decode(blob)
+    header, _ = decode(blob)
     assert len(blob) < MOST_BYTES and "28 × 28" in str(header["panels"])
     assert panels.panels(spec, NEVER) and domain_panels.panels(spec, NEVER)
     found = audited(spec)
