@@ -30,7 +30,8 @@ def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
     strange = domain.outside(spec)
     both = domain.read(spec, networks)
     assert both is not None
-    steps = min(SHOWN, len(strange.images))
+    images, y = analysis.tests(spec)
+    steps = min(SHOWN, len(images), len(strange.images))
     made = Scene(
         run=hashlib.blake2b(repr((spec.data, spec.outside, spec.method, spec.seed)).encode(), digest_size=12).hexdigest(),
         steps=steps,
@@ -39,7 +40,6 @@ def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
         theme=theme.palette(),
         label=f"Test digits and images that are none, read by {len(networks)} networks ({NAMES[spec.method]}).",
     )
-    images, y = analysis.tests(spec)
     image_panel(made, "in", "A test digit", images[:steps], (0, 0, 4, 1), HEIGHT, CELLS)
     _intervals(made, "in-strip", "What the networks say", both.inside_draws[:, :steps], (4, 0, 6, 1), y[:steps])
     image_panel(made, "out", "No digit", strange.images[:steps], (10, 0, 4, 1), HEIGHT, CELLS)
