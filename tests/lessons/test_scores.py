@@ -199,7 +199,7 @@ def test_both_mistakes_can_be_planted(reading: Reading):
 def test_the_p_values_of_the_calibration_are_uniform(reading: Reading, monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(proof, "two_looks", lambda look: look(1, 1))
-    monkeypatch.setattr(proof, "COPIES", 50)
+    monkeypatch.setattr(proof, "DRAWN", 50 * len(reading.y))
     p = [proof.calibrated_check(FIRST.replace(seed=seed), reading).p for seed in range(200)]
     assert kstest(p, "uniform").pvalue > 1e-4
 
