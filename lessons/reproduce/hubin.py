@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from datasets import local
 from datasets.images import Images, digits
 from engine.variational import NetworkFit, NetworkRun, fit_network, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
-from lessons.reproduce import data
 from lessons.reproduce.experiment import A_PART, FULL, Cell, Experiment, Part, Source
 from lessons.reproduce.trained import state_path, trained
 
@@ -57,7 +57,7 @@ def _densities(number: int, form: str) -> Part:
 
 def never_inked() -> int:
     """Pixels of MNIST that are paper in every image to learn from."""
-    return int((data.images("mnist").images.max(axis=0) == 0).sum())
+    return int((local.images("mnist").images.max(axis=0) == 0).sum())
 
 
 @cache
@@ -113,7 +113,7 @@ QUICK_SETTINGS = {"step_size": 1e-3, "inclusion_step_size": 0.02, "initial_sd": 
 
 def _slab(number: int, form: str) -> Part:
     """Accuracies and densities of table 1, mean inclusion by layer of table 2, and of the weights that no pixel feeds."""
-    images, full = data.images("mnist"), form == FULL
+    images, full = local.images("mnist"), form == FULL
     x, y = images.x, images.y
     epochs, more = TRAINED[full]
     settings: dict[str, Any] = FULL_SETTINGS if full else QUICK_SETTINGS
