@@ -274,9 +274,7 @@ def _loss(likelihood, precision, z, y, rows, scale):
 
 
 @kernel
-def train_pass(
-    sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, way, noisy, to_inputs, work
-):
+def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, way, noisy, to_inputs, work):
     """Forward and backward over the samples `rows` of (x, y).
 
     settings : (activation, likelihood)

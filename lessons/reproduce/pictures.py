@@ -97,3 +97,8 @@ def table(rows: Sequence[Row], title: str) -> Table:
             "why": [row.verdict.why for row in rows],
         },
     )
+
+
+def besides(more: Sequence[tuple[str, str]]) -> Table:
+    """What is worked out, too, and stands in no print."""
+    return Table("Worked out, too; not printed", {"number": [label for label, _ in more], "ours": [value for _, value in more]})
