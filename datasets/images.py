@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from datasets.bundled import bundled_file
 from datasets.card import Card
+from engine.levels import Levels
 from engine.spec import SpecError
 
 DIGIT_NAMES = tuple("0123456789")
@@ -49,6 +50,11 @@ class Images:
     def x(self) -> NDArray[np.float32]:
         """(n, side²) pixels to learn from, from 0 to 1."""
         return self._scaled(self.images)
+
+    @property
+    def levels(self) -> Levels:
+        """The same pixels (n, side²), a byte each until they are looked at."""
+        return Levels(self.images.reshape(len(self.images), -1), self.top)
 
     @property
     def y(self) -> NDArray[np.int64]:

@@ -123,7 +123,12 @@ def cache_folder() -> Path:
 
 def available(name: str, folder: Path | None = None) -> bool:
     """Have all files of this data set been downloaded already? Their hashes are looked at when they are read."""
-    return all((_folder(name, folder) / file).is_file() for file in _remote(name).hashes)
+    return all(path.is_file() for path in paths(name, folder).values())
+
+
+def paths(name: str, folder: Path | None = None) -> dict[str, Path]:
+    """Where the files of this data set are once they have been downloaded, by name."""
+    return {file: _folder(name, folder) / file for file in _remote(name).hashes}
 
 
 def download(

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine import ticket
 from engine.kept import lazy
+from engine.levels import Levels
 from engine.networks.mlp import Network
 from engine.networks.passes import ACTIVATIONS, RELU
 from engine.slices import Carried
@@ -267,7 +268,7 @@ class NetworkRun(Carried):
     fitted: type[NetworkFit] = NetworkFit
     _constant = ("_x", "_y")
 
-    def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
+    def __init__(self, x: ArrayLike | Levels, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
         self.spec = spec
         self._x = x = self._inputs(x)
         self._y, outputs = checked_targets(y, len(x), spec.likelihood)
@@ -280,9 +281,9 @@ class NetworkRun(Carried):
         self._baseline = self._log_likelihood_of_nothing()
         self.posterior.draw(key(spec.seed, 0, _WEIGHTS))
 
-    def _inputs(self, x: ArrayLike) -> Single:
+    def _inputs(self, x: ArrayLike | Levels) -> Single | Levels:
         """x as (n, inputs)."""
-        return checked_inputs(x)
+        return x if isinstance(x, Levels) else checked_inputs(x)
 
     def _layers(self, outputs: int) -> Shape:
         return Shape((self._x.shape[1], *self.spec.hidden, outputs))
@@ -384,13 +385,16 @@ class NetworkRun(Carried):
         """Part `number` of a pass: log likelihood of its samples, and how many of them are classified right."""
         spec, posterior, work = self.spec, self.posterior, self._works[number]
         self._draw_noise(number, step)
+        x, y = self._x, self._y
+        if isinstance(x, Levels):  # those of this part alone become float32
+            x, y, rows = x[rows], y[rows], np.arange(len(rows))
         value, right = train_pass(
             np.array(self.shape.sizes),
             (ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)),
             spec.noise_sd**-2,
             np.float32(scale),
-            self._x,
-            self._y,
+            x,
+            y,
             rows,
             posterior.weights,
             gradient,
@@ -532,11 +536,17 @@ class NetworkRun(Carried):
 
 
 def start_network(
-    x: ArrayLike, y: ArrayLike, spec: NetworkSpec | None = None, *, report_every: int | None = None, snapshots: int = 0, **settings: Any
+    x: ArrayLike | Levels,
+    y: ArrayLike,
+    spec: NetworkSpec | None = None,
+    *,
+    report_every: int | None = None,
+    snapshots: int = 0,
+    **settings: Any,
 ) -> NetworkRun:
     """Begin to fit a variational network; nothing is trained yet.
 
-    x : (n, inputs); kept as it is if float32 and contiguous, else copied to that
+    x : (n, inputs); kept as it is if float32 and contiguous, or `Levels`, else copied to float32
     y : (n,) labels 0, 1, ... for softmax and bernoulli; (n,) or (n, outputs) values for gaussian
     spec : a `NetworkSpec`; or give its fields as `settings`, or both, the settings then change it
     report_every : steps between two rows of the history; default four times an epoch, at most 400 rows

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets import local
 from datasets.images import digits
 from datasets.letters import letters
 from engine import scores
 from engine.variational import NetworkFit, NetworkRun, fit_network, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
-from lessons.reproduce import data
 from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, Beside, Cell, Estimate, Experiment, Part, Source, averages
 from lessons.reproduce.trained import state_path, trained
 
@@ -59,7 +59,7 @@ def _densities(number: int, form: str) -> Part:
 
 def never_inked() -> int:
     """Pixels of MNIST that are paper in every image to learn from."""
-    return int((data.images("mnist").images.max(axis=0) == 0).sum())
+    return int((local.images("mnist").images.max(axis=0) == 0).sum())
 
 
 @cache
@@ -237,7 +237,7 @@ def _id(family: str, data_set: str, layers: Sequence[int]) -> str:
 
 def _network(family: str, data_set: str, layers: Sequence[int], number: int, form: str) -> NetworkRun:
     """The network of a simulation, trained to its end; from its state on disk on, where that is there."""
-    images, known, full = data.images(data_set), FAMILIES[family], form == FULL
+    images, known, full = local.images(data_set), FAMILIES[family], form == FULL
 
     def begin() -> NetworkRun:
         settings = {"method": known.method, "epochs": TRAINED[full][0], "seed": number, **(known.full if full else known.quick)}
@@ -258,7 +258,7 @@ def _table_part(family: str, data_set: str, layers: Sequence[int]) -> Callable[[
 
     def run(number: int, form: str) -> Part:
         where = family, data_set, layers, number, form
-        images, training = data.images(data_set), _network(*where)
+        images, training = local.images(data_set), _network(*where)
         fit = training.fit()
         found: dict[str, Any] = {}
         for mode in FAMILIES[family].modes:
@@ -375,7 +375,7 @@ def _table(family: str, data_set: str, layers: Sequence[int] = CODED, *, seconds
 
 def _misread(number: int, form: str) -> Part:
     """Votes of 100 networks on the images that ten networks, averaged, misread, and on letters."""
-    images = data.images("mnist")
+    images = local.images("mnist")
     fit = _network("", "mnist", CODED, number, form).fit()
     x, y = images.x_test, images.y_test
     averaged = fit.predict(x, samples=AVERAGED, seed=1)

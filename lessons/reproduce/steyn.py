@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets import local
 from datasets.images import Images, digits
 from datasets.letters import letters
 from datasets.logistic import INPUT_SD, TRAIN, logistic_pairs
@@ -21,7 +22,6 @@ from engine.spec import SpecError
 from engine.training import train
 from engine.variational import STEYN, NetworkFit, advi, fit_network, start_convolution, start_network
 from engine.variational.optimisers import Decaying
-from lessons.reproduce import data
 from lessons.reproduce.experiment import A_PART, FULL, Beside, Cell, Experiment, Part, Source
 from lessons.reproduce.trained import state_path, trained
 
@@ -197,7 +197,7 @@ TRAINING = {"method": "gaussian", "prior_sd": 1.0, "batch": BATCH, "step_size": 
 
 def _mnist(id: str) -> Callable[[int, str], Part]:
     def run(number: int, form: str) -> Part:
-        images = data.images("mnist").some(LEARNT)
+        images = local.images("mnist").some(LEARNT)
         settings: dict[str, Any] = TRAINING | {"epochs": EPOCHS[id][form == FULL], "seed": number}
         if id == "steyn-7.4":
             training = trained(state_path(id, form, str(number)), lambda: start_convolution(images.x, images.y, **settings, **STEYN))

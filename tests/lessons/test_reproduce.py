@@ -192,7 +192,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_network, "_LOOK", 0.0)
     monkeypatch.setattr(checkpoints, "EVERY", -1.0)
     monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
-    real, written = checkpoints._write, []
+    real, written = checkpoints.states.write, []
 
     def killed(path, run):
         real(path, run)
@@ -200,7 +200,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
         if len(written) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoints, "_write", killed)
+    monkeypatch.setattr(checkpoints.states, "write", killed)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.trained(path, begin)
     assert path.stat().st_size < x.nbytes + 40_000 and written[0] < whole.total, "the data are not in it"
