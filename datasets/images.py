@@ -173,7 +173,8 @@ def overlap(learnt: NDArray[np.uint8], tested: NDArray[np.uint8]) -> Overlap:
     """How many images of `tested` (m, side, side) were among those `learnt` from (n, side, side)."""
     if learnt.shape[1:] != tested.shape[1:]:
         return Overlap(0, len(tested))
-    seen = {image.tobytes() for image in learnt}
+    wanted = {image.tobytes() for image in tested}
+    seen = {found for image in learnt if (found := image.tobytes()) in wanted}
     return Overlap(sum(image.tobytes() in seen for image in tested), len(tested))
 
 

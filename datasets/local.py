@@ -36,12 +36,10 @@ def images(name: str) -> Images:
     """ "optdigits", "mnist" or "fashion"; of the last two the pixels stay on the disk. Raises SpecError where it is not
     here.
     """
-    paths = _given(name)
-    if not paths and name in remote.REMOTE and remote.available(name):
-        paths = remote.paths(name)
-    if not paths:
+    given = _given(name)
+    if not given and not here(name):
         raise SpecError("data", f"{name} is not on this machine: name its folder in {VARIABLE}")
-    return _images(name, _marks(paths))
+    return _images(name, _marks(given or remote.paths(name)), bool(given))
 
 
 Marks = tuple[tuple[str, str, int], ...]
@@ -58,7 +56,9 @@ def _table(name: str, marks: Marks) -> Task:
 
 
 @lru_cache(maxsize=4)
-def _images(name: str, marks: Marks) -> Images:
+def _images(name: str, marks: Marks, given: bool) -> Images:
+    if not given:
+        return remote.mapped_download(name)
     paths = {file: Path(path) for file, path, _ in marks}
     if name in remote.REMOTE:
         return remote.mapped(paths, remote.REMOTE[name].card)

@@ -152,13 +152,30 @@ def mapped(paths: Mapping[str, Path], card: Card) -> Images:
     """
     found: dict[str, Content] = {}
     for name, path in paths.items():
-        about = path.stat()
-        mark = hashlib.sha256(f"{path.resolve()} {about.st_size} {about.st_mtime_ns}".encode()).hexdigest()[:16]
-        plain = cache_folder() / "unpacked" / f"{mark}-{name.removesuffix('.gz')}" if name.endswith(".gz") else path
+        plain = _plain(name, path)
         if not plain.is_file():
             _keep(plain, unpack(name, path.read_bytes()))
         found[name] = map_file(plain) if plain.is_file() else path.read_bytes()
     return from_files(found, card)
+
+
+def mapped_download(name: str) -> Images:
+    """The images of a data set that has been downloaded, as `mapped`. Their hashes are looked at before they are
+    unpacked; a file with another one is fetched again. Raises SpecError where that fails.
+    """
+    there = paths(name)
+    if not all(_plain(file, path).is_file() for file, path in there.items()):
+        _contents(name, None, None, None, None)
+    return mapped(there, REMOTE[name].card)
+
+
+def _plain(name: str, path: Path) -> Path:
+    """Where the file `name` at `path` is unpacked, or itself if it is not packed."""
+    if not name.endswith(".gz"):
+        return path
+    about = path.stat()
+    mark = hashlib.sha256(f"{path.resolve()} {about.st_size} {about.st_mtime_ns}".encode()).hexdigest()[:16]
+    return cache_folder() / "unpacked" / f"{mark}-{name.removesuffix('.gz')}"
 
 
 def download_table(

@@ -58,7 +58,9 @@ def image_of(spec: DigitsSpec) -> NDArray[np.float32]:
     data = data_of(spec)
     if spec.source == "test":
         if spec.number >= len(data.y_test):
-            raise SpecError("number", f"{spec.number:,} is outside 0 to {len(data.y_test) - 1:,}, the test images")
+            instead = "" if spec.data == "own" else sources.stand_in(spec.data)
+            reason = f"{spec.number:,} is outside 0 to {len(data.y_test) - 1:,}, the test images"
+            raise SpecError("number", f"{reason}. {instead}" if instead else reason)
         return data.images_test[spec.number].astype(np.float32) / np.float32(data.top)
     if spec.variant == "no_centring":
         large = pad.rasterise(spec.drawing, size=28 * data.side)

@@ -34,6 +34,10 @@ def controls(panel: Controls[WeightsSpec]) -> None:
         panel.slider("corner", "Points per corner")
     if spec.data == "made":
         panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
+    panel.note(
+        "MNIST is not among these data: every weight is held against NUTS on the same posterior, and NUTS cannot sample the "
+        "200,000 weights of a network for it. A dense Gaussian reads MNIST in the lesson *Draw a digit*."
+    )
     panel.slider("units", "Hidden units k")
     panel.slider("prior_sd", "Prior sd σ")
     with panel.more("Training of q"):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ FEW: dict[str, Any] = {"units": 50, "epochs": 30}  # of larger ones, where there
 MEMBERS = 10  # of an ensemble on larger ones
 AGAIN = 60.0  # s before a download that failed is tried again
 FORMAT = 1  # of states on disk: another number leaves the old ones behind
+
+Shown = TypeVar("Shown", bound=Figure | Table)
 
 _failed: dict[str, tuple[float, str]] = {}
 _door = threading.Lock()
@@ -160,7 +162,7 @@ def say(made: Scene, name: str, note: str) -> None:
         made.readout("data", instead)
 
 
-def captioned(items: list[Figure | Table], name: str) -> list[Figure | Table]:
+def captioned(items: list[Shown], name: str) -> list[Shown]:
     """Figures and tables below the stage, whose captions say what stands in for the data."""
     instead = stand_in(name)
     return [replace(item, caption=f"{instead}. {item.caption}") for item in items] if instead else items
