@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
+from engine.levels import Levels
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError, choice, integer
 from engine.variational.convolution_pass import EXACT, FLIPPED, UNPADDED, convolve, convolve_back
@@ -255,7 +256,10 @@ class ConvolutionRun(NetworkRun):
     spec: ConvolutionSpec
     shape: ConvolutionShape
 
-    def _inputs(self, x: ArrayLike) -> Single:
+    def _inputs(self, x: ArrayLike | Levels) -> Single | Levels:
+        if isinstance(x, Levels):
+            self._stages = stages_of(math.isqrt(x.shape[1]), 1, self.spec)
+            return x
         images = as_images(x)
         self._stages = stages_of(images.shape[1], images.shape[3], self.spec)
         return checked_inputs(images.reshape(len(images), -1))
@@ -273,7 +277,10 @@ class ConvolutionRun(NetworkRun):
         first, second = key(spec.seed, step, _PLACES + OF_PART * number)
         signs(work.turns, first, second)
         arrays, variances = work.of_stages(), posterior.variances
-        convolve(work.stages, kind, self._x, rows, posterior.weights, variances, posterior.way, first, second, arrays)
+        x, at_rows = self._x, rows
+        if isinstance(x, Levels):  # those of this part alone become float32
+            x, at_rows = x[rows], np.arange(len(rows))
+        convolve(work.stages, kind, x, at_rows, posterior.weights, variances, posterior.way, first, second, arrays)
         self._draw_noise(number, step)
         value, right = train_pass(
             np.array(self.shape.sizes),
@@ -324,7 +331,7 @@ class FeatureMaps(NamedTuple):
 
 
 def start_convolution(
-    images: ArrayLike,
+    images: ArrayLike | Levels,
     labels: ArrayLike,
     spec: ConvolutionSpec | None = None,
     *,
@@ -334,7 +341,7 @@ def start_convolution(
 ) -> ConvolutionRun:
     """Begin to fit a convolutional network; nothing is trained yet.
 
-    images : (n, side, side) or (n, side, side, channels), ink from 0 to 1
+    images : (n, side, side) or (n, side, side, channels), ink from 0 to 1; or `Levels` (n, side²)
     labels : (n,) 0, 1, ...
     spec, settings, report_every, snapshots : as for `engine.variational.start_network`, with a `ConvolutionSpec`
     Raises SpecError naming a wrong setting.

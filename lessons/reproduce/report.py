@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lessons.reproduce import store
+from lessons.reproduce import conclusions, store
 from lessons.reproduce.experiment import VERDICTS, Cell, Estimate, Experiment, Verdict, judge, shown
 from lessons.reproduce.registry import EXPERIMENTS, missing
 
@@ -81,6 +81,15 @@ def beside(experiment: Experiment) -> list[tuple[str, str]]:
     return found
 
 
+CONCLUDED = """## Conclusions
+
+Sentences of conclusion of two of the works, in our words, each with our numbers: *holds here*, *does not*, or *cannot be
+told*. Networks that were not trained at full length cannot refute a sentence that hangs on it.
+
+| | sentence | | numbers |
+|---|---|---|---|"""
+
+
 def text() -> str:
     """The whole document."""
     every = list(rows())
@@ -90,6 +99,7 @@ def text() -> str:
     by_form = ", ".join(f"{count} {'of them not run' if form == 'not run' else f'in {form} form'}" for form, count in sorted(forms.items()))
     lines = [HEAD, f"{len(EXPERIMENTS)} experiments on {len(shown)} tables and figures: {by_form}.", ""]
     lines += [", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind]) + f", of {len(every)} numbers.", ""]
+    lines += [CONCLUDED, *(f"| {source} | {claim} | {mark} | {numbers} |" for source, claim, mark, numbers in conclusions.rows()), ""]
     for experiment in EXPERIMENTS:
         source = experiment.source
         lines += [
