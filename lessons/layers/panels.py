@@ -59,13 +59,7 @@ def panels(spec: LayersSpec, cancel: Any) -> list[Figure | Table]:
     points left out, and classes drawn anew.
     """
     growth = study(spec, cancel)
-    return [
-        share_figure(growth),
-        fit_figure(spec, growth),
-        points_figure(spec, cancel),
-        width_figure(spec, cancel),
-        *predictive(growth),
-    ]
+    return [share_figure(growth), fit_figure(spec, growth), points_figure(spec, cancel), width_figure(spec, cancel), *predictive(growth)]
 
 
 def births(spec: LayersSpec, grows: str, corner: int) -> Births:

@@ -148,8 +148,7 @@ def test_the_three_signs(scenario):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("jump", "faults"),
-    [("plain", {"no end points", "no kernel densities"}), ("redraw", {"no end points", "no proposal"})],
+    ("jump", "faults"), [("plain", {"no end points", "no kernel densities"}), ("redraw", {"no end points", "no proposal"})]
 )
 def test_each_planted_fault_turns_its_sign_red(jump, faults):
     found = planted("layers", SMALL.replace(jump=jump, jumps=10, sweeps=1000, burn=100))

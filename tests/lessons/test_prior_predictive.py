@@ -167,7 +167,8 @@ def test_planted_faults_turn_the_walk_red(fault):
 
 
 @pytest.mark.parametrize(
-    "name,fault,kind", [("functions", SHIFTED, "numbers"), ("three-points", SHIFTED, "numbers"), ("three-points", STUCK, "run"), ("limit-data", STUCK, "run")]
+    "name,fault,kind",
+    [("functions", SHIFTED, "numbers"), ("three-points", SHIFTED, "numbers"), ("three-points", STUCK, "run"), ("limit-data", STUCK, "run")],
 )
 def test_planted_faults_turn_run_and_numbers_red(name, fault, kind):
     with planted(fault):
