@@ -133,11 +133,17 @@ def points_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
 
 
 def width_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
-    """Share of jumps accepted against the units of each layer, on the page's own data, beside the printed ones."""
+    """Share of jumps accepted against the units of each layer, of both jumps on the page's own data, beside the printed."""
     figure = charts.blank("units of each hidden layer", "jumps accepted (%)")
     data = spec.data_set()
-    found = [births_on(spec.replace(width=width), "depth", *data) for width in _wanted(WIDTHS, cancel)]
-    told = _line(figure, WIDTHS, found, "here", "reject", "x", "dash")
+    told = []
+    right = spec.replace(variant="exact")
+    for jump, name, role, symbol, dash in (
+        ("plain", "a layer comes or goes", "reject", "x", "dash"),
+        ("redraw", "all drawn anew", "proposal", "square", "dot"),
+    ):
+        found = [births_on(right.replace(jump=jump, width=width), "depth", *data) for width in _wanted(WIDTHS, cancel)]
+        told.append(_line(figure, WIDTHS, found, name, role, symbol, dash))
     units, shares = zip(*PRINTED, strict=True)
     marker = {"symbol": "diamond-open", "size": 10, "color": theme.colour("ink")}
     figure.add_scatter(x=units, y=shares, mode="markers", marker=marker, name="Berezowski 2021, table 6.1: Boston housing")
@@ -148,7 +154,7 @@ def width_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
         f"± {HELD:g} Monte Carlo standard errors. Printed: 4.5 and 4.9 % with 2 units, 1.1 and 1.4 % with 4, on 253 rows with "
         "ReLU units. Other data, so compare the slopes, not the heights."
     )
-    return Figure("Wider layers, fewer jumps", figure, f"Share of jumps accepted. {told}. {caption}", caption)
+    return Figure("Wider layers, fewer jumps", figure, f"Share of jumps accepted. {'; '.join(told)}. {caption}", caption)
 
 
 def _wanted(values: Sequence[int], cancel: Any) -> Iterator[int]:

@@ -217,8 +217,10 @@ def test_the_experiments_answer_their_questions():
 def test_acceptance_falls_with_the_width_here_as_in_print():
     spec = LayersSpec()
     figure = panels.width_figure(spec)
-    ours, printed = figure.figure.data
-    assert list(ours.x) == list(panels.WIDTHS) and ours.y[1] - ours.y[4] > np.hypot(ours.error_y.array[1], ours.error_y.array[4])
+    ours, anew, printed = figure.figure.data
+    for line in (ours, anew):
+        assert list(line.x) == list(panels.WIDTHS) and line.y[1] - line.y[4] > np.hypot(line.error_y.array[1], line.error_y.array[4])
+    assert np.mean(ours.y) > np.mean(anew.y), "what is kept fits"
     assert ours.y[2] == pytest.approx(100.0 * panels.births_on(spec, "depth", *spec.data_set()).accepted)
     rows = {exp.id: exp for exp in berezowski.EXPERIMENTS}
     for units, share in zip(printed.x, printed.y, strict=True):
