@@ -60,7 +60,7 @@ def _explain_places(spec: DiagnosticsLesson) -> Said:
     return say(
         places={1: "one", 2: "two"}.get(places(spec), f"up to {places(spec):,}"),
         total=int(run.accepted.sum()),
-        mean=found.mean[-1],
+        mean=abs(found.mean[-1]),
         square=analysis.running(square).mean[-1],
         true_square=analysis.exact(square).mean,
         ess=found.ess_bulk[-1],

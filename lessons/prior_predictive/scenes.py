@@ -29,6 +29,7 @@ TESTS = (
 TRAIL = 25  # curves that stay in the picture
 DRAWN_UNITS = 16  # a layer of a network that is drawn, at most
 DRAWN_NUMBERS = 40_000  # weights in one message
+LEARNT = (-0.8, 1.5)  # outputs of networks that are given the six points
 REGIONS = (0.5, 0.8, 0.95, 0.99)
 FROM_FUNCTION = Show("all", phase=("function", None))
 FROM_COUNT = Show("all", phase=("count", None))
@@ -271,7 +272,7 @@ def _limit(spec: PriorSpec) -> Scene:
             f"given-{each.width}",
             title=f"{each.width} unit{'s' * (each.width > 1)}{f', {spec.depth} layers' if spec.depth > 1 else ''}",
             x=Axis("input x" if row else "", *X_RANGE),
-            y=Axis("" if column else "output f(x), data y", *Y_RANGE),
+            y=Axis("" if column else "output f(x), data y", *(Y_RANGE if spec.data == "points" else LEARNT)),
             place=(column, row, 1, 1),
             height=260,
             editable=_editable(spec) if first else None,
@@ -294,14 +295,14 @@ def _distance(picture: Scene, walked: list[analysis.Walked], apart: Array) -> No
     ticks = [(float(width), str(width)) for width in WIDER]
     panel = picture.panel(
         "distance",
-        title="Distance from the limit",
+        title="Off the limit by",
         x=Axis("units k (log scale)", 0.8, 1.25 * WIDER[-1], log=True, ticks=ticks),
         y=Axis("root mean square over x (log scale)", least, 1.5 * float(apart.max()), log=True),
         place=(2, 0, 1, 2),
         height=520,
     )
     widths = np.array(WIDER, dtype=np.float64)
-    for column, (name, role, shape) in enumerate((("of the mean", "posterior", "circle"), ("of the sd", "highlight", "diamond"))):
+    for column, (name, role, shape) in enumerate((("distance of the mean", "posterior", "circle"), ("distance of the sd", "highlight", "diamond"))):
         values = np.maximum(apart[:, :, column], least)
         panel.line(widths, values, show="at", role=role, width=2.0, dash=column == 1, label=name)
         for place, width in enumerate(widths):
