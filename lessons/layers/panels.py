@@ -134,7 +134,7 @@ def points_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
 
 def width_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
     """Share of jumps accepted against the units of each layer, of both jumps on the page's own data, beside the printed."""
-    figure = charts.blank("units of each hidden layer", "jumps accepted (%)")
+    figure = charts.blank("units of each hidden layer", "jumps accepted (%, log scale)")
     data = spec.data_set()
     told = []
     right = spec.replace(variant="exact")
@@ -146,12 +146,12 @@ def width_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
         told.append(_line(figure, WIDTHS, found, name, role, symbol, dash))
     units, shares = zip(*PRINTED, strict=True)
     marker = {"symbol": "diamond-open", "size": 10, "color": theme.colour("ink")}
-    figure.add_scatter(x=units, y=shares, mode="markers", marker=marker, name="Berezowski 2021, table 6.1: Boston housing")
+    figure.add_scatter(x=units, y=shares, mode="markers", marker=marker, name="printed: Boston housing")
     figure.update_xaxes(tickvals=list(WIDTHS))
-    figure.update_yaxes(rangemode="tozero")
+    figure.update_yaxes(type="log")
     caption = (
         f"On the {len(data[1])} points of this page, {PAIRS} chains of {SWEEPS} sweeps at each width, {BURN} left out. Bars of "
-        f"± {HELD:g} Monte Carlo standard errors. Printed: 4.5 and 4.9 % with 2 units, 1.1 and 1.4 % with 4, on 253 rows with "
+        f"± {HELD:g} Monte Carlo standard errors. Printed in Berezowski (2021), table 6.1: 4.5 and 4.9 % with 2 units, 1.1 and 1.4 % with 4, on 253 rows with "
         "ReLU units. Other data, so compare the slopes, not the heights."
     )
     return Figure("Wider layers, fewer jumps", figure, f"Share of jumps accepted. {'; '.join(told)}. {caption}", caption)
