@@ -151,8 +151,8 @@ def width_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
     figure.update_yaxes(type="log")
     caption = (
         f"On the {len(data[1])} points of this page, {PAIRS} chains of {SWEEPS} sweeps at each width, {BURN} left out. Bars of "
-        f"± {HELD:g} Monte Carlo standard errors. Printed in Berezowski (2021), table 6.1: 4.5 and 4.9 % with 2 units, 1.1 and 1.4 % with 4, on 253 rows with "
-        "ReLU units. Other data, so compare the slopes, not the heights."
+        f"± {HELD:g} Monte Carlo standard errors. Printed in Berezowski (2021), table 6.1: 4.5 and 4.9 % with 2 units, 1.1 and "
+        "1.4 % with 4, on 253 rows with ReLU units. Other data, so compare the slopes, not the heights."
     )
     return Figure("Wider layers, fewer jumps", figure, f"Share of jumps accepted. {'; '.join(told)}. {caption}", caption)
 
