@@ -89,8 +89,9 @@ def _experiment(rows: Sequence[Row]) -> None:
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         pressed = st.button("Run the quick form", key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
-        if experiment.link:
-            st.markdown(f"[See it in the lesson]({experiment.link.removeprefix('/')})")
+        for link in experiment.links:
+            lesson = link.partition("?")[0].strip("/").replace("-", " ")
+            st.markdown(f"[See it in *{lesson}*]({link.removeprefix('/')})")
     if lacking := missing(experiment):
         st.markdown(f"Its data are not on this machine: {', '.join(lacking)}.")
     else:
