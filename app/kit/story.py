@@ -39,6 +39,7 @@ _STAGE = re.compile(r"^```stage[ \t]*\n(?P<toml>.*?)^```[ \t]*$", re.MULTILINE |
 _PLAY = {"panels": "panels", "from": "begins", "to": "ends", "seconds": "seconds", "pace": "pace"}
 _MENTION = re.compile(r"\]\(#at=(?P<address>[^)\s]+)\)")
 PACES = ("swell", "phases")
+CARD = "card."  # before the id of a line, where words light it
 END = "end"  # the moment after the last transition
 LONGEST = 12  # s that a step plays
 ESSENCE = 3  # sentences to keep of a lesson
@@ -127,6 +128,11 @@ class Step:
     def mentions(self) -> list[str]:
         """The addresses that the words light."""
         return _MENTION.findall(self.text)
+
+    @property
+    def on_card(self) -> tuple[str, ...]:
+        """The lines of the card among them."""
+        return tuple(address.removeprefix(CARD) for address in self.mentions if address.startswith(CARD))
 
 
 def essence(steps: tuple[Step, ...]) -> list[str]:

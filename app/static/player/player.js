@@ -43,7 +43,8 @@ const GRAIN = 16; // px
 const HEADER = 60; // px of the page's own at the top of the window, which covers what is under it
 const PHONE = 640; // px of a window in which all stands below each other …
 const ON_A_PHONE = 320; // … and px of a stage there, under the words
-const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it
+const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it, …
+const SMALLEST = 256; // … unless the words name lines of it, or the window has no room for the stage itself
 const SLIDER = ".st-key-settings input[type='range']"; // Streamlit's writes its value while it is dragged
 const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
 
@@ -106,7 +107,7 @@ class Player {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.checkTheme(), { signal });
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
     this.clock.calm = calm.matches;
-    calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
+    calm.addEventListener("change", () => this.calm(calm.matches), { signal });
     this.watchWords(signal);
     this.choices.obeyKeys(signal);
     document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
@@ -210,6 +211,14 @@ class Player {
 
   toggle() {
     this.controls.toggle();
+  }
+
+  // Whoever asks for less motion sees at once where the present play rests.
+  calm(calm) {
+    this.clock.calm = calm;
+    if (!calm || !this.busy()) return;
+    this.clock.rest();
+    this.draw();
   }
 
   // What the story wants, once.
@@ -337,9 +346,12 @@ class Player {
     if (panels.length > 1 && panels.length === this.whole.panels.length && !presenting()) return 0;
     if (innerWidth <= PHONE) return ON_A_PHONE;
     const top = this.root.getBoundingClientRect().top + scrollOffset(this.root);
-    const below = [this.legend, this.toolbar, this.phases, this.readouts].map(({ node }) => node.offsetHeight);
+    const below = [this.legend, this.toolbar, this.phases].map(({ node }) => node.offsetHeight);
     const room = innerHeight - top - below.reduce((a, b) => a + b, MARGINS);
-    return Math.max(letters() * LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
+    const fits = (card) => GRAIN * Math.floor((room - card) / GRAIN); // so that a pixel more or less changes nothing
+    const [whole, least] = [fits(this.readouts.node.offsetHeight), letters() * LOWEST];
+    if (whole >= least) return whole;
+    return Math.max(letters() * SMALLEST, Math.min(least, fits(this.readouts.reach(this.cue?.card ?? []))));
   }
 
   offerClasses(ratio) {

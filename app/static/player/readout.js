@@ -55,6 +55,12 @@ export class Readouts {
       .map((line) => fillTemplate(line.tokens, lookupAt(this.scene, line.values, cursor)));
   }
 
+  // How far down the lines of these ids reach, px.
+  reach(ids) {
+    const lines = [...this.node.children].filter((_, i) => ids.includes(this.scene.readouts[i].id));
+    return Math.max(0, ...lines.map((line) => line.getBoundingClientRect().bottom - this.node.getBoundingClientRect().top));
+  }
+
   // The line that the story speaks of, by its id.
   light(id) {
     this.lit = id;
