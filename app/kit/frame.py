@@ -63,8 +63,13 @@ def show(lesson: Lesson) -> None:
         _note(lesson, here)
     with side:
         _story(lesson, here)
+        sets = _sets(lesson, here)
+        if not sets:
+            _farewell(lesson, here)
         with st.expander("Settings", key="settings") if here.present else st.container(key="settings"):
             _settings(lesson, here)
+        if sets:
+            _farewell(lesson, here)
     follow, held = Follow(lesson, here), direction.held(lesson, here)
     follow.below(held)
     with tools:
@@ -199,7 +204,12 @@ def _story(lesson: Lesson, here: Visit) -> None:
         for question in lesson.predict:
             if question.id not in asked:
                 predict.ask(question, here, lesson.slug, lesson.specs())
-        _farewell(lesson, steps)
+
+
+def _sets(lesson: Lesson, here: Visit) -> bool:
+    """Whether the words of the step name something to set, which then comes next."""
+    step = direction.present(lesson, here)
+    return step is not None and bool(set(step.italics) - {lesson.live_label})
 
 
 def _notes(step: story.Step, following: Sequence[story.Step], questions: Mapping[str, Question]) -> None:
@@ -213,8 +223,11 @@ def _notes(step: story.Step, following: Sequence[story.Step], questions: Mapping
                 st.markdown(f"It asks: {questions[after.question].ask}")
 
 
-def _farewell(lesson: Lesson, steps: Sequence[story.Step]) -> None:
-    """What to keep of the lesson, and where to go on."""
+def _farewell(lesson: Lesson, here: Visit) -> None:
+    """At the last step: what to keep of the lesson, and where to go on."""
+    steps = lesson.steps()
+    if steps and here.step < len(steps) - 1:
+        return
     kept, following = story.essence(tuple(steps)), st.session_state.get(LEADS_TO, ())
     with st.container(key="farewell", gap="small"):
         if kept:
@@ -255,7 +268,7 @@ def _arrive(lesson: Lesson, here: Visit) -> None:
         return
     step, problems, frame = steps[min(here.step, len(steps) - 1)], here.problems, here.frame
     wanted = direction.staged(lesson, step, here)
-    if wanted is not None and not here.shows(wanted):
+    if wanted is not None and not (here.shows(wanted) and here.scenario == step.scenario):
         here.load(wanted, step.scenario)
         here.problems, here.frame = problems, frame
 
