@@ -19,7 +19,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import code, direction, glossary, jobs, messages, predict, seams, share, stage, story, take_home, words
+from app.kit import code, direction, glossary, icons, jobs, messages, predict, seams, share, stage, story, take_home, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
@@ -55,7 +55,7 @@ def show(lesson: Lesson) -> None:
     with scene:  # first: the browser draws what comes first, while the rest is still under way
         flushed = stage.draw(lesson, here, work)
     with style:  # st.html comes a second later, with a visible jump
-        st.markdown(f"<style>{_STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
+        st.markdown(f"<style>{_STYLE}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
     tools = above if above is not None else _above(lesson, here, head, chips)
     with problems:
         _problems(here)
@@ -114,14 +114,14 @@ def _head(lesson: Lesson) -> Any:
 
 def _problems(here: Visit) -> None:
     if jobs.pool().is_cut_off():
-        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon=messages.WARNING)
+        st.info(f"{messages.WARNING} The cluster for long work is out of reach. Its work goes on here and takes longer.")
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]
     lines = [f"- **{plain(problem.parameter)}** {plain(problem.message)}." for problem in shown]
     if len(here.problems) > len(shown):
         lines.append(f"- and {len(here.problems) - len(shown)} more")
-    st.warning("This link could not be followed in full:\n\n" + "\n".join(lines), icon=messages.WARNING)
+    st.warning(f"{messages.WARNING} This link could not be followed in full:\n\n" + "\n".join(lines))
 
 
 def _layout(here: Visit) -> tuple[Any, Any]:
@@ -175,7 +175,7 @@ def _note(lesson: Lesson, here: Visit) -> None:
         return  # it would tell
     st.markdown(scenario.story)
     if direction.fails(lesson, here):
-        st.warning(f"**Why it goes wrong.** {scenario.why}", icon=messages.WARNING)
+        st.warning(f"{messages.WARNING} **Why it goes wrong.** {scenario.why}")
 
 
 def _story(lesson: Lesson, here: Visit) -> None:
