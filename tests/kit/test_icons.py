@@ -15,7 +15,12 @@ ROOT = Path(__file__).parents[2]
 # Pictures among the characters: emoji, dingbats, symbols, and what turns a character into one. The font of the pages, which
 # comes with them, has ✓ and ✗.
 PICTURE = re.compile("[\U0001f000-\U0001faff\u2600-\u2712\u2714-\u2716\u2718-\u27bf\u231a-\u23ff\u2b00-\u2bff\ufe0f]")
-TEXTS = [path for room in ("app", "lessons") for kind in ("py", "js", "css", "json", "toml", "md") for path in sorted((ROOT / room).rglob(f"*.{kind}"))]
+TEXTS = [
+    path
+    for room in ("app", "lessons")
+    for kind in ("py", "js", "css", "json", "toml", "md")
+    for path in sorted((ROOT / room).rglob(f"*.{kind}"))
+]
 
 
 def test_no_emoji_stands_in_the_words_of_a_page():
