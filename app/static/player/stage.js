@@ -14,7 +14,7 @@ const WIDE = 620; // from this width on the panels stand on their grid,
 const WIDE_ENOUGH = 480; // or from this one, where they are few or projected
 const GAP = 20;
 const DIMMED = 0.7; // of what a light takes away from the rest
-const AROUND = 60; // px of the height of a panel that are not its plot
+const AROUND = 76; // px of the height of a panel that are not its plot
 const [LEAST, MOST] = [0.45, 1.75]; // times as tall as they are made, plots are that shall fit the window, …
 const LOW = 60; // … but not lower than this, if they are made so, px,
 const READABLE = 120; // or than this where they stand below each other, on a phone;
@@ -206,8 +206,9 @@ export class Stage {
     Object.assign(this, { scene, palette, family, width, ratio });
     const gridded = width >= (room ? WIDE_ENOUGH : WIDE);
     const measured = (panels) => panels.map((panel) => measureMargins(this.context, panel, family));
-    const laidOut = (panels, measures) => (gridded ? grid(panels, width) : stacked(panels, measures, width));
-    const heightOf = (panels) => laidOut(panels, gridded ? null : measured(panels)).height;
+    const placed = gridded && !room ? grid : gridded ? snug : stacked;
+    const laidOut = (panels, measures) => placed(panels, width, measures);
+    const heightOf = (panels) => laidOut(panels, measured(panels)).height;
     const specs = room ? fitted(scene.panels, room, heightOf, ...(gridded ? [MOST, LOW] : [1, READABLE])) : scene.panels;
     const measures = measured(specs);
     const { frames, height } = laidOut(specs, measures);
@@ -292,7 +293,7 @@ function align(frames, measures) {
 }
 
 // Below each other, or two side by side where their units are equal and half the width is enough.
-function stacked(panels, measures, width) {
+function stacked(panels, width, measures) {
   const half = Math.floor((width - GAP) / 2);
   const square = (i) => panels[i]?.equal && panels[i].x && panels[i].y
     && half - measures[i].margins.left - measures[i].margins.right >= SIDE;
@@ -351,8 +352,21 @@ function tightened(panels) {
     placed = placed.map((panel) => moved(panel, first, [...used].filter((cell) => cell < panel.place[first]).length));
   }
   for (const [along, across] of [[COLUMNS, ROWS], [ROWS, COLUMNS]]) placed = grown(placed, along, across);
+  if (placed.length === panels.length && placed.every(piled)) placed = beside(placed);
   const found = new Map(placed.map((panel) => [panel.id, panel]));
   return panels.map((panel) => found.get(panel.id) ?? panel);
+}
+
+// Whether a panel that is as wide as tall has others only below and above it: there it is small.
+function piled({ equal, place: [column, row, columns] }, _, panels) {
+  return equal && panels.every(({ place }) => place[0] === column && place[2] === columns)
+    && panels.filter(({ place }) => place[1] === row).length === 1;
+}
+
+// Side by side, in their order.
+function beside(panels) {
+  const order = [...panels].sort((a, b) => a.place[1] - b.place[1]);
+  return panels.map((panel) => ({ ...panel, place: [order.indexOf(panel), 0, 1, 1] }));
 }
 
 function moved(panel, index, cell) {
@@ -369,6 +383,13 @@ function grown(panels, [first, span], [row, rows]) {
     const next = Math.min(end, ...beside.map((other) => other[first]).filter((start) => start > place[first]));
     return moved(moved(panel, first, from), span, next - from);
   });
+}
+
+// On their grid, no row taller than its panels can use.
+function snug(panels, width, measures) {
+  const { frames } = grid(panels, width);
+  const needed = panels.map((panel, i) => ({ ...panel, height: neededHeight(panel, measures[i].margins, frames[i].width) }));
+  return grid(needed, width);
 }
 
 function grid(panels, width) {
