@@ -136,8 +136,8 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
         place=(0, 1, 8, 1),
         height=HEIGHT,
     )
-    panel.line(THRESHOLDS, right, role="accept", width=2.4, label="test digits right (%)")
-    panel.line(THRESHOLDS, kept, role="reject", dash=True, width=2.2, label="weights kept (%)")
+    panel.line(THRESHOLDS, right, show="upto", role="accept", width=2.4, label="test digits right (%)")
+    panel.line(THRESHOLDS, kept, show="upto", role="reject", dash=True, width=2.2, label="weights kept (%)")
     panel.rule(y=averaged, role="posterior", label="right, ten drawn networks averaged (%)")
     panel.rule(x=0.5, role="truth", dash=True, label="½: the median model")
     panel.rule(x=THRESHOLDS, role="highlight")
