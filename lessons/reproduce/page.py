@@ -74,7 +74,7 @@ def _experiment(rows: Sequence[Row]) -> None:
     ids = list(dict.fromkeys(row.experiment.id for row in rows))
     asked = st.query_params.get(ID)
     if asked is not None and asked not in BY_ID:
-        st.warning("This link names an experiment that does not exist.", icon=messages.WARNING)
+        st.warning(f"{messages.WARNING} This link names an experiment that does not exist.")
     at = ids.index(asked) if asked in ids else 0
     id = st.selectbox("Experiment", ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}")
     if id is None:
