@@ -93,6 +93,8 @@ class GrowingSpec(Spec):
             raise SpecError("burn", f"leaving out {self.burn} leaves less than half of the {self.sweeps} sweeps")
         if self.sweeps * self.jumps > MOST_JUMPS:
             raise SpecError("jumps", f"{self.jumps} in each of {self.sweeps} sweeps are more than {MOST_JUMPS:,} jumps")
+        if self.variant in COSTLY and self.jump not in BARE_JUMPS:  # type: ignore[attr-defined]
+            raise SpecError("variant", f"NUTS around the jump goes with the plain jump, not with {self.jump}")  # type: ignore[attr-defined]
 
     @property
     def count(self) -> int:
@@ -107,7 +109,8 @@ class GrowingSpec(Spec):
     @property
     def newcomer(self) -> str:
         """What a birth adds, in words."""
-        return f"a {self.thing} drawn from its prior"
+        anew = self.jump == "redraw"  # type: ignore[attr-defined]
+        return f"a {self.thing}, with which all weights are drawn anew" if anew else f"a {self.thing} drawn from its prior"
 
     def size_prior(self) -> Prior:
         """The prior on the size, as the engine takes it."""
