@@ -241,12 +241,10 @@ def performance_panels(
 ) -> list[Panel]:
     """Panels "right" and "loss" over the states `at` (n,), with a curve for each of `PERFORMANCE` that is given.
 
-    first : states of the first picture; the axes are those that it needs, so that they stay as the run grows
+    first : states of the first picture; the axis of the loss is what it needs, so that it stays as the run grows
     """
-    begun = [Performance(one.right[:first], one.loss[:first]) for one in curves.values()]
-    low = max(0.0, 10.0 * np.floor(min(min(one.right.min() for one in begun), 90.0) / 10.0))
-    top = min(1.05 * max(float(one.loss.max()) for one in begun), _HIGHEST)
-    right = made.panel("right", title="Points right (%)", x=x, y=Axis("", low, 101), place=places[0], height=height)
+    top = min(1.05 * max(float(one.loss[:first].max()) for one in curves.values()), _HIGHEST)
+    right = made.panel("right", title="Points right (%)", x=x, y=Axis("", 0.0, 101.0), place=places[0], height=height)
     loss = made.panel("loss", title="Loss (nats a point)", x=x, y=Axis("", 0.0, top), place=places[1], height=height)
     for whose, one in curves.items():
         words, role, width, dash = PERFORMANCE[whose]

@@ -42,7 +42,8 @@ def _map(panel: Panel, frames: NDArray[np.uint8], at: NDArray[np.int64]) -> None
 
 
 def _top(*losses: Array) -> float:
-    return min(1.08 * max(float(np.nanmax(np.where(np.isfinite(loss), loss, math.nan))) for loss in losses), HIGHEST)
+    highest = max(float(np.nanmax(np.where(np.isfinite(loss), loss, math.nan))) for loss in losses)
+    return min(math.ceil(2.0 * highest) / 2.0, HIGHEST)  # coarse: the axis is there before the lock, and must not tell
 
 
 def _shown(values: Array) -> Array:
