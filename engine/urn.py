@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 Draws = NDArray[np.int64]
 
 MOST_BALLS = 1000
+MOST_DRAWS = 2_000_000
 
 
 def chance(weight: float, balls: int, white: int) -> float:
@@ -99,34 +100,42 @@ def tallies(draws: ArrayLike, balls: int) -> Draws:
     return np.cumsum(found, axis=0)
 
 
-def log_factors(counts: ArrayLike, n: ArrayLike, white: int, belief: float) -> Array:
-    """(..., balls) log B_j of each ball, from counts (..., balls) in n (...) draws.
+def log_factors(counts: ArrayLike, n: ArrayLike, fair: float, belief: float) -> Array:
+    """log B_j from counts in n draws, elementwise: of a ball that a fair urn would give with probability `fair`.
 
     belief : draws that the prior on the odd ball's chance is worth, a + b
     """
     from scipy.special import betaln
 
     s = np.asarray(counts, dtype=np.float64)
-    fair = white / s.shape[-1]
-    a, b, rest = belief * fair, belief * (1.0 - fair), np.asarray(n, dtype=np.float64)[..., None] - s
+    a, b, rest = belief * fair, belief * (1.0 - fair), np.asarray(n, dtype=np.float64) - s
     return np.asarray(betaln(a + s, b + rest) - betaln(a, b) - s * math.log(fair) - rest * math.log1p(-fair))
 
 
 def log_factor(counts: ArrayLike, n: ArrayLike, white: int, belief: float) -> Array:
-    """(...) log of the Bayes factor of an urn with one odd ball, not known which, against a fair one."""
-    each = log_factors(counts, n, white, belief)
-    return np.asarray(np.logaddexp.reduce(each, axis=-1) - math.log(each.shape[-1]))
+    """(...) log of the Bayes factor of an urn with one odd ball, not known which, against a fair one; from counts (...,
+    balls) in n (...) draws."""
+    s = np.asarray(counts)
+    each = log_factors(s, np.asarray(n)[..., None], white / s.shape[-1], belief)
+    return np.asarray(np.logaddexp.reduce(each, axis=-1) - math.log(s.shape[-1]))
+
+
+def shares(counts: ArrayLike, n: ArrayLike, white: int, belief: float) -> Array:
+    """(..., balls + 1) posterior probabilities of each ball to be the odd one, and last of a fair urn, which before any
+    draw had one half."""
+    s = np.asarray(counts)
+    balls = s.shape[-1]
+    each = log_factors(s, np.asarray(n)[..., None], white / balls, belief) - math.log(balls)
+    every = np.concatenate([each, np.zeros((*each.shape[:-1], 1))], axis=-1)
+    return np.asarray(np.exp(every - np.logaddexp.reduce(every, axis=-1, keepdims=True)))
 
 
 def predicted(counts: ArrayLike, n: ArrayLike, white: int, belief: float) -> Array:
-    """(..., balls) probability that each number is in the next draw, where a fair urn and one with an odd ball were
-    equally likely before any draw."""
-    each = log_factors(counts, n, white, belief)
-    balls = each.shape[-1]
+    """(..., balls) probability that each number is in the next draw, averaged over `shares`."""
+    s = np.asarray(counts)
+    balls, share = s.shape[-1], shares(s, n, white, belief)
     fair = white / balls
-    every = np.concatenate([each - math.log(balls), np.zeros((*each.shape[:-1], 1))], axis=-1)
-    share = np.exp(every - np.logaddexp.reduce(every, axis=-1, keepdims=True))
-    own = (np.asarray(counts) + belief * fair) / (np.asarray(n, dtype=np.float64)[..., None] + belief)
+    own = (s + belief * fair) / (np.asarray(n, dtype=np.float64)[..., None] + belief)
     other = share[..., :-1] * (white - own) / (balls - 1)
     return np.asarray(share[..., :-1] * own + other.sum(axis=-1, keepdims=True) - other + share[..., -1:] * fair)
 
@@ -172,12 +181,30 @@ def least_power(marks: ArrayLike, balls: int, white: int, weight: float, belief:
 
     fair, own, found = white / balls, chance(weight, balls, white), []
     for n in np.asarray(marks, dtype=np.int64):
-        s = np.arange(n + 1.0)
-        counts = np.full((n + 1, balls), n * fair)  # only the first column is looked at
-        counts[:, 0] = s
-        enough = log_factors(counts, np.full(n + 1, n), white, belief)[:, 0] >= math.log(factor * balls)
+        s = np.arange(n + 1)
+        enough = log_factors(s, n, fair, belief) >= math.log(factor * balls)
         found.append(float(binom.pmf(s[enough], n, own).sum()))
     return np.array(found)
+
+
+def draws_needed(weight: float, balls: int, white: int, belief: float, factor: float, power: float = 0.5) -> float:
+    """Draws from which on `least_power` is `power` or more, to about a percent; infinite for a fair urn, and beyond
+    `MOST_DRAWS`."""
+    if gain(weight, balls, white) == 0.0:
+        return math.inf
+
+    def enough(n: float) -> bool:
+        return bool(least_power([round(n)], balls, white, weight, belief, factor)[0] >= power)
+
+    low, high = 1.0, 1.0
+    while not enough(high):
+        low, high = high, 2.0 * high
+        if high > MOST_DRAWS:
+            return math.inf
+    while high - low > max(1.0, 0.01 * low):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(round(high))
 
 
 def _checked(balls: int, white: int, weight: float) -> None:
