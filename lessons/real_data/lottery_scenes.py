@@ -20,8 +20,8 @@ SECONDS = 10.0  # that a run takes
 FARTHEST = 5.0  # sds from fair that the first picture reaches
 TEN = math.log(10.0)
 NAMED = {
-    "hot": ("the five hottest", "chain-0"),
-    "overdue": ("the five longest overdue", "chain-1"),
+    "hot": ("the five hottest", "chain-1"),
+    "overdue": ("the five longest overdue", "chain-2"),
     "predicted": ("the five likeliest by Bayes", "posterior"),
 }
 
@@ -140,7 +140,7 @@ def _card(made: Scene, spec: RealDataSpec, found: Course, at: np.ndarray) -> Non
     log = found.log_factor[at] / TEN
     made.readout(
         "factor",
-        "one odd ball against none: Bayes factor 10^{log:.2f}; the urn is fair with probability {fair:.3f}",
+        "one odd ball against none: log₁₀ of the Bayes factor {log:.2f}; the urn is fair with probability {fair:.3f}",
         log=log,
         fair=found.shares[at, -1],
     )
@@ -161,14 +161,14 @@ def _card(made: Scene, spec: RealDataSpec, found: Course, at: np.ndarray) -> Non
 def power(spec: RealDataSpec) -> Figure:
     """Urns found out by so many draws: counted for this weight, exact bounds for others, and false alarms."""
     weight = lottery.shown_weight(spec)
-    figure = charts.blank("draws", f"urns with a Bayes factor of {FACTOR:g} or more")
+    figure = charts.blank("draws", "share found out", height=340)
     figure.layout.xaxis.type = "log"
-    for each in sorted({*lottery.WEIGHTS, weight}):
-        look = {"color": theme.colour("posterior" if each == weight else "muted"), "width": 2}
-        figure.add_scatter(x=MARKS, y=lottery.least_power(spec, each), mode="lines", line=look, name=f"weight {each:g}, at least")
+    for place, each in enumerate(sorted({*lottery.WEIGHTS, weight})):
+        look = {"color": theme.colour("posterior" if each == weight else f"chain-{1 + place}"), "width": 2}
+        figure.add_scatter(x=MARKS, y=lottery.least_power(spec, each), mode="lines", line=look, name=f"{each:g} times")
     for each, seed, role, symbol, name in (
-        (weight, 0, "posterior", "circle", f"weight {weight:g}, counted"),
-        (1.0, 1, "reject", "x", "fair urns, counted"),
+        (weight, 0, "posterior", "circle", f"{weight:g} times, counted"),
+        (1.0, 1, "reject", "x", "fair, counted"),
     ):
         share, error = lottery.power(spec, each, seed)
         marker = {"color": theme.colour(role), "symbol": symbol, "size": 7}
@@ -176,8 +176,9 @@ def power(spec: RealDataSpec) -> Figure:
         figure.add_scatter(x=MARKS, y=share, mode="markers", marker=marker, error_y=bars, name=name)
     figure.add_hline(y=1.0 / FACTOR, line={"color": theme.colour("reject"), "width": 1, "dash": "dot"})
     caption = (
-        f"Points: of {spec.urns} urns each, ± 2 standard errors. Lines: exact sums, and no less than they say is found out. A fair urn "
-        f"ever comes to {FACTOR:g} with probability {1.0 / FACTOR:g} at most, the dotted line, however often one looks."
+        f"Urns whose odd ball weighs so many times what the others do, and a Bayes factor of {FACTOR:g} or more. Points: of {spec.urns} "
+        "urns each, ± 2 standard errors. Lines: exact sums, and no less than they say is found out. A fair urn ever "
+        f"comes to {FACTOR:g} with probability {1.0 / FACTOR:g} at most, the dotted line, however often one looks."
     )
     alt = f"Power against the number of draws for odd balls of several weights; weight {weight:g} is counted, too."
     return Figure("How many draws does it take?", figure, alt, caption)

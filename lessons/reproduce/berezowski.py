@@ -35,6 +35,7 @@ TUNED = "its public code, and the mean acceptance along the path in place of the
 ONLY_TUNED = "the mean acceptance along the path, by exact moves,"
 ONLY_SLOT = "the slot factor in births alone"
 STILL = "weights that never move and the slot factor in births, as in its saved runs,"
+STILL_XOR = "weights that never move and the slot factor in births"
 ONLY_STILL = "weights that never move and no slot factor"
 
 
@@ -111,7 +112,7 @@ def rates(scheme: str, suffix: str = "") -> dict[str, Callable[[Sequence[Part]],
 # XOR ------------------------------------------------------------------------------------------------------------------
 
 WIDEST = 16
-XOR_SCHEMES = ("exact", CODED, SLOT)
+XOR_SCHEMES = ("exact", CODED, SLOT, SAVED)
 NOISE_OF_TEST = 0.08  # of noisy XOR, in the public code
 
 
@@ -176,7 +177,7 @@ def _clouds(id: str, place: str, title: str, link: str, mode: int, mean: float, 
                     like=ALL_PARTS,
                     instead=f"{key}, {CODED}",
                     because=MISSING,
-                    tried=((f"{key}, {SLOT}", ONLY_SLOT),),
+                    tried=((f"{key}, {SLOT}", ONLY_SLOT), (f"{key}, {SAVED}", STILL_XOR)),
                 )
                 for key, label, printed, half in (("mode", "mode of k", mode, 0.5), ("mean", "mean of k (read off)", mean, 0.15))
             ),
@@ -240,12 +241,17 @@ def _best_chain(parts: Sequence[Part], scheme: str) -> float:
     return min(_root_over_n([part], scheme) for part in parts)
 
 
+def _best_over_all(parts: Sequence[Part], scheme: str) -> float:
+    return _best_chain(parts, scheme) / _root_over_n(parts, scheme)
+
+
 def _boston_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
     estimates = {**rates("exact"), **rates(CODED, f", {CODED}")}
     for scheme, suffix in (("exact", ""), (CODED, f", {CODED}")):
         estimates[f"rmse{suffix}"] = partial(_rmse, scheme=scheme)
         estimates[f"root of the sum over n{suffix}"] = partial(_root_over_n, scheme=scheme)
         estimates[f"best chain{suffix}"] = partial(_best_chain, scheme=scheme)
+        estimates[f"best over all{suffix}"] = partial(_best_over_all, scheme=scheme)
     found = together(parts, estimates, [key for key in estimates if key.startswith(("mode", "best"))])
     if found["across"].value == 0.0:  # chains that agree on none: of so many jumps the first may be the next
         error = 100.0 / total(parts, "exact", "proposed").sum()
@@ -318,6 +324,15 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
                 error=OF_SPLIT,
                 like=ALL_PARTS,
                 instead=f"best chain, {CODED}",
+                **coded,
+            ),
+            Cell(
+                key="best over all",
+                label="best chain ÷ all chains together: other rows move both alike",
+                printed=round(best / rmse, 3),
+                half=round(0.0005 / best + 0.0005 / rmse, 4),
+                like=ALL_PARTS,
+                instead=f"best over all, {CODED}",
                 **coded,
             ),
             Cell(key="mode", label="mode of L", printed=mode, half=0.5, like=ALL_PARTS, instead=f"mode, {CODED}", **coded),

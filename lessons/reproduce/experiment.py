@@ -44,6 +44,8 @@ class Cell:
     instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
         `instead`, why the exact value is what it is
     tried : further changed settings, each the key of its outcome and what was changed
+    left_open : keys of those that are choices of ours, where the print says nothing: that one of them brings agreement
+        contradicts nothing that is printed
     """
 
     key: str
@@ -56,6 +58,7 @@ class Cell:
     instead: str = ""
     because: str = ""
     tried: Sequence[tuple[str, str]] = ()
+    left_open: Sequence[str] = ()
 
     @property
     def changes(self) -> Sequence[tuple[str, str]]:
@@ -138,9 +141,9 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
     these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
-    told. If it does not agree, it differs where a changed setting agrees and moves our number by more than that may be
-    off by chance, or where the exact value is known and the print misses that too, however ours scatters; else it cannot be told as long as
-    settings are not printed.
+    told. If it does not agree, it differs where a changed setting that the print does not leave open agrees and moves
+    our number by more than that may be off by chance, or where the exact value is known and the print misses that too,
+    however ours scatters; else it cannot be told as long as settings are not printed.
     """
     if outcome is None:
         return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
@@ -150,7 +153,8 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
-    others = [(outcome.estimates[key], change) for key, change in cell.changes if key in outcome.estimates]
+    changes = [(key, change) for key, change in cell.changes if key in outcome.estimates]
+    others = [(outcome.estimates[key], change) for key, change in changes]
     missed = exact is not None and not _fits(Estimate(exact), cell)
     if _fits(ours, cell) and not (missed and SURE * scatter > BLUNT * abs(cell.printed)):
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
@@ -164,7 +168,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
         f"with {change} it is {shown(other, cell)}{', which agrees' if agrees else ''}"
         for (other, change), agrees in sorted(zip(others, agreeing, strict=True), key=lambda each: not each[1])
     )
-    if any(agreeing):
+    if any(agrees and key not in cell.left_open for (key, _), agrees in zip(changes, agreeing, strict=True)):
         return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and missed:
         proof = f": {cell.because}" if cell.because and not cell.instead else ""

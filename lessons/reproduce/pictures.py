@@ -20,7 +20,7 @@ FARTHEST = 12.0  # gaps beyond this many errors stand at the edge
 def forest(rows: Sequence[Row]) -> Figure:
     """(ours - printed) over its error, of every number that was run."""
     shown = [row for row in rows if row.verdict.z is not None]
-    figure = charts.blank("(ours − printed) ÷ error of the gap", "", height=max(220, 60 + 7 * len(shown)), margin={"l": 12, "t": 40})
+    figure = charts.blank("(ours − printed) ÷ error of the gap", "", height=max(220, 60 + 4 * len(shown)), margin={"l": 12, "t": 40})
     for kind, (role, symbol) in LOOKS.items():
         some = [(i, row) for i, row in enumerate(shown) if row.verdict.kind == kind]
         figure.add_scatter(

@@ -19,7 +19,8 @@ Every printed number that was run, beside ours. Written by `python -m lessons.re
 *Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours, these are less than a
 quarter of the print, and no changed setting that was tried comes nearer. *Differs*: a changed setting that was tried gives
 the printed number and moves ours by more than chance, or an exact answer contradicts it. *Cannot be told*: what it hangs on
-is not printed, chance may make such a gap, or two settings give the number.
+is not printed (also where another choice of ours, of what is not printed, brings agreement), chance may make such a gap, or
+two settings give the number.
 """
 
 

@@ -68,6 +68,9 @@ def test_verdicts_are_computed():
     assert verdict(cell, theirs=(2.0,)) == NOT_RUN, "a result of before the experiment was changed"
     two = dataclasses.replace(cell, tried=(("third", "a third thing"),))
     assert verdict(two, ours=(2.4, 0.1), other=(2.6, 0.1), third=(2.0, 0.1)) == DIFFERS, "any setting that was tried counts"
+    free = dataclasses.replace(cell, left_open=("other",))
+    assert verdict(free, ours=(2.4, 0.1), other=(2.01, 0.1)) == UNTOLD, "a choice of ours that the print leaves open contradicts nothing"
+    assert verdict(dataclasses.replace(two, left_open=("other",)), ours=(2.4, 0.1), other=(2.0, 0.1), third=(2.0, 0.1)) == DIFFERS
     assert verdict(two, ours=(2.1, 0.1), other=(2.2, 0.1), third=(2.05, 0.1)) == UNTOLD
     why = judge(ANY, dataclasses.replace(two, instead="", tried=()), Outcome({"ours": Estimate(2.4, 0.1)}, {})).why
     assert "no reason was tested" in why
