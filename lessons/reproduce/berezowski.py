@@ -141,7 +141,7 @@ def _xor_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
     return together(parts, estimates, [key for key in estimates if key.startswith("mode")])
 
 
-def _bayes_accuracy(variance: float) -> float:
+def bayes_accuracy(variance: float) -> float:
     """Of the best rule for XOR clouds, the signs of the coordinates, in %: both right or both wrong."""
     right = 0.5 * math.erfc(-0.5 / math.sqrt(2.0 * variance))
     return 100.0 * (right**2 + (1.0 - right) ** 2)
@@ -154,7 +154,7 @@ XOR_SETTINGS = ("2-k-2, softmax, temper 0.5", "N(0, 1) on weights", "k uniform o
 def _clouds(id: str, place: str, title: str, link: str, mode: int, mean: float, accuracy: float, half: float, error: float) -> Experiment:
     noisy = "noisy" in title
     variance, of_test = (NOISY_VARIANCE, NOISE_OF_TEST) if noisy else (VARIANCE, VARIANCE)
-    exact = {"accuracy": _bayes_accuracy(of_test)} if noisy else {}
+    exact = {"accuracy": bayes_accuracy(of_test)} if noisy else {}
     return Experiment(
         id=id,
         title=title,

@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from datasets import powerball
+from datasets.xor import NOISY_VARIANCE
 from lessons.reproduce import store
+from lessons.reproduce.berezowski import NOISE_OF_TEST, bayes_accuracy
 from lessons.reproduce.steyn import flattened
 
 CODE, PRINT = "public code only", "print"
@@ -90,6 +92,15 @@ def numbers() -> dict[str, float]:
         "narrow_1": 5.0 * 100.0 / 101.0,
         "narrow_1_sd": 101.0**-0.5,
         "wide_10": 5.0 / wide,
+        "test_5": _kept("berezowski-6.2.2", "five"),
+        "test_10": _kept("berezowski-6.2.2", "ten"),
+        "noisy_same": bayes_accuracy(NOISY_VARIANCE),
+        "noisy_test": bayes_accuracy(NOISE_OF_TEST),
+        "noisy_ours": _kept("berezowski-5.8", "accuracy"),
+        "six_told": _kept("andersen-4.1", "told"),
+        "six_coded": _kept("andersen-4.1", "coded"),
+        "newton": _kept("steyn-4.1", "steps"),
+        "newton_wide": _kept("steyn-4.1", "right, wide"),
         "tuned": _kept("berezowski-boston-2a", "tuned, as coded"),
         "tuned_error": _kept("berezowski-boston-2a", "tuned, as coded", error=True),
         "changed": _kept("berezowski-boston-2a", "within, as coded"),
