@@ -50,7 +50,11 @@ def picture(spec: RealDataSpec) -> bytes:
 def _balls(made: Scene, spec: RealDataSpec, found: Course, at: np.ndarray) -> None:
     fair, n = WHITE / spec.balls, np.maximum(at, 1)[:, None]
     z = (found.counts[at] - n * fair * (at > 0)[:, None]) / np.sqrt(n * fair * (1.0 - fair))
-    top = max(FARTHEST, float(np.abs(z).max()) * 1.05)
+    if spec.data == "own":
+        top = max(FARTHEST, 1.05 * float(np.abs(z).max()))
+    else:  # the same for each seed: an axis is seen before a prediction
+        expected = (urn.chance(spec.weight, spec.balls, WHITE) - fair) * math.sqrt(found.n / (fair * (1.0 - fair)))
+        top = FARTHEST + abs(expected)
     panel = made.panel(
         "balls", title="Each ball so far, beside a fair urn", x=Axis("ball", 0.0, spec.balls + 1.0), y=Axis("sd from fair", -top, top)
     )

@@ -62,7 +62,7 @@ class RealDataSpec(Spec):
     def check(self) -> None:
         if self.show == "protocol" and self.data not in ("boston", "credit", "own", "urn"):
             raise SpecError("show", "published tables are known for Boston and credit default only")
-        if self.variant != "exact" and self.weights != "per_layer":
+        if self.variant != "exact" and (self.weights != "per_layer" or self.lottery):
             raise SpecError("variant", f"{self.variant} is a mistake in learning the prior of each layer")
         if self.show == "draw" and self.data not in ("urn", "own"):
             raise SpecError("show", "draws are those of the urn, or of your own file")

@@ -288,8 +288,8 @@ def _logistic_exactly() -> dict[str, float]:
 
 # settings of the printed code that the text does not have, and our names for them
 CHANGED = {
-    "no bias": "no output bias, as in the printed code, the exact posterior",
-    "pairs": "every output taught all labels, as in the printed code, the exact posterior",
+    "no bias": "no output bias, as in the printed code, exactly,",
+    "pairs": "all labels for every output, as in the printed code, exactly,",
 }
 
 
@@ -350,7 +350,7 @@ def _table(printed: dict[str, tuple[float, float]], nobody: bool = False, trees:
                     like=A_PART,
                     because=exactly,
                     tried=tried,
-                    left_open=(f"{model}{SHORT}, {where}",),
+                    no_reason=(f"{model}{SHORT}, {where}",),
                 )
             )
     return tuple(cells)

@@ -35,7 +35,7 @@ TUNED = "its public code, and the mean acceptance along the path in place of the
 ONLY_TUNED = "the mean acceptance along the path, by exact moves,"
 ONLY_SLOT = "the slot factor in births alone"
 STILL = "weights that never move and the slot factor in births, as in its saved runs,"
-STILL_XOR = "weights that never move and the slot factor in births"
+STILL_XOR = "weights that never move, which its saved runs rule out here, and the slot factor in births"
 ONLY_STILL = "weights that never move and no slot factor"
 
 
@@ -178,6 +178,7 @@ def _clouds(id: str, place: str, title: str, link: str, mode: int, mean: float, 
                     instead=f"{key}, {CODED}",
                     because=MISSING,
                     tried=((f"{key}, {SLOT}", ONLY_SLOT), (f"{key}, {SAVED}", STILL_XOR)),
+                    no_reason=(f"{key}, {SAVED}",),
                 )
                 for key, label, printed, half in (("mode", "mode of k", mode, 0.5), ("mean", "mean of k (read off)", mean, 0.15))
             ),

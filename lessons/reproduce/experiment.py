@@ -44,8 +44,8 @@ class Cell:
     instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
         `instead`, why the exact value is what it is
     tried : further changed settings, each the key of its outcome and what was changed
-    left_open : keys of those that are choices of ours, where the print says nothing: that one of them brings agreement
-        contradicts nothing that is printed
+    no_reason : keys of those whose agreement explains nothing: choices of ours where the print says nothing, and settings
+        that the work's own files rule out
     """
 
     key: str
@@ -58,7 +58,7 @@ class Cell:
     instead: str = ""
     because: str = ""
     tried: Sequence[tuple[str, str]] = ()
-    left_open: Sequence[str] = ()
+    no_reason: Sequence[str] = ()
 
     @property
     def changes(self) -> Sequence[tuple[str, str]]:
@@ -113,6 +113,14 @@ class Experiment:
         return self.parts[form == FULL]
 
 
+@dataclass(frozen=True, kw_only=True)
+class NotRun:
+    """What stands in print and has no experiment. why : a clause"""
+
+    source: Source
+    why: str
+
+
 @dataclass(frozen=True)
 class Verdict:
     """On one cell.
@@ -141,7 +149,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
     these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
-    told. If it does not agree, it differs where a changed setting that the print does not leave open agrees and moves
+    told. If it does not agree, it differs where a changed setting that may be a reason agrees and moves
     our number by more than that may be off by chance, or where the exact value is known and the print misses that too,
     however ours scatters; else it cannot be told as long as settings are not printed.
     """
@@ -168,7 +176,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
         f"with {change} it is {shown(other, cell)}{', which agrees' if agrees else ''}"
         for (other, change), agrees in sorted(zip(others, agreeing, strict=True), key=lambda each: not each[1])
     )
-    if any(agrees and key not in cell.left_open for (key, _), agrees in zip(changes, agreeing, strict=True)):
+    if any(agrees and key not in cell.no_reason for (key, _), agrees in zip(changes, agreeing, strict=True)):
         return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and missed:
         proof = f": {cell.because}" if cell.because and not cell.instead else ""

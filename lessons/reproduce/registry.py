@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lessons.reproduce import andersen, berezowski, data, hubin, mullachery, steyn
-from lessons.reproduce.experiment import Experiment, Part
+from lessons.reproduce.experiment import Experiment, NotRun, Part
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *berezowski.EXPERIMENTS,
@@ -14,6 +14,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *hubin.EXPERIMENTS,
     *mullachery.EXPERIMENTS,
 )
+NOT_HERE: tuple[NotRun, ...] = (*hubin.NOT_HERE, *mullachery.NOT_HERE)
 BY_ID = {experiment.id: experiment for experiment in EXPERIMENTS}
 
 
