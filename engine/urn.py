@@ -130,16 +130,6 @@ def shares(counts: ArrayLike, n: ArrayLike, white: int, belief: float) -> Array:
     return np.asarray(np.exp(every - np.logaddexp.reduce(every, axis=-1, keepdims=True)))
 
 
-def predicted(counts: ArrayLike, n: ArrayLike, white: int, belief: float) -> Array:
-    """(..., balls) probability that each number is in the next draw, averaged over `shares`."""
-    s = np.asarray(counts)
-    balls, share = s.shape[-1], shares(s, n, white, belief)
-    fair = white / balls
-    own = (s + belief * fair) / (np.asarray(n, dtype=np.float64)[..., None] + belief)
-    other = share[..., :-1] * (white - own) / (balls - 1)
-    return np.asarray(share[..., :-1] * own + other.sum(axis=-1, keepdims=True) - other + share[..., -1:] * fair)
-
-
 @kernel
 def _evidence(rng, balls, white, ball, weight, belief, marks, found):
     """Fill found (urns, marks) with the log Bayes factor after so many draws of each of several urns."""

@@ -27,7 +27,7 @@ TWICE = 2.0  # weight of the odd ball of the story
 A_YEAR = 3 * 52  # draws of Powerball
 WEIGHTS = (1.1, 1.2, 1.5, 2.0, 3.0)
 MARKS = np.unique(np.round(np.geomspace(10, 20_000, 25)).astype(np.int64))  # draws at which the power is counted
-TICKETS = ("hot", "overdue", "predicted")
+TICKETS = ("hot", "overdue")
 UNLIKE = 1e-6  # probability below which two parts of a file are not of one urn
 
 ABSENT = "The file of draws is not here: choose it in the settings."
@@ -81,11 +81,7 @@ def _course(spec: RealDataSpec) -> Course:
     so_far = np.arange(len(draws) + 1)
     shares = urn.shares(counts, so_far, WHITE, spec.belief)
     ticket.look()
-    tickets = {
-        "hot": top(counts[:-1]),
-        "overdue": top(-_last_seen(counts)),
-        "predicted": top(urn.predicted(counts, so_far, WHITE, spec.belief)[:-1]),
-    }
+    tickets = {"hot": top(counts[:-1]), "overdue": top(-_last_seen(counts))}
     matches = {name: (picked[:, :, None] == draws[:, None, :]).sum(axis=(1, 2)).astype(np.float64) for name, picked in tickets.items()}
     return Course(draws, counts, len(every), urn.log_factor(counts, so_far, WHITE, spec.belief), shares, matches)
 

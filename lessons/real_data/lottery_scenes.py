@@ -19,15 +19,11 @@ from lessons.real_data.spec import RealDataSpec
 SECONDS = 10.0  # that a run takes
 FARTHEST = 5.0  # sds from fair that the first picture reaches
 TEN = math.log(10.0)
-NAMED = {
-    "hot": ("the five hottest", "chain-1"),
-    "overdue": ("the five longest overdue", "chain-2"),
-    "predicted": ("the five likeliest by Bayes", "posterior"),
-}
+NAMED = {"hot": ("the five hottest", "posterior"), "overdue": ("the five longest overdue", "chain-2")}
 
 
 def picture(spec: RealDataSpec) -> bytes:
-    """How often each ball came, the evidence for an odd one, three tickets, and who it would be."""
+    """How often each ball came, the evidence for an odd one, two tickets, and who it would be."""
     found = lottery.course(spec)
     at = lottery.frames(found.n)
     made = Scene(
@@ -36,7 +32,7 @@ def picture(spec: RealDataSpec) -> bytes:
         rate=len(at) / SECONDS,
         autoplay=True,
         theme=theme.palette(),
-        label=f"{found.n} draws of {WHITE} from {spec.balls}: each ball, the evidence that one is odd, and three tickets.",
+        label=f"{found.n} draws of {WHITE} from {spec.balls}: each ball, the evidence that one is odd, and two tickets.",
     )
     made.layout("balls*11 evidence*9 / tickets*11 fair*9", [220, 200])
     _balls(made, spec, found, at)
@@ -151,7 +147,7 @@ def _card(made: Scene, spec: RealDataSpec, found: Course, at: np.ndarray) -> Non
     averages = {name: np.nan_to_num(_so_far(found, name)[at]) for name in NAMED}
     made.readout(
         "matches",
-        f"matches a draw: hottest {{hot:.3f}}, overdue {{overdue:.3f}}, by Bayes {{predicted:.3f}}; any ticket of a fair urn {WHITE}²/"
+        f"matches a draw: hottest {{hot:.3f}}, overdue {{overdue:.3f}}; any ticket of a fair urn {WHITE}²/"
         f"{spec.balls} = {WHITE**2 / spec.balls:.3f}",
         **averages,
     )

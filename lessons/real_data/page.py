@@ -143,7 +143,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     twins=lambda spec: [] if spec.lottery else [own_means, scales, nuts] if spec.weights == "own_mean" else [scales, nuts],
-    code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales, urn.draw, urn.log_factors, urn.predicted],
+    code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales, urn.draw, urn.log_factors],
     runs=runs,
     live=live,
     live_label="Sample the posterior",

@@ -80,7 +80,7 @@ def test_the_evidence_is_prior_times_likelihood_integrated():
     assert float(urn.log_factor(counts[-1], len(draws), WHITE, BELIEF)) == pytest.approx(math.log(exactly), rel=1e-7)
 
 
-def test_the_evidence_is_what_predictions_gained_and_a_prediction_is_a_probability():
+def test_the_evidence_is_what_predictions_gained():
     draws, counts = some()
     n = np.arange(len(draws) + 1)
     log = urn.log_factor(counts, n, WHITE, BELIEF)
@@ -91,13 +91,18 @@ def test_the_evidence_is_what_predictions_gained_and_a_prediction_is_a_probabili
         ratio = np.where(np.isin(np.arange(1, BALLS + 1), drawn), own / fair, (1.0 - own) / (1.0 - fair))
         total += math.log(float(share @ ratio / share.sum()))
         assert log[t + 1] == pytest.approx(total)
-    predicted = urn.predicted(counts, n, WHITE, BELIEF)
-    assert np.allclose(predicted.sum(axis=1), WHITE) and np.allclose(predicted[0], fair)
     assert np.allclose(urn.shares(counts, n, WHITE, BELIEF).sum(axis=1), 1.0)
-    # of the next draw, by all sets and all odd balls
-    share, own = urn.shares(counts[-1], n[-1], WHITE, BELIEF), (counts[-1] + BELIEF * fair) / (n[-1] + BELIEF)
-    third = sum(share[j] * (own[j] if j == 2 else (WHITE - own[j]) / (BALLS - 1)) for j in range(BALLS)) + share[-1] * fair
-    assert predicted[-1, 2] == pytest.approx(third)
+
+
+def test_the_likeliest_ticket_is_the_hottest():
+    """Of the next draw, by all sets and all odd balls: the probabilities of the numbers stand in the order of their counts."""
+    fair = WHITE / BALLS
+    for n, s in zip(range(61), some()[1], strict=True):
+        share, own = urn.shares(s, n, WHITE, BELIEF), (s + BELIEF * fair) / (n + BELIEF)
+        other = share[:-1] * (WHITE - own) / (BALLS - 1)
+        predicted = share[:-1] * own + other.sum() - other + share[-1] * fair
+        assert predicted.sum() == pytest.approx(WHITE)
+        assert (np.diff(predicted[np.argsort(s, kind="stable")]) > -1e-12).all()
 
 
 def test_the_bayes_factor_of_a_fair_urn_is_one_on_average_over_all_draws():

@@ -348,7 +348,7 @@ def test_tickets_are_filled_in_before_the_draw():
 
 
 def test_no_ticket_predicts_a_fair_urn_and_the_evidence_finds_an_odd_ball():
-    """Over many urns: any ticket has 25/69 matches of a fair one; of another, the one by Bayes comes near the best there is."""
+    """Over many urns: any ticket has 25/69 matches of a fair one; of another, the hottest come near the best there is."""
 
     def average(spec: RealDataSpec, name: str) -> tuple[float, float]:
         every = np.concatenate([lottery.course(spec.replace(seed=seed)).matches[name][500:] for seed in range(12)])
@@ -358,7 +358,7 @@ def test_no_ticket_predicts_a_fair_urn_and_the_evidence_finds_an_odd_ball():
         mean, error = average(DRAW, name)
         assert abs(mean - 25 / 69) < 4 * error, name
     best, fair = urn.most_matches(3.0, 69, 5), 25 / 69
-    mean, error = average(DRAW.replace(weight=3.0), "predicted")
+    mean, error = average(DRAW.replace(weight=3.0), "hot")
     assert fair + 8 * error < mean < best + 4 * error and best - mean < 4 * error
     assert average(DRAW.replace(weight=3.0), "overdue")[0] < fair
     found = lottery.course(ODD)
