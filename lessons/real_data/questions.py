@@ -103,5 +103,5 @@ QUESTIONS = [
     WORDS.question("threshold", _threshold, _threshold_why, scenario="tumours", options=tuple(f"{value:g}" for value in THRESHOLDS)),
     WORDS.question("constant", _constant, _constant_why, scenario="credit-table"),
     WORDS.question("tickets", _tickets, _tickets_why, scenario="draw"),
-    WORDS.question("odd", _odd, _odd_why, scenario="draw", options=tuple(f"about {number(n)}" for n in DRAWS)),
+    WORDS.question("odd", _odd, _odd_why, options=tuple(f"about {number(n)}" for n in DRAWS)),
 ]
