@@ -43,6 +43,8 @@ def show() -> None:
         own = [row for row in rows if row.experiment.id == experiment]
         with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
             follow.panels(pictures.table(own, own[0].experiment.source.place))
+    with st.expander("Not run, and why"):
+        follow.panels(pictures.not_here())
     st.markdown("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
 
 

@@ -11,6 +11,7 @@ from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from lessons.reproduce import report
 from lessons.reproduce.experiment import AGREES, DIFFERS, UNTOLD
+from lessons.reproduce.registry import NOT_HERE
 from lessons.reproduce.report import Row
 
 LOOKS = {AGREES: ("accept", "circle"), DIFFERS: ("reject", "x"), UNTOLD: ("muted", "diamond-open")}
@@ -82,6 +83,18 @@ def beside(rows: Sequence[Row]) -> Figure | None:
     figure.update_yaxes(autorange="reversed", automargin=True, title=None)
     sides = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, ratio, strict=True) if math.isfinite(value))
     return Figure("Printed and ours", figure, f"Ours as multiples of the printed numbers: {sides}.", "Bars are three standard errors.")
+
+
+def not_here() -> Table:
+    """What stands in print and has no experiment, as docs/REPRODUCED.md has it."""
+    return Table(
+        "Not run, and why",
+        {
+            "work": [f"{each.source.author} ({each.source.year})" for each in NOT_HERE],
+            "printed": [each.source.place for each in NOT_HERE],
+            "why": [each.why for each in NOT_HERE],
+        },
+    )
 
 
 def table(rows: Sequence[Row], title: str) -> Table:

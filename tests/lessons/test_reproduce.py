@@ -150,6 +150,12 @@ def test_the_numbers_of_errata_that_are_typed_in_their_proofs():
     assert f"{100 * 50 / 562:.1f}" in told["shared"].replace("\\,", "") and f"{93 + 7 * 50 / 562:.1f} %" in told["shared"]
     assert f"{0.426 / np.sqrt(10):.3f}" in told["folds"]
     assert f"{np.sqrt(0.5 / 253):.2f}" in told["split"]
+    linear, shares = store.outcome("andersen-5.3").exact, store.outcome("berezowski-7.2").exact
+    assert f"{linear['linear, train']:.3f} and {linear['linear, test']:.3f}" in told["text"]
+    for cell in BY_ID["berezowski-7.2"].cells:
+        if judge(BY_ID["berezowski-7.2"], cell, store.outcome("berezowski-7.2")).kind == DIFFERS:
+            assert f"{shares[cell.key]:.3f}" in told["whole"], cell.label
+    assert f"{store.outcome('steyn-4.1').estimates['right'].value:.0f} %" in told["newton"]
     rng = np.random.default_rng(2)
     points = rng.choice([-0.5, 0.5], (200_000, 2))
     seen = points + np.sqrt(0.1) * rng.standard_normal(points.shape)
