@@ -24,6 +24,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.kernels import kernel
 from engine.spec import SpecError
 
@@ -31,6 +32,7 @@ Array = NDArray[np.float64]
 Draws = NDArray[np.int64]
 
 MOST_BALLS = 1000
+PIECE = 50  # urns between two looks at the ticket
 MOST_DRAWS = 2_000_000
 
 
@@ -160,7 +162,10 @@ def evidence(urns: int, marks: ArrayLike, balls: int, white: int, weight: float,
     _checked(balls, white, weight)
     marks = np.asarray(marks, dtype=np.int64)
     found = np.empty((urns, len(marks)))
-    _evidence(np.random.Generator(np.random.SFC64(seed)), balls, white, 0, weight, belief, marks, found)
+    rng = np.random.Generator(np.random.SFC64(seed))
+    for first in range(0, urns, PIECE):
+        ticket.look()
+        _evidence(rng, balls, white, 0, weight, belief, marks, found[first : first + PIECE])
     return found
 
 
