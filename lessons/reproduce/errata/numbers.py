@@ -48,6 +48,12 @@ def _kept(id: str, key: str, error: bool = False) -> float:
     return math.nan if outcome is None or key not in outcome.estimates else outcome.estimates[key][int(error)]
 
 
+def _exact(id: str, key: str) -> float:
+    """A number that is known without sampling."""
+    outcome = store.outcome(id)
+    return math.nan if outcome is None else outcome.exact.get(key, math.nan)
+
+
 @cache
 def numbers() -> dict[str, float]:
     """All numbers that the words name."""
@@ -73,6 +79,8 @@ def numbers() -> dict[str, float]:
         "base_test": _kept("andersen-5.6", "base rate, test"),
         "units_train": _kept("andersen-5.6", "units, train"),
         "units_test": _kept("andersen-5.6", "units, test"),
+        **{f"linear_{where}": _exact("andersen-5.6", f"linear, {where}") for where in ("train", "test")},
+        **{f"pairs_{where}": _kept("andersen-5.6", f"linear, pairs, {where}") for where in ("train", "test")},
         "root_253": math.sqrt(253.0),
         "rmse_printed": 0.236 * math.sqrt(253.0),
         "rmse_ours": _kept("berezowski-boston-2a", "rmse"),
