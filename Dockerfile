@@ -30,7 +30,7 @@ COPY --from=built /kernels /kernels
 WORKDIR /lab
 # What is compiled for the baseline is used. For kernels of this machine's own processor: NUMBA_CPU_NAME= and a cache
 # that can be written, POSTERIOR_LAB_CACHE=/data; they are then compiled in the background.
-ENV PATH=/venv/bin:$PATH NUMBA_CPU_NAME=x86-64-v3 POSTERIOR_LAB_CACHE=/kernels POSTERIOR_LAB_DOWNLOADS=/data POSTERIOR_LAB_STATE=/data POSTERIOR_LAB_LOG=json
+ENV PATH=/venv/bin:$PATH NUMBA_CPU_NAME=x86-64-v3 POSTERIOR_LAB_CACHE=/kernels POSTERIOR_LAB_DOWNLOADS=/data POSTERIOR_LAB_STATE=/data/state POSTERIOR_LAB_LOG=json
 VOLUME /data
 USER 10001
 EXPOSE 8501
