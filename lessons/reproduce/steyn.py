@@ -188,7 +188,7 @@ def _gaps(id: str, title: str, place: str, first: int, sd: float, ga: float, wro
 # MNIST ----------------------------------------------------------------------------------------------------------------
 
 LEARNT, BATCH = 50_000, 1_000  # the first of the 60,000 images; which 50,000 is not printed
-EPOCHS = {"steyn-7.3": (10, 100), "steyn-7.4": (16, 2_000)}  # quick, full
+EPOCHS = {"steyn-7.3": (10, 100), "steyn-7.4": (4, 2_000)}  # quick, full
 DRAWS = 100  # networks; 1,000 in the full form, as printed
 AT_ONCE = 1_000  # test images whose probabilities are held by every network
 # Small standard deviations at the start: the means learn before the noise has grown. Adam in place of the decaying step.
@@ -456,7 +456,7 @@ EXPERIMENTS = (
         0.931,
         0.99,
         title="MNIST by convolutions",
-        seconds=(700, 250_000),
+        seconds=(500, 250_000),
         **_place("figures 7.11 to 7.17", "MNIST", "/digits"),
     ),
 )
