@@ -114,6 +114,14 @@ def approximation_of_votes(counted: NDArray[np.int64], cutoff: float) -> Array:
         return np.where(sd > 0.0, ndtr((cutoff - agree) / sd), (agree < cutoff).astype(np.float64))
 
 
+def rank_among(values: ArrayLike, members: ArrayLike) -> Array:
+    """(m,) share of the R `members` (R, m) below each of the `values` (m,); equal ones count half. 0 is below all of them,
+    1 above all, and a further draw of what the members are drawn from has every rank with the same probability.
+    """
+    value, others = np.asarray(values, dtype=np.float64), np.asarray(members, dtype=np.float64)
+    return np.asarray((others < value).mean(axis=0) + 0.5 * (others == value).mean(axis=0))
+
+
 def agreement_cutoff(draws: ArrayLike, y: ArrayLike, share: float = 0.9) -> float:
     """The smallest whole cutoff that at least `share` of the wrongly predicted images stay below with their C - 1. It
     is Steyn's choice for `gaussian_approximation`, and it looks at the labels of the test images. Raises SpecError

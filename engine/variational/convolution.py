@@ -411,6 +411,7 @@ def feature_maps(images: NDArray[Any], layers: Sequence[NDArray], stages: Sequen
         "tanh": np.tanh,
         "sigmoid": lambda z: 0.5 + 0.5 * np.tanh(0.5 * z),
         "linear": lambda z: z,
+        "elu": lambda z: np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0))),
     }
     found, maps = [], np.asarray(images, dtype=np.float64)
     for stage, layer in zip(stages, layers, strict=False):

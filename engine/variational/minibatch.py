@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels import kernel
-from engine.networks.passes import RELU, SIGMOID, TANH
+from engine.networks.passes import ELU, RELU, SIGMOID, TANH
 from engine.variational.fused import (
     A_HALF,
     FLIPOUT,
@@ -177,6 +177,9 @@ def activate(kind, values):
     elif kind == SIGMOID:
         for i in range(values.size):
             values[i] = sigmoid(values[i])
+    elif kind == ELU:
+        for i in range(values.size):
+            values[i] = max(ZERO, values[i]) + (exp(min(ZERO, values[i])) - ONE)
 
 
 @single_kernel
@@ -206,6 +209,9 @@ def through(kind, values, back):
         elif kind == SIGMOID:
             for i in range(h.size):
                 h[i] = slope[i] * (h[i] * (ONE - h[i]))
+        elif kind == ELU:
+            for i in range(h.size):
+                h[i] = slope[i] * (ONE + min(ZERO, h[i]))
         else:
             for i in range(h.size):
                 h[i] = slope[i]

@@ -95,7 +95,7 @@ class Experiment:
     combine : numbers of all parts -> estimates; by default the mean over parts with its standard error
     exact : what is known without sampling, by key
     tolerance : why a gap may be as large as it may
-    link : a lesson with these settings
+    link : a lesson with these settings; also : further ones
     covers : its tables and figures of print, "table 5.2"
     beside : what is worked out, too, and is not printed
     """
@@ -115,8 +115,14 @@ class Experiment:
     exact: Callable[[], Mapping[str, float]] = dict
     tolerance: str = "three standard errors of the gap"
     link: str = ""
+    also: Sequence[str] = ()
     covers: Sequence[str] = ()
     beside: Sequence[Beside] = ()
+
+    @property
+    def links(self) -> Sequence[str]:
+        """All lessons with these settings."""
+        return (self.link, *self.also) if self.link else ()
 
     def count(self, form: str) -> int:
         """Parts of a form."""

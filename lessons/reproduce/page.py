@@ -74,7 +74,7 @@ def _experiment(rows: Sequence[Row]) -> None:
     ids = list(dict.fromkeys(row.experiment.id for row in rows))
     asked = st.query_params.get(ID)
     if asked is not None and asked not in BY_ID:
-        st.warning("This link names an experiment that does not exist.", icon=messages.WARNING)
+        st.warning(f"{messages.WARNING} This link names an experiment that does not exist.")
     at = ids.index(asked) if asked in ids else 0
     id = st.selectbox("Experiment", ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}")
     if id is None:
@@ -89,8 +89,9 @@ def _experiment(rows: Sequence[Row]) -> None:
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         pressed = st.button("Run the quick form", key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
-        if experiment.link:
-            st.markdown(f"[See it in the lesson]({experiment.link.removeprefix('/')})")
+        for link in experiment.links:
+            lesson = link.partition("?")[0].strip("/").replace("-", " ")
+            st.markdown(f"[See it in *{lesson}*]({link.removeprefix('/')})")
     if lacking := missing(experiment):
         st.markdown(f"Its data are not on this machine: {', '.join(lacking)}.")
     else:

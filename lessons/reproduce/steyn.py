@@ -457,7 +457,7 @@ EXPERIMENTS = (
     Experiment(
         id="steyn-sizes",
         title="Sizes of its networks",
-        **_place("figure 6.12 and chapter 7", "sizes", "/weights"),
+        **_place("figure 6.12 and chapter 7", "sizes", "/convolution"),
         covers=("figure 6.12",),
         settings=("2-5-5-1", "784-600-600-10", "two convolutions 5 × 5 of 32 filters, each with pooling 2 and stride 2"),
         chosen=("no padding",),
@@ -487,7 +487,7 @@ EXPERIMENTS = (
         0.865,
         title="MNIST by a dense network",
         seconds=(300, 9_000),
-        **_place("figures 7.1 to 7.6", "MNIST", "/digits"),
+        **_place("figures 7.1 to 7.6", "MNIST", "/digits?data=mnist"),
     ),
     _trained(
         "steyn-7.4",
@@ -497,7 +497,7 @@ EXPERIMENTS = (
         0.931,
         title="MNIST by convolutions",
         seconds=(500, 250_000),
-        **_place("figures 7.11 to 7.15", "MNIST", "/digits"),
+        **_place("figures 7.11 to 7.15", "MNIST", "/convolution?part=training&size=large"),
     ),
     _scored(
         "steyn-7.3",

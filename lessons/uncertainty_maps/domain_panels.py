@@ -29,7 +29,7 @@ def panels(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
             return []
         found[method] = both
     areas = {method: {part: domain.area(both, part) for part in domain.PARTS} for method, both in found.items()}
-    made = [_roc(spec, found[spec.method], areas[spec.method]), _areas(areas), _table(spec, found, areas)]
+    made: list[Figure | Table] = [_roc(spec, found[spec.method], areas[spec.method]), _areas(areas), _table(spec, found, areas)]
     return sources.captioned(made, spec.data)
 
 

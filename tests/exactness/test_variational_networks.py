@@ -352,7 +352,12 @@ def test_wrong_estimators_are_caught(exact_slope, mutant):
 
 def reference_log_likelihood(layers, activation, likelihood, noise_sd, x, y):
     h = x.astype(float)
-    bend = {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0), "sigmoid": lambda z: 1 / (1 + np.exp(-z))}
+    bend = {
+        "tanh": np.tanh,
+        "relu": lambda z: np.maximum(z, 0),
+        "sigmoid": lambda z: 1 / (1 + np.exp(-z)),
+        "elu": lambda z: np.where(z > 0, z, np.expm1(np.minimum(z, 0))),
+    }
     for number, w in enumerate(layers):
         h = h @ w[:-1] + w[-1]
         if number < len(layers) - 1:
@@ -366,7 +371,7 @@ def reference_log_likelihood(layers, activation, likelihood, noise_sd, x, y):
 
 
 @pytest.mark.one_seed
-@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear", "elu"])
 @pytest.mark.parametrize("likelihood", ["softmax", "bernoulli", "gaussian"])
 def test_backward_pass(activation, likelihood):
     rng = np.random.Generator(np.random.SFC64(8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import pickle
 import re
 import time
@@ -13,13 +14,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
-from app.kit import startup, words
+from app.kit import share, startup, words
 from app.kit.player.scene import header
+from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.spec import SpecError
 from engine.variational import network as engine_network
 from engine.variational import start_network
+from lessons.landing.spec import THESIS
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import conclusions, figure, report, running, store
+from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
@@ -211,7 +214,7 @@ def test_a_press_runs_the_quick_form_on_the_page():
 
 
 def test_links_lead_to_scenarios_that_exist():
-    links = [*(experiment.link for experiment in EXPERIMENTS), *(each.link for each in numbers.errata())]
+    links = [*(link for experiment in EXPERIMENTS for link in experiment.links), *(each.link for each in numbers.errata())]
     pages = {entry.slug: entry for entry in catalogue.PAGES}
     for link in filter(None, links):
         told, asked = urlsplit(link), parse_qs(urlsplit(link).query)
@@ -219,6 +222,71 @@ def test_links_lead_to_scenarios_that_exist():
         for scenario in asked.get("scenario", ()):
             assert words.chip(ROOT / entry.folder, scenario), link
         assert set(asked.get("id", ())) <= set(BY_ID), link
+
+
+def settings_of(link):
+    """The lesson's spec that a link leads to, and what it says of it."""
+    told = urlsplit(link)
+    lesson = importlib.import_module(f"{next(page for page in catalogue.PAGES if page.slug == told.path.strip('/')).package}.page").LESSON
+    found = share.read(lesson.spec, parse_qs(told.query), {scenario.id: scenario.spec for scenario in lesson.scenarios})
+    assert found.problems == (), link
+    return found.spec
+
+
+LESSON_LINKS = [link for experiment in EXPERIMENTS for link in experiment.links if link != "/errata"]
+
+
+@pytest.mark.parametrize("link", sorted(set(LESSON_LINKS)))
+def test_every_link_is_read_whole(link):
+    assert settings_of(link) is not None
+
+
+@pytest.mark.parametrize("run", berezowski.RUNS)
+def test_links_of_boston_give_the_settings_of_their_row(run):
+    (link,) = BY_ID[f"berezowski-boston-{run.lower()}"].links
+    spec = settings_of(link)
+    setting, network = THESIS[spec.setting], spec.network()
+    assert (network.width, network.depth[1], setting.variance) == berezowski.RUNS[run]
+    assert spec.on_boston and (spec.sweeps, spec.burn) == (1000, 0) and network.activation == "relu" and network.inputs == 13
+
+
+@pytest.mark.parametrize("run", berezowski.DIGITS)
+def test_links_of_digits_give_the_settings_of_their_row(run):
+    (link,) = BY_ID[f"berezowski-digits-{run}"].links
+    spec = settings_of(link)
+    classes, temper = berezowski.DIGITS[run]
+    setting = THESIS[spec.setting]
+    assert (setting.classes, setting.temper, setting.rows) == (classes, temper, berezowski.EACH * classes)
+    assert f"k uniform on 1 to {setting.highest}" in BY_ID[f"berezowski-digits-{run}"].settings
+    assert spec.network().inputs == berezowski.COMPONENTS and spec.burn == spec.sweeps // 2
+
+
+@pytest.mark.parametrize(("id", "data", "variance"), [("berezowski-5.6", "xor", VARIANCE), ("berezowski-5.8", "noisy", NOISY_VARIANCE)])
+def test_links_of_xor_give_the_settings_of_their_row(id, data, variance):
+    coded, right = (settings_of(link) for link in BY_ID[id].links)
+    assert (coded.data, coded.corner, coded.highest, coded.variant) == (data, 50, berezowski.WIDEST, "as_coded")
+    assert (right.data, right.corner, right.high, right.temper, right.prior, right.variant) == (
+        data,
+        50,
+        berezowski.WIDEST,
+        0.5,
+        "uniform",
+        "exact",
+    )
+    assert {(spec.sweeps, spec.burn) for spec in (coded, right)} == {(1000, 0)} and right.start_sizes() == list(range(1, 17))
+    assert BY_ID[id].run.keywords["variance"] == variance
+
+
+def test_links_of_small_experiments_give_the_settings_of_their_row():
+    rejection, walk, folds = (settings_of(BY_ID[f"andersen-{place}"].link) for place in ("4.1", "4.2", "2.1"))
+    assert rejection.prior() == andersen.AS_TOLD and (rejection.used, rejection.noise_sd, rejection.bound) == (6, 0.1, "observed")
+    assert rejection.tries == andersen.TRIED
+    assert (walk.target, walk.correlation, walk.scale, walk.draws, walk.chains, walk.burn) == ("gaussian", 0.6, 1.0, 1000, 1, 0)
+    assert (walk.start, walk.start_x, walk.start_y, walk.drift) == ("at", 7.0, 0.0, 0.0)
+    assert (folds.folds, len(folds.measured().x)) == (andersen.FOLDS, 30)
+    draws, coin = (settings_of(BY_ID[id].link) for id in ("hubin-draws", "mullachery-coin"))
+    assert (draws.units, draws.epochs, draws.weight_prior) == (30, 150, "aic")
+    assert coin.observations().tolist() == [1.0] and (coin.alpha, coin.beta) == (1.0, 1.0)
 
 
 def test_an_error_comes_back_from_another_process():

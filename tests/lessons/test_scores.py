@@ -199,7 +199,7 @@ def test_both_mistakes_can_be_planted(reading: Reading):
 def test_the_p_values_of_the_calibration_are_uniform(reading: Reading, monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(proof, "two_looks", lambda look: look(1, 1))
-    monkeypatch.setattr(proof, "COPIES", 50)
+    monkeypatch.setattr(proof, "DRAWN", 50 * len(reading.y))
     p = [proof.calibrated_check(FIRST.replace(seed=seed), reading).p for seed in range(200)]
     assert kstest(p, "uniform").pvalue > 1e-4
 
@@ -300,6 +300,20 @@ def test_the_panels_are_made(view, reading: Reading):
     for panel in panels.panels(FIRST.replace(view=view), NEVER):
         assert panel.title and panel.caption
     assert len(panels.diagnostics(FIRST, NEVER).columns) == 5
+
+
+def test_the_average_is_less_sure_than_most_of_its_members(reading: Reading):
+    figure = panels._ranks(FIRST.replace(method="nuts"), reading, NEVER)  # no other network is trained beside
+    low, high, one, average = figure.figure.data
+    sure = reading.draws.max(axis=2)
+    ranks = (sure < reading.confidence).mean(axis=0) + 0.5 * (sure == reading.confidence).mean(axis=0)
+    assert average.y == pytest.approx(100.0 * np.histogram(ranks, 10, (0.0, 1.0))[0] / len(ranks)) and ranks.mean() < 0.4
+    assert f"surer than {100 * ranks.mean():.0f} % of the members" in figure.caption
+    assert all(sum(each.y) == pytest.approx(100.0) for each in (one, average)) and (np.asarray(low.y) <= high.y).all()
+    others = [scores.rank_among(each, np.delete(sure, r, axis=0)) for r, each in enumerate(sure)]
+    tenths = np.array([100.0 * np.histogram(each, 10, (0.0, 1.0))[0] / len(each) for each in others])
+    assert tenths.mean(axis=0) == pytest.approx(10.0, abs=0.5), "among each other the members stand anywhere"
+    assert one.y == pytest.approx(tenths[0]) and np.allclose([low.y, high.y], np.quantile(tenths, (0.05, 0.95), axis=0))
 
 
 def test_all_scores_stand_beside_what_s2_printed(reading: Reading):

@@ -31,7 +31,7 @@ NOTE = (
     "MNIST is read from the folder that POSTERIOR_LAB_DATA names (its four IDX files in a folder mnist). Where it is not "
     "there, it is downloaded once when you choose it (about 12 MB) and checked; until then the bundled digits stand in. "
     "On MNIST the networks have two layers of 200 units. The first picture is of networks that have learnt for about a "
-    "second; they go on while you look, for a minute or so, and what they have learnt is kept for the next reader."
+    "second. They go on while you look, for a minute or so. What they have learnt is kept for the next reader."
 )
 
 NETWORKS = 100

@@ -216,12 +216,14 @@ def test_same_bytes_in_any_pieces_on_any_thread_after_pickling(method, estimator
     assert np.asarray(whole.history()).tobytes() == np.asarray(pieces.history()).tobytes()
 
 
-def test_prediction_is_the_definition():
-    fit = fit_convolution(IMAGES, LABELS, **(SHAPE | {"padding": "valid", "pool": 1, "epochs": 3}))
+@pytest.mark.parametrize("activation", ["relu", "elu"])
+def test_prediction_is_the_definition(activation):
+    bend = {"relu": lambda z: np.maximum(z, 0.0), "elu": lambda z: np.where(z > 0.0, z, np.exp(np.minimum(z, 0.0)) - 1.0)}[activation]
+    fit = fit_convolution(IMAGES, LABELS, **(SHAPE | {"padding": "valid", "pool": 1, "epochs": 3, "activation": activation}))
     layers = fit.expected_weights()
-    maps = feature_maps(IMAGES, layers, fit.shape.stages)
+    maps = feature_maps(IMAGES, layers, fit.shape.stages, activation)
     h = maps[-1].pooled.reshape(len(IMAGES), -1)
-    h = np.maximum(h @ layers[2][:-1] + layers[2][-1], 0.0)
+    h = bend(h @ layers[2][:-1] + layers[2][-1])
     z = h @ layers[3][:-1] + layers[3][-1]
     assert fit.predict(IMAGES, "MEAN").draws[0] == pytest.approx(np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), abs=1e-5)
     assert np.array_equal(fit.drawn(4, seed=2).predict(IMAGES), fit.predict(IMAGES, "MA", samples=4, seed=2).draws)
