@@ -144,6 +144,8 @@ def grown(name: str, posterior_of: Callable[[], Shared], picture: Callable[[Netw
         networks = one.networks()
         if job.is_set():
             return None
+        if one.done:  # as it was on the disk
+            break
         begin = time.perf_counter()
         job.publish(picture(networks, one.note))
         # at least three times as long for training as for the picture of it
