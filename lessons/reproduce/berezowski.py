@@ -150,14 +150,21 @@ XOR_CHOSEN = ("corners, variance and tanh as in the public code", "seed 1", "fir
 XOR_SETTINGS = ("2-k-2, softmax, temper 0.5", "N(0, 1) on weights", "k uniform on 1 to 16", "16 chains from k = 1 to 16", "δ 0.65")
 
 
-def _clouds(id: str, place: str, title: str, link: str, mode: int, mean: float, accuracy: float, half: float, error: float) -> Experiment:
+ALL_SWEEPS = "sweeps=1000&burn=0"  # of a link: as many as printed, the first ones too
+
+
+def _clouds(
+    id: str, place: str, title: str, scenarios: tuple[str, str], mode: int, mean: float, accuracy: float, half: float, error: float
+) -> Experiment:
+    """scenarios : of the lessons on the published scheme and on the right one"""
     noisy = "noisy" in title
     variance, of_test = (NOISY_VARIANCE, NOISE_OF_TEST) if noisy else (VARIANCE, VARIANCE)
+    coded, right = (f"/{slug}?scenario={each}&{ALL_SWEEPS}" for slug, each in zip(("missing-factor", "neurons"), scenarios, strict=True))
     exact = {"accuracy": _bayes_accuracy(of_test)} if noisy else {}
     return Experiment(
         id=id,
         title=title,
-        **_place(place, "number of units", link=link),
+        **_place(place, "number of units", link=coded, also=(right,)),
         covers=(place,),
         settings=XOR_SETTINGS,
         chosen=XOR_CHOSEN,
@@ -270,7 +277,7 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
         id=f"berezowski-boston-{run.lower()}",
         covers=("table 6.1", "table 7.1", "table 7.3", "table 7.4"),
         title=f"Boston, 1 to {most} layers of {units} units, noise variance {variance:g}",
-        **_place("tables 6.1, 7.1, 7.3 and 7.4", "number of layers", link=f"/landing?scenario=boston&setting=BH{run.lower()}"),
+        **_place("tables 6.1, 7.1, 7.3 and 7.4", "number of layers", link=f"/landing?scenario=boston&setting=BH{run.lower()}&{ALL_SWEEPS}"),
         settings=(f"layers of {units} units, 1 to {most}", f"noise variance {variance:g}", "N(0, 1) on weights", "16 chains of 1,000"),
         chosen=BOSTON_CHOSEN,
         needs=("boston",),
@@ -446,7 +453,7 @@ def _images(run: str, printed: dict[str, float]) -> Experiment:
         id=f"berezowski-digits-{run}",
         covers=("table 6.1", "table 7.2", "table 7.3", f"figure 7.1{'abcd'[list(DIGITS).index(run)]}"),
         title=f"OptDigits, {classes} classes, temper {temper:g}",
-        **_place("tables 6.1, 7.2 and 7.3", "number of units", link=f"/landing?scenario=thesis&setting=OD{run}"),
+        **_place("tables 6.1, 7.2 and 7.3", "number of units", link=f"/landing?scenario=thesis&setting=OD{run}&sweeps=500&burn=250"),
         settings=(f"{EACH * classes} images, {COMPONENTS} components", f"k uniform on 1 to {widest}", f"temper {temper:g}", "16 chains"),
         chosen=("tanh and each image standardised, as in the public code", "which images", "networks of the second half are averaged"),
         needs=("optdigits",),
@@ -557,7 +564,7 @@ EXPERIMENTS = (
     Experiment(
         id="berezowski-6.6d",
         title="Mean number of layers, from the counts of its figure",
-        **_place("figure 6.6d against table 7.3", "number of layers", link="/landing?scenario=boston&setting=BH4b"),
+        **_place("figure 6.6d against table 7.3", "number of layers", link=f"/landing?scenario=boston&setting=BH4b&{ALL_SWEEPS}"),
         covers=("figure 6.6",),
         settings=("counts 952, 1,899, 8,087, 5,078",),
         run=_mean_of_counts,
@@ -587,8 +594,8 @@ EXPERIMENTS = (
         ),
         tolerance="none but the rounding: the recall as near as it can be, then the precision",
     ),
-    _clouds("berezowski-5.6", "figure 5.6", "XOR", "/missing-factor?scenario=as-coded", 7, 7.9, 100.0, 0.5, 0.0),
-    _clouds("berezowski-5.8", "figure 5.8", "noisy XOR", "/missing-factor?scenario=noisy", 8, 8.1, 92.0, 0.5, 1.8),
+    _clouds("berezowski-5.6", "figure 5.6", "XOR", ("as-coded", "xor"), 7, 7.9, 100.0, 0.5, 0.0),
+    _clouds("berezowski-5.8", "figure 5.8", "noisy XOR", ("noisy", "noisy"), 8, 8.1, 92.0, 0.5, 1.8),
     _houses("2A", (4.5, 66.1, 0.236, 0.235, 2, 3.74)),
     _houses("2B", (4.9, 65.8, 0.245, 0.249, 4, 3.73)),
     _houses("4A", (1.1, 63.4, 0.223, 0.211, 3, 2.67)),

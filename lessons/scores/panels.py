@@ -22,6 +22,8 @@ from lessons.scores.stage_errors import PRINTED
 from lessons.scores.stage_probabilities import PRECISION_RECALL, PRINTED_AT, TOPS
 
 SPLITS = 100
+TENTHS = 10  # of the ranks
+TRAINED_ALIKE = ("lbbnn", "dense", "dropout")  # that learn from the images, and with the layers, of a trained network
 
 
 def panels(spec: ScoresSpec, cancel: Any) -> list[Figure | Table]:
@@ -38,7 +40,7 @@ def _of_the_view(spec: ScoresSpec, cancel: Any) -> list[Figure | Table]:
     if spec.view == "thresholds":
         return [_printed(reading), galleries.sure_and_wrong(spec, reading)]
     if spec.view == "calibration":
-        return [_posteriors(spec, cancel)]
+        return [_posteriors(spec, cancel), _ranks(spec, reading, cancel)]
     return [_splits(spec, reading, cancel)]
 
 
@@ -135,6 +137,45 @@ def _posteriors(spec: ScoresSpec, cancel: Any) -> Table:
         "learns from the first 500 digits, the others from all that the settings give."
     )
     return Table("Every posterior: one network, and the average", columns, caption)
+
+
+def _ranks(spec: ScoresSpec, reading: Reading, cancel: Any) -> Figure:
+    """Where the confidence of one network stands among that of the members, image by image, beside that of the average."""
+    sure = reading.draws.max(axis=2)
+    ranks = {
+        "one member, the first": scores.rank_among(sure[0], sure[1:]),
+        "the average of all": scores.rank_among(reading.confidence, sure),
+    }
+    if spec.method in TRAINED_ALIKE:
+        trained = analysis.read(spec, "ensemble", cancel.is_set)
+        if trained is not None:
+            ranks["one network, most probable weights"] = scores.rank_among(trained.draws[0].max(axis=1), sure)
+    own = np.array([_tenths(scores.rank_among(each, np.delete(sure, r, axis=0))) for r, each in enumerate(sure)])
+    middles = 10.0 * np.arange(TENTHS) + 5.0
+    figure = charts.blank("members that are less sure (%)", "test digits (%)")
+    edge = {"color": theme.colour("muted"), "width": 1}
+    low, high = np.quantile(own, (0.05, 0.95), axis=0)
+    figure.add_scatter(x=middles, y=low, mode="lines", line=edge, showlegend=False)
+    band = {"mode": "lines", "line": edge, "fill": "tonexty", "fillcolor": theme.colour("muted", 0.25)}
+    figure.add_scatter(x=middles, y=high, name="a member among the others: 90 % of them", **band)
+    told = []
+    looks = (("ink", "square"), ("posterior", "circle"), ("reject", "x"))
+    for (name, found), (role, symbol) in zip(ranks.items(), looks, strict=False):
+        line, marker = {"color": theme.colour(role)}, {"symbol": symbol, "size": 9, "color": theme.colour(role)}
+        figure.add_scatter(x=middles, y=_tenths(found), mode="lines+markers", line=line, marker=marker, name=name)
+        told.append(f"{name}: surer than {100 * found.mean():.0f} % of the members, on an average image")
+    figure.update_xaxes(range=(0.0, 100.0))
+    figure.update_yaxes(rangemode="tozero")
+    caption = (
+        f"{len(reading.y)} test digits, {len(sure)} members; equal ones count half. {'; '.join(told)}. A member stands anywhere among "
+        "the others: the mean over all members is flat."
+    )
+    return Figure("One network's confidence among the members", figure, caption, caption)
+
+
+def _tenths(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(TENTHS,) per cent of the images in each tenth of all ranks."""
+    return np.asarray(100.0 * np.histogram(ranks, TENTHS, (0.0, 1.0))[0] / len(ranks))
 
 
 def _mean(each: NDArray[np.float64]) -> str:

@@ -302,6 +302,20 @@ def test_the_panels_are_made(view, reading: Reading):
     assert len(panels.diagnostics(FIRST, NEVER).columns) == 5
 
 
+def test_the_average_is_less_sure_than_most_of_its_members(reading: Reading):
+    figure = panels._ranks(FIRST.replace(method="nuts"), reading, NEVER)  # no other network is trained beside
+    low, high, one, average = figure.figure.data
+    sure = reading.draws.max(axis=2)
+    ranks = (sure < reading.confidence).mean(axis=0) + 0.5 * (sure == reading.confidence).mean(axis=0)
+    assert average.y == pytest.approx(100.0 * np.histogram(ranks, 10, (0.0, 1.0))[0] / len(ranks)) and ranks.mean() < 0.4
+    assert f"surer than {100 * ranks.mean():.0f} % of the members" in figure.caption
+    assert all(sum(each.y) == pytest.approx(100.0) for each in (one, average)) and (np.asarray(low.y) <= high.y).all()
+    others = [scores.rank_among(each, np.delete(sure, r, axis=0)) for r, each in enumerate(sure)]
+    tenths = np.array([100.0 * np.histogram(each, 10, (0.0, 1.0))[0] / len(each) for each in others])
+    assert tenths.mean(axis=0) == pytest.approx(10.0, abs=0.5), "among each other the members stand anywhere"
+    assert one.y == pytest.approx(tenths[0]) and np.allclose([low.y, high.y], np.quantile(tenths, (0.05, 0.95), axis=0))
+
+
 def test_all_scores_stand_beside_what_s2_printed(reading: Reading):
     table = panels.panels(FIRST, NEVER)[0]
     assert table.columns["Steyn: γ, BNN"] == [0.866, 0.865, 0.978, "–", "–", "–"]

@@ -153,42 +153,54 @@ class _Variational(Training):
 
 
 class _Ensemble(Training):
+    """Members learn one after the other; where slices may go elsewhere, as many side by side as there is room for."""
+
     def __init__(self, x: Single | Levels, y: NDArray[np.int64], spec: PosteriorSpec):
         self.spec, self._x, self._y = spec, x, y
-        self._seeds = _seeds(spec)
-        self._members: list[NetworkFit] = []
-        self._run = self._next()
-        self.total, self.completed = self._run.total * spec.networks, 0
+        self._waiting = _seeds(spec)
+        self._members: dict[int, NetworkFit] = {}
+        self._runs: dict[int, NetworkRun] = {}  # under way, by number
+        self._take_up(1)
+        self.total, self.completed = self._runs[0].total * spec.networks, 0
 
     @property
     def traces(self) -> Traces:
-        return Traces(tuple(member.history.elbo for member in self._members))
+        return Traces(tuple(member.history.elbo for member in self._learnt()))
 
-    def _next(self) -> Any:
-        settings = network_spec(self.spec, self._seeds[len(self._members)], len(self._x))
-        return start_network(self._x, self._y, settings)
+    def _learnt(self) -> list[NetworkFit]:
+        return [self._members[i] for i in sorted(self._members)]
+
+    def _take_up(self, at_once: int) -> None:
+        while len(self._runs) < at_once and self._waiting:
+            settings = network_spec(self.spec, self._waiting.pop(0), len(self._x))
+            self._runs[len(self._members) + len(self._runs)] = start_network(self._x, self._y, settings)
 
     def _go(self, units: int, stop: Stop | None) -> None:
+        self._take_up(1 if slices.place() is None else slices.width())
+        runs = list(self._runs.values())
+        before = sum(run.completed for run in runs)
         try:
-            self._run.advance(units, stop)
-        finally:
-            self.completed = len(self._members) * self._run.total + self._run.completed
-        if self._run.done:
-            self._members.append(self._run.fit())
-            if not self.done:
-                self._run = self._next()
+            if not sum(slices.together(runs, [min(units, run.total - run.completed) for run in runs], stop)):
+                runs[0].advance(units, stop)
+        finally:  # an advance that is interrupted goes on from where it was
+            self.completed += sum(run.completed for run in runs) - before
+            for i, run in list(self._runs.items()):
+                if run.done:
+                    self._members[i] = self._runs.pop(i).fit()
 
     def networks(self, most: int | None = None) -> Networks:
-        members = (self._members or [self._run.fit()])[:most]
+        members = (self._learnt() or [next(iter(self._runs.values())).fit()])[:most]
         return _stacked(members[0], members, NetworkFit.expected_weights)
 
-    def state(self) -> tuple[list[NetworkFit], NetworkRun]:
-        return self._members, self._run.without_data()
+    def state(self) -> tuple[dict[int, NetworkFit], dict[int, NetworkRun]]:
+        return dict(self._members), {i: run.without_data() for i, run in self._runs.items()}
 
     def restore(self, state: Any) -> None:
-        self._members, run = state
-        self._run = run.with_data_of(self._run)
-        self.completed = (len(self._members) - run.done) * run.total + run.completed
+        self._members, runs = state
+        (fresh,) = self._runs.values()
+        self._runs = {i: run.with_data_of(fresh) for i, run in runs.items()}
+        self._waiting = _seeds(self.spec)[len(self._members) + len(runs) :]
+        self.completed = len(self._members) * fresh.total + sum(run.completed for run in self._runs.values())
 
 
 class _Nuts(Training):
