@@ -97,9 +97,13 @@ def gaussian_approximation(draws: ArrayLike, cutoff: float) -> Array:
     C of the K networks vote for the most voted class; where p is 0 or 1, G is a point. It falls strictly as p grows for
     every cutoff in (0, K-1), so that it ranks images as `inconsistency` does. Raises SpecError for one draw.
     """
+    return approximation_of_votes(votes(draws), cutoff)
+
+
+def approximation_of_votes(counted: NDArray[np.int64], cutoff: float) -> Array:
+    """(m,) `gaussian_approximation` from the `votes` (m, classes)."""
     from scipy.special import ndtr
 
-    counted = votes(draws)
     others = counted.sum(axis=1) - 1.0
     if (others < 1).any():
         raise SpecError("draws", "one network has no spread: at least 2 are needed")
@@ -110,16 +114,28 @@ def gaussian_approximation(draws: ArrayLike, cutoff: float) -> Array:
         return np.where(sd > 0.0, ndtr((cutoff - agree) / sd), (agree < cutoff).astype(np.float64))
 
 
+def rank_among(values: ArrayLike, members: ArrayLike) -> Array:
+    """(m,) share of the R `members` (R, m) below each of the `values` (m,); equal ones count half. 0 is below all of them,
+    1 above all, and a further draw of what the members are drawn from has every rank with the same probability.
+    """
+    value, others = np.asarray(values, dtype=np.float64), np.asarray(members, dtype=np.float64)
+    return np.asarray((others < value).mean(axis=0) + 0.5 * (others == value).mean(axis=0))
+
+
 def agreement_cutoff(draws: ArrayLike, y: ArrayLike, share: float = 0.9) -> float:
     """The smallest whole cutoff that at least `share` of the wrongly predicted images stay below with their C - 1. It
     is Steyn's choice for `gaussian_approximation`, and it looks at the labels of the test images. Raises SpecError
     where no prediction is wrong.
     """
     p = _draws(draws)
-    wrong = _wrong(p.mean(axis=0), y)
+    return cutoff_of_votes(votes(p), _wrong(p.mean(axis=0), y), share)
+
+
+def cutoff_of_votes(counted: NDArray[np.int64], wrong: Flags, share: float = 0.9) -> float:
+    """`agreement_cutoff` from the `votes` (m, classes) and which predictions are wrong (m,)."""
     if not wrong.any():
         raise SpecError("labels", "no prediction is wrong: there is no cutoff to find")
-    agree = np.sort(votes(p).max(axis=1)[wrong] - 1)
+    agree = np.sort(counted.max(axis=1)[wrong] - 1)
     return float(agree[min(int(np.ceil(share * len(agree))), len(agree)) - 1] + 1)
 
 

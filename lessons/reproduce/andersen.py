@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import polynomial, six, tables
+from datasets import local, polynomial, six, tables
 from engine import linear, network, sample, sample_network, targets
 from engine.logistic import importance_draws, sigmoid
 from engine.networks import Network
@@ -21,7 +21,6 @@ from engine.networks.predictive import outputs
 from engine.networks.prior import Prior
 from engine.rejection import reject
 from engine.training.train import initial_parameters, train
-from lessons.reproduce import data
 from lessons.reproduce.experiment import A_PART, FULL, Cell, Estimate, Experiment, Part, Source, averages
 
 Array = NDArray[np.float64]
@@ -88,7 +87,7 @@ class Rows(NamedTuple):
 @cache
 def rows(name: str) -> Rows:
     """The rows of the published tables on "boston" or "credit"."""
-    task = data.table(name)
+    task = local.table(name)
     learn, test = tables.split(task, 0, 0, 0, "published")
     return Rows(np.ascontiguousarray(task.x[learn]), task.y[learn], np.ascontiguousarray(task.x[test]), task.y[test])
 
@@ -298,7 +297,7 @@ OPTIMISER = ("start, as Keras draws it; shuffling and the rows held out", "the n
 
 
 def _clients(number: int, form: str) -> Part:
-    rate = 100.0 * float(data.table("credit").y.mean())
+    rate = 100.0 * float(local.table("credit").y.mean())
     return {"defaults": rate, "majority": 100.0 - rate}
 
 
@@ -325,7 +324,7 @@ EXPERIMENTS = (
         id="andersen-2.1",
         covers=("figure 2.1",),
         title="Ten-fold cross-validation of polynomials",
-        **_place("figure 2.1", "model selection", "/model-selection?scenario=razor"),
+        **_place("figure 2.1", "model selection", "/model-selection?scenario=evidence"),
         settings=("30 points, seed 0", "noise sd 0.1", "10 folds of neighbours"),
         run=_cross_validation,
         exact=lambda: _cross_validation(0, FULL),
@@ -339,7 +338,7 @@ EXPERIMENTS = (
         id="andersen-4.1",
         covers=("figure 4.1",),
         title="Networks that rejection accepts of 100,000",
-        **_place("figure 4.1", "rejection", "/prior-predictive?scenario=six-points"),
+        **_place("figure 4.1", "rejection", "/prior-predictive?scenario=six-points&weight_sd=1&bias_sd=1&squash=none"),
         settings=("1-16-1", "six points on sin 3x", "noise sd 0.1", "weights N(0, 1), output weights over √16"),
         chosen=("sd of the output bias 1/4",),
         parts=(5, 40),
@@ -362,7 +361,7 @@ EXPERIMENTS = (
         id="andersen-4.2",
         covers=("figure 4.2",),
         title="Metropolis from (7, 0)",
-        **_place("figure 4.2", "Metropolis", "/metropolis?scenario=far"),
+        **_place("figure 4.2", "Metropolis", "/metropolis?scenario=far&correlation=0.6&scale=1&chains=1&start_x=7&start_y=0&burn=0"),
         settings=("N(0, [1 .6; .6 1])", "proposal N(x, I)", "1,000 states", "seed 42 of another generator"),
         parts=(40, 200),
         run=_metropolis,

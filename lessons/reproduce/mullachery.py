@@ -31,7 +31,7 @@ CHOSEN = (
 
 
 def _place(title: str, **words: Any) -> dict[str, Any]:
-    return {"source": Source(author=SOURCE, year=2018, place=title), "topic": "Powerball", "link": "/conjugate?scenario=flat", **words}
+    return {"source": Source(author=SOURCE, year=2018, place=title), "topic": "Powerball", "link": "/errata", **words}
 
 
 def _bayes(x: Array, y: NDArray[np.int64], part: int) -> Array:
@@ -286,7 +286,7 @@ EXPERIMENTS = (
     Experiment(
         id="mullachery-coin",
         title="A coin after one head",
-        **_place("section on the coin"),
+        **_place("section on the coin", link="/conjugate?scenario=flat&flips=H"),
         settings=("flat prior",),
         run=_coin,
         exact=lambda: {"one head": _coin(0, FULL)["one head"]},

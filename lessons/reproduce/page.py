@@ -42,6 +42,8 @@ def show() -> None:
         own = [row for row in rows if row.experiment.id == experiment]
         with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
             follow.panels(pictures.table(own, own[0].experiment.source.place))
+    with st.expander("Their conclusions, and whether they hold here"):
+        follow.panels(pictures.concluded())
     st.markdown("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
 
 
@@ -79,7 +81,6 @@ def _experiment(rows: Sequence[Row]) -> None:
         return
     st.query_params[ID] = id
     experiment = BY_ID[id]
-    kept = store.result(id)
     st.markdown(
         f"{experiment.source.author} ({experiment.source.year}), {experiment.source.place}. "
         + (f"Printed settings: {'; '.join(experiment.settings)}. " if experiment.settings else "")
@@ -88,8 +89,9 @@ def _experiment(rows: Sequence[Row]) -> None:
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         pressed = st.button("Run the quick form", key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
-        if experiment.link:
-            st.markdown(f"[See it in the lesson]({experiment.link.removeprefix('/')})")
+        for link in experiment.links:
+            lesson = link.partition("?")[0].strip("/").replace("-", " ")
+            st.markdown(f"[See it in *{lesson}*]({link.removeprefix('/')})")
     if lacking := missing(experiment):
         st.markdown(f"Its data are not on this machine: {', '.join(lacking)}.")
     else:
@@ -100,11 +102,10 @@ def _experiment(rows: Sequence[Row]) -> None:
         job = jobs.pool().submit((session(), "reproduce"), ("reproduce", id), again.quick, id, rank=turns.AFTER, local=True)
         st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, job.active)
         return
-    if kept:
-        parts = f"{kept['parts']} part{'s' if kept['parts'] > 1 else ''}"
-        _shown(
-            [row for row in report.rows() if row.experiment is experiment], f"Kept: {kept['form']} form, {parts}, {kept['seconds']:.0f} s"
-        )
+    if store.result(id):
+        _shown([row for row in report.rows() if row.experiment is experiment], f"Kept: {report.ran(experiment)}")
+        if more := report.beside(experiment):
+            follow.panels(pictures.besides(more))
 
 
 def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import norm
 from sklearn import metrics
 
@@ -251,3 +252,14 @@ def test_the_errors_of_an_auroc_are_its_spread():
     error = scores.hanley_mcneil(np.array(area), m, n)
     assert found.mean() == pytest.approx(area, abs=4 * error / np.sqrt(2000))
     assert found.std() == pytest.approx(error, rel=0.07)
+
+
+def test_the_rank_among_members_is_that_of_scipy_and_uniform_for_one_of_them():
+    rng = np.random.default_rng(3)
+    members = rng.integers(0, 8, (40, 6)) / 7.0  # with many ties
+    values = np.array([-1.0, 0.0, 3 / 7, 0.5, 1.0, 2.0])
+    expected = [stats.percentileofscore(members[:, i], value, kind="mean") / 100.0 for i, value in enumerate(values)]
+    assert scores.rank_among(values, members) == pytest.approx(expected)
+    draws = rng.standard_normal((100, 3000))
+    ranks = scores.rank_among(draws[0], draws[1:])
+    assert stats.kstest(ranks, "uniform").pvalue > 1e-3 > stats.kstest(scores.rank_among(draws[0] + 0.15, draws[1:]), "uniform").pvalue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import pickle
 import re
 import time
@@ -13,13 +14,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
-from app.kit import startup, words
+from app.kit import share, startup, words
 from app.kit.player.scene import header
+from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.spec import SpecError
 from engine.variational import network as engine_network
 from engine.variational import start_network
+from lessons.landing.spec import THESIS
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import figure, report, running, store
+from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
@@ -87,7 +90,10 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
         assert all(cell.because for cell in experiment.cells if cell.instead)
     for experiment in EXPERIMENTS:
         kept = store.outcome(experiment.id)
-        asked = {key for cell in experiment.cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        parts = (store.result(experiment.id) or {}).get("parts", 0)
+        cells = [cell for cell in experiment.cells if cell.parts <= max(parts, 1)]
+        asked = {key for cell in cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        asked |= {each.key for each in experiment.beside}
         assert kept is None or asked <= set(kept.estimates), f"{experiment.id}: run it again"
     for row in report.rows():
         assert row.verdict.why, row
@@ -113,6 +119,50 @@ def test_a_killed_run_goes_on(tmp_path, monkeypatch):
     store.part_path(experiment.id, QUICK, 0).write_text('{"part": {"cut"')
     with pytest.raises(TypeError):
         running.run([experiment], QUICK, 1)
+
+
+def test_the_first_parts_of_a_form_stand_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.setenv("POSTERIOR_LAB_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(store, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(running, "ProcessPoolExecutor", None)  # none is wanted
+    experiment = BY_ID["steyn-4.1"]
+    for number in range(2):
+        store.write(store.part_path(experiment.id, "full", number), {"part": {"w0": 1.0 + number}, "seconds": 1.0})
+    running.run([experiment], "full", 1, most=2)
+    assert report.ran(experiment) == "full form, 2 of 400 parts, 2 s"
+    assert store.outcome(experiment.id).estimates["w0"].value == 1.5
+    with pytest.raises(TypeError):
+        running.run([experiment], "full", 1, most=3)
+
+
+def test_the_least_and_the_largest_are_of_ten():
+    experiment = BY_ID["hubin-table-1-gaussian"]
+    part = {"SM": 0.96, "MA": 0.98}
+    few, ten = (experiment.combine([{key: value + 0.001 * i for key, value in part.items()} for i in range(n)]) for n in (9, 10))
+    assert "SM least" not in few and few["SM"].value == pytest.approx(0.964)
+    assert (ten["SM least"].value, ten["SM largest"].value) == (pytest.approx(0.96), pytest.approx(0.969))
+    least = next(cell for cell in experiment.cells if cell.key == "SM least")
+    assert judge(experiment, least, Outcome(few, {})).why == "it is of 10 parts at full length"
+
+
+def test_conclusions_follow_the_numbers(monkeypatch):
+    assert {mark for _, _, mark, _ in conclusions.rows()} <= set(conclusions.MARKS)
+    assert all(re.search(r"\d|not run", numbers) for *_, numbers in conclusions.rows())
+    averaging = next(each for each in conclusions.CONCLUSIONS if each.claim.startswith("Ten networks"))
+
+    def kept(one: float, ten: float, form: str):
+        return lambda id: {"form": form, "estimates": {"SM": [one, 0.0, 0.0], "MA": [ten, 0.0, 0.0]}}
+
+    for one, ten, form, mark in (
+        (0.95, 0.97, "full", conclusions.HOLDS),
+        (0.97, 0.95, "full", conclusions.DOES_NOT),
+        (0.97, 0.95, QUICK, conclusions.UNTOLD),  # they may have been trained too little
+        (0.95, 0.951, "full", conclusions.UNTOLD),
+    ):
+        monkeypatch.setattr(store, "result", kept(one, ten, form))
+        assert conclusions.told(averaging).mark == mark
+    monkeypatch.setattr(store, "result", lambda id: None)
+    assert {conclusions.told(each).mark for each in conclusions.CONCLUSIONS} == {conclusions.UNTOLD}
 
 
 def test_the_command_names_what_it_does_not_know(capsys):
@@ -164,7 +214,7 @@ def test_a_press_runs_the_quick_form_on_the_page():
 
 
 def test_links_lead_to_scenarios_that_exist():
-    links = [*(experiment.link for experiment in EXPERIMENTS), *(each.link for each in numbers.errata())]
+    links = [*(link for experiment in EXPERIMENTS for link in experiment.links), *(each.link for each in numbers.errata())]
     pages = {entry.slug: entry for entry in catalogue.PAGES}
     for link in filter(None, links):
         told, asked = urlsplit(link), parse_qs(urlsplit(link).query)
@@ -172,6 +222,71 @@ def test_links_lead_to_scenarios_that_exist():
         for scenario in asked.get("scenario", ()):
             assert words.chip(ROOT / entry.folder, scenario), link
         assert set(asked.get("id", ())) <= set(BY_ID), link
+
+
+def settings_of(link):
+    """The lesson's spec that a link leads to, and what it says of it."""
+    told = urlsplit(link)
+    lesson = importlib.import_module(f"{next(page for page in catalogue.PAGES if page.slug == told.path.strip('/')).package}.page").LESSON
+    found = share.read(lesson.spec, parse_qs(told.query), {scenario.id: scenario.spec for scenario in lesson.scenarios})
+    assert found.problems == (), link
+    return found.spec
+
+
+LESSON_LINKS = [link for experiment in EXPERIMENTS for link in experiment.links if link != "/errata"]
+
+
+@pytest.mark.parametrize("link", sorted(set(LESSON_LINKS)))
+def test_every_link_is_read_whole(link):
+    assert settings_of(link) is not None
+
+
+@pytest.mark.parametrize("run", berezowski.RUNS)
+def test_links_of_boston_give_the_settings_of_their_row(run):
+    (link,) = BY_ID[f"berezowski-boston-{run.lower()}"].links
+    spec = settings_of(link)
+    setting, network = THESIS[spec.setting], spec.network()
+    assert (network.width, network.depth[1], setting.variance) == berezowski.RUNS[run]
+    assert spec.on_boston and (spec.sweeps, spec.burn) == (1000, 0) and network.activation == "relu" and network.inputs == 13
+
+
+@pytest.mark.parametrize("run", berezowski.DIGITS)
+def test_links_of_digits_give_the_settings_of_their_row(run):
+    (link,) = BY_ID[f"berezowski-digits-{run}"].links
+    spec = settings_of(link)
+    classes, temper = berezowski.DIGITS[run]
+    setting = THESIS[spec.setting]
+    assert (setting.classes, setting.temper, setting.rows) == (classes, temper, berezowski.EACH * classes)
+    assert f"k uniform on 1 to {setting.highest}" in BY_ID[f"berezowski-digits-{run}"].settings
+    assert spec.network().inputs == berezowski.COMPONENTS and spec.burn == spec.sweeps // 2
+
+
+@pytest.mark.parametrize(("id", "data", "variance"), [("berezowski-5.6", "xor", VARIANCE), ("berezowski-5.8", "noisy", NOISY_VARIANCE)])
+def test_links_of_xor_give_the_settings_of_their_row(id, data, variance):
+    coded, right = (settings_of(link) for link in BY_ID[id].links)
+    assert (coded.data, coded.corner, coded.highest, coded.variant) == (data, 50, berezowski.WIDEST, "as_coded")
+    assert (right.data, right.corner, right.high, right.temper, right.prior, right.variant) == (
+        data,
+        50,
+        berezowski.WIDEST,
+        0.5,
+        "uniform",
+        "exact",
+    )
+    assert {(spec.sweeps, spec.burn) for spec in (coded, right)} == {(1000, 0)} and right.start_sizes() == list(range(1, 17))
+    assert BY_ID[id].run.keywords["variance"] == variance
+
+
+def test_links_of_small_experiments_give_the_settings_of_their_row():
+    rejection, walk, folds = (settings_of(BY_ID[f"andersen-{place}"].link) for place in ("4.1", "4.2", "2.1"))
+    assert rejection.prior() == andersen.AS_TOLD and (rejection.used, rejection.noise_sd, rejection.bound) == (6, 0.1, "observed")
+    assert rejection.tries == andersen.TRIED
+    assert (walk.target, walk.correlation, walk.scale, walk.draws, walk.chains, walk.burn) == ("gaussian", 0.6, 1.0, 1000, 1, 0)
+    assert (walk.start, walk.start_x, walk.start_y, walk.drift) == ("at", 7.0, 0.0, 0.0)
+    assert (folds.folds, len(folds.measured().x)) == (andersen.FOLDS, 30)
+    draws, coin = (settings_of(BY_ID[id].link) for id in ("hubin-draws", "mullachery-coin"))
+    assert (draws.units, draws.epochs, draws.weight_prior) == (30, 150, "aic")
+    assert coin.observations().tolist() == [1.0] and (coin.alpha, coin.beta) == (1.0, 1.0)
 
 
 def test_an_error_comes_back_from_another_process():
@@ -192,7 +307,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_network, "_LOOK", 0.0)
     monkeypatch.setattr(checkpoints, "EVERY", -1.0)
     monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
-    real, written = checkpoints._write, []
+    real, written = checkpoints.states.write, []
 
     def killed(path, run):
         real(path, run)
@@ -200,7 +315,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
         if len(written) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoints, "_write", killed)
+    monkeypatch.setattr(checkpoints.states, "write", killed)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.trained(path, begin)
     assert path.stat().st_size < x.nbytes + 40_000 and written[0] < whole.total, "the data are not in it"
