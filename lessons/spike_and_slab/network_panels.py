@@ -81,15 +81,15 @@ def _samples(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
 def _inclusion(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     """Mean inclusion probability of each layer's weights, over trainings, beside the printed bands."""
     seeds = [(spec.seed + number) % (MAX_SEED + 1) for number in range(SIMULATIONS)]
-    ours = []
+    ours: list[list[float]] = []
     for seed in seeds:
         if ours and cancel.is_set():
             break
-        layers = learning.trained(learning.network_spec(spec, seed=seed)).fit().inclusion_probabilities()
-        ours.append([float(layer[:-1].mean()) for layer in layers])  # the last row is that of the biases
+        found = learning.trained(learning.network_spec(spec, seed=seed)).fit().inclusion_probabilities()
+        ours.append([float(layer[:-1].mean()) for layer in found])  # the last row is that of the biases
     figure = charts.blank("", "mean of α")
     middle, sd = np.median(ours, axis=0), np.std(ours, axis=0, ddof=len(ours) > 1)
-    rows = [("ours", (LAYERS[0], LAYERS[-1]), middle, sd, "posterior", "circle")]
+    rows: list[tuple[Any, ...]] = [("ours", (LAYERS[0], LAYERS[-1]), middle, sd, "posterior", "circle")]
     looks = (("ink", "diamond-open"), ("muted", "square-open"))
     for (name, (printed, spread)), look in zip(PRINTED.items(), looks, strict=True):
         rows.append((name, LAYERS, np.array(printed), np.array(spread), *look))
