@@ -282,8 +282,8 @@ def sparse() -> None:
 
 def accuracy() -> None:
     """Print the seconds that training takes until the expected weights read 97 % of MNIST's test images right."""
+    from datasets.local import images
     from engine.variational import start_network
-    from lessons.reproduce.data import images
 
     mnist = images("mnist")
     settings: dict[str, Any] = {"hidden": DENSE[1:-1], "method": "gaussian", "epochs": 20, "step_size": 1e-3, "initial_sd": 0.01}

@@ -97,9 +97,13 @@ def gaussian_approximation(draws: ArrayLike, cutoff: float) -> Array:
     C of the K networks vote for the most voted class; where p is 0 or 1, G is a point. It falls strictly as p grows for
     every cutoff in (0, K-1), so that it ranks images as `inconsistency` does. Raises SpecError for one draw.
     """
+    return approximation_of_votes(votes(draws), cutoff)
+
+
+def approximation_of_votes(counted: NDArray[np.int64], cutoff: float) -> Array:
+    """(m,) `gaussian_approximation` from the `votes` (m, classes)."""
     from scipy.special import ndtr
 
-    counted = votes(draws)
     others = counted.sum(axis=1) - 1.0
     if (others < 1).any():
         raise SpecError("draws", "one network has no spread: at least 2 are needed")
@@ -124,10 +128,14 @@ def agreement_cutoff(draws: ArrayLike, y: ArrayLike, share: float = 0.9) -> floa
     where no prediction is wrong.
     """
     p = _draws(draws)
-    wrong = _wrong(p.mean(axis=0), y)
+    return cutoff_of_votes(votes(p), _wrong(p.mean(axis=0), y), share)
+
+
+def cutoff_of_votes(counted: NDArray[np.int64], wrong: Flags, share: float = 0.9) -> float:
+    """`agreement_cutoff` from the `votes` (m, classes) and which predictions are wrong (m,)."""
     if not wrong.any():
         raise SpecError("labels", "no prediction is wrong: there is no cutoff to find")
-    agree = np.sort(votes(p).max(axis=1)[wrong] - 1)
+    agree = np.sort(counted.max(axis=1)[wrong] - 1)
     return float(agree[min(int(np.ceil(share * len(agree))), len(agree)) - 1] + 1)
 
 

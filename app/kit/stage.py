@@ -178,8 +178,9 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
 
 
 def _live_row(lesson: Lesson, here: Visit) -> None:
-    run = here.run
-    with st.container(key="live", horizontal=True, vertical_alignment="center"):
+    run, step = here.run, direction.present(lesson, here)
+    named = step is not None and lesson.live_label in step.italics  # then it stands above the stage: shell.css
+    with st.container(key="live-named" if named else "live", horizontal=True, vertical_alignment="center"):
         if run is not None and run.active:
             st.progress(run.fraction() or 0.0, text=messages.progress(run))
             st.button("Stop", key=f"{lesson.slug}/stop", on_click=run.stop)

@@ -302,9 +302,8 @@ def _distance(picture: Scene, walked: list[analysis.Walked], apart: Array) -> No
         height=520,
     )
     widths = np.array(WIDER, dtype=np.float64)
-    for column, (name, role, shape) in enumerate(
-        (("distance of the mean", "posterior", "circle"), ("distance of the sd", "highlight", "diamond"))
-    ):
+    looks = ("distance of the mean", "posterior", "circle"), ("distance of the sd", "highlight", "diamond")
+    for column, (name, role, shape) in enumerate(looks):
         values = np.maximum(apart[:, :, column], least)
         panel.line(widths, values, show="at", role=role, width=2.0, dash=column == 1, label=name)
         for place, width in enumerate(widths):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import polynomial, six, tables
+from datasets import local, polynomial, six, tables
 from engine import linear, network, sample, sample_network, targets
 from engine.logistic import importance_draws, sigmoid
 from engine.networks import Network
@@ -21,7 +21,6 @@ from engine.networks.predictive import outputs
 from engine.networks.prior import Prior
 from engine.rejection import reject
 from engine.training.train import initial_parameters, train
-from lessons.reproduce import data
 from lessons.reproduce.experiment import A_PART, FULL, Cell, Estimate, Experiment, Part, Source, averages
 
 Array = NDArray[np.float64]
@@ -88,7 +87,7 @@ class Rows(NamedTuple):
 @cache
 def rows(name: str) -> Rows:
     """The rows of the published tables on "boston" or "credit"."""
-    task = data.table(name)
+    task = local.table(name)
     learn, test = tables.split(task, 0, 0, 0, "published")
     return Rows(np.ascontiguousarray(task.x[learn]), task.y[learn], np.ascontiguousarray(task.x[test]), task.y[test])
 
@@ -298,7 +297,7 @@ OPTIMISER = ("start, as Keras draws it; shuffling and the rows held out", "the n
 
 
 def _clients(number: int, form: str) -> Part:
-    rate = 100.0 * float(data.table("credit").y.mean())
+    rate = 100.0 * float(local.table("credit").y.mean())
     return {"defaults": rate, "majority": 100.0 - rate}
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets import local
 from datasets.images import principal_components, stratified
 from datasets.tables import Standard
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
@@ -22,7 +23,6 @@ from engine.jumps import predict as marginal
 from engine.jumps.settings import JumpSettings
 from engine.networks import Network, network
 from engine.scores import precision_recall, top_accuracy
-from lessons.reproduce import data
 from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, Cell, Estimate, Experiment, Part, Source, together
 
 Array = NDArray[np.float64]
@@ -202,7 +202,7 @@ RUNS = {"2A": (2, 8, 1.0), "2B": (2, 8, 0.8), "4A": (4, 4, 1.0), "4B": (4, 4, 0.
 @cache
 def boston() -> tuple[Array, Array, Array, Array, float]:
     """Rows to learn from and to test on, x and y, standardised over all rows as in the public code; sd of y."""
-    task = data.table("boston")
+    task = local.table("boston")
     both = np.column_stack([task.x, task.y])
     standard = Standard.of(both)
     both = standard.apply(both)
@@ -343,7 +343,7 @@ EACH, COMPONENTS, TESTED = 50, 20, 200  # images of a class to learn from, princ
 @cache
 def digits(classes: int) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.int64]]:
     """Images to learn from and to test on, of which none is both, as principal components."""
-    images = data.images("optdigits")
+    images = local.images("optdigits")
     rows = stratified(images.labels, classes, EACH)
     pixels, tested = _standardised(images.images), _standardised(images.images_test)
     others = np.setdiff1d(np.arange(len(pixels)), rows)
@@ -468,7 +468,7 @@ def _images(run: str, printed: dict[str, float]) -> Experiment:
 
 def _variance(number: int, form: str) -> Part:
     """Share of the variance of 100 images, ten of each digit, that 20 components hold."""
-    images = data.images("optdigits")
+    images = local.images("optdigits")
     rng = np.random.default_rng(number)
     rows = np.concatenate([rng.choice(np.flatnonzero(images.labels == label), 10, replace=False) for label in range(10)])
     pixels = _standardised(images.images[rows])
@@ -500,7 +500,7 @@ EACH_TEST = {"5a": 1000, "5b": 1000, "10a": 2000, "10b": 2000}
 
 def _official(number: int, form: str) -> Part:
     """Images of the official test set."""
-    labels = data.images("optdigits").labels_test
+    labels = local.images("optdigits").labels_test
     return {"five": float((labels < 5).sum()), "ten": float(len(labels))}
 
 

@@ -44,6 +44,7 @@ class Cell:
     instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
         `instead`, why the exact value is what it is
     tried : further changed settings, each the key of its outcome and what was changed
+    parts : of how many parts it is at least, such as the largest of ten
     """
 
     key: str
@@ -56,11 +57,21 @@ class Cell:
     instead: str = ""
     because: str = ""
     tried: Sequence[tuple[str, str]] = ()
+    parts: int = 1
 
     @property
     def changes(self) -> Sequence[tuple[str, str]]:
         """All changed settings, each the key of its outcome and what was changed."""
         return ((self.instead, self.because), *self.tried) if self.instead else self.tried
+
+
+class Beside(NamedTuple):
+    """A number that is not printed: its key, what it is, its digits and unit."""
+
+    key: str
+    label: str
+    digits: int = 3
+    unit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +97,7 @@ class Experiment:
     tolerance : why a gap may be as large as it may
     link : a lesson with these settings; also : further ones
     covers : its tables and figures of print, "table 5.2"
+    beside : what is worked out, too, and is not printed
     """
 
     id: str
@@ -105,6 +117,7 @@ class Experiment:
     link: str = ""
     also: Sequence[str] = ()
     covers: Sequence[str] = ()
+    beside: Sequence[Beside] = ()
 
     @property
     def links(self) -> Sequence[str]:
@@ -151,7 +164,8 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     if outcome is None:
         return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
     if cell.key not in outcome.estimates:
-        return Verdict(None, None, None, NOT_RUN, "not run since the experiment was changed")
+        why = f"it is of {cell.parts} parts at full length" if cell.parts > 1 else "not run since the experiment was changed"
+        return Verdict(None, None, None, NOT_RUN, why)
     ours, exact = outcome.estimates[cell.key], outcome.exact.get(cell.key)
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))

@@ -42,6 +42,8 @@ def show() -> None:
         own = [row for row in rows if row.experiment.id == experiment]
         with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
             follow.panels(pictures.table(own, own[0].experiment.source.place))
+    with st.expander("Their conclusions, and whether they hold here"):
+        follow.panels(pictures.concluded())
     st.markdown("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
 
 
@@ -72,14 +74,13 @@ def _experiment(rows: Sequence[Row]) -> None:
     ids = list(dict.fromkeys(row.experiment.id for row in rows))
     asked = st.query_params.get(ID)
     if asked is not None and asked not in BY_ID:
-        st.warning("This link names an experiment that does not exist.", icon=messages.WARNING)
+        st.warning(f"{messages.WARNING} This link names an experiment that does not exist.")
     at = ids.index(asked) if asked in ids else 0
     id = st.selectbox("Experiment", ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}")
     if id is None:
         return
     st.query_params[ID] = id
     experiment = BY_ID[id]
-    kept = store.result(id)
     st.markdown(
         f"{experiment.source.author} ({experiment.source.year}), {experiment.source.place}. "
         + (f"Printed settings: {'; '.join(experiment.settings)}. " if experiment.settings else "")
@@ -101,11 +102,10 @@ def _experiment(rows: Sequence[Row]) -> None:
         job = jobs.pool().submit((session(), "reproduce"), ("reproduce", id), again.quick, id, rank=turns.AFTER, local=True)
         st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, job.active)
         return
-    if kept:
-        parts = f"{kept['parts']} part{'s' if kept['parts'] > 1 else ''}"
-        _shown(
-            [row for row in report.rows() if row.experiment is experiment], f"Kept: {kept['form']} form, {parts}, {kept['seconds']:.0f} s"
-        )
+    if store.result(id):
+        _shown([row for row in report.rows() if row.experiment is experiment], f"Kept: {report.ran(experiment)}")
+        if more := report.beside(experiment):
+            follow.panels(pictures.besides(more))
 
 
 def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from lessons.reproduce import report
+from lessons.reproduce import conclusions, report
 from lessons.reproduce.experiment import AGREES, DIFFERS, UNTOLD
 from lessons.reproduce.report import Row
 
@@ -97,3 +97,14 @@ def table(rows: Sequence[Row], title: str) -> Table:
             "why": [row.verdict.why for row in rows],
         },
     )
+
+
+def concluded() -> Table:
+    """Sentences of conclusion, and what our numbers say of them."""
+    columns = zip(*conclusions.rows(), strict=True)
+    return Table("Their conclusions", dict(zip(("source", "sentence", "here", "numbers"), map(list, columns), strict=True)))
+
+
+def besides(more: Sequence[tuple[str, str]]) -> Table:
+    """What is worked out, too, and stands in no print."""
+    return Table("Worked out, too; not printed", {"number": [label for label, _ in more], "ours": [value for _, value in more]})

@@ -9,20 +9,18 @@ from numpy.typing import NDArray
 
 from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
-from datasets.images import digits
 from engine import scores
 from engine.diagnostics import rhat
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import METHODS
 from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
 from lessons.families.digit_posteriors.training import CHAINS
-from lessons.scores import analysis
+from lessons.scores import analysis, galleries
 from lessons.scores.analysis import ALPHA, NAMES, Reading
 from lessons.scores.spec import ScoresSpec
 from lessons.scores.stage_errors import PRINTED
 from lessons.scores.stage_probabilities import PRECISION_RECALL, PRINTED_AT, TOPS
 
-GALLERY = 24
-COLUMNS = 6
 SPLITS = 100
 TENTHS = 10  # of the ranks
 TRAINED_ALIKE = ("lbbnn", "dense", "dropout")  # that learn from the images, and with the layers, of a trained network
@@ -30,13 +28,17 @@ TRAINED_ALIKE = ("lbbnn", "dense", "dropout")  # that learn from the images, and
 
 def panels(spec: ScoresSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present view."""
+    return sources.captioned(_of_the_view(spec, cancel), spec.data)
+
+
+def _of_the_view(spec: ScoresSpec, cancel: Any) -> list[Figure | Table]:
     reading = analysis.read(spec, stop=cancel.is_set)
     if reading is None:
         return []
     if spec.view == "errors":
-        return [_all_scores(spec, reading), *_galleries(spec, reading)]
+        return [_all_scores(spec, reading), *galleries.report(spec, reading)]
     if spec.view == "thresholds":
-        return [_printed(reading), _wrong_gallery(spec, reading)]
+        return [_printed(reading), galleries.sure_and_wrong(spec, reading)]
     if spec.view == "calibration":
         return [_posteriors(spec, cancel), _ranks(spec, reading, cancel)]
     return [_splits(spec, reading, cancel)]
@@ -97,7 +99,7 @@ def _printed(reading: Reading) -> Table:
         row(f"precision at {at:g}", found.precision, answers, [PRECISION_RECALL[run][place][0] for run in TOPS])
         row(f"recall at {at:g}", found.recall, right, [PRECISION_RECALL[run][place][1] for run in TOPS])
     caption = (
-        f"Ours: {len(y)} bundled digits, {len(reading.draws)} networks averaged. Berezowski 2021, table 7.2, ten "
+        f"Ours: {len(y)} test digits, {len(reading.draws)} networks averaged. Berezowski 2021, table 7.2, ten "
         "classes: 500 OptDigits images learnt from, 2,000 tested, networks of changing width, two runs. Precision: of "
         "the answers, those that are right. Recall: of all right predictions, those that are answered. Other images "
         "and other networks, so the table shows what kind of numbers these are, not who wins."
@@ -108,7 +110,8 @@ def _printed(reading: Reading) -> Table:
 def _posteriors(spec: ScoresSpec, cancel: Any) -> Table:
     names = ("posterior", "right (%)", "mean confidence", "ECE", "calibrated, 90 %", "Brier", "log score (nats)")
     columns: dict[str, list[str]] = {name: [] for name in names}
-    for method in METHODS:
+    # on MNIST, where each takes minutes, the one that is shown
+    for method in METHODS if sources.present(spec.data) == "digits" else (spec.method,):
         reading = analysis.read(spec, method, cancel.is_set)
         if reading is None:
             break
@@ -128,7 +131,7 @@ def _posteriors(spec: ScoresSpec, cancel: Any) -> Table:
             for name, cell in zip(names, cells, strict=True):
                 columns[name].append(cell)
     caption = (
-        f"{len(digits().labels_test)} test digits, ± one standard error; ECE in ten bins of equal width. “Calibrated, "
+        f"{len(analysis.data_of(spec).y_test)} test digits, ± one standard error; ECE in ten bins of equal width. “Calibrated, "
         "90 %”: the range of ECE of a forecaster with these confidences that is right exactly as often as it says. "
         "Below it no ECE on so few images means anything. Brier and log score need no bins: smaller is better. NUTS "
         "learns from the first 500 digits, the others from all that the settings give."
@@ -206,54 +209,6 @@ def flattery(spec: ScoresSpec, reading: Reading, cancel: Any) -> NDArray[np.floa
     return np.array(found)
 
 
-# Galleries ------------------------------------------------------------------------------------------------------------
-
-
-def _galleries(spec: ScoresSpec, reading: Reading) -> list[Figure]:
-    order = np.argsort(analysis.values(reading, spec.score), kind="stable")
-    name = NAMES[spec.score]
-    some = GALLERY // 2
-    return [
-        _wrong_gallery(spec, reading),
-        _gallery(f"Least uncertain by {name}", reading, order[:some], "The lowest scores."),
-        _gallery(f"Most uncertain by {name}", reading, order[::-1][:some], "The highest scores first."),
-    ]
-
-
-def _wrong_gallery(spec: ScoresSpec, reading: Reading) -> Figure:
-    wrong = np.flatnonzero(reading.wrong)
-    surest = wrong[np.argsort(-reading.confidence[wrong], kind="stable")]
-    shown = f"the first {GALLERY} of them" if len(wrong) > GALLERY else "all of them"
-    note = f"{len(wrong)} of {len(reading.y)} test digits are read wrong; {shown}, the surest first."
-    return _gallery("Misclassified", reading, surest[:GALLERY], note)
-
-
-def _gallery(title: str, reading: Reading, which: NDArray[np.int64], note: str) -> Figure:
-    """Images side by side; below each what it is read as, with what probability, and its label if that is another."""
-    data, cell = digits(), 11
-    rows = max(-(-len(which) // COLUMNS), 1)
-    sheet = np.full((rows * (cell + 2), COLUMNS * cell), np.nan)
-    x, y, words, told = [], [], [], []
-    for place, image in enumerate(which):
-        top, left = (place // COLUMNS) * (cell + 2), (place % COLUMNS) * cell
-        sheet[top : top + data.side, left : left + data.side] = data.images_test[image]
-        read, label = int(reading.mean[image].argmax()), int(reading.y[image])
-        x.append(left + 3.5)
-        y.append(top + data.side + 1.4)
-        words.append((f"{label}→{read}" if read != label else f"{read}") + f" {reading.confidence[image]:.2f}")
-        told.append(f"{label} read as {read}" if read != label else f"{read}")
-    figure = charts.blank("", "", height=24 + 70 * rows)
-    ink = [[0.0, theme.colour("grid")], [1.0, theme.colour("ink")]]
-    figure.add_heatmap(z=sheet, colorscale=ink, zmin=0, zmax=data.top, showscale=False, hoverinfo="skip")
-    figure.add_scatter(x=x, y=y, text=words, mode="text", textfont={"color": theme.colour("ink"), "size": 10}, hoverinfo="skip")
-    figure.update_xaxes(visible=False, constrain="domain", range=[-1.5, COLUMNS * cell - 1.5])
-    square = {"scaleanchor": "x", "constrain": "domain"}
-    figure.update_yaxes(visible=False, range=[rows * (cell + 2) - 0.5, -1.0], **square)
-    figure.update_layout(margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
-    caption = f"{note} Below each: label → what it is read as (one digit where they agree), and its probability."
-    return Figure(title, figure, f"{note} {', '.join(told)}.", caption)
-
-
 # Diagnostics ----------------------------------------------------------------------------------------------------------
 
 
@@ -263,10 +218,11 @@ def diagnostics(spec: ScoresSpec, cancel: Any) -> Table:
     if reading is None:
         return Table("Diagnostics", {})
     right = float((~reading.wrong).mean())
+    learnt = len(analysis.data_of(spec).labels)
     columns: dict[str, Column] = {
         "posterior": [POSTERIORS[spec.method]],
         "networks": [len(reading.draws)],
-        "learnt from": [min(spec.learnt, 500) if spec.method == "nuts" else spec.learnt],
+        "learnt from": [min(learnt, 500) if spec.method == "nuts" else learnt],
         "tested on": [len(reading.y)],
         "right (%)": [f"{100 * right:.1f} ± {100 * float(analysis.share_error(right, len(reading.y))):.1f}"],
     }

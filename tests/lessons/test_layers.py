@@ -58,6 +58,10 @@ def test_maps_average_all_networks_of_all_sizes():
     shared.maps_average_all_networks_of_all_sizes(SMALL)
 
 
+def test_traces_are_those_of_the_average():
+    shared.traces_are_those_of_the_average(SMALL)
+
+
 def test_the_picture_says_what_happened():
     shared.the_picture_says_what_happened(LayersSpec())
     assert scenes.scene(SMALL, None) == scenes.scene(SMALL, 3)

@@ -22,7 +22,7 @@ from engine.variational import network as engine_network
 from engine.variational import start_network
 from lessons.landing.spec import THESIS
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import andersen, berezowski, figure, report, running, store
+from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
@@ -90,7 +90,10 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
         assert all(cell.because for cell in experiment.cells if cell.instead)
     for experiment in EXPERIMENTS:
         kept = store.outcome(experiment.id)
-        asked = {key for cell in experiment.cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        parts = (store.result(experiment.id) or {}).get("parts", 0)
+        cells = [cell for cell in experiment.cells if cell.parts <= max(parts, 1)]
+        asked = {key for cell in cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        asked |= {each.key for each in experiment.beside}
         assert kept is None or asked <= set(kept.estimates), f"{experiment.id}: run it again"
     for row in report.rows():
         assert row.verdict.why, row
@@ -116,6 +119,50 @@ def test_a_killed_run_goes_on(tmp_path, monkeypatch):
     store.part_path(experiment.id, QUICK, 0).write_text('{"part": {"cut"')
     with pytest.raises(TypeError):
         running.run([experiment], QUICK, 1)
+
+
+def test_the_first_parts_of_a_form_stand_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.setenv("POSTERIOR_LAB_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(store, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(running, "ProcessPoolExecutor", None)  # none is wanted
+    experiment = BY_ID["steyn-4.1"]
+    for number in range(2):
+        store.write(store.part_path(experiment.id, "full", number), {"part": {"w0": 1.0 + number}, "seconds": 1.0})
+    running.run([experiment], "full", 1, most=2)
+    assert report.ran(experiment) == "full form, 2 of 400 parts, 2 s"
+    assert store.outcome(experiment.id).estimates["w0"].value == 1.5
+    with pytest.raises(TypeError):
+        running.run([experiment], "full", 1, most=3)
+
+
+def test_the_least_and_the_largest_are_of_ten():
+    experiment = BY_ID["hubin-table-1-gaussian"]
+    part = {"SM": 0.96, "MA": 0.98}
+    few, ten = (experiment.combine([{key: value + 0.001 * i for key, value in part.items()} for i in range(n)]) for n in (9, 10))
+    assert "SM least" not in few and few["SM"].value == pytest.approx(0.964)
+    assert (ten["SM least"].value, ten["SM largest"].value) == (pytest.approx(0.96), pytest.approx(0.969))
+    least = next(cell for cell in experiment.cells if cell.key == "SM least")
+    assert judge(experiment, least, Outcome(few, {})).why == "it is of 10 parts at full length"
+
+
+def test_conclusions_follow_the_numbers(monkeypatch):
+    assert {mark for _, _, mark, _ in conclusions.rows()} <= set(conclusions.MARKS)
+    assert all(re.search(r"\d|not run", numbers) for *_, numbers in conclusions.rows())
+    averaging = next(each for each in conclusions.CONCLUSIONS if each.claim.startswith("Ten networks"))
+
+    def kept(one: float, ten: float, form: str):
+        return lambda id: {"form": form, "estimates": {"SM": [one, 0.0, 0.0], "MA": [ten, 0.0, 0.0]}}
+
+    for one, ten, form, mark in (
+        (0.95, 0.97, "full", conclusions.HOLDS),
+        (0.97, 0.95, "full", conclusions.DOES_NOT),
+        (0.97, 0.95, QUICK, conclusions.UNTOLD),  # they may have been trained too little
+        (0.95, 0.951, "full", conclusions.UNTOLD),
+    ):
+        monkeypatch.setattr(store, "result", kept(one, ten, form))
+        assert conclusions.told(averaging).mark == mark
+    monkeypatch.setattr(store, "result", lambda id: None)
+    assert {conclusions.told(each).mark for each in conclusions.CONCLUSIONS} == {conclusions.UNTOLD}
 
 
 def test_the_command_names_what_it_does_not_know(capsys):
@@ -260,7 +307,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_network, "_LOOK", 0.0)
     monkeypatch.setattr(checkpoints, "EVERY", -1.0)
     monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
-    real, written = checkpoints._write, []
+    real, written = checkpoints.states.write, []
 
     def killed(path, run):
         real(path, run)
@@ -268,7 +315,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
         if len(written) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoints, "_write", killed)
+    monkeypatch.setattr(checkpoints.states, "write", killed)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.trained(path, begin)
     assert path.stat().st_size < x.nbytes + 40_000 and written[0] < whole.total, "the data are not in it"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.xor import held_out
 from engine.jumps.settings import Prior, log_size_prior
 from engine.networks import Network
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
@@ -74,6 +75,11 @@ class GrowingSpec(Spec):
     def data_set(self) -> tuple[Array, NDArray[np.int64]]:
         """The points x (n, 2) and their classes y (n,)."""
         raise NotImplementedError
+
+    def held_out(self) -> tuple[Array, NDArray[np.int64]] | None:
+        """Points of the same clouds that no chain learns from; None where no more can be drawn."""
+        data = held_out(self.data, self.seed)
+        return None if data is None else (data.x, data.y)
 
     def network(self) -> Network:
         """The network with its ranges."""
