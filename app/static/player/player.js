@@ -41,6 +41,7 @@ const REST = 250; // ms on a transition before its inside is asked for
 const MARGINS = 56; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
 const HEADER = 60; // px of the page's own at the top of the window, which covers what is under it
+const LINE = 26; // px of a line of the card, which may need another one when its numbers come
 const PHONE = 640; // px of a window in which all stands below each other …
 const ON_A_PHONE = 320; // … and px of a stage there, under the words
 const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it, …
@@ -356,8 +357,9 @@ class Player {
     const card = fits(this.readouts.node.offsetHeight);
     if (card >= low) return card;
     const named = this.cue?.card ?? [];
-    if (fits(this.readouts.reach(named)) < small) this.readouts.nameFirst(named);
-    return Math.max(small, Math.min(low, fits(this.readouts.reach(named))));
+    const line = named.length ? LINE : 0;
+    if (fits(this.readouts.reach(named) + line) < small) this.readouts.nameFirst(named);
+    return Math.max(small, Math.min(low, fits(this.readouts.reach(named) + line)));
   }
 
   offerClasses(ratio) {
