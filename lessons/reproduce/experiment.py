@@ -163,8 +163,9 @@ class Outcome(NamedTuple):
     exact: Mapping[str, float]
 
 
-def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: Sequence[str] = ()) -> Verdict:
-    """The verdict on a printed number. missing : data sets that are not here
+def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdict:
+    """The verdict on a printed number. Of an experiment that has no outcome it names the data that it needs, whether or
+    not they are on this machine.
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
     these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
@@ -173,7 +174,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     however ours scatters; else it cannot be told as long as settings are not printed.
     """
     if outcome is None:
-        return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
+        return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(experiment.needs)}" if experiment.needs else "not run yet")
     if cell.key not in outcome.estimates:
         why = f"it is of {cell.parts} parts at full length" if cell.parts > 1 else "not run since the experiment was changed"
         return Verdict(None, None, None, NOT_RUN, why)

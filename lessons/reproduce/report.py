@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lessons.reproduce import conclusions, store
 from lessons.reproduce.experiment import VERDICTS, Cell, Estimate, Experiment, Verdict, judge, shown
-from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE, missing
+from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE
 
 PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
 
@@ -36,9 +36,8 @@ def rows() -> Iterator[Row]:
     """All cells, with the verdicts on what is kept."""
     for experiment in EXPERIMENTS:
         outcome = store.outcome(experiment.id)
-        lacking = missing(experiment) if outcome is None else ()  # which looks at the disk
         for cell in experiment.cells:
-            yield Row(experiment, cell, judge(experiment, cell, outcome, lacking))
+            yield Row(experiment, cell, judge(experiment, cell, outcome))
 
 
 def printed(cell: Cell) -> str:

@@ -67,7 +67,8 @@ def test_verdicts_are_computed():
     assert verdict(cell, ours=(2.2, 0.1), other=(2.1, 0.1)) == UNTOLD, "a changed setting comes nearer"
     assert verdict(cell, ours=(2.1, 0.1), other=(2.2, 0.1)) == AGREES
     assert verdict(cell, ours=(2.4, 0.1), other=(2.3, 0.1)) == UNTOLD, "both settings are within chance of each other"
-    assert judge(ANY, cell, None, ["boston"]).kind == NOT_RUN
+    assert judge(ANY, cell, None).why == "not run yet"
+    assert judge(dataclasses.replace(ANY, needs=("boston",)), cell, None).why == "data: boston"
     assert verdict(cell, theirs=(2.0,)) == NOT_RUN, "a result of before the experiment was changed"
     two = dataclasses.replace(cell, tried=(("third", "a third thing"),))
     assert verdict(two, ours=(2.4, 0.1), other=(2.6, 0.1), third=(2.0, 0.1)) == DIFFERS, "any setting that was tried counts"
