@@ -228,6 +228,41 @@ def top_accuracy(p: ArrayLike, y: ArrayLike, k: int = 1) -> float:
     return float((best == y[:, None]).any(axis=1).mean())
 
 
+class Performance(NamedTuple):
+    """Of each of n states: points right in %, and mean -log p of their classes in nats a point; both (n,)."""
+
+    right: Array
+    loss: Array
+
+    def at(self, which: NDArray[np.int64]) -> Performance:
+        """Of the states numbered `which`."""
+        return Performance(self.right[which], self.loss[which])
+
+
+def performance(p: Array, y: NDArray[np.int64]) -> Performance:
+    """Of probabilities p (n, m) of class 1 at m points of the classes y (m,), 0 or 1."""
+    return Performance(100.0 * ((p > 0.5) == y).mean(axis=1), -np.log(np.maximum(np.where(y == 1, p, 1.0 - p), TINY)).mean(axis=1))
+
+
+class Sums:
+    """Running means over the states that count; before the first of them, the present state alone."""
+
+    def __init__(self) -> None:
+        self.total: Array | float = 0.0
+        self.count = 0
+
+    def running(self, values: Array, kept: NDArray[np.bool_]) -> tuple[Array, NDArray[np.int64]]:
+        """The mean after each of the new `values` (n, columns), and over how many states it is taken."""
+        counts = self.count + np.cumsum(kept)
+        rows = np.where(kept[:, None], values, 0.0)
+        # One sum after the other, from the last total on: the same bytes however the states come in pieces.
+        totals = np.cumsum(np.concatenate([np.broadcast_to(self.total, (1, rows.shape[1])), rows]), axis=0)[1:]
+        self.total, self.count = totals[-1], int(counts[-1])
+        alone = counts == 0
+        means = np.where(alone[:, None], values, totals / np.maximum(counts, 1)[:, None])
+        return means, np.where(alone, 1, counts)
+
+
 class PrecisionRecall(NamedTuple):
     """At one confidence threshold; NaN where nothing is counted."""
 

@@ -93,8 +93,8 @@ class _Ours:
         threads = cluster.threads if cluster is not None and cluster.is_up() else 0
         yield gauge("cluster_threads", "Of the cluster's workers; 0 without one and while it is out of reach", threads)
         for name, help in CLUSTER.items():
-            number = 0.0 if cluster is None else cluster.counts[name]
-            yield core.CounterMetricFamily(f"posterior_lab_cluster_{name.replace(' ', '_')}", help, value=number)
+            value = 0.0 if cluster is None else cluster.counts[name]
+            yield core.CounterMetricFamily(f"posterior_lab_cluster_{name.replace(' ', '_')}", help, value=value)
         for name, (help, labels) in COUNTS.items():
             family = core.CounterMetricFamily(f"posterior_lab_{name}", help, labels=labels)
             for values, number in tally.events(name).items():

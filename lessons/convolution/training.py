@@ -34,6 +34,7 @@ STEP_SIZE = 0.02
 MNIST = "mnist"
 STAND_IN = "MNIST is not on this machine: the bundled 8 × 8 digits stand in for it. The page of Digits fetches it."
 LARGE: dict[str, Any] = {"epochs": 5, "step_size": 1e-3, "batch": 100}  # of Steyn's network
+REPORTS = 150  # an epoch: the first before the first look
 TESTED = 1_000  # images of MNIST by which it is tried at each look
 EVERY = 10.0  # s between two states on disk
 FORMAT = 1  # of them: another number leaves the old ones behind
@@ -100,7 +101,8 @@ def start(spec: ConvolutionLesson, some: int | None = None) -> ConvolutionRun:
     if some is not None:
         return start_convolution(data.images[:some] / np.float32(data.top), data.labels[:some], network, batch=some)
     if is_large(spec):
-        return start_convolution(data.levels, data.labels, network, report_every=10)
+        epoch = len(data.labels) // network.batch
+        return start_convolution(data.levels, data.labels, network, report_every=max(1, epoch // REPORTS))
     return start_convolution(data.images / np.float32(data.top), data.labels, network, report_every=1)
 
 

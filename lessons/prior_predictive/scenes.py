@@ -311,9 +311,9 @@ def _distance(picture: Scene, walked: list[analysis.Walked], apart: Array) -> No
             panel.points(at, show="at", role=role, shape=shape, size=4)
     count = walked[0].count
     for column, name in enumerate(("mean", "sd")):
-        values = {f"w{place}": apart[:, place, column] for place in range(len(WIDER))}
+        gaps: dict[str, Any] = {f"w{place}": apart[:, place, column] for place in range(len(WIDER))}
         parts = ", ".join(f"{{w{place}:.3f}} with {width} unit{'s' * (width > 1)}" for place, width in enumerate(WIDER))
-        picture.readout(name, f"{{n:d}} networks each: {name} of f off that of the limit by {parts}", n=count, **values)
+        picture.readout(name, f"{{n:d}} networks each: {name} of f off that of the limit by {parts}", n=count, **gaps)
     picture.say(
         "{n:d} networks of each width: the mean is off the limit's by {first:.3f} with one unit, by {last:.3f} with the most.",
         n=count,

@@ -44,6 +44,8 @@ class Cell:
     instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
         `instead`, why the exact value is what it is
     tried : further changed settings, each the key of its outcome and what was changed
+    no_reason : keys of those whose agreement explains nothing: choices of ours where the print says nothing, and settings
+        that the work's own files rule out
     parts : of how many parts it is at least, such as the largest of ten
     """
 
@@ -57,6 +59,7 @@ class Cell:
     instead: str = ""
     because: str = ""
     tried: Sequence[tuple[str, str]] = ()
+    no_reason: Sequence[str] = ()
     parts: int = 1
 
     @property
@@ -129,6 +132,14 @@ class Experiment:
         return self.parts[form == FULL]
 
 
+@dataclass(frozen=True, kw_only=True)
+class NotRun:
+    """What stands in print and has no experiment. why : a clause"""
+
+    source: Source
+    why: str
+
+
 @dataclass(frozen=True)
 class Verdict:
     """On one cell.
@@ -157,9 +168,9 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
     these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
-    told. If it does not agree, it differs where a changed setting agrees and moves our number by more than that may be
-    off by chance, or where the exact value is known and the print misses that too, however ours scatters; else it cannot be told as long as
-    settings are not printed.
+    told. If it does not agree, it differs where a changed setting that may be a reason agrees and moves
+    our number by more than that may be off by chance, or where the exact value is known and the print misses that too,
+    however ours scatters; else it cannot be told as long as settings are not printed.
     """
     if outcome is None:
         return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
@@ -170,7 +181,8 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
-    others = [(outcome.estimates[key], change) for key, change in cell.changes if key in outcome.estimates]
+    changes = [(key, change) for key, change in cell.changes if key in outcome.estimates]
+    others = [(outcome.estimates[key], change) for key, change in changes]
     missed = exact is not None and not _fits(Estimate(exact), cell)
     if _fits(ours, cell) and not (missed and SURE * scatter > BLUNT * abs(cell.printed)):
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
@@ -184,7 +196,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
         f"with {change} it is {shown(other, cell)}{', which agrees' if agrees else ''}"
         for (other, change), agrees in sorted(zip(others, agreeing, strict=True), key=lambda each: not each[1])
     )
-    if any(agreeing):
+    if any(agrees and key not in cell.no_reason for (key, _), agrees in zip(changes, agreeing, strict=True)):
         return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and missed:
         proof = f": {cell.because}" if cell.because and not cell.instead else ""

@@ -17,7 +17,7 @@ from datasets.letters import letters
 from engine import scores
 from engine.variational import NetworkFit, NetworkRun, fit_network, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
-from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, Beside, Cell, Estimate, Experiment, Part, Source, averages
+from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, Beside, Cell, Estimate, Experiment, NotRun, Part, Source, averages
 from lessons.reproduce.trained import state_path, trained
 
 AUTHOR = "Hubin, Storvik"
@@ -465,6 +465,7 @@ EXPERIMENTS = (
                 like=A_PART,
                 instead="draws, looser",
                 because="0.01 in place of 0.002",
+                no_reason=("draws, looser",),
             ),
         ),
         tolerance="other networks, which scatter as ours do",
@@ -559,4 +560,13 @@ EXPERIMENTS = (
         beside=(Beside("misread", "misread by ten networks, of 10,000", 0),),
         tolerance="the words, as we read them",
     ),
+)
+
+NOT_HERE = tuple(
+    NotRun(source=Source(author=AUTHOR, year=2019, place=place), why=why)
+    for place, why in (
+        ("figure 1, inclusion probabilities by layer", "a picture without a number; their means stand in table 2"),
+        ("figures 4 and 8, Fashion-MNIST", "data: Fashion-MNIST; the same on MNIST is hubin-figure-7"),
+        ("figures 5 and 6, masks and weights", "pictures without a number"),
+    )
 )

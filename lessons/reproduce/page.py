@@ -17,6 +17,7 @@ from lessons.reproduce.registry import BY_ID, missing
 from lessons.reproduce.report import Row
 
 ALL = "all"
+FIRST = "berezowski-5.6"  # open where the address names none: it is told best
 ID = "id"  # of the address: the experiment that is open
 
 
@@ -44,6 +45,8 @@ def show() -> None:
             follow.panels(pictures.table(own, own[0].experiment.source.place))
     with st.expander("Their conclusions, and whether they hold here"):
         follow.panels(pictures.concluded())
+    with st.expander("Not run, and why"):
+        follow.panels(pictures.not_here())
     st.markdown("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
 
 
@@ -75,7 +78,8 @@ def _experiment(rows: Sequence[Row]) -> None:
     asked = st.query_params.get(ID)
     if asked is not None and asked not in BY_ID:
         st.warning(f"{messages.WARNING} This link names an experiment that does not exist.")
-    at = ids.index(asked) if asked in ids else 0
+    first = asked if asked in ids else FIRST
+    at = ids.index(first) if first in ids else 0
     id = st.selectbox("Experiment", ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}")
     if id is None:
         return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from datasets import local
 from lessons.reproduce import andersen, berezowski, hubin, mullachery, steyn
-from lessons.reproduce.experiment import Experiment, Part
+from lessons.reproduce.experiment import Experiment, NotRun, Part
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *berezowski.EXPERIMENTS,
@@ -15,6 +15,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *hubin.EXPERIMENTS,
     *mullachery.EXPERIMENTS,
 )
+NOT_HERE: tuple[NotRun, ...] = (*hubin.NOT_HERE, *mullachery.NOT_HERE)
 BY_ID = {experiment.id: experiment for experiment in EXPERIMENTS}
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lessons.reproduce import conclusions, store
 from lessons.reproduce.experiment import VERDICTS, Cell, Estimate, Experiment, Verdict, judge, shown
-from lessons.reproduce.registry import EXPERIMENTS, missing
+from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE, missing
 
 PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
 
@@ -19,7 +19,8 @@ Every printed number that was run, beside ours. Written by `python -m lessons.re
 *Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours, these are less than a
 quarter of the print, and no changed setting that was tried comes nearer. *Differs*: a changed setting that was tried gives
 the printed number and moves ours by more than chance, or an exact answer contradicts it. *Cannot be told*: what it hangs on
-is not printed, chance may make such a gap, or two settings give the number.
+is not printed (also where only another choice of ours, or a setting that the work itself rules out, brings agreement),
+chance may make such a gap, or two settings give the number.
 """
 
 
@@ -118,6 +119,9 @@ def text() -> str:
         lines.append("")
         if more := beside(experiment):
             lines += ["| not printed | ours |", "|---|---|", *(f"| {label} | {value} |" for label, value in more), ""]
+    lines += ["## Not run", "", "| | printed | why |", "|---|---|---|"]
+    lines += [f"| {each.source.author} ({each.source.year}) | {each.source.place} | {each.why} |" for each in NOT_HERE]
+    lines.append("")
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from lessons.scores.analysis import NAMES, Reading
 from lessons.scores.spec import ScoresSpec
 
 MANY = 30  # images of a gallery
-COLUMNS = 6
+COLUMNS = 5
 ROW = 25  # votes side by side
 WORDS = 2  # lines of words below an image
 Rows = NDArray[np.int64]
@@ -58,9 +58,9 @@ def _shown(wrong: Rows) -> str:
 
 
 def _counted(votes: Rows) -> str:
-    """ "9×61 4×39": the three digits with most votes."""
+    """ "9×61 4×39": the two digits with most votes."""
     held = np.bincount(votes)
-    return " ".join(f"{digit}×{held[digit]}" for digit in np.argsort(-held, kind="stable")[:3] if held[digit])
+    return " ".join(f"{digit}×{held[digit]}" for digit in np.argsort(-held, kind="stable")[:2] if held[digit])
 
 
 def _in_rows(votes: Rows, between: str) -> str:
@@ -91,7 +91,7 @@ def _gallery(spec: ScoresSpec, title: str, reading: Reading, which: Rows, note: 
     figure = charts.blank("", "", height=24 + 84 * rows)
     ink = [[0.0, theme.colour("grid")], [1.0, theme.colour("ink")]]
     figure.add_heatmap(z=sheet, colorscale=ink, zmin=0, zmax=data.top, showscale=False, hoverinfo="skip")
-    figure.add_scatter(x=x, y=y, text=words, mode="text", textfont={"color": theme.colour("ink"), "size": 10}, hoverinfo="skip")
+    figure.add_scatter(x=x, y=y, text=words, mode="text", textfont={"color": theme.colour("ink"), "size": 9}, hoverinfo="skip")
     if centres:
         across, down = zip(*centres, strict=True)
         figure.add_scatter(x=across, y=down, text=every, mode="markers", marker={"opacity": 0.0, "size": 30}, hoverinfo="text")
@@ -100,8 +100,8 @@ def _gallery(spec: ScoresSpec, title: str, reading: Reading, which: Rows, note: 
     figure.update_yaxes(visible=False, range=[rows * tall - 0.5, -1.0], **square)
     figure.update_layout(margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
     caption = (
-        f"{note} Below each: label → what it is read as (one digit where they agree), and its probability; then the votes "
-        "of the networks. Point at an image for each network's vote."
+        f"{note} Below each: label → what it is read as (one digit where they agree), and its probability; then the two "
+        "digits with most votes, and how many. Point at an image for each network's vote."
     )
     return Figure(title, figure, f"{note} {', '.join(told)}.", caption)
 

@@ -81,18 +81,18 @@ def _samples(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
 def _inclusion(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     """Mean inclusion probability of each layer's weights, over trainings, beside the printed bands."""
     seeds = [(spec.seed + number) % (MAX_SEED + 1) for number in range(SIMULATIONS)]
-    ours = []
+    ours: list[list[float]] = []
     for seed in seeds:
         if ours and cancel.is_set():
             break
-        layers = learning.trained(learning.network_spec(spec, seed=seed)).fit().inclusion_probabilities()
-        ours.append([float(layer[:-1].mean()) for layer in layers])  # the last row is that of the biases
-    figure = charts.blank("", "mean inclusion probability α")
+        found = learning.trained(learning.network_spec(spec, seed=seed)).fit().inclusion_probabilities()
+        ours.append([float(layer[:-1].mean()) for layer in found])  # the last row is that of the biases
+    figure = charts.blank("", "mean of α")
     middle, sd = np.median(ours, axis=0), np.std(ours, axis=0, ddof=len(ours) > 1)
-    rows = [(f"64–{spec.units}–10, bundled digits", (LAYERS[0], LAYERS[-1]), middle, sd, "posterior", "circle")]
+    rows: list[tuple[Any, ...]] = [("ours", (LAYERS[0], LAYERS[-1]), middle, sd, "posterior", "circle")]
     looks = (("ink", "diamond-open"), ("muted", "square-open"))
     for (name, (printed, spread)), look in zip(PRINTED.items(), looks, strict=True):
-        rows.append((f"printed, {name}", LAYERS, np.array(printed), np.array(spread), *look))
+        rows.append((name, LAYERS, np.array(printed), np.array(spread), *look))
     for name, layers, values, spread, role, symbol in rows:
         figure.add_scatter(
             x=layers,
@@ -109,10 +109,10 @@ def _inclusion(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     figure.update_yaxes(rangemode="tozero")
     told = ", ".join(f"{layer} {m:.3f} ± {2 * s:.3f}" for layer, m, s in zip(rows[0][1], middle, sd, strict=True))
     caption = (
-        f"Ours: {told}; median of {len(ours)} trainings, ± 2 sd. Printed: Hubin and Storvik (2019), table 2, median of 10 "
-        f"simulations, ± 2 sd, three layers. Prior {prior:.3g}. There the output layer keeps the largest share, here "
-        f"{'too' if middle[-1] > middle[0] else 'it does not'}. Other images and sizes, so compare the order of the layers, "
-        "not the heights."
+        f"Mean inclusion probability. Ours, 64–{spec.units}–10 on bundled digits: {told}; median of {len(ours)} trainings, "
+        "± 2 sd. MNIST and Fashion-MNIST: printed in Hubin and Storvik (2019), table 2, median of 10 simulations, ± 2 sd, three "
+        f"layers. Prior {prior:.3g}. There the output layer keeps the largest share, here "
+        f"{'too' if middle[-1] > middle[0] else 'it does not'}. Other images and sizes: compare the order of the layers."
     )
     return Figure("Inclusion, layer by layer", figure, caption, caption)
 

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.pictures import PERFORMANCE
 from app.kit.player.scene import levels
 from datasets.xor import NOISY_VARIANCE, VARIANCE, held_out, own_points, xor
 from engine import predicted as predictions
@@ -23,11 +24,10 @@ from engine.networks.predictive import Ensemble, Uncertainty, log_likelihood, pr
 from engine.predicted import Predicted
 from engine.samplers import run as runs
 from engine.samplers.run import Run
-from engine.scores import binary_entropy
+from engine.scores import Performance, Sums, binary_entropy, performance
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
 from engine.ticket import each
-from lessons.families.scores import LOOKS, Score, Sums, score
 from lessons.xor.spec import REACH, XorSpec
 
 Array = NDArray[np.float64]
@@ -281,11 +281,11 @@ class Learning:
             "networks": networks,
         }
         for name, p, y in (("present", at_points, self.y), ("average", mean_points, self.y)) if len(self.x) else ():
-            rows |= {f"{name} {key}": values for key, values in score(p, y)._asdict().items()}
+            rows |= {f"{name} {key}": values for key, values in performance(p, y)._asdict().items()}
         if self._held is not None:
             at_held = probabilities(self.predictor, weights, self._held.x)[:, :, 1]
             mean_held, _ = self._held_points.running(at_held, kept)
-            rows |= {f"held {key}": values for key, values in score(mean_held, self._held.y)._asdict().items()}
+            rows |= {f"held {key}": values for key, values in performance(mean_held, self._held.y)._asdict().items()}
         shown = self._is_shown[numbers]
         self._rows.append({name: values[shown] for name, values in rows.items()})
 
@@ -310,11 +310,11 @@ class Learning:
             self._ensemble.add(weights[kept])
 
 
-def scores(shown: dict[str, Array]) -> dict[str, Score]:
+def scores(shown: dict[str, Array]) -> dict[str, Performance]:
     """Of what is `Learning.shown`: of the "present" network and of the "average" on the points they learn from, of the
     average on those "held" out; what there are no points for is not there.
     """
-    return {whose: Score(shown[f"{whose} right"], shown[f"{whose} loss"]) for whose in LOOKS if f"{whose} right" in shown}
+    return {whose: Performance(shown[f"{whose} right"], shown[f"{whose} loss"]) for whose in PERFORMANCE if f"{whose} right" in shown}
 
 
 def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import theme
+from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
-from lessons.families.scores import score_panels
 from lessons.xor.learning import CELLS, Learning, Maps, first_look, first_states, modes, plane, scores
 from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, XorSpec
 
@@ -191,7 +190,7 @@ def traces(made: Scene, learning: Learning, shown: dict[str, Array]) -> None:
     if alone:
         return
     first, places = int((learning.times <= first_states(spec)).sum()), ((6, 4, 7, 1), (13, 4, 7, 1))
-    for panel in score_panels(made, state, numbered, scores(shown), first=first, places=places, height=132):
+    for panel in pictures.performance_panels(made, state, numbered, scores(shown), first=first, places=places, height=132):
         burn_rule(panel, spec)
 
 
@@ -275,7 +274,8 @@ def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: ND
         present, average, held = found["present"], found["average"], found.get("held")
         n = len(learning.x)
         right, together = (np.rint(0.01 * n * one.right).astype(int) for one in (present, average))
-        text, values = "loss of the average: {own:.3f} nats a point", {"own": average.loss}
+        text = "loss of the average: {own:.3f} nats a point"
+        values: dict[str, Any] = {"own": average.loss}
         columns |= {"points right": right, "points right, average": together, "loss of the average (nats a point)": average.loss}
         if held is not None:
             text += "; on {m:d} points held out {held:.3f}, {share:.1f} % right"

@@ -26,7 +26,7 @@ from lessons.reproduce import andersen, berezowski, conclusions, figure, report,
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
-from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
+from lessons.reproduce.registry import BY_ID, EXPERIMENTS, NOT_HERE, missing
 from tests.rooms import ROOT
 
 SAMPLE = ("mullachery-cut-14", "hubin-density", "steyn-sizes", "andersen-2.1", "andersen-4.2", "hubin-never-inked")
@@ -71,6 +71,9 @@ def test_verdicts_are_computed():
     assert verdict(cell, theirs=(2.0,)) == NOT_RUN, "a result of before the experiment was changed"
     two = dataclasses.replace(cell, tried=(("third", "a third thing"),))
     assert verdict(two, ours=(2.4, 0.1), other=(2.6, 0.1), third=(2.0, 0.1)) == DIFFERS, "any setting that was tried counts"
+    free = dataclasses.replace(cell, no_reason=("other",))
+    assert verdict(free, ours=(2.4, 0.1), other=(2.01, 0.1)) == UNTOLD, "a choice of ours that the print leaves open contradicts nothing"
+    assert verdict(dataclasses.replace(two, no_reason=("other",)), ours=(2.4, 0.1), other=(2.0, 0.1), third=(2.0, 0.1)) == DIFFERS
     assert verdict(two, ours=(2.1, 0.1), other=(2.2, 0.1), third=(2.05, 0.1)) == UNTOLD
     why = judge(ANY, dataclasses.replace(two, instead="", tried=()), Outcome({"ours": Estimate(2.4, 0.1)}, {})).why
     assert "no reason was tested" in why
@@ -179,6 +182,41 @@ def test_the_pages_open(folder: str):
     at = AppTest.from_file(str(ROOT / "lessons" / folder / "page.py"), default_timeout=120).run()
     assert not at.exception and not at.error and at.title
     assert not any(re.search(r"\bnan\b", each.value) for each in at.markdown), "a number that no run has given"
+
+
+def test_every_erratum_is_whole():
+    """Nothing empty, no number left to be filled in, and no entry that is a copy of another."""
+    found = numbers.errata()
+    for each in found:
+        assert all(vars(each).values()) and each.known in (numbers.CODE, numbers.PRINT), each.id
+        for told in (each.printed, each.right, each.proof, each.effect):
+            left = re.findall(r"\{([a-z_0-9]+)[:}]", told)
+            assert not set(left) & set(numbers.numbers()), f"{each.id}: {left}"
+    assert len({each.title for each in found}) == len(found) == len({each.proof for each in found})
+
+
+def test_the_numbers_of_errata_that_are_typed_in_their_proofs():
+    told = {each.id: each.proof + each.right + each.effect for each in numbers.errata()}
+    assert f"{100 * 50 / 562:.1f}" in told["shared"].replace("\\,", "") and f"{93 + 7 * 50 / 562:.1f} %" in told["shared"]
+    assert f"{0.426 / np.sqrt(10):.3f}" in told["folds"]
+    assert f"{np.sqrt(0.5 / 253):.2f}" in told["split"]
+    linear, shares = store.outcome("andersen-5.3").exact, store.outcome("berezowski-7.2").exact
+    assert f"{linear['linear, train']:.3f} and {linear['linear, test']:.3f}" in told["text"]
+    for cell in BY_ID["berezowski-7.2"].cells:
+        if judge(BY_ID["berezowski-7.2"], cell, store.outcome("berezowski-7.2")).kind == DIFFERS:
+            assert f"{shares[cell.key]:.3f}" in told["whole"], cell.label
+    assert f"{store.outcome('steyn-4.1').estimates['right'].value:.0f} %" in told["newton"]
+    rng = np.random.default_rng(2)
+    points = rng.choice([-0.5, 0.5], (200_000, 2))
+    seen = points + np.sqrt(0.1) * rng.standard_normal(points.shape)
+    right = 100.0 * np.mean(np.sign(seen).prod(axis=1) == np.sign(points).prod(axis=1))
+    assert numbers.numbers()["noisy_same"] == pytest.approx(right, abs=0.3)
+
+
+def test_what_has_no_experiment_says_why():
+    text = report.text()
+    for each in NOT_HERE:
+        assert each.why and f"| {each.source.place} | {each.why} |" in text
 
 
 def test_the_stages_of_errata_show_what_is_right_and_what_was_done():

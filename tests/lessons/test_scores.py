@@ -348,7 +348,7 @@ def test_the_report_shows_the_worst_the_most_uncertain_and_the_sure_and_wrong(vo
     shown = [[int(text.split("<br>")[0].split()[-1]) for text in figure.figure.data[2].text] for figure in figures]
     wrong, truth = set(np.flatnonzero(voters.wrong)), voters.mean[np.arange(450), voters.y]
     worst, uncertain, sure, _ = shown
-    assert len(wrong) > 30 and [len(each) for each in shown] == [30, 30, 30, 12]
+    assert len(wrong) > 30 and [len(each) for each in shown] == [30, 30, 30, 10]
     assert set(worst) <= wrong and truth[worst].max() <= truth[sorted(wrong - set(worst))].min()
     assert set(sure) <= wrong and voters.confidence[sure].min() >= voters.confidence[sorted(wrong - set(sure))].max()
     assert voters.parts.total[uncertain].min() >= np.delete(voters.parts.total, uncertain).max()

@@ -5,6 +5,7 @@ digits stand in for it, and every picture says so.
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from lessons.families.digit_posteriors.spec import PosteriorSpec
 from lessons.families.digit_posteriors.training import LARGE, network_spec
 
 STAND_IN = "MNIST is not on this machine: the bundled 8 × 8 digits stand in for it"
+FAILED = "It could not be downloaded; the settings say under Data how else to get it"
 NOTE = (
     "MNIST is read from the folder that POSTERIOR_LAB_DATA names (its four IDX files in a folder mnist). Where it is not "
     "there, it is downloaded once when you choose it (about 12 MB) and checked; until then the bundled digits stand in. "
@@ -44,7 +46,8 @@ FORMAT = 1  # of states on disk: another number leaves the old ones behind
 
 Shown = TypeVar("Shown", bound=Figure | Table)
 
-_failed: dict[str, tuple[float, str]] = {}
+log = logging.getLogger(__name__)
+_failed: dict[str, float] = {}  # when
 _door = threading.Lock()
 
 
@@ -70,22 +73,22 @@ def stand_in(name: str) -> str:
     """What every picture says where other data stand in; nothing where not."""
     if is_here(name):
         return ""
-    _, reason = _failed.get(name, (0.0, ""))
-    return f"{STAND_IN}. {reason}" if reason else STAND_IN
+    return f"{STAND_IN}. {FAILED}" if name in _failed else STAND_IN
 
 
 def fetch(name: str, job: Any) -> None:
     """Download data that are not here yet, for a job that has other things to show meanwhile; it is told how far it is.
-    Where that fails, `stand_in` says why.
+    Where that fails, `stand_in` says so, and the log why.
     """
-    if is_here(name) or time.monotonic() - _failed.get(name, (-AGAIN, ""))[0] < AGAIN:
+    if is_here(name) or time.monotonic() < _failed.get(name, -AGAIN) + AGAIN:
         return
     with turns.resting(), _door:
         try:
             remote.download(name, progress=lambda done, total, _: job.report(done, total), stop=job.is_set)
         except SpecError as problem:
             if not job.is_set():
-                _failed[name] = time.monotonic(), problem.reason
+                log.warning("%s", problem.reason)
+                _failed[name] = time.monotonic()
         else:
             _failed.pop(name, None)
 
@@ -144,6 +147,8 @@ def grown(name: str, posterior_of: Callable[[], Shared], picture: Callable[[Netw
         networks = one.networks()
         if job.is_set():
             return None
+        if one.done:  # as it was on the disk
+            break
         begin = time.perf_counter()
         job.publish(picture(networks, one.note))
         # at least three times as long for training as for the picture of it

@@ -14,10 +14,10 @@ from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architect
 from engine.jumps.predict import each_draw, pooled
 from engine.kept import kept
 from engine.networks.predictive import Ensemble
+from engine.scores import Performance, Sums, performance
 from lessons.families.growing.evidence import EVIDENCE, QUICK, finished_evidence
 from lessons.families.growing.plane import LN2, Bytes, plane, quantised
 from lessons.families.growing.spec import CHAINS, COSTLY, GrowingSpec
-from lessons.families.scores import Score, Sums, score
 
 Array = NDArray[np.float64]
 
@@ -106,7 +106,7 @@ class Growth:
         self._frames: list[tuple[Bytes, Bytes, int]] = []
         self._held = spec.held_out()
         self._sums = Sums(), Sums()
-        self._scores: list[dict[str, Score]] = []
+        self._scores: list[dict[str, Performance]] = []
 
     @property
     def done(self) -> bool:
@@ -168,12 +168,12 @@ class Growth:
         passed = self.checkpoints[: len(self._frames)]
         return np.searchsorted(passed, self.times, side="right") - 1
 
-    def scores(self) -> dict[str, Score]:
+    def scores(self) -> dict[str, Performance]:
         """Of every sweep so far: "average" of all chains on the points they learn from, and on those "held" out, where more
         can be drawn.
         """
         return {
-            whose: Score(*(np.concatenate(parts) for parts in zip(*(piece[whose] for piece in self._scores), strict=True)))
+            whose: Performance(*(np.concatenate(parts) for parts in zip(*(piece[whose] for piece in self._scores), strict=True)))
             for whose in self._scores[0]
         }
 
@@ -183,7 +183,7 @@ class Growth:
         for whose, points, sums in (("average", (self.x, self.y), self._sums[0]), ("held", self._held, self._sums[1])):
             if points is not None:
                 p = each_draw(recording, points[0], new).mean(axis=0)
-                found[whose] = score(sums.running(p, kept)[0], points[1])
+                found[whose] = performance(sums.running(p, kept)[0], points[1])
         self._scores.append(found)
 
     def _count(self, new: slice) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import theme
+from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
 from engine import kept
 from engine.evidence import ModelProbabilities
@@ -22,7 +22,6 @@ from lessons.families.growing.ledger import SHORT, Jumps, jumps_of, ledger_panel
 from lessons.families.growing.plane import CLASSES, LN2, MAX_POINTS, ROLES, SHAPES, VIEW
 from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.families.growing.spec import CHAINS, GrowingSpec
-from lessons.families.scores import score_panels
 
 Array = NDArray[np.float64]
 
@@ -171,7 +170,7 @@ def _scores(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
     found = {whose: one.at(at) for whose, one in growth.scores().items()}
     x, first = Axis("sweep (log scale)", 1, growth.total, log=True), int((growth.times <= FIRST).sum())
     places = (6, 4, 7, 1), (13, 4, 7, 1)
-    for panel in score_panels(made, growth.times.astype(float), x, found, first=first, places=places, height=200):
+    for panel in pictures.performance_panels(made, growth.times.astype(float), x, found, first=first, places=places, height=200):
         if growth.burn:
             panel.rule(x=float(growth.burn), role="highlight", dash=True)
     text, values = (

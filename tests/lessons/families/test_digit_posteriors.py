@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import kstest
 
 from datasets.images import Images, digits
-from engine import kept, scores, states
+from engine import kept, scores, slices, states
 from engine.judge import overall, proofs, training
 from engine.judge.plant import STUCK, planted
 from engine.levels import Levels
@@ -30,6 +30,7 @@ from lessons.families.digit_posteriors.shared import Shared, posterior
 from lessons.families.digit_posteriors.spec import METHODS, PosteriorSpec
 from lessons.families.digit_posteriors.training import EPOCHS, begin
 from tests.conftest import ROOT
+from tests.engine.test_slices import Pickling
 from tests.lessons.pages import NEVER
 
 DATA = digits()
@@ -65,6 +66,21 @@ def test_every_method_learns_and_gives_its_networks(trained: dict[str, Networks]
     assert p.shape == (QUICK[method]["networks"], 450, 10) and p.sum(axis=2) == pytest.approx(1.0, abs=1e-5)
     assert scores.top_accuracy(p.mean(axis=0), DATA.y_test) > HOPED[method]
     assert (scores.decompose(p).epistemic > 0.0).all()
+
+
+@pytest.mark.parametrize("method", ["nuts", "lbbnn", "ensemble"])
+def test_networks_that_learn_elsewhere_are_the_same(trained: dict[str, Networks], method: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(slices, "WORTH", 0.0)
+    place = Pickling()
+    with slices.at(place):
+        training, side_by_side = begin(DATA, quick(method)), 0
+        while not training.done:
+            training.advance(0.05)
+            side_by_side = max(side_by_side, len(getattr(training, "_runs", [])))
+            assert training.networks().predict(DATA.x_test[:1]).shape[2] == 10, "what there is so far can be looked at"
+    assert place.done and (side_by_side > 1) == (method == "ensemble")
+    for here, there in zip(trained[method].layers, training.networks().layers, strict=True):
+        assert here.tobytes() == there.tobytes()
 
 
 @pytest.mark.parametrize("method", METHODS)
