@@ -163,12 +163,12 @@ def _ranks(spec: ScoresSpec, reading: Reading, cancel: Any) -> Figure:
     for (name, found), (role, symbol) in zip(ranks.items(), looks, strict=False):
         line, marker = {"color": theme.colour(role)}, {"symbol": symbol, "size": 9, "color": theme.colour(role)}
         figure.add_scatter(x=middles, y=_tenths(found), mode="lines+markers", line=line, marker=marker, name=name)
-        told.append(f"{name}: surer than {100 * found.mean():.0f} % of the members, on an average image")
+        told.append(f"{name}: {100 * found.mean():.0f} %")
     figure.update_xaxes(range=(0.0, 100.0))
     figure.update_yaxes(rangemode="tozero")
     caption = (
-        f"{len(reading.y)} test digits, {len(sure)} members; equal ones count half. {'; '.join(told)}. A member stands anywhere among "
-        "the others: the mean over all members is flat."
+        f"{len(reading.y)} test digits, {len(sure)} members; equal ones count half. Share of the members that are less sure, on an "
+        f"average image, than {'; than '.join(told)}. A member stands anywhere among the others: the mean over all members is flat."
     )
     return Figure("One network's confidence among the members", figure, caption, caption)
 

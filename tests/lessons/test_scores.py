@@ -308,7 +308,7 @@ def test_the_average_is_less_sure_than_most_of_its_members(reading: Reading):
     sure = reading.draws.max(axis=2)
     ranks = (sure < reading.confidence).mean(axis=0) + 0.5 * (sure == reading.confidence).mean(axis=0)
     assert average.y == pytest.approx(100.0 * np.histogram(ranks, 10, (0.0, 1.0))[0] / len(ranks)) and ranks.mean() < 0.4
-    assert f"surer than {100 * ranks.mean():.0f} % of the members" in figure.caption
+    assert f"than the average of all: {100 * ranks.mean():.0f} %" in figure.caption
     assert all(sum(each.y) == pytest.approx(100.0) for each in (one, average)) and (np.asarray(low.y) <= high.y).all()
     others = [scores.rank_among(each, np.delete(sure, r, axis=0)) for r, each in enumerate(sure)]
     tenths = np.array([100.0 * np.histogram(each, 10, (0.0, 1.0))[0] / len(each) for each in others])
