@@ -45,7 +45,7 @@ export class View {
 
   // Whether the drawing itself never changes; it may still come and go with a phase.
   get still() {
-    return this.layer.show.what === "all";
+    return this.layer.show.what === "all" && !this.layer.live;
   }
 
   // A trail only grows: what is drawn stays, so each frame adds the new items to a canvas of its own.
@@ -323,7 +323,7 @@ class PointsView extends View {
   }
 
   get single() {
-    const { what, last } = this.layer.show;
+    const { what, last } = this.layer.was ?? this.layer.show; // one that follows a slider is its visible items alone
     return what === "at" || what === "inner_at" || last === 1;
   }
 
