@@ -7,7 +7,7 @@ what they were, whether the story changes them or the reader.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ class _Ghosts:
         kept = {key: self._add(values) if isinstance(values, np.ndarray) else values for key, values in cut.items()}
         kept.update({key: None for key in ("band", "truth") if key in layer})  # which have not changed
         named = {"labels": [self.words], "roles": [ROLE]} if layer["kind"] == "points" else {}
-        show = {**kept["show"], "fade": False, "phase": None}
+        show = {"what": "all", "last": None, "fade": False, "phase": None}
         return {**kept, "show": show, "role": ROLE, "chain": None, "ghost": True, "label": self.words, **named}
 
     def _add(self, values: NDArray) -> int:

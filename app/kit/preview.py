@@ -3,15 +3,16 @@ travels when the reader's hand comes near the slider.
 
 Each picture is the lesson's own, of the engine's own run at a stop of the slider, as it stands at the transition on
 stage; of it go what differs from stop to stop. So there is nothing here that could be wrong where the run is right. At
-the stops of the table the player shows these pictures; between two of them it draws what lies between, or the nearer
-one. It marks the picture as a preview, and the run takes its place once the slider is let go.
+the stops of the table the player shows these pictures; between two of them it draws what lies between. It marks the
+picture as a preview, and the run takes its place once the slider is let go.
 
 app/static/player/preview.js reads the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,12 @@ import numpy as np
 from app.kit.player import frozen, scene
 from app.kit.stops import stops
 from engine.spec import Declaration, Spec, SpecError
+from engine.targets.spec import TargetSpec
 
 FEW = 40  # stops of which each has its picture
 SIDE = 12  # else pictures on either side of the present value, the denser the nearer
 MOST = 500_000  # bytes of a table
+FINE = 101  # nodes a side
 
 Picture = Callable[[Any, int | None], bytes]
 
@@ -33,13 +36,19 @@ class Preview:
     """What follows the slider of one field.
 
     panels : those whose marks follow it; none: all
-    smooth : between two pictures of the table the player draws what lies between; else it shows the nearer one
+    smooth : whether between two pictures of the table lies another; else of what the run draws the nearer one is shown
     instead : (spec on stage, spec under the slider, transition) → the picture, in place of the lesson's own
     """
 
     panels: tuple[str, ...] = ()
     smooth: bool = True
     instead: Callable[[Any, Any, int], bytes] | None = None
+
+
+def of_target(names: Collection[str] = ()) -> dict[str, Preview]:
+    """The previews of the parameters of a run's target, and of other fields that decide the run."""
+    numbers = [name for name, declared in TargetSpec.declarations().items() if declared.kind == "number"]
+    return dict.fromkeys((*numbers, *names), Preview(smooth=False))
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ class Asked:
         if not isinstance(field, str) or not all(isinstance(each, int) and -1 <= each < 2**31 for each in numbers):
             return None
         t, upto, id = (int(each) for each in numbers if each is not None)
-        return cls(field, t, upto, id) if 0 <= t and upto in (t, t - 1) else None
+        return cls(field, t, upto, id) if t >= 0 and upto in (t, t - 1) else None
 
 
 def grid(declaration: Declaration, value: float) -> list[float]:
@@ -81,8 +90,7 @@ def grid(declaration: Declaration, value: float) -> list[float]:
 
 
 def table(preview: Preview, picture: Picture, spec: Spec, asked: Asked, ended: Callable[[], bool] = lambda: False) -> bytes:
-    """The table of a field: pictures of other values around that of `spec`, as far on either side as its marks are those
-    of the picture on stage.
+    """The table of a field: pictures of other values around that of `spec`, as far on either side as there are any.
 
     picture : (spec, window) → the lesson's picture
     ended : whether nobody wants it any more
@@ -96,13 +104,13 @@ def table(preview: Preview, picture: Picture, spec: Spec, asked: Asked, ended: C
     if first is None:
         raise ValueError(f"the picture has no transition {asked.t}")
     shots, size = {value: first}, 0
-    beyond = [False, False]  # what lies below, and above, has other marks
+    beyond = [False, False]  # below, and above, there is no such picture
     for stop in grid(declaration, value):
         side = int(stop > value)
         if stop == value or beyond[side] or size > MOST or ended():
             continue
         shot = _shot(preview, picture, spec, spec_at(spec, asked.field, stop), asked)
-        if shot is None or _look(shot) != _look(first):
+        if shot is None or shot.keys() != first.keys():
             beyond[side] = True
             continue
         shots[stop] = shot
@@ -143,7 +151,7 @@ def _shot(preview: Preview, picture: Picture, old: Spec, spec: Spec | None, aske
         return None
 
 
-_Shot = dict[str, dict[str, Any]]  # panel → {"x", "y": its axes, "edits", "layers": [layer with its arrays, or None]}
+_Shot = dict[str, dict[str, Any]]  # panel → {"x", "y": its axes, "edits", "layers": {name: layer with its arrays}}
 
 
 def _cut(blob: bytes, preview: Preview, asked: Asked) -> _Shot | None:
@@ -157,34 +165,45 @@ def _cut(blob: bytes, preview: Preview, asked: Asked) -> _Shot | None:
             "x": panel["x"],
             "y": panel["y"],
             "edits": arrays[panel["editable"]["points"]] if panel["editable"] else None,
-            "layers": [cut.layer(layer) for layer in panel["layers"]],
+            "layers": dict(_named(panel["layers"], cut)),
         }
         for panel in header["panels"]
         if not preview.panels or panel["id"] in preview.panels
     }
 
 
-def _look(shot: _Shot) -> list[Any]:
-    """What must be the same in all pictures of a table."""
-    return [
-        (id, [None if layer is None else (layer["kind"], layer["role"], layer["show"]["phase"]) for layer in panel["layers"]])
-        for id, panel in shot.items()
-    ]
+def _named(layers: Sequence[Mapping[str, Any]], cut: frozen.Frozen) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The marks of a panel by kind, role and place among those of the same: another picture may have some more."""
+    met: Counter[tuple[str, str]] = Counter()
+    for layer in layers:
+        same = layer["kind"], layer["role"]
+        met[same] += 1
+        found = cut.layer(layer)
+        if found is not None:
+            yield f"{layer['kind']} {layer['role']} {met[same]}", _thinned(found)
+
+
+def _thinned(layer: dict[str, Any]) -> dict[str, Any]:
+    """Isolines on every second node of a fine grid: they are most of the bytes."""
+    if layer["kind"] != "contour" or min(layer["values"].shape) < FINE or not all(n % 2 for n in layer["values"].shape):
+        return layer
+    return {**layer, "values": np.ascontiguousarray(layer["values"][::2, ::2])}
 
 
 def _varied(shots: Mapping[float, _Shot]) -> dict[float, dict[str, Any]]:
-    """What differs from picture to picture: of each panel its axes, and its layers by their places."""
+    """What differs from picture to picture: of each panel its axes and its layers; None: a layer that is not there."""
     every = list(shots.values())
-    kept: dict[str, tuple[list[str], list[int]]] = {}
-    for id, panel in every[0].items():
-        parts = [key for key in ("x", "y", "edits") if not _same([shot[id][key] for shot in every])]
-        layers = [k for k in range(len(panel["layers"])) if not _same([shot[id]["layers"][k] for shot in every])]
-        if parts or layers:
-            kept[id] = parts, layers
+    kept: dict[str, tuple[list[str], list[str]]] = {}
+    for id in every[0]:
+        axes = [key for key in ("x", "y", "edits") if not _same([shot[id][key] for shot in every])]
+        names = dict.fromkeys(name for shot in every for name in shot[id]["layers"])
+        layers = [name for name in names if not _same([shot[id]["layers"].get(name) for shot in every])]
+        if axes or layers:
+            kept[id] = axes, layers
     return {
         stop: {
-            id: {**{key: shot[id][key] for key in parts}, "layers": {str(k): shot[id]["layers"][k] for k in layers}}
-            for id, (parts, layers) in kept.items()
+            id: {**{key: shot[id][key] for key in axes}, "layers": {name: shot[id]["layers"].get(name) for name in layers}}
+            for id, (axes, layers) in kept.items()
         }
         for stop, shot in shots.items()
     }
@@ -206,12 +225,9 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _bytes(shot: _Shot, first: _Shot) -> int:
     """What a picture adds to a table that begins with the first."""
-    new = [
-        values
-        for id, panel in shot.items()
-        for layer, old in zip(panel["layers"], first[id]["layers"], strict=True)
-        if layer is not None and old is not None
-        for key, values in layer.items()
-        if isinstance(values, np.ndarray) and not _equal(values, old[key])
-    ]
-    return sum(values.nbytes for values in {id(values): values for values in new}.values())
+    new: dict[int, int] = {}
+    for panel, before in zip(shot.values(), first.values(), strict=True):
+        for name, layer in panel["layers"].items():
+            old = before["layers"].get(name, {})
+            new |= {id(a): a.nbytes for key, a in layer.items() if isinstance(a, np.ndarray) and not _equal(a, old.get(key))}
+    return sum(new.values())

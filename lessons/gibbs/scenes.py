@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.preview import of_target
 from engine.diagnostics import autocorrelation
 from engine.kept import kept
 from lessons.gibbs import analysis
@@ -40,6 +41,9 @@ LAGS = 20
 BINS = 40
 LIFT = 0.16  # of the map: the height of a conditional's curve above its slice
 GRID = 121
+
+
+PREVIEWS = of_target(("scale", "shape", "rate", "kappa", "prior_sd"))
 
 
 def scene(spec: GibbsLesson, window: int | None = None) -> bytes:

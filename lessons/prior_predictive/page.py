@@ -6,7 +6,7 @@ from engine.networks import prior
 from engine.readable.rejection import rejection as readable
 from lessons.prior_predictive import evidence
 from lessons.prior_predictive.questions import QUESTIONS
-from lessons.prior_predictive.scenes import scene
+from lessons.prior_predictive.scenes import PREVIEWS, scene
 from lessons.prior_predictive.spec import SCENARIOS, WORDS, PriorSpec
 
 VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data"}
@@ -89,6 +89,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     kernels=evidence.kernels,
     audit=evidence.audit,
     checks=evidence.checks,

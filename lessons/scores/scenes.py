@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
+from app.kit.preview import Preview
 from datasets.images import digits
 from lessons.scores import analysis
 from lessons.scores.analysis import Reading
@@ -23,6 +24,9 @@ MOST = 100  # steps, each with an image
 GRAIN = 5  # cells a pixel along an edge: the player smooths, and pixels should be seen as such
 CLASSES = 10
 LEAST = 0.01  # probability that is drawn
+
+
+PREVIEWS = dict.fromkeys(("answered", "abstain_cost"), Preview(smooth=False))
 
 
 def scene(spec: ScoresSpec, window: int | None) -> bytes:

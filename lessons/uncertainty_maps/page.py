@@ -14,7 +14,7 @@ from engine.spec import Spec
 from lessons.families.digit_posteriors.spec import NAMES, RUNS
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
-from lessons.uncertainty_maps.scenes import grow, scene
+from lessons.uncertainty_maps.scenes import PREVIEWS, grow, scene
 from lessons.uncertainty_maps.spec import MISTAKES, REACH, SCENARIOS, WORDS, MapsSpec
 
 PARTS = {"maps": "Changed step by step", "domain": "In and out of domain"}
@@ -104,6 +104,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     grow=grow,
     on_event=on_event,
     pad=strokes,

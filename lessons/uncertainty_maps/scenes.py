@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.kit.preview import Preview
 from engine.networks.stack import Networks
 from lessons.uncertainty_maps import analysis, domain_scenes, sweep_scenes
 from lessons.uncertainty_maps.spec import MapsSpec
+
+PREVIEWS = {"level": Preview()}
 
 
 def scene(spec: MapsSpec, window: int | None) -> bytes:

@@ -74,7 +74,7 @@ class Frozen:
             frames = self._arrays[layer["frames"]]
             one = min(len(frames) - 1, max(0, self.upto) * len(frames) // self._header["steps"])
             taken["frames"] = frames[one : one + 1]
-        taken["show"] = {"what": "all", "last": None, "fade": show["fade"], "phase": show["phase"]}
+        taken["show"] = {"what": "all", "last": None, "fade": show["fade"], "phase": show["phase"], "was": show["what"]}
         return taken
 
     def _rows(self, show: Mapping[str, Any]) -> slice:

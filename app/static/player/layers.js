@@ -323,8 +323,8 @@ class PointsView extends View {
   }
 
   get single() {
-    const { what, last } = this.layer.was ?? this.layer.show; // one that follows a slider is its visible items alone
-    return what === "at" || what === "inner_at" || last === 1;
+    const { was, what, last } = this.layer.show; // one that follows a slider is its visible items alone
+    return ["at", "inner_at"].includes(was ?? what) || last === 1;
   }
 
   alpha(number) {

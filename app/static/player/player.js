@@ -52,7 +52,7 @@ const WATCHABLE = 10; // settled states a second up to which the inside can be f
 class Player {
   constructor(parentElement) {
     this.channel = new Channel(
-      (data) => this.show(data), () => this.emit({ kind: "picture" }), (table) => this.preview.take(table) && this.follow(),
+      (data) => this.show(data), () => this.emit({ kind: "picture" }), (table) => this.take(table),
     );
     this.clock = new Clock((t) => this.emit({ kind: "window", t }));
     this.canvas = element("canvas", { role: "img" });
@@ -177,7 +177,7 @@ class Player {
     const fresh = whole.run !== this.whole?.run;
     const place = this.followed && this.clock.place();
     this.age(false);
-    this.preview.forget();
+    this.forget();
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
@@ -255,7 +255,7 @@ class Player {
     const known = cue?.id === this.cue?.id;
     if (!cue || (known && !fresh)) return false;
     this.cue = cue;
-    this.preview.forget();
+    this.forget();
     this.all &&= known;
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
@@ -306,6 +306,18 @@ class Player {
     this.preview.prepare(node, this.state(), how);
   }
 
+  // Another picture, or another question: the table is not of it.
+  forget() {
+    this.preview.forget();
+    delete this.root.dataset.table;
+  }
+
+  take(table) {
+    if (!this.preview.take(table)) return;
+    this.root.dataset.table = this.preview.wanted;
+    this.follow();
+  }
+
   // What a table is of, beside its field.
   state() {
     const { t, upto } = this.clock.place();
@@ -321,8 +333,10 @@ class Player {
     this.mark();
     this.followRequest ??= requestAnimationFrame(() => {
       this.followRequest = undefined;
+      const begun = performance.now();
       this.arrangeStage();
       this.paint(this.cursor());
+      this.root.dataset.followed = (performance.now() - begun).toFixed(2); // ms
     });
   }
 

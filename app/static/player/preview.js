@@ -68,7 +68,7 @@ function readTable(bytes) {
   for (const { panels } of frames) {
     for (const panel of Object.values(panels)) {
       if (panel.edits !== undefined) panel.edits = bind(panel.edits);
-      for (const layer of Object.values(panel.layers)) bindLayer(layer, bind);
+      for (const layer of Object.values(panel.layers)) if (layer) bindLayer(layer, bind);
     }
   }
   return { ...head, at: (place) => between(frames, place, head.smooth) };
@@ -80,17 +80,17 @@ function between(frames, place, smooth) {
   if (above < 0 || (above === 0 && frames[0].at > place + 1e-9)) return null;
   const [a, b] = [frames[Math.max(0, above - 1)], frames[above]];
   const share = a === b ? 1 : Math.min(1, (place - a.at) / (b.at - a.at));
-  if (!smooth || share > 1 - 1e-6) return share < 0.5 ? a.panels : b.panels;
-  return mixed(a.panels, b.panels, share);
+  return share > 1 - 1e-6 ? b.panels : mixed(a.panels, b.panels, share, smooth);
 }
 
-function mixed(a, b, share) {
+// smooth: also of what a run has drawn, of which there may be none between
+function mixed(a, b, share, smooth) {
   if (a === b) return a;
   if (typeof a === "number" && typeof b === "number") return a + (b - a) * share;
   if (a?.shape && b?.shape) return mixedArrays(a, b, share);
-  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) return a.map((item, i) => mixed(item, b[i], share));
-  if (isPlain(a) && isPlain(b)) return Object.fromEntries(Object.keys(b).map((key) => [key, mixed(a[key], b[key], share)]));
-  return share < 0.5 ? a : b;
+  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) return a.map((item, i) => mixed(item, b[i], share, smooth));
+  if (!isPlain(a) || !isPlain(b) || (!smooth && a.show && a.show.was !== "all")) return share < 0.5 ? a : b;
+  return Object.fromEntries(Object.keys(b).map((key) => [key, mixed(a[key], b[key], share, smooth)]));
 }
 
 const isPlain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -103,12 +103,18 @@ function mixedArrays(a, b, share) {
 
 // A panel with the marks that follow the slider; they are drawn anew in each frame, the others stay as they are.
 function followed(panel, { x, y, edits, layers }) {
+  const [met, rest] = [{}, { ...layers }];
+  const live = (layer) => (layer ? [{ ...layer, live: true }] : []);
+  const own = panel.layers.flatMap((layer) => {
+    const same = `${layer.kind} ${layer.role}`;
+    if (layer.ghost) return [layer];
+    met[same] = (met[same] ?? 0) + 1;
+    const name = `${same} ${met[same]}`;
+    if (!(name in layers)) return [layer];
+    delete rest[name];
+    return live(layers[name]);
+  });
   return {
-    ...panel,
-    x: x ?? panel.x,
-    y: y ?? panel.y,
-    edits,
-    followed: true,
-    layers: panel.layers.map((layer, i) => (layers[i] ? { ...layers[i], was: layer.show, live: true } : layer)),
+    ...panel, x: x ?? panel.x, y: y ?? panel.y, edits, followed: true, layers: [...own, ...Object.values(rest).flatMap(live)],
   };
 }
