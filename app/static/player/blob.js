@@ -53,7 +53,7 @@ export function panelSignature(panel) {
 }
 
 export function sameArray(a, b) {
-  if (!a || !b) return a === b;
+  if (!a || !b || a === b) return a === b;
   if (a.data.length !== b.data.length) return false;
   const [x, y] = [a, b].map(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
   for (let i = 0; i < x.length; i++) if (x[i] !== y[i]) return false;

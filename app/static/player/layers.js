@@ -41,6 +41,7 @@ export class View {
 
   bind(layer) {
     this.layer = layer;
+    if (layer.live) this.prepare(); // another picture, no longer one
   }
 
   // Whether the drawing itself never changes; it may still come and go with a phase.

@@ -301,8 +301,12 @@ class Player {
 
   // A hand comes near a slider: its table is asked for, unless the stage waits for an answer.
   comeNear(node, how) {
-    if (!this.scene || this.clock.limit || !node) return;
-    if (how.now && this.clock.playing && node.closest(SLIDER)) this.controls.toggle(); // it would play on beside the slider
+    if (!this.scene || this.clock.limit) return;
+    if (!Preview.field(node)) {
+      this.preview.passBy();
+      return;
+    }
+    if (how.now && this.clock.playing) this.controls.toggle(); // it would play on beside the slider
     this.preview.prepare(node, this.state(), how);
   }
 

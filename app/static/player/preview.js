@@ -5,6 +5,7 @@ const version = new URL(import.meta.url).search;
 const { bindLayer, unpacked } = await import(`./blob.js${version}`);
 
 const HOLDER = ".st-key-settings [class*='st-key-preview-']"; // of a slider that the stage follows
+const BOX = "[data-testid='stNumberInput']";
 const FIELD = /st-key-preview-(\w+)/;
 const NEAR = 80; // ms of a hand over a slider before its table is asked for
 const SETTLES = 250; // … and after a new picture, while its page is still made
@@ -19,16 +20,19 @@ export class Preview {
 
   // Another picture, or another question: what was asked for belongs to the one before.
   forget() {
-    clearTimeout(this.waiting);
+    this.passBy();
     this.table = this.wanted = null;
   }
 
-  // Asks for the table of the slider at or around `node`, of the state that `state` names; once, and not of a hand that
+  // The hand has gone on.
+  passBy() {
+    clearTimeout(this.waiting);
+  }
+
+  // Asks for the table of the slider that `node` is of, in the state that `state` names; once, and not of a hand that
   // only passes by.
   prepare(node, state, { now = false, later = false } = {}) {
-    const holder = node instanceof Element ? node.closest(HOLDER) : null;
-    if (!holder) return;
-    const field = holder.className.match(FIELD)[1];
+    const field = Preview.field(node);
     const wanted = `${field} ${state}`;
     if (wanted === this.wanted) return;
     clearTimeout(this.waiting);
@@ -39,6 +43,12 @@ export class Preview {
     };
     if (now) ask();
     else this.waiting = setTimeout(ask, later ? SETTLES : NEAR);
+  }
+
+  // The field whose slider a node is of; undefined of any other, also the box beside it.
+  static field(node) {
+    if (!(node instanceof Element) || node.closest(BOX)) return undefined;
+    return node.closest(HOLDER)?.className.match(FIELD)[1];
   }
 
   // The slider at which the reader's hand or focus is.
@@ -56,8 +66,7 @@ export class Preview {
 
   // Panels as they are at the place of a slider in a state; null where the table does not have it.
   at(slider, state, panels) {
-    const field = slider.closest(HOLDER)?.className.match(FIELD)[1];
-    if (!this.table || this.wanted !== `${field} ${state}` || Number(slider.max) !== this.table.max) return null;
+    if (!this.table || this.wanted !== `${Preview.field(slider)} ${state}` || Number(slider.max) !== this.table.max) return null;
     const shot = this.table.at(Number(slider.getAttribute("value")));
     return shot && panels.map((panel) => (shot[panel.id] ? followed(panel, shot[panel.id]) : panel));
   }
