@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
-from app.kit.preview import of_target
+from app.kit.preview import Preview
 from engine.diagnostics import autocorrelation
 from engine.kept import kept
 from lessons.gibbs import analysis
@@ -43,7 +43,9 @@ LIFT = 0.16  # of the map: the height of a conditional's curve above its slice
 GRID = 121
 
 
-PREVIEWS = of_target(("scale", "shape", "rate", "kappa", "prior_sd"))
+PREVIEWS = dict.fromkeys(
+    ("correlation", "scale_ratio", "width", "curvature", "scale", "shape", "rate", "kappa", "prior_sd"), Preview(smooth=False)
+)
 
 
 def scene(spec: GibbsLesson, window: int | None = None) -> bytes:

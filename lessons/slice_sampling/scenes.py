@@ -29,7 +29,7 @@ NODES = 81  # of the curve along a coordinate
 TRAIL = 30  # newest transitions whose path stays visible
 
 
-PREVIEWS = of_target(("w", "limit"))
+PREVIEWS = of_target(("w",))
 
 
 def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:
