@@ -81,7 +81,6 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    previews=PREVIEWS,
     recording=analysis.on_stage,
     predicted=analysis.predicted_on_stage,
     kernels=proof.kernels,

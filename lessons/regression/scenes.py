@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, Show
-from app.kit.preview import Preview
 from app.kit.text import number
 from engine.spec import SpecError
 from lessons.regression import analysis
@@ -28,9 +27,6 @@ BINS = 28
 SHARES = [(float(share), str(share)) for share in (0, 25, 50, 75, 100)]  # ticks
 COMPARED = 60  # steps of the comparison
 FIRST_SETS = 4  # data sets of the first picture
-
-
-PREVIEWS = dict.fromkeys(("prior_sd", "noise_sd", "at"), Preview(smooth=False))
 
 
 def scene(spec: RegressionLesson, window: int | None) -> bytes:
