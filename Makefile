@@ -27,8 +27,9 @@ serve: $(VENV)/.installed
 	$(PY) -m app.server.front --processes $(PROCESSES) --listen $(PORT)
 
 cluster: $(VENV)/.installed-cluster
-	@$(PY) -m distributed.cli.dask_scheduler --host 127.0.0.1 & \
-	$(PY) -m distributed.cli.dask_worker tcp://127.0.0.1:8786 --nworkers $(WORKERS) --nthreads 1; kill $$!
+	@$(PY) -m distributed.cli.dask_scheduler --host 127.0.0.1 & scheduler=$$!; \
+	$(PY) -m distributed.cli.dask_worker tcp://127.0.0.1:8786 --nworkers $(WORKERS) --nthreads 1 & workers=$$!; \
+	trap 'kill $$workers; wait $$workers; kill $$scheduler 2>/dev/null' INT TERM; wait $$workers; kill $$scheduler 2>/dev/null; wait
 
 test: $(VENV)/.installed-dev
 	@$(PY) -m tests.everything $(if $(filter no,$(BROWSER)),--no-browser)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,14 +17,20 @@ COMMANDS = {  # name: its module, imported when it is called, and what it does
     "cluster": ("app.kit.cluster", "check: say what is wrong with a Dask cluster"),
     "settings": ("engine.settings", "the variables that can be set, and what is wrong with those that are"),
 }
-NOT_VALID = 2
+ENOUGH, NOT_VALID = 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command named first; its exit status, or 2 where there is none of that name."""
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in COMMANDS:
-        return int(importlib.import_module(COMMANDS[name][0]).main(rest))
+        try:
+            status = int(importlib.import_module(COMMANDS[name][0]).main(rest))
+            sys.stdout.flush()
+            return status
+        except BrokenPipeError:  # whoever reads has had enough, as `head` has; nothing more is to be said at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ENOUGH
     lines = [f"usage: {PROGRAM} COMMAND …", "", *(f"  {each:10} {words}" for each, (_, words) in COMMANDS.items())]
     asked = name in ("-h", "--help")
     if not asked:

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app import catalogue
-from app.kit.taken import FORMATS, Taken, made
+from app.kit.formats import FORMATS, made
+from app.kit.taken import Taken
 from app.verdict import NOT_VALID, PASSED, LinkError, opened
 from engine.spec import Spec, SpecError
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from app import catalogue, exhibit, stills
-from app.kit import glossary, seams, story
+from app.kit import glossary, icons, seams, story
 from app.kit.text import anchor, plain
 
 FOUND = 12  # steps that a search shows at most
@@ -62,7 +62,7 @@ def way(tracks: Mapping[str, Sequence[catalogue.Entry]]) -> str:
     stations = []
     for track, entries in tracks.items():
         long = f"{len(entries)} lessons, {sum(entry.minutes for entry in entries)} minutes"
-        told = f"<b>{track}</b><span>{ABOUT[track]}</span><span>{long}</span>"
+        told = f"<b>{icons.html(anchor(track))} {track}</b><span>{ABOUT[track]}</span><span>{long}</span>"
         stations.append(f'<li><a href="#{anchor(track)}">{told}</a></li>')
     return f'<ol class="way">{"".join(stations)}</ol>'
 
@@ -109,7 +109,7 @@ with words:
     st.page_link(first.path, label=f"**Start here**: {first.title}")
     search()
 
-st.markdown(f"<style>{stills.STYLE}</style>{way(catalogue.TRACKS)}", unsafe_allow_html=True)
+st.markdown(f"<style>{stills.STYLE}{icons.STYLE}</style>{way(catalogue.TRACKS)}", unsafe_allow_html=True)
 theme = st.context.theme.type or stills.THEMES[0]
 for track, entries in catalogue.TRACKS.items():
     st.header(track, anchor=anchor(track))

@@ -59,7 +59,7 @@ def in_the_server() -> None:
     for stroke in range(STROKES):
         drawing = (THREE + LETTER)[: 2 + stroke % 16]
         begin = time.perf_counter()
-        scenes.picture(spec.replace(drawing=drawing), networks, 1.0)
+        scenes.picture(spec.replace(drawing=drawing), networks)
         seconds.append(time.perf_counter() - begin)
     spread("stroke to scene, bundled digits", seconds)
     rng = np.random.default_rng(1)
@@ -111,7 +111,7 @@ def in_the_browser() -> None:
 
 def accuracy(methods: list[str]) -> None:
     """Train as the page does, and test."""
-    from datasets import own
+    from datasets import local
     from datasets.files import optdigits
     from engine import scores
     from lessons.digits import analysis
@@ -126,9 +126,8 @@ def accuracy(methods: list[str]) -> None:
             data = optdigits((Path(named) / "optdigits.csv").read_bytes())
             name, spec = "OptDigits, 500 images", analysis.recipe(DigitsSpec(), "nuts")
         else:
-            key = own.keep({f.name: f.read_bytes() for f in (Path(named) / "mnist").glob("*.gz")})
-            data = own.kept(key)
-            name, spec = "MNIST", analysis.recipe(DigitsSpec(data="own", files=key), method)
+            data = local.images("mnist")
+            name, spec = "MNIST", analysis.recipe(DigitsSpec(data="mnist"), method)
         begin = time.perf_counter()
         networks = posterior(name, data, spec).finish()
         seconds = time.perf_counter() - begin

@@ -5,7 +5,9 @@
     python -m benchmarks.digits28 --peer-python PATH     another interpreter that has jax and torch
     python -m benchmarks.digits28 --case dense           one case only
     python -m benchmarks.digits28 --sparse               prediction by the median model, sparse beside dense
-    python -m benchmarks.digits28 --roofline             what a step needs at least on one core, and what it takes
+    python -m benchmarks.digits28 --roofline             what a step needs at least on one core, and what it takes; and
+                                                         what memory
+    python -m benchmarks.digits28 --all                  the races, then all of these, but not the next
     python -m benchmarks.digits28 --accuracy             seconds to 97 % on MNIST (POSTERIOR_LAB_DATA)
 
 Contestants take turns, see `benchmarks.variational`: single precision, minibatches of 100 of 60,000 images, Adam, local
@@ -21,6 +23,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import subprocess
 import sys
 import time
 from itertools import pairwise
@@ -28,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.variational import BATCH, PRIOR_LOG_ODDS, SAMPLES, Race, Steps, data, race, work
+from benchmarks.variational import BATCH, PRIOR_LOG_ODDS, SAMPLES, Contestant, Race, Steps, data, race, work
 
 DENSE = (784, 400, 600, 600, 10)
 CONVOLUTIONS = ((25, 32), (800, 32))  # weights of a filter, filters
@@ -40,6 +43,7 @@ RACES = {
     "slab": Race("784-400-600-600-10, weights may be absent", 5, {"jax": 2.0, "torch": 2.0}, MODULE),
 }
 TARGET = 0.97
+ENOUGH = 80  # % of the roofline
 
 
 def shapes(case: str) -> list[tuple[int, int]]:
@@ -212,7 +216,9 @@ def arithmetic(case: str) -> tuple[float, float]:
 
 
 def roofline() -> None:
-    """Print what one core of this machine reaches, what a step needs at least by that, and what it takes, in CPU time."""
+    """Print what one core of this machine reaches, what a step needs at least by that, and what it takes, in CPU time;
+    then what memory a training needs at least, and what it has held.
+    """
     import numba
 
     import engine  # noqa: F401
@@ -246,8 +252,28 @@ def roofline() -> None:
         print(
             f"  {case:12s}{work:6.0f} M multiply-adds, {moved:4.0f} MB: at least {1e3 * floor:5.1f} ms "
             f"({1e3 * work / peak:.1f} + {1e3 * moved / copied:.1f}); takes {1e3 * took:5.1f} ms of CPU, "
-            f"{100 * floor / took:.0f} % of the roofline"
+            f"{100 * floor / took:.0f} % of the roofline, {ENOUGH} % is the bound where a race cannot be won"
         )
+    for case, (needed, bare, peak) in memories().items():
+        print(
+            f"  {case:12s}images, parameters, averages, weights and slopes {needed:4.0f} MB, interpreter and libraries {bare:4.0f} MB; "
+            f"held {peak:4.0f} MB at most, {100 * (needed + bare) / peak:.0f} % of it needed"
+        )
+
+
+def memories() -> dict[str, tuple[float, float, float]]:
+    """Of every case: MB that a training must hold, that a bare interpreter holds with its libraries, and the most held."""
+    command = "import resource, engine.variational; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    bare = float(subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout)
+    found = {}
+    for case in RACES:
+        weights = sum((a + 1) * b for a, b in shapes(case))
+        needed = 4 * (SAMPLES * 784 + weights * (4 + (10 if case == "slab" else 7))) / 1e6
+        contestant = Contestant("engine", case, sys.executable, 0, MODULE)
+        contestant.turn()
+        contestant.leave()
+        found[case] = needed, bare, contestant.memory
+    return found
 
 
 def sparse() -> None:
@@ -282,8 +308,8 @@ def sparse() -> None:
 
 def accuracy() -> None:
     """Print the seconds that training takes until the expected weights read 97 % of MNIST's test images right."""
+    from datasets.local import images
     from engine.variational import start_network
-    from lessons.reproduce.data import images
 
     mnist = images("mnist")
     settings: dict[str, Any] = {"hidden": DENSE[1:-1], "method": "gaussian", "epochs": 20, "step_size": 1e-3, "initial_sd": 0.01}
@@ -304,6 +330,7 @@ def main() -> None:
     parser.add_argument("--case", choices=tuple(RACES), help="one case only")
     parser.add_argument("--sparse", action="store_true", help="prediction by sparse products")
     parser.add_argument("--roofline", action="store_true", help="what a step needs at least, and what it takes")
+    parser.add_argument("--all", action="store_true", help="the races, the roofline and sparse prediction")
     parser.add_argument("--accuracy", action="store_true", help="seconds to 97 %% on MNIST")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -321,6 +348,9 @@ def main() -> None:
         for case in [options.case] if options.case else RACES:
             pythons = {peer: options.peer_python for peer in ("jax", "torch")}
             race(case, RACES[case], () if options.no_peer else ("jax", "torch"), pythons, options.rounds, options.threads)
+        if options.all:
+            roofline()
+            sparse()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Several processes behind nginx beside one: `python -m benchmarks.processes [SECONDS [REPEATS]]`, on the same cores.
 
 Thirty readers who move something every 1 to 4 s, without browsers, by one process alone, and by one, two and more behind
-nginx (`make serve`): percentiles of the seconds from a control to the new run's picture, the least of the repeats, and
-memory. Then two processes of which one is killed, and two that are started anew one by one: how long readers are away.
+nginx (`make serve`), in turn: percentiles of the seconds from a control to the new run's picture, the least of the
+repeats, and memory, side by side. Then two processes of which one is killed, and two that are started anew one by one:
+how long readers are away.
 """
 
 from __future__ import annotations
@@ -37,21 +38,26 @@ def main(arguments: Sequence[str]) -> None:
     seconds, repeats = float(arguments[0]) if arguments else 45.0, int(arguments[1]) if arguments[1:] else 2
     packages = ", ".join(f"{name} {version(name)}" for name in ("streamlit", "numba", "numpy"))
     print(f"Python {platform.python_version()}, {packages}, {os.cpu_count()} cores, {READERS} readers for {seconds:.0f} s")
-    for number in (0, *PROCESSES):
-        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-            if number:
-                served = stack.enter_context(serving(Path(folder), number))
-                url, pids = served.url, [process.pid for process in served.front.processes]
-            else:
-                server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
-                stack.callback(server.stop)
-                url, pids = server.url, [server.process.pid]
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder, servers = Path(name), {}
+        server = Server(ROOT / "app" / "main.py", folder / "log.txt")
+        stack.callback(server.stop)
+        servers["one process alone"] = server.url, [server.process.pid]
+        for number in PROCESSES:
+            (folder / str(number)).mkdir()
+            served = stack.enter_context(serving(folder / str(number), number))
+            servers[f"{number} behind nginx"] = served.url, [process.pid for process in served.front.processes]
+        for url, _ in servers.values():
             _class(url, WARM)
-            runs = [_waits(_class(url, seconds)) for _ in range(repeats)]
-            best = [min(run[i] for run in runs) for i in range(len(PERCENT))]
-            told = ", ".join(f"p{percent} {1000 * wait:.0f} ms" for percent, wait in zip(PERCENT, best, strict=True))
+        runs: dict[str, list[list[float]]] = {what: [] for what in servers}
+        for _ in range(repeats):
+            for what, (url, _) in servers.items():
+                runs[what].append(_waits(_class(url, seconds)))
+        print(f"{'':20}" + "".join(f"{head:>12}" for head in ("median", *(f"{percent} of 100" for percent in PERCENT[1:]), "memory")))
+        for what, (_, pids) in servers.items():
+            best = [min(run[i] for run in runs[what]) for i in range(len(PERCENT))]
             memory = sum(psutil.Process(pid).memory_info().rss for pid in pids) / 1e6
-            print(f"{f'{number} behind nginx' if number else 'one process alone'}: {told}, {memory:.0f} MB", flush=True)
+            print(f"{what:20}" + "".join(f"{f'{1000 * wait:.0f} ms':>12}" for wait in best) + f"{f'{memory:.0f} MB':>12}", flush=True)
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder), 2) as served:
         trouble = Thread(target=disturb, args=[served.front])
         trouble.start()

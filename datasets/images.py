@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from datasets.bundled import bundled_file
 from datasets.card import Card
+from engine.levels import Levels
 from engine.spec import SpecError
 
 DIGIT_NAMES = tuple("0123456789")
@@ -49,6 +50,11 @@ class Images:
     def x(self) -> NDArray[np.float32]:
         """(n, side²) pixels to learn from, from 0 to 1."""
         return self._scaled(self.images)
+
+    @property
+    def levels(self) -> Levels:
+        """The same pixels (n, side²), a byte each until they are looked at."""
+        return Levels(self.images.reshape(len(self.images), -1), self.top)
 
     @property
     def y(self) -> NDArray[np.int64]:
@@ -167,7 +173,8 @@ def overlap(learnt: NDArray[np.uint8], tested: NDArray[np.uint8]) -> Overlap:
     """How many images of `tested` (m, side, side) were among those `learnt` from (n, side, side)."""
     if learnt.shape[1:] != tested.shape[1:]:
         return Overlap(0, len(tested))
-    seen = {image.tobytes() for image in learnt}
+    wanted = {image.tobytes() for image in tested}
+    seen = {found for image in learnt if (found := image.tobytes()) in wanted}
     return Overlap(sum(image.tobytes() in seen for image in tested), len(tested))
 
 

@@ -9,12 +9,14 @@ Source: the question is that of Mullachery, Khera and Husain 2018; the answer is
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from datasets.card import Card
+from datasets.tables import Table
 from engine.spec import SpecError
 
 Array = NDArray[np.float64]
@@ -58,6 +60,39 @@ def urn(n: int = 810, balls: int = BALLS, seed: int = 0) -> Shown:
     draws = np.sort(rng.random((n, balls)).argpartition(WHITE, axis=1)[:, :WHITE] + 1, axis=1)
     card = Card("Powerball urn", f"{n} draws of {WHITE} from {balls}, seed {seed}", "none needed: random numbers", "numbers of balls")
     return Shown(draws[:, (0, 2)].reshape(-1), np.tile([1, 0], n), card)
+
+
+def from_table(table: Table, balls: int = BALLS) -> NDArray[np.int64]:
+    """(n, WHITE) sorted numbers of the draws in a file, row by row: the first five of a column that holds a draw in each
+    cell ("10 33 41 47 56 10"), else the first five neighbouring columns that hold five different numbers in every row.
+
+    Raises SpecError naming the file where there is neither.
+    """
+    _checked(balls)
+    for index, name in enumerate(table.names):
+        read = [[int(number) for number in _APART.split(word.strip())[:WHITE] if number.isdecimal()] for word in table.words.get(name, ())]
+        which = table.values[:, index]
+        if read and np.isfinite(which).all() and all(len(numbers) == WHITE for numbers in read):
+            found = np.sort(np.array(read, dtype=np.int64)[which.astype(np.int64)], axis=1)
+            if _are_draws(found, balls):
+                return found
+    numbers = [index for index, name in enumerate(table.names) if name not in table.words]
+    for first in range(len(numbers) - WHITE + 1):
+        found = np.sort(table.values[:, numbers[first : first + WHITE]], axis=1)
+        if _are_draws(found, balls):
+            return found.astype(np.int64)
+    raise SpecError(
+        "file", f"no column holds a draw in each cell, and no five neighbouring ones five different numbers from 1 to {balls} in every row"
+    )
+
+
+_APART = re.compile(r"[\s,;-]+")  # what stands between the numbers of one cell
+
+
+def _are_draws(found: NDArray[np.float64] | NDArray[np.int64], balls: int) -> bool:
+    """Whether sorted rows (n, WHITE) hold different whole numbers from 1 to `balls`."""
+    inside = np.isfinite(found).all() and found.min() >= 1 and found.max() <= balls
+    return bool(inside and (found == np.round(found)).all() and (np.diff(found, axis=1) > 0).all())
 
 
 def probabilities(balls: int = BALLS) -> Array:

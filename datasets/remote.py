@@ -123,7 +123,12 @@ def cache_folder() -> Path:
 
 def available(name: str, folder: Path | None = None) -> bool:
     """Have all files of this data set been downloaded already? Their hashes are looked at when they are read."""
-    return all((_folder(name, folder) / file).is_file() for file in _remote(name).hashes)
+    return all(path.is_file() for path in paths(name, folder).values())
+
+
+def paths(name: str, folder: Path | None = None) -> dict[str, Path]:
+    """Where the files of this data set are once they have been downloaded, by name."""
+    return {file: _folder(name, folder) / file for file in _remote(name).hashes}
 
 
 def download(
@@ -147,13 +152,30 @@ def mapped(paths: Mapping[str, Path], card: Card) -> Images:
     """
     found: dict[str, Content] = {}
     for name, path in paths.items():
-        about = path.stat()
-        mark = hashlib.sha256(f"{path.resolve()} {about.st_size} {about.st_mtime_ns}".encode()).hexdigest()[:16]
-        plain = cache_folder() / "unpacked" / f"{mark}-{name.removesuffix('.gz')}" if name.endswith(".gz") else path
+        plain = _plain(name, path)
         if not plain.is_file():
             _keep(plain, unpack(name, path.read_bytes()))
         found[name] = map_file(plain) if plain.is_file() else path.read_bytes()
     return from_files(found, card)
+
+
+def mapped_download(name: str) -> Images:
+    """The images of a data set that has been downloaded, as `mapped`. Their hashes are looked at before they are
+    unpacked; a file with another one is fetched again. Raises SpecError where that fails.
+    """
+    there = paths(name)
+    if not all(_plain(file, path).is_file() for file, path in there.items()):
+        _contents(name, None, None, None, None)
+    return mapped(there, REMOTE[name].card)
+
+
+def _plain(name: str, path: Path) -> Path:
+    """Where the file `name` at `path` is unpacked, or itself if it is not packed."""
+    if not name.endswith(".gz"):
+        return path
+    about = path.stat()
+    mark = hashlib.sha256(f"{path.resolve()} {about.st_size} {about.st_mtime_ns}".encode()).hexdigest()[:16]
+    return cache_folder() / "unpacked" / f"{mark}-{name.removesuffix('.gz')}"
 
 
 def download_table(

@@ -32,6 +32,16 @@ def xor(corner: int = 50, variance: float = VARIANCE, seed: int = 0) -> Classes:
     return Classes((CORNERS[:, None] + noise).reshape(-1, 2), np.repeat(LABELS, corner), card)
 
 
+def held_out(data: str, seed: int, corner: int = 50) -> Classes | None:
+    """Points of the clouds that `chosen` gives for `data` and `seed`, to test with: other draws, the same law. None where
+    it is not known from which more could be drawn.
+    """
+    if data not in ("xor", "noisy"):
+        return None
+    other = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
+    return xor(corner, NOISY_VARIANCE if data == "noisy" else VARIANCE, other)
+
+
 def own_points(points: Sequence[tuple[float, float, int]]) -> Classes:
     """Points (x, y, class) that someone placed.
 

@@ -97,9 +97,13 @@ def gaussian_approximation(draws: ArrayLike, cutoff: float) -> Array:
     C of the K networks vote for the most voted class; where p is 0 or 1, G is a point. It falls strictly as p grows for
     every cutoff in (0, K-1), so that it ranks images as `inconsistency` does. Raises SpecError for one draw.
     """
+    return approximation_of_votes(votes(draws), cutoff)
+
+
+def approximation_of_votes(counted: NDArray[np.int64], cutoff: float) -> Array:
+    """(m,) `gaussian_approximation` from the `votes` (m, classes)."""
     from scipy.special import ndtr
 
-    counted = votes(draws)
     others = counted.sum(axis=1) - 1.0
     if (others < 1).any():
         raise SpecError("draws", "one network has no spread: at least 2 are needed")
@@ -110,16 +114,28 @@ def gaussian_approximation(draws: ArrayLike, cutoff: float) -> Array:
         return np.where(sd > 0.0, ndtr((cutoff - agree) / sd), (agree < cutoff).astype(np.float64))
 
 
+def rank_among(values: ArrayLike, members: ArrayLike) -> Array:
+    """(m,) share of the R `members` (R, m) below each of the `values` (m,); equal ones count half. 0 is below all of them,
+    1 above all, and a further draw of what the members are drawn from has every rank with the same probability.
+    """
+    value, others = np.asarray(values, dtype=np.float64), np.asarray(members, dtype=np.float64)
+    return np.asarray((others < value).mean(axis=0) + 0.5 * (others == value).mean(axis=0))
+
+
 def agreement_cutoff(draws: ArrayLike, y: ArrayLike, share: float = 0.9) -> float:
     """The smallest whole cutoff that at least `share` of the wrongly predicted images stay below with their C - 1. It
     is Steyn's choice for `gaussian_approximation`, and it looks at the labels of the test images. Raises SpecError
     where no prediction is wrong.
     """
     p = _draws(draws)
-    wrong = _wrong(p.mean(axis=0), y)
+    return cutoff_of_votes(votes(p), _wrong(p.mean(axis=0), y), share)
+
+
+def cutoff_of_votes(counted: NDArray[np.int64], wrong: Flags, share: float = 0.9) -> float:
+    """`agreement_cutoff` from the `votes` (m, classes) and which predictions are wrong (m,)."""
     if not wrong.any():
         raise SpecError("labels", "no prediction is wrong: there is no cutoff to find")
-    agree = np.sort(votes(p).max(axis=1)[wrong] - 1)
+    agree = np.sort(counted.max(axis=1)[wrong] - 1)
     return float(agree[min(int(np.ceil(share * len(agree))), len(agree)) - 1] + 1)
 
 
@@ -210,6 +226,41 @@ def top_accuracy(p: ArrayLike, y: ArrayLike, k: int = 1) -> float:
         raise SpecError("k", f"{k} is outside 1 to {p.shape[1]}")
     best = np.argsort(-p, axis=1, kind="stable")[:, :k]
     return float((best == y[:, None]).any(axis=1).mean())
+
+
+class Performance(NamedTuple):
+    """Of each of n states: points right in %, and mean -log p of their classes in nats a point; both (n,)."""
+
+    right: Array
+    loss: Array
+
+    def at(self, which: NDArray[np.int64]) -> Performance:
+        """Of the states numbered `which`."""
+        return Performance(self.right[which], self.loss[which])
+
+
+def performance(p: Array, y: NDArray[np.int64]) -> Performance:
+    """Of probabilities p (n, m) of class 1 at m points of the classes y (m,), 0 or 1."""
+    return Performance(100.0 * ((p > 0.5) == y).mean(axis=1), -np.log(np.maximum(np.where(y == 1, p, 1.0 - p), TINY)).mean(axis=1))
+
+
+class Sums:
+    """Running means over the states that count; before the first of them, the present state alone."""
+
+    def __init__(self) -> None:
+        self.total: Array | float = 0.0
+        self.count = 0
+
+    def running(self, values: Array, kept: NDArray[np.bool_]) -> tuple[Array, NDArray[np.int64]]:
+        """The mean after each of the new `values` (n, columns), and over how many states it is taken."""
+        counts = self.count + np.cumsum(kept)
+        rows = np.where(kept[:, None], values, 0.0)
+        # One sum after the other, from the last total on: the same bytes however the states come in pieces.
+        totals = np.cumsum(np.concatenate([np.broadcast_to(self.total, (1, rows.shape[1])), rows]), axis=0)[1:]
+        self.total, self.count = totals[-1], int(counts[-1])
+        alone = counts == 0
+        means = np.where(alone[:, None], values, totals / np.maximum(counts, 1)[:, None])
+        return means, np.where(alone, 1, counts)
 
 
 class PrecisionRecall(NamedTuple):

@@ -68,9 +68,15 @@ def _whole(text: str) -> str:
 SETTINGS = (
     Setting("CACHE", "the user's cache folder", "where compiled kernels are kept, at most 500 MB", _folder),
     Setting("MEMORY", "300", "megabytes that results may take in memory, for all readers together", _megabytes),
+    Setting("DISK", "500", "megabytes that the lessons' trained networks may take on disk, in the folder of STATE", _megabytes),
     Setting("DATA", "none", "a folder with data sets that are not bundled: MNIST, Boston housing, credit default", _there),
     Setting("DOWNLOADS", "the user's cache folder", "where data sets are kept that a reader has asked to be fetched", _folder),
-    Setting("STATE", "the user's cache folder", "where runs of the papers' experiments are kept until they are whole", _folder),
+    Setting(
+        "STATE",
+        "the user's cache folder",
+        "where runs of the papers' experiments are kept until they are whole, and the lessons' trained networks",
+        _folder,
+    ),
     Setting("DASK", "none", "the scheduler of a Dask cluster, tcp://host:8786, that checks and slices of long runs go to", _address),
     Setting("EMBED", "*", "pages that may show this one in a frame: *, none, self, or origins like https://moodle.org", _origins),
     Setting(

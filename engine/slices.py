@@ -12,8 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import pickle
-import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
@@ -149,7 +148,7 @@ class Carried:
     _constant: tuple[str, ...] = ()
     completed: int
     seconds: float
-    _same: tuple[dict[str, Any], Shared] | None = None
+    _same: tuple[list[dict[str, Any]], Shared] | None = None
 
     def advance(self, n: int) -> int:
         """Go on by n units. Returns by how many it went on."""
@@ -157,39 +156,71 @@ class Carried:
 
     def _advance_elsewhere(self, n: int, stop: Callable[[], bool] | None = None) -> int:
         """Go on by at most n units elsewhere, as far as that is possible and worth it. Returns by how many."""
-        where, done, begin = place(), 0, time.perf_counter()
-        if where is None or not self.completed or n * self.seconds / self.completed < WORTH:
-            return 0
-        pace = ticket.Pace(SLICE)
-        pace.size = max(1, int(SLICE * self.completed / self.seconds))
-        with contextlib.suppress(StaysHere), turns.resting(), where.working(_carried, self._shared()) as work:
-            work.send(0, (self._state(), min(n, pace.size)))
-            for _, (state, went), seconds in work:
-                self.__dict__.update(state)
-                done += went
-                pace.took(went, seconds)
-                if went and done < n and not (stop is not None and stop()):
-                    work.send(0, (self._state(), min(n - done, pace.size)))
-        self.seconds += time.perf_counter() - begin
-        return done
-
-    def _shared(self) -> Shared:
-        constant = {name: self.__dict__[name] for name in self._constant}
-        if self._same is None or any(self._same[0][name] is not value for name, value in constant.items()):
-            bare = {name: value.bare() if hasattr(value, "bare") else value for name, value in constant.items()}  # of targets
-            self._same = constant, Shared((type(self), bare))
-        return self._same[1]
+        return together([self], [n], stop)[0]
 
     def _state(self) -> dict[str, Any]:
         left_out = {*self._constant, "_same", "seconds"}
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
 
-def _carried(shared: tuple[type[Carried], dict[str, Any]], item: tuple[dict[str, Any], int]) -> tuple[dict[str, Any], int]:
-    kind, constant = shared
-    state, n = item
+def together(runs: Sequence[Carried], units: Sequence[int], stop: Callable[[], bool] | None = None) -> list[int]:
+    """Go on with several runs side by side elsewhere, each by at most so many units, as far as that is possible and
+    worth it. Returns by how many each.
+
+    stop : asked when a slice comes back; once it answers true, the rest is left
+    """
+    where, went = place(), [0] * len(runs)
+    if where is None or not any(units):
+        return went
+    if not any(run.completed for run in runs):  # a first unit tells what the others are worth
+        first = next(i for i, n in enumerate(units) if n)
+        with at(None):
+            went[first] = runs[first].advance(1)
+    each = sum(run.seconds for run in runs) / max(sum(run.completed for run in runs), 1)
+    if each * (sum(units) - sum(went)) < WORTH:
+        return went
+    pace, waiting = ticket.Pace(SLICE), iter(range(len(runs)))
+    pace.size = max(1, int(SLICE / max(each, 1e-9)))
+    with contextlib.suppress(StaysHere), turns.resting(), where.working(_carried, _same(runs)) as work:
+
+        def send(i: int | None) -> None:
+            while i is not None and went[i] >= units[i]:
+                i = next(waiting, None)
+            if i is not None:
+                work.send(i, (i, runs[i]._state(), min(pace.size, units[i] - went[i])))
+
+        for _ in range(2 * max(where.width(), 1)):  # the next one waits there
+            send(next(waiting, None))
+        for i, (state, done), seconds in work:
+            runs[i].__dict__.update(state)
+            runs[i].seconds += seconds
+            went[i] += done
+            pace.took(done, seconds)
+            if stop is not None and stop():
+                break
+            send(i if done else next(waiting, None))  # one that has ended by itself goes no further
+    return went
+
+
+def _same(runs: Sequence[Carried]) -> Shared:
+    """What does not change of the runs; the first one keeps it as long as that is so."""
+    constants = [{name: run.__dict__[name] for name in run._constant} for run in runs]
+    if runs[0]._same is None or _identities(runs[0]._same[0]) != _identities(constants):
+        # of targets what kernels need is enough
+        bare = [{name: value.bare() if hasattr(value, "bare") else value for name, value in each.items()} for each in constants]
+        runs[0]._same = constants, Shared([(type(run), each) for run, each in zip(runs, bare, strict=True)])
+    return runs[0]._same[1]
+
+
+def _identities(constants: list[dict[str, Any]]) -> list[dict[str, int]]:
+    return [{name: id(value) for name, value in each.items()} for each in constants]
+
+
+def _carried(kinds: list[tuple[type[Carried], dict[str, Any]]], item: tuple[int, dict[str, Any], int]) -> tuple[dict[str, Any], int]:
+    i, state, n = item
+    kind, constants = kinds[i]
     run = kind.__new__(kind)
-    run.__dict__.update(constant | state | {"seconds": 0.0})
+    run.__dict__.update(constants | state | {"seconds": 0.0})
     went = run.advance(n)
     return run._state(), went
 

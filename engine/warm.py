@@ -20,7 +20,7 @@ from multiprocessing import get_context
 import numpy as np
 
 import engine
-from engine import _cache, conjugate, rejection, spike_and_slab, targets, training, variational
+from engine import _cache, conjugate, rejection, spike_and_slab, targets, training, urn, variational
 from engine.evidence import EvidenceSpec, architecture_evidence
 from engine.jumps import toy
 from engine.networks import predictive
@@ -99,6 +99,7 @@ def _networks() -> Iterator[tuple[str, Task]]:
     yield "network predictions", lambda: predictive.decompose(net, net.prior_draws(2, seed=0), x)
     yield "network accuracy", lambda: predictive.accuracy(net, net.prior_draws(2, seed=0), x, y)
     yield "network sweeps", lambda: engine.sample_network(net, x, y, chains=1, draws=5, warmup=5)
+    yield "urn", lambda: urn.evidence(1, [1], 3, 1, 1.0, 1.0, 0)
     brief = EvidenceSpec(particles=16, islands=4, moves=1)
     yield "network evidence", lambda: architecture_evidence(net, x, y, brief)
 

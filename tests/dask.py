@@ -32,10 +32,10 @@ def running(module: str, *arguments: str, folder: Path = ROOT, log: Path) -> Ite
 
 
 @contextmanager
-def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
-    """A scheduler on this machine: its address, its process."""
+def scheduler(folder: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen]]:
+    """A scheduler on this machine, at a free port where none is given: its address, its process."""
     log = folder / "scheduler.log"
-    with running("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", log=log) as process:
+    with running("dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard", log=log) as process:
         end = time.monotonic() + PATIENCE
         while "Scheduler at:" not in log.read_text():
             assert time.monotonic() < end and process.poll() is None, log.read_text()

@@ -15,7 +15,8 @@ PAGE = ROOT / "docs" / "LICENCES.md"
 HEAD = """# Licences
 
 Of each package that an image holds, as it says itself. Made by `python -m tests.licences --write`. A test allows only
-licences under which the whole may be passed on: none that asks for the source of what uses it.
+licences under which the whole may be passed on: none that asks for the source of what uses it. Known weaknesses of
+these packages are another matter: `pip-audit` has not been run for this lock, see [SECURITY.md](../SECURITY.md#what-is-installed).
 
 | package | licence |
 |---|---|

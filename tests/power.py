@@ -2,7 +2,8 @@
 
 For the first right scenario of each lesson, each kernel that runs there is tried with each fault that can be planted in
 it, also with those that the page has no switch for; then come the faults of the page's own switches. A fault must turn
-a sign red; where it cannot be told the table says why, and none may stay green. `--write` writes `docs/POWER.md`.
+a sign red; where it cannot be told the table says why, and none may stay green. `--write` writes `docs/POWER.md`; of some
+pages only, it leaves the rows of the others as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import importlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,30 +81,55 @@ def cells(slug: str) -> list[Cell]:
     return [cell(slug, name, fault) for name, fault in faults_of(slug).items()]
 
 
+WORDS = {"fail": "red", "pass": "GREEN", "unknown": "unknown"}
+
+
+def row(cell: Cell) -> str:
+    """A line of the table."""
+    sentence = cell.sentence.replace("|", "¦").replace("\n", " ")
+    return f"| {cell.slug} | {cell.fault} | {WORDS[cell.verdict]} | {cell.check} | {sentence} |"
+
+
+def kept(slugs: Sequence[str]) -> dict[str, list[str]]:
+    """The lines of the table that are not of these pages, by page."""
+    found: dict[str, list[str]] = {}
+    for line in TABLE.read_text(encoding="utf-8").splitlines() if TABLE.is_file() else ():
+        slug = line.removeprefix("| ").split(" | ")[0]
+        if slug not in slugs and any(entry.slug == slug for entry in catalogue.LESSONS):
+            found.setdefault(slug, []).append(line)
+    return found
+
+
+def text(rows: Mapping[str, Sequence[str]]) -> str:
+    """The document, of the lines of every page; and what they come to."""
+    lines = [line for entry in catalogue.LESSONS for line in rows.get(entry.slug, ())]
+    told = [line.split(" | ")[2] for line in lines]
+    total = f"{len(lines)} faults on {sum(bool(rows.get(entry.slug)) for entry in catalogue.LESSONS)} pages: " + ", ".join(
+        f"{told.count(word)} {word}" for word in WORDS.values()
+    )
+    return HEAD + total + ".\n\n" + "\n".join(["| page | fault | sign | by | what it says |", "|---|---|---|---|---|", *lines]) + "\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table, and write it if asked; 1 where a fault stays green."""
     parser = argparse.ArgumentParser(prog="python -m tests.power", description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
     parser.add_argument("slugs", nargs="*", metavar="SLUG")
     options = parser.parse_args(arguments)
-    words = {"fail": "red", "pass": "GREEN", "unknown": "unknown"}
-    rows, found = ["| page | fault | sign | by | what it says |", "|---|---|---|---|---|"], []
+    slugs = options.slugs or [entry.slug for entry in catalogue.LESSONS]
+    rows: dict[str, list[str]] = {}
+    green = 0
     with ProcessPoolExecutor() as processes:
-        for page in processes.map(cells, options.slugs or [entry.slug for entry in catalogue.LESSONS]):
-            for each in page:
-                found.append(each)
-                sentence = each.sentence.replace("|", "¦").replace("\n", " ")
-                rows.append(f"| {each.slug} | {each.fault} | {words[each.verdict]} | {each.check} | {sentence} |")
-                print(rows[-1], flush=True)
-    counts = {verdict: sum(each.verdict == verdict for each in found) for verdict in words}
-    total = f"{len(found)} faults on {len({each.slug for each in found})} pages: " + ", ".join(
-        f"{count} {words[verdict]}" for verdict, count in counts.items()
-    )
-    print(total)
+        for slug, page in zip(slugs, processes.map(cells, slugs), strict=True):
+            rows[slug] = [row(each) for each in page]
+            green += sum(each.verdict == "pass" for each in page)
+            print("\n".join(rows[slug]), flush=True)
+    document = text(kept(slugs) | rows if options.write else rows)
+    print(document.removeprefix(HEAD).split("\n")[0])
     if options.write:
         TABLE.parent.mkdir(exist_ok=True)
-        TABLE.write_text(HEAD + total + ".\n\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    return int(counts["pass"] > 0)
+        TABLE.write_text(document, encoding="utf-8")
+    return int(green > 0)
 
 
 if __name__ == "__main__":

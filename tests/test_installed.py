@@ -24,11 +24,21 @@ DATA = ABOUT["tool"]["setuptools"]["package-data"]["*"]
 
 def test_what_is_installed_is_named_by_its_file():
     assert ABOUT["project"]["scripts"] == {"posterior-lab": "app.command:main"}
+    (ours,) = ABOUT["project"]["optional-dependencies"]["cluster"]
+    assert f"\n{ours} " in (ROOT / "requirements-cluster.txt").read_text(encoding="utf-8")
     for module, _ in command.COMMANDS.values():
         assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
     shown = {path.suffix for room in ("app", "lessons", "engine", "datasets") for path in (ROOT / room).rglob("*.*") if path.is_file()}
     assert shown - {".py", ".pyc"} <= {pattern[1:] for pattern in DATA}, "a kind of file that would be left out"
     assert (ROOT / "app" / ".streamlit" / "config.toml").samefile(ROOT / ".streamlit" / "config.toml")
+
+
+def test_whoever_reads_what_a_command_says_may_stop():
+    told = subprocess.Popen([sys.executable, "-m", "app.command", "settings"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert told.stdout and told.stderr
+    told.stdout.close()
+    assert told.stderr.read() == b""
+    assert told.wait(10) == command.ENOUGH
 
 
 @pytest.mark.parametrize("link", ["/hmc?seed=3", "http://elsewhere.org:80/hmc?seed=3", "hmc?seed=3"])

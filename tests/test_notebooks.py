@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from app import catalogue, run
-from app.kit.taken import made
+from app.kit.formats import made
 
 ROOT = Path(__file__).resolve().parents[1]
 EACH_DAY = 2

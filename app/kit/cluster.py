@@ -109,7 +109,8 @@ def remarks(address: str) -> list[str]:
         threads, said = client.nthreads(), client.run(about)
     slow = [worker for worker, there in said.items() if not there.filled]
     other = [worker for worker, there in said.items() if there.cpu != about().cpu]
-    lines = [f"{len(threads)} workers, {sum(threads.values())} threads."]
+    counted = (len(threads), "worker"), (sum(threads.values()), "thread")
+    lines = [", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted) + "."]
     lines += [f"No kernels are kept yet by {', '.join(slow)}: the first work there takes longer."] * bool(slow)
     return lines + [f"Another CPU than here: {', '.join(other)}; results agree to rounding."] * bool(other)
 

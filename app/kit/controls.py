@@ -370,7 +370,7 @@ class Controls(Generic[S_co]):
 
     def _refusal(self, name: str) -> None:
         if name in self._visit.refused:
-            st.error(plain(self._visit.refused[name][1]), icon=messages.STOP)
+            st.error(f"{messages.STOP} {plain(self._visit.refused[name][1])}")
 
 
 def _made(make: Callable[[Any], bytes], spec: Spec, ticket: Any) -> bytes:

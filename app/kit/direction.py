@@ -75,6 +75,7 @@ class Cue:
     seconds, pace : of the play, as `story.Staging` has them
     choices : the options of the question that are places
     drawing : the guess that the reader draws
+    card : lines of the card that the words name: they are in view
     plain : picture and controls alone, without legend, card and table
     frame : transition and sub-step at which it stands, in place of the play
     speed, slow : of the player from now on; None, False: as they are
@@ -91,6 +92,7 @@ class Cue:
     pace: str = story.PACES[0]
     choices: Choices | None = None
     drawing: Drawing | None = None
+    card: tuple[str, ...] = ()
     plain: bool = False
     frame: tuple[int, int | None] | None = None
     speed: float | None = None
@@ -149,7 +151,7 @@ def _told(lesson: Lesson, here: Visit, blob: bytes) -> Cue:
     places: dict[str, Any] = _places(lesson, blob, wanted)
     if len(places) < len(wanted):
         place += WAITING  # of a run that still grows: it plays anew when it has what it was to show
-    return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace)
+    return Cue(place, **waits, panels=play.panels, **places, seconds=play.seconds, pace=play.pace, card=step.on_card)
 
 
 def _choices(lesson: Lesson, here: Visit, question: Question | None) -> Choices | None:

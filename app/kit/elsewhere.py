@@ -17,7 +17,6 @@ import queue
 import threading
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
@@ -34,19 +33,27 @@ LOST = ("cancelled", "lost")  # states of a future that the cluster has failed
 
 
 class Reach:
-    """What slices need of a cluster: its client, whether it is there, how many threads it has, what it holds. Counts
-    slices, seconds, and bytes that were sent and received.
+    """What slices need of a cluster: its client, whether it is there, how many threads it has, what it holds.
+
+    counts : "jobs" that were done there as a whole, and "slices"; their "seconds" there; "bytes sent" and "bytes received"
+        of slices
     """
 
     def __init__(self, client: Any, threads: int):
         self.client, self.threads = client, threads
-        self.counts: Counter[str] = Counter()
+        self.counts: dict[str, float] = dict.fromkeys(("jobs", "slices", "seconds", "bytes sent", "bytes received"), 0.0)
         self._held: dict[str, tuple[Any, int]] = {}  # least recently used first, weighed: the memory is the cluster's
         self._lock = threading.Lock()
 
     def is_up(self) -> bool:
         """Whether it is there."""
         return True
+
+    def count(self, more: dict[str, float]) -> None:
+        """Add to `counts`."""
+        with self._lock:
+            for name, number in more.items():
+                self.counts[name] += number
 
     def hold(self, shared: slices.Shared) -> Any:
         """The future of what is shared, sent if it is not there. Raises StaysHere if it does not pickle."""
@@ -142,7 +149,7 @@ class Sending:
         with _failing():
             future = self._reach.client.submit(do, data, self._shared, key=key, priority=wanted, pure=False)
         self._futures[name] = future
-        self._reach.counts["bytes sent"] += len(data)
+        self._reach.count({"bytes sent": len(data)})
         future.add_done_callback(lambda _: self._ended.put(name))
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
@@ -162,7 +169,7 @@ class Sending:
                 raise StaysHere("the cluster has lost it")
             with _failing():
                 data, seconds = future.result()
-            self._reach.counts.update({"bytes received": len(data), "slices": 1, "seconds": seconds})
+            self._reach.count({"bytes received": len(data), "slices": 1, "seconds": seconds})
             if self._claim is not None:
                 self._claim.turns.book(self._claim.reader, seconds)
             yield name, pickle.loads(data), seconds

@@ -19,7 +19,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import code, direction, glossary, jobs, messages, predict, seams, share, stage, story, take_home, words
+from app.kit import code, direction, glossary, icons, jobs, messages, predict, seams, share, stage, story, take_home, words
 from app.kit.charts import Figure, Table
 from app.kit.controls import Controls
 from app.kit.follow import Follow
@@ -55,7 +55,7 @@ def show(lesson: Lesson) -> None:
     with scene:  # first: the browser draws what comes first, while the rest is still under way
         flushed = stage.draw(lesson, here, work)
     with style:  # st.html comes a second later, with a visible jump
-        st.markdown(f"<style>{_STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
+        st.markdown(f"<style>{_STYLE}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
     tools = above if above is not None else _above(lesson, here, head, chips)
     with problems:
         _problems(here)
@@ -63,8 +63,13 @@ def show(lesson: Lesson) -> None:
         _note(lesson, here)
     with side:
         _story(lesson, here)
+        sets = _sets(lesson, here)
+        if not sets:
+            _farewell(lesson, here)
         with st.expander("Settings", key="settings") if here.present else st.container(key="settings"):
             _settings(lesson, here)
+        if sets:
+            _farewell(lesson, here)
     follow, held = Follow(lesson, here), direction.held(lesson, here)
     follow.below(held)
     with tools:
@@ -109,14 +114,14 @@ def _head(lesson: Lesson) -> Any:
 
 def _problems(here: Visit) -> None:
     if jobs.pool().is_cut_off():
-        st.info("The cluster for long work is out of reach. Its work goes on here and takes longer.", icon=messages.WARNING)
+        st.info(f"{messages.WARNING} The cluster for long work is out of reach. Its work goes on here and takes longer.")
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]
     lines = [f"- **{plain(problem.parameter)}** {plain(problem.message)}." for problem in shown]
     if len(here.problems) > len(shown):
         lines.append(f"- and {len(here.problems) - len(shown)} more")
-    st.warning("This link could not be followed in full:\n\n" + "\n".join(lines), icon=messages.WARNING)
+    st.warning(f"{messages.WARNING} This link could not be followed in full:\n\n" + "\n".join(lines))
 
 
 def _layout(here: Visit) -> tuple[Any, Any]:
@@ -170,7 +175,7 @@ def _note(lesson: Lesson, here: Visit) -> None:
         return  # it would tell
     st.markdown(scenario.story)
     if direction.fails(lesson, here):
-        st.warning(f"**Why it goes wrong.** {scenario.why}", icon=messages.WARNING)
+        st.warning(f"{messages.WARNING} **Why it goes wrong.** {scenario.why}")
 
 
 def _story(lesson: Lesson, here: Visit) -> None:
@@ -199,7 +204,12 @@ def _story(lesson: Lesson, here: Visit) -> None:
         for question in lesson.predict:
             if question.id not in asked:
                 predict.ask(question, here, lesson.slug, lesson.specs())
-        _farewell(lesson, steps)
+
+
+def _sets(lesson: Lesson, here: Visit) -> bool:
+    """Whether the words of the step name something to set, which then comes next."""
+    step = direction.present(lesson, here)
+    return step is not None and bool(set(step.italics) - {lesson.live_label})
 
 
 def _notes(step: story.Step, following: Sequence[story.Step], questions: Mapping[str, Question]) -> None:
@@ -213,8 +223,11 @@ def _notes(step: story.Step, following: Sequence[story.Step], questions: Mapping
                 st.markdown(f"It asks: {questions[after.question].ask}")
 
 
-def _farewell(lesson: Lesson, steps: Sequence[story.Step]) -> None:
-    """What to keep of the lesson, and where to go on."""
+def _farewell(lesson: Lesson, here: Visit) -> None:
+    """At the last step: what to keep of the lesson, and where to go on."""
+    steps = lesson.steps()
+    if steps and here.step < len(steps) - 1:
+        return
     kept, following = story.essence(tuple(steps)), st.session_state.get(LEADS_TO, ())
     with st.container(key="farewell", gap="small"):
         if kept:
@@ -255,7 +268,7 @@ def _arrive(lesson: Lesson, here: Visit) -> None:
         return
     step, problems, frame = steps[min(here.step, len(steps) - 1)], here.problems, here.frame
     wanted = direction.staged(lesson, step, here)
-    if wanted is not None and not here.shows(wanted):
+    if wanted is not None and not (here.shows(wanted) and here.scenario == step.scenario):
         here.load(wanted, step.scenario)
         here.problems, here.frame = problems, frame
 

@@ -361,6 +361,7 @@ class Pool:
                 raise ConnectionError
             sent.forget()
             result, seconds = sent.result()
+            cluster.count({"jobs": 1, "seconds": seconds})
             self.turns.book(job.claim.reader, seconds)
             self._take(job, result, keep)
         except (ConnectionError, TimeoutError, OSError):

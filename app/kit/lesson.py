@@ -49,8 +49,8 @@ class Lesson:
         pad for these settings. A drawing comes to `on_event` as {"kind": "drawing", "points", "final"}
     grow : (spec, job) → the blob of `scene(spec, None)`, on the stage in its place where a picture takes long: it
         calls `job.publish(blob)` as the picture grows and gives up when `job.is_set()`
-    live : spec → body(job) of a long run. The body calls `job.publish(blob)` as the scene grows and
-        `job.report(done, total)`, ends when `job.cancelled`, and returns the final blob
+    live : spec → body(job) of a long run, None where these settings have none. The body calls `job.publish(blob)` as
+        the scene grows and `job.report(done, total)`, ends when `job.cancelled`, and returns the final blob
     live_label : the button that starts it
     recording : spec → the run that the stage shows, for files to take home: a `Recording`, arrays by name, or an object
         with arrays as fields, what was drawn first; None: the columns of the picture's table. Kept, as for the stage
@@ -80,7 +80,7 @@ class Lesson:
     on_event: Callable[[Any, dict], Spec | None] | None = None
     pad: Callable[[Any], Sequence[tuple[float, float, int]] | None] | None = None
     grow: Callable[[Any, jobs.Job], bytes | None] | None = None
-    live: Callable[[Any], Callable[[jobs.Job], bytes | None]] | None = None
+    live: Callable[[Any], Callable[[jobs.Job], bytes | None] | None] | None = None
     live_label: str = "Run"
     recording: Callable[[Any], Any] | None = None
     whole: bool = False

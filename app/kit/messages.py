@@ -9,13 +9,13 @@ from contextlib import contextmanager
 import streamlit as st
 
 from app.kit import jobs, tally
+from app.kit.icons import sign
 from app.kit.text import number, plain
 from engine.spec import SpecError
 
 log = logging.getLogger(__name__)
 
-# Drawn by Streamlit's own font, which comes from this server: not every machine has one of emoji.
-WARNING, STOP, WAITING = ":material/warning:", ":material/block:", ":material/hourglass_empty:"
+WARNING, STOP, WAITING = sign("warning"), sign("block"), sign("hourglass_empty")
 
 
 @contextmanager
@@ -33,12 +33,12 @@ def guard(what: str) -> Iterator[None]:
 def complain(what: str, error: BaseException | None) -> None:
     """Say that `what` could not be made. No error: there was no room for it."""
     if isinstance(error, SpecError):
-        st.error(f"**{plain(error.parameter)}** {plain(error.reason)}.", icon=STOP)
+        st.error(f"{STOP} **{plain(error.parameter)}** {plain(error.reason)}.")
     elif error is None:
-        st.info(f"The lab is busy: {plain(what)} has to wait. Change a setting or reload the page in a moment.", icon=WAITING)
+        st.info(f"{WAITING} The lab is busy: {plain(what)} has to wait. Change a setting or reload the page in a moment.")
     else:
         advice = "Try other settings; the server's log has the reason."
-        st.error(f"Sorry, {plain(what)} could not be made for these settings. {advice}", icon=STOP)
+        st.error(f"{STOP} Sorry, {plain(what)} could not be made for these settings. {advice}")
 
 
 def progress(job: jobs.Job) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Panel, Place, Scene, Show
 from engine.kept import kept
+from engine.scores import Performance
 from engine.targets.target import Target
 
 Array = NDArray[np.float64]
@@ -22,9 +23,17 @@ View = tuple[tuple[float, float], tuple[float, float]]  # (low, high) of both co
 SHARES = (0.5, 0.8, 0.95, 0.99)  # of the probability that the regions of a density map hold
 REGIONS = "target: regions of " + ", ".join(f"{100 * share:.0f}" for share in SHARES) + " %"
 
+_HIGHEST = 1.5  # nats a point: of the axis of a loss, at most
 _GRID = 121  # nodes a side of the map that is sent
 _FINE = 1201  # nodes along y when the mass is counted: a neck must not fall between two of them
 _DEEP = 40.0  # log units below the lowest isoline where the map is cut off
+
+# Label, role, width and dash of a curve: on the points they learn from, unless it says otherwise.
+PERFORMANCE = {
+    "present": ("present network", "muted", 1.2, False),
+    "average": ("average", "posterior", 2.2, False),
+    "held": ("average, held out", "likelihood", 2.2, True),
+}
 
 
 # The density ----------------------------------------------------------------------------------------------------------
@@ -222,3 +231,25 @@ def window_around(wanted: int | None, steps: int, items: int, *, budget: int) ->
 def last_draw(panel: Panel, draws: Array) -> Panel:
     """A ring around the newest settled draw, (steps, 2)."""
     return panel.points(draws, show=Show("upto", last=1), role="ink", shape="ring", size=6, label="present state")
+
+
+# How well networks predict --------------------------------------------------------------------------------------------
+
+
+def performance_panels(
+    made: Scene, at: Array, x: Axis, curves: dict[str, Performance], *, first: int, places: tuple[Place, Place], height: int
+) -> list[Panel]:
+    """Panels "right" and "loss" over the states `at` (n,), with a curve for each of `PERFORMANCE` that is given.
+
+    first : states of the first picture; the axes are those that it needs, so that they stay as the run grows
+    """
+    begun = [Performance(one.right[:first], one.loss[:first]) for one in curves.values()]
+    low = max(0.0, 10.0 * np.floor(min(min(one.right.min() for one in begun), 90.0) / 10.0))
+    top = min(1.05 * max(float(one.loss.max()) for one in begun), _HIGHEST)
+    right = made.panel("right", title="Points right (%)", x=x, y=Axis("", low, 101), place=places[0], height=height)
+    loss = made.panel("loss", title="Loss (nats a point)", x=x, y=Axis("", 0.0, top), place=places[1], height=height)
+    for whose, one in curves.items():
+        words, role, width, dash = PERFORMANCE[whose]
+        right.line(at, one.right, show="upto", role=role, width=width, dash=dash, label=words)
+        loss.line(at, one.loss, show="upto", role=role, width=width, dash=dash)
+    return [right, loss]

@@ -83,7 +83,7 @@ def _stage(lesson: Lesson, here: Visit, polled: bool) -> None:
     _show(lesson, here, stale=blob is None and active and here.run is None)
     if blob is None and not active and here.run is None:  # of a run the row below says it
         messages.complain("the picture", work.error)
-    if lesson.live is not None:
+    if lesson.live is not None and lesson.live(here.spec) is not None:
         _live_row(lesson, here)
 
 
@@ -204,8 +204,9 @@ def _tabled(lesson: Lesson, spec: Any, asked: Asked, channel: push.Channel, tick
 
 
 def _live_row(lesson: Lesson, here: Visit) -> None:
-    run = here.run
-    with st.container(key="live", horizontal=True, vertical_alignment="center"):
+    run, step = here.run, direction.present(lesson, here)
+    named = step is not None and lesson.live_label in step.italics  # then it stands above the stage: shell.css
+    with st.container(key="live-named" if named else "live", horizontal=True, vertical_alignment="center"):
         if run is not None and run.active:
             st.progress(run.fraction() or 0.0, text=messages.progress(run))
             st.button("Stop", key=f"{lesson.slug}/stop", on_click=run.stop)
@@ -221,8 +222,9 @@ def _live_row(lesson: Lesson, here: Visit) -> None:
 
 def _start(lesson: Lesson, here: Visit) -> None:
     """Begin the long run: the callback of its button, which stands in a fragment."""
-    assert lesson.live is not None
+    body = None if lesson.live is None else lesson.live(here.spec)
+    assert body is not None
     key = (lesson.slug, "live", here.spec, time.monotonic())  # each press is a run of its own
     rank = turns.GROWING
-    here.run = jobs.pool().submit((session(), "live"), key, lesson.live(here.spec), rank=rank, keep=False, local=True)
+    here.run = jobs.pool().submit((session(), "live"), key, body, rank=rank, keep=False, local=True)
     here.touched = True

@@ -20,7 +20,8 @@ settings than the step's come on stage, these marks of its own run stay in the p
 
 `Staging` and `Play` say what each word means, `moments` what a moment is. A link `[the proposal](#at=ring.proposal)`
 lights what it names on the stage: a panel, the marks of one role in it (`ring.proposal`), of one kind among these
-(`ring.proposal.arrows`), or a line of the card (`card.ratio`).
+(`ring.proposal.arrows`), or a line of the card (`card.ratio`). What is to be pressed or set stands in *italics*, by its
+name on the page; bold is a term that is explained here.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ _HEADING = re.compile(r"^##[ \t]+(?P<title>.*?)[ \t]*(\{(?P<does>[^{}]*)\})?[ \t
 _KNOWN = ("scenario", "question")
 _STAGE = re.compile(r"^```stage[ \t]*\n(?P<toml>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _PLAY = {"panels": "panels", "from": "begins", "to": "ends", "seconds": "seconds", "pace": "pace"}
+_ITALIC = re.compile(r"(?<!\*)\*(?P<words>[^*\n]+)\*(?!\*)")
 _MENTION = re.compile(r"\]\(#at=(?P<address>[^)\s]+)\)")
 PACES = ("swell", "phases")
+CARD = "card."  # before the id of a line, where words light it
 END = "end"  # the moment after the last transition
 LONGEST = 12  # s that a step plays
 ESSENCE = 3  # sentences to keep of a lesson
@@ -127,6 +130,16 @@ class Step:
     def mentions(self) -> list[str]:
         """The addresses that the words light."""
         return _MENTION.findall(self.text)
+
+    @property
+    def on_card(self) -> tuple[str, ...]:
+        """The lines of the card among them."""
+        return tuple(address.removeprefix(CARD) for address in self.mentions if address.startswith(CARD))
+
+    @property
+    def italics(self) -> list[str]:
+        """Words in italics, names of controls among them."""
+        return [found["words"] for found in _ITALIC.finditer(self.text)]
 
 
 def essence(steps: tuple[Step, ...]) -> list[str]:

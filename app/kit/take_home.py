@@ -7,9 +7,10 @@ from typing import Any
 import streamlit as st
 
 from app.kit import charts, jobs, messages, share
+from app.kit.formats import FORMATS, made
 from app.kit.lesson import Lesson
 from app.kit.player.scene import decode
-from app.kit.taken import FORMATS, Taken, made
+from app.kit.taken import Taken
 from app.kit.visit import Visit, session
 from engine.spec import Spec
 

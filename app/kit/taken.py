@@ -11,7 +11,7 @@ import hashlib
 import io
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -317,43 +317,3 @@ def bibtex(taken: Taken) -> bytes:
         key = next(key for letter in " abcdefgh" if (key := f"{work.key}{letter.strip()}") not in works)
         works[key] = work.bibtex(key)
     return "\n".join([*lines, *works.values(), ""]).encode()
-
-
-@dataclass(frozen=True)
-class Format:
-    """A kind of file: what readers call it, its ending and media type, and what makes it."""
-
-    label: str
-    ending: str
-    media: str
-    make: Callable[[Taken], bytes]
-
-
-def _notebook(taken: Taken) -> bytes:
-    from app.kit import notebook
-
-    return notebook.notebook(taken)
-
-
-def _script(taken: Taken) -> bytes:
-    from app.kit import notebook
-
-    return notebook.script(taken)
-
-
-FORMATS = {
-    "notebook": Format("Notebook that makes it again (Jupyter)", "ipynb", "application/x-ipynb+json", _notebook),
-    "script": Format("Script that makes it again (Python)", "py", "text/x-python", _script),
-    "netcdf": Format("Draws and statistics for ArviZ (NetCDF)", "nc", "application/x-netcdf", netcdf),
-    "csv": Format("Tables of draws, jumps, diagnostics (CSV, zipped)", "csv.zip", "application/zip", csv),
-    "parquet": Format("Tables of draws, jumps, diagnostics (Parquet, zipped)", "parquet.zip", "application/zip", parquet),
-    "bibtex": Format("Citation of the page and its works (BibTeX)", "bib", "application/x-bibtex", bibtex),
-}
-
-
-def made(taken: Taken, name: str) -> bytes:
-    """The file of one format. Raises SpecError where the run is too large for it."""
-    size = sum(values.nbytes for values in taken.arrays.values())
-    if size > MOST_BYTES:
-        raise SpecError(FORMAT, f"would hold {size / 1e6:,.0f} MB, allowed are {MOST_BYTES / 1e6:.0f}: take fewer draws or chains")
-    return FORMATS[name].make(taken)

@@ -40,13 +40,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.kit.guess import Drawn, DrawnError
+from app.kit.icons import sign
 
 if TYPE_CHECKING:
     from engine.spec import Spec
 
 SANDBOX = "sandbox"  # the chip of settings that are no scenario's
 
-WARNING = " ⚠"  # behind the title of a scenario where the method goes wrong
+WARNING = " " + sign("warning")  # behind the title of a scenario where the method goes wrong
 HEAD = ("title", "promise")
 SCENARIO = {"title", "story"}
 QUESTION = {"ask", "explain"}

@@ -1,13 +1,17 @@
 """`/metrics`, as Prometheus reads it: readers, pictures and their seconds by lesson, work by kind, memory, kernels,
-verdicts by colour, refusals, errors. Who may read it: `POSTERIOR_LAB_METRICS`.
+verdicts by colour, refusals, errors; of a cluster its threads, slices and bytes. Who may read it:
+`POSTERIOR_LAB_METRICS`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import ipaddress
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -16,7 +20,6 @@ from starlette.routing import Route
 from app.kit import jobs, seams, tally
 from engine import kept, settings
 
-LOOPBACK = ("127.", "::1")
 PROXIED = ("x-forwarded-for", "x-real-ip", "forwarded")  # a proxy on this machine speaks for somebody else
 COUNTS = {
     "jobs_ended": ("Work that has ended, by kind and how", ("kind", "state")),
@@ -24,6 +27,13 @@ COUNTS = {
     "kernels_compiled": ("Kernels compiled by this process", ("kernel",)),
     "refusals": ("What readers typed or uploaded and could not be used, by control", ("control",)),
     "errors": ("Mistakes of ours, by the part of the page that was lost", ("part",)),
+}
+CLUSTER = {
+    "jobs": "Work that came back from the cluster as a whole",
+    "slices": "Slices of long work that came back from the cluster",
+    "seconds": "Seconds that both took its workers",
+    "bytes sent": "Of slices, and of what they share",
+    "bytes received": "Of what slices came to",
 }
 
 
@@ -41,8 +51,18 @@ async def answer(request: Request) -> Response:
 
 
 def _local(request: Request) -> bool:
-    here = request.client is not None and request.client.host.startswith(LOOPBACK)
-    return here and not any(name in request.headers for name in PROXIED)
+    # a browser on this machine asks for whatever page it shows: by the name of that, or with its origin
+    asked = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    here = request.client is not None and _loopback(request.client.host) and (asked == "localhost" or _loopback(asked))
+    return here and not any(name in request.headers for name in (*PROXIED, "origin"))
+
+
+def _loopback(host: str) -> bool:
+    """Whether this address is this machine's own; a socket for both kinds writes 127.0.0.1 as ::ffff:127.0.0.1."""
+    with contextlib.suppress(ValueError):
+        address = ipaddress.ip_address(host)
+        return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+    return False
 
 
 def text() -> str:
@@ -69,6 +89,12 @@ class _Ours:
         for kind_and_state, number in Counter(jobs.pool().under_way()).items():
             waiting.add_metric(kind_and_state, number)
         yield waiting
+        cluster = jobs.pool().cluster
+        threads = cluster.threads if cluster is not None and cluster.is_up() else 0
+        yield gauge("cluster_threads", "Of the cluster's workers; 0 without one and while it is out of reach", threads)
+        for name, help in CLUSTER.items():
+            value = 0.0 if cluster is None else cluster.counts[name]
+            yield core.CounterMetricFamily(f"posterior_lab_cluster_{name.replace(' ', '_')}", help, value=value)
         for name, (help, labels) in COUNTS.items():
             family = core.CounterMetricFamily(f"posterior_lab_{name}", help, labels=labels)
             for values, number in tally.events(name).items():

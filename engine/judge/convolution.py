@@ -81,7 +81,7 @@ def _slope(function: Callable[[Array], float], at: Array, i: int) -> float:
 def _log_likelihood(run: ConvolutionRun, weights: Array) -> float:
     """Of the labels, by definition, in double precision."""
     first = run.shape.stages[0]
-    images = run._x.astype(np.float64).reshape(-1, first.side, first.side, first.channels)
+    images = np.asarray(run._x, dtype=np.float64).reshape(-1, first.side, first.side, first.channels)
     layers: Sequence[Array] = run.shape.split(weights)
     h = feature_maps(images, layers, run.shape.stages, run.spec.activation)[-1].pooled.reshape(len(images), -1)
     dense = layers[len(run.shape.stages) :]

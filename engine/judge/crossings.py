@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.judge import audit as books
+from engine.judge.jump_ratio import Move, Sizes, born, decided, log_choice, log_normal, log_ratio, precisions_of
 from engine.jumps.bridges import JITTER
 from engine.jumps.recording import architecture_of
 from engine.jumps.settings import size_range
-
-if TYPE_CHECKING:
-    from engine.judge.ledger import Move, Sizes
 
 Array = NDArray[np.float64]
 
@@ -27,8 +25,6 @@ def annealed(move: Move) -> list[float]:
 
     The moves show at which bridge they were made: by the weights alone that cannot be seen.
     """
-    from engine.judge.ledger import decided, log_choice
-
     jump, run = move.jump, move.kernel.run
     birth, small, large = _ends(move)
     new, rng = _replayed_choice(move, birth, small, large)
@@ -58,8 +54,6 @@ def annealed(move: Move) -> list[float]:
 
 def tempered(move: Move) -> list[float]:
     """The log weight of each level, and the decision."""
-    from engine.judge.ledger import born, decided, log_choice
-
     jump, run = move.jump, move.kernel.run
     birth, small, large = _ends(move)
     sizes = move.here[1], large if birth else small
@@ -85,8 +79,6 @@ def tempered(move: Move) -> list[float]:
 
 def palindromic(move: Move) -> list[float]:
     """The bare ratio from the state after the first move to that before the second, and where an accepted one ends."""
-    from engine.judge.ledger import log_ratio
-
     jump, network = move.jump, move.kernel.run.network
     width, depth = int(jump.width), int(jump.depth)
     step = 1 if jump.move in (0, 2) else -1
@@ -104,8 +96,6 @@ def palindromic(move: Move) -> list[float]:
 
 def delayed(move: Move) -> list[float]:
     """The log ratio of each stage that was reached, and the decision of the last."""
-    from engine.judge.ledger import born, decided, log_normal, log_ratio, precisions_of
-
     jump, kernel = move.jump, move.kernel
     birth, small, large = _ends(move)
     new, _ = born(kernel, large, jump)
@@ -177,8 +167,6 @@ def _kept(move: Move, thin: Array, small: Sizes, large: Sizes, new: NDArray[np.b
     """log of the prior density of what is kept, `thin`, in the larger network, less that in the smaller: not 0 where
     prior variances depend on the width.
     """
-    from engine.judge.ledger import log_normal, precisions_of
-
     of_large, of_small = (precisions_of(move.kernel, sizes, move.precisions) for sizes in (large, small))
     return float((log_normal(thin, of_large[~new]) - log_normal(thin, of_small)).sum())
 
@@ -190,8 +178,6 @@ def _index(run: Any, sizes: Sizes) -> int:
 
 def _replayed_choice(move: Move, birth: bool, small: Sizes, large: Sizes) -> tuple[NDArray[np.bool_], Any]:
     """What is born or dies, and the generator after the choice of the jump and the draws of a birth."""
-    from engine.judge.ledger import born
-
     rng, network, layers = move.rng, move.kernel.run.network, move.jump.move >= 2
     if isinstance(network.width, tuple) and isinstance(network.depth, tuple):
         rng.random()
@@ -226,8 +212,6 @@ class _Bridges:
     """
 
     def __init__(self, move: Move, large: Sizes, new: NDArray[np.bool_]):
-        from engine.judge.ledger import precisions_of
-
         self._whole = _Fit(move, large)
         self._layers, self._kept = move.jump.move >= 2, ~new
         self._precision = precisions_of(move.kernel, large, move.precisions)

@@ -204,6 +204,8 @@ def _activated(kind: str, z: Array) -> Array:
         return np.maximum(z, 0.0)
     if kind == "tanh":
         return np.tanh(z)
+    if kind == "elu":
+        return np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0)))
     return 1.0 / (1.0 + np.exp(-z)) if kind == "sigmoid" else z
 
 
@@ -213,6 +215,8 @@ def _slope(kind: str, z: Array) -> Array:
         return (z > 0.0).astype(np.float64)
     if kind == "tanh":
         return 1.0 - h**2
+    if kind == "elu":
+        return np.exp(np.minimum(z, 0.0))
     return h * (1.0 - h) if kind == "sigmoid" else np.ones_like(z)
 
 

@@ -47,13 +47,16 @@ def bands(recording: ArchitectureRecording, inputs: ArrayLike) -> Bands:
 def of_data(recording: ArchitectureRecording, inputs: ArrayLike, y: ArrayLike, seed: int) -> Predicted | None:
     """What each draw says of its data, classes 0 and 1 at inputs (n, inputs), whatever its architecture; None without data."""
     labels = np.asarray(y)
-    if not len(labels):
-        return None
-    p = np.empty((*recording.width.shape, len(labels)))
-    for (width, depth), theta in recording.by_architecture().items():
-        here = (recording.width == width) & (recording.depth == depth)
-        p[here] = probabilities(recording.network(width, depth), theta, inputs)[:, :, 1]
-    return classes(labels, p, seed)
+    return classes(labels, each_draw(recording, inputs), seed) if len(labels) else None
+
+
+def each_draw(recording: ArchitectureRecording, inputs: ArrayLike, which: slice = slice(None)) -> Array:
+    """P(class 1) of draws `which` of each chain, whatever their architecture, at inputs (m, inputs): (chains, n, m)."""
+    widths, depths = recording.width[:, which], recording.depth[:, which]
+    p = np.empty((*widths.shape, len(np.asarray(inputs))))
+    for (width, depth), theta in recording.by_architecture(which).items():
+        p[(widths == width) & (depths == depth)] = probabilities(recording.network(width, depth), theta, inputs)[:, :, 1]
+    return p
 
 
 def _ensembles(recording: ArchitectureRecording, inputs: ArrayLike) -> list[Ensemble]:

@@ -308,7 +308,7 @@ def network(
     inputs, outputs : number of inputs; of outputs: one a class for softmax, 1 for bernoulli
     width : units in each hidden layer, or (low, high) for a network that grows and shrinks
     depth : hidden layers, or (low, high); 0 is a linear model, and `width` then has no meaning
-    activation : "tanh", "relu", "sigmoid" or "linear"
+    activation : "tanh", "relu", "sigmoid", "linear" or "elu" (Clevert, Unterthiner and Hochreiter 2016, with their alpha 1)
     likelihood : "softmax", "bernoulli" or "gaussian"
     temper : factor of the outputs inside softmax or sigmoid
     prior_sd : standard deviation of the normal prior of every weight and bias

@@ -25,8 +25,8 @@ intrinsic: Any = extending.intrinsic  # its own type says that calls take the ty
 
 BLOCK = 128  # samples handled at a time: few enough for the rows of a small network to stay in the first-level cache
 ROW = BLOCK + 8  # one cache line more: rows a power of two apart would compete for the same places in the cache
-ACTIVATIONS = ("tanh", "relu", "sigmoid", "linear")
-TANH, RELU, SIGMOID, LINEAR = range(4)
+ACTIVATIONS = ("tanh", "relu", "sigmoid", "linear", "elu")
+TANH, RELU, SIGMOID, LINEAR, ELU = range(5)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -125,6 +125,9 @@ def activate(kind, h, count, n):
         elif kind == SIGMOID:
             for s in range(n):
                 row[s] = sigmoid(row[s])
+        elif kind == ELU:
+            for s in range(n):
+                row[s] = max(0.0, row[s]) + (exp(min(0.0, row[s])) - 1.0)
 
 
 @inlined
@@ -145,6 +148,10 @@ def through_activation(kind, slope, h, n):
     elif kind == SIGMOID:
         for s in range(n):
             h[s] = slope[s] * (h[s] * (1.0 - h[s]))
+            total += h[s]
+    elif kind == ELU:
+        for s in range(n):
+            h[s] = slope[s] * (1.0 + min(0.0, h[s]))  # exp(z) below 0, told by the value exp(z) - 1
             total += h[s]
     else:
         for s in range(n):

@@ -79,8 +79,8 @@ class Networks:
         back = (p[:, :, None] * weighed / len(self)).astype(z.dtype)
         for layer, values in zip(self.layers[:0:-1], reversed(hidden), strict=True):
             slope = values[:, 0] > 0.0 if self.activation == "relu" else 1.0 - values[:, 0] ** 2
-            back = np.matmul(layer[:, :-1], back) * slope[:, :, None]
-        total, aleatoric = np.matmul(self.layers[0][:, :-1], back).sum(axis=0, dtype=np.float64).T
+            back = _back(layer[:, :-1], back) * slope[:, :, None]
+        total, aleatoric = _back(self.layers[0][:, :-1], back).sum(axis=0, dtype=np.float64).T
         return Sensitivity(total, aleatoric, total - aleatoric)
 
     def precise(self) -> Networks:
@@ -112,6 +112,12 @@ def _times(values: Single, weights: Single) -> Single:
         return np.matmul(values, weights)
     single = np.broadcast_to(values[:, 0], (len(weights), values.shape[2]))
     return np.einsum("rn,rnh->rh", single, weights)[:, None]
+
+
+def _back(weights: Single, slopes: Single) -> Single:
+    """(R, n, h) times (R, h, 2): (R, n, 2). As in `_times` by einsum, half as long as BLAS takes for so few columns."""
+    columns = np.ascontiguousarray(np.moveaxis(slopes, 2, 0))
+    return np.stack([np.einsum("rnh,rh->rn", weights, column) for column in columns], axis=2)
 
 
 def _softmax(z: Single) -> Single:

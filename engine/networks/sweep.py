@@ -23,7 +23,7 @@ from engine.diagnostics import Summary, summarise
 from engine.kernels import kernel
 from engine.networks import predictive
 from engine.networks.mlp import GAUSSIAN, HIDDEN, SIZES, Network, checked_inputs, network_target
-from engine.networks.passes import LINEAR, RELU, SIGMOID
+from engine.networks.passes import ELU, LINEAR, RELU, SIGMOID
 from engine.networks.predictive import Bands, Ensemble, Uncertainty
 from engine.networks.scales import NOISES, RATE_AS_SCALE, VARIANTS, WEIGHTS, Groups, draw_means, draw_precisions, groups_of
 from engine.recording import Recording
@@ -163,7 +163,7 @@ def set_mass(inverse_mass, mass_root, scratch, ints, scales, rules):
     Units that are bounded count as 1, the others as the prior expects them.
     """
     hidden, kind, dim = ints[HIDDEN], ints[2], rules.group.size
-    open_ended = kind in (RELU, LINEAR)
+    open_ended = kind in (RELU, LINEAR, ELU)
     square, first = np.ones(hidden + 1), 0
     for layer in range(1, hidden + 1):
         n_in, n_out = ints[SIZES + layer - 1], ints[SIZES + layer]

@@ -15,6 +15,7 @@ PHI: dict[str, tuple] = {
     "relu": (lambda z: np.maximum(z, 0.0), lambda z: (z > 0.0) * 1.0),
     "sigmoid": (lambda z: 1.0 / (1.0 + np.exp(-z)), lambda z: np.exp(-np.logaddexp(0.0, z) - np.logaddexp(0.0, -z))),
     "linear": (lambda z: z, np.ones_like),
+    "elu": (lambda z: np.where(z > 0.0, z, np.exp(np.minimum(z, 0.0)) - 1.0), lambda z: np.exp(np.minimum(z, 0.0))),
 }
 
 

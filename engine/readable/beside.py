@@ -105,7 +105,13 @@ def layered(
 
     theta = [(W.copy(), b.copy()) for W, b in first.unpack(chain.state.theta[: first.dim])]
     found: tuple[NDArray[np.int64], list[Any]] = twin(
-        log_likelihood, theta, settings["draws"], copy.deepcopy(chain.rng), network.depth, variant=variant
+        log_likelihood,
+        theta,
+        settings["draws"],
+        copy.deepcopy(chain.rng),
+        network.depth,
+        jump=settings.get("jump", "plain"),
+        variant=variant,
     )
     return found
 

@@ -6,16 +6,17 @@ birth is
 
     r = [p(D | theta') / p(D | theta)] [p(L + 1) / p(L)] [d_{L+1} / b_L]
 
-A death has its reciprocal. A layer has no place among others, and nothing is stretched: no more factors. Source: Green
-1995; Berezowski 2021, section 5.2.1.
+A death has its reciprocal. A layer has no place among others, and nothing is stretched: no more factors. "redraw" draws
+the whole network of the new depth from its prior. Source: Green 1995; Berezowski 2021, section 5.2.1.
 """
 
+import itertools
 import math
 
 import numpy as np
 
 
-def layers(log_likelihood, theta, n, rng, depths, prior_sd=1.0, log_p_L=None, variant="exact", within=None):
+def layers(log_likelihood, theta, n, rng, depths, prior_sd=1.0, log_p_L=None, jump="plain", variant="exact", within=None):
     """L (n,) and theta, a list of n networks, from theta on: a list of the (weights (out, in), biases (out,)) of each layer.
 
     log_likelihood(theta) : of the data
@@ -34,9 +35,12 @@ def layers(log_likelihood, theta, n, rng, depths, prior_sd=1.0, log_p_L=None, va
         # phase: propose
         up = depth == fewest or (depth < most and rng.random() < 0.5)
         width = len(theta[0][1])
-        if up:
-            born = prior_sd * rng.standard_normal((width, width)), prior_sd * rng.standard_normal(width)
-            new = [*theta[:-1], born, theta[-1]]
+        if jump == "redraw":
+            outputs, inputs = len(theta[-1][1]), theta[0][0].shape[1]
+            sizes = [inputs, *[width] * (depth + 1 if up else depth - 1), outputs]
+            new = [drawn(*pair, prior_sd, rng) for pair in itertools.pairwise(sizes)]
+        elif up:
+            new = [*theta[:-1], drawn(width, width, prior_sd, rng), theta[-1]]
         else:
             new = [*theta[:-2], theta[-1]]
         # phase: weigh
@@ -51,6 +55,12 @@ def layers(log_likelihood, theta, n, rng, depths, prior_sd=1.0, log_p_L=None, va
         Ls.append(len(theta) - 1)
         thetas.append(theta)
     return np.array(Ls), thetas
+
+
+def drawn(n_in, n_out, sd, rng):
+    """Weights (n_out, n_in) and biases (n_out,) of a layer from their prior."""
+    # phase: propose
+    return sd * rng.standard_normal((n_out, n_in)), sd * rng.standard_normal(n_out)
 
 
 if __name__ == "__main__":

@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.kernels import kernel
+from engine.kernels import kernel, part
 from engine.samplers.chain import Chain, Trace, evaluate, per_coordinate
 from engine.spec import SpecError
 from engine.targets.target import Target
@@ -119,6 +119,15 @@ def events_of(inside: SliceSamplingTransitions) -> Events:
     )
 
 
+class SliceSamplingSettings(NamedTuple):
+    """Settings as the kernel takes them. w : (dim,); interval, variant : index into `INTERVALS`, `VARIANTS`."""
+
+    w: Array
+    interval: int
+    limit: int
+    variant: int
+
+
 @dataclass(frozen=True)
 class SliceSampling:
     """Settings of the sampler. One transition is a sweep over all coordinates, or one hyperrectangle.
@@ -138,7 +147,7 @@ class SliceSampling:
     limit: int = 64
     variant: str = "exact"
 
-    def prepare(self, target: Target) -> tuple[Any, ...]:
+    def prepare(self, target: Target) -> SliceSamplingSettings:
         """Validated kernel arguments. Raises SpecError naming the setting."""
         w = per_coordinate("w", self.w, target.dim)
         if not np.all(w > 0):
@@ -149,7 +158,7 @@ class SliceSampling:
             raise SpecError("limit", f"{self.limit} is not a whole number from 1 to {MAX_LIMIT:,}")
         if self.variant not in VARIANTS:
             raise SpecError("variant", f"{self.variant!r} is not one of {', '.join(VARIANTS)}")
-        return w, INTERVALS.index(self.interval), int(self.limit), VARIANTS.index(self.variant)
+        return SliceSamplingSettings(w, INTERVALS.index(self.interval), int(self.limit), VARIANTS.index(self.variant))
 
     def transitions(self, chains: int, n: int, dim: int) -> SliceSamplingTransitions:
         """Empty arrays for the inside of n transitions of each chain."""
@@ -169,168 +178,245 @@ class SliceSampling:
         )
 
     def advance(
-        self, target: Target, settings: tuple[Any, ...], chain: Chain, n: int, trace: Trace, inside: SliceSamplingTransitions
+        self, target: Target, settings: SliceSamplingSettings, chain: Chain, n: int, trace: Trace, inside: SliceSamplingTransitions
     ) -> None:
         """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
-        slice_sampling_chunk(*chain.arguments(target), *settings, n, trace, inside)
+        slice_sampling_chunk(*chain.arguments(target), settings, n, trace, inside)
 
 
-@kernel
-def _log_density_along(density, gradient, point, j, value):
-    """Log density at `point` with coordinate j at `value`; the point itself stays."""
-    kept = point[j]
-    point[j] = value
-    log_density = evaluate(density, point, gradient)
-    point[j] = kept
+class _Update(NamedTuple):
+    """What an update works on, in place.
+
+    low, high, point : (dim,), the interval, and the point tried
+    logs : (4,), log density at the lower end, the upper end and the point, and the level log y
+    counts : (2,), of this transition: evaluations spent, events written
+    """
+
+    low: Array
+    high: Array
+    point: Array
+    logs: Array
+    counts: NDArray[np.int64]
+
+
+AT_LOW, AT_HIGH, AT_POINT, AT_LEVEL = range(4)
+SPENT, WRITTEN = range(2)
+
+
+@part
+def _coordinates(settings, j, dim):
+    """Update j moves coordinates first to last - 1."""
+    return (0, dim) if settings.interval == HYPERRECTANGLE else (j, j + 1)
+
+
+@part
+def _log_density_along(density, state, j, value, counts):
+    """Log density at the position with coordinate j at `value`; the position itself stays."""
+    position, gradient, _ = state
+    kept = position[j]
+    position[j] = value
+    log_density = evaluate(density, position, gradient)
+    position[j] = kept
+    counts[SPENT] += 1
     return log_density
 
 
-@kernel
-def _would_come_back(density, gradient, position, j, value, left, right, w, level):
-    """The test of figure 6 for a point at `value`: halve the interval that doubling found until one of width w is left.
+@part
+def _note(inside, i, j, kind, update):
+    """Write an event of transition i, where there is room: beginnings and ends of updates always have it."""
+    if inside.kind.size == 0:
+        return
+    k = update.counts[WRITTEN]
+    inside.events[i] += 1
+    if GROWN <= kind <= REFUSED and k >= inside.kind.shape[1] - 4 * update.low.size:
+        return
+    ends, tried = PLACED <= kind <= GROWN, kind > GROWN
+    inside.kind[i, k], inside.coordinate[i, k] = kind, j
+    for d in range(update.low.size):
+        inside.low[i, k, d], inside.high[i, k, d] = update.low[d], update.high[d]
+        inside.point[i, k, d] = update.point[d] if tried else np.nan
+    inside.log_density[i, k, AT_LOW] = update.logs[AT_LOW] if ends else np.nan
+    inside.log_density[i, k, AT_HIGH] = update.logs[AT_HIGH] if ends else np.nan
+    inside.log_density[i, k, AT_POINT] = update.logs[AT_POINT] if tried else np.nan
+    update.counts[WRITTEN] = k + 1
+
+
+@part
+def _draw_level(rng, state, update, inside, i, j):
+    """log y = log pi(x0) + log u; the interval is x0 itself as yet."""
+    uniform = 1.0 - rng.random()
+    for d in range(update.low.size):
+        update.low[d] = update.high[d] = update.point[d] = state.position[d]
+    update.logs[AT_LEVEL] = state.running[0] + math.log(uniform)
+    update.logs[AT_LOW] = update.logs[AT_HIGH] = np.nan
+    if inside.kind.size > 0:
+        inside.uniform[i, j], inside.log_level[i, j] = uniform, update.logs[AT_LEVEL]
+    _note(inside, i, j, LEVEL, update)
+
+
+@part
+def _place(density, rng, state, settings, update, inside, i, j):
+    """An interval w wide, x0 at a uniform place in it; for the hyperrectangle one in each coordinate."""
+    first, last = _coordinates(settings, j, update.low.size)
+    for d in range(first, last):
+        offset = rng.random()
+        update.low[d] = state.position[d] - (0.0 if settings.variant == FIXED_SIDE else offset * settings.w[d])
+        update.high[d] = update.low[d] + settings.w[d]
+        if inside.kind.size > 0:
+            inside.offset[i, d] = offset
+    if settings.interval != HYPERRECTANGLE:
+        update.logs[AT_LOW] = _log_density_along(density, state, j, update.low[j], update.counts)
+        update.logs[AT_HIGH] = _log_density_along(density, state, j, update.high[j], update.counts)
+    _note(inside, i, j, PLACED, update)
+
+
+@part
+def _step_out(density, rng, state, settings, update, inside, i, j):
+    """Each end moves on by w while it is inside the slice, in all to at most `limit` widths (figure 3)."""
+    low, high, _, logs, counts = update
+    split = rng.random()
+    down = int(settings.limit * split)
+    up = settings.limit - 1 - down
+    if inside.kind.size > 0:
+        inside.split[i, j] = split
+    while down > 0 and logs[AT_LOW] > logs[AT_LEVEL]:
+        low[j] -= settings.w[j]
+        logs[AT_LOW] = _log_density_along(density, state, j, low[j], counts)
+        down -= 1
+        _note(inside, i, j, GROWN, update)
+    while up > 0 and logs[AT_HIGH] > logs[AT_LEVEL]:
+        high[j] += settings.w[j]
+        logs[AT_HIGH] = _log_density_along(density, state, j, high[j], counts)
+        up -= 1
+        _note(inside, i, j, GROWN, update)
+
+
+@part
+def _double(density, rng, state, settings, update, inside, i, j):
+    """The interval doubles, to a side by a fair coin, until both ends are outside the slice (figure 4)."""
+    low, high, _, logs, counts = update
+    widths = 2
+    while widths <= settings.limit and (logs[AT_LOW] > logs[AT_LEVEL] or logs[AT_HIGH] > logs[AT_LEVEL]):
+        if rng.random() < 0.5:
+            low[j] -= high[j] - low[j]
+            logs[AT_LOW] = _log_density_along(density, state, j, low[j], counts)
+        else:
+            high[j] += high[j] - low[j]
+            logs[AT_HIGH] = _log_density_along(density, state, j, high[j], counts)
+        widths *= 2
+        _note(inside, i, j, GROWN, update)
+
+
+@part
+def _would_come_back(density, state, settings, update, j, left, right):
+    """The test of figure 6 for the point tried: halve the interval that doubling found until one of width w is left.
     No half that holds the point but not x0 may have both ends outside the slice: doubling from there would have stopped
-    at it. Returns the answer and the evaluations spent.
+    at it.
     """
-    differ, spent = False, 0
-    while right - left > 1.1 * w:
+    value, level = update.point[j], update.logs[AT_LEVEL]
+    differ = False
+    while right - left > 1.1 * settings.w[j]:
         middle = 0.5 * (left + right)
-        differ = differ or (position[j] < middle) != (value < middle)
+        differ = differ or (state.position[j] < middle) != (value < middle)
         if value < middle:
             right = middle
         else:
             left = middle
         if differ:
-            spent += 2
-            log_left = _log_density_along(density, gradient, position, j, left)
-            log_right = _log_density_along(density, gradient, position, j, right)
+            log_left = _log_density_along(density, state, j, left, update.counts)
+            log_right = _log_density_along(density, state, j, right, update.counts)
             if not (log_left > level or log_right > level):
-                return False, spent
-    return True, spent
+                return False
+    return True
 
 
-@kernel
-def _note(inside, i, k, kind, j, low, high, point, log_low, log_high, log_point):
-    """Write an event of transition i to place k, where there is room: beginnings and ends of updates always have it.
-    Returns the next place.
+@part
+def _pull_in(state, settings, update, j):
+    """The point tried becomes the new end on its side of x0, in each coordinate that moves."""
+    first, last = _coordinates(settings, j, update.low.size)
+    for d in range(first, last):
+        below = update.point[d] < state.position[d]
+        if settings.variant == WRONG_END:
+            if below:
+                update.high[d] = state.position[d]
+            else:
+                update.low[d] = state.position[d]
+        elif below:
+            update.low[d] = update.point[d]
+        else:
+            update.high[d] = update.point[d]
+
+
+@part
+def _shrink(density, rng, state, settings, update, inside, i, j):
+    """Points uniform in the interval, which shrinks to each that misses (figure 5), until one is taken. Whether the
+    position is another one now.
     """
-    inside.events[i] += 1
-    if GROWN <= kind <= REFUSED and k >= inside.kind.shape[1] - 4 * low.size:
-        return k
-    inside.kind[i, k], inside.coordinate[i, k] = kind, j
-    inside.low[i, k], inside.high[i, k] = low, high
-    inside.point[i, k] = np.nan
-    if kind > GROWN:
-        inside.point[i, k] = point
-    inside.log_density[i, k, 0], inside.log_density[i, k, 1] = log_low, log_high
-    inside.log_density[i, k, 2] = log_point
-    return k + 1
+    first, last = _coordinates(settings, j, update.low.size)
+    left, right = update.low[j], update.high[j]
+    tested = settings.interval == DOUBLING and settings.variant != NO_TEST
+    for _ in range(MAX_POINTS):
+        for d in range(first, last):
+            update.point[d] = update.low[d] + rng.random() * (update.high[d] - update.low[d])
+        log_point = evaluate(density, update.point, state.gradient)
+        update.logs[AT_POINT] = log_point
+        update.counts[SPENT] += 1
+        if log_point > update.logs[AT_LEVEL]:
+            if not tested or _would_come_back(density, state, settings, update, j, left, right):
+                _note(inside, i, j, TAKEN, update)
+                return _move(state, update, first, last)
+            _pull_in(state, settings, update, j)
+            _note(inside, i, j, REFUSED, update)
+        else:
+            _pull_in(state, settings, update, j)
+            _note(inside, i, j, OUTSIDE, update)
+    _give_up(state, update, inside, i, j)
+    return False
+
+
+@part
+def _move(state, update, first, last):
+    """Go to the point tried. Whether it is another one."""
+    moved = False
+    for d in range(first, last):
+        moved = moved or state.position[d] != update.point[d]
+        state.position[d] = update.point[d]
+    state.running[0] = update.logs[AT_POINT]
+    return moved
+
+
+@part
+def _give_up(state, update, inside, i, j):
+    """No point was taken, which no exact update comes to: stay."""
+    for d in range(update.point.size):
+        update.point[d] = state.position[d]
+    update.logs[AT_POINT] = state.running[0]
+    _note(inside, i, j, GIVEN_UP, update)
 
 
 @kernel
-def slice_sampling_chunk(density, rng, state, w, interval, limit, variant, n, trace, inside):
-    """Advance one chain by n transitions. `running[0]` is the log density at `position`.
+def slice_sampling_chunk(density, rng, state, settings, n, trace, inside):
+    """Advance one chain by n transitions. `state.running[0]` is the log density at `state.position`.
 
     Random numbers per update: the level; a place for each coordinate of the interval; stepping out: the split of the
     limit; doubling: a coin each time; for each point tried one a coordinate.
     """
-    position, gradient, running = state
-    dim = position.size
-    low, high, point = np.empty(dim), np.empty(dim), np.empty(dim)
-    detailed = inside.kind.size > 0
-    updates = 1 if interval == HYPERRECTANGLE else dim
+    dim = state.position.size
+    update = _Update(np.empty(dim), np.empty(dim), np.empty(dim), np.empty(4), np.empty(2, np.int64))
+    updates = 1 if settings.interval == HYPERRECTANGLE else dim
     for i in range(n):
-        spent, place, moved = 0, 0, False
+        update.counts[SPENT] = update.counts[WRITTEN] = 0
+        moved = False
         for j in range(updates):
-            first, last = (0, dim) if interval == HYPERRECTANGLE else (j, j + 1)
-            for d in range(dim):
-                low[d] = high[d] = point[d] = position[d]
-            uniform = 1.0 - rng.random()
-            level = running[0] + math.log(uniform)
-            log_low = log_high = np.nan
-            if detailed:
-                inside.uniform[i, j], inside.log_level[i, j] = uniform, level
-                place = _note(inside, i, place, LEVEL, j, low, high, point, np.nan, np.nan, np.nan)
-
-            for d in range(first, last):
-                offset = rng.random()
-                low[d] = position[d] - (0.0 if variant == FIXED_SIDE else offset * w[d])
-                high[d] = low[d] + w[d]
-                if detailed:
-                    inside.offset[i, d] = offset
-            if interval != HYPERRECTANGLE:
-                log_low = _log_density_along(density, gradient, position, j, low[j])
-                log_high = _log_density_along(density, gradient, position, j, high[j])
-                spent += 2
-            if detailed:
-                place = _note(inside, i, place, PLACED, j, low, high, point, log_low, log_high, np.nan)
-
-            if interval == STEPPING_OUT:
-                split = rng.random()
-                down = int(limit * split)
-                up = limit - 1 - down
-                if detailed:
-                    inside.split[i, j] = split
-                while down > 0 and log_low > level:
-                    low[j] -= w[j]
-                    log_low = _log_density_along(density, gradient, position, j, low[j])
-                    spent, down = spent + 1, down - 1
-                    if detailed:
-                        place = _note(inside, i, place, GROWN, j, low, high, point, log_low, log_high, np.nan)
-                while up > 0 and log_high > level:
-                    high[j] += w[j]
-                    log_high = _log_density_along(density, gradient, position, j, high[j])
-                    spent, up = spent + 1, up - 1
-                    if detailed:
-                        place = _note(inside, i, place, GROWN, j, low, high, point, log_low, log_high, np.nan)
-            elif interval == DOUBLING:
-                widths = 2
-                while widths <= limit and (log_low > level or log_high > level):
-                    if rng.random() < 0.5:
-                        low[j] -= high[j] - low[j]
-                        log_low = _log_density_along(density, gradient, position, j, low[j])
-                    else:
-                        high[j] += high[j] - low[j]
-                        log_high = _log_density_along(density, gradient, position, j, high[j])
-                    spent, widths = spent + 1, 2 * widths
-                    if detailed:
-                        place = _note(inside, i, place, GROWN, j, low, high, point, log_low, log_high, np.nan)
-
-            left, right = low[j], high[j]
-            for _ in range(MAX_POINTS):
-                for d in range(first, last):
-                    point[d] = low[d] + rng.random() * (high[d] - low[d])
-                log_point = evaluate(density, point, gradient)
-                spent += 1
-                kind = TAKEN if log_point > level else OUTSIDE
-                if kind == TAKEN and interval == DOUBLING and variant != NO_TEST:
-                    passed, tested = _would_come_back(density, gradient, position, j, point[j], left, right, w[j], level)
-                    kind, spent = TAKEN if passed else REFUSED, spent + tested
-                if kind != TAKEN:
-                    for d in range(first, last):
-                        below = point[d] < position[d]
-                        if below and variant != WRONG_END:
-                            low[d] = point[d]
-                        elif below:
-                            high[d] = position[d]
-                        elif variant != WRONG_END:
-                            high[d] = point[d]
-                        else:
-                            low[d] = position[d]
-                if detailed:
-                    place = _note(inside, i, place, kind, j, low, high, point, np.nan, np.nan, log_point)
-                if kind == TAKEN:
-                    running[0] = log_point
-                    for d in range(first, last):
-                        moved = moved or position[d] != point[d]
-                        position[d] = point[d]
-                    break
-            else:
-                if detailed:
-                    place = _note(inside, i, place, GIVEN_UP, j, low, high, position, np.nan, np.nan, running[0])
+            _draw_level(rng, state, update, inside, i, j)
+            _place(density, rng, state, settings, update, inside, i, j)
+            if settings.interval == STEPPING_OUT:
+                _step_out(density, rng, state, settings, update, inside, i, j)
+            elif settings.interval == DOUBLING:
+                _double(density, rng, state, settings, update, inside, i, j)
+            moved = _shrink(density, rng, state, settings, update, inside, i, j) or moved
         for d in range(dim):
-            trace.draws[i, d] = position[d]
-        trace.log_density[i] = running[0]
-        trace.accept_prob[i] = 1.0
-        trace.accepted[i] = moved
-        trace.divergent[i] = False
-        trace.gradient_evaluations[i] = spent
+            trace.draws[i, d] = state.position[d]
+        trace.log_density[i] = state.running[0]
+        trace.accept_prob[i], trace.accepted[i], trace.divergent[i] = 1.0, moved, False
+        trace.gradient_evaluations[i] = update.counts[SPENT]

@@ -60,7 +60,7 @@ class Nodes:
 def activation(name: str, z: ArrayLike) -> Array:
     """phi(z) of the activation `name`, element by element."""
     z = np.asarray(z, dtype=np.float64)
-    return np.asarray({"tanh": np.tanh, "relu": _relu, "sigmoid": expit, "linear": np.array}[name](z))
+    return np.asarray({"tanh": np.tanh, "relu": _relu, "sigmoid": expit, "linear": np.array, "elu": _elu}[name](z))
 
 
 def activation_slope(name: str, z: ArrayLike) -> Array:
@@ -70,6 +70,8 @@ def activation_slope(name: str, z: ArrayLike) -> Array:
         return np.asarray(1.0 - np.tanh(z) ** 2)
     if name == "sigmoid":
         return np.asarray(expit(z) * expit(-z))
+    if name == "elu":
+        return np.exp(np.minimum(z, 0.0))
     return np.where(z > 0.0, 1.0, 0.0) if name == "relu" else np.ones_like(z)
 
 
@@ -169,3 +171,7 @@ def difference_gradient(target: Target, theta: ArrayLike, step: float = 1e-4) ->
 
 def _relu(z: Array) -> Array:
     return np.maximum(z, 0.0)
+
+
+def _elu(z: Array) -> Array:
+    return np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0)))

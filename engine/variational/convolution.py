@@ -23,12 +23,13 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
+from engine.levels import Levels
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError, choice, integer
 from engine.variational.convolution_pass import EXACT, FLIPPED, UNPADDED, convolve, convolve_back
-from engine.variational.fused import Single, key, normals, padded
+from engine.variational.fused import FLIPOUT, SAMPLED, Single, key, padded, signs
 from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
-from engine.variational.network import OF_ACTIVATIONS, OF_PART, NetworkFit, NetworkRun, NetworkSpec, changed, checked_inputs
+from engine.variational.network import OF_PART, NetworkFit, NetworkRun, NetworkSpec, changed, checked_inputs
 
 CONVOLUTION_METHODS = ("map", "gaussian", "mixture", "spike_and_slab")
 PADDINGS = ("valid", "same")
@@ -148,13 +149,13 @@ class ConvolutionShape(Shape):
             at = end
         return parts + super().split(flat[at:])
 
-    def workspace(self, batch: int, local: bool, noisy: bool) -> Workspace:
-        return Maps(self, batch, local, noisy)
+    def workspace(self, batch: int, way: int, noisy: bool) -> Workspace:
+        return Maps(self, batch, way, noisy)
 
     def forward(self, activation: int, x: Single, weights: Single) -> Single:
-        maps = Maps(self, len(x), False, False)
+        maps = Maps(self, len(x), SAMPLED, False)
         at = self.convolution_weights
-        convolve(maps.stages, activation, x, np.arange(len(x)), weights[:at], maps.none, False, 0, 0, maps.of_stages())
+        convolve(maps.stages, activation, x, np.arange(len(x)), weights[:at], maps.none, SAMPLED, 0, 0, maps.of_stages())
         return super().forward(activation, maps.features(), weights[at:])
 
 
@@ -163,15 +164,17 @@ class Maps(Workspace):
 
     images : (batch * inputs,)
     maps, winners, carry : pooled and activated maps of all stages, where each maximum stood in its window, and what
-        carries a derivative there to the variance (local passes); flat, one stage after another
+        carries a derivative there to the variance (local passes) or the deviation (Flipout); flat, one stage after
+        another
+    turns : for Flipout signs (batch, columns) and then (batch, filters) of every stage
     back_maps : derivatives with respect to the maps of one stage
     scratch : of one group of images: padded maps, patches, their squares, values before pooling, normal draws,
         derivatives; and the gradient of one group's product
     """
 
-    def __init__(self, shape: ConvolutionShape, batch: int, local: bool, noisy: bool):
+    def __init__(self, shape: ConvolutionShape, batch: int, way: int, noisy: bool):
         dense = Shape(shape.sizes)
-        super().__init__(dense, batch, local, noisy)
+        super().__init__(dense, batch, way, noisy)
         stages = shape.stages
 
         def empty(sizes: Sequence[int]) -> Single:
@@ -184,13 +187,15 @@ class Maps(Workspace):
         self.stages = np.array(stages, dtype=np.int64)
         self.dense, self.batch = dense, batch
         self.none = np.zeros(0, np.float32)
+        second = way != SAMPLED
+        self.turns = empty([batch * sum(s.columns + s.filters for s in stages) if way == FLIPOUT else 0])
         self.images, self.maps = empty([batch * shape.inputs]), empty([sum(out)])
-        self.winners, self.carry = np.zeros(sum(out), np.uint8), empty([sum(out) if local else 1])
+        self.winners, self.carry = np.zeros(sum(out), np.uint8), empty([sum(out) if second else 1])
         self.back_maps = empty([*out])
         patches = [group(s) * s.places**2 * s.columns for s in stages]
         values = [group(s) * s.places**2 * s.filters for s in stages]
         self._padded = empty([group(s) * (s.side + 2 * s.pad) ** 2 * s.channels for s in stages])
-        self._patches, self._squares = empty(patches), empty(patches if local else [1])
+        self._patches, self._squares = empty(patches), empty(patches if second else [1])
         self._values, self._noise = empty(values), empty(values)
         self._back = empty([*patches, *values])
         self._product = empty([s.columns * s.filters for s in stages])
@@ -198,7 +203,7 @@ class Maps(Workspace):
     def of_stages(self) -> tuple[Any, ...]:
         """As the kernels of the stages take them."""
         kept = self.images, self.maps, self.winners, self.carry
-        return (*kept, self._padded, self._patches, self._squares, self._values, self._noise, self._back, self._product)
+        return (*kept, self._padded, self._patches, self._squares, self._values, self._noise, self._back, self._product, self.turns)
 
     def features(self) -> Single:
         """(batch, n): what the dense layers read."""
@@ -251,7 +256,10 @@ class ConvolutionRun(NetworkRun):
     spec: ConvolutionSpec
     shape: ConvolutionShape
 
-    def _inputs(self, x: ArrayLike) -> Single:
+    def _inputs(self, x: ArrayLike | Levels) -> Single | Levels:
+        if isinstance(x, Levels):
+            self._stages = stages_of(math.isqrt(x.shape[1]), 1, self.spec)
+            return x
         images = as_images(x)
         self._stages = stages_of(images.shape[1], images.shape[3], self.spec)
         return checked_inputs(images.reshape(len(images), -1))
@@ -267,10 +275,13 @@ class ConvolutionRun(NetworkRun):
         assert isinstance(work, Maps)
         kind = ACTIVATIONS.index(spec.activation)
         first, second = key(spec.seed, step, _PLACES + OF_PART * number)
+        signs(work.turns, first, second)
         arrays, variances = work.of_stages(), posterior.variances
-        convolve(work.stages, kind, self._x, rows, posterior.weights, variances, posterior.local, first, second, arrays)
-        if posterior.local:
-            normals(work.spread, *key(spec.seed, step, OF_ACTIVATIONS + OF_PART * number))
+        x, at_rows = self._x, rows
+        if isinstance(x, Levels):  # those of this part alone become float32
+            x, at_rows = x[rows], np.arange(len(rows))
+        convolve(work.stages, kind, x, at_rows, posterior.weights, variances, posterior.way, first, second, arrays)
+        self._draw_noise(number, step)
         value, right = train_pass(
             np.array(self.shape.sizes),
             (kind, LIKELIHOODS.index(spec.likelihood)),
@@ -283,7 +294,7 @@ class ConvolutionRun(NetworkRun):
             gradient[at:],
             variances[at:],
             variance_gradient[at:],
-            posterior.local,
+            posterior.way,
             False,
             True,
             work.arrays(),
@@ -293,10 +304,10 @@ class ConvolutionRun(NetworkRun):
         slopes[: len(rows) * inputs].reshape(len(rows), inputs)[:] = work.back[: len(rows) * (inputs + 1)].reshape(len(rows), -1)[:, :-1]
         variant = _BACKWARD.get(spec.variant, EXACT)
         gradients = gradient, variance_gradient, variant
-        convolve_back(work.stages, kind, len(rows), slopes, posterior.weights, variances, posterior.local, *gradients, arrays)
+        convolve_back(work.stages, kind, len(rows), slopes, posterior.weights, variances, posterior.way, *gradients, arrays)
         if spec.variant == "places":
             # The steps below take the divergence once; Adam's direction is that of (likelihood) / places - divergence.
-            for slope in (gradient, variance_gradient) if posterior.local else (gradient,):
+            for slope in (gradient, variance_gradient) if posterior.way != SAMPLED else (gradient,):
                 for layer, stage in zip(self.shape.split(slope), self.shape.stages, strict=False):
                     layer /= stage.places**2
         return value, right
@@ -320,7 +331,7 @@ class FeatureMaps(NamedTuple):
 
 
 def start_convolution(
-    images: ArrayLike,
+    images: ArrayLike | Levels,
     labels: ArrayLike,
     spec: ConvolutionSpec | None = None,
     *,
@@ -330,7 +341,7 @@ def start_convolution(
 ) -> ConvolutionRun:
     """Begin to fit a convolutional network; nothing is trained yet.
 
-    images : (n, side, side) or (n, side, side, channels), ink from 0 to 1
+    images : (n, side, side) or (n, side, side, channels), ink from 0 to 1; or `Levels` (n, side²)
     labels : (n,) 0, 1, ...
     spec, settings, report_every, snapshots : as for `engine.variational.start_network`, with a `ConvolutionSpec`
     Raises SpecError naming a wrong setting.
@@ -400,6 +411,7 @@ def feature_maps(images: NDArray[Any], layers: Sequence[NDArray], stages: Sequen
         "tanh": np.tanh,
         "sigmoid": lambda z: 0.5 + 0.5 * np.tanh(0.5 * z),
         "linear": lambda z: z,
+        "elu": lambda z: np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0))),
     }
     found, maps = [], np.asarray(images, dtype=np.float64)
     for stage, layer in zip(stages, layers, strict=False):
@@ -450,5 +462,5 @@ def _kl_by_layer(shape: ConvolutionShape, posterior: Any) -> NDArray[np.float64]
 def warm() -> None:
     """Run every kernel of the convolutional networks once, so that the cache holds it."""
     images, labels = np.arange(32.0).reshape(2, 4, 4), np.array([0, 1])
-    for method, estimator in (("gaussian", "local"), ("gaussian", "weights")):
+    for method, estimator in (("gaussian", "local"), ("gaussian", "weights"), ("gaussian", "flipout")):
         fit_convolution(images, labels, method=method, estimator=estimator, filters=(2,), hidden=(), epochs=1).predict(images)

@@ -11,7 +11,9 @@ and leaves less to do; of a window that has its maximum twice the first place wi
 
 Passes are those of `engine.variational.minibatch`. With local reparameterisation every place draws its own
 pre-activation. The mean and variance of each are right, but places share their weights, and their draws ought to
-depend on each other: what is climbed is not exactly q's ELBO. With drawn weights ("weights") it is.
+depend on each other: what is climbed is not exactly q's ELBO. With drawn weights ("weights") it is. With Flipout an
+image has one sign for every weight of a filter and one for every filter, the same at all places: every image sees one draw
+of q, and what is climbed is the ELBO.
 
 Wrong on purpose (`variant`): "flipped" reads and writes the patches of the backward pass with the kernel turned;
 "padding" forgets in the backward pass that the input was padded.
@@ -22,8 +24,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.networks.passes import moved, pointer
-from engine.variational.fused import BLOCK, ONE, ZERO, fill_normal, single_kernel
-from engine.variational.minibatch import activate, add_squares, perturb, scale_by, square, through
+from engine.variational.fused import BLOCK, LOCAL, ONE, SAMPLED, ZERO, fill_normal, single_kernel
+from engine.variational.minibatch import activate, add_product, add_squares, perturb, scale_by, square, through
 
 SIDE, CHANNELS, KERNEL, PAD, PLACES, FILTERS, POOL, POOLED, GROUP = range(9)  # columns of a stage; PLACES a side
 EXACT, FLIPPED, UNPADDED = range(3)
@@ -106,11 +108,11 @@ def _spread(patches, wide, channels, kernel, places, flipped, maps):
 
 
 @single_kernel
-def _pooled(z, spread, local, places, filters, pool, side, values, winners, carry):
+def _pooled(z, spread, second, places, filters, pool, side, values, winners, carry):
     """The largest value of every window (pool, pool) of z (images, places, places, filters) and where it stood; the
     rest of a side that is no multiple is left out.
 
-    values, winners, carry : (images, side, side, filters); carry, of what stands in `spread` there, if `local`
+    values, winners, carry : (images, side, side, filters); carry, of what stands in `spread` there, if `second`
     """
     for row in range(values.size // filters):
         b, y, x = row // (side * side), row // side % side, row % side
@@ -130,7 +132,7 @@ def _pooled(z, spread, local, places, filters, pool, side, values, winners, carr
                         larger = source[f] > to[f]
                         to[f] = source[f] if larger else to[f]
                         won[f] = number if larger else won[f]
-                if local:
+                if second:
                     for f in range(filters):
                         kept[f] = beside[f] if won[f] == number else kept[f]
 
@@ -152,6 +154,25 @@ def _unpooled(slopes, winners, places, filters, pool, side, z):
 
 
 @single_kernel
+def _turned(patches, signs, places, columns, turned):
+    """Patches (images, places, columns) with the signs (images, columns) of their image."""
+    for line in range(patches.size // columns):
+        source, to = moved(pointer(patches), line * columns), moved(pointer(turned), line * columns)
+        sign = moved(pointer(signs), line // places * columns)
+        for i in range(columns):
+            to[i] = source[i] * sign[i]
+
+
+@single_kernel
+def _everywhere(signs, places, filters, out):
+    """The signs (images, filters) at every place: (images, places, filters)."""
+    for line in range(out.size // filters):
+        to, sign = moved(pointer(out), line * filters), moved(pointer(signs), line // places * filters)
+        for f in range(filters):
+            to[f] = sign[f]
+
+
+@single_kernel
 def _plus(a, b):
     for i in range(a.size):
         a[i] += b[i]
@@ -165,20 +186,22 @@ def _normals(out, index, first, second):
 
 
 @single_kernel
-def convolve(stages, activation, x, rows, weights, variances, local, first, second, work):
+def convolve(stages, activation, x, rows, weights, variances, way, first, second, work):
     """Forward: leaves the activated maps of every stage in `maps`, the last stage's last.
 
     stages : (S, 9) whole numbers; columns as named above
     x, rows : samples (n, inputs) and which of them
-    weights, variances : of all stages, one after another; variances are read where `local`
+    weights, variances : of all stages, one after another; variances (deviations, for Flipout) are read unless the way
+        is sampled
+    way : of weights with a distribution, see `engine.variational.minibatch`
     first, second : the key of the normal draws of a local pass
-    work : `Maps.arrays()`
+    work : `Maps.of_stages()`; the signs of Flipout stand in it
     """
-    images, maps, winners, carry, padded, patches, squares, z, spread, back, _ = work
+    images, maps, winners, carry, padded, patches, squares, z, spread, back, _, signs = work
     batch = rows.size
     inputs = stages[0, SIDE] ** 2 * stages[0, CHANNELS]
     _take(x, rows, images[: batch * inputs].reshape(batch, inputs))
-    at_below, at_map, at_weight, index = 0, 0, 0, 0
+    at_below, at_map, at_weight, index, at_sign = 0, 0, 0, 0, 0
     for s in range(stages.shape[0]):
         side, channels, kernel, pad, places, filters, pool, pooled, group = stages[s]
         below = images[: batch * inputs] if s == 0 else maps[at_below:at_map]
@@ -197,33 +220,44 @@ def convolve(stages, activation, x, rows, weights, variances, local, first, seco
             values = z[: count * size_z]
             np.dot(p.reshape(lines, columns), w, values.reshape(lines, filters))
             noise = spread[: count * size_z]
-            if local:
+            if way != SAMPLED:
                 q, variance = squares[: lines * columns], back[: count * size_z]
-                square(p, q)
+                if way == LOCAL:
+                    square(p, q)
+                    _normals(noise, index + begin * -(-size_z // BLOCK), first, second)
+                else:
+                    at_output = at_sign + batch * columns
+                    _turned(p, signs[at_sign + begin * columns : at_output], places * places, columns, q)
+                    _everywhere(signs[at_output + begin * filters : at_output + batch * filters], places * places, filters, noise)
                 v = variances[at_weight : at_weight + columns * filters].reshape(columns, filters)
                 np.dot(q.reshape(lines, columns), v, variance.reshape(lines, filters))
-                _normals(noise, index + begin * -(-size_z // BLOCK), first, second)
-                perturb(values, variance, noise)
+                if way == LOCAL:
+                    perturb(values, variance, noise)
+                else:
+                    add_product(variance, noise, values)
             span = slice(at_map + begin * size_out, at_map + (begin + count) * size_out)
-            _pooled(values, noise, local, places, filters, pool, pooled, maps[span], winners[span], carry[span] if local else carry)
+            kept = carry[span] if way != SAMPLED else carry
+            _pooled(values, noise, way != SAMPLED, places, filters, pool, pooled, maps[span], winners[span], kept)
             activate(activation, maps[span])
         index += batch * -(-size_z // BLOCK)
+        at_sign += batch * (columns + filters)
         at_weight += columns * filters
         at_below = at_map
         at_map += batch * size_out
 
 
 @single_kernel
-def convolve_back(stages, activation, batch, slopes, weights, variances, local, gradient, variance_gradient, variant, work):
-    """Backward, after `convolve`: leaves derivatives in `gradient` and, where `local`, in `variance_gradient`.
+def convolve_back(stages, activation, batch, slopes, weights, variances, way, gradient, variance_gradient, variant, work):
+    """Backward, after `convolve`: leaves derivatives in `gradient` and, unless the way is sampled, in `variance_gradient`.
 
     slopes : (batch * outputs of the last stage,), derivatives with respect to them; overwritten
     variant : EXACT, or a wrong one
     """
-    images, maps, winners, carry, padded, patches, squares, z, _, back, part = work
+    images, maps, winners, carry, padded, patches, squares, z, _, back, part, signs = work
     inputs = stages[0, SIDE] ** 2 * stages[0, CHANNELS]
-    at_map, at_weight = 0, 0
+    at_map, at_weight, at_sign = 0, 0, 0
     for s in range(stages.shape[0]):
+        at_sign += batch * (stages[s, KERNEL] ** 2 * stages[s, CHANNELS] + 1 + stages[s, FILTERS])
         at_map += batch * stages[s, POOLED] ** 2 * stages[s, FILTERS]
         at_weight += (stages[s, KERNEL] ** 2 * stages[s, CHANNELS] + 1) * stages[s, FILTERS]
     for s in range(stages.shape[0] - 1, -1, -1):
@@ -231,13 +265,14 @@ def convolve_back(stages, activation, batch, slopes, weights, variances, local, 
         size_in, size_z, size_out = side * side * channels, places * places * filters, pooled * pooled * filters
         columns, wide = kernel * kernel * channels + 1, side + 2 * pad
         at_weight -= columns * filters
+        at_sign -= batch * (columns + filters)
         at_map -= batch * size_out
         at_below = at_map - batch * size_in
         below = images[: batch * inputs] if s == 0 else maps[at_below:at_map]
         here = slice(at_weight, at_weight + columns * filters)
         w = weights[here].reshape(columns, filters)
         gradient[here] = ZERO
-        if local:
+        if way != SAMPLED:
             variance_gradient[here] = ZERO
         mine = maps[at_map : at_map + batch * size_out]
         through(activation, mine.reshape(batch, size_out), slopes[: batch * size_out].reshape(batch, size_out))
@@ -261,18 +296,25 @@ def convolve_back(stages, activation, batch, slopes, weights, variances, local, 
             down = back[: lines * columns]
             if s:
                 np.dot(d, w.T, down.reshape(lines, columns))
-            if local:
-                # from here on derivatives with respect to the variances
+            if way != SAMPLED:
+                # from here on derivatives with respect to the variances, or to what the deviations add
                 scale_by(maps[span], carry[span])
                 _unpooled(maps[span], winners[span], places, filters, pool, pooled, z[: count * size_z])
-                q = squares[: lines * columns]
-                square(p, q)
+                q, turns = squares[: lines * columns], signs[at_sign + begin * columns : at_sign + batch * columns]
+                if way == LOCAL:
+                    square(p, q)
+                else:
+                    _turned(p, turns, places * places, columns, q)
                 np.dot(q.reshape(lines, columns).T, d, product.reshape(columns, filters))
                 _plus(variance_gradient[here], product)
                 if s:
                     v = variances[here].reshape(columns, filters)
                     np.dot(d, v.T, q.reshape(lines, columns))
-                    add_squares(down, p, q)
+                    if way == LOCAL:
+                        add_squares(down, p, q)
+                    else:
+                        _turned(q, turns, places * places, columns, q)
+                        _plus(down, q)
             if s:
                 to = slopes[begin * size_in : (begin + count) * size_in]
                 wider = padded[: count * wide * wide * channels]

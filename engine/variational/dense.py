@@ -5,7 +5,8 @@ q(w) = N(mean, sd^2), each weight by itself, sd = log(1 + e^rho). The prior is o
     mixture   p N(0, sd_1^2) + (1 - p) N(0, sd_2^2) (Blundell, Cornebise, Kavukcuoglu and Wierstra 2015), a wide and a
               narrow normal; its part of the ELBO is estimated at the weights drawn, the entropy of q is exact
 Estimators of the gradient: "weights" draws all weights once for the minibatch (Bayes by Backprop, Blundell et al.);
-"local" draws pre-activations, which leaves the expectation as it is and takes out most of the variance.
+"local" draws pre-activations, which leaves the expectation as it is and takes out most of the variance; "flipout" draws
+all deviations once and turns their signs for every sample of the minibatch (Wen et al. 2018), which also leaves it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from engine.networks.passes import moved, pointer
 from engine.variational.fused import (
     ALL,
     BLOCK,
+    FLIPOUT,
+    LOCAL,
     ONE,
     ROW,
     TWO,
@@ -44,9 +47,9 @@ class Dense(WeightBlocks):
 
     trained = (MEAN, RHO)
 
-    def __init__(self, shape: Shape, prior: tuple[float, float, float], local: bool):
+    def __init__(self, shape: Shape, prior: tuple[float, float, float], way: int):
         """prior : share of the first normal, then both standard deviations; a share of 1 is the Gaussian prior."""
-        super().__init__(shape.weights, ROWS, local)
+        super().__init__(shape.weights, ROWS, way)
         self.shape, self.prior = shape, prior
 
     def set(self, mean: NDArray, sd: NDArray) -> None:
@@ -68,8 +71,10 @@ class Dense(WeightBlocks):
 
     def draw(self, key: Key) -> None:
         """The first draw, before any step."""
-        if self.local:
+        if self.way == LOCAL:
             _draw_local(self.blocks, self.weights, self.variances)
+        elif self.way == FLIPOUT:
+            _draw_flipout(self.blocks, self.weights, self.variances, np.zeros(BLOCK, np.float32), *key)
         else:
             _draw(self.blocks, self.weights, np.zeros(BLOCK, np.float32), *key)
 
@@ -81,9 +86,11 @@ class Dense(WeightBlocks):
         share, first, second = self.prior
         start, blocks, weights, gradient = span.start or 0, self.blocks[span], self.flat(self.weights, span), self.flat(self.gradient, span)
         precision = np.float32(1.0 / first**2)
-        if self.local:
-            variances, variance_gradient = self.flat(self.variances, span), self.flat(self.variance_gradient, span)
-            _step_local(blocks, weights, gradient, variances, variance_gradient, precision, pace)
+        seconds = self.flat(self.variances, span), self.flat(self.variance_gradient, span)
+        if self.way == LOCAL:
+            _step_local(blocks, weights, gradient, *seconds, precision, pace)
+        elif self.way == FLIPOUT:
+            _step_flipout(blocks, weights, gradient, *seconds, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
         elif share == 1.0:
             _step(blocks, weights, gradient, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
         else:
@@ -160,12 +167,24 @@ def _draw_local(blocks, means, variances):
             m[i], v[i] = p[MEAN * ROW + i], sd * sd
 
 
+@single_kernel
+def _draw_flipout(blocks, means, deviations, noise, first, second):
+    e = pointer(noise)
+    for b in range(blocks.shape[0]):
+        p = moved(pointer(blocks), b * ROWS * ROW)
+        m, d = moved(pointer(means), b * BLOCK), moved(pointer(deviations), b * BLOCK)
+        fill_normal(e, b, first, second)
+        for i in range(BLOCK):
+            m[i], d[i] = p[MEAN * ROW + i], p[SD * ROW + i] * e[i]
+
+
 # The steps below keep the standard deviation beside rho: its slope is 1 - e^-sd, and the normal number that made a
 # weight is (w - mean) / sd. Reading four bytes is quicker than a logarithm.
 
 
 @single_kernel
 def _step(blocks, weights, gradient, start, noise, precision, pace, first, second):
+    precision *= pace.kl_weight
     e = pointer(noise)
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * ROWS * ROW)
@@ -175,7 +194,7 @@ def _step(blocks, weights, gradient, start, noise, precision, pace, first, secon
             mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
             inverse = ONE / sd
             noise_now = (w[i] - mean) * inverse
-            sd_gradient = g[i] * noise_now - precision * sd + inverse
+            sd_gradient = g[i] * noise_now - precision * sd + pace.kl_weight * inverse
             mean = adam(p, MEAN, i, g[i] - precision * mean, pace.step_size, pace.correction)
             rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
             sd, _ = softplus(rho)
@@ -196,8 +215,8 @@ def _step_mixture(blocks, weights, gradient, start, noise, log_odds, precisions,
             inverse = ONE / sd
             # share of the wide normal at this weight
             share = ONE / (ONE + exp(log_odds - (narrow - wide) * w[i] * w[i] / TWO))
-            slope = g[i] - w[i] * (share * wide + (ONE - share) * narrow)
-            sd_gradient = slope * (w[i] - mean) * inverse + inverse
+            slope = g[i] - pace.kl_weight * w[i] * (share * wide + (ONE - share) * narrow)
+            sd_gradient = slope * (w[i] - mean) * inverse + pace.kl_weight * inverse
             mean = adam(p, MEAN, i, slope, pace.step_size, pace.correction)
             rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
             sd, _ = softplus(rho)
@@ -207,15 +226,36 @@ def _step_mixture(blocks, weights, gradient, start, noise, log_odds, precisions,
 
 @single_kernel
 def _step_local(blocks, means, gradient, variances, variance_gradient, precision, pace):
+    precision *= pace.kl_weight
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * ROWS * ROW)
         m, g = moved(pointer(means), b * BLOCK), moved(pointer(gradient), b * BLOCK)
         v, h = moved(pointer(variances), b * BLOCK), moved(pointer(variance_gradient), b * BLOCK)
         for i in range(BLOCK):
             mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
-            sd_gradient = TWO * h[i] * sd - precision * sd + ONE / sd
+            sd_gradient = TWO * h[i] * sd - precision * sd + pace.kl_weight / sd
             m[i] = adam(p, MEAN, i, g[i] - precision * mean, pace.step_size, pace.correction)
             rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
             sd, _ = softplus(rho)
             p[SD * ROW + i] = sd
             v[i] = sd * sd
+
+
+@single_kernel
+def _step_flipout(blocks, means, gradient, deviations, deviation_gradient, start, noise, precision, pace, first, second):
+    precision *= pace.kl_weight
+    e = pointer(noise)
+    for b in range(blocks.shape[0]):
+        p = moved(pointer(blocks), b * ROWS * ROW)
+        m, g = moved(pointer(means), b * BLOCK), moved(pointer(gradient), b * BLOCK)
+        d, h = moved(pointer(deviations), b * BLOCK), moved(pointer(deviation_gradient), b * BLOCK)
+        fill_normal(e, start + b, first, second)
+        for i in range(BLOCK):
+            mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
+            inverse = ONE / sd
+            sd_gradient = h[i] * (d[i] * inverse) - precision * sd + pace.kl_weight * inverse
+            m[i] = adam(p, MEAN, i, g[i] - precision * mean, pace.step_size, pace.correction)
+            rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
+            sd, _ = softplus(rho)
+            p[SD * ROW + i] = sd
+            d[i] = sd * e[i]

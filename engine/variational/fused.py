@@ -36,6 +36,7 @@ BLOCK = 256  # weights to a row
 ROW = BLOCK + 16  # one cache line more: rows a power of two apart would compete for the same places in the cache
 HALF = BLOCK // 2
 ALL = slice(None)  # blocks
+SAMPLED, LOCAL, FLIPOUT = range(3)  # ways of weights with a distribution through a layer, see `engine.variational.minibatch`
 
 # Adam, as in Kingma and Ba (2015). The gradient is that of the whole ELBO, hundreds of times larger than 1e-8.
 # So epsilon may stand under the root.
@@ -255,6 +256,13 @@ def fill_uniform(row, index, first, second):
 
 
 @inlined
+def fill_signs(row, index, first, second):
+    """Fill `BLOCK` numbers from `row` on with -1 and 1, equally likely."""
+    for j in range(BLOCK):
+        row[j] = _from_bits(_xor(_bits(ONE), _and(_hash(np.int32(index * BLOCK + j), first, second), _SIGN)))
+
+
+@inlined
 def adam(block, row, i, gradient, step_size, correction):
     """Move parameter `i` of a block up along its gradient: the parameter stands in `row`, Adam's averages in the two
     rows after it. Returns its new value.
@@ -273,17 +281,22 @@ def adam(block, row, i, gradient, step_size, correction):
 
 
 class Pace(NamedTuple):
-    """How far Adam goes in one step, as kernels take it: see `adam`."""
+    """How far Adam goes in one step, see `adam`, and how much the divergence counts in it; as kernels take it."""
 
     step_size: np.float32
     inclusion_step_size: np.float32
     correction: np.float32
+    kl_weight: np.float32 = ONE
 
 
-def pace(step: int, step_size: float, inclusion_step_size: float = 0.0) -> Pace:
-    """For step number `step`, counted from 1."""
+def pace(step: int, step_size: float, inclusion_step_size: float = 0.0, kl_weight: float = 1.0) -> Pace:
+    """For step number `step`, counted from 1.
+
+    kl_weight : what the divergence's gradient is multiplied by; 1 is the ELBO
+    """
     first, second = 1.0 - float(BETA1) ** step, 1.0 - float(BETA2) ** step
-    return Pace(np.float32(step_size / first), np.float32(inclusion_step_size / first), np.float32(1.0 / second))
+    lengths = np.float32(step_size / first), np.float32(inclusion_step_size / first)
+    return Pace(*lengths, np.float32(1.0 / second), np.float32(kl_weight))
 
 
 class Key(NamedTuple):
@@ -316,21 +329,22 @@ class WeightBlocks:
     """Blocks of weights, and the flat arrays that `train_pass` reads and fills.
 
     trained : the rows that hold parameters; each is followed by Adam's two averages
-    weights : (padded count,) the draw that the next minibatch sees, or the means, for local passes
+    weights : (padded count,) the draw that the next minibatch sees, or the means, unless the way is sampled
     gradient : the same, filled by the pass
-    variances, variance_gradient : for local passes, else empty
+    variances, variance_gradient : for local passes; for Flipout deviations of the draw from the means, and their
+        gradient; else empty
     """
 
     trained: tuple[int, ...] = (0,)
     has_mask = False
     noisy = False
 
-    def __init__(self, count: int, rows: int, local: bool = False):
-        self.count, self.local = count, local
+    def __init__(self, count: int, rows: int, way: int = SAMPLED):
+        self.count, self.way = count, way
         whole = padded(count)
         self.blocks = np.zeros((whole // BLOCK, rows, ROW), dtype=np.float32)
         self.weights, self.gradient = np.zeros(whole, np.float32), np.zeros(whole, np.float32)
-        second = whole if local else 0
+        second = 0 if way == SAMPLED else whole
         self.variances, self.variance_gradient = np.zeros(second, np.float32), np.zeros(second, np.float32)
 
     def flat(self, values: Single, span: slice) -> Single:
@@ -377,3 +391,10 @@ def uniforms(out, first, second):
     """Fill `out` (whole blocks,) with draws between 0 and 1."""
     for block in range(out.size // BLOCK):
         fill_uniform(moved(pointer(out), block * BLOCK), block, first, second)
+
+
+@single_kernel
+def signs(out, first, second):
+    """Fill `out` (whole blocks,) with -1 and 1, equally likely."""
+    for block in range(out.size // BLOCK):
+        fill_signs(moved(pointer(out), block * BLOCK), block, first, second)

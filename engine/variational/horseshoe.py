@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.variational.dense import Dense
-from engine.variational.fused import ONE, ZERO, Key, Pace, Single, exp, inverse_softplus, log, normals, single_kernel
+from engine.variational.fused import LOCAL, ONE, ZERO, Key, Pace, Single, exp, inverse_softplus, log, normals, single_kernel
 from engine.variational.minibatch import Shape, Workspace
 from engine.variational.optimisers import Adam, ascend
 
@@ -30,13 +30,13 @@ class Horseshoe:
     weights, gradient, variances, variance_gradient : its arrays
     """
 
-    local = True
+    way = LOCAL
     noisy = True
     has_mask = False
 
     def __init__(self, shape: Shape, shrinkage: float, step_size: float):
         self.shape, self.shrinkage = shape, shrinkage
-        self.dense = dense = Dense(shape, (1.0, 1.0, 1.0), local=True)
+        self.dense = dense = Dense(shape, (1.0, 1.0, 1.0), LOCAL)
         self.weights, self.gradient = dense.weights, dense.gradient
         self.variances, self.variance_gradient = dense.variances, dense.variance_gradient
         # For every layer: unit factors (Gamma, then inverse Gamma), then the layer's two.

@@ -3,11 +3,14 @@
 Layers l = 0 ... L - 1 have weights (n_l + 1, n_{l+1}) row by row, inputs by outputs, biases last: every layer's input
 gets a last column of ones, so that biases are weights like any other. All layers stand in one flat array.
 
-Two ways to pass weights with a distribution on:
+Ways to pass weights with a distribution on:
     sampled   one draw of all weights serves the whole minibatch
     local     the pre-activations are drawn instead, each sample its own: means m = x M and variances v = x^2 V from
               the weights' means and variances, z = m + sqrt(v) e (local reparameterisation, Kingma, Salimans and
               Welling 2015). Exact where weights are normal, a moment match where they are not.
+    Flipout   one draw of all deviations D from the means serves the minibatch, but every sample has random signs r of
+              its outputs and s of its inputs: z = x M + ((x s) D) r (Wen, Vicol, Ba, Tran and Grosse 2018). Each
+              sample sees a draw of q, where q is symmetric around its means, and those of two samples are uncorrelated.
 Units may carry noise, a factor for every sample and unit (dropout, scales of a horseshoe).
 
 The products are sgemm of scipy's OpenBLAS. It runs on one thread: `engine/__init__.py` sees to that before scipy is
@@ -24,8 +27,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels import kernel
-from engine.networks.passes import RELU, SIGMOID, TANH
-from engine.variational.fused import A_HALF, ONE, TWO, ZERO, Single, exp, padded, sigmoid, single_kernel, square_root, tanh
+from engine.networks.passes import ELU, RELU, SIGMOID, TANH
+from engine.variational.fused import (
+    A_HALF,
+    FLIPOUT,
+    LOCAL,
+    ONE,
+    SAMPLED,
+    TWO,
+    ZERO,
+    Single,
+    exp,
+    padded,
+    sigmoid,
+    single_kernel,
+    square_root,
+    tanh,
+)
 
 SOFTMAX, BERNOULLI, GAUSSIAN = range(3)
 LIKELIHOODS = ("softmax", "bernoulli", "gaussian")
@@ -57,9 +75,9 @@ class Shape:
         """Multiply-adds of one sample."""
         return self.weights
 
-    def workspace(self, batch: int, local: bool, noisy: bool) -> Workspace:
+    def workspace(self, batch: int, way: int, noisy: bool) -> Workspace:
         """Where a minibatch passes through."""
-        return Workspace(self, batch, local, noisy)
+        return Workspace(self, batch, way, noisy)
 
     def forward(self, activation: int, x: Single, weights: Single) -> Single:
         """Network outputs (m, n_L) at x (m, n_0) for one draw of the weights."""
@@ -79,15 +97,17 @@ class Workspace:
     """The arrays that one minibatch of `batch` samples passes through; flat, one layer after another.
 
     inputs : (batch, n_l + 1) of every layer, noise applied, last column ones
-    squares : their squares, for local passes
+    squares : their squares, for local passes; with their signs turned, for Flipout
     values : (batch, n_{l+1}) pre-activations, then values, then derivatives
-    spread : (batch, n_{l+1}), for local passes: normal draws, then what carries the derivative to the variance
+    spread : (batch, n_{l+1}), for local passes: normal draws, then what carries the derivative to the variance; signs
+        of the outputs, for Flipout
+    signs : as `inputs`, their signs, for Flipout
     factors : (batch, n_l + 1) unit noise, last column ones
     slopes : as `inputs`, derivatives with respect to the log of every factor
     back, back_squares : (batch * (largest n_l + 1),), derivatives with respect to inputs and squares
     """
 
-    def __init__(self, shape: Shape, batch: int, local: bool, noisy: bool):
+    def __init__(self, shape: Shape, batch: int, way: int, noisy: bool):
         ins = batch * sum(n + 1 for n in shape.sizes[:-1])
         outs = batch * sum(shape.sizes[1:])
         widest = batch * (max(shape.sizes) + 1)
@@ -97,8 +117,9 @@ class Workspace:
 
         self.shape, self.batch = shape, batch
         self.inputs, self.values, self.back = zeros(ins), zeros(outs), zeros(widest)
-        self.squares, self.spread = zeros(ins if local else 0), zeros(outs if local else 0)
-        self.back_squares = zeros(widest if local else 0)
+        second = way != SAMPLED
+        self.squares, self.spread = zeros(ins if second else 0), zeros(outs if second else 0)
+        self.back_squares, self.signs = zeros(widest if second else 0), zeros(ins if way == FLIPOUT else 0)
         self.factors, self.slopes = zeros(ins if noisy else 0), zeros(ins if noisy else 0)
 
     def by_layer(self, flat: Single) -> list[Single]:
@@ -110,7 +131,8 @@ class Workspace:
         return parts
 
     def arrays(self) -> tuple[Single, ...]:
-        return (self.inputs, self.squares, self.values, self.spread, self.factors, self.slopes, self.back, self.back_squares)
+        kept = self.inputs, self.squares, self.values, self.spread, self.signs, self.factors, self.slopes
+        return (*kept, self.back, self.back_squares)
 
 
 @single_kernel
@@ -155,6 +177,9 @@ def activate(kind, values):
     elif kind == SIGMOID:
         for i in range(values.size):
             values[i] = sigmoid(values[i])
+    elif kind == ELU:
+        for i in range(values.size):
+            values[i] = max(ZERO, values[i]) + (exp(min(ZERO, values[i])) - ONE)
 
 
 @single_kernel
@@ -184,6 +209,9 @@ def through(kind, values, back):
         elif kind == SIGMOID:
             for i in range(h.size):
                 h[i] = slope[i] * (h[i] * (ONE - h[i]))
+        elif kind == ELU:
+            for i in range(h.size):
+                h[i] = slope[i] * (ONE + min(ZERO, h[i]))
         else:
             for i in range(h.size):
                 h[i] = slope[i]
@@ -194,6 +222,12 @@ def add_squares(back, inputs, back_squares):
     """back += 2 inputs back_squares."""
     for i in range(back.size):
         back[i] += TWO * inputs[i] * back_squares[i]
+
+
+@single_kernel
+def add_product(a, b, to):
+    for i in range(a.size):
+        to[i] += a[i] * b[i]
 
 
 @single_kernel
@@ -246,23 +280,21 @@ def _loss(likelihood, precision, z, y, rows, scale):
 
 
 @kernel
-def train_pass(
-    sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, local, noisy, to_inputs, work
-):
+def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, way, noisy, to_inputs, work):
     """Forward and backward over the samples `rows` of (x, y).
 
     settings : (activation, likelihood)
     precision : of the noise, for the Gaussian likelihood
     scale : n / batch, on the derivatives only
-    weights, gradient : (weights,) drawn weights (their means, for a local pass) and the derivatives left there
-    variances, variance_gradient : the same for a local pass
-    local, noisy : what the pass does; unit noise stands in the workspace
+    weights, gradient : (weights,) drawn weights (their means, unless the way is sampled) and the derivatives left there
+    variances, variance_gradient : the same for a local pass; of the draw's deviations, for Flipout
+    way, noisy : what the pass does; unit noise stands in the workspace
     to_inputs : whether `back` is to hold the derivatives with respect to the inputs (batch, n_0 + 1) in the end
-    work : `Workspace.arrays()`; the normal draws of a local pass stand in `spread`
+    work : `Workspace.arrays()`; normal draws of a local pass stand in `spread`, signs for Flipout there and in `signs`
     Returns the minibatch's log likelihood and how many of its samples are classified right.
     """
     activation, likelihood = settings
-    inputs, squares, values, spread, factors, slopes, back, back_squares = work
+    inputs, squares, values, spread, signs, factors, slopes, back, back_squares = work
     batch, layers = rows.size, sizes.size - 1
     at_in = at_out = at = 0
     for l in range(layers):
@@ -274,12 +306,19 @@ def train_pass(
             scale_by(a, factors[at_in : at_in + batch * n])
         z = values[at_out : at_out + batch * m]
         np.dot(a.reshape(batch, n), weights[at : at + n * m].reshape(n, m), z.reshape(batch, m))
-        if local:
+        if way != SAMPLED:
             s = squares[at_in : at_in + batch * n]
-            square(a, s)
+            if way == LOCAL:
+                square(a, s)
+            else:
+                _times(a, signs[at_in : at_in + batch * n], s)
             v = back[: batch * m]
             np.dot(s.reshape(batch, n), variances[at : at + n * m].reshape(n, m), v.reshape(batch, m))
-            perturb(z, v, spread[at_out : at_out + batch * m])
+            noise = spread[at_out : at_out + batch * m]
+            if way == LOCAL:
+                perturb(z, v, noise)
+            else:
+                add_product(v, noise, z)
         at_in += batch * n
         at += n * m
         if l < layers - 1:
@@ -297,15 +336,18 @@ def train_pass(
         below = back[: batch * n]
         if l > 0 or noisy or to_inputs:
             np.dot(z.reshape(batch, m), weights[at : at + n * m].reshape(n, m).T, below.reshape(batch, n))
-        if local:
-            # from here on z holds derivatives with respect to the variances
+        if way != SAMPLED:
+            # from here on z holds derivatives with respect to the variances, or to what the deviations add
             scale_by(z, spread[at_out : at_out + batch * m])
             s = squares[at_in : at_in + batch * n]
             np.dot(s.reshape(batch, n).T, z.reshape(batch, m), variance_gradient[at : at + n * m].reshape(n, m))
             if l > 0 or noisy or to_inputs:
                 more = back_squares[: batch * n]
                 np.dot(z.reshape(batch, m), variances[at : at + n * m].reshape(n, m).T, more.reshape(batch, n))
-                add_squares(below, a, more)
+                if way == LOCAL:
+                    add_squares(below, a, more)
+                else:
+                    add_product(more, signs[at_in : at_in + batch * n], below)
         if noisy:
             _times(below, a, slopes[at_in : at_in + batch * n])
             scale_by(below, factors[at_in : at_in + batch * n])

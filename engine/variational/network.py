@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine import ticket
 from engine.kept import lazy
+from engine.levels import Levels
 from engine.networks.mlp import Network
 from engine.networks.passes import ACTIVATIONS, RELU
 from engine.slices import Carried
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
-from engine.variational.fused import Key, Pace, Single, key, normals, pace
+from engine.variational.fused import FLIPOUT, LOCAL, SAMPLED, Key, Pace, Single, key, normals, pace, signs
 from engine.variational.horseshoe import Horseshoe
 from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
 from engine.variational.predict import MODES, Prediction, forward
@@ -29,10 +30,12 @@ from engine.variational.selection import Selection, select_model
 from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, prior_inclusion
 
 METHODS = ("map", "gaussian", "mixture", "spike_and_slab", "mc_dropout", "concrete_dropout", "horseshoe")
-ESTIMATORS = {"gaussian": ("local", "weights"), "mixture": ("weights",), "spike_and_slab": ("local", "relaxed", "score")}
+ESTIMATORS = {"gaussian": ("local", "weights", "flipout"), "mixture": ("weights",), "spike_and_slab": ("local", "relaxed", "score")}
+WAYS = {"local": LOCAL, "flipout": FLIPOUT}  # of the other estimators weights are sampled
 INCLUSION_PRIORS = ("aic", "bic", "own")
 _WEIGHTS, _UNITS, OF_ACTIVATIONS = range(3)  # streams of random numbers within a step
 OF_PART = 4  # streams further, for the second part of a minibatch
+OF_INPUTS = 8  # signs of Flipout
 _SPLIT = 30_000_000  # multiply-adds of a minibatch from which on it is cut in two
 _LOOK = 0.02  # seconds between two looks at `stop`, at least one step
 _BASELINE_RATE = 0.1
@@ -49,7 +52,7 @@ class NetworkSpec(Spec):
     method: str = choice("spike_and_slab", METHODS, "family of the variational distribution, or its stand-in")
     estimator: str = choice(
         "default",
-        ("default", "local", "weights", "relaxed", "score"),
+        ("default", "local", "weights", "flipout", "relaxed", "score"),
         "of the gradient of the expected log likelihood; the default is local where there is a choice",
     )
     activation: str = choice("relu", ACTIVATIONS, "of the hidden units")
@@ -72,6 +75,7 @@ class NetworkSpec(Spec):
     final_step_size: float = number(0.1, 1e-4, 1.0, "what is left of the step sizes at the end", log=True)
     initial_sd: float = number(0.1, 1e-6, 10.0, "of the weights, at the start", log=True)
     initial_inclusion: float = number(0.9, 1e-6, 1.0 - 1e-6, "inclusion probability of the weights at the start")
+    warm_up: int = integer(0, 0, 100_000, "epochs in which the KL's weight grows from 0 to 1; 0: the ELBO from the start")
     seed: int = seed_field()
 
     def check(self) -> None:
@@ -85,6 +89,8 @@ class NetworkSpec(Spec):
         if self.estimator != "default" and self.estimator not in allowed:
             known = f"one of {', '.join(allowed)}" if allowed else "left at its default"
             raise SpecError("estimator", f"{self.estimator!r} is not for {self.method}: it must be {known}")
+        if self.warm_up and self.method not in ESTIMATORS:
+            raise SpecError("warm_up", f"is of the KL of {', '.join(ESTIMATORS)}; {self.method} has none that could be weighted")
 
     @property
     def gradient_estimator(self) -> str:
@@ -100,7 +106,7 @@ class History(NamedTuple):
     """What training reported, one row a report (T,).
 
     step : after how many steps
-    elbo : energy - kl, in nats of the whole data set
+    elbo : energy - kl, in nats of the whole data set; the whole of it, also while the KL warms up
     energy : expected log likelihood, the mean of the minibatches since the last report, times n / batch
     kl : of q from the prior, at this step
     accuracy : share classified right by the draws that training saw, since the last report; NaN for values
@@ -262,7 +268,7 @@ class NetworkRun(Carried):
     fitted: type[NetworkFit] = NetworkFit
     _constant = ("_x", "_y")
 
-    def __init__(self, x: ArrayLike, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
+    def __init__(self, x: ArrayLike | Levels, y: ArrayLike, spec: NetworkSpec, *, report_every: int | None = None, snapshots: int = 0):
         self.spec = spec
         self._x = x = self._inputs(x)
         self._y, outputs = checked_targets(y, len(x), spec.likelihood)
@@ -275,9 +281,9 @@ class NetworkRun(Carried):
         self._baseline = self._log_likelihood_of_nothing()
         self.posterior.draw(key(spec.seed, 0, _WEIGHTS))
 
-    def _inputs(self, x: ArrayLike) -> Single:
+    def _inputs(self, x: ArrayLike | Levels) -> Single | Levels:
         """x as (n, inputs)."""
-        return checked_inputs(x)
+        return x if isinstance(x, Levels) else checked_inputs(x)
 
     def _layers(self, outputs: int) -> Shape:
         return Shape((self._x.shape[1], *self.spec.hidden, outputs))
@@ -308,6 +314,14 @@ class NetworkRun(Carried):
     def done(self) -> bool:
         return self.completed == self.total
 
+    @property
+    def kl_weight(self) -> float:
+        """What the KL counts in the next step: 1, or less while it warms up (Sønderby et al. 2016): the share of
+        `spec.warm_up` epochs that the step ends.
+        """
+        rise = self.spec.warm_up * self.steps_per_epoch
+        return 1.0 if self._frozen else min(1.0, (self.completed + 1) / max(rise, 1))
+
     def advance(self, steps: int, stop: Callable[[], bool] | None = None) -> int:
         """Take up to `steps` more steps. Returns how many were taken.
 
@@ -337,7 +351,7 @@ class NetworkRun(Carried):
         energy, right = self._pass(rows, step)
         left = spec.final_step_size ** (self.completed / self.total)
         inclusion = 0.0 if self._frozen else spec.inclusion_step_size
-        rule = pace(step, spec.step_size * left, inclusion * left)
+        rule = pace(step, spec.step_size * left, inclusion * left, self.kl_weight)
         self._move(rule, energy - self._baseline, key(spec.seed, step, _WEIGHTS))
         self._baseline += _BASELINE_RATE * (energy - self._baseline)
         self.completed = step
@@ -370,26 +384,36 @@ class NetworkRun(Carried):
     ) -> tuple[float, int]:
         """Part `number` of a pass: log likelihood of its samples, and how many of them are classified right."""
         spec, posterior, work = self.spec, self.posterior, self._works[number]
-        if posterior.local:
-            normals(work.spread, *key(spec.seed, step, OF_ACTIVATIONS + OF_PART * number))
+        self._draw_noise(number, step)
+        x, y = self._x, self._y
+        if isinstance(x, Levels):  # those of this part alone become float32
+            x, y, rows = x[rows], y[rows], np.arange(len(rows))
         value, right = train_pass(
             np.array(self.shape.sizes),
             (ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)),
             spec.noise_sd**-2,
             np.float32(scale),
-            self._x,
-            self._y,
+            x,
+            y,
             rows,
             posterior.weights,
             gradient,
             posterior.variances,
             variance_gradient,
-            posterior.local,
+            posterior.way,
             posterior.noisy,
             False,
             work.arrays(),
         )
         return value, right
+
+    def _draw_noise(self, number: int, step: int) -> None:
+        """Normal draws or signs of part `number` of a pass, where its way needs them."""
+        work, seed = self._works[number], self.spec.seed
+        if self.posterior.way != SAMPLED:
+            fill = normals if self.posterior.way == LOCAL else signs
+            fill(work.spread, *key(seed, step, OF_ACTIVATIONS + OF_PART * number))
+            signs(work.signs, *key(seed, step, OF_INPUTS + OF_PART * number))
 
     def _move(self, rule: Pace, signal: float, draw: Key) -> None:
         """Climb, on two cores where the weights are many."""
@@ -416,7 +440,7 @@ class NetworkRun(Carried):
         splits = self.spec.method in (*ESTIMATORS, "map") and batch * self.shape.work >= _SPLIT
         sizes = (batch - batch // 2, batch // 2) if splits else (batch,)
         self._others = [np.zeros_like(a) for a in (self.posterior.gradient, self.posterior.variance_gradient) if splits]
-        return [self.shape.workspace(size, self.posterior.local, self.posterior.noisy) for size in sizes]
+        return [self.shape.workspace(size, self.posterior.way, self.posterior.noisy) for size in sizes]
 
     def _kl(self) -> float:
         return float(self.posterior.kl())
@@ -489,16 +513,17 @@ class NetworkRun(Carried):
         posterior.draw(key(run.spec.seed, 0, _WEIGHTS))
         return run
 
-    def gradient_estimates(self, samples: int, first_step: int = 1_000_000) -> NDArray[np.float32]:
+    def gradient_estimates(self, samples: int, first_step: int = 1_000_000, kl_weight: float = 1.0) -> NDArray[np.float32]:
         """Independent estimates (samples, parameters) of the ELBO's gradient over all data at the present parameters.
 
+        kl_weight : what the KL counts; 1 is the ELBO
         Parameters are the posterior's `trained` rows, one after another, each (weights,). Adam's averages are lost.
         """
         if self.spec.method not in (*ESTIMATORS, "map", "mc_dropout"):
             raise SpecError("method", f"{self.spec.method} trains more than its posterior's rows")
         posterior, rows = self.posterior, np.arange(len(self._x))
         works, self._works = self._works, self._workspaces(len(rows))
-        still = Pace(np.float32(0), np.float32(0), np.float32(1))
+        still = Pace(np.float32(0), np.float32(0), np.float32(1), np.float32(kl_weight))
         found = []
         for step in range(first_step, first_step + samples):
             posterior.draw(key(self.spec.seed, step, _WEIGHTS))
@@ -511,11 +536,17 @@ class NetworkRun(Carried):
 
 
 def start_network(
-    x: ArrayLike, y: ArrayLike, spec: NetworkSpec | None = None, *, report_every: int | None = None, snapshots: int = 0, **settings: Any
+    x: ArrayLike | Levels,
+    y: ArrayLike,
+    spec: NetworkSpec | None = None,
+    *,
+    report_every: int | None = None,
+    snapshots: int = 0,
+    **settings: Any,
 ) -> NetworkRun:
     """Begin to fit a variational network; nothing is trained yet.
 
-    x : (n, inputs); kept as it is if float32 and contiguous, else copied to that
+    x : (n, inputs); kept as it is if float32 and contiguous, or `Levels`, else copied to float32
     y : (n,) labels 0, 1, ... for softmax and bernoulli; (n,) or (n, outputs) values for gaussian
     spec : a `NetworkSpec`; or give its fields as `settings`, or both, the settings then change it
     report_every : steps between two rows of the history; default four times an epoch, at most 400 rows
@@ -604,7 +635,7 @@ def _posterior(spec: NetworkSpec, shape: Shape, samples: int) -> Any:
     if spec.method in ("gaussian", "mixture"):
         share = 1.0 if spec.method == "gaussian" else spec.mixture_share
         prior = share, spec.prior_sd, spec.mixture_sd
-        dense = Dense(shape, prior, spec.gradient_estimator == "local")
+        dense = Dense(shape, prior, WAYS.get(spec.gradient_estimator, SAMPLED))
         dense.set(mean, sd)
         return dense
     if spec.method == "spike_and_slab":

@@ -30,8 +30,10 @@ from engine.variational.fused import (
     A_HALF,
     ALL,
     BLOCK,
+    LOCAL,
     ONE,
     ROW,
+    SAMPLED,
     TWO,
     ZERO,
     Key,
@@ -75,7 +77,7 @@ class SpikeAndSlab(WeightBlocks):
 
     def __init__(self, shape: Shape, inclusion: float, prior_sd: float, estimator: str, temperature: float):
         """inclusion : prior probability of a weight to be in; prior_sd : of the slab"""
-        super().__init__(shape.weights, 12 if estimator == "relaxed" else 10, estimator == "local")
+        super().__init__(shape.weights, 12 if estimator == "relaxed" else 10, LOCAL if estimator == "local" else SAMPLED)
         self.shape, self.inclusion, self.prior_sd = shape, inclusion, prior_sd
         self.estimator, self.temperature = estimator, temperature
 
@@ -124,7 +126,7 @@ class SpikeAndSlab(WeightBlocks):
         prior = np.float32(1.0 / self.prior_sd**2), np.float32(math.log(self.prior_sd)), np.float32(self.log_odds)
         arrays = self.blocks[span], self.flat(self.weights, span), self.flat(self.gradient, span)
         drawn = span.start or 0, np.zeros(2 * ROW, np.float32)
-        if self.local:
+        if self.way == LOCAL:
             _step_local(*arrays, self.flat(self.variances, span), self.flat(self.variance_gradient, span), prior, pace, learn)
         elif self.estimator == "score":
             _step_score(*arrays, *drawn, signal, prior, pace, learn, *key)
@@ -195,9 +197,10 @@ def _step_score(blocks, weights, gradient, start, scratch, signal, prior, pace, 
                 past = (w[i] - mean) * inverse
                 drawn = inside * g[i]
                 slab = A_HALF * (precision * (mean * mean + sd * sd) - ONE) - log(sd) + log_prior_sd
-                omega_gradient = (inside - alpha) * signal - alpha * (ONE - alpha) * (omega - log_odds + slab)
-                sd_gradient = drawn * past - alpha * (precision * sd - inverse)
-                adam(p, MEAN, i, drawn - alpha * precision * mean, pace.step_size, pace.correction)
+                paid = pace.kl_weight * alpha
+                omega_gradient = (inside - alpha) * signal - paid * (ONE - alpha) * (omega - log_odds + slab)
+                sd_gradient = drawn * past - paid * (precision * sd - inverse)
+                adam(p, MEAN, i, drawn - paid * precision * mean, pace.step_size, pace.correction)
                 rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
                 adam(p, OMEGA, i, omega_gradient, pace.inclusion_step_size, pace.correction)
                 p[SD * ROW + i], _ = softplus(rho)
@@ -222,9 +225,10 @@ def _step_relaxed(blocks, weights, gradient, start, scratch, coldness, prior, pa
                 drawn = gate * g[i]
                 slab = A_HALF * (precision * (mean * mean + sd * sd) - ONE) - log(sd) + log_prior_sd
                 through = drawn * (ONE - gate) * coldness * (mean + sd * past)
-                omega_gradient = through - alpha * (ONE - alpha) * (omega - log_odds + slab)
-                sd_gradient = drawn * past - alpha * (precision * sd - inverse)
-                adam(p, MEAN, i, drawn - alpha * precision * mean, pace.step_size, pace.correction)
+                paid = pace.kl_weight * alpha
+                omega_gradient = through - paid * (ONE - alpha) * (omega - log_odds + slab)
+                sd_gradient = drawn * past - paid * (precision * sd - inverse)
+                adam(p, MEAN, i, drawn - paid * precision * mean, pace.step_size, pace.correction)
                 rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
                 adam(p, OMEGA, i, omega_gradient, pace.inclusion_step_size, pace.correction)
                 p[SD * ROW + i], _ = softplus(rho)
@@ -240,6 +244,7 @@ def _step_relaxed(blocks, weights, gradient, start, scratch, coldness, prior, pa
 @single_kernel
 def _step_local(blocks, means, gradient, variances, variance_gradient, prior, pace, learn):
     precision, log_prior_sd, log_odds = prior
+    paid = pace.kl_weight * precision
     rows = blocks.shape[1]
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * rows * ROW)
@@ -252,9 +257,9 @@ def _step_local(blocks, means, gradient, variances, variance_gradient, prior, pa
                 out = ONE - alpha
                 slab = A_HALF * (precision * (mean * mean + sd * sd) - ONE) - log(sd) + log_prior_sd
                 through = g[i] * mean + h[i] * (sd * sd + (out - alpha) * mean * mean)
-                omega_gradient = alpha * out * (through - (omega - log_odds + slab))
-                mean_gradient = alpha * (g[i] + TWO * h[i] * out * mean - precision * mean)
-                sd_gradient = alpha * (TWO * h[i] * sd - precision * sd + ONE / sd)
+                omega_gradient = alpha * out * (through - pace.kl_weight * (omega - log_odds + slab))
+                mean_gradient = alpha * (g[i] + TWO * h[i] * out * mean - paid * mean)
+                sd_gradient = alpha * (TWO * h[i] * sd - paid * sd + pace.kl_weight / sd)
                 adam(p, MEAN, i, mean_gradient, pace.step_size, pace.correction)
                 rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
                 adam(p, OMEGA, i, omega_gradient, pace.inclusion_step_size, pace.correction)

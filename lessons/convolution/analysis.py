@@ -19,7 +19,7 @@ from engine.variational import ConvolutionFit
 from engine.variational.convolution import correlate, equivariance_gap, max_pool, shifted
 from lessons.convolution import training
 from lessons.convolution.spec import KERNELS, LEARNT, VARIANTS, ConvolutionLesson
-from lessons.convolution.training import KERNEL, PAD, SIDE, State
+from lessons.convolution.training import KERNEL, PAD, SIDE, Geometry, State
 
 Array = NDArray[np.float64]
 
@@ -27,8 +27,7 @@ DRAWS = 60  # of a filter, on stage
 JUDGED = 4, 400  # chains and draws by which averages over q are held against their exact values
 NETWORKS = 20  # whose probabilities are averaged
 SHIFTS = tuple(range(-3, 4))  # pixels to the right
-APART = 3  # places between A and B at least: their windows share no pixel
-SOME, STEPS = 40, 6  # digits on which a gradient is checked, and steps before
+SOME, FEW, STEPS = 40, 3, 6  # digits on which a gradient is checked, small and large ones, and steps before
 ROUNDING = 1e-12
 WRONG = {
     "places": "KL counted once a place",
@@ -38,8 +37,8 @@ WRONG = {
 
 
 def image_of(spec: ConvolutionLesson) -> NDArray[np.float32]:
-    """(8, 8) what the network sees, ink from 0 to 1."""
-    return pad.drawn(spec.drawing, SIDE)
+    """(side, side) what the network sees, ink from 0 to 1."""
+    return pad.drawn(spec.drawing, training.geometry(spec).side)
 
 
 def as_batch(image: NDArray[Any]) -> Array:
@@ -51,23 +50,24 @@ def as_batch(image: NDArray[Any]) -> Array:
 
 
 def kernel_of(spec: ConvolutionLesson, state: State | None) -> tuple[Array, float]:
-    """(3, 3) weights and a bias: those made by hand, or the means of a learnt filter."""
+    """(k, k) weights and a bias: those made by hand, or the means of a learnt filter."""
     if not spec.learns:
         return np.array(KERNELS[spec.kernel]), 0.0
     assert state is not None
     layer = state.fit.expected_weights()[0].astype(np.float64)[:, spec.filter - 1]
-    return layer[:-1].reshape(KERNEL, KERNEL), float(layer[-1])
+    edge = training.geometry(spec).kernel
+    return layer[:-1].reshape(edge, edge), float(layer[-1])
 
 
 def layer_of(kernel: Array, bias: float) -> Array:
-    """(10, 1) as a layer with one filter."""
+    """(k k + 1, 1) as a layer with one filter."""
     return np.append(kernel.ravel(), bias)[:, None]
 
 
-def windows(image: NDArray[Any]) -> Array:
-    """(64, 3, 3) the pixels under the kernel at every place, row by row; a rim of zeros around the image."""
-    wide = np.pad(np.asarray(image, dtype=np.float64), PAD)
-    return np.lib.stride_tricks.sliding_window_view(wide, (KERNEL, KERNEL)).reshape(-1, KERNEL, KERNEL)
+def windows(image: NDArray[Any], kernel: int = KERNEL, rim: int = PAD) -> Array:
+    """(places, k, k) the pixels under the kernel at every place, row by row; a rim of zeros around the image."""
+    wide = np.pad(np.asarray(image, dtype=np.float64), rim)
+    return np.lib.stride_tricks.sliding_window_view(wide, (kernel, kernel)).reshape(-1, kernel, kernel)
 
 
 def follows(spec: ConvolutionLesson) -> Array:
@@ -88,14 +88,14 @@ def follows(spec: ConvolutionLesson) -> Array:
 
 
 def draws_of(spec: ConvolutionLesson, fit: ConvolutionFit, count: int = DRAWS) -> Array:
-    """(count, 10) weights of the filter, its bias last: one draw serves every place."""
+    """(count, k k + 1) weights of the filter, its bias last: one draw serves every place."""
     rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([spec.seed, 31])))
     draws = [fit.shape.split(fit.posterior.sample(rng))[0][:, spec.filter - 1] for _ in range(count)]
     return np.stack(draws).astype(np.float64)
 
 
 def moments_of(spec: ConvolutionLesson, fit: ConvolutionFit) -> tuple[Array, Array]:
-    """Means and sds (10,) of the filter's weights under q, the bias last."""
+    """Means and sds (k k + 1,) of the filter's weights under q, the bias last."""
     found = fit.posterior.expected(), fit.posterior.sds()
     mean, sd = (fit.shape.split(flat)[0][:, spec.filter - 1].astype(np.float64) for flat in found)
     return mean, sd
@@ -122,33 +122,35 @@ class Spread(NamedTuple):
 
 def spread(spec: ConvolutionLesson, fit: ConvolutionFit, count: int = DRAWS) -> Spread:
     """Of the filter of the settings."""
+    about = training.geometry(spec)
     image = as_batch(image_of(spec))
     draws = draws_of(spec, fit, count)
-    maps = correlate(image, draws.T, KERNEL, PAD)
+    maps = correlate(image, draws.T, about.kernel, about.pad)
     pooled = max_pool(maps, fit.spec.pool)
     mean, sd = moments_of(spec, fit)
-    rows = np.column_stack([windows(image[0, :, :, 0]).reshape(-1, KERNEL**2), np.ones(SIDE**2)])
+    seen = windows(image[0, :, :, 0], about.kernel, about.pad).reshape(about.places**2, -1)
+    rows = np.column_stack([seen, np.ones(len(seen))])
     covariance = (rows * sd**2) @ rows.T
-    a, b = alike(rows)
+    a, b = alike(rows, about)
     return Spread(
         draws,
         np.moveaxis(maps[0], 2, 0),
         np.moveaxis(pooled[0], 2, 0),
         np.moveaxis(np.maximum(pooled[0], 0.0), 2, 0),
-        (rows @ mean).reshape(SIDE, SIDE),
-        np.sqrt(np.diag(covariance)).reshape(SIDE, SIDE),
+        (rows @ mean).reshape(about.places, -1),
+        np.sqrt(np.diag(covariance)).reshape(about.places, -1),
         a,
         b,
         float(covariance[a, b] / math.sqrt(covariance[a, a] * covariance[b, b])),
     )
 
 
-def alike(rows: Array) -> tuple[int, int]:
+def alike(rows: Array, about: Geometry) -> tuple[int, int]:
     """The place with the most ink under the window, and the one most like it whose window shares no pixel with it."""
     a = int(rows[:, :-1].sum(axis=1).argmax())
     likeness = rows @ rows[a] / np.linalg.norm(rows, axis=1)
-    row, column = np.divmod(np.arange(len(rows)), SIDE)
-    far = np.maximum(np.abs(row - a // SIDE), np.abs(column - a % SIDE)) >= APART
+    row, column = np.divmod(np.arange(len(rows)), about.places)
+    far = np.maximum(np.abs(row - a // about.places), np.abs(column - a % about.places)) >= about.kernel
     return a, int(np.where(far, likeness, -np.inf).argmax())
 
 
@@ -242,9 +244,10 @@ def audit(spec: ConvolutionLesson, cancel: Any) -> list[Check]:
     state = training.trained(spec, cancel.is_set) if spec.learns else None
     if spec.learns and state is None:
         return []
-    found = [maps_check(as_batch(image_of(spec)), layer_of(*kernel_of(spec, state)), KERNEL, PAD)]
+    about = training.geometry(spec)
+    found = [maps_check(as_batch(image_of(spec)), layer_of(*kernel_of(spec, state)), about.kernel, about.pad)]
     if spec.learns:
-        run = training.start(spec, SOME)
+        run = training.start(spec, FEW if training.is_large(spec) else SOME)
         run.advance(STEPS)
         found += [convolution_gradient_check(run), divergence_check(run)]
     return found
@@ -271,8 +274,9 @@ def moved_check(spec: ConvolutionLesson, state: State | None) -> Check:
     """Moving the digit moves its map: exactly, where both fill the window."""
     layer = layer_of(*kernel_of(spec, state))
     image = as_batch(image_of(spec))
-    off = max(equivariance_gap(image, layer, KERNEL, PAD, down, right) for down in (-2, 0, 1) for right in SHIFTS)
-    size = max(float(np.abs(correlate(image, layer, KERNEL, PAD)).max()), 1.0)
+    _, kernel, rim = training.geometry(spec)
+    off = max(equivariance_gap(image, layer, kernel, rim, down, right) for down in (-2, 0, 1) for right in SHIFTS)
+    size = max(float(np.abs(correlate(image, layer, kernel, rim)).max()), 1.0)
     off += 0.01 * size if is_planted(SHIFTED) else 0.0
     sentence = f"Of {3 * len(SHIFTS)} moves the map of the moved digit and the moved map differ by {off:.0e} at most, inside the rim."
     return Check("moved map", "pass" if off < ROUNDING * size else "fail", off, ROUNDING * size, sentence, kind="numbers")
@@ -296,8 +300,10 @@ def averages(spec: ConvolutionLesson, fit: ConvolutionFit) -> Check:
 
 
 def faults(spec: ConvolutionLesson) -> dict[str, ConvolutionLesson]:
-    """The mistakes that can be made in the training of this network; it is trained on the page of a learnt kernel."""
-    learns = spec if spec.learns else spec.replace(kernel=LEARNT)
+    """The mistakes that can be made in the training of this network; it is trained on the page of a learnt kernel. Those
+    of 28 × 28 digits are made in the small one: the same kernels, and it takes seconds.
+    """
+    learns = spec.replace(size="small") if spec.learns else spec.replace(kernel=LEARNT)
     return {WRONG[name]: learns.replace(variant=name) for name in VARIANTS[1:] if name != spec.variant}
 
 
@@ -306,4 +312,5 @@ def runs(spec: ConvolutionLesson) -> str:
     if not spec.learns:
         return "A convolution by a kernel made by hand. No training runs here."
     wrong = "" if spec.variant == "exact" else f" Wrong on purpose: {WRONG[spec.variant]}."
-    return f"Bayes by Backprop on a convolutional network: every weight is drawn once a pass, for all places.{wrong}"
+    large = " Two stages of 32 filters of 5 × 5, 256 units, on MNIST." if training.is_large(spec) else ""
+    return f"Bayes by Backprop on a convolutional network: every weight is drawn once a pass, for all places.{large}{wrong}"

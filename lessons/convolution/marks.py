@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
 from lessons.convolution.spec import ConvolutionLesson
-from lessons.convolution.training import LOOKS, PAD, SIDE, State
+from lessons.convolution.training import LOOKS, PAD, SIDE, State, stand_in
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,10 @@ def begin(spec: ConvolutionLesson, state: State | None, steps: int, label: str, 
         label=label,
     )
     if state is not None and not state.done:
-        made.readout("learning", f"the network still learns: look {len(state.looks) - 1} of {LOOKS}")
+        so_far = f" and has learnt for {state.seconds:.0f} s" if spec.large else ""
+        made.readout("learning", f"the network still learns{so_far}: look {len(state.looks) - 1} of {LOOKS}")
+    if instead := stand_in(spec):
+        made.readout("data", instead)
     return made
 
 

@@ -6,7 +6,7 @@ from engine.readable.bayes_by_backprop import bayes_by_backprop
 from engine.readable.convolution import convolution as readable
 from engine.spec import Spec
 from engine.variational import convolution, convolution_pass
-from lessons.convolution import analysis
+from lessons.convolution import analysis, training
 from lessons.convolution.panels import diagnostics, panels
 from lessons.convolution.questions import QUESTIONS
 from lessons.convolution.scenes import grow, scene
@@ -25,6 +25,10 @@ def controls(panel: Controls) -> None:
         return
     if spec.part != "training":
         panel.slider("filter", "Filter")
+    if spec.part == "training":
+        panel.segmented("size", "Digits", WORDS["sizes"])
+    if spec.large:
+        return
     if spec.part != "kernel":
         panel.segmented("pooling", "Pooling", WORDS["poolings"])
     with panel.more("Training"):
@@ -46,7 +50,7 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     grow=grow,
-    pad=lambda spec: spec.drawing if spec.part != "training" else None,
+    pad=lambda spec: spec.drawing if spec.part != "training" or training.is_large(spec) else None,
     on_event=on_event,
     audit=analysis.audit,
     checks=analysis.checks,

@@ -10,7 +10,6 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from datasets.images import digits
 from lessons.convolution import analysis, training
 from lessons.convolution.spec import ConvolutionLesson
 from lessons.convolution.stage_training import LAYERS
@@ -51,7 +50,9 @@ def diagnostics(spec: ConvolutionLesson, cancel: Any) -> Table:
     state = training.trained(spec, cancel.is_set)
     if state is None:
         return Table("Diagnostics", {})
-    fit, data, look = state.fit, digits(), state.looks[-1]
+    large = training.is_large(spec)
+    fit, data, look = state.fit, training.data_of(spec), state.looks[-1]
+    data = data.some(1, training.TESTED) if large else data
     x = data.images_test / np.float32(data.top)
     read = [fit.predict(x, mode, samples=analysis.NETWORKS, seed=spec.seed) for mode in ("MEAN", "MA")]
     right = [prediction.accuracy(data.labels_test) for prediction in read if prediction is not None]
@@ -66,8 +67,15 @@ def diagnostics(spec: ConvolutionLesson, cancel: Any) -> Table:
     }
     caption = (
         f"Test digits read right: {right[0]:.1%} by the means of the weights, {right[1]:.1%} by {analysis.NETWORKS} draws, averaged. "
-        f"Bundled digits, 8 × 8: 1,347 to learn from, 450 to test. There are no chains, so there is no R-hat."
+        + (
+            f"MNIST, 28 × 28: 60,000 to learn from, {training.TESTED:,} of the 10,000 to test. "
+            if large
+            else "Bundled digits, 8 × 8: 1,347 to learn from, 450 to test. "
+        )
+        + "There are no chains, so there is no R-hat."
     )
+    if instead := training.stand_in(spec):
+        caption = f"{instead} {caption}"
     return Table("Layer by layer", columns, caption)
 
 

@@ -18,6 +18,7 @@ KERNELS = {  # made by hand, rows from the top
 }
 LEARNT = "learnt"
 VARIANTS = ("exact", "places", "flipped", "padding")
+SIZES = ("small", "large")
 FILTERS = 8  # of the first stage
 
 
@@ -31,6 +32,7 @@ class ConvolutionLesson(Spec):
     filter: int = integer(1, 1, FILTERS, "which filter of the first stage", step=1)
     pooling: str = choice("max", ("max", "none"), "keep the largest of each 2 × 2 places, or all of them")
     epochs: int = integer(60, 5, 100, "passes through the 1,347 digits", log=True)
+    size: str = choice("small", SIZES, "digits that the training on stage learns from: bundled ones of 8 × 8, or MNIST's 28 × 28")
     variant: str = choice("exact", VARIANTS, "training as it should be, or wrong on purpose")
     seed: int = seed_field()
 
@@ -39,14 +41,23 @@ class ConvolutionLesson(Spec):
         for index, (x, y, stroke) in enumerate(self.drawing, start=1):
             if not (0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 and 0 <= stroke <= LIMIT):
                 raise SpecError("drawing", f"point {index} lies outside the pad, 0 to 1")
+        if self.large and self.variant == "padding":
+            raise SpecError("variant", "the network of 28 × 28 digits has no rim to leave out: take the digits of 8 × 8")
 
     @property
     def learns(self) -> bool:
         """Whether what is on stage comes from a trained network."""
         return self.part != "kernel" or self.kernel == LEARNT
 
+    @property
+    def large(self) -> bool:
+        """Whether the training on stage is that of the 28 × 28 digits."""
+        return self.part == "training" and self.size == "large"
+
     def trained_alone(self) -> ConvolutionLesson:
         """The settings that training depends on; the rest at its default."""
+        if self.large:
+            return ConvolutionLesson(part=self.part, size=self.size, variant=self.variant, seed=self.seed)
         return ConvolutionLesson(pooling=self.pooling, epochs=self.epochs, variant=self.variant, seed=self.seed)
 
 

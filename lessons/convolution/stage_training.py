@@ -1,4 +1,6 @@
-"""Training, one look a step: the means and sds of all filters, the ELBO, the share read right, the KL by layer."""
+"""Training, one look a step: the means and sds of all filters, the ELBO, the share read right, the KL by layer; of the
+large network also the reader's digit, and what the network says of it.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
-from lessons.convolution.marks import begin, most
-from lessons.convolution.spec import FILTERS, ConvolutionLesson
-from lessons.convolution.training import KERNEL, LOOKS, Look, State
+from datasets.images import DIGIT_NAMES
+from engine.variational import ConvolutionFit
+from lessons.convolution import analysis
+from lessons.convolution.marks import begin, most, square
+from lessons.convolution.spec import ConvolutionLesson
+from lessons.convolution.training import LOOKS, TESTED, Look, State, is_large
 
 PLAN = "filters*8 sds*8 / elbo*5 accuracy*5 kl*6"
+LARGE_PLAN = "filters*7 sds*7 seen*4 / elbo*5 accuracy*5 kl*4 says*4"
 HEIGHTS = (215, 225)
-ACROSS = 4  # filters in a row of a sheet
-GRAIN = 8  # cells of a weight along an edge: the player smooths, and weights should be seen as such
+ROWS = {8: 2, 32: 4}  # of a sheet with so many filters
+GRAIN = {3: 8, 5: 4}  # cells of a weight along an edge: the player smooths, and weights should be seen as such
 LAYERS = ("conv 1", "conv 2", "hidden", "output")
 
 Array = NDArray[np.float64]
@@ -27,29 +33,46 @@ def draw(spec: ConvolutionLesson, state: State | None) -> bytes:
     assert state is not None
     looks = state.looks
     label = "A convolutional network in training: means and sds of its first filters, the ELBO, the share read right, the KL by layer."
-    made = begin(spec, state, len(looks), label, rate=5.0, total=None if state.done else LOOKS + 1).layout(PLAN, HEIGHTS)
+    large = is_large(spec)
+    plan = LARGE_PLAN if large else PLAN
+    made = begin(spec, state, len(looks), label, rate=5.0, total=None if state.done else LOOKS + 1).layout(plan, HEIGHTS)
     means, sds = (np.stack([getattr(look, name) for look in looks]) for name in ("mean", "sd"))
-    _sheet(made, "filters", f"Means of the {FILTERS} filters", means, -most(means), most(means), "diverging", "weight")
+    _sheet(made, "filters", f"Means of the {means.shape[1]} filters", means, -most(means), most(means), "diverging", "weight")
     _sheet(made, "sds", "Their sds", sds, 0.0, most(sds), "viridis", "sd")
     _traces(made, looks)
     counted = np.stack([look.kl * look.counted for look in looks])
     panel = made.panel("kl", title="KL by layer, as counted", x=None, y=Axis("nats", 0.0, 1.05 * float(counted.max())))
     panel.bars(counted, labels=LAYERS, role="energy")
-    _words(made, looks)
+    if large:
+        _digit(made, spec, state)
+    _words(made, looks, state.fit)
     return made.encode()
 
 
+def _digit(made: Scene, spec: ConvolutionLesson, state: State) -> None:
+    """The reader's digit in 28 × 28 pixels, and what networks drawn from q say of it as it stands now."""
+    image = analysis.image_of(spec)
+    square(made, "seen", "Your digit", image.astype(np.float64), low=0.0, high=1.0, colours="cividis", caption="28 × 28 pixels")
+    said = state.fit.predict(image[None], samples=analysis.NETWORKS, seed=spec.seed)
+    assert said is not None
+    panel = made.panel("says", title=f"{analysis.NETWORKS} networks say", x=None, y=Axis("probability", 0.0, 1.02))
+    panel.bars(np.broadcast_to(said.mean[0], (len(state.looks), 10)).copy(), labels=DIGIT_NAMES, role="posterior")
+
+
 def _sheet(made: Scene, id: str, title: str, values: Array, low: float, high: float, colours: str, label: str) -> None:
-    """Filters (looks, 8, 3, 3), four in a row, with room between them."""
-    step, here = KERNEL + 1, np.arange(len(values))
-    across, down = ACROSS * step - 1, FILTERS // ACROSS * step - 1
-    panel = made.panel(id, title=title, x=Axis("3 × 3 weights each", 0, across, ticks=()), y=Axis("", 0, down, ticks=()), equal=True)
-    for filter in range(FILTERS):
-        row, column = divmod(filter, ACROSS)
+    """Filters (looks, F, k, k) in some rows, with room between them."""
+    filters, edge = values.shape[1:3]
+    step, here, in_row = edge + 1, np.arange(len(values)), filters // ROWS[filters]
+    across, down = in_row * step - 1, ROWS[filters] * step - 1
+    panel = made.panel(
+        id, title=title, x=Axis(f"{edge} × {edge} weights each", 0, across, ticks=()), y=Axis("", 0, down, ticks=()), equal=True
+    )
+    for filter in range(filters):
+        row, column = divmod(filter, in_row)
         left, top = column * step, down - row * step
-        cells = pixel_blocks(levels(values[:, filter], high, low), GRAIN)
-        last = filter == FILTERS - 1
-        x, y = (left, left + KERNEL), (top - KERNEL, top)
+        cells = pixel_blocks(levels(values[:, filter], high, low), GRAIN[edge])
+        last = filter == filters - 1
+        x, y = (left, left + edge), (top - edge, top)
         panel.heatmap(cells, x=x, y=y, low=low, high=high, at=here, colormap=colours, label=label if last else None, colorbar=last)
 
 
@@ -64,10 +87,13 @@ def _traces(made: Scene, looks: Sequence[Look]) -> None:
     panel.line(steps, elbo, show="upto", role="posterior", width=2.6, label="ELBO: less the KL, as counted")
     panel = made.panel("accuracy", title="Digits read right by a draw", x=x, y=Axis("share", 0.0, 1.02))
     panel.line(steps, accuracy, show="upto", role="posterior", width=2.6, label="in the minibatches")
+    tested = np.array([look.tested for look in looks])
+    if np.isfinite(tested).all():
+        panel.line(steps, tested, show="upto", role="truth", label=f"of {TESTED:,} test images, by the means")
     panel.rule(y=0.1, role="muted", dash=True, label="guessing")
 
 
-def _words(made: Scene, looks: Sequence[Look]) -> None:
+def _words(made: Scene, looks: Sequence[Look], fit: ConvolutionFit) -> None:
     columns = {name: np.array([getattr(look, name) for look in looks]) for name in ("step", "elbo", "energy", "accuracy")}
     kl, counted = np.stack([look.kl for look in looks]), looks[-1].counted
     whole = kl @ counted
@@ -80,9 +106,9 @@ def _words(made: Scene, looks: Sequence[Look]) -> None:
         kl=columns["energy"] - columns["elbo"],
         elbo=columns["elbo"],
     )
-    times = int(counted[0])
-    how = "each once, for 64 places" if times == 1 else f"each {times} times, once a place"
-    words = f"conv 1: 80 weights, {how}: {{kl:.0f}} × {times} = {{counted:.0f}} nats"
+    times, stage = int(counted[0]), fit.shape.stages[0]
+    how = f"each once, for {stage.places**2} places" if times == 1 else f"each {times} times, once a place"
+    words = f"conv 1: {stage.columns * stage.filters} weights, {how}: {{kl:.0f}} × {times} = {{counted:.0f}} nats"
     made.readout("stage", words, show="at", kl=kl[:, 0], counted=kl[:, 0] * times)
     spoken: dict[str, Any] = {name: columns[name] for name in ("step", "accuracy", "elbo")}
     made.say("Step {step}: {accuracy:.0%} read right, ELBO {elbo:.0f} nats.", **spoken)

@@ -1,17 +1,26 @@
-"""The networks of this lesson: a convolutional one, trained once for all who look, and a dense one to compare with."""
+"""The networks of this lesson: a convolutional one, trained once for all who look, and a dense one to compare with.
+
+Of 28 × 28 digits it is Steyn's network on MNIST, and its state is on disk: it grows while somebody looks, and goes on from
+there. Where MNIST is not on this machine the bundled digits stand in for it, and the picture says so.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.images import digits
-from engine import kept
+from datasets import local, remote
+from datasets.images import Images, digits
+from engine import kept, settings, states
 from engine.ticket import Lock
-from engine.variational import ConvolutionFit, ConvolutionRun, ConvolutionSpec, History, NetworkFit, fit_network, start_convolution
+from engine.variational import STEYN, ConvolutionFit, ConvolutionRun, ConvolutionSpec, History, NetworkFit, fit_network, start_convolution
 from lessons.convolution.spec import FILTERS, ConvolutionLesson
 
 Array = NDArray[np.float64]
@@ -22,12 +31,55 @@ LOOKS = 24  # at a whole training, after the start,
 BENT = 2.0  # closer at the beginning: look k is after (k / LOOKS)^BENT of the steps
 INITIAL_SD = 0.02  # small, so that means are learnt before the noise has grown
 STEP_SIZE = 0.02
+MNIST = "mnist"
+STAND_IN = "MNIST is not on this machine: the bundled 8 × 8 digits stand in for it. The page of Digits fetches it."
+LARGE: dict[str, Any] = {"epochs": 5, "step_size": 1e-3, "batch": 100}  # of Steyn's network
+REPORTS = 150  # an epoch: the first before the first look
+TESTED = 1_000  # images of MNIST by which it is tried at each look
+EVERY = 10.0  # s between two states on disk
+FORMAT = 1  # of them: another number leaves the old ones behind
 DENSE: dict[str, Any] = {"method": "gaussian", "hidden": (64,), "epochs": 120, "initial_sd": INITIAL_SD}
 
 
+def is_large(spec: ConvolutionLesson) -> bool:
+    """Whether it learns from the 28 × 28 digits, which are here."""
+    return spec.large and local.here(MNIST)
+
+
+def stand_in(spec: ConvolutionLesson) -> str:
+    """What the picture says where other digits stand in for MNIST; nothing where not."""
+    return STAND_IN if spec.large and not local.here(MNIST) else ""
+
+
+class Geometry(NamedTuple):
+    """Pixels along an edge of the digits, weights along an edge of the first filters, and the rim of zeros around."""
+
+    side: int
+    kernel: int
+    pad: int
+
+    @property
+    def places(self) -> int:
+        """Along an edge, that a filter looks at."""
+        return self.side + 2 * self.pad - self.kernel + 1
+
+
+def geometry(spec: ConvolutionLesson) -> Geometry:
+    """Of the network that learns."""
+    return Geometry(28, int(STEYN["kernel"]), 0) if is_large(spec) else Geometry(SIDE, KERNEL, PAD)
+
+
+def data_of(spec: ConvolutionLesson) -> Images:
+    """What it learns from and is tried on."""
+    return local.images(MNIST) if is_large(spec) else digits()
+
+
 def network_spec(spec: ConvolutionLesson) -> ConvolutionSpec:
-    """The network: two stages of 3 × 3 filters, 32 dense units. A pass draws every weight once, for all places and all
-    images of the minibatch, so that what is trained is the ELBO of this very q."""
+    """The network: two stages of 3 × 3 filters, 32 dense units; of 28 × 28 digits two stages of 32 filters of 5 × 5, 256
+    units. A pass draws every weight once, for all places and all images of the minibatch, so that what is trained is the
+    ELBO of this very q."""
+    if is_large(spec):
+        return ConvolutionSpec(estimator="weights", initial_sd=INITIAL_SD, variant=spec.variant, seed=spec.seed, **STEYN, **LARGE)
     return ConvolutionSpec(
         filters=(FILTERS, 16),
         kernel=KERNEL,
@@ -45,11 +97,13 @@ def network_spec(spec: ConvolutionLesson) -> ConvolutionSpec:
 
 def start(spec: ConvolutionLesson, some: int | None = None) -> ConvolutionRun:
     """Its training before the first step; on `some` of the digits, all in one batch, where that is enough."""
-    data, network = digits(), network_spec(spec)
-    x, y = data.images / np.float32(data.top), data.labels
-    if some is None:
-        return start_convolution(x, y, network, report_every=1)
-    return start_convolution(x[:some], y[:some], network, batch=some)
+    data, network = data_of(spec), network_spec(spec)
+    if some is not None:
+        return start_convolution(data.images[:some] / np.float32(data.top), data.labels[:some], network, batch=some)
+    if is_large(spec):
+        epoch = len(data.labels) // network.batch
+        return start_convolution(data.levels, data.labels, network, report_every=max(1, epoch // REPORTS))
+    return start_convolution(data.images / np.float32(data.top), data.labels, network, report_every=1)
 
 
 class Look(NamedTuple):
@@ -60,6 +114,7 @@ class Look(NamedTuple):
     kl : (layers,) nats, each weight once
     counted : (layers,) how often the ELBO counts it
     elbo, energy, accuracy : as last reported; NaN before the first report
+    tested : share of `TESTED` test images read right by the means; NaN of the small digits
     """
 
     step: int
@@ -70,6 +125,7 @@ class Look(NamedTuple):
     elbo: float
     energy: float
     accuracy: float
+    tested: float
 
 
 class State(NamedTuple):
@@ -78,6 +134,7 @@ class State(NamedTuple):
     looks: tuple[Look, ...]
     fit: ConvolutionFit
     done: bool
+    seconds: float = 0.0  # of training
 
     @property
     def history(self) -> History:
@@ -85,13 +142,18 @@ class State(NamedTuple):
 
 
 class Learning:
-    """A training that everyone in the process shares: whoever needs it trains it on; `state` never waits."""
+    """A training that everyone in the process shares: whoever needs it trains it on; `state` never waits.
 
-    def __init__(self, spec: ConvolutionLesson):
-        self._run = start(spec)
+    path : of its state on disk, from which it goes on; None: it has none
+    """
+
+    def __init__(self, spec: ConvolutionLesson, path: Path | None = None):
+        self._run, self._path, self._written = start(spec), path, time.monotonic()
+        self._tests = data_of(spec).some(1, TESTED) if is_large(spec) else None
         self._lock = Lock()
         self.state = State((), *self._fit())
-        self.state = self._looked()
+        looks = self._restored()
+        self.state = State(looks, *self._fit()) if looks else self._looked()
 
     def advance(self, stop: Stop | None = None) -> None:
         """To the next look, or wait while somebody else trains."""
@@ -101,6 +163,7 @@ class Learning:
             wanted = max(1, round(self._run.total * (len(self.state.looks) / LOOKS) ** BENT) - self._run.completed)
             if self._run.advance(wanted, stop) == wanted:
                 self.state = self._looked()
+            self._keep()
 
     def finish(self, stop: Stop | None = None) -> State | None:
         """Train to the end; None when stopped."""
@@ -110,27 +173,66 @@ class Learning:
             self.advance(stop)
         return self.state
 
-    def _fit(self) -> tuple[ConvolutionFit, bool]:
+    def _restored(self) -> tuple[Look, ...]:
+        """Go on from the state on disk: its looks. None where there is none of this training."""
+        kept_state = None if self._path is None else states.read(self._path)
+        if kept_state is None:
+            return ()
+        try:
+            looks, run = kept_state
+            self._run = run.with_data_of(self._run)
+        except (AttributeError, TypeError, ValueError):  # of another version
+            return ()
+        return tuple(looks)
+
+    def _keep(self) -> None:
+        """Write the state now and then, and at the end. A disk that is full or closed costs the state, not the picture."""
+        now = time.monotonic()
+        if self._path is None or not (self._run.done or now - self._written > EVERY):
+            return
+        self._written = now
+        with contextlib.suppress(OSError):
+            states.write(self._path, (self.state.looks, self._run.without_data()))
+            states.fit(self._path.parent, states.budget())
+
+    def _fit(self) -> tuple[ConvolutionFit, bool, float]:
         fit = self._run.fit()
         assert isinstance(fit, ConvolutionFit)
-        return fit, self._run.done
+        return fit, self._run.done, self._run.seconds
 
     def _looked(self) -> State:
-        fit, done = self._fit()
+        fit, done, seconds = self._fit()
         mean, sd = (part[..., 0].astype(np.float64) for part in fit.filters())
         kl = fit.kl_by_layer()
         counted = np.ones(len(kl))
         if fit.spec.variant == "places":
             counted[: len(fit.shape.stages)] = [stage.places**2 for stage in fit.shape.stages]
         last = [float(column[-1]) if len(column) else np.nan for column in fit.history[1:]]
-        look = Look(self._run.completed, mean, sd, kl, counted, last[0], last[1], last[3])
-        return State((*self.state.looks, look), fit, done)
+        look = Look(self._run.completed, mean, sd, kl, counted, last[0], last[1], last[3], self._tested(fit))
+        return State((*self.state.looks, look), fit, done, seconds)
+
+    def _tested(self, fit: ConvolutionFit) -> float:
+        tests = self._tests
+        prediction = None if tests is None else fit.predict(tests.x_test, "MEAN")
+        return np.nan if prediction is None or tests is None else prediction.accuracy(tests.labels_test)
 
 
 def learning(spec: ConvolutionLesson) -> Learning:
     """The training of these settings, as far as somebody has trained it."""
     alone = spec.trained_alone()
-    return kept.store.make((Learning, alone), lambda: Learning(alone))
+    if not is_large(alone):
+        alone = alone.replace(part="kernel", size="small").trained_alone()  # also of what stands in
+    return kept.store.make((Learning, alone), lambda: Learning(alone, state_path(alone)))
+
+
+def state_path(spec: ConvolutionLesson) -> Path | None:
+    """Where the state of the large network is kept on disk. The name holds all that it depends on."""
+    if not is_large(spec):
+        return None
+    about = repr((FORMAT, network_spec(spec), LOOKS, BENT)).encode() + data_of(spec).labels.tobytes()
+    named = settings.value("STATE")
+    folder = Path(named) if named else remote.cache_folder().parent
+    return folder / "trained" / f"convolution-{hashlib.blake2b(about, digest_size=12).hexdigest()}.run"
 
 
 def trained(spec: ConvolutionLesson, stop: Stop | None = None) -> State | None:

@@ -11,7 +11,7 @@ from app.kit.words import Said, say
 from engine.judge.answers import nearest
 from lessons.diagnostics import analysis, doctor
 from lessons.diagnostics.patients import GALLERY, ILLNESSES
-from lessons.diagnostics.spec import BIASED, FAR_TOGETHER, PATIENTS, WORDS, DiagnosticsLesson
+from lessons.diagnostics.spec import BIASED, FAR_TOGETHER, NOT_ERGODIC, PATIENTS, WORDS, DiagnosticsLesson
 
 
 def error_in_mcse(spec: DiagnosticsLesson) -> float:
@@ -46,6 +46,26 @@ def _explain_one_mode(spec: DiagnosticsLesson) -> Said:
         twice_mcse=2 * found.mcse[-1],
         true=analysis.exact(spec).mean,
         off=abs(error_in_mcse(spec)),
+    )
+
+
+def places(spec: DiagnosticsLesson) -> int:
+    """The most different places that one of the chains has been to; to nine digits, for rounding adds up."""
+    return max(len(np.unique(np.round(chain, 9), axis=0)) for chain in analysis.simulate(spec).draws)
+
+
+def _explain_places(spec: DiagnosticsLesson) -> Said:
+    found, run = analysis.running(spec), analysis.simulate(spec)
+    square = spec.replace(quantity="square")
+    return say(
+        places={1: "one", 2: "two"}.get(places(spec), f"up to {places(spec):,}"),
+        total=int(run.accepted.sum()),
+        mean=abs(found.mean[-1]),
+        square=analysis.running(square).mean[-1],
+        true_square=analysis.exact(square).mean,
+        ess=found.ess_bulk[-1],
+        classic=analysis.classic(spec).rhat[-1],
+        rhat=found.rhat[-1],
     )
 
 
@@ -146,6 +166,13 @@ _GALLERY = [
 QUESTIONS = [
     WORDS.question("two-modes", level, _explain_modes, scenario="two-modes"),
     WORDS.question("one-mode", level, _explain_one_mode, scenario="one-mode"),
+    WORDS.question(
+        "not-ergodic",
+        lambda spec: int(np.searchsorted([3, spec.draws // 2], places(spec), side="right")),
+        _explain_places,
+        scenario="not-ergodic",
+        draws=NOT_ERGODIC.draws,
+    ),
     WORDS.question(
         "far",
         lambda spec: int(np.argmin(errors_left(spec)[1])),

@@ -107,6 +107,10 @@ FAR = DiagnosticsLesson(target="gaussian", sampler="metropolis", scale=1.5, spre
 ONE_MODE = MODES.replace(start_x=-4.5, spread=1.0)
 FAR_TOGETHER = FAR.replace(start_x=40.0, start_y=40.0, spread=5.0)
 THINNED = DiagnosticsLesson(target="gaussian", sampler="metropolis", scale=1.0, draws=1500, thin=10)
+# leapfrog with ε = 1 on a standard normal turns (x, ρ) by 60°: after three steps both have changed their signs, no more
+NOT_ERGODIC = DiagnosticsLesson(
+    target="gaussian", correlation=0.0, sampler="hmc", step_size=1.0, steps=3, draws=100, start_x=0.5, start_y=0.2, spread=1.5, view="plane"
+)
 
 FIRST, *OTHERS = PATIENTS
 PATIENT = DiagnosticsLesson(patient=FIRST, view="plane")
@@ -116,6 +120,7 @@ SCENARIOS = [
             "healthy": HEALTHY,
             "two-modes": MODES,
             "one-mode": ONE_MODE,
+            "not-ergodic": NOT_ERGODIC,
             "far": FAR_TOGETHER,
             "thinning": THINNED,
             f"patient-{FIRST}": PATIENT,

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import own, pad, remote
-from datasets.images import Images, digits
+from datasets import own, pad
+from datasets.images import Images
 from engine import scores
 from engine.judge import Check, Kernel, Verdict
 from engine.kept import kept
@@ -18,52 +18,34 @@ from engine.networks.stack import Networks
 from engine.spec import SpecError
 from lessons.digits.spec import DigitsSpec
 from lessons.families.digit_posteriors import checks as posterior_checks
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import numbers_check, run_checks, training_check
 from lessons.families.digit_posteriors.shared import Shared, posterior
 from lessons.families.digit_posteriors.spec import PosteriorSpec
-from lessons.families.digit_posteriors.training import LARGE
 
 Array = NDArray[np.float64]
 
-NETWORKS = 100
-SMALL = 12  # pixels a side up to which images are read as the bundled digits are
-MNIST = {"units": 200, "depth": 2, "networks": NETWORKS}  # of larger ones
-FEW = {"units": 50, "epochs": 30, "networks": NETWORKS}  # of larger ones, where there are few
-MEMBERS = 10  # of an ensemble on MNIST
 STEP = 1e-6  # of ink, for finite differences
 
 
 # What the spec describes ----------------------------------------------------------------------------------------------
 
 
-@kept
-def _mnist() -> Images:
-    return remote.download("mnist")
-
-
 def data_of(spec: DigitsSpec) -> Images:
-    """What the networks learn from; MNIST is downloaded at the first call. Raises SpecError where that fails."""
-    if spec.data == "own":
-        return own.kept(spec.files)
-    return digits() if spec.data == "digits" else _mnist()
+    """What the networks learn from."""
+    return own.kept(spec.files) if spec.data == "own" else sources.images(spec.data)
 
 
 def recipe(spec: DigitsSpec, method: str = "") -> PosteriorSpec:
     """The posterior of the settings, or that of another `method`."""
-    method = method or spec.method
-    data = data_of(spec)
-    if data.side <= SMALL:
-        return PosteriorSpec(method=method, networks=NETWORKS, seed=spec.seed)
-    settings = MNIST if len(data.y) >= LARGE else FEW
-    if method == "ensemble":
-        settings = {**settings, "networks": MEMBERS}
-    return PosteriorSpec(method=method, seed=spec.seed, **settings)
+    return sources.recipe(data_of(spec), method or spec.method, spec.seed)
 
 
 def shared(spec: DigitsSpec, method: str = "") -> Shared:
     """The posterior, trained as far as somebody has trained it."""
-    name = (spec.data, spec.files) if spec.data == "own" else spec.data
-    return posterior(name, data_of(spec), recipe(spec, method))
+    if spec.data == "own":
+        return posterior((spec.data, spec.files), data_of(spec), recipe(spec, method))
+    return sources.shared(spec.data, method or spec.method, spec.seed)
 
 
 def trained(spec: DigitsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
@@ -76,7 +58,9 @@ def image_of(spec: DigitsSpec) -> NDArray[np.float32]:
     data = data_of(spec)
     if spec.source == "test":
         if spec.number >= len(data.y_test):
-            raise SpecError("number", f"{spec.number:,} is outside 0 to {len(data.y_test) - 1:,}, the test images")
+            instead = "" if spec.data == "own" else sources.stand_in(spec.data)
+            reason = f"{spec.number:,} is outside 0 to {len(data.y_test) - 1:,}, the test images"
+            raise SpecError("number", f"{reason}. {instead}" if instead else reason)
         return data.images_test[spec.number].astype(np.float32) / np.float32(data.top)
     if spec.variant == "no_centring":
         large = pad.rasterise(spec.drawing, size=28 * data.side)
@@ -155,7 +139,7 @@ def maps(spec: DigitsSpec, networks: Networks, image: NDArray[np.float32]) -> Ma
     if spec.maps == "gradient":
         found = networks.sensitivity(image)
         return Maps(found.aleatoric.reshape(side, side), found.epistemic.reshape(side, side))
-    edge = 1 if side <= SMALL else next(edge for edge in (4, 3, 2, 1) if side % edge == 0)
+    edge = 1 if side <= sources.SMALL else next(edge for edge in (4, 3, 2, 1) if side % edge == 0)
     cells = side // edge
     turned = np.tile(image, (cells * cells + 1, 1, 1))
     for cell in range(cells * cells):
@@ -244,7 +228,7 @@ def _gradient_check(networks: Networks, image: NDArray[np.float32]) -> Check:
 
 def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
     """Does the drawing stand where the images stand that were learnt from?"""
-    mean, sd = _centres(spec.data, spec.files)
+    mean, sd = _centres(sources.present(spec.data), spec.files)
     here = np.array(pad.centre_of_mass(image))
     z = float(np.abs((here - mean) / sd).max())
     sentence = (

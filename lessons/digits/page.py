@@ -12,9 +12,11 @@ from lessons.digits.panels import diagnostics, panels
 from lessons.digits.questions import QUESTIONS
 from lessons.digits.scenes import grow, scene
 from lessons.digits.spec import SCENARIOS, WORDS, DigitsSpec
+from lessons.families.digit_posteriors import sources
+from lessons.families.digit_posteriors.spec import DATA as SETS
 from lessons.families.digit_posteriors.spec import NAMES, RUNS
 
-DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28", "own": "your files"}
+DATA = {**SETS, "own": "your files"}
 SOURCES = {"pad": "drawn on the pad", "test": "a test image"}
 MAPS = {"gradient": "slope", "flip": "pixel turned over"}
 MISTAKES = {"exact": "no, the right way", "no_centring": "the drawing is not centred", "log_average": "average of the logarithms"}
@@ -29,10 +31,8 @@ def controls(panel: Controls[DigitsSpec]) -> None:
     panel.segmented("maps", "Maps of pixels", MAPS)
     with panel.more("Data"):
         panel.segmented("data", "Learnt from", DATA)
-        panel.note(
-            "The bundled digits come with scikit-learn: 1,347 to learn from, 450 to test. MNIST is downloaded once "
-            "when you choose it (about 12 MB) and checked; training on it takes minutes."
-        )
+        panel.note("The bundled digits come with scikit-learn: 1,347 to learn from, 450 to test.")
+        panel.note(sources.NOTE)
         panel.files(
             "Your files: IDX (images and labels), NPZ, or the CSV of OptDigits",
             own_files,
@@ -84,5 +84,6 @@ LESSON = Lesson(
     twins=lambda spec: [uncertainty],
     code=[scores.decompose, Networks.sensitivity, Networks.predict, pad.normalise],
     runs=runs,
+    ready=lambda spec: sources.is_here(spec.data),
 )
 show(LESSON)

@@ -11,6 +11,7 @@ from app.kit.charts import Column, Figure, Table
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import DigitsSpec
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import chain_rhat
 from lessons.families.digit_posteriors.spec import METHODS, NAMES
 
@@ -19,7 +20,7 @@ LOOKS = (("posterior", ""), ("class-1", "/"), ("class-2", "x"), ("highlight", ".
 
 def compared(spec: DigitsSpec) -> tuple[str, ...]:
     """All methods on the bundled digits; on other data, where each may take minutes, the one that is shown."""
-    return METHODS if spec.data == "digits" else (spec.method,)
+    return METHODS if sources.present(spec.data) == "digits" else (spec.method,)
 
 
 def panels(spec: DigitsSpec, cancel: Any) -> list[Figure | Table]:
@@ -30,7 +31,7 @@ def panels(spec: DigitsSpec, cancel: Any) -> list[Figure | Table]:
         if networks is None:
             return []
         readings[method] = analysis.read(spec, networks)
-    return [_together(readings), _among(spec, readings[spec.method]), _table(readings)]
+    return sources.captioned([_together(readings), _among(spec, readings[spec.method]), _table(readings)], spec.data)
 
 
 def _together(readings: dict[str, Reading]) -> Figure:
@@ -114,4 +115,5 @@ def diagnostics(spec: DigitsSpec, cancel: Any) -> Table:
         caption += " R-hat of the predicted probability: weights of networks may be exchanged, functions not."
     else:
         caption += " There are no chains, so there is no R-hat and no effective sample size."
-    return Table("How good this posterior is", columns, caption)
+    (table,) = sources.captioned([Table("How good this posterior is", columns, caption)], spec.data)
+    return table

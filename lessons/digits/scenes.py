@@ -15,6 +15,7 @@ from engine.networks.stack import Networks
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
 from lessons.digits.spec import DigitsSpec
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import NAMES
 
 HEIGHT = 205
@@ -28,22 +29,16 @@ def scene(spec: DigitsSpec, window: int | None) -> bytes:
     """The picture once the networks are trained."""
     networks = analysis.trained(spec)
     assert networks is not None
-    return picture(spec, networks, 1.0)
+    return picture(spec, networks)
 
 
 def grow(spec: DigitsSpec, job: Any) -> bytes | None:
     """The same, with pictures on the way while the networks still learn."""
-    shared = analysis.shared(spec)
-    while not shared.done:
-        job.publish(picture(spec, shared.networks(), shared.fraction))
-        if job.is_set():
-            return None
-        shared.advance(job.is_set)
-    return picture(spec, shared.networks(), 1.0)
+    return sources.grown(spec.data, lambda: analysis.shared(spec), lambda networks, note: picture(spec, networks, note), job)
 
 
-def picture(spec: DigitsSpec, networks: Networks, fraction: float) -> bytes:
-    """The scene of these networks; `fraction` of their training is done."""
+def picture(spec: DigitsSpec, networks: Networks, note: str = "") -> bytes:
+    """The scene of these networks; `note`: how far their training is."""
     reading = analysis.read(spec, networks)
     count = len(reading.draws)
     same = (spec.data, spec.files, spec.method, spec.seed, spec.source == "pad", count)
@@ -60,7 +55,7 @@ def picture(spec: DigitsSpec, networks: Networks, fraction: float) -> bytes:
     _image(made, spec, reading)
     _maps(made, spec, networks, reading)
     _parts(made, reading)
-    _words(made, spec, reading, fraction)
+    _words(made, spec, reading, note)
     return made.encode()
 
 
@@ -154,11 +149,10 @@ def _lowest(reading: Reading) -> float:
     return min(0.0, float(f"{1.1 * reading.epistemic.min():.2g}"))
 
 
-def _words(made: Scene, spec: DigitsSpec, reading: Reading, fraction: float) -> None:
+def _words(made: Scene, spec: DigitsSpec, reading: Reading, note: str) -> None:
     count, classes = reading.draws.shape
     n = np.arange(1, count + 1)
-    if fraction < 1.0:
-        made.readout("training", f"the networks still learn: {100 * fraction:.0f} % of the training is done")
+    sources.say(made, spec.data, note)
     truth = analysis.truth_of(spec)
     if truth is not None:
         made.readout("truth", f"test image {spec.number:,}: its label says {truth}")

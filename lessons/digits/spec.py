@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from app.kit.pad import LIMIT
 from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, points, seed_field, text
-from lessons.families.digit_posteriors.spec import METHODS
+from lessons.families.digit_posteriors.spec import METHODS, TESTS
 
 WORDS = Words(__file__)
 
 DATA = ("digits", "mnist", "own")
-TESTS = {"digits": 450, "mnist": 10_000}  # test images; of own files as many as they hold
 MISTAKES = {
     "no_centring": "The drawing is made smaller where it stands, not cropped, scaled and centred as the data are.",
     "log_average": "The logarithms of the probabilities are averaged, not the probabilities: the networks are multiplied.",
@@ -37,7 +36,7 @@ class DigitsSpec(Spec):
         super().check()
         if self.data == "own" and not self.files:
             raise SpecError("data", "give your files first: own images have none yet")
-        most = TESTS.get(self.data, 1 + self.number)
+        most = TESTS.get(self.data, 1 + self.number)  # own files: as many as they hold
         if self.source == "test" and self.number >= most:
             raise SpecError("number", f"{self.number:,} is outside 0 to {most - 1:,}, the test images of these data")
         for index, (x, y, stroke) in enumerate(self.drawing, start=1):

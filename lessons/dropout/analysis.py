@@ -24,6 +24,7 @@ from engine.networks.predictive import outputs
 from engine.recording import Recording
 from engine.samplers import run as runs
 from engine.samplers.run import Run
+from engine.training import activation
 from engine.variational import NetworkFit, NetworkRun, start_network
 from lessons.dropout.spec import PLANE, REACH, DropoutSpec
 
@@ -146,13 +147,7 @@ class Weights:
 
     def units(self, spec: DropoutSpec, x: Array) -> Array:
         """(m, k) what the hidden units say at x (m, inputs)."""
-        z = x @ self.hidden + self.hidden_bias
-        return {
-            "tanh": lambda: np.tanh(z),
-            "relu": lambda: np.maximum(z, 0.0),
-            "sigmoid": lambda: 1.0 / (1.0 + np.exp(-z)),
-            "linear": lambda: z,
-        }[spec.activation]()
+        return activation(spec.activation, x @ self.hidden + self.hidden_bias)
 
 
 def weights(spec: DropoutSpec) -> Weights:

@@ -22,6 +22,10 @@ def controls(panel: Controls[DropoutSpec]) -> None:
         panel.points("points")
     else:
         panel.slider("rows", "Points of data n")
+    panel.note(
+        "MNIST is not among these data: all 2ᵏ masks are counted here, and NUTS samples the same network. A network for "
+        "MNIST has 400 units, and neither can be done. MC dropout reads MNIST in the lesson *Draw a digit*."
+    )
     panel.segmented("method", "Dropout", METHODS)
     panel.slider("keep", "Keep probability p" if spec.method == "mc_dropout" else "p at the start")
     panel.toggle("scaling", "Forget 1/p", on="none")

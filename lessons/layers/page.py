@@ -33,6 +33,7 @@ def controls(panel: Controls[LayersSpec]) -> None:
     panel.slider("width", "Units of each layer")
     panel.slider("deepest", "Most hidden layers")
     prior_controls(panel)
+    panel.segmented("jump", "Other weights at a jump", {"plain": "stay", "redraw": "all drawn anew"})
     sampler_controls(panel)
     panel.select("variant", "Break it", VARIANTS)
 
@@ -58,7 +59,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     twins=lambda spec: [readable, *([palindrome] if spec.variant in ("no_kernel_densities", "as_coded") else []), annealed_importance],
-    code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, architecture_evidence],
+    code=[sweep.jump_sweeps, sweep.propose, growth.add_layer, growth.drop_layer, growth.draw_all, architecture_evidence],
     runs=runs,
     on_event=on_event,
     grow=grow,

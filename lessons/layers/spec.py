@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from lessons.families.growing.spec import GrowingSpec
 
 WORDS = Words(__file__)
 
+JUMPS = ("plain", "redraw")
 VARIANTS = ("exact", "no_end_points", "no_kernel_densities", "as_coded")
 
 
@@ -32,6 +33,7 @@ class LayersSpec(GrowingSpec):
     step_size: float = number(0.07, 0.001, 2.0, "time ε that one leapfrog step of NUTS simulates", log=True)
     width: int = integer(3, 1, 5, "units of each hidden layer")
     deepest: int = integer(4, 2, 5, "most hidden layers")
+    jump: str = choice("plain", JUMPS, "a jump leaves all other weights alone; or the whole network of the new depth is drawn anew")
     variant: str = choice("exact", VARIANTS, "the right jump, or one that is wrong on purpose")
 
     @property
@@ -44,6 +46,9 @@ class LayersSpec(GrowingSpec):
 
     def network(self) -> Network:
         return network(2, 2, width=self.width, depth=(self.low, self.deepest), temper=self.temper, prior_sd=self.prior_sd)
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "jump": self.jump}
 
 
 FIRST_POINTS = (
@@ -66,5 +71,6 @@ SCENARIOS = WORDS.scenarios(
         "own-points": LayersSpec(data="points", points=FIRST_POINTS, step_size=0.1, sweeps=1000),
         "end-points": LayersSpec(variant="no_end_points"),
         "as-coded": LayersSpec(variant="as_coded"),
+        "redraw": LayersSpec(jump="redraw"),
     }
 )

@@ -12,7 +12,7 @@ from app.kit.words import Words
 from datasets.xor import chosen
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
-from lessons.families.growing.spec import BARE_JUMPS, COSTLY, SCHEMES, GrowingSpec
+from lessons.families.growing.spec import BARE_JUMPS, SCHEMES, GrowingSpec
 
 WORDS = Words(__file__)
 
@@ -39,8 +39,6 @@ class NeuronsSpec(GrowingSpec):
             raise SpecError("variant", f"a {self.jump} jump has the Jacobian 1, so nothing is forgotten: take the rescaled jump")
         if self.variant == "slot_once" and self.jump == "redraw":
             raise SpecError("variant", "where all is drawn anew no place is chosen: take the plain jump")
-        if self.variant in COSTLY and self.jump not in BARE_JUMPS:
-            raise SpecError("variant", f"NUTS around the jump goes with the plain jump, not with {self.jump}")
 
     @property
     def high(self) -> int:
@@ -55,13 +53,10 @@ class NeuronsSpec(GrowingSpec):
 
     @property
     def newcomer(self) -> str:
-        return NEWCOMERS.get(self.jump, super().newcomer)
+        return "a unit that splits from another" if self.jump == "split" else super().newcomer
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "jump": self.jump}
-
-
-NEWCOMERS = {"split": "a unit that splits from another", "redraw": "a unit, with which all weights are drawn anew"}
 
 
 FIRST_POINTS = (

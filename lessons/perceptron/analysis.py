@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-import engine
 from datasets.xor import xor
 from engine.judge import Check, Kind, Verdict, unknown
 from engine.judge.numbers import OFF
@@ -39,6 +38,7 @@ from engine.training import (
 )
 from engine.training.nodes import backward, forward, output_loss
 from engine.variational.optimisers import ascend
+from lessons.perceptron import held_out
 from lessons.perceptron.spec import PerceptronLesson
 
 Array = NDArray[np.float64]
@@ -57,6 +57,9 @@ GOAL = 1e-3  # nats above the lowest point: there a runner has arrived
 @kept
 def data(spec: PerceptronLesson) -> tuple[Array, NDArray[np.int64]]:
     """Points (n, 2) and their classes (n,)."""
+    if spec.part == "held_out":
+        points = held_out.of(spec)
+        return points.x, points.y
     if spec.data == "points":
         table = np.array(spec.points, dtype=np.float64).reshape(-1, 3)
         return table[:, :2].copy(), table[:, 2].astype(np.int64)
@@ -118,11 +121,6 @@ def visits(spec: PerceptronLesson) -> Visits:
 # The network ----------------------------------------------------------------------------------------------------------
 
 
-def network_of(spec: PerceptronLesson, units: int | None = None) -> Network:
-    """The network of the spec, one output: the log odds of class 1."""
-    return engine.network(2, 1, width=units or spec.units, depth=spec.depth, activation=spec.activation, likelihood="bernoulli")
-
-
 @dataclass(frozen=True, eq=False)
 class Training:
     """A training looked at T times.
@@ -143,7 +141,7 @@ class Training:
 def training(spec: PerceptronLesson) -> Training:
     """The training of the spec, with its backward pass."""
     x, y = data(spec)
-    network, every = network_of(spec), max(1, spec.steps // LOOKS)
+    network, every = spec.network(), max(1, spec.steps // LOOKS)
     settings = TrainingSpec(optimiser=spec.optimiser, step_size=spec.step_size, momentum=spec.momentum, epochs=spec.steps, seed=spec.seed)
     run = TrainingRun(network, x, y, settings, every=every)
     if spec.variant == "exact":
@@ -160,7 +158,7 @@ def training(spec: PerceptronLesson) -> Training:
 
 def by_hand(spec: PerceptronLesson, settings: TrainingSpec, every: int) -> tuple[NDArray[np.int64], Array]:
     """Steps and parameters at every look, with the spec's own backward pass."""
-    theta = initial_parameters(network_of(spec), spec.seed)
+    theta = initial_parameters(spec.network(), spec.seed)
     first, second, rule = np.zeros_like(theta), np.zeros_like(theta), settings.rule()
     steps, path = [0], [theta.copy()]
     for step in range(1, spec.steps + 1):
@@ -176,7 +174,7 @@ def by_hand(spec: PerceptronLesson, settings: TrainingSpec, every: int) -> tuple
 
 def wrong_gradient(spec: PerceptronLesson, theta: Array) -> tuple[float, Array]:
     """Mean loss of all points, and what the spec's backward pass takes for its gradient."""
-    network, (x, y) = network_of(spec), data(spec)
+    network, (x, y) = spec.network(), data(spec)
     layers = forward(network, theta, x)
     loss, slope = output_loss(network, layers[-1].pre, y)
     parts: list[Array] = []
@@ -191,7 +189,7 @@ def wrong_gradient(spec: PerceptronLesson, theta: Array) -> tuple[float, Array]:
 def solved(spec: PerceptronLesson, units: int, restarts: int = 20) -> tuple[int, float]:
     """How many of so many trainings, each from weights of its own, get all points right; and their mean loss."""
     x, y = data(spec)
-    network = network_of(spec, units)
+    network = spec.network(units)
     done, losses = 0, []
     for seed in range(restarts):
         settings = TrainingSpec(optimiser="adam", step_size=0.05, epochs=600, seed=seed)
@@ -226,7 +224,7 @@ def one_pass(spec: PerceptronLesson) -> Pass:
     """The pass of the chosen point, at random weights."""
     x, y = data(spec)
     at = (spec.row - 1) % len(x)
-    network = network_of(spec)
+    network = spec.network()
     theta = np.round(initial_parameters(network, spec.seed, "prior"), 2)
     nodes = pass_nodes(network, theta, x[at], y[at], spec.variant)
     return Pass(network, theta, x[at], int(y[at]), nodes, -difference_gradient(_point_target(network, x, y, at), theta))
@@ -335,6 +333,7 @@ def ladder(spec: PerceptronLesson, name: str) -> tuple[Array, list[int | None]]:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 GRADIENT_LIMIT = 1e-6
+CORNERS = {"relu": "relu's slope jumps", "elu": "elu's curvature jumps"}  # differences across these are no derivatives
 
 
 def audit(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
@@ -343,6 +342,8 @@ def audit(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
         return [_updates_check(spec)]
     if spec.part == "race":
         return [_slope_check(spec)]
+    if spec.part == "held_out":
+        return held_out.audit(spec)
     return [_kernel_check(spec), _loss_check(spec)] if spec.part == "nodes" else [_training_check(spec)]
 
 
@@ -354,6 +355,8 @@ def checks(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
         return [_arrival_check(spec), _closed_form_check(spec)]
     if spec.part == "nodes":
         return [_pass_check(spec)]
+    if spec.part == "held_out":
+        return held_out.checks(spec)
     words = "No exact answer is known for this network: nobody knows its best weights."
     return [_settled_check(spec), unknown("exact answer", words, kind="numbers")]
 
@@ -428,8 +431,8 @@ def _agree(name: str, error: float, words: str, kind: Kind = "kernel") -> Check:
 
 def _pass_check(spec: PerceptronLesson) -> Check:
     found = one_pass(spec)
-    if spec.activation == "relu" and _kinked(found):
-        words = "A hidden unit's sum z is at the kink of relu, where there is no slope to compare with."
+    if spec.activation in CORNERS and _at_a_corner(found):
+        words = f"A hidden unit's sum z is so near 0, where {CORNERS[spec.activation]}, that differences tell nothing there."
         return unknown("derivatives", words, kind="numbers", limit=GRADIENT_LIMIT)
     error = relative_error(found.nodes.gradient, found.differences) + (OFF if is_planted(SHIFTED) else 0.0)
     words = (
@@ -439,7 +442,7 @@ def _pass_check(spec: PerceptronLesson) -> Check:
     return _agree("derivatives", error, words, "numbers")
 
 
-def _kinked(found: Pass) -> bool:
+def _at_a_corner(found: Pass) -> bool:
     return any(np.abs(pre).min() < 1e-3 for pre, _ in found.nodes.layers[:-1])
 
 
@@ -464,8 +467,8 @@ def _training_check(spec: PerceptronLesson) -> Check:
             used = -target.log_density_and_gradient(theta)[1] / len(x)
         true = -difference_gradient(target, theta) / len(x)
         worst = max(worst, relative_error(used, true))
-    if spec.activation == "relu" and worst >= GRADIENT_LIMIT and spec.variant == "exact":
-        words = "Some point lies so near a kink of relu that differences of the loss straddle it."
+    if spec.activation in CORNERS and worst >= GRADIENT_LIMIT and spec.variant == "exact":
+        words = f"Some point lies so near z = 0, where {CORNERS[spec.activation]}, that differences of the loss straddle it."
         return unknown("gradient", words, kind="kernel", limit=GRADIENT_LIMIT)
     words = (
         f"At three looks of this training the gradient that it follows was compared with differences of the loss "
@@ -491,6 +494,7 @@ def _loss_check(spec: PerceptronLesson) -> Check:
 
 def _activate(name: str, z: Array) -> Array:
     found = {"tanh": np.tanh(z), "sigmoid": 1.0 / (1.0 + np.exp(-z)), "relu": np.maximum(z, 0.0), "linear": z}
+    found["elu"] = np.maximum(z, 0.0) + np.expm1(np.minimum(z, 0.0))
     return found[name]
 
 

@@ -12,12 +12,14 @@ from engine.training import descent, nodes, perceptron
 from engine.training.train import _train_chunk
 from engine.variational import optimisers
 from lessons.perceptron import analysis
+from lessons.perceptron.held_out import SETS
 from lessons.perceptron.panels import diagnostics, panels
 from lessons.perceptron.questions import QUESTIONS
 from lessons.perceptron.scenes import scene
 from lessons.perceptron.spec import CLASSES, PARAMETERS, SCENARIOS, WORDS, PerceptronLesson
 
-PARTS = {"perceptron": "perceptron", "network": "hidden units", "nodes": "one pass", "race": "race"}
+PARTS = {"perceptron": "perceptron", "network": "hidden units", "nodes": "one pass", "race": "race", "held_out": "new points"}
+VIEWS = {"ways": "four ways", "decay": "the decay curve"}
 DATA = {"separable": "a line separates them", "xor": "XOR, 4 points", "clouds": "XOR clouds", "points": "your points"}
 VARIANTS = {"exact": "no, the right backward pass", "no_slope": "forget φ′(z)", "no_bias": "forget the biases"}
 TARGETS = {"gaussian": "ravine", "banana": "bent valley", "formula": "your own formula"}
@@ -30,6 +32,9 @@ def controls(panel: Controls[PerceptronLesson]) -> None:
     panel.segmented("part", "Part", PARTS)
     if spec.part == "race":
         _race(panel)
+        return
+    if spec.part == "held_out":
+        _held_out(panel)
         return
     panel.select("data", "Points", DATA)
     if spec.data == "separable":
@@ -58,6 +63,24 @@ def controls(panel: Controls[PerceptronLesson]) -> None:
             if spec.optimiser in ("momentum", "nesterov"):
                 panel.slider("momentum", "Momentum β")
     panel.select("variant", "Break it", VARIANTS)
+
+
+def _held_out(panel: Controls[PerceptronLesson]) -> None:
+    panel.segmented("view", "Against overfitting", VIEWS)
+    panel.slider("corner", "Points per cloud")
+    panel.slider("units", "Hidden units")
+    panel.segmented("activation", "Activation φ")
+    if panel.spec.view == "ways":
+        panel.slider("decay", "Weight decay λ")
+        panel.slider("keep", "Dropout: p that a unit is kept")
+        panel.slider("patience", "Early stopping: patience")
+    with panel.more("The training"):
+        panel.select("optimiser", "Optimiser")
+        panel.slider("step_size", "Step size η")
+        panel.slider("steps", "Steps")
+        panel.slider("depth", "Hidden layers")
+        if panel.spec.optimiser in ("momentum", "nesterov"):
+            panel.slider("momentum", "Momentum β")
 
 
 def _race(panel: Controls[PerceptronLesson]) -> None:
@@ -96,7 +119,8 @@ def runs(spec: PerceptronLesson) -> str:
         "perceptron": "Rosenblatt's rule, in whole numbers.",
         "network": f"{spec.optimiser} on the mean loss of all points, gradients by backpropagation.{wrong}",
         "nodes": f"Forward and backward pass of one point.{wrong}",
-        "race": "Five step rules on one surface, from one start.",
+        "race": "Six step rules on one surface, from one start.",
+        "held_out": f"{spec.optimiser} on the mean loss, on {SETS} sets of points: masks, decay and stopping are the training's own.",
     }[spec.part]
 
 
@@ -112,6 +136,7 @@ TWINS: dict[str, list[Callable[..., Any]]] = {
     "network": [training, backpropagation],
     "nodes": [backpropagation],
     "race": [descend],
+    "held_out": [training, backpropagation],
 }
 
 LESSON = Lesson(

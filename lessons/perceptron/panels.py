@@ -11,10 +11,11 @@ from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine.networks.passes import ACTIVATIONS
 from engine.training import activation, activation_slope, learn, margin
-from lessons.perceptron import analysis
+from lessons.perceptron import analysis, held_out
 from lessons.perceptron.analysis import ADAPTIVE, GOAL, RUNNERS
 from lessons.perceptron.questions import RESTARTS
 from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.stage_held_out import CHAINS, DASHED
 from lessons.perceptron.stage_race import LOOKS
 
 GAPS = (0.4, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -26,9 +27,11 @@ def panels(spec: PerceptronLesson, cancel: object = None) -> list[Figure | Table
     if spec.part == "perceptron":
         return [_gaps(spec)]
     if spec.part == "network":
-        return [_restarts(spec), _passes(spec)]
+        return [_restarts(spec), _by_activation(spec), _passes(spec)]
     if spec.part == "nodes":
         return [_differences(spec), _activations(), _slopes()]
+    if spec.part == "held_out":
+        return [_strengths(spec)] if spec.view == "ways" else [_sizes(spec)]
     return [_ladders(spec)]
 
 
@@ -69,6 +72,23 @@ def _restarts(spec: PerceptronLesson) -> Figure:
         counts,
         alt=caption,
         x="hidden units in a layer",
+        y="trainings with all points right",
+        caption=caption,
+    )
+
+
+def _by_activation(spec: PerceptronLesson) -> Figure:
+    found = {name: analysis.solved(spec.replace(activation=name), spec.units, RESTARTS) for name in ACTIVATIONS}
+    told = "; ".join(f"{name} {count}, mean loss {loss:.2f}" for name, (count, loss) in found.items())
+    caption = (
+        f"The same points and starts, {spec.units} units, 600 Adam steps with η = 0.05. Trainings of {RESTARTS} with all right: {told}."
+    )
+    return charts.bars(
+        "Which activation finds the boundary?",
+        list(found),
+        [count for count, _ in found.values()],
+        alt=caption,
+        x="activation of the hidden units",
         y="trainings with all points right",
         caption=caption,
     )
@@ -118,9 +138,14 @@ def _activations() -> Figure:
     for k, name in enumerate(ACTIVATIONS):
         line = {"color": theme.colour(f"chain-{k}"), "dash": theme.DASHES[k]}
         figure.add_scatter(x=z, y=activation(name, z), mode="lines", name=name, line=line)
+    step = {"color": theme.colour("muted"), "dash": "dot", "shape": "hv"}
+    figure.add_scatter(x=[-4.0, 0.0, 4.0], y=[0.0, 1.0, 1.0], mode="lines", name="step", line=step)
     figure.update_yaxes(range=[-1.6, 3.2])
-    caption = "tanh stays within −1 and 1, sigmoid within 0 and 1; relu cuts at 0; linear hidden units add nothing."
-    return Figure("Activations", figure, f"Four activations from z = −4 to 4. {caption}", caption)
+    caption = (
+        "tanh stays within −1 and 1, sigmoid within 0 and 1; relu cuts at 0, elu bends to −1; linear hidden units add nothing. The "
+        "perceptron's step has no slope to learn by."
+    )
+    return Figure("Activations", figure, f"Five activations and a step from z = −4 to 4. {caption}", caption)
 
 
 def _slopes() -> Figure:
@@ -159,6 +184,52 @@ def _ladders(spec: PerceptronLesson) -> Figure:
     return Figure("Who needs the right step length?", figure, caption, caption)
 
 
+TRIED = {"weight decay": (0.0005, 0.002, 0.005, 0.01, 0.02), "dropout": (0.95, 0.9, 0.8, 0.6, 0.4), "early stopping": (1, 3, 5, 10, 20)}
+FIELDS = {"weight decay": "decay", "dropout": "keep", "early stopping": "patience"}
+MEASURES = {"weight decay": "λ", "dropout": "p kept", "early stopping": "patience"}
+
+
+def _strengths(spec: PerceptronLesson) -> Figure:
+    """Held-out loss of each way at five strengths."""
+    figure, best = charts.blank("strength, weak to strong (early stopping: patience, short to long)", "held-out loss (nats a point)"), []
+    for k, (name, strengths) in enumerate(TRIED.items()):
+        courses = [held_out.course(spec.replace(**{FIELDS[name]: strength}), name) for strength in strengths]
+        ends = [held_out.mean_and_error(course.held[:, -1]) for course in courses]
+        means, errors = ([float(pair[i]) for pair in ends] for i in (0, 1))
+        figure.add_scatter(
+            x=[f"{place}" for place in range(1, len(strengths) + 1)],
+            y=means,
+            error_y={"type": "data", "array": [2 * error for error in errors]},
+            mode="lines+markers",
+            name=name,
+            text=[f"{MEASURES[name]} = {strength:g}" for strength in strengths],
+            marker={"symbol": SYMBOLS[k], "size": 8},
+            line={"color": theme.colour(f"chain-{CHAINS[name]}"), "dash": "dash" if name in DASHED else "solid"},
+        )
+        at = int(np.argmin(means))
+        best.append(f"{name} {means[at]:.3f} ± {2 * errors[at]:.3f} at {MEASURES[name]} = {strengths[at]:g}")
+    caption = (
+        f"Mean of {held_out.SETS} sets, bars of two standard errors. Lowest of each: {'; '.join(best)}. The best of five is chosen on the "
+        "points it is then judged on, so it is told a little too well."
+    )
+    return Figure("How strong?", figure, caption, caption)
+
+
+def _sizes(spec: PerceptronLesson) -> Figure:
+    found = held_out.ladder(spec)
+    size = np.sqrt((found.path**2).sum(axis=1))
+    figure = charts.blank("weight decay λ", "length of all weights and biases |θ|")
+    figure.add_scatter(
+        x=held_out.LADDER, y=np.maximum(size, 1e-6), mode="lines+markers", name="|θ|", line={"color": theme.colour("posterior")}
+    )
+    figure.update_xaxes(type="log")
+    figure.update_yaxes(type="log", exponentformat="power")
+    gone = held_out.LADDER[size < 1e-3]
+    caption = f"First set of points. It shrinks from {size[0]:.3g} to {size[found.best]:.3g} where the loss on new points is lowest"
+    caption += f", and is gone from λ = {gone[0]:.2g} on." if len(gone) else "."
+    return Figure("What the decay does to the weights", figure, caption, caption)
+
+
 # The table ------------------------------------------------------------------------------------------------------------
 
 
@@ -168,6 +239,8 @@ def diagnostics(spec: PerceptronLesson, cancel: object = None) -> Table:
         return _perceptron_table(spec)
     if spec.part == "network":
         return _training_table(spec)
+    if spec.part == "held_out":
+        return _ways_table(spec) if spec.view == "ways" else _curve_table(spec)
     return _pass_table(spec) if spec.part == "nodes" else _race_table(spec)
 
 
@@ -206,6 +279,42 @@ def _training_table(spec: PerceptronLesson) -> Table:
         "Nothing is sampled, so there is no R-hat and no ESS." + (" The gradient was not finite." * found.diverged)
     )
     return Table("This training", {"quantity": list(rows), "value": list(rows.values())}, caption)
+
+
+def _ways_table(spec: PerceptronLesson) -> Table:
+    courses = {name: held_out.course(spec, name) for name in held_out.REGULARISERS}
+    ends = {name: held_out.mean_and_error(course.held[:, -1]) for name, course in courses.items()}
+    nothing = courses["nothing"].held[:, -1]
+    less = {name: held_out.mean_and_error(course.held[:, -1] - nothing) for name, course in courses.items()}
+    columns: dict[str, Column] = {
+        "against overfitting": list(courses),
+        "its own points (nats)": [float(course.loss[:, -1].mean()) for course in courses.values()],
+        "held out (nats)": [float(mean) for mean, _ in ends.values()],
+        "± SE": [float(error) for _, error in ends.values()],
+        "against nothing, ± SE": ["–" if name == "nothing" else f"{mean:+.3f} ± {error:.3f}" for name, (mean, error) in less.items()],
+        "held out, right (%)": [100.0 * float(course.right.mean()) for course in courses.values()],
+        "steps, median": [float(np.median(course.used)) for course in courses.values()],
+    }
+    caption = (
+        f"{held_out.SETS} sets of {4 * spec.corner} points, {4 * held_out.HELD} held out of each. Differences are taken set by set: points "
+        "and first weights are the same. Nothing is sampled, so there is no R-hat and no ESS."
+    )
+    return Table("Four ways", columns, caption)
+
+
+def _curve_table(spec: PerceptronLesson) -> Table:
+    found = held_out.ladder(spec)
+    (held, error), (bare, bare_error) = held_out.mean_and_error(found.held), held_out.mean_and_error(found.bare)
+    columns: dict[str, Column] = {
+        "λ": ["0", *(f"{decay:.2g}" for decay in held_out.LADDER[::3])],
+        "held out (nats a point)": [float(bare), *held[::3]],
+        "± SE": [float(bare_error), *error[::3]],
+    }
+    caption = (
+        f"Each is a training of its own, {(len(held_out.LADDER) + 1) * held_out.SETS} in all, over {held_out.SETS} sets of points. Lowest "
+        f"at λ = {held_out.LADDER[found.best]:.2g}. Nothing is sampled, so there is no R-hat and no ESS."
+    )
+    return Table("The decay curve", columns, caption)
 
 
 def _pass_table(spec: PerceptronLesson) -> Table:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
-from lessons.perceptron import analysis
+from engine.judge.answers import UNSURE, side
+from engine.judge.numbers import Z_LIMIT
+from lessons.perceptron import analysis, held_out
 from lessons.perceptron.analysis import GOAL, RUNNERS
-from lessons.perceptron.spec import WORDS, PerceptronLesson
+from lessons.perceptron.spec import HELD_OUT, WORDS, PerceptronLesson
 
 RESTARTS = 20
+NEAR = 0.05  # nats a point that are called no difference
 NOBODY = WORDS.phrase("questions.first.nobody")
 
 
@@ -69,9 +72,60 @@ def _first_why(spec: PerceptronLesson) -> Said:
     return say(arrivals=", ".join(each))
 
 
+def _zeros(spec: PerceptronLesson) -> int:
+    return int((analysis.one_pass(spec).nodes.gradient == 0.0).sum())
+
+
+def _silent(spec: PerceptronLesson) -> int:
+    return {0: 0, 3: 1, 4: 2}.get(_zeros(spec), UNSURE)
+
+
+def _silent_why(spec: PerceptronLesson) -> Said:
+    dim = spec.network().dim
+    return say(zero=_zeros(spec.replace(activation="relu")), derivatives=dim, elu_zero=_zeros(spec.replace(activation="elu")))
+
+
+def _new(spec: PerceptronLesson) -> int:
+    """Of the loss on new points, less that on its own: is it small? And is it surely above or below a coin's?"""
+    found = held_out.course(spec, "nothing")
+    gap, error = held_out.mean_and_error(found.held[:, -1] - found.loss[:, -1])
+    if side(float(gap), float(error), NEAR) == 1:
+        return 0
+    above, error = held_out.mean_and_error(found.held[:, -1] - held_out.COIN)
+    return (2, UNSURE, 1, UNSURE)[side(float(above), float(error), 0.0)]
+
+
+def _new_why(spec: PerceptronLesson) -> Said:
+    courses = [held_out.course(spec, name) for name in held_out.REGULARISERS]
+    means = [held_out.mean_and_error(course.held[:, -1]) for course in courses]
+    own = float(courses[0].loss[:, -1].mean())
+    (nothing, error), *others = ((float(mean), float(doubt)) for mean, doubt in means)
+    decay, dropout, stopping = (mean for mean, _ in others)
+    return say(nothing=nothing, error=2 * error, sets=held_out.SETS, own=own, decay=decay, dropout=dropout, stopping=stopping)
+
+
+def _curve(spec: PerceptronLesson) -> int:
+    """The curve's ends against its lowest place, set by set."""
+    found = held_out.ladder(spec)
+    higher = []
+    for end in (0, -1):
+        rise, error = held_out.mean_and_error(found.held[:, end] - found.held[:, found.best])
+        higher.append(bool(rise > Z_LIMIT * error))
+    return {(False, True): 0, (True, False): 1, (True, True): 2}.get((higher[0], higher[1]), UNSURE)
+
+
+def _curve_why(spec: PerceptronLesson) -> Said:
+    found = held_out.ladder(spec)
+    held, own = found.held.mean(axis=0), found.loss.mean(axis=0)
+    return say(first=held[0], lowest=held[found.best], best=held_out.LADDER[found.best], last=held[-1], own_first=own[0], own_last=own[-1])
+
+
 QUESTIONS = [
     WORDS.question("stops", _stops, _stops_why, scenario="xor"),
     WORDS.question("units", _units, _units_why, scenario="one-unit"),
     WORDS.question("kept", _kept, _kept_why, scenario="forgot"),
+    WORDS.question("silent", _silent, _silent_why, scenario="silent"),
     WORDS.question("first", first, _first_why, scenario="race", options=(*RUNNERS, NOBODY), goal=GOAL),
+    WORDS.question("new", _new, _new_why, scenario="three-ways", steps=HELD_OUT.steps),
+    WORDS.question("curve", _curve, _curve_why, scenario="decay"),
 ]

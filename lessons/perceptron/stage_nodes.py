@@ -15,7 +15,7 @@ from lessons.perceptron.analysis import Pass
 from lessons.perceptron.spec import PerceptronLesson
 
 Array = NDArray[np.float64]
-FORMULAS = {"tanh": "tanh z", "relu": "max(0, z)", "sigmoid": "1 / (1 + exp(−z))", "linear": "z"}
+FORMULAS = {"tanh": "tanh z", "relu": "max(0, z)", "sigmoid": "1 / (1 + exp(−z))", "linear": "z", "elu": "z above 0, exp(z) − 1 below"}
 WIDTH = 3.0  # of the axis of z
 
 
@@ -75,7 +75,7 @@ def name(layer: int, unit: int, last: int, letter: str) -> str:
 
 def _r(value: float) -> str:
     """A result."""
-    return f"{value:.3f}".replace("-", "−")
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # a rounded −0 is a 0
 
 
 def _n(value: float) -> str:

@@ -25,7 +25,7 @@ def stage(spec: PerceptronLesson) -> Scene:
         steps=steps,
         rate=max(6.0, steps / 12.0),
         theme=theme.palette(),
-        label="Five optimisers start at one place of a surface and go down, step by step, each by its own rule.",
+        label="Six optimisers start at one place of a surface and go down, step by step, each by its own rule.",
     )
     target = found.target
     view = _view(spec, found)

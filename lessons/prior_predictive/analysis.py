@@ -12,8 +12,9 @@ from datasets.six import SIX, Curve, own_curve, six_points
 from engine.diagnostics import Summary, summarise
 from engine.kept import kept
 from engine.networks.prior import Prior
+from engine.networks.process import LimitPosterior, limit_posterior
 from engine.rejection import Rejection, Walk, Weighted, importance, reject, walk
-from lessons.prior_predictive.spec import REACH, X_RANGE, PriorSpec
+from lessons.prior_predictive.spec import REACH, WIDER, X_RANGE, PriorSpec
 
 Array = NDArray[np.float64]
 
@@ -26,6 +27,7 @@ CHAINS = 4
 WARM = 0.2  # of a walk
 KEPT = 500  # states of each chain
 LONGER = 5  # times, the chains that are judged
+STEPS, PER_STEP = 100, 20  # of the picture of the wide limit, and states of the chains that each adds
 WATCHED = (0.15, 0.5, 0.9)  # inputs where posteriors are compared
 WEIGHTED = 400_000  # networks of the importance-sampling estimate
 
@@ -184,6 +186,54 @@ def _chains(spec: PriorSpec, tries: int, seed: int) -> Chains:
     flat = prior.values(run.weights.reshape(-1, prior.dim), np.concatenate([wide_grid(), WATCHED]))
     curves, watched = np.split(flat, [NODES], axis=1)
     return Chains(run, watched.reshape(*run.weights.shape[:2], -1), curves.mean(axis=0), curves.std(axis=0), seconds, thin)
+
+
+# The wide limit, given data ---------------------------------------------------------------------------------------------
+
+
+def at_width(spec: PriorSpec, width: int) -> PriorSpec:
+    """The spec whose walk is that of networks with `width` units, of those that are held against the wide limit."""
+    return spec.replace(view="rejection", width=width, squash="none")
+
+
+def limit_of(spec: PriorSpec, at: Array) -> LimitPosterior:
+    """The posterior of the wide limit at inputs `at` (m,), of the prior as it was meant."""
+    data = data_of(spec)
+    return limit_posterior(meant(spec), data.x, data.y, spec.noise_sd, at)
+
+
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """States of the chains over networks of one width, all chains in turn.
+
+    curves (steps, NODES): the last one of each step; mean, sd (steps, NODES): of f, over all so far; count (steps,)
+    """
+
+    width: int
+    curves: Array
+    mean: Array
+    sd: Array
+    count: NDArray[np.int64]
+
+
+@kept
+def wider(spec: PriorSpec) -> list[Walked]:
+    """What the chains over networks of ever more units say of f, as their states come in."""
+    found = []
+    for width in WIDER:
+        one = at_width(spec, width)
+        weights = chains(one).run.weights.swapaxes(0, 1).reshape(-1, one.prior().dim)[: STEPS * PER_STEP]
+        curves = one.prior().values(weights, wide_grid())
+        count = np.arange(PER_STEP, len(curves) + 1, PER_STEP)
+        once, twice = (np.cumsum(values, axis=0)[count - 1] / count[:, None] for values in (curves, curves**2))
+        found.append(Walked(width, curves[count - 1], once, np.sqrt(np.maximum(twice - once**2, 0.0)), count))
+    return found
+
+
+def distances(walked: Walked, limit: LimitPosterior) -> Array:
+    """(steps, 2): how far mean and sd of f are from those of the limit, root mean squares over the grid."""
+    gaps = (walked.mean - limit.mean, walked.sd - limit.sd)
+    return np.column_stack([np.sqrt(np.mean(gap**2, axis=1)) for gap in gaps])
 
 
 @kept

@@ -34,9 +34,10 @@ from engine.judge.looks import surprise
 from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, is_planted
 from engine.networks.prior import ACTIVATIONS, Prior
+from engine.networks.process import limit_posterior
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.analysis import COMPARED, WATCHED
-from lessons.prior_predictive.spec import PriorSpec
+from lessons.prior_predictive.spec import WIDER, PriorSpec
 
 Array = NDArray[np.float64]
 
@@ -58,6 +59,8 @@ AGREE = 1e-9  # relative error of two computations of one number
 
 def kernels(spec: PriorSpec) -> list[Kernel]:
     """The walk with the step that its first chain has come to."""
+    if spec.view == "limit":
+        return [kernel for width in (WIDER[0], WIDER[-1]) for kernel in kernels(analysis.at_width(spec, width))]
     if spec.view != "rejection":
         return []
     beta = float(analysis.chains(spec).run.step[0])
@@ -66,9 +69,11 @@ def kernels(spec: PriorSpec) -> list[Kernel]:
 
 def audit(spec: PriorSpec, cancel: Any) -> list[Check]:
     """The parts of the code: the law of the weights, the network that they make, the decisions of the rejection."""
-    if spec.view == "compare":
-        priors = [spec.prior().replace(width=width, depth=depth) for width, depth in COMPARED]
-        weights = [right_weights(prior, prior, spec.seed) for prior in priors]
+    if spec.view in ("compare", "limit"):
+        sizes = COMPARED if spec.view == "compare" else [(width, spec.depth) for width in WIDER]
+        priors = [spec.prior().replace(width=width, depth=depth) for width, depth in sizes]
+        scaling = spec.scaling if spec.view == "compare" else "sqrt"
+        weights = [right_weights(prior.replace(scaling=scaling), prior, spec.seed) for prior in priors]
         return [worst(weights), worst([plain_forward(prior, spec.seed) for prior in priors])]
     meant = analysis.meant(spec) if spec.view == "functions" else spec.prior()
     found = [right_weights(meant, spec.prior(), spec.seed), plain_forward(spec.prior(), spec.seed)]
@@ -79,6 +84,10 @@ def checks(spec: PriorSpec, cancel: Any) -> list[Check]:
     """Does the chain agree with itself? And the functions against what is known of them."""
     if spec.view == "rejection":
         return [chains_agree(spec), right_rate(spec), right_posterior(spec), chain_mean(spec)]
+    if spec.view == "limit":
+        at = [analysis.at_width(spec, width) for width in WIDER]
+        chains = [worst([check(one) for one in at if not cancel.is_set()]) for check in (chains_agree, chain_mean)]
+        return [*chains, *limit_checks(spec)] if not cancel.is_set() else []
     if spec.view == "functions":
         return function_checks(analysis.meant(spec), spec.prior(), spec.seed)
     found: list[Check] = []
@@ -165,6 +174,43 @@ def second_moments(meant: Prior, prior: Prior, seed: int, number: int, work: int
         )
 
     return _told("second moments", z, number, words)
+
+
+def limit_checks(spec: PriorSpec) -> list[Check]:
+    """The posterior of the limit against fresh networks of every width."""
+    if spec.depth > 1:
+        reason = "A narrow network of several layers has another covariance than the limit, so no draw of it can judge that."
+        return [unknown("the limit, given data", reason, kind="numbers")]
+    priors = [spec.prior().replace(width=width) for width in WIDER]
+    return [worst([two_looks(lambda number, work, prior=prior: limit_check(spec, prior, number, work)) for prior in priors])]  # type: ignore[misc]
+
+
+def limit_check(spec: PriorSpec, prior: Prior, number: int, work: int) -> Check:
+    """What the limit's posterior mean leaves of f, for networks of `prior` and data that each of them makes itself: its mean
+    square is the posterior variance, and it has no covariance with the data. With one hidden layer both are exact at
+    every width, for they hang on the kernel alone.
+    """
+    x, places = analysis.data_of(spec).x, np.array(WATCHED)
+    theta = _fresh(prior, spec.seed, number, work)
+    values = prior.values(theta, np.concatenate([x, places]))
+    rng = np.random.Generator(np.random.SFC64((spec.seed, number, prior.width)))
+    y = values[:, : len(x)] + spec.noise_sd * rng.standard_normal((len(theta), len(x)))
+    # the mean is linear in the data: its weights are the means for one datum of 1 among zeros
+    weights = np.array([limit_posterior(analysis.meant(spec), x, one, spec.noise_sd, places).mean for one in np.eye(len(x))])
+    left = values[:, len(x) :] - y @ weights.reshape(len(x), len(places))
+    sd = analysis.limit_of(spec, places).sd
+    gaps = np.concatenate([left**2 - sd**2, (left[:, :, None] * y[:, None, :]).reshape(len(left), -1)], axis=1)
+    z = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / math.sqrt(len(gaps)))
+
+    def words(place: int) -> str:
+        said = f"{len(gaps):,} networks of {prior.width} unit{'s' * (prior.width > 1)} with data of their own: "
+        if place < len(places):
+            mean = math.sqrt(float(np.mean(left[:, place] ** 2)))
+            return f"{said}the limit's mean misses f({places[place]:g}) by {mean:.4g}, its sd says {sd[place]:.4g}"
+        at, of = divmod(place - len(places), len(x))
+        return f"{said}what the limit's mean misses of f({places[at]:g}) must not go with the datum at {x[of]:.3g}"
+
+    return _told("the limit, given data", z, number, words)
 
 
 def fourth_moment(meant: Prior, prior: Prior, seed: int, number: int, work: int) -> Check:
@@ -456,6 +502,8 @@ def diagnostics(spec: PriorSpec, cancel: Any) -> Table:
     """Draws at the inputs looked at: independent ones need no R-hat; the chain's have one."""
     if spec.view == "compare":
         return _six_table(spec)
+    if spec.view == "limit":
+        return _limit_table(spec)
     if spec.view == "functions":
         return _prior_table(spec)
     found, other, walked = analysis.summary(spec), analysis.weighted(spec), analysis.chains(spec)
@@ -482,6 +530,28 @@ def diagnostics(spec: PriorSpec, cancel: Any) -> Table:
         f"importance sampling, worth {number(other.effective)} draws."
     )
     return Table("Diagnostics of this run", columns, caption)
+
+
+def _limit_table(spec: PriorSpec) -> Table:
+    """At the middle watched input, by width."""
+    at = [analysis.at_width(spec, width) for width in WIDER]
+    walked, found = [analysis.chains(one) for one in at], [analysis.summary(one) for one in at]
+    limit, middle = analysis.limit_of(spec, np.array(WATCHED[1:2])), 1
+    columns: dict[str, Column] = {
+        "units": [*(str(width) for width in WIDER), "the limit"],
+        f"mean of f({WATCHED[middle]:g})": [*(float(each.mean[middle]) for each in found), float(limit.mean[0])],
+        "MCSE": [*(f"{each.mcse_mean[middle]:.2g}" for each in found), "exact"],
+        "sd": [*(float(each.sd[middle]) for each in found), float(limit.sd[0])],
+        "R-hat": [*(f"{np.nanmax(each.rhat):.3f}" for each in found), "–"],
+        "ESS bulk": [*(f"{np.nanmin(each.ess_bulk):,.0f}" for each in found), "–"],
+        "ESS / s": [*(f"{np.nanmin(s.ess_bulk) / max(w.seconds, 1e-9):,.0f}" for s, w in zip(found, walked, strict=True)), "–"],
+    }
+    caption = (
+        f"{analysis.CHAINS} chains at each width, {walked[0].run.evaluations:,} networks tested. R-hat and ESS: the worst of "
+        f"f at {len(WATCHED)} inputs. No gradients are used. The limit needs none of this: it is a linear system of as many "
+        "equations as there are points."
+    )
+    return Table("Diagnostics of these chains", columns, caption)
 
 
 def _prior_table(spec: PriorSpec) -> Table:

@@ -2,14 +2,14 @@
 
 import engine.rejection as rejection
 from app.kit.frame import Controls, Lesson, show
-from engine.networks import prior
+from engine.networks import prior, process
 from engine.readable.rejection import rejection as readable
 from lessons.prior_predictive import evidence
 from lessons.prior_predictive.questions import QUESTIONS
 from lessons.prior_predictive.scenes import PREVIEWS, scene
-from lessons.prior_predictive.spec import SCENARIOS, WORDS, PriorSpec
+from lessons.prior_predictive.spec import SCENARIOS, WIDER, WORDS, PriorSpec
 
-VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data"}
+VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data", "limit": "The limit, given data"}
 SCALINGS = {"sqrt": "by √k (right)", "none": "not at all", "full": "by k"}
 BOUNDS = {
     "exact": "by the largest possible L (exact)",
@@ -22,7 +22,7 @@ def controls(panel: Controls[PriorSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("view", "Picture", VIEWS)
-    if spec.view == "rejection":
+    if spec.view in ("rejection", "limit"):
         panel.segmented("data", "Data", {"six": "six points", "points": "your points"})
         if spec.data == "six":
             panel.slider("used", "Points used")
@@ -30,9 +30,11 @@ def controls(panel: Controls[PriorSpec]) -> None:
             panel.points("points", ("always",))
         panel.slider("noise_sd", "Noise sd σ")
         panel.slider("tries", "Networks tested")
+    if spec.view == "rejection":
         panel.select("bound", "Likelihood divided", BOUNDS)
-    if spec.view != "compare":
+    if spec.view in ("functions", "rejection"):
         panel.slider("width", "Hidden units k")
+    if spec.view != "compare":
         panel.slider("depth", "Hidden layers L")
     panel.select("activation", "Activation φ", {"step": "step ±1", "relu": "ReLU", "linear": "linear (none)"})
     panel.slider("weight_sd", "Hidden weights, sd σ_w")
@@ -43,7 +45,7 @@ def controls(panel: Controls[PriorSpec]) -> None:
         panel.slider("out_bias_sd", "Output bias, sd σ_c")
         if spec.view == "rejection":
             panel.segmented("squash", "Output activation")
-        else:
+        elif spec.view != "limit":
             panel.slider("draws", "Networks drawn")
             panel.slider("at_a", "Input a")
             panel.slider("at_b", "Input b")
@@ -51,7 +53,7 @@ def controls(panel: Controls[PriorSpec]) -> None:
 
 def on_event(spec: PriorSpec, event: dict) -> PriorSpec | None:
     """Points placed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "functions":
+    if event.get("kind") != "points" or event.get("panel") not in ("functions", f"given-{WIDER[0]}"):
         return None
     points = tuple((round(float(x), 3), round(float(y), 3), 0) for x, y, *_ in event["points"])
     return spec.replace(data="points", points=points)
@@ -64,7 +66,10 @@ def runs(spec: PriorSpec) -> str:
             "none": " The weights are not divided by √k: wrong on purpose.",
             "full": " The weights are divided by k, not √k: wrong on purpose.",
         }
-        return "Independent draws of all weights from their normal prior." + wrong.get(spec.scaling if spec.view == "functions" else "", "")
+        said = "Independent draws of all weights from their normal prior."
+        if spec.view == "limit":
+            said = "Chains that propose a little of a fresh prior draw, over the posterior of networks of four widths."
+        return said + wrong.get(spec.scaling if spec.view != "compare" else "", "")
     return {
         "exact": "Rejection sampling from the prior with the exact bound of the likelihood.",
         "observed": "Rejection sampling with the largest likelihood seen as its bound: right in the limit of many "
@@ -99,7 +104,7 @@ LESSON = Lesson(
     predict=QUESTIONS,
     twins=lambda spec: [readable] if spec.view == "rejection" else [],
     wrong=lambda spec: {spec.bound if spec.view == "rejection" else f"scaling_{spec.scaling}"},
-    code=[prior.function_values, prior.activation_moment, rejection.reject, rejection._walk],
+    code=[prior.function_values, prior.activation_moment, process.limit_posterior, rejection.reject, rejection._walk],
     runs=runs,
     on_event=on_event,
 )

@@ -1,4 +1,6 @@
-"""From draws to the picture: functions of the prior, six priors side by side, and rejection by data."""
+"""From draws to the picture: functions of the prior, six priors side by side, rejection by data, and the wide limit given
+data.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from app.kit.preview import Preview
 from app.kit.text import number
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.analysis import COMPARED, Functions, Tested
-from lessons.prior_predictive.spec import MAX_POINTS, REACH, X_RANGE, Y_RANGE, PriorSpec
+from lessons.prior_predictive.spec import MAX_POINTS, REACH, WIDER, X_RANGE, Y_RANGE, PriorSpec
 
 Array = NDArray[np.float64]
 
@@ -28,6 +30,7 @@ TESTS = (
 TRAIL = 25  # curves that stay in the picture
 DRAWN_UNITS = 16  # a layer of a network that is drawn, at most
 DRAWN_NUMBERS = 40_000  # weights in one message
+LEARNT = (-0.8, 1.5)  # outputs of networks that are given the six points
 REGIONS = (0.5, 0.8, 0.95, 0.99)
 FROM_FUNCTION = Show("all", phase=("function", None))
 FROM_COUNT = Show("all", phase=("count", None))
@@ -39,7 +42,7 @@ PREVIEWS = dict.fromkeys(("noise_sd", "weight_sd", "bias_sd", "out_sd", "out_bia
 
 def scene(spec: PriorSpec, window: int | None) -> bytes:
     """The picture of the view. `window` is not used: a transition has no inside beyond its phases."""
-    return {"functions": _functions, "compare": _compare, "rejection": _rejection}[spec.view](spec).encode()
+    return {"functions": _functions, "compare": _compare, "rejection": _rejection, "limit": _limit}[spec.view](spec).encode()
 
 
 def _new(spec: PriorSpec, steps: int, label: str, phases: tuple[Phase, ...], rate: float) -> Scene:
@@ -253,6 +256,78 @@ def _running_sd(values: Array) -> Array:
     return np.sqrt(np.cumsum(values**2) / np.arange(1, len(values) + 1))
 
 
+# Ever wider networks, given data --------------------------------------------------------------------------------------
+
+
+def _limit(spec: PriorSpec) -> Scene:
+    walked, grid = analysis.wider(spec), analysis.wide_grid()
+    limit = analysis.limit_of(spec, grid)
+    picture = _new(
+        spec,
+        len(walked[0].count),
+        "Networks of ever more units given the same points: their mean and band beside those of the wide limit, and how far "
+        "from it they are.",
+        (),
+        rate=10.0,
+    )
+    for number_of, each in enumerate(walked):
+        first, column, row = number_of == 0, number_of % 2, number_of // 2
+        panel = picture.panel(
+            f"given-{each.width}",
+            title=f"{each.width} unit{'s' * (each.width > 1)}{f', {spec.depth} layers' if spec.depth > 1 else ''}",
+            x=Axis("input x" if row else "", *X_RANGE),
+            y=Axis("" if column else "output f(x), data y", *(Y_RANGE if spec.data == "points" else LEARNT)),
+            place=(column, row, 1, 1),
+            height=260,
+            editable=_editable(spec) if first else None,
+        )
+        band = (limit.mean - limit.sd, limit.mean + limit.sd)
+        panel.line(grid, limit.mean, band=band, role="truth", dash=True, width=2.0, label="wide limit: mean ± sd" if first else None)
+        shown = Show("upto", last=12, fade=True)
+        panel.line(grid, each.curves, show=shown, role="posterior", width=1.0, alpha=0.35, label="newest networks" if first else None)
+        panel.line(grid, each.mean, show="at", role="posterior", width=3.0, label="networks so far: mean" if first else None)
+        for edge, name in ((each.mean - each.sd, "networks so far: mean ± sd"), (each.mean + each.sd, None)):
+            panel.line(grid, edge, show="at", role="posterior", width=1.6, dash=True, label=name if first else None)
+        _points(panel, spec, everywhere=not first)
+    _distance(picture, walked, np.stack([analysis.distances(each, limit) for each in walked], axis=1))
+    return picture
+
+
+def _distance(picture: Scene, walked: list[analysis.Walked], apart: Array) -> None:
+    """How far from the limit networks of each width are, apart (steps, widths, 2), and the card and table of it."""
+    least = max(0.7 * float(apart[-1].min()), 1e-4)
+    ticks = [(float(width), str(width)) for width in WIDER]
+    panel = picture.panel(
+        "distance",
+        title="Off the limit by",
+        x=Axis("units k (log scale)", 0.8, 1.25 * WIDER[-1], log=True, ticks=ticks),
+        y=Axis("root mean square over x (log scale)", least, 1.5 * float(apart.max()), log=True),
+        place=(2, 0, 1, 2),
+        height=520,
+    )
+    widths = np.array(WIDER, dtype=np.float64)
+    looks = ("distance of the mean", "posterior", "circle"), ("distance of the sd", "highlight", "diamond")
+    for column, (name, role, shape) in enumerate(looks):
+        values = np.maximum(apart[:, :, column], least)
+        panel.line(widths, values, show="at", role=role, width=2.0, dash=column == 1, label=name)
+        for place, width in enumerate(widths):
+            at = np.column_stack([np.full(len(values), width), values[:, place]])
+            panel.points(at, show="at", role=role, shape=shape, size=4)
+    count = walked[0].count
+    for column, name in enumerate(("mean", "sd")):
+        gaps: dict[str, Any] = {f"w{place}": apart[:, place, column] for place in range(len(WIDER))}
+        parts = ", ".join(f"{{w{place}:.3f}} with {width} unit{'s' * (width > 1)}" for place, width in enumerate(WIDER))
+        picture.readout(name, f"{{n:d}} networks each: {name} of f off that of the limit by {parts}", n=count, **gaps)
+    picture.say(
+        "{n:d} networks of each width: the mean is off the limit's by {first:.3f} with one unit, by {last:.3f} with the most.",
+        n=count,
+        first=apart[:, 0, 0],
+        last=apart[:, -1, 0],
+    )
+    columns = {f"{name}, {width} units": apart[:, place, i] for place, width in enumerate(WIDER) for i, name in enumerate(("mean", "sd"))}
+    picture.table({"networks": count, **columns})
+
+
 # Rejection ------------------------------------------------------------------------------------------------------------
 
 
@@ -303,8 +378,9 @@ def _editable(spec: PriorSpec) -> Editable | None:
     return Editable(points=rows, classes=("point",), limit=MAX_POINTS)
 
 
-def _points(panel: Panel, spec: PriorSpec) -> None:
-    if spec.data == "points":
+def _points(panel: Panel, spec: PriorSpec, everywhere: bool = False) -> None:
+    """The data; own points are drawn where they are edited, and, if so asked, `everywhere`."""
+    if spec.data == "points" and not everywhere:
         return
     data, rest = analysis.data_of(spec), analysis.left_out(spec)
     if len(data.x):

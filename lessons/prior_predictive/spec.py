@@ -11,10 +11,11 @@ from engine.spec import Spec, SpecError, choice, integer, number, points, seed_f
 
 WORDS = Words(__file__)
 
-VIEWS = ("functions", "compare", "rejection")
+VIEWS = ("functions", "compare", "rejection", "limit")
 REACH = 2.0  # functions are drawn from -REACH to REACH
 X_RANGE, Y_RANGE = (-0.2, 1.2), (-1.6, 1.6)  # of the picture with data
 MAX_POINTS = 12
+WIDER = (1, 4, 16, 64)  # units of the networks that are held against the wide limit, given data
 MAX_NUMBERS = 6e7  # random numbers of one rejection run: half a second
 
 
@@ -22,7 +23,11 @@ MAX_NUMBERS = 6e7  # random numbers of one rejection run: half a second
 class PriorSpec(Spec):
     """A 1-k-...-k-1 network with normal priors; its functions, and what six points leave of them."""
 
-    view: str = choice("functions", VIEWS, "functions of one prior, the same prior on networks of six sizes, or rejection by data")
+    view: str = choice(
+        "functions",
+        VIEWS,
+        "functions of one prior, the same prior on networks of six sizes, rejection by data, or ever wider networks given data",
+    )
     width: int = integer(16, 1, 512, "units k in each hidden layer", log=True)
     depth: int = integer(1, 1, 6, "hidden layers L")
     activation: str = choice("tanh", ACTIVATIONS, "what a hidden unit does to its input")
@@ -39,7 +44,7 @@ class PriorSpec(Spec):
     used: int = integer(3, 0, 6, "how many of the six points are used, from the left")
     points: tuple[tuple[float, float, int], ...] = points(MAX_POINTS, "your own points: x, y (and a 0)")
     noise_sd: float = number(0.1, 0.02, 1.0, "sd σ of the noise on y that the likelihood assumes", log=True)
-    tries: int = integer(100_000, 1000, 400_000, "networks drawn from the prior and tested", log=True)
+    tries: int = integer(100_000, 1000, 400_000, "networks tested, of the prior or of a walk over the posterior", log=True)
     bound: str = choice("exact", BOUNDS, "what the likelihood is divided by before it is compared with u")
     seed: int = seed_field()
 
@@ -55,8 +60,9 @@ class PriorSpec(Spec):
                     "points",
                     f"point {index}, ({x:g}, {y:g}), is outside x {X_RANGE[0]:g} to {X_RANGE[1]:g}, y {Y_RANGE[0]:g} to {Y_RANGE[1]:g}",
                 )
-        if self.view == "rejection" and self.tries * prior.dim > MAX_NUMBERS:
-            raise SpecError("tries", f"{self.tries:,} networks of {prior.dim:,} weights are too many: lower one")
+        largest = {"rejection": prior, "limit": prior.replace(width=WIDER[-1])}.get(self.view)
+        if largest is not None and self.tries * largest.dim > MAX_NUMBERS:
+            raise SpecError("tries", f"{self.tries:,} networks of {largest.dim:,} weights are too many: lower one")
 
     def prior(self) -> Prior:
         """The prior as the engine knows it. The output activation belongs to the picture with data alone."""
@@ -89,5 +95,6 @@ SCENARIOS = WORDS.scenarios(
         "three-points": THESIS,
         "six-points": THESIS.replace(used=6, bound="observed"),
         "undivided": THESIS.replace(used=4, bound="undivided"),
+        "limit-data": PriorSpec(view="limit", weight_sd=4.0, bias_sd=2.0, used=6, noise_sd=0.2),
     }
 )

@@ -57,7 +57,7 @@ GRADIENTS = 3  # weights at which the gradient is tried
 def table(spec: RealDataSpec) -> Table:
     """The table of a spec. Raises SpecError where it is not to be had (yet)."""
     if spec.data == "own":
-        return _own(spec.file)
+        return given(spec.file)
     if spec.data in remote.TABLES:
         return remote.kept_table(spec.data)
     return tables.bundled(spec.data)
@@ -65,11 +65,12 @@ def table(spec: RealDataSpec) -> Table:
 
 def own_table(reference: str) -> Task:
     """Can the table of a reader's file be used? Raises SpecError saying why not."""
-    return tables.choose(_own(reference))
+    return tables.choose(given(reference))
 
 
 @kept
-def _own(reference: str) -> Table:
+def given(reference: str) -> Table:
+    """The table of a reader's file. Raises SpecError saying why it cannot be read."""
     return tables.read_csv(files.held(reference))
 
 
@@ -487,7 +488,7 @@ PUBLISHED = (
 
 def kernels(spec: RealDataSpec) -> list[Kernel]:
     """The sweep at the rows of the page, with the step size that the first chain has come to."""
-    if spec.show == "protocol" or not is_here(spec):
+    if spec.show == "protocol" or spec.lottery or not is_here(spec):
         return []
     return [SweepKernel(_tuned(spec.of_chains().replace(chains=1)), MISTAKES.get(spec.variant, ""))]
 

@@ -1,29 +1,34 @@
 """The page of the lesson: controls → spec → picture."""
 
+from functools import partial
+
 from app.kit import files
 from app.kit.frame import Controls, Lesson, show
 from datasets import tables
+from engine import urn
 from engine.networks import sweep
 from engine.readable.nuts import nuts
 from engine.readable.own_means import own_means
 from engine.readable.scales import scales
-from lessons.real_data import analysis
+from lessons.real_data import analysis, lottery
 from lessons.real_data.panels import diagnostics, panels
 from lessons.real_data.questions import QUESTIONS
 from lessons.real_data.scenes import live, scene
 from lessons.real_data.spec import SCENARIOS, WORDS, RealDataSpec
 
-SHOWS = {"fit": "one network", "protocol": "a published table"}
+SHOWS = {"fit": "one network", "protocol": "a published table", "draw": "draws of a lottery"}
 DATA = {
     "diabetes": "diabetes (442 patients)",
     "breast_cancer": "breast cancer (569 tumours)",
     "boston": "Boston house prices (download)",
     "credit": "credit default (download)",
     "own": "your own table",
+    "urn": "an urn: five numbers of 69",
 }
 SPLITS = {"seeded": "drawn with the seed", "published": "those of the thesis"}
 WEIGHTS = {"fixed": "fixed", "per_layer": "learned for each layer", "own_mean": "each weight its own (the thesis)"}
 TRAININGS = {"plain": "nothing", "weight_decay": "weight decay", "early_stopping": "stop early"}
+TYPES = ("csv", "txt", "tsv")
 VARIANTS = {"exact": "right", "no_half_count": "forget half the number of weights", "rate_as_scale": "take a rate for a scale"}
 
 
@@ -35,11 +40,22 @@ def own_table(given: dict[str, bytes]) -> dict[str, str]:
     return {"data": "own", "file": reference}
 
 
+def own_draws(balls: int, given: dict[str, bytes]) -> dict[str, str]:
+    """The same of a lottery's draws."""
+    ((name, content),) = given.items()
+    reference = files.hold(name, content)
+    lottery.own(reference, balls)
+    return {"show": "draw", "data": "own", "file": reference}
+
+
 def controls(panel: Controls[RealDataSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.select("data", "Table", DATA)
-    panel.files("Your own table (CSV)", own_table, types=["csv", "txt", "tsv"], most_bytes=tables.MOST_BYTES)
+    if spec.lottery:
+        _lottery(panel)
+        return
+    panel.files("Your own table (CSV)", own_table, types=TYPES, most_bytes=tables.MOST_BYTES)
     if spec.data == "own":
         panel.text("target", "Column to predict", "the last one")
         panel.note(
@@ -80,6 +96,24 @@ def controls(panel: Controls[RealDataSpec]) -> None:
         panel.select("variant", "Break it", VARIANTS)
 
 
+def _lottery(panel: Controls[RealDataSpec]) -> None:
+    spec = panel.spec
+    panel.files("Draws of a lottery (CSV)", partial(own_draws, spec.balls), types=TYPES, most_bytes=tables.MOST_BYTES)
+    panel.slider("seen", "Draws")
+    if spec.data == "own":
+        panel.segmented("show", "What to run", SHOWS)
+        panel.note(
+            "A draw a row: its numbers in one cell, or in five neighbouring columns. Further numbers, such as the powerball, are not read."
+        )
+    else:
+        panel.slider("weight", "Weight of the odd ball")
+        panel.number("odd", "Which ball is odd")
+    panel.slider("balls", "Balls in the urn")
+    with panel.more("The test"):
+        panel.slider("belief", "Draws that the prior is worth")
+        panel.slider("urns", "Urns for the power")
+
+
 def _budget(panel: Controls[RealDataSpec]) -> None:
     panel.slider("chains", "Chains")
     panel.slider("warmup", "Warm-up sweeps")
@@ -89,6 +123,8 @@ def _budget(panel: Controls[RealDataSpec]) -> None:
 
 def runs(spec: RealDataSpec) -> str:
     """Which kernel runs."""
+    if spec.lottery:
+        return "engine.urn: draws without replacement, one ball of another weight; the evidence is in closed form, no chain runs."
     wrong = "" if spec.variant == "exact" else " Wrong on purpose: the draw of the precisions."
     return f"NUTS on all weights, and Gibbs on the precisions of their prior and of the noise, in turns.{wrong}"
 
@@ -101,17 +137,17 @@ LESSON = Lesson(
     controls=controls,
     scene=scene,
     kernels=analysis.kernels,
-    audit=analysis.audit,
-    checks=analysis.checks,
+    audit=lambda spec, cancel: (lottery if spec.lottery else analysis).audit(spec, cancel),
+    checks=lambda spec, cancel: (lottery if spec.lottery else analysis).checks(spec, cancel),
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,
-    twins=lambda spec: [own_means, scales, nuts] if spec.weights == "own_mean" else [scales, nuts],
-    code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales],
+    twins=lambda spec: [] if spec.lottery else [own_means, scales, nuts] if spec.weights == "own_mean" else [scales, nuts],
+    code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales, urn.draw, urn.log_factors],
     runs=runs,
     live=live,
     live_label="Sample the posterior",
-    recording=lambda spec: analysis.recorded(spec) if spec.show != "protocol" else None,
+    recording=lambda spec: None if spec.show == "protocol" or spec.lottery else analysis.recorded(spec),
     whole=True,
     predicted=analysis.recorded_predictions,
     ready=analysis.is_here,

@@ -13,7 +13,7 @@ from app.kit.text import chains, number, plain
 from engine.diagnostics import cost
 from engine.judge import MAX_RHAT
 from engine.scores import reliability
-from lessons.real_data import analysis, scenes
+from lessons.real_data import analysis, lottery_scenes, scenes
 from lessons.real_data.analysis import Study
 from lessons.real_data.spec import RealDataSpec
 
@@ -26,6 +26,8 @@ def panels(spec: RealDataSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present settings; none before the table is there."""
     if spec.show == "protocol" or not analysis.is_here(spec):
         return []
+    if spec.lottery:
+        return [lottery_scenes.power(spec), lottery_scenes.waiting(spec)]
     try:
         found = analysis.studied(spec, cancel)
         made: list[Figure | Table] = [by_chain(spec, found)]
@@ -158,6 +160,8 @@ def scaling(spec: RealDataSpec, found: Study, cancel: Any) -> Table:
 
 def diagnostics(spec: RealDataSpec, cancel: Any) -> Table:
     """R-hat and effective draws of the function at test rows, and what it cost."""
+    if spec.lottery:
+        return Table("Do the chains agree?", {"not run": ["no chain runs: draws from an urn do not hang on each other"]})
     if spec.show == "protocol" or not analysis.is_here(spec):
         return Table("Do the chains agree?", {"not run": ["R-hat of each sampled model stands in the card above, once it has been run"]})
     try:

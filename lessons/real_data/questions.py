@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from app.kit.text import number
 from app.kit.words import Said, say
+from datasets.powerball import WHITE
+from engine import urn
 from engine.judge.answers import nearest
 from engine.scores import binary_entropy
 from engine.ticket import NEVER
-from lessons.real_data import analysis, protocol
+from lessons.real_data import analysis, lottery, protocol
 from lessons.real_data.spec import WORDS, RealDataSpec
 
 
@@ -59,8 +62,46 @@ def _constant_why(spec: RealDataSpec) -> Said:
     return say(rate=rate, complement=1 - rate, entropy=binary_entropy(rate), train=model.train, test=model.test)
 
 
+def _tickets(spec: RealDataSpec) -> int:
+    apart, error = lottery.gap(lottery.course(spec), "hot", "overdue")
+    return 2 if abs(apart) <= 2.0 * error else int(apart < 0.0)
+
+
+def _tickets_why(spec: RealDataSpec) -> Said:
+    found = lottery.course(spec)
+    apart, error = lottery.gap(found, "hot", "overdue")
+    averages = {name: found.matches[name].mean() for name in ("hot", "overdue")}
+    return say(seen=found.n, apart=abs(apart), error=error, any=WHITE**2 / spec.balls, white=WHITE, balls=spec.balls, **averages)
+
+
+DRAWS = (40, 400, 4000)
+
+
+def _odd(spec: RealDataSpec) -> int:
+    return nearest(lottery.needed(spec, lottery.TWICE), DRAWS)
+
+
+def _odd_why(spec: RealDataSpec) -> Said:
+    needed, lighter = (lottery.needed(spec, weight) for weight in (lottery.TWICE, SLIGHT))
+    best, chance = (of(lottery.TWICE, spec.balls, WHITE) for of in (urn.most_matches, urn.chance))
+    return say(
+        needed=needed,
+        years=needed / lottery.A_YEAR,
+        lighter=lighter,
+        centuries=lighter / lottery.A_YEAR,
+        best=best,
+        fair=WHITE**2 / spec.balls,
+        chance=100.0 * chance,
+        fair_chance=100.0 * WHITE / spec.balls,
+    )
+
+
+SLIGHT = 1.1  # weight of an odd ball that is hardly odd
+
 QUESTIONS = [
     WORDS.question("held", _held, _held_why, scenario="too-sure"),
     WORDS.question("threshold", _threshold, _threshold_why, scenario="tumours", options=tuple(f"{value:g}" for value in THRESHOLDS)),
     WORDS.question("constant", _constant, _constant_why, scenario="credit-table"),
+    WORDS.question("tickets", _tickets, _tickets_why, scenario="draw"),
+    WORDS.question("odd", _odd, _odd_why, options=tuple(f"about {number(n)}" for n in DRAWS)),
 ]

@@ -13,7 +13,7 @@ from app.kit.player.scene import Axis, Place, Scene
 from app.kit.text import number
 from datasets import remote
 from engine.scores import binary_entropy
-from lessons.real_data import analysis, protocol
+from lessons.real_data import analysis, lottery_scenes, protocol
 from lessons.real_data.analysis import LEVELS, Fit, Problem, Study
 from lessons.real_data.protocol import Model, Result
 from lessons.real_data.spec import RealDataSpec
@@ -28,14 +28,19 @@ TOPS = {"boston": 90.0, "credit": 1.0}  # of the axes of a published table
 
 
 def scene(spec: RealDataSpec, window: int | None = None) -> bytes:
-    """The training, or a published table with nothing run yet. `window` is not used."""
+    """The training, a published table with nothing run yet, or draws of a lottery. `window` is not used."""
+    if spec.lottery:
+        return lottery_scenes.picture(spec)
     if spec.show == "protocol":
         return protocol_picture(spec, [])
     return training_picture(spec)
 
 
-def live(spec: RealDataSpec) -> Callable[[Any], bytes]:
-    """The body of the long run: a download where needed; then the posterior, draw by draw, or model after model."""
+def live(spec: RealDataSpec) -> Callable[[Any], bytes] | None:
+    """The body of the long run: a download where needed; then the posterior, draw by draw, or model after model. None
+    of a lottery, where nothing is sampled."""
+    if spec.lottery:
+        return None
 
     def body(job: Any) -> bytes:
         if spec.data in remote.TABLES:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from app.kit.files import LENGTH
 from app.kit.words import Words
+from datasets import powerball
 from datasets.tables import SPLITS
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field, text
 
 WORDS = Words(__file__)
 
-SHOWS = ("fit", "protocol")
-DATA = ("diabetes", "breast_cancer", "boston", "credit", "own")
+SHOWS = ("fit", "protocol", "draw")
+DATA = ("diabetes", "breast_cancer", "boston", "credit", "own", "urn")
 WEIGHTS = ("fixed", "per_layer", "own_mean")
 TRAININGS = ("plain", "weight_decay", "early_stopping")
 VARIANTS = ("exact", "no_half_count", "rate_as_scale")
@@ -20,9 +21,10 @@ VARIANTS = ("exact", "no_half_count", "rate_as_scale")
 
 @dataclass(frozen=True, kw_only=True)
 class RealDataSpec(Spec):
-    """One network on the rows of a table, trained and as a posterior; or a published table of results, run again."""
+    """One network on the rows of a table, trained and as a posterior; or a published table of results, run again; or the
+    draws of a lottery, and whether anything predicts them."""
 
-    show: str = choice("fit", SHOWS, "one network and its posterior, or the models of a published table")
+    show: str = choice("fit", SHOWS, "one network and its posterior, the models of a published table, or the draws of a lottery")
     data: str = choice("diabetes", DATA, "the table")
     file: str = text("", LENGTH, "your own CSV: at most 250,000 rows, 60 columns and 40 MB; numbers with a point")
     target: str = text("", 60, "the column to predict; empty: the usual one, or the last")
@@ -49,13 +51,28 @@ class RealDataSpec(Spec):
     miss_cost: float = number(5.0, 0.1, 100.0, "cost of a case of class 1 that is not flagged", log=True)
     alarm_cost: float = number(1.0, 0.1, 100.0, "cost of flagging a case of class 0", log=True)
     variant: str = choice("exact", VARIANTS, "how the precisions of the prior are drawn, or a mistake in it")
+    seen: int = integer(1000, 20, 10_000, "draws of the lottery; of a file, its first", log=True)
+    balls: int = integer(powerball.BALLS, 10, 100, "balls in the urn, of which five are drawn")
+    weight: float = number(1.0, 0.1, 10.0, "weight of the odd ball, all others 1; at 1 the urn is fair", log=True)
+    odd: int = integer(23, 1, 100, "number of the odd ball")
+    belief: float = number(20.0, 1.0, 1000.0, "draws that the prior on an odd ball's chance is worth", log=True)
+    urns: int = integer(400, 50, 2000, "urns over which the power is counted", log=True)
     seed: int = seed_field()
 
     def check(self) -> None:
-        if self.show == "protocol" and self.data not in ("boston", "credit", "own"):
+        if self.show == "protocol" and self.data not in ("boston", "credit", "own", "urn"):
             raise SpecError("show", "published tables are known for Boston and credit default only")
-        if self.variant != "exact" and self.weights != "per_layer":
+        if self.variant != "exact" and (self.weights != "per_layer" or self.lottery):
             raise SpecError("variant", f"{self.variant} is a mistake in learning the prior of each layer")
+        if self.show == "draw" and self.data not in ("urn", "own"):
+            raise SpecError("show", "draws are those of the urn, or of your own file")
+        if self.odd > self.balls:
+            raise SpecError("odd", f"there are {self.balls} balls only")
+
+    @property
+    def lottery(self) -> bool:
+        """Whether the draws of a lottery are looked at, and no table is learned from."""
+        return self.data == "urn" or self.show == "draw"
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -73,6 +90,12 @@ class RealDataSpec(Spec):
     def of_rows(self) -> RealDataSpec:
         """The settings that the rows depend on."""
         return self._only(*_ROWS)
+
+    def of_draws(self) -> RealDataSpec:
+        """The settings that the draws of a lottery, and what is made of them, depend on."""
+        if self.data == "own":  # whose odd ball, if any, is not known; but the one of the settings must be among its balls
+            return self._only("show", "data", "file", "seen", "balls", "belief", "odd")
+        return self._only("show", "data", "seen", "balls", "weight", "odd", "belief", "seed")
 
     def of_training(self) -> RealDataSpec:
         """The settings that the trained network depends on."""
@@ -97,5 +120,6 @@ SCENARIOS = WORDS.scenarios(
         "raw": RealDataSpec(data="breast_cancer", hidden=6, case=46, miss_cost=20.0, scaled="no"),
         "boston-table": RealDataSpec(show="protocol", data="boston", scaled="no", split="published", **BUDGET),
         "credit-table": RealDataSpec(show="protocol", data="credit", scaled="no", split="published", **BUDGET),
+        "draw": RealDataSpec(show="draw", data="urn"),
     }
 )

@@ -1,5 +1,5 @@
-"""Run experiments of five papers again: python -m lessons.reproduce --list | --all | ID... [--cores N] [--quick] [--fresh]
-[--dask tcp://HOST:PORT]
+"""Run experiments of five papers again: python -m lessons.reproduce --list | --all | ID... [--cores N] [--quick] [--parts N]
+[--fresh] [--dask tcp://HOST:PORT]
 
 A killed run goes on where it was: each finished part is on disk. Results are written to lessons/reproduce/results,
 docs/REPRODUCED.md and docs/reproduced.svg from them.
@@ -27,12 +27,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cores", type=int, default=2, help="processes; 2 by default")
     parser.add_argument("--dask", metavar="ADDRESS", help="a cluster's scheduler, tcp://host:port, whose workers compute the parts")
     parser.add_argument("--quick", action="store_true", help="the quick form")
+    parser.add_argument("--parts", type=int, help="the first N parts of each only; the rest may follow by another command")
     parser.add_argument("--fresh", action="store_true", help="forget what was computed before")
     asked = parser.parse_args(arguments)
     if unknown := [id for id in asked.ids if id not in BY_ID]:
         parser.error(f"no experiment is called {', '.join(unknown)}; --list names them")
     if asked.cores < 1:
         parser.error("--cores must be at least 1")
+    if asked.parts is not None and asked.parts < 1:
+        parser.error("--parts must be at least 1")
     if asked.list:
         for e in EXPERIMENTS:
             print(f"{e.id:26} {len(e.cells):3} numbers  {e.seconds[0]:5} s quick {e.seconds[1]:6} s full  {e.title}")
@@ -51,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{e.id}: not run, data: {', '.join(lacking)}", flush=True)
         elif asked.fresh:
             store.forget(e.id)
-    running.run([e for e in chosen if not missing(e)], QUICK if asked.quick else FULL, asked.cores, cluster)
+    running.run([e for e in chosen if not missing(e)], QUICK if asked.quick else FULL, asked.cores, cluster, asked.parts)
     report.write()
     figure.write()
     return 0

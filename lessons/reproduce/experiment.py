@@ -44,6 +44,9 @@ class Cell:
     instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
         `instead`, why the exact value is what it is
     tried : further changed settings, each the key of its outcome and what was changed
+    no_reason : keys of those whose agreement explains nothing: choices of ours where the print says nothing, and settings
+        that the work's own files rule out
+    parts : of how many parts it is at least, such as the largest of ten
     """
 
     key: str
@@ -56,11 +59,22 @@ class Cell:
     instead: str = ""
     because: str = ""
     tried: Sequence[tuple[str, str]] = ()
+    no_reason: Sequence[str] = ()
+    parts: int = 1
 
     @property
     def changes(self) -> Sequence[tuple[str, str]]:
         """All changed settings, each the key of its outcome and what was changed."""
         return ((self.instead, self.because), *self.tried) if self.instead else self.tried
+
+
+class Beside(NamedTuple):
+    """A number that is not printed: its key, what it is, its digits and unit."""
+
+    key: str
+    label: str
+    digits: int = 3
+    unit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +98,9 @@ class Experiment:
     combine : numbers of all parts -> estimates; by default the mean over parts with its standard error
     exact : what is known without sampling, by key
     tolerance : why a gap may be as large as it may
-    link : a lesson with these settings
+    link : a lesson with these settings; also : further ones
     covers : its tables and figures of print, "table 5.2"
+    beside : what is worked out, too, and is not printed
     """
 
     id: str
@@ -103,11 +118,26 @@ class Experiment:
     exact: Callable[[], Mapping[str, float]] = dict
     tolerance: str = "three standard errors of the gap"
     link: str = ""
+    also: Sequence[str] = ()
     covers: Sequence[str] = ()
+    beside: Sequence[Beside] = ()
+
+    @property
+    def links(self) -> Sequence[str]:
+        """All lessons with these settings."""
+        return (self.link, *self.also) if self.link else ()
 
     def count(self, form: str) -> int:
         """Parts of a form."""
         return self.parts[form == FULL]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotRun:
+    """What stands in print and has no experiment. why : a clause"""
+
+    source: Source
+    why: str
 
 
 @dataclass(frozen=True)
@@ -138,19 +168,21 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
     these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
-    told. If it does not agree, it differs where a changed setting agrees and moves our number by more than that may be
-    off by chance, or where the exact value is known and the print misses that too, however ours scatters; else it cannot be told as long as
-    settings are not printed.
+    told. If it does not agree, it differs where a changed setting that may be a reason agrees and moves
+    our number by more than that may be off by chance, or where the exact value is known and the print misses that too,
+    however ours scatters; else it cannot be told as long as settings are not printed.
     """
     if outcome is None:
         return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(missing)}" if missing else "not run yet")
     if cell.key not in outcome.estimates:
-        return Verdict(None, None, None, NOT_RUN, "not run since the experiment was changed")
+        why = f"it is of {cell.parts} parts at full length" if cell.parts > 1 else "not run since the experiment was changed"
+        return Verdict(None, None, None, NOT_RUN, why)
     ours, exact = outcome.estimates[cell.key], outcome.exact.get(cell.key)
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
-    others = [(outcome.estimates[key], change) for key, change in cell.changes if key in outcome.estimates]
+    changes = [(key, change) for key, change in cell.changes if key in outcome.estimates]
+    others = [(outcome.estimates[key], change) for key, change in changes]
     missed = exact is not None and not _fits(Estimate(exact), cell)
     if _fits(ours, cell) and not (missed and SURE * scatter > BLUNT * abs(cell.printed)):
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
@@ -164,7 +196,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None, missing: 
         f"with {change} it is {shown(other, cell)}{', which agrees' if agrees else ''}"
         for (other, change), agrees in sorted(zip(others, agreeing, strict=True), key=lambda each: not each[1])
     )
-    if any(agreeing):
+    if any(agrees and key not in cell.no_reason for (key, _), agrees in zip(changes, agreeing, strict=True)):
         return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and missed:
         proof = f": {cell.because}" if cell.because and not cell.instead else ""

@@ -17,6 +17,7 @@ from lessons.reproduce.registry import BY_ID, missing
 from lessons.reproduce.report import Row
 
 ALL = "all"
+FIRST = "berezowski-5.6"  # open where the address names none: it is told best
 ID = "id"  # of the address: the experiment that is open
 
 
@@ -42,6 +43,10 @@ def show() -> None:
         own = [row for row in rows if row.experiment.id == experiment]
         with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
             follow.panels(pictures.table(own, own[0].experiment.source.place))
+    with st.expander("Their conclusions, and whether they hold here"):
+        follow.panels(pictures.concluded())
+    with st.expander("Not run, and why"):
+        follow.panels(pictures.not_here())
     st.markdown("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
 
 
@@ -72,14 +77,14 @@ def _experiment(rows: Sequence[Row]) -> None:
     ids = list(dict.fromkeys(row.experiment.id for row in rows))
     asked = st.query_params.get(ID)
     if asked is not None and asked not in BY_ID:
-        st.warning("This link names an experiment that does not exist.", icon=messages.WARNING)
-    at = ids.index(asked) if asked in ids else 0
+        st.warning(f"{messages.WARNING} This link names an experiment that does not exist.")
+    first = asked if asked in ids else FIRST
+    at = ids.index(first) if first in ids else 0
     id = st.selectbox("Experiment", ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}")
     if id is None:
         return
     st.query_params[ID] = id
     experiment = BY_ID[id]
-    kept = store.result(id)
     st.markdown(
         f"{experiment.source.author} ({experiment.source.year}), {experiment.source.place}. "
         + (f"Printed settings: {'; '.join(experiment.settings)}. " if experiment.settings else "")
@@ -88,8 +93,9 @@ def _experiment(rows: Sequence[Row]) -> None:
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         pressed = st.button("Run the quick form", key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
-        if experiment.link:
-            st.markdown(f"[See it in the lesson]({experiment.link.removeprefix('/')})")
+        for link in experiment.links:
+            lesson = link.partition("?")[0].strip("/").replace("-", " ")
+            st.markdown(f"[See it in *{lesson}*]({link.removeprefix('/')})")
     if lacking := missing(experiment):
         st.markdown(f"Its data are not on this machine: {', '.join(lacking)}.")
     else:
@@ -100,11 +106,10 @@ def _experiment(rows: Sequence[Row]) -> None:
         job = jobs.pool().submit((session(), "reproduce"), ("reproduce", id), again.quick, id, rank=turns.AFTER, local=True)
         st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, job.active)
         return
-    if kept:
-        parts = f"{kept['parts']} part{'s' if kept['parts'] > 1 else ''}"
-        _shown(
-            [row for row in report.rows() if row.experiment is experiment], f"Kept: {kept['form']} form, {parts}, {kept['seconds']:.0f} s"
-        )
+    if store.result(id):
+        _shown([row for row in report.rows() if row.experiment is experiment], f"Kept: {report.ran(experiment)}")
+        if more := report.beside(experiment):
+            follow.panels(pictures.besides(more))
 
 
 def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
-from lessons.reproduce import report
+from lessons.reproduce import conclusions, report
 from lessons.reproduce.experiment import AGREES, DIFFERS, UNTOLD
+from lessons.reproduce.registry import NOT_HERE
 from lessons.reproduce.report import Row
 
 LOOKS = {AGREES: ("accept", "circle"), DIFFERS: ("reject", "x"), UNTOLD: ("muted", "diamond-open")}
@@ -20,7 +21,7 @@ FARTHEST = 12.0  # gaps beyond this many errors stand at the edge
 def forest(rows: Sequence[Row]) -> Figure:
     """(ours - printed) over its error, of every number that was run."""
     shown = [row for row in rows if row.verdict.z is not None]
-    figure = charts.blank("(ours − printed) ÷ error of the gap", "", height=max(220, 60 + 7 * len(shown)), margin={"l": 12, "t": 40})
+    figure = charts.blank("(ours − printed) ÷ error of the gap", "", height=max(220, 60 + 4 * len(shown)), margin={"l": 12, "t": 40})
     for kind, (role, symbol) in LOOKS.items():
         some = [(i, row) for i, row in enumerate(shown) if row.verdict.kind == kind]
         figure.add_scatter(
@@ -84,6 +85,18 @@ def beside(rows: Sequence[Row]) -> Figure | None:
     return Figure("Printed and ours", figure, f"Ours as multiples of the printed numbers: {sides}.", "Bars are three standard errors.")
 
 
+def not_here() -> Table:
+    """What stands in print and has no experiment, as docs/REPRODUCED.md has it."""
+    return Table(
+        "Not run, and why",
+        {
+            "work": [f"{each.source.author} ({each.source.year})" for each in NOT_HERE],
+            "printed": [each.source.place for each in NOT_HERE],
+            "why": [each.why for each in NOT_HERE],
+        },
+    )
+
+
 def table(rows: Sequence[Row], title: str) -> Table:
     """The rows, as docs/REPRODUCED.md has them."""
     return Table(
@@ -97,3 +110,14 @@ def table(rows: Sequence[Row], title: str) -> Table:
             "why": [row.verdict.why for row in rows],
         },
     )
+
+
+def concluded() -> Table:
+    """Sentences of conclusion, and what our numbers say of them."""
+    columns = zip(*conclusions.rows(), strict=True)
+    return Table("Their conclusions", dict(zip(("source", "sentence", "here", "numbers"), map(list, columns), strict=True)))
+
+
+def besides(more: Sequence[tuple[str, str]]) -> Table:
+    """What is worked out, too, and stands in no print."""
+    return Table("Worked out, too; not printed", {"number": [label for label, _ in more], "ours": [value for _, value in more]})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lessons.reproduce import andersen, berezowski, data, hubin, mullachery, steyn
-from lessons.reproduce.experiment import Experiment, Part
+from datasets import local
+from lessons.reproduce import andersen, berezowski, hubin, mullachery, steyn
+from lessons.reproduce.experiment import Experiment, NotRun, Part
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *berezowski.EXPERIMENTS,
@@ -14,12 +15,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *hubin.EXPERIMENTS,
     *mullachery.EXPERIMENTS,
 )
+NOT_HERE: tuple[NotRun, ...] = (*hubin.NOT_HERE, *mullachery.NOT_HERE)
 BY_ID = {experiment.id: experiment for experiment in EXPERIMENTS}
 
 
 def missing(experiment: Experiment) -> Sequence[str]:
     """Data sets that it needs and that are not on this machine."""
-    return [name for name in experiment.needs if not data.here(name)]
+    return [name for name in experiment.needs if not local.here(name)]
 
 
 def compute(id: str, number: int, form: str) -> Part:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lessons.reproduce import store
+from lessons.reproduce import conclusions, store
 from lessons.reproduce.experiment import VERDICTS, Cell, Estimate, Experiment, Verdict, judge, shown
-from lessons.reproduce.registry import EXPERIMENTS, missing
+from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE, missing
 
 PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
 
@@ -19,7 +19,8 @@ Every printed number that was run, beside ours. Written by `python -m lessons.re
 *Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours, these are less than a
 quarter of the print, and no changed setting that was tried comes nearer. *Differs*: a changed setting that was tried gives
 the printed number and moves ours by more than chance, or an exact answer contradicts it. *Cannot be told*: what it hangs on
-is not printed, chance may make such a gap, or two settings give the number.
+is not printed (also where only another choice of ours, or a setting that the work itself rules out, brings agreement),
+chance may make such a gap, or two settings give the number.
 """
 
 
@@ -60,22 +61,52 @@ def exact(row: Row) -> str:
     return "" if row.verdict.exact is None else shown(Estimate(row.verdict.exact), row.cell)
 
 
+def ran(experiment: Experiment) -> str:
+    """In which form it was run, and how much of it."""
+    kept = store.result(experiment.id)
+    if kept is None:
+        return "not run"
+    count = experiment.count(kept["form"])
+    of = f" of {count}" if kept["parts"] < count else ""
+    return f"{kept['form']} form, {kept['parts']}{of} part{'s' * (max(count, kept['parts']) > 1)}, {kept['seconds']:.0f} s"
+
+
+def beside(experiment: Experiment) -> list[tuple[str, str]]:
+    """What was worked out and is not printed: what it is, and its value with its error."""
+    kept, found = store.outcome(experiment.id), []
+    for each in experiment.beside if kept else ():
+        estimate = kept.estimates.get(each.key) if kept else None
+        if estimate is not None:
+            error = f" ± {estimate.error:,.{each.digits}f}" if estimate.error else ""
+            found.append((each.label, f"{estimate.value:,.{each.digits}f}{error}{each.unit}"))
+    return found
+
+
+CONCLUDED = """## Conclusions
+
+Sentences of conclusion of two of the works, in our words, each with our numbers: *holds here*, *does not*, or *cannot be
+told*. Networks that were not trained at full length cannot refute a sentence that hangs on it.
+
+| | sentence | | numbers |
+|---|---|---|---|"""
+
+
 def text() -> str:
     """The whole document."""
     every = list(rows())
     counted = Counter(row.verdict.kind for row in every)
     forms = Counter(kept["form"] if (kept := store.result(e.id)) else "not run" for e in EXPERIMENTS)
     shown = {(e.source.author, each) for e in EXPERIMENTS for each in e.covers if each.startswith(("table", "figure"))}
-    ran = ", ".join(f"{count} {'of them not run' if form == 'not run' else f'in {form} form'}" for form, count in sorted(forms.items()))
-    lines = [HEAD, f"{len(EXPERIMENTS)} experiments on {len(shown)} tables and figures: {ran}.", ""]
+    by_form = ", ".join(f"{count} {'of them not run' if form == 'not run' else f'in {form} form'}" for form, count in sorted(forms.items()))
+    lines = [HEAD, f"{len(EXPERIMENTS)} experiments on {len(shown)} tables and figures: {by_form}.", ""]
     lines += [", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind]) + f", of {len(every)} numbers.", ""]
+    lines += [CONCLUDED, *(f"| {source} | {claim} | {mark} | {numbers} |" for source, claim, mark, numbers in conclusions.rows()), ""]
     for experiment in EXPERIMENTS:
-        kept, source = store.result(experiment.id), experiment.source
-        form = f"{kept['form']} form, {kept['parts']} part{'s' * (kept['parts'] > 1)}, {kept['seconds']:.0f} s" if kept else "not run"
+        source = experiment.source
         lines += [
             f"## {experiment.id}",
             "",
-            f"{experiment.title}. {source.author} ({source.year}), {source.place}. {form}.",
+            f"{experiment.title}. {source.author} ({source.year}), {source.place}. {ran(experiment)}.",
             *([f"Our choice, as it is not printed: {'; '.join(experiment.chosen)}."] if experiment.chosen else []),
             f"Tolerance: {experiment.tolerance}.",
             "",
@@ -86,6 +117,11 @@ def text() -> str:
             verdict = row.verdict
             lines.append(f"| {row.cell.label} | {printed(row.cell)} | {ours(row)} | {exact(row)} | {verdict.kind} | {verdict.why} |")
         lines.append("")
+        if more := beside(experiment):
+            lines += ["| not printed | ours |", "|---|---|", *(f"| {label} | {value} |" for label, value in more), ""]
+    lines += ["## Not run", "", "| | printed | why |", "|---|---|---|"]
+    lines += [f"| {each.source.author} ({each.source.year}) | {each.source.place} | {each.why} |" for each in NOT_HERE]
+    lines.append("")
     return "\n".join(lines)
 
 

@@ -23,9 +23,13 @@ def work(which: Which, form: str) -> dict[str, Any]:
     return {"part": part, "seconds": time.perf_counter() - started}
 
 
-def run(chosen: Sequence[Experiment], form: str, cores: int, cluster: slices.Place | None = None) -> None:
-    """What is still missing of these experiments, at a cluster or on so many processes here; then their results."""
-    todo = [(e.id, n) for e in chosen for n in range(e.count(form)) if store.read_part(e.id, form, n) is None]
+def run(chosen: Sequence[Experiment], form: str, cores: int, cluster: slices.Place | None = None, most: int | None = None) -> None:
+    """What is still missing of these experiments, at a cluster or on so many processes here; then their results.
+
+    most : parts of each that are wanted now; by default all
+    """
+    counts = {e.id: min(e.count(form), most or e.count(form)) for e in chosen}
+    todo = [(e.id, n) for e in chosen for n in range(counts[e.id]) if store.read_part(e.id, form, n) is None]
     each = {e.id: e.seconds[form == FULL] / e.count(form) for e in chosen}
     total, done, started = sum(each[id] for id, _ in todo), 0.0, time.perf_counter()
     waiting = {e.id: sum(id == e.id for id, _ in todo) for e in chosen}
@@ -82,10 +86,11 @@ def _keep(which: Which, form: str) -> None:
 
 
 def finish(experiment: Experiment, form: str) -> None:
-    """Make the result of an experiment whose parts are all there."""
+    """Make the result of an experiment from the parts that are there, all or the first of them."""
     kept = [store.read_part(experiment.id, form, number) for number in range(experiment.count(form))]
     parts = [part for part in kept if part is not None]
-    store.keep(experiment, form, outcome_of(experiment, [part for part, _ in parts]), sum(seconds for _, seconds in parts))
+    outcome = outcome_of(experiment, [part for part, _ in parts])
+    store.keep(experiment, form, outcome, sum(seconds for _, seconds in parts), len(parts))
 
 
 def outcome_of(experiment: Experiment, parts: Sequence[Part]) -> Outcome:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets import local
 from datasets.images import Images, digits
+from datasets.letters import letters
 from datasets.logistic import INPUT_SD, TRAIN, logistic_pairs
+from datasets.transforms import rotate
 from engine import scores
 from engine.logistic import newton, sigmoid
 from engine.networks import Network, network
@@ -19,8 +22,7 @@ from engine.spec import SpecError
 from engine.training import train
 from engine.variational import STEYN, NetworkFit, advi, fit_network, start_convolution, start_network
 from engine.variational.optimisers import Decaying
-from lessons.reproduce import data
-from lessons.reproduce.experiment import A_PART, FULL, Cell, Experiment, Part, Source
+from lessons.reproduce.experiment import A_PART, FULL, Beside, Cell, Experiment, Part, Source
 from lessons.reproduce.trained import state_path, trained
 
 AUTHOR = "Steyn"
@@ -193,39 +195,133 @@ AT_ONCE = 1_000  # test images whose probabilities are held by every network
 TRAINING = {"method": "gaussian", "prior_sd": 1.0, "batch": BATCH, "step_size": 1e-3, "initial_sd": 0.01}
 
 
+def _network(id: str, number: int, form: str) -> NetworkFit:
+    """The network of an experiment, trained to its end; from its state on disk on, where that is there."""
+    images = local.images("mnist").some(LEARNT)
+    settings: dict[str, Any] = TRAINING | {"epochs": EPOCHS[id][form == FULL], "seed": number}
+    if id == "steyn-7.4":
+        return trained(state_path(id, form, str(number)), lambda: start_convolution(images.x, images.y, **settings, **STEYN)).fit()
+    return trained(state_path(id, form, str(number)), lambda: start_network(images.x, images.y, hidden=(600, 600), **settings)).fit()
+
+
+def _networks(form: str) -> int:
+    return NETWORKS if form == FULL else DRAWS
+
+
 def _mnist(id: str) -> Callable[[int, str], Part]:
+    """Accuracy in %, γ(0.1) of two scores, and how many test images are misread though the networks agree."""
+
     def run(number: int, form: str) -> Part:
-        images = data.images("mnist").some(LEARNT)
-        settings: dict[str, Any] = TRAINING | {"epochs": EPOCHS[id][form == FULL], "seed": number}
-        if id == "steyn-7.4":
-            training = trained(state_path(id, form, str(number)), lambda: start_convolution(images.x, images.y, **settings, **STEYN))
-        else:
-            training = trained(state_path(id, form, str(number)), lambda: start_network(images.x, images.y, hidden=(600, 600), **settings))
-        return _judged(training.fit(), images, 1_000 if form == FULL else DRAWS, number)
+        images = local.images("mnist")
+        read = _read(_network(id, number, form), images.x_test, _networks(form), number)
+        wrong = read.mean.argmax(axis=1) != images.y_test
+        return {
+            "right": 100.0 * float((~wrong).mean()),
+            "sd": scores.gamma(read.sd, wrong),
+            "inconsistency": scores.gamma(1.0 - read.agreement, wrong),
+            "sure": float((wrong & (read.agreement >= SURE)).sum()),
+        }
 
     return run
 
 
-def _judged(fit: NetworkFit, images: Images, draws: int, seed: int) -> Part:
-    """Accuracy in %, γ(0.1) of the scores, and how many test images are misread by a majority above 95 %."""
-    mean: list[NDArray] = []
-    found: dict[str, list[NDArray]] = {"sd": [], "inconsistency": []}
-    x, y = images.x_test, images.y_test
+def _more_of(id: str) -> Callable[[int, str], Part]:
+    """What else the same network tells."""
+    return lambda number, form: _judged(_network(id, number, form), local.images("mnist"), _networks(form), number)
+
+
+class Read(NamedTuple):
+    """What K networks say of m images, in the pieces that the scores need.
+
+    mean : (m, classes); votes : (m, classes)
+    sd, epistemic : (m,) scores that need all draws
+    """
+
+    mean: NDArray[np.float64]
+    votes: NDArray[np.int64]
+    sd: NDArray[np.float64]
+    epistemic: NDArray[np.float64]
+
+    @property
+    def agreement(self) -> NDArray[np.float64]:
+        """(m,) share of the networks in the largest group of equal votes."""
+        return np.asarray(self.votes.max(axis=1) / self.votes.sum(axis=1))
+
+
+def _read(fit: NetworkFit, x: NDArray, draws: int, seed: int) -> Read:
+    """Of images x (m, pixels), some at a time."""
+    parts = []
     for begin in range(0, len(x), AT_ONCE):
         prediction = fit.predict(x[begin : begin + AT_ONCE], samples=draws, seed=seed)
         assert prediction is not None
-        mean.append(prediction.mean)
-        found["sd"].append(scores.predicted_sd(prediction.draws))
-        found["inconsistency"].append(scores.inconsistency(prediction.draws))
-    labels = np.concatenate(mean).argmax(axis=1)
-    wrong = labels != y
-    apart = {name: np.concatenate(parts) for name, parts in found.items()}
-    return {
-        "right": 100.0 * float((~wrong).mean()),
-        "sd": scores.gamma(apart["sd"], wrong),
-        "inconsistency": scores.gamma(apart["inconsistency"], wrong),
-        "sure": float((wrong & (apart["inconsistency"] < 0.05)).sum()),
-    }
+        said = prediction.draws
+        parts.append(Read(prediction.mean, scores.votes(said), scores.predicted_sd(said), scores.decompose(said).epistemic))
+    return Read(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+SCORES = {  # the six of the lesson on scores; the Gaussian approximation apart, as it needs a cut-off
+    "sd": lambda read: read.sd,
+    "inconsistency": lambda read: 1.0 - read.agreement,
+    "total entropy": lambda read: scores.entropy(read.mean),
+    "epistemic entropy": lambda read: read.epistemic,
+    "1 − highest probability": lambda read: 1.0 - read.mean.max(axis=1),
+}
+ALPHAS = (0.05, 0.1, 0.2)
+SURE = 0.95  # share of equal votes from which the networks are called sure
+TURNS, TURNED = (30, 60, 90), 1_000  # degrees, and how many test images are turned; as many letters are set
+BINS = 20  # of the predicted probability, by which its sd and the inconsistency are looked at
+
+
+def _judged(fit: NetworkFit, images: Images, draws: int, seed: int) -> Part:
+    """Scores as finders of the misread images, what a threshold leaves, and images that are no digits as the network
+    knows them.
+    """
+    x, y = images.x_test, images.y_test
+    read = _read(fit, x, draws, seed)
+    wrong = read.mean.argmax(axis=1) != y
+    found: Part = {"sure": float((wrong & (read.agreement >= SURE)).sum())}
+    every = {name: of(read) for name, of in SCORES.items()}
+    every["GA"] = scores.approximation_of_votes(read.votes, scores.cutoff_of_votes(read.votes, wrong))
+    for name, values in every.items():
+        found |= {f"{name} at {alpha:g}": scores.gamma(values, wrong, alpha) for alpha in ALPHAS}
+        found[f"{name} AUROC"] = scores.auroc(values, wrong)
+    found["GA"], found["GA less inconsistency"] = found["GA at 0.1"], found["GA at 0.1"] - found["inconsistency at 0.1"]
+    cut = float(np.quantile(every["sd"][wrong], 0.1))
+    kept = every["sd"] < cut
+    found |= {"kept": 100.0 * float(kept.mean()), "right of kept": 100.0 * float((~wrong[kept]).mean())}
+    found |= _along(read)
+    some = images.images_test[:TURNED].astype(np.float32) / np.float32(images.top)
+    for degrees in TURNS:
+        turned = _read(fit, rotate(some, degrees).reshape(len(some), -1), draws, seed)
+        found[f"right at {degrees}"] = 100.0 * float((turned.mean.argmax(axis=1) == y[:TURNED]).mean())
+        found[f"mean sd at {degrees}"] = float(turned.sd.mean())
+    found["mean sd at 0"] = float(read.sd[:TURNED].mean())
+    strange = _read(fit, letters(TURNED, images.side, seed)[0].reshape(TURNED, -1), draws, seed)
+    found["letters sure"] = 100.0 * float((strange.agreement >= SURE).mean())
+    found["letters AUROC"] = scores.auroc(np.concatenate([read.sd, strange.sd]), np.arange(len(y) + TURNED) >= len(y))
+    return found
+
+
+def _along(read: Read) -> Part:
+    """Where along the predicted probability the sd is highest, and how straight inconsistency falls with it."""
+    p, inconsistency = read.mean.max(axis=1), 1.0 - read.agreement
+    places = np.minimum((p * BINS).astype(int), BINS - 1)
+    held = [at for at in range(BINS) if (places == at).sum() >= 5]
+    mean = {at: float(read.sd[places == at].mean()) for at in held}
+    return {"highest": (max(held, key=mean.__getitem__) + 0.5) / BINS, "straight": float(np.corrcoef(p, inconsistency)[0, 1])}
+
+
+BESIDE = (
+    Beside("sure", f"misread although {SURE:.0%} of the networks agree, of 10,000", 0),
+    *(Beside(f"{name} AUROC", f"AUROC of {name}, misread against right", 4) for name in (*SCORES, "GA")),
+    *(Beside(f"{name} at {alpha:g}", f"γ({alpha:g}) of {name}", 4) for name in (*SCORES, "GA") for alpha in ALPHAS if alpha != 0.1),
+    Beside("kept", "images whose sd is below that of all but a tenth of the misread ones", 1, " %"),
+    Beside("right of kept", "of these, read right", 2, " %"),
+    *(Beside(f"right at {degrees}", f"read right when turned by {degrees}°", 1, " %") for degrees in TURNS),
+    *(Beside(f"mean sd at {degrees}", f"mean sd when turned by {degrees}°", 4) for degrees in (0, *TURNS)),
+    Beside("letters sure", f"letters on which {SURE:.0%} of the networks agree", 1, " %"),
+    Beside("letters AUROC", "AUROC of the sd, letters against digits", 4),
+)
 
 
 def _trained(id: str, network: str, right: float, sd: float, inconsistency: float, **words: Any) -> Experiment:
@@ -255,6 +351,30 @@ def _trained(id: str, network: str, right: float, sd: float, inconsistency: floa
             ),
         ),
         tolerance="10,000 test images, of which the misread ones tell where α is 0.1",
+    )
+
+
+def _scored(of: str, network: str, ga: float, wrong: int, **words: Any) -> Experiment:
+    """What else the network of the experiment `of` tells."""
+    return Experiment(
+        id=f"{of}-scores",
+        **words,
+        settings=(network, "1,000 networks", "cut-off of the Gaussian approximation from 90 % of the misread test images"),
+        chosen=(
+            f"the network of {of}, and its forms; {DRAWS} networks in the quick form",
+            f"{TURNED:,} test images are turned, and as many letters set in type",
+            "“linearly” is read as a correlation within 0.1 of −1",
+        ),
+        needs=("mnist",),
+        parts=(1, 5),
+        run=_more_of(of),
+        cells=(
+            Cell(key="GA", label="γ(0.1) of GA", printed=ga, half=0.0005, error=float(np.sqrt(0.09 / wrong)), like=A_PART),
+            Cell(key="highest", label="probability where the sd is highest (0.4 to 0.6)", printed=0.5, half=0.1),
+            Cell(key="straight", label="inconsistency against probability, correlation (falls linearly)", printed=-1.0, half=0.1),
+        ),
+        beside=BESIDE,
+        tolerance="the misread test images, which tell where α is 0.1; the words, as we read them",
     )
 
 
@@ -337,7 +457,7 @@ EXPERIMENTS = (
     Experiment(
         id="steyn-sizes",
         title="Sizes of its networks",
-        **_place("figure 6.12 and chapter 7", "sizes", "/weights"),
+        **_place("figure 6.12 and chapter 7", "sizes", "/convolution"),
         covers=("figure 6.12",),
         settings=("2-5-5-1", "784-600-600-10", "two convolutions 5 × 5 of 32 filters, each with pooling 2 and stride 2"),
         chosen=("no padding",),
@@ -367,7 +487,7 @@ EXPERIMENTS = (
         0.865,
         title="MNIST by a dense network",
         seconds=(300, 9_000),
-        **_place("figures 7.1 to 7.6", "MNIST", "/digits"),
+        **_place("figures 7.1 to 7.6", "MNIST", "/digits?data=mnist"),
     ),
     _trained(
         "steyn-7.4",
@@ -377,6 +497,24 @@ EXPERIMENTS = (
         0.931,
         title="MNIST by convolutions",
         seconds=(500, 250_000),
-        **_place("figures 7.11 to 7.15", "MNIST", "/digits"),
+        **_place("figures 7.11 to 7.15", "MNIST", "/convolution?part=training&size=large"),
+    ),
+    _scored(
+        "steyn-7.3",
+        "784-600-600-10",
+        0.978,
+        486,
+        title="MNIST by a dense network: scores, turned digits, letters",
+        seconds=(300, 9_000),
+        **_place("figures 7.3 to 7.9", "MNIST", "/scores?scenario=ga"),
+    ),
+    _scored(
+        "steyn-7.4",
+        "28 × 28, two convolutions 5 × 5 of 32 filters with pooling 2, 512-256-10",
+        0.99,
+        182,
+        title="MNIST by convolutions: scores, turned digits, letters",
+        seconds=(500, 250_000),
+        **_place("figures 7.12 to 7.17", "MNIST", "/scores?scenario=ga"),
     ),
 )

@@ -65,12 +65,12 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba", "scipy", "scikit-learn")}}
 
 
-def keep(experiment: Experiment, form: str, outcome: Outcome, seconds: float) -> None:
-    """Write the result of an experiment."""
+def keep(experiment: Experiment, form: str, outcome: Outcome, seconds: float, parts: int) -> None:
+    """Write the result of an experiment, of so many parts."""
     content = {
         "id": experiment.id,
         "form": form,
-        "parts": experiment.count(form),
+        "parts": parts,
         "seeds": "the numbers of the parts, from 0",
         "seconds": round(seconds, 1),
         "link": experiment.link,

@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.images import Images, digits
-from engine import scores
+from engine import scores, ticket
 from engine.kept import kept
 from engine.networks.stack import Networks
 from engine.scores import Curve, Decomposition, Reliability
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.shared import Shared, posterior
-from lessons.families.digit_posteriors.spec import PosteriorSpec
 from lessons.scores.spec import ScoresSpec
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-NETWORKS = 100  # trained; the settings may ask fewer of them
+NETWORKS = sources.NETWORKS  # trained; the settings may ask fewer of them
+TESTED = 2000  # images at most: the first of MNIST's 10,000
+WATCHED = 500  # of them while the networks still learn
 SHARE = 0.9  # of the wrong predictions that Steyn's cutoff keeps below itself
 ALPHA = 0.1  # Steyn's strictness
 RESAMPLES = 200
@@ -65,38 +67,52 @@ class Reading(NamedTuple):
         return self.mean.max(axis=1)
 
 
+def data_of(spec: ScoresSpec) -> Images:
+    """The images learnt from, of the bundled ones the first `learnt`; and those to test on: at most `TESTED`."""
+    if sources.present(spec.data) == "digits":
+        return _first_digits(spec.learnt)
+    return _tested(sources.images(spec.data))
+
+
+def _tested(data: Images) -> Images:
+    return data.some(len(data.labels), TESTED)
+
+
 @kept
-def data_of(learnt: int) -> Images:
-    """The bundled digits, of which the first `learnt` are learnt from."""
+def _first_digits(learnt: int) -> Images:
     return digits().some(learnt)
 
 
 def shared(spec: ScoresSpec, method: str = "") -> Shared:
     """The posterior of the settings, or that of another `method`, trained as far as somebody has trained it."""
-    recipe = PosteriorSpec(method=method or spec.method, networks=NETWORKS, seed=spec.seed)
-    # all digits together are what the lesson with the drawing pad learns from, too
-    name = "digits" if spec.learnt == len(digits().labels) else f"digits {spec.learnt}"
-    return posterior(name, data_of(spec.learnt), recipe)
+    method = method or spec.method
+    # all digits together are what the other lessons learn from, too
+    if sources.present(spec.data) != "digits" or spec.learnt == len(digits().labels):
+        return sources.shared(spec.data, method, spec.seed)
+    data = _first_digits(spec.learnt)
+    return posterior(f"digits {spec.learnt}", data, sources.recipe(data, method, spec.seed))
 
 
 def read(spec: ScoresSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Reading | None:
     """What the trained networks say of the test digits; None when stopped."""
     networks = shared(spec, method).finish(stop)
-    return None if networks is None else _read(networks, spec.networks)
+    return None if networks is None else _read(networks, sources.present(spec.data), spec.networks)
 
 
 @kept
-def _read(networks: Networks, number: int) -> Reading:
-    return look(networks, number)
+def _read(networks: Networks, data: str, number: int) -> Reading:
+    return look(ScoresSpec(data=data, networks=number), networks)
 
 
-def look(networks: Networks, number: int) -> Reading:
-    """What the first `number` networks say of the test digits."""
-    found = networks.predict(digits().x_test)
-    assert found is not None
-    draws = found[:number].astype(np.float64)
+def look(spec: ScoresSpec, networks: Networks, most: int | None = None) -> Reading:
+    """What the first of the networks say of the test digits, or of `most` of them."""
+    data = data_of(spec).some(1, most)
+    found = Networks(tuple(layer[: spec.networks] for layer in networks.layers), networks.activation).predict(data.x_test, ticket.stopped)
+    if found is None:
+        raise InterruptedError
+    draws = found.astype(np.float64)
     draws /= draws.sum(axis=2, keepdims=True)  # float32 adds up to 1 only nearly
-    return Reading(draws, scores.decompose(draws), digits().y_test)
+    return Reading(draws, scores.decompose(draws), data.y_test)
 
 
 # Scores ---------------------------------------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 from app.kit.frame import Controls, Lesson, show
 from engine import scores
 from engine.readable.uncertainty import uncertainty
+from lessons.families.digit_posteriors import sources
+from lessons.families.digit_posteriors.spec import DATA, RUNS
 from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
-from lessons.families.digit_posteriors.spec import RUNS
 from lessons.scores import analysis, proof
 from lessons.scores.panels import diagnostics, panels
 from lessons.scores.questions import QUESTIONS
@@ -32,8 +33,15 @@ def controls(panel: Controls[ScoresSpec]) -> None:
             panel.number("split", "Split")
     with panel.more("Networks and data"):
         panel.slider("networks", "Networks asked R")
-        panel.slider("learnt", "Digits learnt from")
+        panel.segmented("data", "Learnt from", DATA)
+        if spec.data == "digits":
+            panel.slider("learnt", "Digits learnt from")
         panel.note("Bundled digits of 8 × 8 pixels: 450 are tested, never learnt from. NUTS learns from 500 at most.")
+        panel.note(
+            f"Of MNIST all 60,000 are learnt from, and the first {analysis.TESTED:,} of its 10,000 test images are tested: "
+            "a hundred networks read no more in the seconds that a reader waits."
+        )
+        panel.note(sources.NOTE)
     with panel.more("Break it"):
         panel.select("variant", "Wrong on purpose", MISTAKES)
 
@@ -70,5 +78,6 @@ LESSON = Lesson(
         analysis.ranked,
     ],
     runs=runs,
+    ready=lambda spec: sources.is_here(spec.data),
 )
 show(LESSON)

@@ -9,34 +9,38 @@ from numpy.typing import NDArray
 
 from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
-from datasets.images import digits
 from engine import scores
 from engine.diagnostics import rhat
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import METHODS
 from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
 from lessons.families.digit_posteriors.training import CHAINS
-from lessons.scores import analysis
+from lessons.scores import analysis, galleries
 from lessons.scores.analysis import ALPHA, NAMES, Reading
 from lessons.scores.spec import ScoresSpec
 from lessons.scores.stage_errors import PRINTED
 from lessons.scores.stage_probabilities import PRECISION_RECALL, PRINTED_AT, TOPS
 
-GALLERY = 24
-COLUMNS = 6
 SPLITS = 100
+TENTHS = 10  # of the ranks
+TRAINED_ALIKE = ("lbbnn", "dense", "dropout")  # that learn from the images, and with the layers, of a trained network
 
 
 def panels(spec: ScoresSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present view."""
+    return sources.captioned(_of_the_view(spec, cancel), spec.data)
+
+
+def _of_the_view(spec: ScoresSpec, cancel: Any) -> list[Figure | Table]:
     reading = analysis.read(spec, stop=cancel.is_set)
     if reading is None:
         return []
     if spec.view == "errors":
-        return [_all_scores(spec, reading), *_galleries(spec, reading)]
+        return [_all_scores(spec, reading), *galleries.report(spec, reading)]
     if spec.view == "thresholds":
-        return [_printed(reading), _wrong_gallery(spec, reading)]
+        return [_printed(reading), galleries.sure_and_wrong(spec, reading)]
     if spec.view == "calibration":
-        return [_posteriors(spec, cancel)]
+        return [_posteriors(spec, cancel), _ranks(spec, reading, cancel)]
     return [_splits(spec, reading, cancel)]
 
 
@@ -95,7 +99,7 @@ def _printed(reading: Reading) -> Table:
         row(f"precision at {at:g}", found.precision, answers, [PRECISION_RECALL[run][place][0] for run in TOPS])
         row(f"recall at {at:g}", found.recall, right, [PRECISION_RECALL[run][place][1] for run in TOPS])
     caption = (
-        f"Ours: {len(y)} bundled digits, {len(reading.draws)} networks averaged. Berezowski 2021, table 7.2, ten "
+        f"Ours: {len(y)} test digits, {len(reading.draws)} networks averaged. Berezowski 2021, table 7.2, ten "
         "classes: 500 OptDigits images learnt from, 2,000 tested, networks of changing width, two runs. Precision: of "
         "the answers, those that are right. Recall: of all right predictions, those that are answered. Other images "
         "and other networks, so the table shows what kind of numbers these are, not who wins."
@@ -106,7 +110,8 @@ def _printed(reading: Reading) -> Table:
 def _posteriors(spec: ScoresSpec, cancel: Any) -> Table:
     names = ("posterior", "right (%)", "mean confidence", "ECE", "calibrated, 90 %", "Brier", "log score (nats)")
     columns: dict[str, list[str]] = {name: [] for name in names}
-    for method in METHODS:
+    # on MNIST, where each takes minutes, the one that is shown
+    for method in METHODS if sources.present(spec.data) == "digits" else (spec.method,):
         reading = analysis.read(spec, method, cancel.is_set)
         if reading is None:
             break
@@ -126,12 +131,51 @@ def _posteriors(spec: ScoresSpec, cancel: Any) -> Table:
             for name, cell in zip(names, cells, strict=True):
                 columns[name].append(cell)
     caption = (
-        f"{len(digits().labels_test)} test digits, ± one standard error; ECE in ten bins of equal width. “Calibrated, "
+        f"{len(analysis.data_of(spec).y_test)} test digits, ± one standard error; ECE in ten bins of equal width. “Calibrated, "
         "90 %”: the range of ECE of a forecaster with these confidences that is right exactly as often as it says. "
         "Below it no ECE on so few images means anything. Brier and log score need no bins: smaller is better. NUTS "
         "learns from the first 500 digits, the others from all that the settings give."
     )
     return Table("Every posterior: one network, and the average", columns, caption)
+
+
+def _ranks(spec: ScoresSpec, reading: Reading, cancel: Any) -> Figure:
+    """Where the confidence of one network stands among that of the members, image by image, beside that of the average."""
+    sure = reading.draws.max(axis=2)
+    ranks = {
+        "one member, the first": scores.rank_among(sure[0], sure[1:]),
+        "the average of all": scores.rank_among(reading.confidence, sure),
+    }
+    if spec.method in TRAINED_ALIKE:
+        trained = analysis.read(spec, "ensemble", cancel.is_set)
+        if trained is not None:
+            ranks["one network, most probable weights"] = scores.rank_among(trained.draws[0].max(axis=1), sure)
+    own = np.array([_tenths(scores.rank_among(each, np.delete(sure, r, axis=0))) for r, each in enumerate(sure)])
+    middles = 10.0 * np.arange(TENTHS) + 5.0
+    figure = charts.blank("members that are less sure (%)", "test digits (%)")
+    edge = {"color": theme.colour("muted"), "width": 1}
+    low, high = np.quantile(own, (0.05, 0.95), axis=0)
+    figure.add_scatter(x=middles, y=low, mode="lines", line=edge, showlegend=False)
+    band = {"mode": "lines", "line": edge, "fill": "tonexty", "fillcolor": theme.colour("muted", 0.25)}
+    figure.add_scatter(x=middles, y=high, name="a member among the others: 90 % of them", **band)
+    told = []
+    looks = (("ink", "square"), ("posterior", "circle"), ("reject", "x"))
+    for (name, found), (role, symbol) in zip(ranks.items(), looks, strict=False):
+        line, marker = {"color": theme.colour(role)}, {"symbol": symbol, "size": 9, "color": theme.colour(role)}
+        figure.add_scatter(x=middles, y=_tenths(found), mode="lines+markers", line=line, marker=marker, name=name)
+        told.append(f"{name}: surer than {100 * found.mean():.0f} % of the members, on an average image")
+    figure.update_xaxes(range=(0.0, 100.0))
+    figure.update_yaxes(rangemode="tozero")
+    caption = (
+        f"{len(reading.y)} test digits, {len(sure)} members; equal ones count half. {'; '.join(told)}. A member stands anywhere among "
+        "the others: the mean over all members is flat."
+    )
+    return Figure("One network's confidence among the members", figure, caption, caption)
+
+
+def _tenths(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(TENTHS,) per cent of the images in each tenth of all ranks."""
+    return np.asarray(100.0 * np.histogram(ranks, TENTHS, (0.0, 1.0))[0] / len(ranks))
 
 
 def _mean(each: NDArray[np.float64]) -> str:
@@ -165,54 +209,6 @@ def flattery(spec: ScoresSpec, reading: Reading, cancel: Any) -> NDArray[np.floa
     return np.array(found)
 
 
-# Galleries ------------------------------------------------------------------------------------------------------------
-
-
-def _galleries(spec: ScoresSpec, reading: Reading) -> list[Figure]:
-    order = np.argsort(analysis.values(reading, spec.score), kind="stable")
-    name = NAMES[spec.score]
-    some = GALLERY // 2
-    return [
-        _wrong_gallery(spec, reading),
-        _gallery(f"Least uncertain by {name}", reading, order[:some], "The lowest scores."),
-        _gallery(f"Most uncertain by {name}", reading, order[::-1][:some], "The highest scores first."),
-    ]
-
-
-def _wrong_gallery(spec: ScoresSpec, reading: Reading) -> Figure:
-    wrong = np.flatnonzero(reading.wrong)
-    surest = wrong[np.argsort(-reading.confidence[wrong], kind="stable")]
-    shown = f"the first {GALLERY} of them" if len(wrong) > GALLERY else "all of them"
-    note = f"{len(wrong)} of {len(reading.y)} test digits are read wrong; {shown}, the surest first."
-    return _gallery("Misclassified", reading, surest[:GALLERY], note)
-
-
-def _gallery(title: str, reading: Reading, which: NDArray[np.int64], note: str) -> Figure:
-    """Images side by side; below each what it is read as, with what probability, and its label if that is another."""
-    data, cell = digits(), 11
-    rows = max(-(-len(which) // COLUMNS), 1)
-    sheet = np.full((rows * (cell + 2), COLUMNS * cell), np.nan)
-    x, y, words, told = [], [], [], []
-    for place, image in enumerate(which):
-        top, left = (place // COLUMNS) * (cell + 2), (place % COLUMNS) * cell
-        sheet[top : top + data.side, left : left + data.side] = data.images_test[image]
-        read, label = int(reading.mean[image].argmax()), int(reading.y[image])
-        x.append(left + 3.5)
-        y.append(top + data.side + 1.4)
-        words.append((f"{label}→{read}" if read != label else f"{read}") + f" {reading.confidence[image]:.2f}")
-        told.append(f"{label} read as {read}" if read != label else f"{read}")
-    figure = charts.blank("", "", height=24 + 70 * rows)
-    ink = [[0.0, theme.colour("grid")], [1.0, theme.colour("ink")]]
-    figure.add_heatmap(z=sheet, colorscale=ink, zmin=0, zmax=data.top, showscale=False, hoverinfo="skip")
-    figure.add_scatter(x=x, y=y, text=words, mode="text", textfont={"color": theme.colour("ink"), "size": 10}, hoverinfo="skip")
-    figure.update_xaxes(visible=False, constrain="domain", range=[-1.5, COLUMNS * cell - 1.5])
-    square = {"scaleanchor": "x", "constrain": "domain"}
-    figure.update_yaxes(visible=False, range=[rows * (cell + 2) - 0.5, -1.0], **square)
-    figure.update_layout(margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
-    caption = f"{note} Below each: label → what it is read as (one digit where they agree), and its probability."
-    return Figure(title, figure, f"{note} {', '.join(told)}.", caption)
-
-
 # Diagnostics ----------------------------------------------------------------------------------------------------------
 
 
@@ -222,10 +218,11 @@ def diagnostics(spec: ScoresSpec, cancel: Any) -> Table:
     if reading is None:
         return Table("Diagnostics", {})
     right = float((~reading.wrong).mean())
+    learnt = len(analysis.data_of(spec).labels)
     columns: dict[str, Column] = {
         "posterior": [POSTERIORS[spec.method]],
         "networks": [len(reading.draws)],
-        "learnt from": [min(spec.learnt, 500) if spec.method == "nuts" else spec.learnt],
+        "learnt from": [min(learnt, 500) if spec.method == "nuts" else learnt],
         "tested on": [len(reading.y)],
         "right (%)": [f"{100 * right:.1f} ± {100 * float(analysis.share_error(right, len(reading.y))):.1f}"],
     }

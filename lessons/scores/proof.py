@@ -16,7 +16,7 @@ from lessons.scores.analysis import Reading
 from lessons.scores.spec import ScoresSpec
 
 SAME = 1e-9
-COPIES = 200  # of the test digits, with labels drawn from the forecast
+DRAWN = 90_000  # labels drawn from the forecast: so many for each of the test digits that there are about
 BINS = 10
 EXPECTED = 20.0  # right and wrong answers in a bin, below which it is not judged
 
@@ -34,7 +34,7 @@ def audit(spec: ScoresSpec, cancel: Any) -> list[Check]:
     reading = analysis.read(spec, stop=cancel.is_set)
     if reading is None:
         return []
-    found = training_check(analysis.data_of(spec.learnt), shared.spec, cancel)
+    found = training_check(analysis.data_of(spec), shared.spec, cancel)
     found += [roc_check(spec, reading), *rank_checks(reading), parts_check(reading)]
     return [*found, calibrated_check(spec, reading)]
 
@@ -124,7 +124,8 @@ def calibrated_check(spec: ScoresSpec, reading: Reading) -> Check:
     """The diagram of a forecaster whose labels are drawn from its own forecast must be the diagonal."""
 
     def look(number: int, work: int) -> Check:
-        p = np.tile(reading.mean, (COPIES * work, 1))
+        copies = work * max(1, DRAWN // len(reading.y))
+        p = np.tile(reading.mean, (copies, 1))
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([spec.seed, number])))
         labels = (np.cumsum(p, axis=1) < rng.random(len(p))[:, None]).sum(axis=1).clip(0, p.shape[1] - 1)
         found = analysis.calibration(spec, p, labels, BINS)
@@ -135,7 +136,7 @@ def calibrated_check(spec: ScoresSpec, reading: Reading) -> Check:
         if not judged.any():
             return unknown("calibration", "Every forecast is as good as certain.", kind="kernel", unit="SE")
         words = (
-            f"Labels drawn {COPIES * work} times from the forecast itself: it is calibrated, so accuracy must equal "
+            f"Labels drawn {copies} times from the forecast itself: it is calibrated, so accuracy must equal "
             f"confidence in each bin. Of {int(judged.sum())} bins"
         )
         return looked(number, "calibration", z[judged], np.eye(int(judged.sum())), words, kind="kernel")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
 from app.kit.preview import Preview
-from datasets.images import digits
+from engine.networks.stack import Networks
+from lessons.families.digit_posteriors import sources
 from lessons.scores import analysis
 from lessons.scores.analysis import Reading
 from lessons.scores.spec import ScoresSpec
@@ -21,7 +21,7 @@ from lessons.scores.spec import ScoresSpec
 HEIGHT = 255
 RATE = 6.0
 MOST = 100  # steps, each with an image
-GRAIN = 5  # cells a pixel along an edge: the player smooths, and pixels should be seen as such
+CELLS = 40  # of an image along an edge: the player smooths, and pixels should be seen as such
 CLASSES = 10
 LEAST = 0.01  # probability that is drawn
 
@@ -33,28 +33,20 @@ def scene(spec: ScoresSpec, window: int | None) -> bytes:
     """The picture once the networks are trained."""
     reading = analysis.read(spec)
     assert reading is not None
-    return picture(spec, reading, 1.0)
+    return picture(spec, reading)
 
 
 def grow(spec: ScoresSpec, job: Any) -> bytes | None:
     """The same, with pictures on the way while the networks still learn."""
-    shared = analysis.shared(spec)
-    while not shared.done:
-        if job.is_set():
-            return None
-        begin = time.perf_counter()
-        job.publish(picture(spec, analysis.look(shared.networks(), spec.networks), shared.fraction))
-        # three times as long for training as for the picture of it
-        until = time.perf_counter() + 3.0 * (time.perf_counter() - begin)
-        while not shared.done and time.perf_counter() < until:
-            if job.is_set():
-                return None
-            shared.advance(job.is_set)
-    return scene(spec, None)
+
+    def learning(networks: Networks, note: str) -> bytes:
+        return picture(spec, analysis.look(spec, networks, analysis.WATCHED), note) if note else scene(spec, None)
+
+    return sources.grown(spec.data, lambda: analysis.shared(spec), learning, job)
 
 
-def picture(spec: ScoresSpec, reading: Reading, fraction: float) -> bytes:
-    """The scene of these networks; `fraction` of their training is done."""
+def picture(spec: ScoresSpec, reading: Reading, note: str = "") -> bytes:
+    """The scene of these networks; `note`: how far their training is."""
     from lessons.scores import stage_abstain, stage_errors, stage_probabilities
 
     views: dict[str, Callable[[ScoresSpec, Reading, bool], Scene]] = {
@@ -63,9 +55,8 @@ def picture(spec: ScoresSpec, reading: Reading, fraction: float) -> bytes:
         "calibration": stage_probabilities.bins,
         "abstain": stage_abstain.made,
     }
-    made = views[spec.view](spec, reading, fraction >= 1.0)
-    if fraction < 1.0:
-        made.readout("training", f"the networks still learn: {100 * fraction:.0f} % of the training is done")
+    made = views[spec.view](spec, reading, not note)
+    sources.say(made, spec.data, note)
     return made.encode()
 
 
@@ -74,7 +65,7 @@ def picture(spec: ScoresSpec, reading: Reading, fraction: float) -> bytes:
 
 def begun(spec: ScoresSpec, steps: int, label: str, start: int = 0) -> Scene:
     """An empty scene."""
-    same = (spec.view, spec.method, spec.learnt, spec.networks, spec.score, spec.split, spec.answered, spec.seed, steps)
+    same = (spec.data, spec.view, spec.method, spec.learnt, spec.networks, spec.score, spec.split, spec.answered, spec.seed, steps)
     return Scene(
         run=hashlib.blake2b(repr(same).encode(), digest_size=12).hexdigest(),
         steps=steps,
@@ -85,16 +76,18 @@ def begun(spec: ScoresSpec, steps: int, label: str, start: int = 0) -> Scene:
     )
 
 
-def digit(made: Scene, reading: Reading, shown: NDArray[np.int64], places: tuple, height: int = HEIGHT) -> None:
+def digit(made: Scene, spec: ScoresSpec, reading: Reading, shown: NDArray[np.int64], places: tuple, height: int = HEIGHT) -> None:
     """The test image `shown[t]` at step t, and its averaged probabilities."""
     which, at = np.unique(shown, return_inverse=True)
-    data = digits()
+    data = analysis.data_of(spec)
     ink = levels(data.images_test[which], data.top)
-    axis = Axis("8 × 8 pixels", 0, data.side, ticks=())
+    axis = Axis(f"{data.side} × {data.side} pixels", 0, data.side, ticks=())
     blank = Axis("", 0, data.side, ticks=())
     panel = made.panel("image", title="The image there", x=axis, y=blank, equal=True, place=places[0], height=height)
     extent = (0, data.side)
-    panel.heatmap(pixel_blocks(ink, GRAIN), x=extent, y=extent, low=0.0, high=1.0, at=at, colormap="cividis", colorbar=False)
+    panel.heatmap(
+        pixel_blocks(ink, round(CELLS / data.side)), x=extent, y=extent, low=0.0, high=1.0, at=at, colormap="cividis", colorbar=False
+    )
 
     panel = made.panel(
         "bars",

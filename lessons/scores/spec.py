@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.kit.words import Words
 from engine.spec import Spec, choice, integer, number, seed_field
-from lessons.families.digit_posteriors.spec import METHODS
+from lessons.families.digit_posteriors.spec import DATA, METHODS
 
 WORDS = Words(__file__)
 
@@ -24,7 +24,10 @@ class ScoresSpec(Spec):
 
     view: str = choice("errors", VIEWS, "the question that the picture asks")
     method: str = choice("dense", METHODS, "how the networks were found")
-    learnt: int = integer(1347, 50, 1347, "digits that the networks learn from; always 450 others are tested", log=True)
+    data: str = choice("digits", tuple(DATA), "what the networks learn from: the bundled digits, or MNIST")
+    learnt: int = integer(
+        1347, 50, 1347, "bundled digits that the networks learn from, 450 others are tested; of MNIST always all 60,000", log=True
+    )
     networks: int = integer(100, 2, 100, "networks R that are asked", log=True)
     score: str = choice("sd", SCORES, "the score of uncertainty")
     against: str = choice("none", ("none", *SCORES), "a second score to compare with")

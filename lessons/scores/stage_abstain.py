@@ -27,7 +27,7 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     inside = np.flatnonzero(first)
     order = inside[np.argsort(here, kind="stable")]
     shown = order[np.searchsorted(score[order], cuts)]
-    digit(scene, reading, shown, ((12, 0, 6, 1), (13, 1, 5, 1)))
+    digit(scene, spec, reading, shown, ((12, 0, 6, 1), (13, 1, 5, 1)))
     panel = strip(scene, spec, here, wrong[first], (0, 1, 5, 1))
     panel.rule(x=cuts, role="highlight")
     if np.isfinite(mine):

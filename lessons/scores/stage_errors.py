@@ -24,7 +24,7 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     """The scene; without bands and errors while the networks still learn."""
     score, wrong = analysis.values(reading, spec.score), reading.wrong
     cuts = _cuts(score, wrong)
-    scene = begun(spec, len(cuts), f"The threshold on the {NAMES[spec.score]} rises over 450 test digits.")
+    scene = begun(spec, len(cuts), f"The threshold on the {NAMES[spec.score]} rises over {len(wrong)} test digits.")
     below = score[:, None] <= cuts
     missed, kept = below[wrong].sum(axis=0), below[~wrong].sum(axis=0)
     shown = _images(score, wrong, cuts)
@@ -32,7 +32,7 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
 
     both = 0 < wrong.sum() < len(wrong)
     _curves(scene, spec, reading, (alpha, gamma), both, trained)
-    digit(scene, reading, shown, ((12, 0, 6, 1), (6, 1, 6, 1)))
+    digit(scene, spec, reading, shown, ((12, 0, 6, 1), (6, 1, 6, 1)))
     strip(scene, spec, score, wrong, (0, 1, 6, 1)).rule(x=cuts, role="highlight", label="threshold 𝒦")
     _risk(scene, score, wrong, (missed + kept) / len(wrong), missed / np.maximum(missed + kept, 1))
     _words(scene, spec, reading, cuts, missed, kept, shown)

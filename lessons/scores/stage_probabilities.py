@@ -11,7 +11,7 @@ from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from engine import scores
 from lessons.scores import analysis
 from lessons.scores.analysis import MOST_BINS, Array, Reading
-from lessons.scores.scenes import CLASSES, GRAIN, HEIGHT, begun, digit, said
+from lessons.scores.scenes import CLASSES, HEIGHT, begun, digit, said
 from lessons.scores.spec import ScoresSpec
 
 # Berezowski 2021, table 7.2, ten classes, two runs on its own OptDigits data: per cent
@@ -21,6 +21,7 @@ PRINTED_AT = (0.2, 0.4)
 THRESHOLDS = np.linspace(0.0, 0.99, 100)
 NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)  # of networks averaged
 START = 9  # ten bins
+GRAIN = 5  # cells of the picture to one of the confusion matrix, along an edge
 
 
 # Thresholds -----------------------------------------------------------------------------------------------------------
@@ -28,7 +29,9 @@ START = 9  # ten bins
 
 def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     """Answer only what is at least so probable."""
-    scene = begun(spec, len(THRESHOLDS), "The confidence that an answer needs rises from 0 to 0.99, over 450 test digits.", 40)
+    scene = begun(
+        spec, len(THRESHOLDS), f"The confidence that an answer needs rises from 0 to 0.99, over {len(reading.y)} test digits.", 40
+    )
     y, right = reading.y, ~reading.wrong
     given = reading.confidence >= THRESHOLDS[:, None]
     answers, good = given.sum(axis=1), (given & right).sum(axis=1)
@@ -60,7 +63,7 @@ def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     _tops(scene, reading)
     order = np.argsort(reading.confidence, kind="stable")
     shown = order[np.minimum(np.searchsorted(reading.confidence[order], THRESHOLDS), len(order) - 1)]
-    digit(scene, reading, shown, ((7, 1, 4, 1), (11, 1, 9, 1)))
+    digit(scene, spec, reading, shown, ((7, 1, 4, 1), (11, 1, 9, 1)))
 
     scene.readout(
         "precision",
@@ -160,7 +163,7 @@ def _ticks(count: int) -> list[tuple[float, str]]:
 
 def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     """The reliability diagram with 1, 2, ... bins, and what the number of bins does to the error that is read off."""
-    scene = begun(spec, MOST_BINS, f"The reliability diagram of 450 test digits with 1 to {MOST_BINS} bins.", START)
+    scene = begun(spec, MOST_BINS, f"The reliability diagram of {len(reading.y)} test digits with 1 to {MOST_BINS} bins.", START)
     p, y = reading.mean, reading.y
     number = np.arange(1, MOST_BINS + 1)
     found = [analysis.calibration(spec, p, y, int(b)) for b in number]
@@ -204,7 +207,8 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
 
     scene.readout(
         "ece",
-        "{b:.0f} bins: ECE = {error:.3f}; a calibrated forecaster on 450 digits has {middle:.3f}, 90 % within {low:.3f} to {high:.3f}",
+        f"{{b:.0f}} bins: ECE = {{error:.3f}}; a calibrated forecaster on {len(y)} digits has {{middle:.3f}}, "
+        "90 % within {low:.3f} to {high:.3f}",
         show="at",
         b=number,
         error=error,

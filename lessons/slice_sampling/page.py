@@ -47,7 +47,13 @@ LESSON = Lesson(
     diagnostics=analysis.diagnostics,
     predict=QUESTIONS,
     twins=lambda spec: [readable],
-    code=[slice_sampling.slice_sampling_chunk, slice_sampling._would_come_back],
+    code=[
+        slice_sampling.slice_sampling_chunk,
+        slice_sampling._step_out,
+        slice_sampling._double,
+        slice_sampling._shrink,
+        slice_sampling._would_come_back,
+    ],
     runs=analysis.runs,
 )
 show(LESSON)

@@ -224,11 +224,16 @@ def _masks_check(fit: NetworkFit) -> Check:
     return two_looks(look)
 
 
+def price(settings: NetworkSpec) -> float:
+    """Prior probability of a weight being in."""
+    return settings.inclusion if settings.inclusion_prior == "own" else prior_inclusion(settings.inclusion_prior, DIGITS_TRAIN)
+
+
 def _divergence_check(fit: NetworkFit) -> Check:
     """The KL that training reports against the formula, in double precision."""
     alpha, mean, sd = (np.asarray(values, dtype=np.float64) for values in (fit.posterior.alpha, fit.posterior.mean, fit.posterior.sd))
     spec = fit.spec
-    pi = spec.inclusion if spec.inclusion_prior == "own" else prior_inclusion(spec.inclusion_prior, DIGITS_TRAIN)
+    pi = price(spec)
     slab = np.log(spec.prior_sd / sd) + (sd**2 + mean**2) / (2.0 * spec.prior_sd**2) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.where(alpha > 0.0, alpha * (np.log(alpha / pi) + slab), 0.0)

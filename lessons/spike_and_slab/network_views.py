@@ -112,6 +112,7 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
     found = [predicted(fit, "MED", CUT_DRAWS, float(threshold)) for threshold in THRESHOLDS]
     kept = np.array([100.0 * selection.density for selection in chosen])
     right = np.array([100.0 * prediction.accuracy(truth) for prediction in found])
+    averaged = 100.0 * predicted(fit, "MA").accuracy(truth)
     feasible = np.array([selection.feasible for selection in chosen])
     words = "A threshold rises through the inclusion probabilities of a network."
     made = _scene(spec, run, len(THRESHOLDS), words, start=len(THRESHOLDS) // 2)
@@ -135,8 +136,9 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
         place=(0, 1, 8, 1),
         height=HEIGHT,
     )
-    panel.line(THRESHOLDS, right, role="accept", width=2.4, label="test digits right (%)")
-    panel.line(THRESHOLDS, kept, role="reject", dash=True, width=2.2, label="weights kept (%)")
+    panel.line(THRESHOLDS, right, show="upto", role="accept", width=2.4, label="test digits right (%)")
+    panel.line(THRESHOLDS, kept, show="upto", role="reject", dash=True, width=2.2, label="weights kept (%)")
+    panel.rule(y=averaged, role="posterior", label="right, ten drawn networks averaged (%)")
     panel.rule(x=0.5, role="truth", dash=True, label="½: the median model")
     panel.rule(x=THRESHOLDS, role="highlight")
     panel.points(np.column_stack([THRESHOLDS, right]), show="at", role="accept", size=5)

@@ -42,6 +42,10 @@ def _network_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
     panel.slider("epochs", "Epochs")
     panel.slider("units", "Hidden units")
     panel.note("1,347 handwritten digits of 8 × 8 pixels (scikit-learn) to learn from, 450 to test.")
+    panel.note(
+        "MNIST is not among these data: every weight is a cell of the pictures, and 28 × 28 pixels have too many. A "
+        "spike-and-slab network reads MNIST in the lesson *Draw a digit*."
+    )
 
 
 def _regression_controls(panel: Controls[SpikeAndSlabSpec]) -> None:

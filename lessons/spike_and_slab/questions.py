@@ -66,9 +66,14 @@ def _explain_median(spec: SpikeAndSlabSpec) -> Said:
     return say(averaged=100 * averaged, median=100 * median, kept=100 * kept)
 
 
+def _cut(spec: SpikeAndSlabSpec) -> SpikeAndSlabSpec:
+    """The same network, trained, under the rising cut."""
+    return spec.replace(view="cut")
+
+
 QUESTIONS = [
     WORDS.question("twins", _twins, _explain_twins, scenario="twins"),
     WORDS.question("vague", _vague, _explain_vague, scenario="vague"),
     WORDS.question("unnormalised", _unnormalised, _explain_unnormalised, scenario="unnormalised"),
-    WORDS.question("median", _median, _explain_median, scenario="too-sparse"),
+    WORDS.question("median", _median, _explain_median, scenario="too-sparse", reveal=_cut),
 ]

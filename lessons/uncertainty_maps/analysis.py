@@ -9,23 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from datasets import transforms
-from datasets.images import digits
 from engine import scores
 from engine.judge import Check, Kernel
 from engine.kept import kept
 from engine.networks.stack import Networks
 from engine.scores import Decomposition
 from lessons.families.digit_posteriors import checks as posterior_checks
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import numbers_check, training_check
-from lessons.families.digit_posteriors.shared import Shared, posterior
+from lessons.families.digit_posteriors.shared import Shared
 from lessons.families.digit_posteriors.spec import PosteriorSpec
-from lessons.uncertainty_maps.spec import REACH, MapsSpec
+from lessons.uncertainty_maps.spec import REACH, TESTS, MapsSpec
 
 Array = NDArray[np.float64]
 Stack = NDArray[np.float32]
 
-NETWORKS = 100
-SIDE = 8
+BUNDLED = 8  # pixels a side of the images that the reach of a change is told of
 STEPS = 37  # of a sweep: 10° each where it turns
 COLUMNS, ROWS = 25, 13  # of the maps
 MANY = 40  # test images that are averaged
@@ -40,12 +39,12 @@ EXACTLY = 1e-5  # of ink: what rounding may do to an image
 
 def recipe(spec: MapsSpec, method: str = "") -> PosteriorSpec:
     """The posterior of the settings, or that of another `method`."""
-    return PosteriorSpec(method=method or spec.method, networks=NETWORKS, seed=spec.seed)
+    return sources.recipe(sources.images(spec.data), method or spec.method, spec.seed)
 
 
 def shared(spec: MapsSpec, method: str = "") -> Shared:
     """The posterior, trained as far as somebody has trained it."""
-    return posterior("digits", digits(), recipe(spec, method))
+    return sources.shared(spec.data, method or spec.method, spec.seed)
 
 
 def trained(spec: MapsSpec, method: str = "", stop: Callable[[], bool] | None = None) -> Networks | None:
@@ -53,16 +52,25 @@ def trained(spec: MapsSpec, method: str = "", stop: Callable[[], bool] | None = 
     return shared(spec, method).finish(stop)
 
 
+def tests(spec: MapsSpec) -> tuple[Stack, NDArray[np.int64]]:
+    """The test images (450, side, side), ink from 0 to 1, and their labels (450,). Nothing was learnt from them."""
+    return _tests(sources.present(spec.data))
+
+
 @kept
-def tests() -> tuple[Stack, NDArray[np.int64]]:
-    """The test images (450, 8, 8), ink from 0 to 1, and their labels (450,). Nothing was learnt from them."""
-    data = digits()
-    return data.x_test.reshape(-1, SIDE, SIDE), data.y_test
+def _tests(data: str) -> tuple[Stack, NDArray[np.int64]]:
+    found = sources.images(data).some(1, TESTS)
+    return found.x_test.reshape(-1, found.side, found.side), found.y_test
+
+
+def reach(spec: MapsSpec, name: str) -> float:
+    """How far a change goes: what is in pixels grows with the image."""
+    return REACH[name] * (tests(spec)[0].shape[1] / BUNDLED if name in ("blur", "shift") else 1.0)
 
 
 def labels(spec: MapsSpec) -> list[int]:
     """The label of the image, and of the one that a morph ends at."""
-    y = tests()[1]
+    y = tests(spec)[1]
     truth = [int(y[spec.image])]
     if "morph" in (spec.across, spec.second) and y[spec.other] != truth[0]:
         truth.append(int(y[spec.other]))
@@ -97,9 +105,9 @@ def grid(image: Stack, other: Stack, across: str, second: str, xs: ArrayLike, ys
     return both if late == second else both.swapaxes(0, 1)
 
 
-def amounts(name: str, count: int) -> Array:
+def amounts(spec: MapsSpec, name: str, count: int) -> Array:
     """(count,) evenly from nothing to as far as this change goes."""
-    return np.linspace(0.0, REACH[name], count)
+    return np.linspace(0.0, reach(spec, name), count)
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -140,9 +148,9 @@ class Sweep(NamedTuple):
 
 def sweep(spec: MapsSpec, networks: Networks) -> Sweep:
     """The steps of the stage."""
-    images, _ = tests()
-    xs = amounts(spec.across, STEPS)
-    row = spec.level * REACH[spec.second]
+    images, _ = tests(spec)
+    xs = amounts(spec, spec.across, STEPS)
+    row = spec.level * reach(spec, spec.second)
     changed = grid(images[spec.image], images[spec.other], spec.across, spec.second, xs, row, spec.seed)[0]
     draws = probabilities(networks, changed)
     assert draws is not None
@@ -160,10 +168,10 @@ class Maps(NamedTuple):
 
 def maps(spec: MapsSpec, networks: Networks) -> Maps:
     """Over the two changes; the probability is that of the label, in a morph of either label."""
-    images, _ = tests()
-    xs, ys = amounts(spec.across, COLUMNS), amounts(spec.second, ROWS)
+    images, _ = tests(spec)
+    xs, ys = amounts(spec, spec.across, COLUMNS), amounts(spec, spec.second, ROWS)
     changed = grid(images[spec.image], images[spec.other], spec.across, spec.second, xs, ys, spec.seed)
-    draws = probabilities(networks, changed.reshape(-1, SIDE, SIDE))
+    draws = probabilities(networks, changed.reshape(-1, *changed.shape[2:]))
     assert draws is not None
     found = parts(spec, draws)
     truth = found.mean[:, labels(spec)].sum(axis=1)
@@ -197,8 +205,8 @@ def average(spec: MapsSpec, method: str = "", stop: Callable[[], bool] | None = 
 
 
 def _average(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None) -> Average | None:
-    xs, images, shown = _many(spec.across, spec.second, spec.level, spec.other, spec.seed)
-    draws = probabilities(networks, images.reshape(-1, SIDE, SIDE), stop)
+    xs, images, shown = _many(sources.present(spec.data), spec.across, spec.second, spec.level, spec.other, spec.seed)
+    draws = probabilities(networks, images.reshape(-1, *images.shape[2:]), stop)
     if draws is None:
         return None
     found = parts(spec, draws)
@@ -215,10 +223,11 @@ def _average(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None
 
 
 @kept
-def _many(across: str, second: str, level: float, other: int, seed: int) -> tuple[Array, Stack, NDArray[np.int64]]:
+def _many(data: str, across: str, second: str, level: float, other: int, seed: int) -> tuple[Array, Stack, NDArray[np.int64]]:
     """Amounts (T,), images (MANY, T, side, side), and which two labels each may show (MANY, 2)."""
-    images, y = tests()
-    xs, row = amounts(across, COARSE), level * REACH[second]
+    spec = MapsSpec(data=data, across=across, second=second)
+    images, y = tests(spec)
+    xs, row = amounts(spec, across, COARSE), level * reach(spec, second)
     changed = np.stack([grid(image, images[other], across, second, xs, row, seed)[0] for image in images[:MANY]])
     end = y[other] if "morph" in (across, second) else y[:MANY]
     return xs, changed, np.stack([y[:MANY], np.broadcast_to(end, MANY)], axis=1)
@@ -239,7 +248,7 @@ def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
         return []
     found, kinds = sweep(spec, networks), (spec.across, spec.second)
     return [
-        *training_check(digits(), recipe(spec), cancel),
+        *training_check(sources.images(spec.data), recipe(spec), cancel),
         parts_check(found.draws, found.parts),
         zero_check(spec),
         *(change_check(kind, spec) for kind in kinds),
@@ -277,7 +286,7 @@ def parts_check(draws: Array, shown: Decomposition) -> Check:
 
 def zero_check(spec: MapsSpec) -> Check:
     """No change at all must leave the image as it is."""
-    images, _ = tests()
+    images, _ = tests(spec)
     image = images[spec.image]
     still = grid(image, images[spec.other], spec.across, spec.second, 0.0, 0.0, spec.seed)[0, 0]
     off = float(np.abs(still - image).max())
@@ -287,7 +296,7 @@ def zero_check(spec: MapsSpec) -> Check:
 
 def change_check(name: str, spec: MapsSpec) -> Check:
     """One change against what is known of it without its code."""
-    images, _ = tests()
+    images, _ = tests(spec)
     image, other = images[spec.image], images[spec.other]
     what, found, due = _known(name, image, other, spec.seed)
     off = float(np.abs(found - due).max())
@@ -307,11 +316,11 @@ def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, NDArr
         return "Shifted by 2 pixels, every column stands 2 further to the right", moved, pushed
     if name == "blur":
         dot = np.zeros_like(image)
-        dot[SIDE // 2, SIDE // 2] = 1.0
+        dot[len(image) // 2, len(image) // 2] = 1.0
         twice = change(name, change(name, dot[None], 0.3, seed), 0.4, seed)[0]
         return "A dot blurred by 0.3 and then by 0.4 pixels keeps its ink", twice.sum(keepdims=True), np.ones((1, 1))
     if name == "noise":
-        grey = np.full((1, SIDE, SIDE), 0.5, dtype=np.float32)
+        grey = np.full((1, *image.shape), 0.5, dtype=np.float32)
         little, more = (change(name, grey, sd, seed)[0] for sd in (0.05, 0.1))
         return "Twice the sd doubles every departure from grey, where nothing is cut", more - grey, 2 * (little - grey)
     return "All the way, the image is the other one", transforms.morph(image, other, 1.0), other

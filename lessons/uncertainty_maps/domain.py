@@ -8,18 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import remote, transforms
-from datasets.images import digits, overlap
+from datasets import local, remote, transforms
+from datasets.images import overlap
 from engine import scores
 from engine.judge import Check, Verdict
 from engine.kept import kept
 from engine.networks.stack import Networks
 from engine.scores import Decomposition, wins
 from engine.spec import SpecError
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import training_check
 from lessons.uncertainty_maps import analysis, letters
-from lessons.uncertainty_maps.analysis import SIDE, Array, Stack
-from lessons.uncertainty_maps.spec import MapsSpec
+from lessons.uncertainty_maps.analysis import Array, Stack
+from lessons.uncertainty_maps.spec import TESTS, MapsSpec
 
 SHOWN = 100  # images of each kind on the stage
 RESAMPLES = 400
@@ -40,29 +41,31 @@ class Outside(NamedTuple):
 
 def outside(spec: MapsSpec) -> Outside:
     """What is out of domain. Fashion-MNIST is downloaded at the first call; raises SpecError where that fails."""
-    images, y = analysis.tests()
+    images, y = analysis.tests(spec)
     if spec.outside == "letters":
-        drawn, source, kinds = letters.population(spec.drawing, SIDE, spec.seed)
+        drawn, source, kinds = letters.population(spec.drawing, images.shape[1], spec.seed)
         return Outside(drawn, source, [kinds[kind] for kind in source])
     if spec.outside == "fashion":
-        found, kinds_of = _fashion()
+        found, kinds_of = _fashion(images.shape[1])
         return Outside(found, np.arange(len(found)), kinds_of)
     changed = transforms.invert(images) if spec.outside == "inverted" else transforms.shuffle(images, spec.seed)
     return Outside(changed, np.arange(len(images)), [f"a {label}, {spec.outside}" for label in y])
 
 
 @kept
-def _fashion() -> tuple[Stack, list[str]]:
-    """The first test images of Fashion-MNIST, ink counted over blocks of 4 × 4 as the bundled digits' was."""
+def _fashion(side: int) -> tuple[Stack, list[str]]:
+    """The first test images of Fashion-MNIST; for 8 × 8 ink is counted over blocks of 4 × 4, as the bundled digits' was."""
     try:
-        data = remote.download("fashion")
+        data = local.images("fashion") if local.here("fashion") else remote.download("fashion")
     except SpecError as error:
         reason = error.reason.partition(". ")[0]
         raise SpecError("outside", f"{reason}. Choose letters, ink for paper or shuffled pixels") from error
-    count = len(analysis.tests()[0])
-    wide = np.pad(data.images_test[:count].astype(np.float32) / data.top, ((0, 0), (2, 2), (2, 2)))
-    names = [data.card.classes[label] for label in data.y_test[:count]]
-    return wide.reshape(-1, SIDE, 4, SIDE, 4).mean(axis=(2, 4)).astype(np.float32), names
+    images = data.images_test[:TESTS].astype(np.float32) / np.float32(data.top)
+    names = [data.card.classes[label] for label in data.y_test[:TESTS]]
+    if side == images.shape[1]:
+        return images, names
+    wide = np.pad(images, ((0, 0), (2, 2), (2, 2)))
+    return wide.reshape(-1, side, 4, side, 4).mean(axis=(2, 4)).astype(np.float32), names
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -87,7 +90,7 @@ class Both(NamedTuple):
 
 def read(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None = None) -> Both | None:
     """All test images and all images from outside; None when stopped."""
-    images, strange = analysis.tests()[0], outside(spec)
+    images, strange = analysis.tests(spec)[0], outside(spec)
     within = analysis.probabilities(networks, images, stop)
     beyond = None if within is None else analysis.probabilities(networks, strange.images, stop)
     if within is None or beyond is None:
@@ -133,7 +136,12 @@ def audit(spec: MapsSpec, cancel: Any) -> list[Check]:
         return []
     draws = np.concatenate([both.inside_draws, both.outside_draws], axis=1)
     shown = Decomposition(*(np.concatenate(pair) for pair in zip(both.inside, both.outside, strict=True)))
-    return [*training_check(digits(), analysis.recipe(spec), cancel), analysis.parts_check(draws, shown), auroc_check(both), unseen_check()]
+    return [
+        *training_check(sources.images(spec.data), analysis.recipe(spec), cancel),
+        analysis.parts_check(draws, shown),
+        auroc_check(both),
+        unseen_check(spec),
+    ]
 
 
 def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
@@ -167,9 +175,10 @@ def auroc_check(both: Both) -> Check:
     return Check("AUROC", "pass" if off < SAME else "fail", off, SAME, sentence, kind="kernel")
 
 
-def unseen_check() -> Check:
+def unseen_check(spec: MapsSpec) -> Check:
     """In domain means test images: none of them may be among those learnt from."""
-    data = digits()
+    data = sources.images(spec.data)
+    data = data.some(len(data.labels), TESTS)
     common = overlap(data.images, data.images_test).common
     sentence = f"Of {len(data.images_test)} test images {common} are also among the {len(data.images)} learnt from."
     verdict: Verdict = "pass" if common == 0 else "fail"

@@ -9,6 +9,7 @@ import numpy as np
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from engine import scores
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import METHODS, NAMES
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.analysis import SURE
@@ -21,14 +22,15 @@ LOOKS = {"total": ("ink", "circle"), "aleatoric": ("class-0", "square"), "episte
 def panels(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present settings."""
     found: dict[str, Both] = {}
-    for method in METHODS:
+    for method in METHODS if sources.present(spec.data) == "digits" else (spec.method,):  # on MNIST each takes minutes
         networks = analysis.trained(spec, method, cancel.is_set)
         both = None if networks is None else domain.read(spec, networks, cancel.is_set)
         if both is None:
             return []
         found[method] = both
     areas = {method: {part: domain.area(both, part) for part in domain.PARTS} for method, both in found.items()}
-    return [_roc(spec, found[spec.method], areas[spec.method]), _areas(areas), _table(found, areas)]
+    made: list[Figure | Table] = [_roc(spec, found[spec.method], areas[spec.method]), _areas(areas), _table(spec, found, areas)]
+    return sources.captioned(made, spec.data)
 
 
 def _roc(spec: MapsSpec, both: Both, areas: dict[str, Area]) -> Figure:
@@ -68,8 +70,8 @@ def _areas(areas: dict[str, dict[str, Area]]) -> Figure:
     return Figure("Who tells them apart?", figure, caption, caption)
 
 
-def _table(found: dict[str, Both], areas: dict[str, dict[str, Area]]) -> Table:
-    y = analysis.tests()[1]
+def _table(spec: MapsSpec, found: dict[str, Both], areas: dict[str, dict[str, Area]]) -> Table:
+    y = analysis.tests(spec)[1]
     rows = list(found.values())
     columns = {
         "posterior": [NAMES[method] for method in found],
@@ -81,5 +83,5 @@ def _table(found: dict[str, Both], areas: dict[str, dict[str, Area]]) -> Table:
         columns[f"AUROC, {part}"] = [f"{of[part].value:.3f} ± {2 * of[part].error:.3f}" for of in areas.values()]
     caption = f"Sure: some digit has a probability of at least {SURE:g}. AUROC ± 2 bootstrap standard errors; "
     caption += "where no strange image scores below any test image the bootstrap finds no error. "
-    caption += "NUTS has a smaller network, and 500 of the 1,347 digits to learn from."
+    caption += "NUTS has a smaller network, and learns from the first 500 images."
     return Table("In and out of domain, every posterior", columns, caption)

@@ -11,42 +11,43 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Scene
 from engine.networks.stack import Networks
 from engine.scores import Decomposition, hanley_mcneil, running_auroc
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import NAMES
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.domain import SHOWN, Both, Outside
 from lessons.uncertainty_maps.spec import MapsSpec
-from lessons.uncertainty_maps.sweep_scenes import MOST, image_panel, training
+from lessons.uncertainty_maps.sweep_scenes import MOST, image_panel
 
 RATE = 3.0  # images a second
-GRAIN = 4
+CELLS = 32  # of an image along an edge
 HEIGHT = 190  # px
 BINS = 24
 LOOKS = {"inside": ("class-0", "test digits"), "outside": ("class-1", "out of domain")}
 
 
-def picture(spec: MapsSpec, networks: Networks, fraction: float) -> bytes:
-    """The scene of these networks; `fraction` of their training is done."""
+def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
+    """The scene of these networks; `note`: how far their training is."""
     strange = domain.outside(spec)
     both = domain.read(spec, networks)
     assert both is not None
-    steps = min(SHOWN, len(strange.images))
+    images, y = analysis.tests(spec)
+    steps = min(SHOWN, len(images), len(strange.images))
     made = Scene(
-        run=hashlib.blake2b(repr((spec.outside, spec.method, spec.seed)).encode(), digest_size=12).hexdigest(),
+        run=hashlib.blake2b(repr((spec.data, spec.outside, spec.method, spec.seed)).encode(), digest_size=12).hexdigest(),
         steps=steps,
         start=steps - 1,
         rate=RATE,
         theme=theme.palette(),
         label=f"Test digits and images that are none, read by {len(networks)} networks ({NAMES[spec.method]}).",
     )
-    images, y = analysis.tests()
-    image_panel(made, "in", "A test digit", images[:steps], (0, 0, 4, 1), HEIGHT, GRAIN)
+    image_panel(made, "in", "A test digit", images[:steps], (0, 0, 4, 1), HEIGHT, CELLS)
     _intervals(made, "in-strip", "What the networks say", both.inside_draws[:, :steps], (4, 0, 6, 1), y[:steps])
-    image_panel(made, "out", "No digit", strange.images[:steps], (10, 0, 4, 1), HEIGHT, GRAIN)
+    image_panel(made, "out", "No digit", strange.images[:steps], (10, 0, 4, 1), HEIGHT, CELLS)
     _intervals(made, "out-strip", "What they say of it", both.outside_draws[:, :steps], (14, 0, 6, 1), None)
     for column, part, title in ((0, "total", "Total: entropy"), (7, "epistemic", "Epistemic: mutual information")):
         _histograms(made, both, part, title, steps, column)
     _auroc(made, both, steps)
-    _words(made, both, strange, steps, fraction)
+    _words(made, spec, both, strange, steps, note)
     return made.encode()
 
 
@@ -105,9 +106,9 @@ def _running(both: Both, part: str, steps: int) -> np.ndarray:
     return running_auroc(getattr(both.inside, part)[:steps], getattr(both.outside, part)[:steps])
 
 
-def _words(made: Scene, both: Both, strange: Outside, steps: int, fraction: float) -> None:
-    training(made, fraction)
-    y = analysis.tests()[1][:steps]
+def _words(made: Scene, spec: MapsSpec, both: Both, strange: Outside, steps: int, note: str) -> None:
+    sources.say(made, spec.data, note)
+    y = analysis.tests(spec)[1][:steps]
     columns: dict[str, Any] = {}
     said: dict[str, Any] = {}
     kinds: tuple[tuple[str, Decomposition], ...] = (("in", both.inside), ("out", both.outside))

@@ -11,11 +11,12 @@ from engine.judge import Check
 from engine.networks.stack import Networks
 from engine.readable.uncertainty import uncertainty
 from engine.spec import Spec
-from lessons.families.digit_posteriors.spec import NAMES, RUNS
+from lessons.families.digit_posteriors import sources
+from lessons.families.digit_posteriors.spec import DATA, NAMES, RUNS
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
 from lessons.uncertainty_maps.scenes import PREVIEWS, grow, scene
-from lessons.uncertainty_maps.spec import MISTAKES, REACH, SCENARIOS, WORDS, MapsSpec
+from lessons.uncertainty_maps.spec import MISTAKES, SCENARIOS, WORDS, MapsSpec
 
 PARTS = {"maps": "Changed step by step", "domain": "In and out of domain"}
 OUTSIDE = {"letters": "letters", "inverted": "ink for paper", "shuffled": "pixels shuffled", "fashion": "clothes"}
@@ -31,6 +32,13 @@ def controls(panel: Controls[MapsSpec]) -> None:
         _domain_controls(panel)
     else:
         _sweep_controls(panel)
+    with panel.more("Data"):
+        panel.segmented("data", "Learnt from", DATA)
+        panel.note(
+            "Of MNIST the first 450 test images are here, as many as there are bundled ones. Blur and shift, which are in "
+            "pixels, go 3.5 times as far there: as far as they go in the smaller image."
+        )
+        panel.note(sources.NOTE)
     with panel.more("Break it"):
         panel.select("variant", "Wrong on purpose", WRONG)
 
@@ -41,8 +49,8 @@ def _domain_controls(panel: Controls[MapsSpec]) -> None:
         panel.button("Ten letters instead of the drawing", {"drawing": ()})
     if panel.spec.outside == "fashion":
         panel.note(
-            "Fashion-MNIST is downloaded once when you choose it (about 30 MB) and checked. Its test images are made "
-            "8 × 8 as the digits were."
+            "Fashion-MNIST is downloaded once when you choose it (about 30 MB) and checked. Beside the bundled digits its "
+            "test images are made 8 × 8, as those were."
         )
 
 
@@ -61,7 +69,7 @@ def on_event(spec: MapsSpec, event: dict) -> Spec | None:
         return spec.replace(drawing=drawing_pad.strokes(event)) if event.get("final") else None
     if event.get("kind") != "click" or not str(event.get("panel")).startswith("map-"):
         return None
-    share = float(event["y"]) / REACH[spec.second]
+    share = float(event["y"]) / analysis.reach(spec, spec.second)
     return spec.replace(level=round(min(max(share, 0.0), 1.0), 2))
 
 
@@ -118,5 +126,6 @@ LESSON = Lesson(
     twins=lambda spec: [uncertainty],
     code=[scores.decompose, transforms.rotate, transforms.morph, scores.wins, domain.area, Networks.predict],
     runs=runs,
+    ready=lambda spec: sources.is_here(spec.data),
 )
 show(LESSON)

@@ -9,6 +9,7 @@ import numpy as np
 from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
 from engine import scores
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import chain_rhat
 from lessons.families.digit_posteriors.spec import METHODS, NAMES
 from lessons.uncertainty_maps import analysis
@@ -26,12 +27,12 @@ LOOKS = dict(
 def panels(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present settings."""
     found: dict[str, Average] = {}
-    for method in METHODS:
+    for method in METHODS if sources.present(spec.data) == "digits" else (spec.method,):  # on MNIST each takes minutes
         average = analysis.average(spec, method, cancel.is_set)
         if average is None:
             return []
         found[method] = average
-    return [_many(spec, found[spec.method]), _all(spec, found), _table(spec, found)]
+    return sources.captioned([_many(spec, found[spec.method]), _all(spec, found), _table(spec, found)], spec.data)
 
 
 def axis(spec: MapsSpec) -> str:
@@ -95,7 +96,7 @@ def _all(spec: MapsSpec, found: dict[str, Average]) -> Figure:
         )
     tops = ", ".join(f"{NAMES[method]} {each.epistemic.mean(axis=0).max():.2f}" for method, each in found.items())
     caption = f"The same {MANY} images by every posterior, with two standard errors. Largest means: {tops} nats. "
-    caption += "NUTS has a smaller network and 500 of the 1,347 digits: not all of its difference is the method's."
+    caption += "NUTS has a smaller network and the first 500 images: not all of its difference is the method's."
     return Figure("Who notices?", figure, caption, caption)
 
 
@@ -126,7 +127,7 @@ def diagnostics(spec: MapsSpec, cancel: Any) -> Table:
     networks = analysis.trained(spec, stop=cancel.is_set)
     if networks is None:
         return Table("Diagnostics", {})
-    images, y = analysis.tests()
+    images, y = analysis.tests(spec)
     draws = analysis.probabilities(networks, images, cancel.is_set)
     if draws is None:
         return Table("Diagnostics", {})
@@ -144,4 +145,5 @@ def diagnostics(spec: MapsSpec, cancel: Any) -> Table:
         caption += " R-hat of a network's mean entropy: weights of networks may be exchanged, functions not."
     else:
         caption += " There are no chains, so there is no R-hat and no effective sample size."
-    return Table("How good this posterior is", columns, caption)
+    (table,) = sources.captioned([Table("How good this posterior is", columns, caption)], spec.data)
+    return table

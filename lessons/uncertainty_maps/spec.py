@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from app.kit.pad import LIMIT
 from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
-from lessons.families.digit_posteriors.spec import METHODS
+from lessons.families.digit_posteriors.spec import DATA, METHODS
 from lessons.uncertainty_maps.letters import O
 
 WORDS = Words(__file__)
 
-TESTS = 450  # bundled test images
-# How far each change goes, and in what.
+TESTS = 450  # test images: all bundled ones, the first of MNIST's 10,000
+# How far each change goes, and in what. Blur and shift are in pixels: of an image of 8 × 8, of a larger one more.
 REACH = {"rotate": 360.0, "blur": 2.0, "shift": 4.0, "noise": 1.0, "morph": 1.0}
 CHANGES = tuple(REACH)
 PARTS = ("maps", "domain")
@@ -29,6 +29,7 @@ class MapsSpec(Spec):
     """One look at the page."""
 
     part: str = choice("maps", PARTS, "a digit changed step by step, or images that are no digits")
+    data: str = choice("digits", tuple(DATA), "what the networks learn from, and whose test images are changed: bundled digits, or MNIST")
     image: int = integer(3, 0, TESTS - 1, "of the test image that is changed", step=1)
     other: int = integer(9, 0, TESTS - 1, "of the test image that a morph ends at", step=1)
     across: str = choice("rotate", CHANGES, "what grows from left to right, and step by step")

@@ -12,14 +12,15 @@ import numpy as np
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
 from engine.networks.stack import Networks
+from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import NAMES
 from lessons.uncertainty_maps import analysis
 from lessons.uncertainty_maps.analysis import Maps, Sweep
-from lessons.uncertainty_maps.spec import REACH, MapsSpec
+from lessons.uncertainty_maps.spec import MapsSpec
 
 RATE = 6.0  # steps a second
 TOP, MIDDLE, BOTTOM = 190, 190, 190  # px
-GRAIN = 6  # cells a pixel along an edge: the player smooths, and pixels should be seen as such
+CELLS = 48  # of an image along an edge: the player smooths, and pixels should be seen as such
 SHOWN = 20  # networks in the strip
 LINES = 4  # digits whose probability is drawn
 MOST = 2.35  # nats, a little above log 10
@@ -34,10 +35,10 @@ PARTS = {"total": ("ink", "total"), "aleatoric": ("class-0", "aleatoric"), "epis
 DIGIT_ROLES = ("class-2", "chain-3", "chain-4", "muted")
 
 
-def picture(spec: MapsSpec, networks: Networks, fraction: float) -> bytes:
-    """The scene of these networks; `fraction` of their training is done."""
+def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
+    """The scene of these networks; `note`: how far their training is."""
     found, maps = analysis.sweep(spec, networks), analysis.maps(spec, networks)
-    same = (spec.image, spec.other, spec.across, spec.second, spec.method, spec.seed)
+    same = (spec.data, spec.image, spec.other, spec.across, spec.second, spec.method, spec.seed)
     made = Scene(
         run=hashlib.blake2b(repr(same).encode(), digest_size=12).hexdigest(),  # another row keeps the reader's place
         steps=len(found.amounts),
@@ -51,32 +52,38 @@ def picture(spec: MapsSpec, networks: Networks, fraction: float) -> bytes:
     _digits(made, spec, found)
     _curves(made, spec, found)
     _maps(made, spec, found, maps)
-    _words(made, spec, found, fraction)
+    _words(made, spec, found, note)
     return made.encode()
 
 
-def amount_axis(name: str, **limits: Any) -> Axis:
+def amount_axis(spec: MapsSpec, name: str, **limits: Any) -> Axis:
     """An axis of amounts of a change."""
     words, unit = CHANGES[name]
     ticks = [(at, f"{at:g}") for at in (0, 90, 180, 270, 360)] if name == "rotate" else None
-    return Axis(f"{words} ({unit})", limits.get("low", 0.0), limits.get("high", REACH[name]), ticks=ticks)
+    return Axis(f"{words} ({unit})", limits.get("low", 0.0), limits.get("high", analysis.reach(spec, name)), ticks=ticks)
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
-def image_panel(made: Scene, id: str, title: str, images: np.ndarray, place: tuple, height: int, grain: int) -> None:
-    """The image (T, side, side) of each step."""
+def image_panel(made: Scene, id: str, title: str, images: np.ndarray, place: tuple, height: int, cells: int) -> None:
+    """The image (T, side, side) of each step, in about so many `cells` along an edge."""
     side = images.shape[1]
     panel = made.panel(
-        id, title=title, x=Axis("8 × 8 pixels", 0, side, ticks=()), y=Axis("", 0, side, ticks=()), equal=True, place=place, height=height
+        id,
+        title=title,
+        x=Axis(f"{side} × {side} pixels", 0, side, ticks=()),
+        y=Axis("", 0, side, ticks=()),
+        equal=True,
+        place=place,
+        height=height,
     )
-    frames = pixel_blocks(levels(images, 1.0), grain)
+    frames = pixel_blocks(levels(images, 1.0), round(cells / side))
     panel.heatmap(frames, x=(0, side), y=(0, side), low=0.0, high=1.0, at=np.arange(len(frames)), colormap="cividis", colorbar=False)
 
 
 def _image(made: Scene, found: Sweep) -> None:
-    image_panel(made, "seen", "The image", found.images, (0, 0, 4, 1), TOP, GRAIN)
+    image_panel(made, "seen", "The image", found.images, (0, 0, 4, 1), TOP, CELLS)
 
 
 def strip(made: Scene, id: str, title: str, draws: np.ndarray, place: tuple, height: int) -> Panel:
@@ -107,7 +114,7 @@ def _digits(made: Scene, spec: MapsSpec, found: Sweep) -> None:
     panel = made.panel(
         "digits",
         title="Averaged probability",
-        x=amount_axis(spec.across),
+        x=amount_axis(spec, spec.across),
         y=Axis("probability", -0.02, 1.12),
         place=(12, 0, 8, 1),
         height=TOP,
@@ -127,7 +134,7 @@ def _curves(made: Scene, spec: MapsSpec, found: Sweep) -> None:
     panel = made.panel(
         "parts",
         title="Uncertainty along the way",
-        x=amount_axis(spec.across),
+        x=amount_axis(spec, spec.across),
         y=Axis("nats, 0 to log 10", 0.0, MOST),
         place=(0, 1, 12, 1),
         height=MIDDLE,
@@ -145,11 +152,11 @@ def _curves(made: Scene, spec: MapsSpec, found: Sweep) -> None:
 
 def _maps(made: Scene, spec: MapsSpec, found: Sweep, maps: Maps) -> None:
     """The three parts on one scale, and the probability of the label."""
-    half_x = 0.5 * REACH[spec.across] / (analysis.COLUMNS - 1)
-    half_y = 0.5 * REACH[spec.second] / (analysis.ROWS - 1)
-    x, y = (-half_x, REACH[spec.across] + half_x), (-half_y, REACH[spec.second] + half_y)
+    half_x = 0.5 * analysis.reach(spec, spec.across) / (analysis.COLUMNS - 1)
+    half_y = 0.5 * analysis.reach(spec, spec.second) / (analysis.ROWS - 1)
+    x, y = (-half_x, analysis.reach(spec, spec.across) + half_x), (-half_y, analysis.reach(spec, spec.second) + half_y)
     truth = " or ".join(str(label) for label in analysis.labels(spec))
-    row = np.full(len(found.amounts), spec.level * REACH[spec.second])
+    row = np.full(len(found.amounts), spec.level * analysis.reach(spec, spec.second))
     here = np.column_stack([found.amounts, row])
     looks = (
         ("truth", f"Averaged P({truth})", (12, 1, 8, 1), 1.0, "cividis", True),
@@ -161,8 +168,8 @@ def _maps(made: Scene, spec: MapsSpec, found: Sweep, maps: Maps) -> None:
         panel = made.panel(
             f"map-{name}",
             title=title,
-            x=amount_axis(spec.across, low=x[0], high=x[1]),
-            y=amount_axis(spec.second, low=y[0], high=y[1]) if name in ("total", "truth") else _bare(y),
+            x=amount_axis(spec, spec.across, low=x[0], high=x[1]),
+            y=amount_axis(spec, spec.second, low=y[0], high=y[1]) if name in ("total", "truth") else _bare(y),
             place=place,
             height=BOTTOM,
             clickable=True,
@@ -177,15 +184,15 @@ def _bare(y: tuple[float, float]) -> Axis:
     return Axis("", *y, ticks=())
 
 
-def _words(made: Scene, spec: MapsSpec, found: Sweep, fraction: float) -> None:
-    training(made, fraction)
+def _words(made: Scene, spec: MapsSpec, found: Sweep, note: str) -> None:
+    sources.say(made, spec.data, note)
     words, unit = CHANGES[spec.across]
     space, digits = ("", 0) if unit == "°" else (" ", 2)
     mean, parts = found.parts.mean, found.parts
     says, top = mean.argmax(axis=1), mean.max(axis=1)
     truth = mean[:, analysis.labels(spec)].sum(axis=1)
     other, other_unit = CHANGES[spec.second]
-    held = f"; {other} {spec.level * REACH[spec.second]:.2g} {other_unit}" if spec.level else ""
+    held = f"; {other} {spec.level * analysis.reach(spec, spec.second):.2g} {other_unit}" if spec.level else ""
     names = " or ".join(str(label) for label in analysis.labels(spec))
     made.readout(
         "image",
@@ -215,9 +222,3 @@ def _words(made: Scene, spec: MapsSpec, found: Sweep, fraction: float) -> None:
     columns: dict[str, Any] = {f"{words} ({unit})": found.amounts, "says": says, "probability": top}
     columns |= {f"{name} (nats)": getattr(parts, name) for name in PARTS}
     made.table(columns)
-
-
-def training(made: Scene, fraction: float) -> None:
-    """Says that the networks still learn."""
-    if fraction < 1.0:
-        made.readout("training", f"the networks still learn: {100 * fraction:.0f} % of the training is done")

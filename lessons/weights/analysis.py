@@ -64,7 +64,7 @@ def same_training(spec: WeightsSpec) -> WeightsSpec:
 
 def same_posterior(spec: WeightsSpec) -> WeightsSpec:
     """The settings that NUTS depends on; those of q as they come."""
-    names = ("estimator", "steps", "batch", "step_size", "initial_sd", "variant", "prior", "mixture_sd", "mixture_share")
+    names = ("estimator", "warm_up", "steps", "batch", "step_size", "initial_sd", "variant", "prior", "mixture_sd", "mixture_share")
     return spec.replace(**{name: spec.default(name) for name in names})
 
 

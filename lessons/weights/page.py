@@ -13,7 +13,12 @@ from lessons.weights.spec import CLASSES, SCENARIOS, WORDS, WeightsSpec
 PROBLEMS = {"curve": "a curve", "plane": "XOR"}
 DATA = {"made": "made", "own": "your own points"}
 PRIORS = {"normal": "normal", "mixture": "mixture of two"}
-ESTIMATORS = {"weights": "of each weight", "local": "of each unit's input"}
+ESTIMATORS = {"weights": "of each weight", "local": "of each unit's input", "flipout": "once, signs turned"}
+NOISES = {
+    "weights": "noise in every weight",
+    "local": "noise in every unit's input",
+    "flipout": "noise drawn once, its signs turned for every point",
+}
 VARIANTS = {"exact": "no, the right objective", "no_scaling": "forget n/B of a minibatch", "light_kl": "count a tenth of the KL"}
 
 
@@ -34,6 +39,10 @@ def controls(panel: Controls[WeightsSpec]) -> None:
         panel.slider("corner", "Points per corner")
     if spec.data == "made":
         panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
+    panel.note(
+        "MNIST is not among these data: every weight is held against NUTS on the same posterior, and NUTS cannot sample the "
+        "200,000 weights of a network for it. A dense Gaussian reads MNIST in the lesson *Draw a digit*."
+    )
     panel.slider("units", "Hidden units k")
     panel.slider("prior_sd", "Prior sd σ")
     with panel.more("Training of q"):
@@ -42,6 +51,7 @@ def controls(panel: Controls[WeightsSpec]) -> None:
         panel.slider("step_size", "Step size η")
         panel.slider("batch", "Minibatch B (0: all data)")
         panel.segmented("estimator", "Noise is drawn", ESTIMATORS)
+        panel.slider("warm_up", "Warm-up of the KL")
     with panel.more("Prior, noise, NUTS"):
         panel.segmented("prior", "Prior", PRIORS)
         if spec.prior == "mixture":
@@ -69,7 +79,9 @@ def on_event(spec: WeightsSpec, event: dict) -> WeightsSpec | None:
 
 def runs(spec: WeightsSpec) -> str:
     """Which kernel runs."""
-    noise = "noise in every weight" if spec.estimator == "weights" else "noise in every unit's input"
+    noise = NOISES[spec.estimator]
+    if spec.warm_up:
+        noise += f", the KL's weight growing to 1 over the first {spec.warm_up:.0%} of the steps"
     wrong = {
         "exact": "",
         "no_scaling": " Wrong on purpose: a minibatch is taken for all the data.",
@@ -96,7 +108,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     twins=lambda spec: [bayes_by_backprop],
-    code=[dense._step, dense._step_local, fused.softplus, mlp._network, predictive.Ensemble, analysis.ratio],
+    code=[dense._step, dense._step_local, dense._step_flipout, fused.softplus, mlp._network, predictive.Ensemble, analysis.ratio],
     runs=runs,
     on_event=on_event,
     grow=grow,

@@ -335,6 +335,13 @@ def _words(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     made.readout("softplus", "softplus(ρ) = log(1 + exp ρ), ρ = {rho:.3f}", show=draw, rho=np.log(np.expm1(np.maximum(sd, 1e-9))))
     if spec.estimator == "local":
         made.readout("local", "(this run draws the input of each unit instead: the same mean, less noise)", show=draw)
+    if spec.estimator == "flipout":
+        made.readout("local", "(this run turns the signs of this noise for every point by itself: the same mean, less noise)", show=draw)
+    if spec.warm_up:
+        weights = [min(1.0, look.step / (spec.warm_up * spec.steps)) for look in looks]
+        made.readout(
+            "warm-up", "the KL warms up: this run counts {weight:.0%} of it here, the ELBO shown all of it", weight=np.array(weights)
+        )
     wrong = {"exact": "n/B", "no_scaling": "1 (wrong: n/B is forgotten)", "light_kl": "10 n/B (wrong: KL counts a tenth)"}
     rows = spec.minibatch
     made.readout(

@@ -12,7 +12,7 @@ WORDS = Words(__file__)
 PROBLEMS = ("curve", "plane")
 DATA = ("made", "own")
 PRIORS = ("normal", "mixture")
-ESTIMATORS = ("weights", "local")
+ESTIMATORS = ("weights", "local", "flipout")
 VARIANTS = ("exact", "no_scaling", "light_kl")
 CLASSES = ("class 0", "class 1")
 WAVE = 2.0  # the made curve is sin(WAVE x), seen where |x| < EDGE
@@ -63,11 +63,12 @@ class WeightsSpec(Spec):
     prior_sd: float = number(1.0, 0.1, 5.0, "prior sd σ of every weight and bias; of a mixture its wide part", log=True)
     mixture_share: float = number(0.5, 0.05, 0.95, "share of the wide normal in the mixture")
     mixture_sd: float = number(0.1, 0.01, 1.0, "sd of the narrow normal in the mixture", log=True)
-    estimator: str = choice("weights", ESTIMATORS, "noise is drawn for each weight, or for the input of each unit")
+    estimator: str = choice("weights", ESTIMATORS, "noise is drawn for each weight, for the input of each unit, or once with signs turned")
     steps: int = integer(2000, 100, 10_000, "steps of training", log=True)
     batch: int = integer(0, 0, 60, "points looked at in one step B, 0 for all of them")
     step_size: float = number(0.03, 0.001, 1.0, "Adam's step size at the start; it shrinks to 3 % of it", log=True)
     initial_sd: float = number(0.1, 0.005, 3.0, "sd of every weight under q at the start", log=True)
+    warm_up: float = number(0.0, 0.0, 1.0, "share of the steps in which the KL's weight grows from 0 to 1; 0: no warm-up")
     variant: str = choice("exact", VARIANTS, "the right objective, or one with a well-known mistake")
     draws: int = integer(1000, 200, 2000, "NUTS draws of each chain", log=True)
     seed: int = seed_field(1)
@@ -75,7 +76,7 @@ class WeightsSpec(Spec):
     def check(self) -> None:
         self._own("pairs", REACH["curve"], HEIGHT, (0,))
         self._own("points", REACH["plane"], REACH["plane"], (0, 1))
-        if self.prior == "mixture" and self.estimator == "local":
+        if self.prior == "mixture" and self.estimator != "weights":
             raise SpecError("estimator", "a mixture prior needs the weights themselves drawn: take that estimator")
         if self.variant == "no_scaling" and (self.problem == "plane" or self.minibatch == self.size):
             raise SpecError("variant", "n/B can be forgotten for the curve with minibatches: set B below n")

@@ -105,6 +105,7 @@ def start(spec: WeightsSpec) -> NetworkRun:
     if spec.variant == "light_kl":
         x, y = np.tile(x, (LIGHT, 1)), np.tile(y, LIGHT)
         batch = batch if spec.batch else len(x)
+    epochs = -(-spec.steps // (len(x) // batch))
     return start_network(
         x,
         y,
@@ -117,7 +118,8 @@ def start(spec: WeightsSpec) -> NetworkRun:
         prior_sd=spec.prior_sd,
         mixture_share=spec.mixture_share,
         mixture_sd=spec.mixture_sd,
-        epochs=-(-spec.steps // (len(x) // batch)),
+        epochs=epochs,
+        warm_up=round(spec.warm_up * epochs),
         batch=batch,
         step_size=spec.step_size,
         final_step_size=FINAL,

@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.pictures import PERFORMANCE
 from app.kit.player.scene import levels
-from datasets.xor import NOISY_VARIANCE, VARIANCE, own_points, xor
+from datasets.xor import NOISY_VARIANCE, VARIANCE, held_out, own_points, xor
 from engine import predicted as predictions
 from engine.kept import kept
 from engine.networks import Network, network
@@ -23,7 +24,7 @@ from engine.networks.predictive import Ensemble, Uncertainty, log_likelihood, pr
 from engine.predicted import Predicted
 from engine.samplers import run as runs
 from engine.samplers.run import Run
-from engine.scores import binary_entropy
+from engine.scores import Performance, Sums, binary_entropy, performance
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
 from engine.ticket import each
@@ -210,6 +211,13 @@ class Learning:
         self._rows: list[dict[str, Array]] = []
         self._centre = Sums()
         self._points = Sums()
+        self._held = held_out(spec.data, spec.seed)
+        self._held_points = Sums()
+
+    @property
+    def held_out(self) -> int:
+        """How many points are held out."""
+        return 0 if self._held is None else len(self._held.y)
 
     @property
     def done(self) -> bool:
@@ -267,13 +275,17 @@ class Learning:
             "prior": prior,
             "accept_prob": accept_prob,
             "accepted": accepted,
-            "right": ((at_points > 0.5) == self.y).sum(axis=1),
-            "right_together": ((mean_points > 0.5) == self.y).sum(axis=1),
             "centre": at_centre,
             "mean": mean_centre[:, 0],
             "aleatoric": mean_centre[:, 1],
             "networks": networks,
         }
+        for name, p, y in (("present", at_points, self.y), ("average", mean_points, self.y)) if len(self.x) else ():
+            rows |= {f"{name} {key}": values for key, values in performance(p, y)._asdict().items()}
+        if self._held is not None:
+            at_held = probabilities(self.predictor, weights, self._held.x)[:, :, 1]
+            mean_held, _ = self._held_points.running(at_held, kept)
+            rows |= {f"held {key}": values for key, values in performance(mean_held, self._held.y)._asdict().items()}
         shown = self._is_shown[numbers]
         self._rows.append({name: values[shown] for name, values in rows.items()})
 
@@ -298,21 +310,11 @@ class Learning:
             self._ensemble.add(weights[kept])
 
 
-class Sums:
-    """Running means over the states that count; before the first of them, the present state alone."""
-
-    def __init__(self) -> None:
-        self.total: Array | float = 0.0
-        self.count = 0
-
-    def running(self, values: Array, kept: NDArray[np.bool_]) -> tuple[Array, NDArray[np.int64]]:
-        """The mean after each of the new `values` (n, columns), and over how many states it is taken."""
-        counts = self.count + np.cumsum(kept)
-        totals = self.total + np.cumsum(np.where(kept[:, None], values, 0.0), axis=0)
-        self.total, self.count = totals[-1], int(counts[-1])
-        alone = counts == 0
-        means = np.where(alone[:, None], values, totals / np.maximum(counts, 1)[:, None])
-        return means, np.where(alone, 1, counts)
+def scores(shown: dict[str, Array]) -> dict[str, Performance]:
+    """Of what is `Learning.shown`: of the "present" network and of the "average" on the points they learn from, of the
+    average on those "held" out; what there are no points for is not there.
+    """
+    return {whose: Performance(shown[f"{whose} right"], shown[f"{whose} loss"]) for whose in PERFORMANCE if f"{whose} right" in shown}
 
 
 def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:

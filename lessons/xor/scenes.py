@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import theme
+from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
-from lessons.xor.learning import CELLS, Learning, Maps, first_look, first_states, modes, plane
+from lessons.xor.learning import CELLS, Learning, Maps, first_look, first_states, modes, plane, scores
 from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, XorSpec
 
 Array = NDArray[np.float64]
@@ -189,12 +189,9 @@ def traces(made: Scene, learning: Learning, shown: dict[str, Array]) -> None:
     burn_rule(panel, spec)
     if alone:
         return
-    share, together = 100 * shown["right"] / len(learning.x), 100 * shown["right_together"] / len(learning.x)
-    y = Axis("", max(0.0, 10 * np.floor(min(share.min(), together.min(), 90.0) / 10)), 101)
-    panel = made.panel("right", title="Points right (%)", x=numbered, y=y, place=(6, 4, 14, 1), height=132)
-    panel.line(state, share, show="upto", role="muted", width=1.2, label="present network")
-    panel.line(state, together, show="upto", role="posterior", width=2.2, label="average of the networks")
-    burn_rule(panel, spec)
+    first, places = int((learning.times <= first_states(spec)).sum()), ((6, 4, 7, 1), (13, 4, 7, 1))
+    for panel in pictures.performance_panels(made, state, numbered, scores(shown), first=first, places=places, height=132):
+        burn_rule(panel, spec)
 
 
 def burn_rule(panel: Panel, spec: XorSpec) -> None:
@@ -272,14 +269,25 @@ def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: ND
         "total there (nats)": total,
         "aleatoric there (nats)": aleatoric,
     }
-    if len(learning.x):
+    found = scores(shown)
+    if found:
+        present, average, held = found["present"], found["average"], found.get("held")
+        n = len(learning.x)
+        right, together = (np.rint(0.01 * n * one.right).astype(int) for one in (present, average))
+        text = "loss of the average: {own:.3f} nats a point"
+        values: dict[str, Any] = {"own": average.loss}
+        columns |= {"points right": right, "points right, average": together, "loss of the average (nats a point)": average.loss}
+        if held is not None:
+            text += "; on {m:d} points held out {held:.3f}, {share:.1f} % right"
+            values |= {"m": np.full(len(state), learning.held_out), "held": held.loss, "share": held.right}
+            columns |= {"held out right (%)": held.right, "held out loss (nats a point)": held.loss}
+        made.readout("loss", text, **values)
         made.say(
             "Of {all:d} points the present network gets {right:d} right, the average {together:d}.",
-            right=shown["right"],
-            together=shown["right_together"],
-            all=np.full(len(state), len(learning.x)),
+            right=right,
+            together=together,
+            all=np.full(len(state), n),
         )
-        columns |= {"points right": shown["right"], "points right, average": shown["right_together"]}
     made.table(columns)
 
 
@@ -293,5 +301,5 @@ def _label(spec: XorSpec) -> str:
     return (
         f"A network with {spec.units} hidden units learns {data[spec.data]}: maps of its predictive probability and "
         "of the total, aleatoric and epistemic uncertainty as HMC draws its weights, single networks, the MAP, and "
-        "traces of the log posterior and of the points right."
+        "traces of the log posterior, of the points right and of the loss, held out too where more points can be drawn."
     )

@@ -182,6 +182,7 @@ def lab(reader: Lab) -> Iterator[Lab]:
     reader.begin()
     yield reader
     reader.page.emulate_media(reduced_motion="no-preference")
+    reader.page.set_viewport_size(SCREEN)
     assert not reader.problems, "\n".join(reader.problems)
 
 

@@ -76,7 +76,7 @@ def walk(page: Page, url: str, slug: str, folder: Path) -> list[tuple[str, Path]
     """Pictures of all steps, each with its caption."""
     folder.mkdir(parents=True, exist_ok=True)
     page.goto(f"{url}/{slug}")
-    page.wait_for_selector("[data-testid='player'][data-cue]", timeout=90_000)
+    page.wait_for_selector("[data-testid='player'][data-cue]", timeout=240_000)
     pictures: list[tuple[str, Path]] = []
     forward = page.get_by_role("button", name="Next ▶")
 

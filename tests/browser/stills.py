@@ -4,7 +4,6 @@
 
 Opens the last step of a story that shows a few panels and does not ask, sees where its play rests, and keeps it as
 `app/static/stills/SLUG-light.webp` and `SLUG-dark.webp`. Run it when a lesson's stage has changed.
-A network that is still growing may rest for a moment: give it the URL of a server that has shown its page before.
 """
 
 from __future__ import annotations
@@ -28,6 +27,10 @@ from tests.browser.sheet import opened
 SIZE = (480, 270)  # px, one and a half times what a card shows
 MARGIN = 6  # px
 LOOKS, BETWEEN = 40, 1_500  # at a stage until it rests, and ms between two
+GROWN = """
+node => !node.dataset.cue.endsWith("/waiting") && Number(node.dataset.steps) > Number(node.querySelector(".scrub input").max)
+"""  # a run that is made while one looks has all its transitions, and the story its moments
+LONGEST_RUN = 240_000  # ms, on a server that has never made it
 QUALITY = 70
 COARSE = (48, 27)  # px of the pictures that `distance` compares
 ALIKE = 0.01  # of that distance: of two stills of one lesson
@@ -55,8 +58,9 @@ def taken(page: Page, url: str, entry: catalogue.Entry, paper: str) -> Image.Ima
 
 
 def at_rest(page: Page) -> str:
-    """What the canvas shows once it changes no more, as base64: a run may grow, a font may come late."""
+    """What the canvas shows once its run is whole and it changes no more, as base64: a font may come late."""
     canvas, before = player(page).locator(".stage canvas").first, ""
+    page.wait_for_function(GROWN, arg=player(page).element_handle(), timeout=LONGEST_RUN)
     for _ in range(LOOKS):
         page.wait_for_timeout(BETWEEN)
         now = str(canvas.evaluate("canvas => canvas.toDataURL().split(',')[1]"))

@@ -10,13 +10,36 @@ from playwright.sync_api import Page, TimeoutError, expect
 
 from app import catalogue
 from app.kit import story
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser import mentions
+from tests.browser.conftest import PATIENT, Lab, answer, player
 
 LESSONS = [entry.slug for entry in catalogue.LESSONS]
-SHARE = 10  # of the lessons that are walked through in `make test`, others each day; `make test-long` takes them all
-TODAY = datetime.date.today().toordinal() % SHARE
-WALKED = [slug if i % SHARE == TODAY else pytest.param(slug, marks=pytest.mark.long) for i, slug in enumerate(LESSONS)]
+SHARE = 10  # of the lessons that are walked through in `make test`, others each day
+DAY = datetime.date.today().toordinal()
+TODAY = DAY % SHARE
+# `make test-long` takes them all, and answers their questions
+WALKED = [
+    *(pytest.param(slug, False, id=slug) for slug in LESSONS[TODAY::SHARE]),
+    *(pytest.param(slug, True, id=f"{slug}, answered", marks=pytest.mark.long) for slug in LESSONS),
+]
+# Where on the page words, button and stage end, of a stage with several panels the first one, which has 180 px at least.
+PARTS = """
+root => {
+  const ends = (node, most = Infinity) => {
+    const { top, height } = node.getBoundingClientRect();
+    return top + Math.min(height, most) + document.querySelector("[data-testid=stMain]").scrollTop;
+  };
+  const several = root.dataset.panels.split(" ").length > 1;
+  return {
+    words: ends(document.querySelector(".st-key-told")),
+    Next: ends([...document.querySelectorAll(".st-key-steps button")].at(-1)),
+    stage: ends(root.querySelector(".stage canvas"), several ? 180 : Infinity),
+  };
+}
+"""
 MOVED = 6_000  # ms in which a play has begun, on a busy machine
+# Keys that lead back through a play from where it rests.
+BEFORE_REST = {"phases": ["Shift+ArrowLeft"] * 40, "swell": [*["ArrowLeft"] * 3, "Home", *["Shift+ArrowRight"] * 12]}
 REST = 20_000  # ms: twelve seconds of play, on a busy machine
 # What a player shows in the seconds after its cue: "t/s" at each change.
 WATCH = """
@@ -78,25 +101,76 @@ def test_nothing_beyond_the_beginning_is_shown_before_the_lock(reader: Lab):
     expect(stage.get_by_text("Table and downloads")).to_be_visible()
 
 
-@pytest.mark.parametrize("slug", WALKED)
-def test_every_step_moves_or_asks(reader: Lab, slug: str):
-    """Each step that brings a picture of its own plays it, or holds it back for its question."""
-    page = reader.open(f"/{slug}")
+@pytest.mark.parametrize("slug,answers", WALKED)
+def test_every_step_moves_or_asks_and_shows_what_its_words_name(lab: Lab, slug: str, answers: bool):
+    """Each step that brings a picture of its own plays it, or holds it back for its question; where it rests, and once
+    the question is answered, all that its words name is in the window and lights up.
+    """
+    page = lab.open(f"/{slug}")
     stage = player(page)
     expect(stage).to_have_attribute("data-cue", re.compile(slug), timeout=PATIENT)
-    still = []
-    steps = len(story.read(next(entry.path for entry in catalogue.LESSONS if entry.slug == slug).with_name("story.md")))
-    for step in range(2, steps + 1):
-        before = stage.get_attribute("data-cue")
-        stage.evaluate(WATCH)
-        page.get_by_role("button", name="Next ▶").click()
-        expect(page.get_by_text(f"Step {step} of {steps}", exact=True)).to_be_visible(timeout=PATIENT)
-        reader.settled()
-        expect(stage).not_to_have_attribute("data-cue", before or "", timeout=PATIENT)
+    steps = story.read(next(entry.path for entry in catalogue.LESSONS if entry.slug == slug).with_name("story.md"))
+    found: list[str] = []
+    for number, step in enumerate(steps, 1):
+        if number > 1:
+            before = stage.get_attribute("data-cue")
+            stage.evaluate(WATCH)
+            page.get_by_role("button", name="Next ▶").click()
+            expect(page.get_by_text(f"Step {number} of {len(steps)}", exact=True)).to_be_visible(timeout=PATIENT)
+            lab.settled()
+            expect(stage).not_to_have_attribute("data-cue", before or "", timeout=PATIENT)
         held = stage.get_by_text("Your prediction first").is_visible()
-        if not held and int(stage.get_attribute("data-steps") or 1) > 1 and not moved(page):
-            still.append(stage.get_attribute("data-cue"))
-    assert not still
+        if number > 1 and not held and int(stage.get_attribute("data-steps") or 1) > 1 and not moved(page):
+            found.append(f"step {number} does not move")
+        found += [f"step {number}: {fault}" for fault in missed(lab, held, step.staging.play)]
+        if answers and step.question is not None:
+            answer(page)
+            plays = step.staging.answer or step.staging.play
+            found += [f"step {number}, answered: {fault}" for fault in missed(lab, False, plays)]
+    assert not found, "\n".join(found)
+
+
+def missed(lab: Lab, held: bool, play: story.Play) -> list[str]:
+    """What a step names and does not show where its play rests. Marks that the play takes away again are looked for
+    before that.
+    """
+    expect(player(lab.page)).not_to_have_attribute("data-cue", re.compile("/waiting$"), timeout=PATIENT)
+    lab.page.emulate_media(reduced_motion="reduce")  # the play rests at once
+    expect(player(lab.page)).to_have_attribute("data-playing", "false")
+    found = mentions.missed(lab.page, held)
+    for key in BEFORE_REST[play.pace]:
+        if not any(fault.startswith(mentions.DARK) for fault in found):
+            break
+        player(lab.page).press(key)
+        now = mentions.missed(lab.page, held)
+        found = [fault for fault in found if fault in now or not fault.startswith(mentions.DARK)]
+    lab.page.emulate_media(reduced_motion="no-preference")
+    return found
+
+
+@pytest.mark.parametrize(
+    "slug", [pytest.param(slug, marks=() if i == DAY % len(LESSONS) else pytest.mark.long) for i, slug in enumerate(LESSONS)]
+)
+def test_a_phone_shows_words_next_and_stage_at_once(lab: Lab, slug: str):
+    """In each step, and of several panels the first one whole."""
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    lab.page.emulate_media(reduced_motion="reduce")
+    page = lab.open(f"/{slug}")
+    stage = player(page)
+    steps = len(story.read(next(entry.path for entry in catalogue.LESSONS if entry.slug == slug).with_name("story.md")))
+    low = []
+    for step in range(1, steps + 1):
+        expect(page.get_by_text(f"Step {step} of {steps}", exact=True)).to_be_visible(timeout=PATIENT)
+        lab.settled()
+        expect(stage).to_have_attribute("data-cue", re.compile(f"^{slug}/{step - 1}/"), timeout=PATIENT)
+        page.wait_for_timeout(300)  # the stage takes its place under the words
+        for part, bottom in stage.evaluate(PARTS).items():
+            if bottom > 740:
+                low.append(f"step {step}: {part} ends at {bottom:.0f} px")
+        forward = page.get_by_role("button", name="Next ▶")
+        if step < steps:
+            forward.click()
+    assert not low, "\n".join(low)
 
 
 def test_other_random_numbers_and_the_way_back_hold_as_the_step_did(reader: Lab):
@@ -170,6 +244,21 @@ def test_a_step_in_phases_ends_where_its_words_say(reader: Lab):
     expect(page.locator(".st-key-takeaway")).to_have_css("opacity", "1")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1280, 720), (1920, 1080)])
+def test_on_a_projector_the_controls_are_one_row_and_all_is_in_view(lab: Lab, width: int, height: int):
+    lab.page.set_viewport_size({"width": width, "height": height})
+    page = lab.open("/metropolis?scenario=king&story=1&present=1")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-cue", re.compile("metropolis"), timeout=PATIENT)
+    play, bar = stage.locator(".play").bounding_box(), stage.locator(".toolbar").bounding_box()
+    assert play is not None and bar is not None
+    assert bar["height"] < 1.5 * play["height"]
+    assert bar["y"] + bar["height"] <= height and bar["x"] + bar["width"] <= width
+    assert stage.locator(".toolbar").evaluate("bar => bar.scrollWidth <= bar.clientWidth"), "nothing is cut off"
+    step = page.get_by_text("Step 1 of 9").bounding_box()
+    assert step is not None and step["height"] < play["height"]
+
+
 def test_a_step_that_needs_the_inside_of_a_late_transition_fetches_it(reader: Lab):
     page = reader.open("/hmc?scenario=just-right&story=3")
     stage = player(page)
@@ -208,7 +297,7 @@ STEPS = [
     for i, step in enumerate(story.read(entry.path.with_name("story.md")))
     if step.staging != story.Staging() and step.question is None
 ]
-REST_TODAY = datetime.date.today().toordinal() % len(STEPS)
+REST_TODAY = DAY % len(STEPS)
 
 
 @pytest.mark.parametrize(

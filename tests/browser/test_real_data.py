@@ -27,3 +27,17 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile("Of 200 rows 60 to learn from"))).to_be_visible(timeout=PATIENT)
     expect(card.get_by_text(re.compile("“colour” holds words"))).to_be_visible()
     expect(page).to_have_url(re.compile("data=own&file=[0-9a-f]{16}"))
+
+
+def test_draws_of_a_real_lottery_are_looked_at(lab: Lab):
+    page = lab.open("/real-data?scenario=draw")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name="Sample the posterior", exact=True)).to_have_count(0)
+    rows = "".join(f"01/{1 + i % 28:02}/2020,{' '.join(f'{1 + (7 * i + 13 * j) % 69:02}' for j in range(5))} 07,2\n" for i in range(200))
+    table = {"name": "powerball.csv", "mimeType": "text/csv", "buffer": f"Draw Date,Winning Numbers,Multiplier\n{rows}".encode()}
+    page.locator("input[type=file]").set_input_files(table)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile("your file: 200 draws of 5 from 69"))).to_be_visible(timeout=PATIENT)
+    expect(page).to_have_url(re.compile("data=own&file=[0-9a-f]{16}"))
+    expect(page.get_by_text("How many draws does it take?")).to_be_visible(timeout=PATIENT)

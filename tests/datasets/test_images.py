@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
+import hashlib
 import io
 import struct
 import threading
@@ -16,7 +18,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from datasets import files, images, own, remote
+from datasets import files, images, local, own, remote
 from datasets.card import Card
 from datasets.letters import LETTERS, letters
 from engine.spec import SpecError
@@ -308,3 +310,30 @@ def test_letters_are_of_several_strokes_slants_and_sizes_and_the_same_for_a_seed
     assert letters(5, side=8)[0].shape == (5, 8, 8)
     with pytest.raises(SpecError, match="letters"):
         letters(0)
+
+
+def test_a_folder_and_a_download_are_found_and_stay_on_the_disk(four: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("DATA", "DOWNLOADS"):
+        monkeypatch.setenv(f"POSTERIOR_LAB_{name}", str(tmp_path / name.lower()))
+    assert not local.here("mnist")
+    with pytest.raises(SpecError, match="POSTERIOR_LAB_DATA"):
+        local.images("mnist")
+    packed = {name + ".gz": gzip.compress(content) for name, content in four.items()}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}
+    known = dataclasses.replace(remote.MNIST, hashes=hashes, unpacked=False, url=(tmp_path / "there").as_uri() + "/")
+    monkeypatch.setitem(remote.REMOTE, "mnist", known)
+    for folder in ("there", "downloads/mnist"):
+        (tmp_path / folder).mkdir(parents=True)
+        for name, content in packed.items():
+            (tmp_path / folder / name).write_bytes(content)
+    spoilt = tmp_path / "downloads" / "mnist" / (NAMES[0] + ".gz")
+    spoilt.write_bytes(gzip.compress(b"something else"))
+    local.images("mnist")
+    assert spoilt.read_bytes() == packed[spoilt.name], "what is not the known file is fetched again"
+    found = local.images("mnist")
+    assert not found.images.flags.owndata and local.images("mnist") is found
+    (tmp_path / "data" / "mnist").mkdir(parents=True)
+    for name, content in four.items():  # not packed, and before the downloads
+        (tmp_path / "data" / "mnist" / name).write_bytes(content)
+    given = local.images("mnist")
+    assert given is not found and np.array_equal(given.images, found.images) and given.card.name == known.card.name

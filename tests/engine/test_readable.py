@@ -330,9 +330,10 @@ def test_a_second_try_across_dimensions(variant):
 
 
 @pytest.mark.parametrize("variant", ["exact", "no_end_points"])
-def test_births_and_deaths_of_layers(variant):
+@pytest.mark.parametrize("jump", ["plain", "redraw"])
+def test_births_and_deaths_of_layers(jump, variant):
     network, x, y = beside.deep_network()
-    settings = {"chains": 1, "draws": N, "within": "none", "seed": 5}
+    settings = {"jump": jump, "chains": 1, "draws": N, "within": "none", "seed": 5}
     for points in (0, 10, 40):
         theirs = sample_architecture(network, x[:points], y[:points], variant=variant, **settings)
         L, parts = beside.layered(layers, network, x[:points], y[:points], variant, **settings)

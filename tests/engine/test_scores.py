@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import norm
 from sklearn import metrics
 
@@ -251,3 +252,35 @@ def test_the_errors_of_an_auroc_are_its_spread():
     error = scores.hanley_mcneil(np.array(area), m, n)
     assert found.mean() == pytest.approx(area, abs=4 * error / np.sqrt(2000))
     assert found.std() == pytest.approx(error, rel=0.07)
+
+
+def test_the_rank_among_members_is_that_of_scipy_and_uniform_for_one_of_them():
+    rng = np.random.default_rng(3)
+    members = rng.integers(0, 8, (40, 6)) / 7.0  # with many ties
+    values = np.array([-1.0, 0.0, 3 / 7, 0.5, 1.0, 2.0])
+    expected = [stats.percentileofscore(members[:, i], value, kind="mean") / 100.0 for i, value in enumerate(values)]
+    assert scores.rank_among(values, members) == pytest.approx(expected)
+    draws = rng.standard_normal((100, 3000))
+    ranks = scores.rank_among(draws[0], draws[1:])
+    assert stats.kstest(ranks, "uniform").pvalue > 1e-3 > stats.kstest(scores.rank_among(draws[0] + 0.15, draws[1:]), "uniform").pvalue
+
+
+def test_performance_is_accuracy_and_log_loss():
+    p, y = RNG.random((7, 50)), RNG.integers(0, 2, 50)
+    found = scores.performance(p, y)
+    for state in range(7):
+        assert found.right[state] == pytest.approx(100 * metrics.accuracy_score(y, p[state] > 0.5))
+        assert found.loss[state] == pytest.approx(metrics.log_loss(y, p[state]))
+    assert np.array_equal(found.at(np.array([3, 0])).loss, found.loss[[3, 0]])
+    assert np.isfinite(scores.performance(np.array([[1.0, 0.0]]), np.array([0, 1])).loss).all()
+
+
+def test_running_means_are_the_same_bytes_in_pieces_and_leave_the_first_states_out():
+    values, kept = RNG.random((40, 3)), np.arange(40) >= 12
+    whole, counts = scores.Sums().running(values, kept)
+    assert np.array_equal(whole[:12], values[:12]) and counts.tolist() == [*[1] * 12, *range(1, 29)]
+    assert whole[-1] == pytest.approx(values[12:].mean(axis=0))
+    pieces, sums = [], scores.Sums()
+    for part in np.split(np.arange(40), [1, 5, 13, 30]):
+        pieces.append(sums.running(values[part], kept[part])[0])
+    assert np.concatenate(pieces).tobytes() == whole.tobytes()

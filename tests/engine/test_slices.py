@@ -20,10 +20,8 @@ from engine.networks.sweep import NetworkRun as SweepRun
 from engine.networks.sweep import sample_network
 from engine.samplers.run import Run
 from engine.spike_and_slab import SelectionRun, SpikeAndSlab, sample_models, spike_and_slab
-from engine.training.train import TrainingRun, TrainingSpec
-from engine.variational.advi import AdviRun
-from engine.variational.convolution import start_convolution
-from engine.variational.network import NetworkRun, NetworkSpec
+from engine.training import EnsembleRun, TrainingSpec, train
+from engine.variational import advi, fit_convolution, fit_network, start_network
 
 X, Y, _ = datasets.xor(seed=1)
 SMALL = engine.network(2, 2, width=3)
@@ -71,36 +69,47 @@ def regression() -> SpikeAndSlab:
 
 
 def fitted() -> tuple[Any, ...]:
-    """By stochastic gradients, in two advances: what the first takes tells what the second is worth."""
-    run = AdviRun(targets.build("banana"), steps=300)
-    run.advance(50)
-    run.advance(run.total)
-    return run.fit().parameters, run.fit().energy
+    """By stochastic gradients."""
+    fit = advi(targets.build("banana"), steps=300)
+    return fit.parameters, fit.energy
 
 
 def trained() -> tuple[Any, ...]:
-    """A variational network, as `fitted`."""
-    run = NetworkRun(X, np.asarray(Y), NetworkSpec(hidden=(5,), epochs=20, batch=20))
-    run.advance(5)
+    """A variational network."""
+    fit = fit_network(X, np.asarray(Y), hidden=(5,), epochs=20, batch=20)
+    return fit.posterior.mean, fit.posterior.sd, *fit.history
+
+
+def gone_on() -> tuple[Any, ...]:
+    """The same, stopped on the way, and gone on with its structure fixed."""
+    run = start_network(X, np.asarray(Y), method="spike_and_slab", hidden=(5,), epochs=20, batch=20)
+    run.advance(run.total, lambda: run.completed > 10)
     run.advance(run.total)
-    return run.posterior.mean, run.posterior.sd, *run.history()
+    more = run.post_train(epochs=5)
+    more.advance(more.total)
+    return run.posterior.mean, more.posterior.mean, more.posterior.sd, *more.history()
 
 
 def convolved() -> tuple[Any, ...]:
-    """A variational convolutional network, as `fitted`."""
+    """A variational convolutional network."""
     rng = np.random.default_rng(0)
-    run = start_convolution(rng.random((60, 12, 12)), np.arange(60) % 3, epochs=4, batch=20)
-    run.advance(3)
-    run.advance(run.total)
-    return run.posterior.mean, run.posterior.sd, *run.history()
+    fit = fit_convolution(rng.random((60, 12, 12)), np.arange(60) % 3, epochs=4, batch=20)
+    return fit.posterior.mean, fit.posterior.sd, *fit.history
 
 
 def descended() -> tuple[Any, ...]:
-    """A trained network, as `fitted`."""
-    run = TrainingRun(SMALL, X, Y, TrainingSpec(epochs=50, batch=20, validation=0.2))
-    run.advance(5)
-    run.advance(run.total)
-    return run.trained().path, run.trained().loss
+    """A trained network."""
+    found = train(SMALL, X, Y, epochs=50, batch=20, validation=0.2)
+    return found.path, found.loss
+
+
+def members() -> tuple[Any, ...]:
+    """Networks trained from several seeds, each on rows of its own, until they get no better."""
+    run = EnsembleRun(SMALL, X, Y, TrainingSpec(epochs=1000, validation=0.2, patience=2), members=5, bootstrap=True)
+    while run.advance(run.total):
+        pass
+    assert len({each.stopped for each in run.trained()}) == 1 < len({len(each.steps) for each in run.trained()})
+    return tuple(each.path for each in run.trained())
 
 
 def evidence() -> tuple[Any, ...]:
@@ -129,8 +138,10 @@ MAKE: dict[str, Callable[[], Any]] = {
     "calibration of a target": lambda: engine.calibrate("nuts", targets.build("gaussian"), replications=12, draws=7, warmup=20).ranks,
     "advi": fitted,
     "variational": trained,
+    "gone on": gone_on,
     "convolution": convolved,
     "training": descended,
+    "ensemble": members,
 }
 
 

@@ -147,6 +147,116 @@ def test_local_reparameterisation_has_less_variance():
     assert np.all(spread["local"][:4] < spread["weights"][:4])
 
 
+PAIRED = 400  # of the data: here samples that share a draw tell apart who turns its signs
+
+
+@pytest.fixture(scope="module")
+def flipped_estimates():
+    """Estimates from many data: of weights drawn once for all of them, and of Flipout."""
+    return {name: tiny(PAIRED, method="gaussian", estimator=name).gradient_estimates(4000).astype(float) for name in ("weights", "flipout")}
+
+
+def test_flipout_is_unbiased(flipped_estimates):
+    true = slope(partial(elbo, lambda mean, sd, alpha: PAIRED * exact_energy(mean, sd, alpha)), AT[:8])
+    assert np.abs(errors(flipped_estimates["flipout"], true)).max() < LIMIT
+    # the same mean as the plain estimator, error of the gap in its standard errors
+    gap = flipped_estimates["flipout"].mean(axis=0) - flipped_estimates["weights"].mean(axis=0)
+    scale = np.sqrt(sum(found.var(axis=0) / len(found) for found in flipped_estimates.values()))
+    assert np.abs(gap / scale).max() < LIMIT
+
+
+def test_flipout_has_less_variance(flipped_estimates):
+    """Samples of a minibatch are uncorrelated in what is odd in the deviations: most of the slope in the means."""
+    ratio = flipped_estimates["flipout"].var(axis=0) / flipped_estimates["weights"].var(axis=0)
+    assert np.all(ratio[:4] < 0.7), ratio
+    assert np.all(ratio[4:] < 1.1), ratio
+
+
+def one_sign_for_all(run):
+    """Every output's sign the same in all samples: noise stays what it was with drawn weights."""
+    draw = run._draw_noise
+
+    def drawn(number, step):
+        draw(number, step)
+        work = run._works[number]
+        work.spread[:] = work.signs[:] = np.float32(1.0)
+
+    run._draw_noise = drawn
+
+
+def with_signs_lost(run):
+    """Signs of the deviations' gradient that are not those of the pass."""
+    step = run.posterior.step
+    rng = np.random.Generator(np.random.SFC64(0))
+
+    def wrong(pace, signal, work, key):
+        run.posterior.variance_gradient *= rng.choice(np.array([-1.0, 1.0], np.float32), run.posterior.variance_gradient.size)
+        step(pace, signal, work, key)
+
+    run.posterior.step = wrong
+
+
+def test_wrong_flipouts_are_caught(flipped_estimates):
+    """Signs that all samples share save no variance; a gradient whose signs are not turned back is biased."""
+    shared = tiny(PAIRED, method="gaussian", estimator="flipout")
+    one_sign_for_all(shared)
+    ratio = shared.gradient_estimates(1000).var(axis=0) / flipped_estimates["weights"].var(axis=0)
+    assert not np.all(ratio[:4] < 0.7)
+    wrong = tiny(PAIRED, method="gaussian", estimator="flipout")
+    with_signs_lost(wrong)
+    true = slope(partial(elbo, lambda mean, sd, alpha: PAIRED * exact_energy(mean, sd, alpha)), AT[:8])
+    assert np.abs(errors(wrong.gradient_estimates(1000).astype(float), true)).max() > 2 * LIMIT
+
+
+# Warm-up of the divergence: what is climbed is energy - weight KL.
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.0])
+@pytest.mark.parametrize(
+    "method,estimator", [("gaussian", "weights"), ("gaussian", "flipout"), ("gaussian", "local"), ("spike_and_slab", "score")]
+)
+def test_weight_of_the_divergence(exact_slope, method, estimator, weight):
+    gated = method == "spike_and_slab"
+    true, at, inclusion = (exact_slope[0], AT, AIC) if gated else (exact_slope[1], AT[:8], None)
+    energy_alone = slope(partial(elbo, lambda mean, sd, alpha: 0.0, inclusion=inclusion), at)  # of minus the divergence
+    wanted = true - (1.0 - weight) * energy_alone
+    run = tiny(method=method, estimator=estimator)
+    found = run.gradient_estimates(SAMPLES, kl_weight=weight).astype(float)
+    assert np.abs(errors(found, wanted)).max() < LIMIT
+    # the whole divergence, where a part of it should count, is caught
+    if weight < 1.0:
+        whole = run.gradient_estimates(SAMPLES, kl_weight=1.0).astype(float)
+        assert np.abs(errors(whole, wanted)).max() > 2 * LIMIT
+
+
+def test_mixture_prior_gradient_with_a_weight():
+    """Both parts of it, the prior at the weights drawn and the entropy, count as much as the weight says."""
+    run = tiny(method="mixture", mixture_share=0.3, mixture_sd=0.2)
+    none, half, whole = (run.gradient_estimates(50, kl_weight=weight).astype(float) for weight in (0.0, 0.5, 1.0))
+    assert half == pytest.approx(0.5 * (none + whole), abs=2e-5 * np.abs(whole).max())
+    assert np.abs(whole - none).max() > 0.01 * np.abs(whole).max()
+
+
+def test_warm_up_rises_and_is_whole_in_the_end():
+    """Its steps go along energy - weight KL with weight (step / steps of the warm-up), and along the ELBO after it."""
+    settings = {"method": "gaussian", "estimator": "weights", "epochs": 8, "batch": 6, "final_step_size": 1.0, "step_size": 1e-7}
+    warm, plain = tiny(**settings, warm_up=4), tiny(**settings)
+    weights = []
+    for step in range(1, 9):
+        weights.append(warm.kl_weight)
+        for run in (warm, plain):
+            run.posterior.set(MEAN, SD)
+            run.posterior.draw(key(1, step, 0))
+            run.advance(1)
+        gap = warm.posterior.last_gradient() - plain.posterior.last_gradient()
+        of_kl = slope(partial(elbo, lambda mean, sd, alpha: 0.0), AT[:8])
+        assert gap == pytest.approx((weights[-1] - 1.0) * of_kl, abs=2e-4), step
+    assert weights == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0]
+    # what is reported is the ELBO, whole
+    rows = warm.history()
+    assert rows.elbo == pytest.approx(rows.energy - rows.kl)
+
+
 def test_score_function_is_unbiased_and_noisy(exact_slope, spike_estimates):
     score = spike_estimates["score"]
     assert np.abs(errors(score, exact_slope[0])).max() < LIMIT
@@ -242,7 +352,12 @@ def test_wrong_estimators_are_caught(exact_slope, mutant):
 
 def reference_log_likelihood(layers, activation, likelihood, noise_sd, x, y):
     h = x.astype(float)
-    bend = {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0), "sigmoid": lambda z: 1 / (1 + np.exp(-z))}
+    bend = {
+        "tanh": np.tanh,
+        "relu": lambda z: np.maximum(z, 0),
+        "sigmoid": lambda z: 1 / (1 + np.exp(-z)),
+        "elu": lambda z: np.where(z > 0, z, np.expm1(np.minimum(z, 0))),
+    }
     for number, w in enumerate(layers):
         h = h @ w[:-1] + w[-1]
         if number < len(layers) - 1:
@@ -256,7 +371,7 @@ def reference_log_likelihood(layers, activation, likelihood, noise_sd, x, y):
 
 
 @pytest.mark.one_seed
-@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear", "elu"])
 @pytest.mark.parametrize("likelihood", ["softmax", "bernoulli", "gaussian"])
 def test_backward_pass(activation, likelihood):
     rng = np.random.Generator(np.random.SFC64(8))

@@ -20,7 +20,8 @@ from arviz_stats import loo, summary
 
 from app import command, run
 from app.kit import taken
-from app.kit.taken import FORMATS, Taken, made
+from app.kit.formats import FORMATS, made
+from app.kit.taken import Taken
 from engine.leave_one_out import leave_one_out
 from engine.spec import SpecError
 

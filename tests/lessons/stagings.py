@@ -92,9 +92,22 @@ def _vain(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:
 
 
 def _faults_in(lesson: Lesson, step: story.Step, spec: Spec) -> list[str]:
-    blob = lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
+    blob, answers = _picture(lesson, spec), _answering(lesson, step, spec)
     places = _nowhere(_asked(lesson, step), step.staging.play, blob)
-    return [*_faults_of(lesson, step, Moments(blob)), *_faults_of_keeping(lesson, step, spec, blob), *places]
+    answer = Moments(blob if answers == spec else _picture(lesson, answers))
+    return [*_faults_of(step, Moments(blob), answer), *_faults_of_keeping(lesson, step, spec, blob), *places]
+
+
+def _picture(lesson: Lesson, spec: Spec) -> bytes:
+    return lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
+
+
+def _answering(lesson: Lesson, step: story.Step, spec: Spec) -> Spec:
+    """The run that is on stage once the question of a step is answered."""
+    question = _asked(lesson, step)
+    if question is not None and question.reveal is not None:
+        return question.reveal(spec)
+    return spec if question is None or question.scenario is None else lesson.specs()[question.scenario]
 
 
 def _faults_of_keeping(lesson: Lesson, step: story.Step, spec: Spec, blob: bytes) -> Iterator[str]:
@@ -114,22 +127,24 @@ def _faults_of_keeping(lesson: Lesson, step: story.Step, spec: Spec, blob: bytes
         yield "it keeps marks, and nothing takes their place"
 
 
-def _faults_of(lesson: Lesson, step: story.Step, picture: Moments) -> Iterator[str]:
+def _faults_of(step: story.Step, picture: Moments, answer: Moments) -> Iterator[str]:
+    """picture, answer : what is on stage before and after the step's question is answered"""
     staging = step.staging
-    plays = [play for play in (staging.play, staging.answer) if play is not None]
-    for moment in [staging.until, *(moment for play in plays for moment in (play.begins, play.ends))]:
+    pairs = [(play, seen) for play, seen in ((staging.play, picture), (staging.answer, answer)) if play is not None]
+    moments = [(staging.until, picture), *((moment, seen) for play, seen in pairs for moment in (play.begins, play.ends))]
+    for moment, seen in moments:
         try:
-            _ = moment is None or picture[moment]
+            _ = moment is None or seen[moment]
         except MomentError as problem:
             yield str(problem)
-    shown = {panel for play in plays for panel in (play.panels or picture.panels())}
-    for panel in shown - set(picture.panels()):
-        yield f"there is no panel {panel!r}; there are {', '.join(picture.panels())}"
+    for play, seen in pairs:
+        for panel in set(play.panels) - set(seen.panels()):
+            yield f"there is no panel {panel!r}; there are {', '.join(seen.panels())}"
     for address in step.mentions:
         panel = address.split(".")[0]
         if not picture.has(address):
             yield f"nothing in the picture is {address!r}"
-        elif panel != "card" and panel not in shown:
+        elif panel != "card" and any(play.panels and panel not in play.panels for play, _ in pairs):
             yield f"{address!r} is named, and its panel is not on stage"
     if staging.answer is not None and step.question is None:
         yield "an answer plays to no question"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from app.kit.player.scene import decode
+from engine import kept
 from engine.judge import convolution as judge
 from engine.judge import overall
 from engine.spec import SpecError
@@ -62,6 +63,54 @@ def test_the_picture_grows_while_the_network_learns():
 def test_an_empty_pad_is_looked_at():
     for part in ("kernel", "posterior", "moved"):
         assert scenes.scene(ConvolutionLesson(part=part, epochs=FEW))
+
+
+LARGE = BY_ID["places"].replace(size="large", variant="exact", epochs=FEW)
+
+
+def test_a_large_network_goes_on_from_its_state(few_of_mnist, monkeypatch):
+    """Killed and begun anew it has the looks that it had, and ends with the bytes of one that was not."""
+    assert len(few_of_mnist.labels) == 120 and training.is_large(LARGE)
+    monkeypatch.setattr(training, "EVERY", 0.0)
+    first = training.learning(LARGE)
+    first.advance()
+    first.advance()
+    path = training.state_path(LARGE)
+    assert path is not None and path.is_file()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    again = training.learning(LARGE)
+    assert again is not first and [look.step for look in again.state.looks] == [look.step for look in first.state.looks] == [0, 1, 2]
+    ended, whole = again.finish(), training.Learning(LARGE.trained_alone()).finish()
+    assert ended is not None and whole is not None
+    for a, b in zip(ended.fit.expected_weights(), whole.fit.expected_weights(), strict=True):
+        assert a.tobytes() == b.tobytes()
+    assert np.isfinite([look.tested for look in ended.looks]).all()
+    path.write_bytes(path.read_bytes()[:100])
+    assert len(training.Learning(LARGE.trained_alone(), path).state.looks) == 1, "half a state is none"
+
+
+def test_a_large_network_is_on_stage_with_the_readers_digit(few_of_mnist):
+    blob = scenes.scene(LARGE)
+    header, arrays = decode(blob)
+    assert len(blob) < MOST_BYTES and {panel["id"] for panel in header["panels"]} >= {"seen", "says", "filters", "sds"}
+    assert frames(header, arrays, "seen").shape[-1] % 28 == 0
+    names = {check.name: check.verdict for check in analysis.audit(LARGE, NEVER)}
+    assert names == dict.fromkeys(("map", "gradient", "each weight once"), "pass")
+    assert {check.name for check in analysis.checks(LARGE, NEVER)} >= {"moved map", "map under q", "posterior"}
+    assert all(not faulty.large for faulty in analysis.faults(LARGE).values())
+    table = panels.diagnostics(LARGE, NEVER)
+    assert table.columns["weights"][:2] == [832, 25632] and table.columns["places that share them"] == [576, 64, 1, 1]
+    with pytest.raises(SpecError, match="no rim"):
+        LARGE.replace(variant="padding")
+
+
+def test_where_mnist_is_not_the_small_digits_stand_in(no_mnist):
+    small = LARGE.replace(size="small")
+    assert training.learning(LARGE) is training.learning(small.replace(epochs=small.default("epochs")))
+    header, _ = decode(scenes.scene(LARGE))
+    said = str(header)
+    assert training.STAND_IN in said and training.STAND_IN not in str(decode(scenes.scene(small))[0])
+    assert not no_mnist, "nothing is fetched here"
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------

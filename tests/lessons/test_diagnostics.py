@@ -15,7 +15,18 @@ from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.diagnostics import analysis, doctor, panels, questions, scenes
 from lessons.diagnostics.patients import GALLERY, ILLNESSES, case
-from lessons.diagnostics.spec import BIASED, FAR_TOGETHER, HEALTHY, ONE_MODE, PATIENTS, SAMPLERS, SCENARIOS, VIEWS, DiagnosticsLesson
+from lessons.diagnostics.spec import (
+    BIASED,
+    FAR_TOGETHER,
+    HEALTHY,
+    NOT_ERGODIC,
+    ONE_MODE,
+    PATIENTS,
+    SAMPLERS,
+    SCENARIOS,
+    VIEWS,
+    DiagnosticsLesson,
+)
 from tests.lessons.pages import MOST_BYTES, NEVER, module, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -114,6 +125,27 @@ def test_ess_grows_in_a_line_when_healthy_and_not_when_stuck():
     assert stuck.ess_bulk[-1] / stuck.ess_bulk[half] < 1.2
 
 
+def test_three_steps_bring_every_chain_to_its_mirror_image_and_back():
+    """The proof of the lesson, number by number, and the run that it is about."""
+    epsilon = NOT_ERGODIC.step_size
+    step = np.array([[1 - epsilon**2 / 2, epsilon], [-epsilon * (1 - epsilon**2 / 4), 1 - epsilon**2 / 2]])
+    assert np.array_equal(np.linalg.matrix_power(step, NOT_ERGODIC.steps), -np.eye(2))
+    run = analysis.simulate(NOT_ERGODIC)
+    mirrored = np.stack([-NOT_ERGODIC.starts(), NOT_ERGODIC.starts()], axis=1)
+    np.testing.assert_allclose(run.draws, np.tile(mirrored, (1, NOT_ERGODIC.draws // 2, 1)), atol=1e-9)
+    assert run.accepted.all() and run.accept_prob.min() > 1.0 - 1e-9
+    assert questions.places(NOT_ERGODIC) == 2 and questions.places(NOT_ERGODIC.replace(steps=4)) > NOT_ERGODIC.draws // 2
+    assert questions.places(NOT_ERGODIC.replace(steps=6)) == 1, "a whole turn"
+
+
+def test_the_classic_r_hat_does_not_see_that_a_chain_is_not_ergodic():
+    found, square = analysis.running(NOT_ERGODIC), analysis.running(NOT_ERGODIC.replace(quantity="square"))
+    assert analysis.classic(NOT_ERGODIC).rhat[-1] < 1.0 and found.rhat[-1] > 1.5 and found.ess_bulk[-1] > 4 * NOT_ERGODIC.draws
+    assert found.mean[-1] == pytest.approx(0.0, abs=1e-9) and square.mean[-1] == pytest.approx(2.5)
+    healed = analysis.running(NOT_ERGODIC.replace(steps=4, quantity="square"))
+    assert healed.rhat[-1] < 1.01 and abs(healed.mean[-1] - 1.0) < 4.0 * healed.mcse[-1]
+
+
 def test_too_little_burn_in_biases_and_too_much_costs_precision():
     found = analysis.burn_in(FAR_TOGETHER)
     best = found.rmse.min()
@@ -150,7 +182,7 @@ def test_the_biased_sampler_has_nothing_to_show_but_the_bias():
     ids=lambda question: question.id,
 )
 def test_the_runs_answer_as_the_story_says(question):
-    right = {"two-modes": 2, "one-mode": 0, "far": 1, "thinning": 1, "biased": 2}
+    right = {"two-modes": 2, "one-mode": 0, "not-ergodic": 0, "far": 1, "thinning": 1, "biased": 2}
     right |= {f"patient-{n}": list(ILLNESSES).index(GALLERY[n].illness) for n in PATIENTS}
     spec = BY_ID[question.scenario]
     assert question.answer(spec) == right[question.id]
@@ -182,6 +214,7 @@ VERDICTS = {
     "healthy": ("pass", "pass", "pass"),
     "two-modes": ("pass", "fail", "unknown"),
     "one-mode": ("pass", "fail", "unknown"),  # from starts far apart
+    "not-ergodic": ("pass", "fail", "unknown"),  # the kernel keeps the target
     "far": ("pass", "not pass", "unknown"),  # the journey counts as draws
     "thinning": ("pass", "not fail", "not fail"),  # about 400 effective draws, just as many as are asked for
     "biased": ("fail", "pass", "fail"),

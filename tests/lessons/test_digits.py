@@ -7,19 +7,18 @@ import math
 import numpy as np
 import pytest
 
-from app.kit import jobs
 from app.kit.pad import LIMIT, strokes
 from app.kit.player.scene import decode
-from datasets import own, pad, remote
+from datasets import own, pad
 from datasets.images import Images, digits
-from engine import kept, scores
+from engine import scores
 from engine.networks.stack import Networks
 from engine.spec import SpecError
 from lessons.digits import analysis, panels, questions, scenes
 from lessons.digits.spec import LETTER, SCENARIOS, STAR, THREE, DigitsSpec
-from lessons.families.digit_posteriors import shared
+from lessons.families.digit_posteriors import shared, sources
 from lessons.families.digit_posteriors.spec import METHODS
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
 
 SPECS = {scenario.id: scenario.spec for scenario in SCENARIOS}
 BETWEEN = SPECS["between"]
@@ -190,15 +189,10 @@ def test_all_five_stand_beside_each_other():
 # MNIST ----------------------------------------------------------------------------------------------------------------
 
 
-def test_mnist_goes_the_same_way(monkeypatch: pytest.MonkeyPatch):
+def test_mnist_goes_the_same_way(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
     """With a few made-up images in its place: nothing is downloaded."""
-    rng = np.random.default_rng(1)
-    y = np.arange(120) % 10
-    made = (rng.random((120, 28, 28)) < 0.1 + 0.08 * y[:, None, None]).astype(np.uint8) * 255
-    monkeypatch.setattr(remote, "download", lambda name: Images(made, y, made[:40], y[:40], 255, remote.MNIST.card))
-    monkeypatch.setattr(analysis, "FEW", {"units": 8, "epochs": 3, "networks": 5})
-    monkeypatch.setattr(analysis, "NETWORKS", 5)
-    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    monkeypatch.setattr(sources, "FEW", {"units": 8, "epochs": 3})
+    monkeypatch.setattr(sources, "NETWORKS", 5)
     for maps in ("gradient", "flip"):
         spec = DigitsSpec(data="mnist", drawing=LETTER, maps=maps)
         header, _ = decode(scenes.scene(spec, None))
@@ -208,15 +202,19 @@ def test_mnist_goes_the_same_way(monkeypatch: pytest.MonkeyPatch):
     assert len(panels.panels(spec, NEVER)) == 3
 
 
-def test_without_a_network_mnist_says_so(monkeypatch: pytest.MonkeyPatch):
-    def offline(name: str) -> Images:
-        raise SpecError("data", "MNIST could not be downloaded. Choose the bundled digits")
-
-    monkeypatch.setattr(remote, "download", offline)
-    analysis._mnist.forget()
-    jobs.pool().stop_all()
-    app = page("digits", data="mnist", v="1")
-    assert not app.exception and any("bundled digits" in error.value for error in app.error)
+def test_where_mnist_is_not_the_bundled_digits_stand_in_and_say_so(no_mnist: list[str]):
+    spec = DigitsSpec(data="mnist", drawing=LETTER)
+    job = Job()
+    header, _ = decode(scenes.grow(spec, job))
+    first, _ = decode(job.blobs[0])
+    for each in (first, header):
+        (line,) = [line["tokens"] for line in each["readouts"] if line["id"] == "data"]
+        assert line[0].startswith(sources.STAND_IN)
+    assert line[0].endswith(sources.FAILED)
+    assert no_mnist == ["mnist"] and analysis.image_of(spec).shape == (8, 8)
+    scenes.grow(spec, Job())
+    assert no_mnist == ["mnist"], "what failed is not tried again at once"
+    assert all(item.caption.startswith(sources.STAND_IN) for item in panels.panels(spec, NEVER))
 
 
 def given(files: dict[str, bytes]) -> dict:

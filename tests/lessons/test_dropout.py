@@ -71,7 +71,7 @@ def test_a_dropped_input_is_counted_too():
     assert found.mean[0] == pytest.approx(mean) and found.sd[0] == pytest.approx(np.sqrt(square - mean**2))
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear", "elu"])
 def test_the_lessons_network_is_the_engines(activation):
     spec = GAP.replace(activation=activation, steps=100)
     layers = analysis.fit(spec).expected_weights()

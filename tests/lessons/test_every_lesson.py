@@ -50,6 +50,12 @@ def test_a_link_holds_the_scenario(slug, scenario):
     assert share.read(type(spec), query, {}, ()).spec == spec
 
 
+def test_an_address_of_a_step_alone_opens_that_step():
+    """Also where its settings are those of another scenario, or of none."""
+    app = page("landing", story="2")
+    assert app.session_state["visit/landing"].scenario == STEPS["landing"][1].scenario == "sandwich"
+
+
 @pytest.mark.parametrize("slug", ENTRIES)
 def test_the_start_page_names_scenarios_that_exist(slug):
     assert {scenario for scenario, _ in ENTRIES[slug].scenarios} <= set(SCENARIOS[slug])
@@ -107,6 +113,7 @@ def test_a_right_staging_has_no_faults():
         ('"ring", "shares"', '"ring", "share"', "no panel 'share'"),
         ("ring.proposal", "ring.proposed", "ring.proposed"),
         ("ring.proposal", "trace.posterior", "not on stage"),
+        ('{panels = ["ring", "shares"]', '{panels = ["shares"]', "'ring.proposal' is named, and its panel is not on stage"),
         ("card.ratio", "card.r", "card.r"),
         ("{pace", '{to = "40", pace', "never gets to '40'"),
         ('"accepted" = 1', '"accepted" = 2', "no transition"),

@@ -18,6 +18,7 @@ from lessons.families.growing.scenes import picture
 from lessons.families.growing.spec import CHAINS
 from lessons.layers import panels, questions, scenes
 from lessons.layers.spec import SCENARIOS, LayersSpec
+from lessons.reproduce import berezowski
 from tests.lessons.families import growing as shared
 from tests.lessons.pages import NEVER, explained, planted, says, verdicts
 
@@ -34,6 +35,7 @@ MANY = BY_ID["many"]
         ("points", {"data": "points"}),
         ("burn", {"burn": 200, "sweeps": 300}),
         ("variant", {"variant": "slot_once"}),
+        ("variant", {"variant": "as_coded", "jump": "redraw"}),
     ],
 )
 def test_a_wrong_setting_is_named(parameter, changes):
@@ -54,6 +56,10 @@ def test_growing_in_pieces_gives_the_same_bytes():
 
 def test_maps_average_all_networks_of_all_sizes():
     shared.maps_average_all_networks_of_all_sizes(SMALL)
+
+
+def test_traces_are_those_of_the_average():
+    shared.traces_are_those_of_the_average(SMALL)
 
 
 def test_the_picture_says_what_happened():
@@ -110,6 +116,16 @@ def test_tables_say_what_they_show():
     assert moves.columns["move"] == ["layer birth", "layer death"]
 
 
+def test_a_jump_that_draws_all_anew_takes_nothing_along():
+    growth = study(SMALL.replace(jump="redraw", corner=1, jumps=3))
+    recording = growth.run.recording()
+    ledger, (chains, sweeps) = recording.ledger, recording.depth.shape
+    assert ledger.accepted.any()
+    for c, t in [(c, t) for c in range(chains) for t in range(sweeps) if ledger.accepted[c, t, -1]]:
+        drawn = ledger.parameters[c, t, -1]
+        np.testing.assert_array_equal(recording.theta(c, t), drawn[np.isfinite(drawn)])
+
+
 def test_points_placed_in_the_stage_become_the_data():
     shared.points_placed_in_the_stage_become_the_data(SMALL)
 
@@ -125,6 +141,7 @@ VERDICTS = {
     "own-points": ("pass", "not fail", "not fail"),
     "end-points": ("fail", "not pass", "unknown"),
     "as-coded": ("fail", "fail", "unknown"),
+    "redraw": ("pass", "not pass", "unknown"),
 }
 
 
@@ -134,11 +151,13 @@ def test_the_three_signs(scenario):
 
 
 @pytest.mark.long
-def test_each_planted_fault_turns_its_sign_red():
-    found = planted("layers", SMALL.replace(jumps=10, sweeps=1000, burn=100))
+@pytest.mark.parametrize(
+    ("jump", "faults"), [("plain", {"no end points", "no kernel densities"}), ("redraw", {"no end points", "no proposal"})]
+)
+def test_each_planted_fault_turns_its_sign_red(jump, faults):
+    found = planted("layers", SMALL.replace(jump=jump, jumps=10, sweeps=1000, burn=100))
     assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")
-    faults = {"no end points", "no kernel densities", "data twice", "data ignored"}
-    assert {name for kind, name in found if kind == "kernel"} == faults
+    assert {name for kind, name in found if kind == "kernel"} == {*faults, "data twice", "data ignored"}
 
 
 def test_chains_that_keep_the_depth_they_began_with_are_not_converged():
@@ -197,6 +216,20 @@ def test_the_experiments_answer_their_questions():
     assert questions._width(specs["width"]) == 0
     figure = panels.points_figure(SMALL)
     assert all(len(line.error_y.array) == len(panels.CORNERS) for line in figure.figure.data)
+
+
+def test_acceptance_falls_with_the_width_here_as_in_print():
+    spec = LayersSpec()
+    figure = panels.width_figure(spec)
+    ours, anew, printed = figure.figure.data
+    for line in (ours, anew):
+        assert list(line.x) == list(panels.WIDTHS) and line.y[1] - line.y[4] > np.hypot(line.error_y.array[1], line.error_y.array[4])
+    assert np.mean(ours.y) > np.mean(anew.y), "what is kept fits"
+    assert ours.y[2] == pytest.approx(100.0 * panels.births_on(spec, "depth", *spec.data_set()).accepted)
+    rows = {exp.id: exp for exp in berezowski.EXPERIMENTS}
+    for units, share in zip(printed.x, printed.y, strict=True):
+        told = [rows[f"berezowski-boston-{units}{letter}"].cells[0] for letter in "ab"]
+        assert share in [cell.printed for cell in told] and {cell.label for cell in told} == {"accepted across"}
 
 
 def test_on_many_points_hardly_a_jump_lands():

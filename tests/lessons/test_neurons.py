@@ -57,6 +57,10 @@ def test_maps_average_all_networks_of_all_sizes():
     shared.maps_average_all_networks_of_all_sizes(SMALL)
 
 
+def test_traces_are_those_of_the_average():
+    shared.traces_are_those_of_the_average(SMALL)
+
+
 def test_timeline_and_maps_are_few():
     shared.timeline_and_maps_are_few()
 

@@ -8,12 +8,14 @@ import math
 import numpy as np
 import pytest
 
+import engine
 from app.kit.player.scene import decode
 from engine.judge import overall
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks import predictive
 from engine.spec import SpecError
-from lessons.perceptron import analysis, drawing, panels, questions, scenes, stage_nodes
+from engine.training import map_decay
+from lessons.perceptron import analysis, drawing, held_out, panels, questions, scenes, stage_held_out, stage_nodes
 from lessons.perceptron.spec import REACH, SCENARIOS, PerceptronLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, verdicts
 
@@ -30,10 +32,17 @@ VERDICTS = {
     "pass": ("pass", "unknown", "pass"),  # nothing is iterated
     "forgot": ("fail", "unknown", "fail"),
     "vanishing": ("pass", "unknown", "pass"),
+    "silent": ("pass", "unknown", "pass"),
+    "three-ways": ("pass", "pass", "pass"),
+    "decay": ("pass", "pass", "pass"),
     "race": ("pass", "unknown", "pass"),  # rmsprop is still on its way
     "too-long": ("pass", "fail", "pass"),
     "valley": ("pass", "fail", "unknown"),
 }
+
+
+ANSWERS = {question.id: question.answer for question in questions.QUESTIONS}
+EXPLAINED = {question.id: question.explain for question in questions.QUESTIONS}
 
 
 def readouts(spec):
@@ -74,9 +83,12 @@ def test_planted_faults_are_seen():
         ("separable", "run", STUCK),
         ("two-units", "run", STUCK),
         ("race", "run", STUCK),
+        ("three-ways", "run", STUCK),
+        ("decay", "run", STUCK),
         ("separable", "numbers", SHIFTED),
         ("pass", "numbers", SHIFTED),
         ("race", "numbers", SHIFTED),
+        ("decay", "numbers", SHIFTED),
     ):
         with planted(fault):
             found = analysis.checks(BY_ID[name], NEVER)
@@ -214,7 +226,7 @@ def _settings(spec):
 # One pass -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("changes", [{}, {"depth": 2, "units": 3}, {"activation": "relu", "row": 3}])
+@pytest.mark.parametrize("changes", [{}, {"depth": 2, "units": 3}, {"activation": "relu", "row": 3}, {"activation": "elu", "row": 2}])
 def test_every_node_is_visited_and_every_derivative_shown(changes):
     spec = BY_ID["pass"].replace(**changes)
     found = analysis.one_pass(spec)
@@ -250,6 +262,120 @@ def test_forgetting_the_slope_spoils_all_but_the_output_layer():
     assert 1e-7 < lengths[np.argmin(errors)] < 1e-3 and errors[0] > 1e3 * errors.min() < errors[-1]
 
 
+def test_a_silent_unit_stops_four_derivatives_and_elu_none():
+    assert ANSWERS["silent"](BY_ID["silent"]) == 2 and ANSWERS["silent"](BY_ID["silent"].replace(activation="elu")) == 0
+    delta = analysis.one_pass(BY_ID["silent"]).nodes.delta[0]
+    other = analysis.one_pass(BY_ID["silent"].replace(activation="elu")).nodes.delta[0]
+    assert delta[0] == 0.0 and abs(other[0]) > 0.1
+    assert not any("−0.000" in event.words for event in stage_nodes.events(analysis.one_pass(BY_ID["silent"]), BY_ID["silent"]))
+
+
+# New points -----------------------------------------------------------------------------------------------------------
+
+WAYS, CURVE = BY_ID["three-ways"], BY_ID["decay"]
+
+
+def test_sets_are_different_points_and_the_same_for_every_way():
+    first, second = held_out.of(WAYS), held_out.of(WAYS, 1)
+    assert len(first.y) == 4 * WAYS.corner and first.y.mean() == 0.5 and len(first.y_held) == 4 * held_out.HELD
+    assert not np.isin(first.x_held, first.x).any() and not np.isin(first.x, second.x).any()
+    assert held_out.of(WAYS.replace(decay=0.1, view="decay")) is first
+    starts = [held_out.course(WAYS, name).path[0] for name in held_out.REGULARISERS]
+    assert all(np.array_equal(start, starts[0]) for start in starts)
+
+
+def test_the_loss_on_held_out_points_is_that_of_the_parameters_in_use():
+    found = held_out.course(WAYS, "weight decay")
+    points, network = held_out.of(WAYS), WAYS.network()
+    p = predictive.probabilities(network, found.path[-1:], points.x_held)[0]
+    assert found.held[0, -1] == pytest.approx(-np.log(p[np.arange(len(p)), points.y_held]).mean())
+    own = predictive.probabilities(network, found.path[-1:], points.x)[0]
+    assert found.loss[0, -1] == pytest.approx(-np.log(own[np.arange(len(own)), points.y]).mean())
+
+
+def test_early_stopping_uses_the_lowest_look_so_far_and_goes_on_with_it():
+    points = held_out.of(WAYS)
+    how = held_out.settings(WAYS, points.seed, **held_out.against(WAYS, "early stopping"))
+    found = held_out.trained(WAYS.network(), points, how, 20)
+    use = held_out.in_use(found, 101)
+    assert found.stopped == "patience" and len(use) == 101
+    for look in range(len(found.steps)):
+        assert use[look] == found.held_out[: look + 1].argmin()
+    assert set(use[len(found.steps) :]) == {found.best}
+    other = held_out.trained(WAYS.network(), points, held_out.settings(WAYS, points.seed), 20)
+    assert held_out.in_use(other, 101).tolist() == list(range(101))  # nothing held out: the present ones
+
+
+def test_what_is_done_against_overfitting_helps_on_new_points():
+    nothing = held_out.course(WAYS, "nothing").held[:, -1]
+    for name in held_out.REGULARISERS[1:]:
+        less, error = held_out.mean_and_error(held_out.course(WAYS, name).held[:, -1] - nothing)
+        assert less < -4.0 * error, name
+    assert ANSWERS["new"](WAYS) == 2 and "1.47" in EXPLAINED["new"](WAYS)
+    weak = WAYS.replace(decay=1e-5, keep=0.98, patience=50)
+    strong, error = held_out.mean_and_error(
+        held_out.course(weak, "weight decay").held[:, -1] - held_out.course(WAYS, "weight decay").held[:, -1]
+    )
+    assert strong > 4.0 * error
+
+
+def test_the_decay_curve_has_its_lowest_place_inside():
+    found = held_out.ladder(CURVE)
+    assert 0 < found.best < len(held_out.LADDER) - 1 and ANSWERS["curve"](CURVE) == 2
+    assert np.all(np.diff(found.loss.mean(axis=0)) > -1e-3)  # its own points: only ever worse
+    assert np.abs(found.path[-1]).max() < 1e-4 and found.held[:, -1] == pytest.approx(math.log(2.0))
+    only = found.held[:, found.best :]
+    assert ANSWERS["curve"](CURVE) == 2 and only.mean(axis=0)[-1] > only.mean(axis=0)[0]
+
+
+@pytest.mark.parametrize("fault", ["no decay", "half the decay", "masks of another seed", "not divided by p"])
+def test_a_wrong_step_against_overfitting_is_red(monkeypatch, fault):
+    right = held_out._first_step
+
+    def wrong(spec, **setting):
+        network, points, start, _ = right(spec, **setting)
+        if fault in ("no decay", "half the decay") and "weight_decay" in setting:
+            return right(spec, weight_decay=setting["weight_decay"] * (0.5 if fault == "half the decay" else 0.0))
+        if "keep" in setting and fault == "masks of another seed":
+            found = right(spec.replace(seed=spec.seed + 1), **setting)[3]
+            return network, points, start, found
+        if "keep" in setting and fault == "not divided by p":
+            return network, points, start, setting["keep"] * right(spec, **setting)[3]
+        return right(spec, **setting)
+
+    monkeypatch.setattr(held_out, "_first_step", wrong)
+    assert red(analysis.audit(WAYS)) == {"weight decay" if "decay" in fault else "dropout"}
+
+
+def test_the_flat_network_is_known_where_the_proof_holds(monkeypatch):
+    def numbers(spec):
+        return overall([check for check in analysis.checks(spec) if check.kind == "numbers"])
+
+    for activation in ("tanh", "relu", "elu", "linear"):
+        assert numbers(CURVE.replace(activation=activation)) == "pass"
+    assert numbers(CURVE.replace(activation="sigmoid")) == "unknown" == numbers(CURVE.replace(depth=2))
+    monkeypatch.setattr(held_out, "longest", lambda points: 0.01)  # too weak a decay: not flat
+    assert numbers(CURVE) == "fail"
+
+
+def test_the_prior_that_is_told_has_this_decay():
+    for spec, line in ((WAYS, "settings"), (CURVE, "prior")):
+        sd, n = float(readouts(spec)[line]["sd"][0]), len(held_out.of(spec).y)
+        decay = spec.decay if spec is WAYS else held_out.LADDER[0]
+        assert map_decay(engine.network(2, 1, width=8, likelihood="bernoulli", prior_sd=sd), n) == pytest.approx(decay, rel=1e-5)
+
+
+def test_the_picture_draws_the_courses():
+    header, arrays = decode(scenes.scene(WAYS))
+    panel = next(panel for panel in header["panels"] if panel["id"] == "held")
+    lines = [layer for layer in panel["layers"] if layer["kind"] == "line"]
+    for layer, name in zip(lines, held_out.REGULARISERS, strict=True):
+        mean, error = held_out.mean_and_error(held_out.course(WAYS, name).held)
+        shown = mean < stage_held_out.HIGHEST
+        assert arrays[layer["ys"]][shown] == pytest.approx(mean[shown], rel=1e-5)
+        assert arrays[layer["band"][1]][shown] == pytest.approx((mean + 2 * error)[shown], rel=1e-5)
+
+
 # The race -------------------------------------------------------------------------------------------------------------
 
 
@@ -259,7 +385,7 @@ def test_the_race_and_its_limits():
     winner = analysis.RUNNERS[questions.first(BY_ID["race"])]
     assert arrived[winner] == min(at for at in arrived.values() if at is not None)
     assert np.all(found.above(winner)[arrived[winner] :] < analysis.GOAL) and winner in ("momentum", "nesterov")
-    assert str(arrived[winner]) in questions.QUESTIONS[3].explain(BY_ID["race"])
+    assert str(arrived[winner]) in EXPLAINED["first"](BY_ID["race"])
     assert found.curvature == pytest.approx(np.linalg.eigvalsh(np.linalg.inv(found.target.truth.covariance)), rel=1e-6)
 
     # each rule's limit on a quadratic: 2/L, with momentum 2 (1 + b)/L, Nesterov's 2 (1 + b) / (1 + 2 b) / L
@@ -291,7 +417,7 @@ def test_a_wrong_path_is_seen(monkeypatch):
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["separable", "stuck", "pass", "valley"])
+@pytest.mark.parametrize("name", ["separable", "stuck", "pass", "valley", "three-ways", "decay"])
 def test_panels_and_tables(name):
     for panel in panels.panels(BY_ID[name], NEVER):
         assert panel.title and len(panel.alt) > 40

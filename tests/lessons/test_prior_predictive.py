@@ -11,9 +11,10 @@ from app.kit.player.scene import decode
 from engine.judge import overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.prior import ACTIVATIONS
+from engine.networks.process import limit_posterior
 from engine.spec import SpecError
 from lessons.prior_predictive import analysis, evidence, questions, scenes
-from lessons.prior_predictive.spec import SCENARIOS, STANDARD, THESIS, PriorSpec
+from lessons.prior_predictive.spec import SCENARIOS, STANDARD, THESIS, WIDER, PriorSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -41,6 +42,7 @@ def quick(monkeypatch):
         ("points", {"points": ((0.5, 0.5, 1),)}),
         ("points", {"points": ((3.0, 0.5, 0),)}),
         ("tries", {"view": "rejection", "width": 512, "tries": 400_000}),
+        ("tries", {"view": "limit", "depth": 2, "tries": 400_000}),
         ("noise_sd", {"noise_sd": 0.0}),
     ],
 )
@@ -82,7 +84,7 @@ def test_scenes_encode_and_are_small(name):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("view", ["functions", "rejection"])
+@pytest.mark.parametrize("view", ["functions", "rejection", "limit"])
 def test_every_activation_can_be_shown(activation, view):
     for changes in ({"depth": 2, "width": 12}, {"width": 1, "weight_sd": 50.0, "noise_sd": 0.02, "used": 6}):
         spec = SHORT.replace(view=view, activation=activation, tries=2000, draws=20, **changes)
@@ -149,6 +151,7 @@ VERDICTS = {
     "three-points": ("pass", "pass", "pass"),
     "six-points": ("unknown", "not fail", "unknown"),  # its bound is only the largest likelihood seen
     "undivided": ("fail", "not fail", "fail"),
+    "limit-data": ("pass", "pass", "pass"),
 }
 
 
@@ -164,7 +167,8 @@ def test_planted_faults_turn_the_walk_red(fault):
 
 
 @pytest.mark.parametrize(
-    "name,fault,kind", [("functions", SHIFTED, "numbers"), ("three-points", SHIFTED, "numbers"), ("three-points", STUCK, "run")]
+    "name,fault,kind",
+    [("functions", SHIFTED, "numbers"), ("three-points", SHIFTED, "numbers"), ("three-points", STUCK, "run"), ("limit-data", STUCK, "run")],
 )
 def test_planted_faults_turn_run_and_numbers_red(name, fault, kind):
     with planted(fault):
@@ -204,6 +208,37 @@ def test_a_wrong_forward_pass_fails(monkeypatch):
     assert evidence.plain_forward(prior, 1).verdict == "fail"
 
 
+LIMIT = BY_ID["limit-data"]
+
+
+def test_wider_networks_given_data_come_nearer_to_the_limit():
+    limit = analysis.limit_of(LIMIT, analysis.wide_grid())
+    last = np.array([analysis.distances(walked, limit)[-1] for walked in analysis.wider(LIMIT)])
+    assert [walked.width for walked in analysis.wider(LIMIT)] == list(WIDER)
+    assert (last[1:, 0] < 0.6 * last[:-1, 0])[:2].all() and (last[-1] < 0.01).all()  # the last two: Monte Carlo error is as large
+    walked = analysis.wider(LIMIT)[1]
+    one = analysis.at_width(LIMIT, walked.width)
+    curves = one.prior().values(analysis.chains(one).run.weights.reshape(-1, one.prior().dim), analysis.wide_grid())
+    assert walked.count[-1] == len(curves) and walked.mean[-1] == pytest.approx(curves.mean(axis=0), abs=1e-9)
+    assert walked.sd[-1] == pytest.approx(curves.std(axis=0), abs=1e-7)
+
+
+@pytest.mark.parametrize("scaling", ["none", "full"])
+def test_without_the_root_networks_given_data_have_another_limit(quick, scaling):
+    found = each(LIMIT.replace(scaling=scaling, tries=20_000))
+    assert found["weights"] == found["the limit, given data"] == "fail" and found["same function"] == "pass"
+
+
+def test_a_wrong_limit_given_data_fails(quick, monkeypatch):
+    right = limit_posterior
+    monkeypatch.setattr(analysis, "limit_posterior", lambda prior, x, y, sd, at: right(prior, x, y, 1.3 * sd, at))
+    assert [check.verdict for check in evidence.limit_checks(LIMIT)] == ["fail"]
+
+
+def test_deep_networks_are_no_judge_of_the_limit():
+    assert [check.verdict for check in evidence.limit_checks(LIMIT.replace(depth=2, tries=10_000))] == ["unknown"]
+
+
 def test_six_points_cannot_be_told():
     six = each(BY_ID["six-points"])
     assert six["acceptance rate"] == "pass" and six["accepted functions"] == "unknown"
@@ -226,7 +261,7 @@ def test_no_points_and_no_survivors_are_no_accident():
 # Panels and questions -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["functions", "same-weights", "three-points"])
+@pytest.mark.parametrize("name", ["functions", "same-weights", "three-points", "limit-data"])
 def test_panels_and_diagnostics_say_what_they_show(quick, name):
     shown = evidence.panels(BY_ID[name], NEVER)
     assert len(shown) == 2 and all(item.caption for item in shown)

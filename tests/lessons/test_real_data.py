@@ -15,12 +15,12 @@ from app.kit import files
 from app.kit.badge import overall
 from app.kit.player.scene import decode
 from datasets import remote, tables
-from engine import linear
+from engine import linear, urn
 from engine.judge import proofs
 from engine.judge.plant import STUCK, planted
 from engine.scores import binary_entropy
 from engine.spec import SpecError
-from lessons.real_data import analysis, panels, protocol, scenes
+from lessons.real_data import analysis, lottery, panels, protocol, scenes
 from lessons.real_data.questions import QUESTIONS
 from lessons.real_data.spec import SCENARIOS, RealDataSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, RESEARCHER_S_CARD, Job, page, verdicts
@@ -51,6 +51,8 @@ def classes() -> analysis.Study:
         ("rows", {"rows": 5}),
         ("level", {"level": 1.0}),
         ("data", {"data": "iris"}),
+        ("show", {"show": "draw"}),
+        ("odd", {"data": "urn", "balls": 22}),
     ],
 )
 def test_a_wrong_setting_is_named(parameter, changes):
@@ -173,6 +175,7 @@ VERDICTS = {
     "raw": ("pass", SHORT, "unknown"),
     "boston-table": ("unknown", ("unknown",), "unknown"),
     "credit-table": ("unknown", ("unknown",), "unknown"),
+    "draw": ("pass", ("pass",), "pass"),
 }
 
 
@@ -257,7 +260,7 @@ def test_raw_columns_hurt_training():
 
 def test_the_default_page_needs_nothing_that_is_not_bundled():
     assert analysis.is_here(BY_ID["diabetes"])
-    assert [question.id for question in QUESTIONS] == ["held", "threshold", "constant"]
+    assert [question.id for question in QUESTIONS] == ["held", "threshold", "constant", "tickets", "odd"]
     threshold, constant = QUESTIONS[1], QUESTIONS[2]
     assert constant.answer(BY_ID["credit-table"]) == 1 and "0.5284" in constant.explain(BY_ID["credit-table"])
     assert threshold.answer(BY_ID["tumours"]) == 0
@@ -324,3 +327,102 @@ def test_the_page_takes_a_file_and_refuses_another():
     assert not app.exception and spec.data == "own" and spec.file.endswith("mine.csv")
     app.file_uploader[0].set_value(("mine.csv", b"a,b,y\n1,2,x\n" + b"1,2,3\n" * 40, "text/csv")).run()
     assert any("“x” is not a number" in str(error.value) for error in app.error)
+
+
+# The draws of a lottery -----------------------------------------------------------------------------------------------
+
+
+DRAW = BY_ID["draw"]
+ODD = DRAW.replace(weight=2.0)
+
+
+def test_tickets_are_filled_in_before_the_draw():
+    found = lottery.course(DRAW.replace(seen=60))
+    for t in range(1, 60):
+        before, drawn = found.draws[:t].ravel(), set(found.draws[t])
+        counts = np.bincount(before, minlength=70)[1:]
+        hot = sorted(range(1, 70), key=lambda ball: (-counts[ball - 1], ball))[:5]
+        last = {ball: max((i + 1 for i in range(t) if ball in found.draws[i]), default=0) for ball in range(1, 70)}
+        overdue = sorted(range(1, 70), key=lambda ball: (last[ball], ball))[:5]
+        assert found.matches["hot"][t] == len(drawn & set(hot)) and found.matches["overdue"][t] == len(drawn & set(overdue))
+
+
+def test_no_ticket_predicts_a_fair_urn_and_the_evidence_finds_an_odd_ball():
+    """Over many urns: any ticket has 25/69 matches of a fair one; of another, the hottest come near the best there is."""
+
+    def average(spec: RealDataSpec, name: str) -> tuple[float, float]:
+        every = np.concatenate([lottery.course(spec.replace(seed=seed)).matches[name][500:] for seed in range(12)])
+        return float(every.mean()), float(every.std() / np.sqrt(len(every)))
+
+    for name in lottery.TICKETS:
+        mean, error = average(DRAW, name)
+        assert abs(mean - 25 / 69) < 4 * error, name
+    best, fair = urn.most_matches(3.0, 69, 5), 25 / 69
+    mean, error = average(DRAW.replace(weight=3.0), "hot")
+    assert fair + 8 * error < mean < best + 4 * error and best - mean < 4 * error
+    assert average(DRAW.replace(weight=3.0), "overdue")[0] < fair
+    found = lottery.course(ODD)
+    assert found.shares[-1].argmax() == ODD.odd - 1 and found.log_factor[-1] > np.log(lottery.FACTOR)
+    assert lottery.course(DRAW).shares[-1, -1] > 0.5
+
+
+def test_the_signs_of_a_lottery_see_an_urn_that_is_wrong_and_evidence_that_is_wrong(monkeypatch):
+    assert verdicts("real-data", ODD) == ("pass", "pass", "pass")
+    assert verdicts("real-data", ODD.replace(urns=50))[1] == "unknown"
+    right = urn.draw
+    monkeypatch.setattr(urn, "draw", lambda n, balls, white, ball, weight, seed: right(n, balls, white, ball, 1.1 * weight, seed))
+    assert verdicts("real-data", ODD)[0] == "fail"
+    monkeypatch.undo()
+    log_factor, evidence = urn.log_factor, urn.evidence
+    monkeypatch.setattr(urn, "log_factor", lambda counts, n, white, belief: log_factor(counts, n, white, 1.01 * belief))
+    lottery._course.forget()
+    assert verdicts("real-data", ODD)[2] == "fail"
+    monkeypatch.undo()
+    lottery._course.forget()
+    monkeypatch.setattr(urn, "evidence", lambda *a: evidence(*a) - 1.5)
+    lottery._evidence.forget()
+    assert verdicts("real-data", ODD)[2] == "fail", "a power that is too low"
+    monkeypatch.setattr(urn, "evidence", lambda *a: evidence(*a) + 1.5)
+    lottery._evidence.forget()
+    assert verdicts("real-data", ODD)[2] == "fail", "too many false alarms"
+    lottery._evidence.forget()
+
+
+def test_the_answers_about_draws_come_from_the_run():
+    tickets, odd = QUESTIONS[3:]
+    assert tickets.answer(DRAW) == 2 and "0.362" in tickets.explain(DRAW)
+    assert tickets.answer(DRAW.replace(weight=8.0, seen=3000)) == 0, "where there is something to learn, the hot ones win"
+    assert odd.answer(DRAW) == 1 and "206 years" in odd.explain(DRAW)
+    assert odd.answer(DRAW.replace(balls=10, odd=1)) != 1
+
+
+def file_of(draws: np.ndarray) -> bytes:
+    lines = [f"01/{1 + i % 28:02}/2020,{' '.join(map(str, row))} 7,2" for i, row in enumerate(draws)]
+    return "\n".join(["Draw Date,Winning Numbers,Multiplier", *lines]).encode()
+
+
+def test_the_draws_of_a_file_are_looked_at_like_those_of_the_urn():
+    draws = urn.draw(900, 69, 5, 12, 2.5, 8)
+    spec = ODD.replace(data="own", file=files.hold("draws.csv", file_of(draws)), seen=800)
+    found = lottery.course(spec)
+    assert np.array_equal(found.draws, draws[:800]) and found.of == 900 and found.shares[-1].argmax() == 11
+    assert verdicts("real-data", spec) == ("pass", "pass", "pass")
+    card = [" ".join(map(str, line["tokens"])) for line in decode(scenes.scene(spec))[0]["readouts"]]
+    assert "800 draws of 5 from 69, the first of 900" in card[0] and not any("two urns" in line for line in card)
+    mixed = np.concatenate([urn.draw(300, 59, 5, 1, 1.0, 1), urn.draw(300, 69, 5, 1, 1.0, 2)])
+    spec = spec.replace(file=files.hold("draws.csv", file_of(mixed)))
+    card = [" ".join(map(str, line["tokens"])) for line in decode(scenes.scene(spec))[0]["readouts"]]
+    assert any("above 59 in the first half" in line and "two urns" in line for line in card)
+    lost = spec.replace(file="0123456789abcdef draws.csv")
+    assert verdicts("real-data", lost)[1:] == ("unknown", "unknown") and panels.panels(lost, NEVER) == []
+
+
+def test_the_page_takes_a_file_of_draws_and_has_nothing_to_sample():
+    app = page("real-data", scenario="draw")
+    assert not app.exception and not [button for button in app.button if button.label == "Sample the posterior"]
+    app.file_uploader[0].set_value(("draws.csv", file_of(urn.draw(200, 69, 5, 1, 1.0, 1)), "text/csv")).run()
+    spec = app.session_state["visit/real-data"].spec
+    assert not app.exception and spec.lottery and spec.data == "own" and spec.file.endswith("draws.csv")
+    assert lottery.course(spec).n == 200
+    app.file_uploader[0].set_value(("table.csv", b"a,b,y\n" + b"1,2,3\n" * 40, "text/csv")).run()
+    assert any("no column holds a draw" in str(error.value) for error in app.error)

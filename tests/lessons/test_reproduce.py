@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import pickle
 import re
 import time
@@ -13,17 +14,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
-from app.kit import startup, words
+from app.kit import share, startup, words
 from app.kit.player.scene import header
+from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.spec import SpecError
 from engine.variational import network as engine_network
 from engine.variational import start_network
+from lessons.landing.spec import THESIS
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import figure, report, running, store
+from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
-from lessons.reproduce.registry import BY_ID, EXPERIMENTS, missing
+from lessons.reproduce.registry import BY_ID, EXPERIMENTS, NOT_HERE, missing
 from tests.rooms import ROOT
 
 SAMPLE = ("mullachery-cut-14", "hubin-density", "steyn-sizes", "andersen-2.1", "andersen-4.2", "hubin-never-inked")
@@ -68,6 +71,9 @@ def test_verdicts_are_computed():
     assert verdict(cell, theirs=(2.0,)) == NOT_RUN, "a result of before the experiment was changed"
     two = dataclasses.replace(cell, tried=(("third", "a third thing"),))
     assert verdict(two, ours=(2.4, 0.1), other=(2.6, 0.1), third=(2.0, 0.1)) == DIFFERS, "any setting that was tried counts"
+    free = dataclasses.replace(cell, no_reason=("other",))
+    assert verdict(free, ours=(2.4, 0.1), other=(2.01, 0.1)) == UNTOLD, "a choice of ours that the print leaves open contradicts nothing"
+    assert verdict(dataclasses.replace(two, no_reason=("other",)), ours=(2.4, 0.1), other=(2.0, 0.1), third=(2.0, 0.1)) == DIFFERS
     assert verdict(two, ours=(2.1, 0.1), other=(2.2, 0.1), third=(2.05, 0.1)) == UNTOLD
     why = judge(ANY, dataclasses.replace(two, instead="", tried=()), Outcome({"ours": Estimate(2.4, 0.1)}, {})).why
     assert "no reason was tested" in why
@@ -87,7 +93,10 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
         assert all(cell.because for cell in experiment.cells if cell.instead)
     for experiment in EXPERIMENTS:
         kept = store.outcome(experiment.id)
-        asked = {key for cell in experiment.cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        parts = (store.result(experiment.id) or {}).get("parts", 0)
+        cells = [cell for cell in experiment.cells if cell.parts <= max(parts, 1)]
+        asked = {key for cell in cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        asked |= {each.key for each in experiment.beside}
         assert kept is None or asked <= set(kept.estimates), f"{experiment.id}: run it again"
     for row in report.rows():
         assert row.verdict.why, row
@@ -115,6 +124,50 @@ def test_a_killed_run_goes_on(tmp_path, monkeypatch):
         running.run([experiment], QUICK, 1)
 
 
+def test_the_first_parts_of_a_form_stand_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.setenv("POSTERIOR_LAB_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(store, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(running, "ProcessPoolExecutor", None)  # none is wanted
+    experiment = BY_ID["steyn-4.1"]
+    for number in range(2):
+        store.write(store.part_path(experiment.id, "full", number), {"part": {"w0": 1.0 + number}, "seconds": 1.0})
+    running.run([experiment], "full", 1, most=2)
+    assert report.ran(experiment) == "full form, 2 of 400 parts, 2 s"
+    assert store.outcome(experiment.id).estimates["w0"].value == 1.5
+    with pytest.raises(TypeError):
+        running.run([experiment], "full", 1, most=3)
+
+
+def test_the_least_and_the_largest_are_of_ten():
+    experiment = BY_ID["hubin-table-1-gaussian"]
+    part = {"SM": 0.96, "MA": 0.98}
+    few, ten = (experiment.combine([{key: value + 0.001 * i for key, value in part.items()} for i in range(n)]) for n in (9, 10))
+    assert "SM least" not in few and few["SM"].value == pytest.approx(0.964)
+    assert (ten["SM least"].value, ten["SM largest"].value) == (pytest.approx(0.96), pytest.approx(0.969))
+    least = next(cell for cell in experiment.cells if cell.key == "SM least")
+    assert judge(experiment, least, Outcome(few, {})).why == "it is of 10 parts at full length"
+
+
+def test_conclusions_follow_the_numbers(monkeypatch):
+    assert {mark for _, _, mark, _ in conclusions.rows()} <= set(conclusions.MARKS)
+    assert all(re.search(r"\d|not run", numbers) for *_, numbers in conclusions.rows())
+    averaging = next(each for each in conclusions.CONCLUSIONS if each.claim.startswith("Ten networks"))
+
+    def kept(one: float, ten: float, form: str):
+        return lambda id: {"form": form, "estimates": {"SM": [one, 0.0, 0.0], "MA": [ten, 0.0, 0.0]}}
+
+    for one, ten, form, mark in (
+        (0.95, 0.97, "full", conclusions.HOLDS),
+        (0.97, 0.95, "full", conclusions.DOES_NOT),
+        (0.97, 0.95, QUICK, conclusions.UNTOLD),  # they may have been trained too little
+        (0.95, 0.951, "full", conclusions.UNTOLD),
+    ):
+        monkeypatch.setattr(store, "result", kept(one, ten, form))
+        assert conclusions.told(averaging).mark == mark
+    monkeypatch.setattr(store, "result", lambda id: None)
+    assert {conclusions.told(each).mark for each in conclusions.CONCLUSIONS} == {conclusions.UNTOLD}
+
+
 def test_the_command_names_what_it_does_not_know(capsys):
     assert command.main(["--list"]) == 0
     assert "berezowski-5.6" in capsys.readouterr().out
@@ -129,6 +182,41 @@ def test_the_pages_open(folder: str):
     at = AppTest.from_file(str(ROOT / "lessons" / folder / "page.py"), default_timeout=120).run()
     assert not at.exception and not at.error and at.title
     assert not any(re.search(r"\bnan\b", each.value) for each in at.markdown), "a number that no run has given"
+
+
+def test_every_erratum_is_whole():
+    """Nothing empty, no number left to be filled in, and no entry that is a copy of another."""
+    found = numbers.errata()
+    for each in found:
+        assert all(vars(each).values()) and each.known in (numbers.CODE, numbers.PRINT), each.id
+        for told in (each.printed, each.right, each.proof, each.effect):
+            left = re.findall(r"\{([a-z_0-9]+)[:}]", told)
+            assert not set(left) & set(numbers.numbers()), f"{each.id}: {left}"
+    assert len({each.title for each in found}) == len(found) == len({each.proof for each in found})
+
+
+def test_the_numbers_of_errata_that_are_typed_in_their_proofs():
+    told = {each.id: each.proof + each.right + each.effect for each in numbers.errata()}
+    assert f"{100 * 50 / 562:.1f}" in told["shared"].replace("\\,", "") and f"{93 + 7 * 50 / 562:.1f} %" in told["shared"]
+    assert f"{0.426 / np.sqrt(10):.3f}" in told["folds"]
+    assert f"{np.sqrt(0.5 / 253):.2f}" in told["split"]
+    linear, shares = store.outcome("andersen-5.3").exact, store.outcome("berezowski-7.2").exact
+    assert f"{linear['linear, train']:.3f} and {linear['linear, test']:.3f}" in told["text"]
+    for cell in BY_ID["berezowski-7.2"].cells:
+        if judge(BY_ID["berezowski-7.2"], cell, store.outcome("berezowski-7.2")).kind == DIFFERS:
+            assert f"{shares[cell.key]:.3f}" in told["whole"], cell.label
+    assert f"{store.outcome('steyn-4.1').estimates['right'].value:.0f} %" in told["newton"]
+    rng = np.random.default_rng(2)
+    points = rng.choice([-0.5, 0.5], (200_000, 2))
+    seen = points + np.sqrt(0.1) * rng.standard_normal(points.shape)
+    right = 100.0 * np.mean(np.sign(seen).prod(axis=1) == np.sign(points).prod(axis=1))
+    assert numbers.numbers()["noisy_same"] == pytest.approx(right, abs=0.3)
+
+
+def test_what_has_no_experiment_says_why():
+    text = report.text()
+    for each in NOT_HERE:
+        assert each.why and f"| {each.source.place} | {each.why} |" in text
 
 
 def test_the_stages_of_errata_show_what_is_right_and_what_was_done():
@@ -164,7 +252,7 @@ def test_a_press_runs_the_quick_form_on_the_page():
 
 
 def test_links_lead_to_scenarios_that_exist():
-    links = [*(experiment.link for experiment in EXPERIMENTS), *(each.link for each in numbers.errata())]
+    links = [*(link for experiment in EXPERIMENTS for link in experiment.links), *(each.link for each in numbers.errata())]
     pages = {entry.slug: entry for entry in catalogue.PAGES}
     for link in filter(None, links):
         told, asked = urlsplit(link), parse_qs(urlsplit(link).query)
@@ -172,6 +260,71 @@ def test_links_lead_to_scenarios_that_exist():
         for scenario in asked.get("scenario", ()):
             assert words.chip(ROOT / entry.folder, scenario), link
         assert set(asked.get("id", ())) <= set(BY_ID), link
+
+
+def settings_of(link):
+    """The lesson's spec that a link leads to, and what it says of it."""
+    told = urlsplit(link)
+    lesson = importlib.import_module(f"{next(page for page in catalogue.PAGES if page.slug == told.path.strip('/')).package}.page").LESSON
+    found = share.read(lesson.spec, parse_qs(told.query), {scenario.id: scenario.spec for scenario in lesson.scenarios})
+    assert found.problems == (), link
+    return found.spec
+
+
+LESSON_LINKS = [link for experiment in EXPERIMENTS for link in experiment.links if link != "/errata"]
+
+
+@pytest.mark.parametrize("link", sorted(set(LESSON_LINKS)))
+def test_every_link_is_read_whole(link):
+    assert settings_of(link) is not None
+
+
+@pytest.mark.parametrize("run", berezowski.RUNS)
+def test_links_of_boston_give_the_settings_of_their_row(run):
+    (link,) = BY_ID[f"berezowski-boston-{run.lower()}"].links
+    spec = settings_of(link)
+    setting, network = THESIS[spec.setting], spec.network()
+    assert (network.width, network.depth[1], setting.variance) == berezowski.RUNS[run]
+    assert spec.on_boston and (spec.sweeps, spec.burn) == (1000, 0) and network.activation == "relu" and network.inputs == 13
+
+
+@pytest.mark.parametrize("run", berezowski.DIGITS)
+def test_links_of_digits_give_the_settings_of_their_row(run):
+    (link,) = BY_ID[f"berezowski-digits-{run}"].links
+    spec = settings_of(link)
+    classes, temper = berezowski.DIGITS[run]
+    setting = THESIS[spec.setting]
+    assert (setting.classes, setting.temper, setting.rows) == (classes, temper, berezowski.EACH * classes)
+    assert f"k uniform on 1 to {setting.highest}" in BY_ID[f"berezowski-digits-{run}"].settings
+    assert spec.network().inputs == berezowski.COMPONENTS and spec.burn == spec.sweeps // 2
+
+
+@pytest.mark.parametrize(("id", "data", "variance"), [("berezowski-5.6", "xor", VARIANCE), ("berezowski-5.8", "noisy", NOISY_VARIANCE)])
+def test_links_of_xor_give_the_settings_of_their_row(id, data, variance):
+    coded, right = (settings_of(link) for link in BY_ID[id].links)
+    assert (coded.data, coded.corner, coded.highest, coded.variant) == (data, 50, berezowski.WIDEST, "as_coded")
+    assert (right.data, right.corner, right.high, right.temper, right.prior, right.variant) == (
+        data,
+        50,
+        berezowski.WIDEST,
+        0.5,
+        "uniform",
+        "exact",
+    )
+    assert {(spec.sweeps, spec.burn) for spec in (coded, right)} == {(1000, 0)} and right.start_sizes() == list(range(1, 17))
+    assert BY_ID[id].run.keywords["variance"] == variance
+
+
+def test_links_of_small_experiments_give_the_settings_of_their_row():
+    rejection, walk, folds = (settings_of(BY_ID[f"andersen-{place}"].link) for place in ("4.1", "4.2", "2.1"))
+    assert rejection.prior() == andersen.AS_TOLD and (rejection.used, rejection.noise_sd, rejection.bound) == (6, 0.1, "observed")
+    assert rejection.tries == andersen.TRIED
+    assert (walk.target, walk.correlation, walk.scale, walk.draws, walk.chains, walk.burn) == ("gaussian", 0.6, 1.0, 1000, 1, 0)
+    assert (walk.start, walk.start_x, walk.start_y, walk.drift) == ("at", 7.0, 0.0, 0.0)
+    assert (folds.folds, len(folds.measured().x)) == (andersen.FOLDS, 30)
+    draws, coin = (settings_of(BY_ID[id].link) for id in ("hubin-draws", "mullachery-coin"))
+    assert (draws.units, draws.epochs, draws.weight_prior) == (30, 150, "aic")
+    assert coin.observations().tolist() == [1.0] and (coin.alpha, coin.beta) == (1.0, 1.0)
 
 
 def test_an_error_comes_back_from_another_process():
@@ -192,7 +345,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_network, "_LOOK", 0.0)
     monkeypatch.setattr(checkpoints, "EVERY", -1.0)
     monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
-    real, written = checkpoints._write, []
+    real, written = checkpoints.states.write, []
 
     def killed(path, run):
         real(path, run)
@@ -200,7 +353,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
         if len(written) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoints, "_write", killed)
+    monkeypatch.setattr(checkpoints.states, "write", killed)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.trained(path, begin)
     assert path.stat().st_size < x.nbytes + 40_000 and written[0] < whole.total, "the data are not in it"

@@ -8,10 +8,12 @@ from scipy.stats import kstest
 from sklearn.metrics import roc_auc_score
 
 from app.kit.player.scene import decode
+from datasets.images import Images
 from engine import scores
 from engine.judge import overall
 from engine.spec import SpecError
-from lessons.scores import analysis, panels, proof, scenes, stage_errors
+from lessons.families.digit_posteriors import sources
+from lessons.scores import analysis, galleries, panels, proof, scenes, stage_errors
 from lessons.scores.analysis import NAMES, Reading
 from lessons.scores.questions import QUESTIONS
 from lessons.scores.spec import SCENARIOS, VIEWS, ScoresSpec
@@ -197,7 +199,7 @@ def test_both_mistakes_can_be_planted(reading: Reading):
 def test_the_p_values_of_the_calibration_are_uniform(reading: Reading, monkeypatch):
     """Over seeds, of the first look; KS at a level of 1e-4."""
     monkeypatch.setattr(proof, "two_looks", lambda look: look(1, 1))
-    monkeypatch.setattr(proof, "COPIES", 50)
+    monkeypatch.setattr(proof, "DRAWN", 50 * len(reading.y))
     p = [proof.calibrated_check(FIRST.replace(seed=seed), reading).p for seed in range(200)]
     assert kstest(p, "uniform").pvalue > 1e-4
 
@@ -252,7 +254,7 @@ def test_the_scene_is_small_and_grows_without_another_answer(view, reading: Read
     spec = FIRST.replace(view=view, judged="yes", score="ga")
     blob = scenes.scene(spec, None)
     assert len(blob) < MOST_BYTES and scenes.grow(spec, Job()) == blob
-    header, _ = decode(scenes.picture(spec, reading, 0.4))
+    header, _ = decode(scenes.picture(spec, reading, "the networks still learn: 40 % of the training is done"))
     assert any("40 %" in str(line) for line in header["readouts"])
     header, _ = decode(blob)
     assert "training" not in [line["id"] for line in header["readouts"]]
@@ -300,6 +302,20 @@ def test_the_panels_are_made(view, reading: Reading):
     assert len(panels.diagnostics(FIRST, NEVER).columns) == 5
 
 
+def test_the_average_is_less_sure_than_most_of_its_members(reading: Reading):
+    figure = panels._ranks(FIRST.replace(method="nuts"), reading, NEVER)  # no other network is trained beside
+    low, high, one, average = figure.figure.data
+    sure = reading.draws.max(axis=2)
+    ranks = (sure < reading.confidence).mean(axis=0) + 0.5 * (sure == reading.confidence).mean(axis=0)
+    assert average.y == pytest.approx(100.0 * np.histogram(ranks, 10, (0.0, 1.0))[0] / len(ranks)) and ranks.mean() < 0.4
+    assert f"surer than {100 * ranks.mean():.0f} % of the members" in figure.caption
+    assert all(sum(each.y) == pytest.approx(100.0) for each in (one, average)) and (np.asarray(low.y) <= high.y).all()
+    others = [scores.rank_among(each, np.delete(sure, r, axis=0)) for r, each in enumerate(sure)]
+    tenths = np.array([100.0 * np.histogram(each, 10, (0.0, 1.0))[0] / len(each) for each in others])
+    assert tenths.mean(axis=0) == pytest.approx(10.0, abs=0.5), "among each other the members stand anywhere"
+    assert one.y == pytest.approx(tenths[0]) and np.allclose([low.y, high.y], np.quantile(tenths, (0.05, 0.95), axis=0))
+
+
 def test_all_scores_stand_beside_what_s2_printed(reading: Reading):
     table = panels.panels(FIRST, NEVER)[0]
     assert table.columns["Steyn: γ, BNN"] == [0.866, 0.865, 0.978, "–", "–", "–"]
@@ -319,3 +335,65 @@ def test_the_claims_of_the_questions_hold_on_fast_networks(reading: Reading):
     for question in QUESTIONS:
         assert question.scenario in SPECS
     assert asked["honest"].reveal(SPECS["abstain"]).judged == "yes"
+
+
+# The image report -----------------------------------------------------------------------------------------------------
+
+
+def test_the_report_shows_the_worst_the_most_uncertain_and_the_sure_and_wrong(voters: Reading):
+    spec = ScoresSpec(score="total")
+    voters = voters._replace(y=np.where(np.arange(450) < 60, 9 - voters.y, voters.y))
+    *figures, table = galleries.report(spec, voters)
+    assert [figure.title.split(" by ")[0] for figure in figures] == ["Worst errors", "Most uncertain", "Sure and wrong", "Least uncertain"]
+    shown = [[int(text.split("<br>")[0].split()[-1]) for text in figure.figure.data[2].text] for figure in figures]
+    wrong, truth = set(np.flatnonzero(voters.wrong)), voters.mean[np.arange(450), voters.y]
+    worst, uncertain, sure, _ = shown
+    assert len(wrong) > 30 and [len(each) for each in shown] == [30, 30, 30, 10]
+    assert set(worst) <= wrong and truth[worst].max() <= truth[sorted(wrong - set(worst))].min()
+    assert set(sure) <= wrong and voters.confidence[sure].min() >= voters.confidence[sorted(wrong - set(sure))].max()
+    assert voters.parts.total[uncertain].min() >= np.delete(voters.parts.total, uncertain).max()
+    votes = dict(zip(table.columns["test image"], table.columns["votes of networks 1 to 20"], strict=True))
+    assert set(votes) == {*worst, *uncertain, *sure}
+    for figure, place in ((0, 0), (1, 3), (2, 29)):
+        image, (_, words, hover) = shown[figure][place], figures[figure].figure.data
+        each = [str(digit) for digit in voters.draws[:, image].argmax(axis=1)]
+        assert votes[image].replace(" ", "") == "".join(each) == hover.text[place].split("<br>", 1)[1].replace("<br>", "")
+        most = max(sorted(set(each)), key=each.count)
+        assert words.text[2 * place + 1].startswith(f"{most}×{each.count(most)}")
+
+
+def test_without_an_error_the_report_is_made(voters: Reading):
+    right = voters._replace(y=voters.mean.argmax(axis=1))
+    assert all(item.title and item.caption for item in galleries.report(ScoresSpec(), right))
+
+
+# MNIST ----------------------------------------------------------------------------------------------------------------
+
+
+def test_mnist_goes_the_same_way(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """With a few made-up images in its place."""
+    monkeypatch.setattr(sources, "FEW", {"units": 8, "epochs": 20})
+    monkeypatch.setattr(sources, "NETWORKS", 7)
+    spec = FIRST.replace(data="mnist", networks=5)
+    found = analysis.read(spec)
+    assert found.draws.shape == (5, 40, 10) and np.array_equal(found.y, few_of_mnist.y_test)
+    by_hand = analysis.shared(spec).networks().predict(few_of_mnist.x_test)[:5]
+    assert found.draws == pytest.approx(by_hand, abs=1e-6)
+    for view in VIEWS:
+        blob = scenes.grow(spec.replace(view=view), Job())
+        header, _ = decode(blob)
+        assert len(blob) < MOST_BYTES and not any(line["id"] in ("data", "training") for line in header["readouts"])
+        assert "40 test digits" in header["label"] or view == "abstain"
+        assert panels.panels(spec.replace(view=view), NEVER)
+    seen = [panel for panel in decode(scenes.scene(spec, None))[0]["panels"] if panel["id"] == "image"]
+    assert "28 × 28" in str(seen)
+    assert overall(proof.audit(spec, NEVER)) != "fail"
+
+
+def test_where_mnist_is_not_every_picture_says_what_stands_in(no_mnist: list[str]):
+    spec = FIRST.replace(data="mnist")
+    assert analysis.shared(spec) is analysis.shared(FIRST), "the same networks"
+    for view in VIEWS:
+        header, _ = decode(scenes.grow(spec.replace(view=view), Job()))
+        assert any(sources.STAND_IN in str(line["tokens"]) for line in header["readouts"])
+        assert all(item.caption.startswith(sources.STAND_IN) for item in panels.panels(spec.replace(view="errors"), NEVER))

@@ -16,6 +16,7 @@ from app.kit.player.scene import decode
 from engine.judge import overall, proofs, training
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
+from lessons.reproduce import hubin
 from lessons.spike_and_slab import analysis, criteria, estimators, learning, network_panels, network_scenes, network_views, panels, scenes
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.spec import SCENARIOS, SpikeAndSlabSpec
@@ -408,11 +409,24 @@ def test_a_stronger_prior_is_sparser():
 
 def test_the_network_panels_tell_the_fit():
     found = network_panels.panels(TINY, NEVER)
-    assert len(found) == 7
+    assert len(found) == 8
     table = found[0].columns
     fit, truth = learning.fitted(TINY), learning.digits().y_test
     assert table["right (%)"][1] == f"{100 * learning.predicted(fit, 'MA').accuracy(truth):.1f}"
-    assert found[4].columns["family"] == list(learning.METHODS.values())
+    assert found[5].columns["family"] == list(learning.METHODS.values())
+
+
+def test_inclusion_layer_by_layer_stands_beside_the_printed_bands():
+    figure = network_panels._inclusion(TINY, NEVER)
+    ours, mnist, fashion, prior = figure.figure.data
+    fits = [learning.trained(learning.network_spec(TINY, seed=TINY.seed + n)).fit() for n in range(network_panels.SIMULATIONS)]
+    means = np.array([[layer[:-1].mean() for layer in fit.inclusion_probabilities()] for fit in fits])
+    assert ours.y == pytest.approx(np.median(means, axis=0)) and list(ours.x) == ["first layer", "output layer"]
+    assert ours.error_y.array == pytest.approx(2.0 * means.std(axis=0, ddof=1)) and min(ours.error_y.array) > 0.0
+    assert (tuple(mnist.y), tuple(fashion.y)) == (hubin.MNIST, hubin.FASHION)
+    assert tuple(mnist.error_y.array) == pytest.approx([2 * sd for sd in hubin.MNIST_SD])
+    assert tuple(fashion.error_y.array) == pytest.approx([2 * sd for sd in hubin.FASHION_SD])
+    assert prior.y[0] == pytest.approx(np.exp(-2) / (1 + np.exp(-2)))
 
 
 # Views of a trained network -------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from datasets.images import Images, digits
 from engine import scores
 from engine.networks.stack import Networks
 from engine.spec import SpecError
-from lessons.families.digit_posteriors import shared
+from lessons.families.digit_posteriors import shared, sources
 from lessons.uncertainty_maps import analysis, domain, domain_panels, letters, panels, questions, scenes
 from lessons.uncertainty_maps.spec import CHANGES, REACH, SCENARIOS, MapsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
@@ -38,7 +38,7 @@ def sweep(networks: Networks) -> analysis.Sweep:
 
 @pytest.mark.parametrize("across", CHANGES)
 def test_a_grid_holds_both_changes_in_one_order(across: str):
-    images, _ = analysis.tests()
+    images, _ = analysis.tests(MapsSpec())
     second = "blur" if across != "blur" else "rotate"
     xs, ys = [0.0, 0.3 * REACH[across]], [0.0, 0.2 * REACH[second], 0.5 * REACH[second]]
     found = analysis.grid(images[1], images[9], across, second, xs, ys, seed=3)
@@ -48,7 +48,7 @@ def test_a_grid_holds_both_changes_in_one_order(across: str):
 
 
 def test_two_changes_by_hand():
-    images, _ = analysis.tests()
+    images, _ = analysis.tests(MapsSpec())
     found = analysis.grid(images[1], images[9], "noise", "rotate", 0.4, 50.0, seed=3)[0, 0]
     assert found == pytest.approx(transforms.noise(transforms.rotate(images[1], 50.0), 0.4, 3))
     found = analysis.grid(images[1], images[9], "shift", "morph", 1.5, 0.25, seed=3)[0, 0]
@@ -196,7 +196,7 @@ def test_letters_vary_and_a_drawing_takes_their_place():
 
 
 def test_what_is_outside_is_what_is_said():
-    images, _ = analysis.tests()
+    images, _ = analysis.tests(MapsSpec())
     assert domain.outside(SPECS["inverted"]).images == pytest.approx(1.0 - images)
     shuffled = domain.outside(MapsSpec(part="domain", outside="shuffled")).images
     assert shuffled.sum(axis=(1, 2)) == pytest.approx(images.sum(axis=(1, 2)))
@@ -251,8 +251,8 @@ def test_the_audit_out_of_domain(monkeypatch: pytest.MonkeyPatch):
     assert domain.auroc_check(read(letters_.replace(variant="one_network"))).verdict == "fail"
     data = digits()
     leaked = dataclasses.replace(data, images_test=data.images[:450])
-    monkeypatch.setattr(domain, "digits", lambda: leaked)
-    assert domain.unseen_check().verdict == "fail"
+    monkeypatch.setattr(domain.sources, "images", lambda name: leaked)
+    assert domain.unseen_check(MapsSpec()).verdict == "fail"
 
 
 def test_what_is_claimed_out_of_domain(monkeypatch: pytest.MonkeyPatch):
@@ -319,3 +319,31 @@ def test_wrong_settings_are_named(values: dict, field: str):
     with pytest.raises(SpecError) as problem:
         MapsSpec(**values)
     assert problem.value.parameter == field
+
+
+# MNIST ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["maps", "domain"])
+def test_mnist_goes_the_same_way(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch, part: str):
+    """With a few made-up images in its place."""
+    monkeypatch.setattr(sources, "FEW", {"units": 8, "epochs": 3})
+    monkeypatch.setattr(sources, "NETWORKS", 5)
+    monkeypatch.setattr(analysis, "MANY", 6)
+    spec = MapsSpec(data="mnist", part=part, method="dropout", across="shift")
+    assert analysis.reach(spec, "shift") == 3.5 * REACH["shift"] and analysis.reach(spec, "noise") == REACH["noise"]
+    images, y = analysis.tests(spec)
+    assert images.shape == (40, 28, 28) and np.array_equal(y, few_of_mnist.y_test)
+    blob = scenes.grow(spec, Job())
+    header, _ = decode(blob)
+    assert len(blob) < MOST_BYTES and "28 × 28" in str(header["panels"])
+    assert panels.panels(spec, NEVER) and domain_panels.panels(spec, NEVER)
+    found = audited(spec)
+    assert set(found.values()) == {"pass"} and ("shift" in found or part == "domain")
+
+
+def test_where_mnist_is_not_the_picture_says_what_stands_in(no_mnist: list[str]):
+    spec = TURNING.replace(data="mnist", method="dropout")
+    header, _ = decode(scenes.grow(spec, Job()))
+    assert any(sources.STAND_IN in str(line["tokens"]) for line in header["readouts"])
+    assert analysis.tests(spec)[0].shape == (450, 8, 8) and analysis.reach(spec, "blur") == REACH["blur"]

@@ -33,6 +33,7 @@ PLANE = WeightsSpec(problem="plane", corner=3, units=2, steps=200, draws=200)
         ("points", {"points": ((0.0, 0.0, 2),)}),
         ("points", {"data": "own", "problem": "plane", "points": ((0.0, 0.0, 1),)}),
         ("estimator", {"prior": "mixture", "estimator": "local"}),
+        ("estimator", {"prior": "mixture", "estimator": "flipout"}),
         ("variant", {"variant": "no_scaling"}),
         ("variant", {"variant": "no_scaling", "batch": 5, "problem": "plane"}),
         ("units", {"units": 0}),
@@ -211,7 +212,7 @@ def test_mistakes_turn_the_gradient_red(fault):
     assert analysis._gradient_check(analysis.faults(spec)[fault], NEVER)[0].verdict == "fail"
 
 
-@pytest.mark.parametrize("changes", [{"estimator": "local"}, {"prior": "mixture"}, {"batch": 4}])
+@pytest.mark.parametrize("changes", [{"estimator": "local"}, {"estimator": "flipout"}, {"prior": "mixture"}, {"batch": 4}])
 def test_the_right_gradient_passes_however_it_is_estimated(changes):
     for seed in range(5):
         assert analysis._gradient_check(SMALL.replace(seed=seed, **changes), NEVER)[0].verdict == "pass"

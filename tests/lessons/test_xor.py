@@ -11,6 +11,7 @@ import pytest
 from app.kit import badge
 from app.kit.controls import point_lines, read_points
 from app.kit.player.scene import MAX_FRAMES, decode
+from datasets.xor import held_out
 from engine.judge import proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import probabilities
@@ -123,7 +124,30 @@ def test_the_numbers_of_the_card_are_the_chains():
     ours = (shown["likelihood"] + shown["prior"])[1:]
     assert ours == pytest.approx(recording.log_density[0][shown["state"][1:] - 2], abs=1e-9)
     right = (probabilities(done.model, shown["weights"], done.x).argmax(axis=2) == done.y).sum(axis=1)
-    assert np.array_equal(shown["right"], right)
+    assert shown["present right"] == pytest.approx(100 * right / len(done.y))
+
+
+def test_the_traces_are_those_of_the_networks_on_their_points_and_on_others():
+    """Accuracy and loss of the running average, by hand; the held-out points are other draws of the same clouds."""
+    done = learning.Learning(SHORT).advance(300)
+    shown, recording = done.shown(), done.run.recording()
+    others = held_out(SHORT.data, SHORT.seed)
+    assert others is not None and len(others.y) == done.held_out == 200 and not np.isin(others.x, done.x).any()
+    weights = np.concatenate([recording.start, recording.draws[0]])[SHORT.burn :]
+    for whose, x, y in (("average", done.x, done.y), ("held", others.x, others.y)):
+        mean = probabilities(done.model, weights, x).mean(axis=0)
+        found = learning.scores(shown)[whose]
+        assert found.right[-1] == pytest.approx(100 * (mean.argmax(axis=1) == y).mean())
+        assert found.loss[-1] == pytest.approx(-np.log(mean[np.arange(len(y)), y]).mean())
+    warm = shown["state"] <= SHORT.burn
+    assert np.array_equal(shown["average loss"][warm], shown["present loss"][warm])
+    assert (shown["average loss"] != shown["present loss"])[~warm].mean() > 0.9
+    own = learning.Learning(SHORT.replace(data="points", points=FIRST_POINTS)).advance(100).shown()
+    assert set(learning.scores(own)) == {"present", "average"}
+    header, arrays = decode(scenes.picture(done, growing=False))
+    panel = next(panel for panel in header["panels"] if panel["id"] == "loss")
+    drawn = [arrays[layer["ys"]][-1] for layer in panel["layers"] if layer["kind"] == "line"]
+    assert drawn == pytest.approx([shown[f"{whose} loss"][-1] for whose in ("present", "average", "held")], rel=1e-5)
 
 
 def test_without_data_there_is_only_the_prior():
@@ -268,7 +292,7 @@ def test_a_chain_that_stands_still_has_not_converged():
         assert proof.run_checks(chains.study(BY_ID["learn"], NEVER))[0].verdict == "fail"
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "linear", "elu"])
 def test_exact_draws_stay_exact(activation):
     assert verdicts("xor", XorSpec(activation=activation, units=3))[0] == "pass"
 

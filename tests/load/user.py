@@ -148,6 +148,7 @@ class User:
     async def close(self) -> None:
         """Go away."""
         self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
 
     async def _run(self, fragment: str = "", pressed: str = "") -> float:
         message = BackMsg()
@@ -164,15 +165,16 @@ class User:
         self._finished.clear()
         self._grew = False
         begin = time.perf_counter()
-        for _ in range(TICKS if fragment else 1):  # the server may drop a tick, and a browser's timer ticks again
-            await self._socket.send(message.SerializeToString())
-            done, _ = await asyncio.wait(
-                [asyncio.create_task(self._finished.wait()), self._reader],
-                timeout=PATIENCE / TICKS if fragment else PATIENCE,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if done:
-                break
+        finished = asyncio.create_task(self._finished.wait())
+        try:
+            for _ in range(TICKS if fragment else 1):  # the server may drop a tick, and a browser's timer ticks again
+                await self._socket.send(message.SerializeToString())
+                patience = PATIENCE / TICKS if fragment else PATIENCE
+                done, _ = await asyncio.wait([finished, self._reader], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+                if done:
+                    break
+        finally:
+            finished.cancel()
         if self._reader in done:
             self._reader.result()
         assert done, "no answer within a minute"

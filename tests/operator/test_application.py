@@ -34,19 +34,26 @@ def test_ready_once_the_engine_is_loaded(monkeypatch: pytest.MonkeyPatch):
 
 
 HERE, ELSEWHERE = "127.0.0.1", "10.0.0.9"
+PROXY, PAGE, REBOUND = {"x_forwarded_for": "10.1.2.3"}, {"origin": "http://evil.example"}, {"host": "evil.example:8501"}
 WHO = [
-    ("local", HERE, False, 200),
-    ("local", HERE, True, 404),
-    ("local", ELSEWHERE, False, 404),
-    ("all", ELSEWHERE, True, 200),
-    ("none", HERE, False, 404),
+    ("local", HERE, {}, 200),
+    ("local", HERE, {"host": "localhost:8501"}, 200),
+    ("local", "::ffff:127.0.0.1", {}, 200),
+    ("local", "::1", {"host": "[::1]:8501"}, 200),
+    ("local", "::ffff:10.0.0.9", {}, 404),
+    ("local", HERE, PROXY, 404),
+    ("local", HERE, PAGE, 404),
+    ("local", HERE, REBOUND, 404),
+    ("local", ELSEWHERE, {}, 404),
+    ("all", ELSEWHERE, PROXY, 200),
+    ("none", HERE, {}, 404),
 ]
 
 
-@pytest.mark.parametrize(("setting", "client", "proxied", "status"), WHO)
-def test_figures_are_for_whom_they_are_meant(monkeypatch: pytest.MonkeyPatch, setting: str, client: str, proxied: bool, status: int):
+@pytest.mark.parametrize(("setting", "client", "sent", "status"), WHO)
+def test_figures_are_for_whom_they_are_meant(monkeypatch: pytest.MonkeyPatch, setting: str, client: str, sent: dict[str, str], status: int):
     monkeypatch.setenv("POSTERIOR_LAB_METRICS", setting)
-    answer = asyncio.run(metrics.answer(asked(client, **({"x_forwarded_for": "10.1.2.3"} if proxied else {}))))
+    answer = asyncio.run(metrics.answer(asked(client, **{"host": "127.0.0.1:8501", **sent})))
     assert answer.status_code == status
 
 

@@ -8,8 +8,10 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import yaml
 from app.server import metrics
 from engine import settings
 from tests import licences
+from tests.load.user import play, visiting
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -51,6 +54,10 @@ def test_the_linter_has_nothing_to_say_of_the_image(tmp_path: Path):
 def test_the_image_s_user_is_not_root_and_its_health_is_looked_at():
     user = steps("USER")[-1]
     assert f"useradd --uid {user} " in DOCKERFILE and DOCKERFILE.rindex(f"USER {user}") < DOCKERFILE.rindex("\nCMD ")
+    (volume,) = steps("VOLUME")
+    assert DOCKERFILE.index(f"install -d -o lab {volume}") < DOCKERFILE.index("VOLUME"), "who mounts it there may write"
+    written = {name: folder for name, folder in environment(steps("ENV")).items() if name.endswith(("_DOWNLOADS", "_STATE"))}
+    assert len(written) == 2 and all(f"{folder}/".startswith(f"{volume}/") for folder in written.values())
     assert "/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
     assert settings.problems({**environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(ROOT)}) == []
 
@@ -63,6 +70,25 @@ def test_services_are_set_to_what_is_known_and_cannot_write():
         assert settings.problems(service.get("environment", {})) == [], name
     for name in ("app0", "app1", "scheduler", "worker"):
         assert services[name]["cap_drop"] == ["ALL"], name
+
+
+def test_services_find_one_another():
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    services = compose["services"]
+    for name, service in services.items():
+        assert set(service.get("depends_on", [])) <= services.keys(), name
+        named = {volume.partition(":")[0] for volume in service.get("volumes", []) if not volume.startswith(".")}
+        assert named <= compose["volumes"].keys(), name
+    address = services["app0"]["environment"]["POSTERIOR_LAB_DASK"]
+    assert address.startswith("tcp://scheduler:") and address in services["worker"]["command"]
+    (line,) = re.findall(r"^ +(python -m app.server.front --print .*) > nginx.conf$", (ROOT / "docs" / "DEPLOY.md").read_text(), re.M)
+    called = [sys.executable, *shlex.split(line)[1:]]
+    conf = subprocess.run(called, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert "./nginx.conf:/etc/nginx/lab.conf:ro" in services["nginx"]["volumes"] and "/etc/nginx/lab.conf" in services["nginx"]["command"]
+    assert set(re.findall(r"server (\w+):8501 ", conf)) == {"app0", "app1"} <= services.keys()
+    assert services["nginx"]["ports"] == ["8501:8501"] and "listen 8501;" in conf
+    places = set(re.findall(r"(?:path|pid|error_log) (/[^\s;]+)", conf))
+    assert places and all(place.startswith("/tmp/") for place in places), "a root that cannot be written is enough"
 
 
 def test_the_lock_has_every_package_that_is_required_with_its_hash():
@@ -107,12 +133,53 @@ def test_what_the_image_s_build_does_works_in_a_folder(tmp_path: Path):
                 copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
                 copy(ROOT / name, lab / name)
     places = {"/venv": str(venv), "/kernels": str(kernels)}
-    there = {**os.environ, **environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(kernels)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "POSTERIOR_LAB_"))}
+    there = {**inherited, **environment(steps("ENV")), "POSTERIOR_LAB_CACHE": str(kernels), "POSTERIOR_LAB_DOWNLOADS": str(tmp_path)}
+    there["PATH"] = f"{venv / 'bin'}:{os.environ['PATH']}"
     for command in steps("RUN")[:2]:
         for short, place in places.items():
             command = command.replace(short, place)
-        subprocess.run(command.replace("python -m venv", f"{sys.executable} -m venv"), shell=True, check=True, cwd=lab, env=there)
-    asked = [str(venv / "bin" / "python"), "-c", "from engine import _cache; print(_cache.is_full(), _cache.cpu())"]
+        subprocess.run(re.sub(r"(?<![\w/])python -m", f"{sys.executable} -m", command), shell=True, check=True, cwd=lab, env=there)
+    python = str(venv / "bin" / "python")
+    asked = [python, "-c", "from engine import _cache; print(_cache.is_full(), _cache.cpu())"]
     assert subprocess.run(asked, check=True, cwd=lab, env=there, capture_output=True, text=True).stdout.split() == ["True", "x86-64-v3"]
     size = sum(path.lstat().st_size for folder in (lab, venv, kernels) for path in folder.rglob("*") if not path.is_dir())
+    print(f"{size / 1e6:.0f} MB")
     assert size < 775e6, f"{size / 1e6:.0f} MB, and the base image has about 125"
+    before = everything(lab, venv, kernels)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    call = [
+        python if word == "python" else word.replace("8501", port).replace("0.0.0.0", "127.0.0.1") for word in json.loads(steps("CMD")[-1])
+    ]
+    healthy = [
+        word.replace("8501", port) for word in json.loads(DOCKERFILE.partition("HEALTHCHECK")[2].partition("CMD ")[2].splitlines()[0])
+    ]
+    with (tmp_path / "log.txt").open("wb") as log:
+        bare = {**there, "PYTHONDONTWRITEBYTECODE": "1"}  # below a root that cannot be written it does not, either
+        process = subprocess.Popen(call, cwd=lab, env=bare, stdout=log, stderr=log)
+    try:
+        end = time.monotonic() + 60.0
+        while subprocess.run([python, *healthy[1:]], capture_output=True, env=there).returncode:
+            assert time.monotonic() < end and process.poll() is None, (tmp_path / "log.txt").read_text()
+            time.sleep(0.5)
+        for page in ("hmc", "own-chain", "digits"):
+            assert play(seen(f"http://127.0.0.1:{port}", page)), page
+    finally:
+        process.terminate()
+        process.wait(10)
+    assert "Traceback" not in (tmp_path / "log.txt").read_text()
+    assert everything(lab, venv, kernels) == before, "a root that cannot be written is enough"
+
+
+def everything(*folders: Path) -> set[Path]:
+    """All that is in them."""
+    return {path for folder in folders for path in folder.rglob("*")}
+
+
+async def seen(url: str, page: str) -> bool:
+    """Whether a reader of the page sees its picture, and no mistake."""
+    async with visiting(url, page) as user:
+        await user.open()
+        return await user.see() and not user.faults

@@ -25,7 +25,7 @@ const STYLE = `
   font: 14px/1.4 var(--st-font, "Source Sans", sans-serif); color: var(--st-text-color);
 }
 .pad svg {
-  display: block; flex: none; width: clamp(144px, min(40vw, 23vh), 212px); aspect-ratio: 1; touch-action: none; cursor: crosshair; border-radius: 8px;
+  display: block; flex: none; width: clamp(112px, min(40vw, 15vh), 212px); aspect-ratio: 1; touch-action: none; cursor: crosshair; border-radius: 8px;
   background: var(--st-secondary-background-color); border: 1px solid var(--st-border-color);
 }
 .pad svg:focus { outline: none; }
@@ -35,14 +35,15 @@ const STYLE = `
 .pad .pen { fill: none; stroke: var(--st-primary-color); stroke-width: 0.012; visibility: hidden; }
 .pad svg:focus-visible .pen { visibility: visible; }
 .pad .pen.down { fill: var(--st-primary-color); }
-.beside { display: flex; flex-direction: column; gap: 8px; align-items: flex-start; }
+.beside { display: flex; flex-wrap: wrap; gap: 8px; }
 .pad button {
   font: inherit; color: inherit; background: transparent; border: 1px solid var(--st-border-color);
   border-radius: 6px; height: 36px; padding: 0 12px; cursor: pointer;
 }
 .pad button:disabled { opacity: 0.4; cursor: default; }
 .pad button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
-.pad p { margin: 0; max-width: 22rem; opacity: 0.85; }
+.pad p { margin: 0; flex-basis: 100%; opacity: 0.85; }
+@media (max-width: 640px) { .pad svg { width: 40vw; } }
 `;
 
 const HINT = "Draw here. By keys: arrows move the pen, space lowers or lifts it.";

@@ -39,12 +39,14 @@ const LONGEST_FRAME = 0.25; // seconds; a page that slept does not leap ahead
 const LARGEST_DRAWING = 2e6; // bytes of a drawing
 const DRAWN = 2; // px of a drawing for one on screen: stamps of points are pictures in it
 const REST = 250; // ms on a transition before its inside is asked for
-const MARGINS = 48; // px between the parts of the player and the end of the window
+const MARGINS = 56; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
 const HEADER = 60; // px of the page's own at the top of the window, which covers what is under it
+const LINE = 26; // px of a line of the card, which may need another one when its numbers come
 const PHONE = 640; // px of a window in which all stands below each other …
 const ON_A_PHONE = 320; // … and px of a stage there, under the words
-const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it
+const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it, …
+const SMALLEST = 256; // … unless the words name lines of it, or the window has no room for the stage itself
 const SLIDER = ".st-key-settings input[type='range']"; // Streamlit's writes its value while it is dragged
 const [OLD, PREVIEW] = ["Before your change", "Preview of your change"];
 const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
@@ -115,7 +117,7 @@ class Player {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.checkTheme(), { signal });
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
     this.clock.calm = calm.matches;
-    calm.addEventListener("change", () => (this.clock.calm = calm.matches), { signal });
+    calm.addEventListener("change", () => this.calm(calm.matches), { signal });
     this.watchWords(signal);
     this.choices.obeyKeys(signal);
     document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
@@ -223,6 +225,14 @@ class Player {
 
   toggle() {
     this.controls.toggle();
+  }
+
+  // Whoever asks for less motion sees at once where the present play rests.
+  calm(calm) {
+    this.clock.calm = calm;
+    if (!calm || !this.busy()) return;
+    this.clock.rest();
+    this.draw();
   }
 
   // What the story wants, once.
@@ -400,6 +410,7 @@ class Player {
     const width = Math.round(this.holder.clientWidth / zoom);
     if (!this.palette || width === 0) return;
     const ratio = zoom * Math.min(3, Math.max(1, devicePixelRatio || 1));
+    this.root.classList.toggle("projected", presenting());
     if (afresh) this.stage.scene = null;
     this.legend.show(this.scene, this.palette, ratio);
     this.readouts.show(this.cursor());
@@ -419,16 +430,25 @@ class Player {
     this.stage.arrange(shown, this.palette, this.family, ...this.size);
   }
 
-  // The height that the window leaves to a stage of which the story shows a part, that is one panel, or that is projected:
-  // with controls and card all is in view. 0: as tall as it is made.
+  // The height that the window leaves to a stage of which the story names panels, that is one panel, or that is projected:
+  // with controls and card, or its lines that the words name, all is in view. 0: as tall as it is made.
   room() {
     const { panels } = this.scene;
-    if (panels.length > 1 && panels.length === this.whole.panels.length && !presenting()) return 0;
+    const whole = panels.length === this.whole.panels.length && (this.all || !this.cue?.panels.length);
+    if (panels.length > 1 && whole && !presenting()) return 0;
     if (innerWidth <= PHONE) return ON_A_PHONE;
     const top = this.root.getBoundingClientRect().top + scrollOffset(this.root);
-    const below = [this.legend, this.toolbar, this.phases, this.readouts].map(({ node }) => node.offsetHeight);
+    const below = [this.links, this.legend, this.toolbar, this.phases].map(({ node }) => node.offsetHeight);
     const room = innerHeight - top - below.reduce((a, b) => a + b, MARGINS);
-    return Math.max(letters() * LOWEST, GRAIN * Math.floor(room / GRAIN)); // so that a pixel more or less changes nothing
+    const fits = (card) => GRAIN * Math.floor((room - card) / GRAIN); // so that a pixel more or less changes nothing
+    const [low, small] = [letters() * LOWEST, letters() * SMALLEST];
+    this.readouts.nameFirst([]);
+    const card = fits(this.readouts.node.offsetHeight);
+    if (card >= low) return card;
+    const named = this.cue?.card ?? [];
+    const line = named.length ? LINE : 0;
+    if (fits(this.readouts.reach(named) + line) < small) this.readouts.nameFirst(named);
+    return Math.max(small, Math.min(low, fits(this.readouts.reach(named) + line)));
   }
 
   offerClasses(ratio) {

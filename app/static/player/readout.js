@@ -55,6 +55,18 @@ export class Readouts {
       .map((line) => fillTemplate(line.tokens, lookupAt(this.scene, line.values, cursor)));
   }
 
+  // The lines of these ids come first, where the window has no room for all of them.
+  nameFirst(ids) {
+    [...this.node.children].forEach((line, i) => line.style.setProperty("order", ids.includes(this.scene.readouts[i].id) ? -1 : 0));
+    this.node.classList.toggle("reordered", ids.length > 0);
+  }
+
+  // How far down the lines of these ids reach, px.
+  reach(ids) {
+    const lines = [...this.node.children].filter((_, i) => ids.includes(this.scene.readouts[i].id));
+    return Math.max(0, ...lines.map((line) => line.getBoundingClientRect().bottom - this.node.getBoundingClientRect().top));
+  }
+
   // The line that the story speaks of, by its id.
   light(id) {
     this.lit = id;

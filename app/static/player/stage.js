@@ -15,7 +15,11 @@ const WIDE_ENOUGH = 480; // or from this one, where they are few or projected
 const GAP = 20;
 const DIMMED = 0.7; // of what a light takes away from the rest
 const FADED = 0.55; // … and a slider from what does not follow it
-const [LEAST, MOST] = [0.6, 1.6]; // times as tall as they are made, panels are that shall fit the window
+const AROUND = 76; // px of the height of a panel that are not its plot
+const [LEAST, MOST] = [0.45, 1.75]; // times as tall as they are made, plots are that shall fit the window, …
+const LOW = 60; // … but not lower than this, if they are made so, px,
+const READABLE = 120; // or than this where they stand below each other, on a phone;
+const SIDE = 88; // and a plot with equal units stands beside another one there if it stays as wide as this
 
 // A panel on the stage: its frame, its plot inside the frame (both in stage pixels), its scales and views.
 class PanelView {
@@ -175,20 +179,21 @@ class PanelView {
     context.restore();
   }
 
-  // All but what is lit steps back.
+  // All but what is lit steps back. Marks that have not come yet light their panel.
   light(context, cursor, { panel, role, kind }) {
-    if (panel === this.spec.id && !role) return;
+    const own = panel === this.spec.id;
+    // layers of several classes have roles; bars may have the truth beside them
+    const roles = (layer) => [layer.role, ...(layer.roles ?? []), layer.truth && "truth"];
+    const named = !own ? [] : this.views.filter(({ layer }) => roles(layer).includes(role) && (!kind || layer.kind === kind));
+    const there = named.filter((view) => view.items(cursor));
+    if (own && (!role || (named.length && !there.length))) return;
     context.save();
     context.globalAlpha = DIMMED;
     context.fillStyle = this.palette.color("surface");
-    const { x, y, width, height } = panel === this.spec.id ? this.plot : this.frame;
+    const { x, y, width, height } = own ? this.plot : this.frame;
     context.fillRect(x, y, width, height);
     context.restore();
-    if (panel !== this.spec.id) return;
-    // layers of several classes have roles; bars may have the truth beside them
-    const roles = (layer) => [layer.role, ...(layer.roles ?? []), layer.truth && "truth"];
-    const named = ({ layer }) => roles(layer).includes(role) && (!kind || layer.kind === kind);
-    this.inPlot(context, () => this.views.filter(named).forEach((view) => view.draw(context, cursor)));
+    this.inPlot(context, () => there.forEach((view) => view.draw(context, cursor)));
   }
 }
 
@@ -210,9 +215,13 @@ export class Stage {
     const grows = same && this.scene.run === scene.run;
     Object.assign(this, { scene, palette, family, width, ratio });
     const gridded = width >= (room ? WIDE_ENOUGH : WIDE);
-    const specs = room ? fitted(scene.panels, room, gridded ? width : 0) : scene.panels;
-    const measures = specs.map((spec) => measureMargins(this.context, spec, family));
-    const { frames, height } = gridded ? grid(specs, width) : stacked(specs, measures, width);
+    const measured = (panels) => panels.map((panel) => measureMargins(this.context, panel, family));
+    const placed = gridded && !room ? grid : gridded ? snug : stacked;
+    const laidOut = (panels, measures) => placed(panels, width, measures);
+    const heightOf = (panels) => laidOut(panels, measured(panels)).height;
+    const specs = room ? fitted(scene.panels, room, heightOf, ...(gridded ? [MOST, LOW] : [1, READABLE])) : scene.panels;
+    const measures = measured(specs);
+    const { frames, height } = laidOut(specs, measures);
     align(frames, measures);
     this.height = height;
     if (!same || this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
@@ -302,19 +311,28 @@ function align(frames, measures) {
   });
 }
 
-function stacked(panels, measures, width) {
+// Below each other, or two side by side where their units are equal and half the width is enough.
+function stacked(panels, width, measures) {
+  const half = Math.floor((width - GAP) / 2);
+  const square = (i) => panels[i]?.equal && panels[i].x && panels[i].y
+    && half - measures[i].margins.left - measures[i].margins.right >= SIDE;
   const frames = [];
   let y = 0;
-  panels.forEach((panel, i) => {
-    const height = panel.equal && panel.x && panel.y ? equalHeight(panel, measures[i].margins, width) : panel.height;
-    frames.push({ x: 0, y, width, height });
+  for (let i = 0; i < panels.length;) {
+    const row = square(i) && square(i + 1) ? [i, i + 1] : [i];
+    const wide = row.length > 1 ? half : width;
+    const heights = row.map((k) => neededHeight(panels[k], measures[k].margins, wide));
+    const height = Math.max(...heights);
+    row.forEach((k, place) => (frames[k] = { x: place * (half + GAP), y, width: wide, height }));
     y += height + GAP;
-  });
+    i += row.length;
+  }
   return { frames, height: Math.max(1, y - GAP) };
 }
 
 // A panel with equal units needs no more height than its width can use.
-function equalHeight({ x, y, height }, { left, right, top, bottom }, width) {
+function neededHeight({ equal, x, y, height }, { left, right, top, bottom }, width) {
+  if (!equal || !x || !y) return height;
   const needed = ((width - left - right) * (y.high - y.low)) / (x.high - x.low) + top + bottom;
   return Math.round(Math.min(needed, height));
 }
@@ -325,11 +343,21 @@ export function chosen(panels, ids) {
   return few.length && few.length < panels.length ? tightened(few) : panels;
 }
 
-// Panels as tall as there is room for, within reason; width: of their grid, 0 where they stand below each other.
-function fitted(panels, room, width) {
-  const tall = width ? grid(panels, width).height : panels.reduce((sum, { height }) => sum + height + GAP, 0);
-  const times = Math.max(LEAST, Math.min(width ? MOST : 1, room / tall));
-  return panels.map((panel) => ({ ...panel, height: Math.round(times * panel.height) }));
+// Panels as tall as there is room for, within reason: their plots grow and shrink, what stands around them does not.
+// heightOf : of panels that have been laid out
+function fitted(panels, room, heightOf, most, low) {
+  const times = (share) => panels.map((panel) => {
+    const plot = panel.height - AROUND;
+    return { ...panel, height: AROUND + Math.round(Math.max(Math.min(plot, low), share * plot)) };
+  });
+  let [fits, over] = [LEAST, most];
+  if (heightOf(times(over)) <= room) return times(over);
+  while (over - fits > 0.01) {
+    const share = (fits + over) / 2;
+    if (heightOf(times(share)) <= room) fits = share;
+    else over = share;
+  }
+  return times(fits);
 }
 
 const COLUMNS = [0, 2]; // where a place has its first cell, and how many
@@ -343,8 +371,21 @@ function tightened(panels) {
     placed = placed.map((panel) => moved(panel, first, [...used].filter((cell) => cell < panel.place[first]).length));
   }
   for (const [along, across] of [[COLUMNS, ROWS], [ROWS, COLUMNS]]) placed = grown(placed, along, across);
+  if (placed.length === panels.length && placed.every(piled)) placed = beside(placed);
   const found = new Map(placed.map((panel) => [panel.id, panel]));
   return panels.map((panel) => found.get(panel.id) ?? panel);
+}
+
+// Whether a panel that is as wide as tall has others only below and above it: there it is small.
+function piled({ equal, place: [column, row, columns] }, _, panels) {
+  return equal && panels.every(({ place }) => place[0] === column && place[2] === columns)
+    && panels.filter(({ place }) => place[1] === row).length === 1;
+}
+
+// Side by side, in their order.
+function beside(panels) {
+  const order = [...panels].sort((a, b) => a.place[1] - b.place[1]);
+  return panels.map((panel) => ({ ...panel, place: [order.indexOf(panel), 0, 1, 1] }));
 }
 
 function moved(panel, index, cell) {
@@ -361,6 +402,13 @@ function grown(panels, [first, span], [row, rows]) {
     const next = Math.min(end, ...beside.map((other) => other[first]).filter((start) => start > place[first]));
     return moved(moved(panel, first, from), span, next - from);
   });
+}
+
+// On their grid, no row taller than its panels can use.
+function snug(panels, width, measures) {
+  const { frames } = grid(panels, width);
+  const needed = panels.map((panel, i) => ({ ...panel, height: neededHeight(panel, measures[i].margins, frames[i].width) }));
+  return grid(needed, width);
 }
 
 function grid(panels, width) {

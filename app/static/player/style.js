@@ -130,6 +130,7 @@ export const STYLE = `
 
 .readouts { margin-top: 12px; padding: 8px 14px; border-left: 3px solid var(--edge); font-size: 1rem; }
 .readouts:empty { display: none; }
+.readouts.reordered { display: flex; flex-direction: column; }
 .readouts li { margin: 0; padding: 1px 0; overflow-wrap: anywhere; }
 .readouts li.idle { color: var(--role-muted); }
 .readouts li.lit { outline: 2px solid var(--role-highlight); outline-offset: 2px; border-radius: 2px; }
@@ -168,6 +169,14 @@ export const STYLE = `
   .scrub { order: 3; }
   .scrub input { height: 2.5rem; }
   .status { order: 4; min-width: 0; }
+}
+/* on a projector of 4:3: a row, without what keys do */
+@container (max-width: 800px) {
+  .projected .toolbar { flex-wrap: nowrap; }
+  .projected .toolbar :is(.home, .end, .worded) { display: none; }
+  .projected .toolbar > * { order: 0; margin: 0; }
+  .projected .inside { flex-basis: auto; }
+  .projected .scrub { min-width: 40px; }
 }
 @media (max-width: 640px) {
   .toolbar { position: static; } /* on a phone it would cover the stage */

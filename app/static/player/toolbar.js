@@ -24,7 +24,7 @@ export class Toolbar {
   constructor(actions) {
     const button = (name, label) =>
       element("button", {
-        type: "button", className: "icon", title: label, "aria-label": label.replace(/ \(.*/, ""),
+        type: "button", className: `icon ${name}`, title: label, "aria-label": label.replace(/ \(.*/, ""),
         children: [icon(ICONS[name])], on: { click: actions[name] },
       });
     this.play = element("button", { type: "button", className: "icon play", on: { click: actions.toggle } });

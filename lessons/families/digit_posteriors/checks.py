@@ -15,7 +15,7 @@ from engine.networks.stack import Stop
 from engine.variational import start_network
 from lessons.families.digit_posteriors.shared import Shared
 from lessons.families.digit_posteriors.spec import NAMES, PosteriorSpec
-from lessons.families.digit_posteriors.training import CHAINS, THIN, Learnt, network_spec
+from lessons.families.digit_posteriors.training import CHAINS, THIN, Learnt, inputs, network_spec
 
 TRIED = 60  # images at whose inputs NUTS is tried
 STEPS, SEEN, FEW_SEEN = 6, 100, 40  # of a training, and images of few and of many pixels, where its gradient is checked
@@ -42,7 +42,7 @@ def training_check(data: Learnt, spec: PosteriorSpec, cancel: Any) -> list[Check
     if spec.method == "nuts":
         return []
     some = SEEN if data.x.shape[1] <= 256 else FEW_SEEN
-    run = start_network(data.x[:some], data.y[:some], network_spec(spec, spec.seed, len(data.x)))
+    run = start_network(inputs(data)[:some], data.y[:some], network_spec(spec, spec.seed, len(data.x)))
     run.advance(STEPS)
     return [training_gradient_check(run, spec.seed, cancel)]
 

@@ -1,44 +1,61 @@
-"""One training for all who ask, trained once a process and kept."""
+"""One training for all who ask, trained once a process and kept; of what takes minutes the state is on disk, too."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Hashable
+from pathlib import Path
 
-from engine import kept
+from engine import kept, states, ticket
 from engine.networks.stack import Networks, Stop
 from engine.ticket import Lock
 from lessons.families.digit_posteriors.spec import PosteriorSpec
-from lessons.families.digit_posteriors.training import Learnt, Traces, Training, begin
+from lessons.families.digit_posteriors.training import LARGE, Learnt, Traces, Training, begin
 
 SLICE = 0.1  # seconds of training between two looks
 FIRST_SLICE = 0.02  # before the first
+FIRST_OF_MANY = 0.8  # before the first, where the images are many: earlier there is little to see
+WATCHED = 25  # networks drawn while those of many images still learn: all of them take seconds to draw
+EVERY = 10.0  # seconds between two states on disk
 
 
 class Shared:
     """A posterior that everyone in the process shares: whoever needs it trains it on; a look never waits.
 
     key : under which it is kept once it is trained
+    path : of its state on disk, from which it goes on; None: it has none
     """
 
-    def __init__(self, data: Learnt, spec: PosteriorSpec, key: Hashable = None):
-        self.spec, self._key = spec, key
-        self._training: Training | None = begin(data, spec)
+    def __init__(self, data: Learnt, spec: PosteriorSpec, key: Hashable = None, path: Path | None = None):
+        self.spec, self._key, self._path = spec, key, path
+        self.large = len(data.y) >= LARGE
+        self._training: Training | None = _going_on(data, spec, path)
+        self._written = time.monotonic()
         self.traces = Traces()  # once done
         self._lock = Lock()
         self._networks: Networks | None = None
         self._drawing = 0.0  # seconds that it took to draw them
         self.fraction = 0.0
+        self.seconds = 0.0  # of training
 
     @property
     def done(self) -> bool:
         """Trained to the end."""
         return self._training is None
 
+    @property
+    def note(self) -> str:
+        """What a picture says of a training that goes on; nothing of one that is done."""
+        if self.done:
+            return ""
+        learnt = f"have learnt for {self.seconds:.1f} s and go on" if self.large else "still learn"
+        return f"the networks {learnt}: {100 * self.fraction:.0f} % of the training is done"
+
     def networks(self) -> Networks:
         """The networks as they stood at the last look; trains a first slice where there was none."""
         if self._networks is None:
-            self.advance()
+            self.advance(ticket.stopped)
         assert self._networks is not None
         return self._networks
 
@@ -47,12 +64,15 @@ class Shared:
         with self._lock:
             if self._training is None:
                 return
-            slice_seconds = FIRST_SLICE if self._networks is None else max(SLICE, 4.0 * self._drawing)
+            first = FIRST_OF_MANY if self.large else FIRST_SLICE
+            slice_seconds = first if self._networks is None else max(SLICE, 4.0 * self._drawing)
             self._training.advance(slice_seconds, stop)  # large networks take time to draw
+            self._keep()
             begin = time.perf_counter()
-            self._networks = self._training.networks()
+            self._networks = self._training.networks(None if self._training.done or not self.large else WATCHED)
             self._drawing = time.perf_counter() - begin
             self.fraction = self._training.completed / self._training.total
+            self.seconds = self._training.seconds
             if self._training.done:
                 self.traces = self._training.traces
                 self._training = None  # with it go the data
@@ -69,8 +89,31 @@ class Shared:
                 look(self)
         return self.networks()
 
+    def _keep(self) -> None:
+        """Write the state now and then, and at the end. A disk that is full or closed costs the state, not the picture."""
+        training, now = self._training, time.monotonic()
+        if self._path is None or training is None or not (training.done or now - self._written > EVERY):
+            return
+        self._written = now
+        with contextlib.suppress(OSError):
+            states.write(self._path, (training.seconds, training.state()))
+            states.fit(self._path.parent, states.budget())
 
-def posterior(name: Hashable, data: Learnt, spec: PosteriorSpec) -> Shared:
-    """The posterior of `spec` on `data`, which goes by `name`: the same for all who ask."""
+
+def _going_on(data: Learnt, spec: PosteriorSpec, path: Path | None) -> Training:
+    """The training from the state at `path` on, if there is one."""
+    training = begin(data, spec)
+    if path is None or (found := states.read(path)) is None:
+        return training
+    try:
+        training.seconds, state = found
+        training.restore(state)
+    except (AttributeError, TypeError, ValueError):  # of another version
+        return begin(data, spec)
+    return training
+
+
+def posterior(name: Hashable, data: Learnt, spec: PosteriorSpec, path: Path | None = None) -> Shared:
+    """The posterior of `spec` on `data`, which goes by `name`: the same for all who ask. `path`: of its state on disk."""
     key = Shared, name, spec
-    return kept.store.make(key, lambda: Shared(data, spec, key))
+    return kept.store.make(key, lambda: Shared(data, spec, key, path))

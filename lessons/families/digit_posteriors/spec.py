@@ -8,6 +8,8 @@ from engine.spec import Spec, choice, integer, number, seed_field
 
 NAMES = {"nuts": "NUTS", "lbbnn": "spike and slab", "dense": "dense Gaussian", "dropout": "MC dropout", "ensemble": "ensemble"}
 METHODS = tuple(NAMES)
+DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28"}
+TESTS = {"digits": 450, "mnist": 10_000}  # test images
 RUNS = {
     "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits. It is tried on "
     "data simulated at the first 60 of them: the same network, in seconds.",

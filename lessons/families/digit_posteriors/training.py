@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine import slices, ticket
+from engine.levels import Levels
 from engine.networks import Network, network
 from engine.networks.stack import Networks, Single, Stop
 from engine.recording import Recording
 from engine.samplers.run import start
 from engine.spec import SpecError
-from engine.variational import NetworkFit, NetworkSpec, start_network
+from engine.variational import NetworkFit, NetworkRun, NetworkSpec, start_network
 from lessons.families.digit_posteriors.spec import PosteriorSpec
 
 EPOCHS = {"lbbnn": 150, "dense": 200, "dropout": 60, "ensemble": 20}  # on the bundled digits
@@ -28,6 +31,9 @@ CHAINS = 2  # of NUTS
 THIN = 2  # transitions of NUTS from one network to the next
 
 
+T = TypeVar("T")
+
+
 class Learnt(Protocol):
     """What is learnt from: `datasets.images.Images` fits."""
 
@@ -36,8 +42,17 @@ class Learnt(Protocol):
         """(n, pixels) from 0 to 1."""
 
     @property
+    def levels(self) -> Levels:
+        """The same (n, pixels), a byte each until they are looked at."""
+
+    @property
     def y(self) -> NDArray[np.int64]:
         """(n,) labels."""
+
+
+def inputs(data: Learnt) -> Single | Levels:
+    """What a training reads: of many images only the bytes are held."""
+    return data.levels if len(data.y) >= LARGE else data.x
 
 
 class Traces(NamedTuple):
@@ -55,6 +70,7 @@ class Training:
 
     total: int  # units of work
     completed: int
+    seconds = 0.0  # of training
     _pace: ticket.Pace | None = None  # of units that are done elsewhere at a time
 
     @property
@@ -75,10 +91,19 @@ class Training:
             self._go(min(units, self.total - self.completed), stop)
             pace.took(units, time.perf_counter() - before)
             if time.perf_counter() - begin > seconds:
-                return
+                break
+        self.seconds += time.perf_counter() - begin
 
-    def networks(self) -> Networks:
-        """The networks as they stand: R of them at the end, for an ensemble fewer before."""
+    def networks(self, most: int | None = None) -> Networks:
+        """The networks as they stand: R of them, or `most` of those; of an ensemble those that are trained."""
+        raise NotImplementedError
+
+    def state(self) -> Any:
+        """What goes on disk: without the data."""
+        raise NotImplementedError
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state of the same training."""
         raise NotImplementedError
 
     def _go(self, units: int, stop: Stop | None) -> None:
@@ -89,7 +114,7 @@ class Training:
 def begin(data: Learnt, spec: PosteriorSpec) -> Training:
     """A training that has not begun. Raises SpecError for data that do not fit."""
     kinds = {"nuts": _Nuts, "ensemble": _Ensemble}
-    return kinds.get(spec.method, _Variational)(data.x, data.y, spec)
+    return kinds.get(spec.method, _Variational)(inputs(data), data.y, spec)
 
 
 def network_spec(spec: PosteriorSpec, seed: int, images: int) -> NetworkSpec:
@@ -103,7 +128,7 @@ def network_spec(spec: PosteriorSpec, seed: int, images: int) -> NetworkSpec:
 
 
 class _Variational(Training):
-    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+    def __init__(self, x: Single | Levels, y: NDArray[np.int64], spec: PosteriorSpec):
         self.spec, self._run = spec, start_network(x, y, network_spec(spec, spec.seed, len(x)))
         self.total, self.completed = self._run.total, 0
 
@@ -115,44 +140,71 @@ class _Variational(Training):
         self._run.advance(units, stop)
         self.completed = self._run.completed
 
-    def networks(self) -> Networks:
+    def networks(self, most: int | None = None) -> Networks:
         fit = self._run.fit()
-        return _stacked([fit.draw_weights(seed) for seed in _seeds(self.spec)], fit)
+        return _stacked(fit, _seeds(self.spec)[:most], fit.draw_weights)
+
+    def state(self) -> NetworkRun:
+        return self._run.without_data()
+
+    def restore(self, state: Any) -> None:
+        self._run = state.with_data_of(self._run)
+        self.completed = self._run.completed
 
 
 class _Ensemble(Training):
-    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+    """Members learn one after the other; where slices may go elsewhere, as many side by side as there is room for."""
+
+    def __init__(self, x: Single | Levels, y: NDArray[np.int64], spec: PosteriorSpec):
         self.spec, self._x, self._y = spec, x, y
-        self._seeds = _seeds(spec)
-        self._members: list[NetworkFit] = []
-        self._run = self._next()
-        self.total, self.completed = self._run.total * spec.networks, 0
+        self._waiting = _seeds(spec)
+        self._members: dict[int, NetworkFit] = {}
+        self._runs: dict[int, NetworkRun] = {}  # under way, by number
+        self._take_up(1)
+        self.total, self.completed = self._runs[0].total * spec.networks, 0
 
     @property
     def traces(self) -> Traces:
-        return Traces(tuple(member.history.elbo for member in self._members))
+        return Traces(tuple(member.history.elbo for member in self._learnt()))
 
-    def _next(self) -> Any:
-        settings = network_spec(self.spec, self._seeds[len(self._members)], len(self._x))
-        return start_network(self._x, self._y, settings)
+    def _learnt(self) -> list[NetworkFit]:
+        return [self._members[i] for i in sorted(self._members)]
+
+    def _take_up(self, at_once: int) -> None:
+        while len(self._runs) < at_once and self._waiting:
+            settings = network_spec(self.spec, self._waiting.pop(0), len(self._x))
+            self._runs[len(self._members) + len(self._runs)] = start_network(self._x, self._y, settings)
 
     def _go(self, units: int, stop: Stop | None) -> None:
+        self._take_up(1 if slices.place() is None else slices.width())
+        runs = list(self._runs.values())
+        before = sum(run.completed for run in runs)
         try:
-            self._run.advance(units, stop)
-        finally:
-            self.completed = len(self._members) * self._run.total + self._run.completed
-        if self._run.done:
-            self._members.append(self._run.fit())
-            if not self.done:
-                self._run = self._next()
+            if not sum(slices.together(runs, [min(units, run.total - run.completed) for run in runs], stop)):
+                runs[0].advance(units, stop)
+        finally:  # an advance that is interrupted goes on from where it was
+            self.completed += sum(run.completed for run in runs) - before
+            for i, run in list(self._runs.items()):
+                if run.done:
+                    self._members[i] = self._runs.pop(i).fit()
 
-    def networks(self) -> Networks:
-        members = self._members or [self._run.fit()]
-        return _stacked([member.expected_weights() for member in members], members[0])
+    def networks(self, most: int | None = None) -> Networks:
+        members = (self._learnt() or [next(iter(self._runs.values())).fit()])[:most]
+        return _stacked(members[0], members, NetworkFit.expected_weights)
+
+    def state(self) -> tuple[dict[int, NetworkFit], dict[int, NetworkRun]]:
+        return dict(self._members), {i: run.without_data() for i, run in self._runs.items()}
+
+    def restore(self, state: Any) -> None:
+        self._members, runs = state
+        (fresh,) = self._runs.values()
+        self._runs = {i: run.with_data_of(fresh) for i, run in runs.items()}
+        self._waiting = _seeds(self.spec)[len(self._members) + len(runs) :]
+        self.completed = len(self._members) * fresh.total + sum(run.completed for run in self._runs.values())
 
 
 class _Nuts(Training):
-    def __init__(self, x: Single, y: NDArray[np.int64], spec: PosteriorSpec):
+    def __init__(self, x: Single | Levels, y: NDArray[np.int64], spec: PosteriorSpec):
         pixels = x[: spec.images].astype(np.float64)
         if spec.components > min(pixels.shape):
             raise SpecError("components", f"{spec.components} are more than {min(pixels.shape)}")
@@ -181,7 +233,7 @@ class _Nuts(Training):
         """(chains, draws, dim) so far."""
         return self._chains.recording().draws[:, : max(self.completed - self.spec.warmup, 0)]
 
-    def networks(self) -> Networks:
+    def networks(self, most: int | None = None) -> Networks:
         """In warm-up the present state of every chain is not kept: before the first draws, networks of the prior."""
         draws = self.draws[:, THIN - 1 :: THIN]
         if not draws.shape[1]:
@@ -205,7 +257,15 @@ def _seeds(spec: PosteriorSpec) -> list[int]:
     return [int(seed) for seed in np.random.SeedSequence(spec.seed).generate_state(spec.networks)]
 
 
-def _stacked(draws: list[list[Single]], fit: NetworkFit) -> Networks:
-    """Draws [network][layer] as one array a layer."""
-    layers = tuple(np.stack(same).astype(np.float32) for same in zip(*draws, strict=True))
+def _stacked(fit: NetworkFit, each: Sequence[T], weights: Callable[[T], list[Single]]) -> Networks:
+    """The networks that `weights` makes of `each`, one array a layer: written where they stay, for they may be large."""
+    sizes = fit.shape.sizes
+    layers = tuple(np.empty((len(each), a + 1, b), dtype=np.float32) for a, b in pairwise(sizes))
+
+    def make(number: int) -> None:
+        ticket.look()
+        for whole, layer in zip(layers, weights(each[number]), strict=True):
+            whole[number] = layer
+
+    ticket.each(make, range(len(each)))
     return Networks(layers, fit.spec.activation)

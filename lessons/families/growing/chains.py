@@ -11,9 +11,10 @@ from engine import ticket
 from engine.diagnostics import rhat
 from engine.evidence import ModelProbabilities
 from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
-from engine.jumps.predict import pooled
+from engine.jumps.predict import each_draw, pooled
 from engine.kept import kept
 from engine.networks.predictive import Ensemble
+from engine.scores import Performance, Sums, performance
 from lessons.families.growing.evidence import EVIDENCE, QUICK, finished_evidence
 from lessons.families.growing.plane import LN2, Bytes, plane, quantised
 from lessons.families.growing.spec import CHAINS, COSTLY, GrowingSpec
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 
 EVERY = 200  # up to this sweep the timeline shows every one …
 PER_OCTAVE = 48  # … and from there on so many a doubling
-FRAMES = 26  # maps of a whole run
+FRAMES = 22  # maps of a whole run
 WARM_FRAMES = 6  # of them at most before the averages begin
 FIRST = 16  # sweeps of the first picture
 FIRST_COSTLY = 8  # where a jump costs two NUTS runs
@@ -103,6 +104,9 @@ class Growth:
         self._plane = plane()
         self._counted: dict[tuple[int, int], Ensemble] = {}
         self._frames: list[tuple[Bytes, Bytes, int]] = []
+        self._held = spec.held_out()
+        self._sums = Sums(), Sums()
+        self._scores: list[dict[str, Performance]] = []
 
     @property
     def done(self) -> bool:
@@ -142,6 +146,7 @@ class Growth:
             upto = min(sweeps, int(ahead[0]), self.sweeps + self.chunk())
             self.run.advance(upto - self.sweeps)
             self._count(slice(max(self.sweeps, self.burn), upto))
+            self._score(slice(self.sweeps, upto))
             self.sweeps = upto
             if upto == ahead[0]:
                 self._frames.append(self._frame())
@@ -162,6 +167,24 @@ class Growth:
         """(steps,), the newest map at each step of the timeline."""
         passed = self.checkpoints[: len(self._frames)]
         return np.searchsorted(passed, self.times, side="right") - 1
+
+    def scores(self) -> dict[str, Performance]:
+        """Of every sweep so far: "average" of all chains on the points they learn from, and on those "held" out, where more
+        can be drawn.
+        """
+        return {
+            whose: Performance(*(np.concatenate(parts) for parts in zip(*(piece[whose] for piece in self._scores), strict=True)))
+            for whose in self._scores[0]
+        }
+
+    def _score(self, new: slice) -> None:
+        recording, kept = self.run.recording(), np.arange(new.start, new.stop) >= self.burn
+        found = {}
+        for whose, points, sums in (("average", (self.x, self.y), self._sums[0]), ("held", self._held, self._sums[1])):
+            if points is not None:
+                p = each_draw(recording, points[0], new).mean(axis=0)
+                found[whose] = performance(sums.running(p, kept)[0], points[1])
+        self._scores.append(found)
 
     def _count(self, new: slice) -> None:
         for sizes, theta in self.run.recording().by_architecture(new).items():

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from app.kit import charts, researcher, theme
 from app.kit.charts import Column, Figure, Table
 from engine.diagnostics import summarise
-from engine.jumps.predict import of_data
+from engine.jumps.predict import each_draw, of_data
 from engine.jumps.shares import shares
-from engine.networks.predictive import probabilities
 from lessons.families.growing.chains import Growth, exact_now, study
 from lessons.families.growing.ledger import accept_table, jumps_of
 from lessons.families.growing.sizes import HELD, size_figure
@@ -132,11 +131,7 @@ def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
     watched = np.empty((CHAINS, growth.total - growth.burn, 2 + len(at)))
     watched[:, :, 0] = growth.sizes[:, kept]
     watched[:, :, 1] = recording.log_likelihood[:, kept]
-    width, depth, draws = recording.width[:, kept], recording.depth[:, kept], recording.draws[:, kept]
-    for sizes, theta in recording.by_architecture(kept).items():
-        here = (width == sizes[0]) & (depth == sizes[1])
-        watched[here, 2:] = probabilities(recording.network(*sizes), theta, at)[:, :, 1]
-    assert draws.shape[:2] == watched.shape[:2]
+    watched[:, :, 2:] = each_draw(recording, at, kept)
     summary = summarise(watched)
     names = [spec.symbol, "log likelihood", "P(class 1) at (0, 0)", "P(class 1) at (0.5, 0.5)", "P(class 1) at (1.2, 1.2)"]
     gradients = int(recording.gradient_evaluations.sum())

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import theme
+from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
 from engine import kept
 from engine.evidence import ModelProbabilities
 from engine.judge.answers import UNSURE, leader
 from engine.jumps.shares import running_shares
 from engine.ticket import Lock
-from lessons.families.growing.chains import Growth, exact_now
+from lessons.families.growing.chains import FIRST, Growth, exact_now
 from lessons.families.growing.drawn import drawn_networks, network_panel
 from lessons.families.growing.evidence import quick_evidence
 from lessons.families.growing.ledger import SHORT, Jumps, jumps_of, ledger_panel, ledger_words, merged_slots
@@ -140,6 +140,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
             panel.rule(x=float(growth.burn), role="highlight", dash=True, label="averages begin")
     _words(made, growth, jumps, rows, exact, at)
     _tally(made, growth, at)
+    _scores(made, growth, at)
     return made.encode()
 
 
@@ -147,8 +148,8 @@ def _tally(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
     """Births and deaths of all chains so far, tried and landed, as shares of all jumps, the first sweeps left out."""
     counts = growth.tally()[:, at]
     all_tried = np.maximum(counts[0].sum(axis=1, keepdims=True), 1.0)
-    title, y = f"Jumps of all chains after sweep {growth.burn}", Axis("share of all jumps", 0.0, 1.0)
-    panel = made.panel("tally", title=title, y=y, place=(0, 4, 20, 1), height=200)
+    title, y = f"Jumps after sweep {growth.burn}", Axis("share of all jumps", 0.0, 1.0)
+    panel = made.panel("tally", title=title, y=y, place=(0, 4, 6, 1), height=200)
     for name, values, role in (("tried", counts[0], "proposal"), ("landed", counts[1], "accept")):
         panel.bars(values / all_tried, labels=["births", "deaths"], role=role, label=name)
     share = counts[1] / np.maximum(counts[0], 1.0)
@@ -162,6 +163,24 @@ def _tally(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
         died=counts[1, :, 1],
         down=share[:, 1],
     )
+
+
+def _scores(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
+    """Points right and loss of the average of all chains so far."""
+    found = {whose: one.at(at) for whose, one in growth.scores().items()}
+    x, first = Axis("sweep (log scale)", 1, growth.total, log=True), int((growth.times <= FIRST).sum())
+    places = (6, 4, 7, 1), (13, 4, 7, 1)
+    for panel in pictures.performance_panels(made, growth.times.astype(float), x, found, first=first, places=places, height=200):
+        if growth.burn:
+            panel.rule(x=float(growth.burn), role="highlight", dash=True)
+    text, values = (
+        "average of all chains so far: {right:.1f} % of the points right, loss {loss:.3f} nats a point",
+        found["average"]._asdict(),
+    )
+    if "held" in found:
+        text += "; held out {held_right:.1f} %, {held_loss:.3f}"
+        values |= {"held_right": found["held"].right, "held_loss": found["held"].loss}
+    made.readout("scores", text, **values)
 
 
 def _maps(made: Scene, growth: Growth, frames: NDArray[np.int64]) -> None:
@@ -250,5 +269,6 @@ def _label(spec: GrowingSpec) -> str:
     return (
         f"{CHAINS} chains over networks whose number of hidden {spec.thing}s changes, on {data}: one network with its "
         f"{spec.thing}s coming and going, the ledger of each jump, the shares of {spec.symbol}, maps of the averaged "
-        f"prediction and of the disagreement, traces of {spec.symbol} and of the log posterior, and jumps tried and landed."
+        f"prediction and of the disagreement, traces of {spec.symbol}, of the log posterior, of points right and of the loss, "
+        "and jumps tried and landed."
     )

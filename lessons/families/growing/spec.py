@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.xor import held_out
 from engine.jumps.settings import Prior, log_size_prior
 from engine.networks import Network
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
@@ -75,6 +76,11 @@ class GrowingSpec(Spec):
         """The points x (n, 2) and their classes y (n,)."""
         raise NotImplementedError
 
+    def held_out(self) -> tuple[Array, NDArray[np.int64]] | None:
+        """Points of the same clouds that no chain learns from; None where no more can be drawn."""
+        data = held_out(self.data, self.seed)
+        return None if data is None else (data.x, data.y)
+
     def network(self) -> Network:
         """The network with its ranges."""
         raise NotImplementedError
@@ -87,6 +93,8 @@ class GrowingSpec(Spec):
             raise SpecError("burn", f"leaving out {self.burn} leaves less than half of the {self.sweeps} sweeps")
         if self.sweeps * self.jumps > MOST_JUMPS:
             raise SpecError("jumps", f"{self.jumps} in each of {self.sweeps} sweeps are more than {MOST_JUMPS:,} jumps")
+        if self.variant in COSTLY and self.jump not in BARE_JUMPS:  # type: ignore[attr-defined]
+            raise SpecError("variant", f"NUTS around the jump goes with the plain jump, not with {self.jump}")  # type: ignore[attr-defined]
 
     @property
     def count(self) -> int:
@@ -101,7 +109,8 @@ class GrowingSpec(Spec):
     @property
     def newcomer(self) -> str:
         """What a birth adds, in words."""
-        return f"a {self.thing} drawn from its prior"
+        anew = self.jump == "redraw"  # type: ignore[attr-defined]
+        return f"a {self.thing}, with which all weights are drawn anew" if anew else f"a {self.thing} drawn from its prior"
 
     def size_prior(self) -> Prior:
         """The prior on the size, as the engine takes it."""

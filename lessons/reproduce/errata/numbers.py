@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from datasets import powerball
+from datasets.xor import NOISY_VARIANCE
 from lessons.reproduce import store
+from lessons.reproduce.berezowski import NOISE_OF_TEST, bayes_accuracy
 from lessons.reproduce.steyn import flattened
 
 CODE, PRINT = "public code only", "print"
@@ -46,6 +48,12 @@ def _kept(id: str, key: str, error: bool = False) -> float:
     return math.nan if outcome is None or key not in outcome.estimates else outcome.estimates[key][int(error)]
 
 
+def _exact(id: str, key: str) -> float:
+    """A number that is known without sampling."""
+    outcome = store.outcome(id)
+    return math.nan if outcome is None else outcome.exact.get(key, math.nan)
+
+
 @cache
 def numbers() -> dict[str, float]:
     """All numbers that the words name."""
@@ -71,6 +79,8 @@ def numbers() -> dict[str, float]:
         "base_test": _kept("andersen-5.6", "base rate, test"),
         "units_train": _kept("andersen-5.6", "units, train"),
         "units_test": _kept("andersen-5.6", "units, test"),
+        **{f"linear_{where}": _exact("andersen-5.6", f"linear, {where}") for where in ("train", "test")},
+        **{f"pairs_{where}": _kept("andersen-5.6", f"linear, pairs, {where}") for where in ("train", "test")},
         "root_253": math.sqrt(253.0),
         "rmse_printed": 0.236 * math.sqrt(253.0),
         "rmse_ours": _kept("berezowski-boston-2a", "rmse"),
@@ -90,6 +100,15 @@ def numbers() -> dict[str, float]:
         "narrow_1": 5.0 * 100.0 / 101.0,
         "narrow_1_sd": 101.0**-0.5,
         "wide_10": 5.0 / wide,
+        "test_5": _kept("berezowski-6.2.2", "five"),
+        "test_10": _kept("berezowski-6.2.2", "ten"),
+        "noisy_same": bayes_accuracy(NOISY_VARIANCE),
+        "noisy_test": bayes_accuracy(NOISE_OF_TEST),
+        "noisy_ours": _kept("berezowski-5.8", "accuracy"),
+        "six_told": _kept("andersen-4.1", "told"),
+        "six_coded": _kept("andersen-4.1", "coded"),
+        "newton": _kept("steyn-4.1", "steps"),
+        "newton_wide": _kept("steyn-4.1", "right, wide"),
         "tuned": _kept("berezowski-boston-2a", "tuned, as coded"),
         "tuned_error": _kept("berezowski-boston-2a", "tuned, as coded", error=True),
         "changed": _kept("berezowski-boston-2a", "within, as coded"),

@@ -29,8 +29,8 @@ def show() -> None:
             left.markdown(f"**Printed.** {each.printed}")
             left.markdown(f"**Right.** {each.right}")
             right.markdown(f"**Why.**\n\n{each.proof}")
-            right.markdown(f"**What it changes.** {each.effect}")
-            right.markdown(f"[{each.see}]({each.link.removeprefix('/')})")
+            left.markdown(f"**What it changes.** {each.effect}")
+            left.markdown(f"[{each.see}]({each.link.removeprefix('/')})")
             if each.id in STAGES and st.toggle("Show it", key=f"errata/show/{each.id}"):
                 player(stage(each.id), key=f"errata/stage/{each.id}")
     st.header("Ours", anchor=False)

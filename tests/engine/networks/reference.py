@@ -10,7 +10,13 @@ from scipy.special import log_expit, log_softmax
 
 from engine.networks import Network
 
-PHI = {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0.0), "sigmoid": lambda z: 1.0 / (1.0 + np.exp(-z)), "linear": lambda z: z}
+PHI = {
+    "tanh": np.tanh,
+    "relu": lambda z: np.maximum(z, 0.0),
+    "sigmoid": lambda z: 1.0 / (1.0 + np.exp(-z)),
+    "linear": lambda z: z,
+    "elu": lambda z: np.where(z >= 0.0, z, np.expm1(np.minimum(z, 0.0))),
+}
 
 
 def outputs(network: Network, theta: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -431,7 +431,7 @@ def test_data_that_do_not_fit_are_named():
 
 def test_more_hidden_layers_and_every_activation_mix():
     """Neal's mass: the tuned step is near one width of the posterior, whatever the scales of inputs and layers."""
-    for activation, depth in (("tanh", 2), ("relu", 1), ("sigmoid", 1), ("linear", 1)):
+    for activation, depth in (("tanh", 2), ("relu", 1), ("sigmoid", 1), ("linear", 1), ("elu", 2)):
         network = engine.network(1, 1, width=3, depth=depth, activation=activation, likelihood="gaussian")
         for scale in (1.0, 100.0):
             found = sample_network(network, scale * X, Y, noise="learned", chains=1, draws=50, warmup=300, seed=19)

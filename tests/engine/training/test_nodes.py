@@ -16,6 +16,7 @@ NETWORKS = [
     engine.network(3, 2, width=2, depth=1, activation="sigmoid", likelihood="gaussian", noise_sd=0.4),
     engine.network(2, 3, width=4, depth=2, activation="relu", likelihood="softmax", temper=1.3),
     engine.network(2, 2, depth=0, likelihood="softmax"),
+    engine.network(2, 1, width=4, depth=2, activation="elu", likelihood="gaussian", noise_sd=0.5),
 ]
 
 
@@ -31,7 +32,7 @@ def error(network, variant="exact"):
     return np.abs(nodes.gradient - truth).max() / np.abs(truth).max()
 
 
-@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: f"{network.likelihood}{network.depth}")
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: f"{network.likelihood}-{network.activation}{network.depth}")
 def test_the_gradient_is_that_of_differences_and_of_the_kernel(network):
     theta, x, y = one(network)
     nodes = pass_nodes(network, theta, x, y)
@@ -47,7 +48,7 @@ def test_the_gradient_is_that_of_differences_and_of_the_kernel(network):
 
 @pytest.mark.parametrize("variant", ["no_slope", "no_bias"])
 def test_wrong_passes_are_wrong(variant):
-    for network in NETWORKS[:3]:
+    for network in (*NETWORKS[:3], NETWORKS[4]):
         assert error(network, variant) > 1e-2
 
 

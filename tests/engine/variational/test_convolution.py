@@ -107,6 +107,53 @@ def test_gradient_of_local_reparameterisation(padding):
     assert gap(q.variance_gradient[:n], lambda v: log_likelihood(run, means, v, noise), variances) < 1e-4  # of roots
 
 
+def turned(run, means, deviations, signs):
+    """Log likelihood by definition where every image has weights of its own, means + deviations s r'."""
+    total, layers, parts = 0.0, run.shape.split(means), run.shape.split(deviations)
+    for image, label, turns in zip(IMAGES.astype(float), LABELS, signs, strict=True):
+        h = image[None]
+        for number, (mean, part, (s, r)) in enumerate(zip(layers, parts, turns, strict=True)):
+            weights = mean + part * np.outer(s, r)
+            if number < len(run.shape.stages):
+                stage = run.shape.stages[number]
+                h = max_pool(correlate(h, weights, stage.kernel, stage.pad), stage.pool)
+            else:
+                h = h.reshape(1, -1) @ weights[:-1] + weights[-1]
+            h = np.maximum(h, 0.0) if number < len(layers) - 1 else h
+        total += float(h[0, label] - np.log(np.exp(h).sum()))
+    return total
+
+
+def signs_of(run):
+    """Of every image and layer: signs of the inputs, bias last, and of the outputs."""
+    work, m = run._works[0], len(IMAGES)
+    by_layer, at = [], 0
+    for stage in run.shape.stages:
+        middle, end = at + m * stage.columns, at + m * (stage.columns + stage.filters)
+        by_layer.append((work.turns[at:middle].reshape(m, -1), work.turns[middle:end].reshape(m, -1)))
+        at = end
+    outputs = work.spread
+    for inputs, width in zip(work.by_layer(work.signs), run.shape.sizes[1:], strict=True):
+        by_layer.append((inputs, outputs[: m * width].reshape(m, width)))
+        outputs = outputs[m * width :]
+    return [[(s[i].astype(float), r[i].astype(float)) for s, r in by_layer] for i in range(m)]
+
+
+@pytest.mark.parametrize("padding", ["same", "valid"])
+def test_gradient_of_flipout(padding):
+    """Every image sees one draw, at all places; with the signs of another pass the gradient is another one."""
+    run = passed(estimator="flipout", padding=padding, pool=2 if padding == "same" else 1)
+    q, n, signs = run.posterior, run.shape.weights, signs_of(run)
+    assert {abs(float(value)) for turns in signs for pair in turns for value in np.concatenate(pair)} == {1.0}
+    means, deviations = q.weights[:n].astype(float), q.variances[:n].astype(float)
+    assert gap(q.gradient[:n], lambda w: turned(run, w, deviations, signs), means) < 1e-5
+    assert gap(q.variance_gradient[:n], lambda d: turned(run, means, d, signs), deviations) < 1e-5
+    gradients = q.gradient[:n].copy(), q.variance_gradient[:n].copy()
+    run._pass(np.arange(len(IMAGES)), 2)
+    assert gap(gradients[0], lambda w: turned(run, w, deviations, signs_of(run)), means) > 0.01
+    assert gap(gradients[1], lambda d: turned(run, means, d, signs_of(run)), deviations) > 0.01
+
+
 @pytest.mark.parametrize("variant", ["flipped", "padding"])
 def test_a_wrong_backward_pass_is_caught(variant):
     run = passed(estimator="weights", padding="same", variant=variant)
@@ -151,7 +198,8 @@ def test_minibatches_add_up_to_the_whole():
 
 
 @pytest.mark.parametrize(
-    "method,estimator", [("gaussian", "local"), ("gaussian", "weights"), ("spike_and_slab", "relaxed"), ("map", "default")]
+    "method,estimator",
+    [("gaussian", "local"), ("gaussian", "weights"), ("gaussian", "flipout"), ("spike_and_slab", "relaxed"), ("map", "default")],
 )
 def test_same_bytes_in_any_pieces_on_any_thread_after_pickling(method, estimator):
     spec = ConvolutionSpec(**(SHAPE | {"method": method, "estimator": estimator, "batch": 3, "epochs": 4}))
@@ -168,12 +216,14 @@ def test_same_bytes_in_any_pieces_on_any_thread_after_pickling(method, estimator
     assert np.asarray(whole.history()).tobytes() == np.asarray(pieces.history()).tobytes()
 
 
-def test_prediction_is_the_definition():
-    fit = fit_convolution(IMAGES, LABELS, **(SHAPE | {"padding": "valid", "pool": 1, "epochs": 3}))
+@pytest.mark.parametrize("activation", ["relu", "elu"])
+def test_prediction_is_the_definition(activation):
+    bend = {"relu": lambda z: np.maximum(z, 0.0), "elu": lambda z: np.where(z > 0.0, z, np.exp(np.minimum(z, 0.0)) - 1.0)}[activation]
+    fit = fit_convolution(IMAGES, LABELS, **(SHAPE | {"padding": "valid", "pool": 1, "epochs": 3, "activation": activation}))
     layers = fit.expected_weights()
-    maps = feature_maps(IMAGES, layers, fit.shape.stages)
+    maps = feature_maps(IMAGES, layers, fit.shape.stages, activation)
     h = maps[-1].pooled.reshape(len(IMAGES), -1)
-    h = np.maximum(h @ layers[2][:-1] + layers[2][-1], 0.0)
+    h = bend(h @ layers[2][:-1] + layers[2][-1])
     z = h @ layers[3][:-1] + layers[3][-1]
     assert fit.predict(IMAGES, "MEAN").draws[0] == pytest.approx(np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), abs=1e-5)
     assert np.array_equal(fit.drawn(4, seed=2).predict(IMAGES), fit.predict(IMAGES, "MA", samples=4, seed=2).draws)

@@ -30,6 +30,7 @@ Y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
 CASES = [
     ("map", "default"),
     ("gaussian", "local"),
+    ("gaussian", "flipout"),
     ("gaussian", "weights"),
     ("mixture", "weights"),
     ("spike_and_slab", "local"),
@@ -256,6 +257,8 @@ def test_an_infeasible_fit_says_so():
         ({"method": "laplace"}, "method"),
         ({"method": "gaussian", "estimator": "score"}, "estimator"),
         ({"method": "map", "estimator": "local"}, "estimator"),
+        ({"method": "mixture", "estimator": "flipout"}, "estimator"),
+        ({"method": "mc_dropout", "warm_up": 2}, "warm_up"),
         ({"hidden": (0,)}, "hidden"),
         ({"hidden": (2.5,)}, "hidden"),
         ({"keep": 0.0}, "keep"),

@@ -45,14 +45,15 @@ def walk(spec: WalkSpec) -> np.ndarray:
     return x * x if spec.formula == "x*x" else x
 
 
-def scene(spec: WalkSpec, window: int | None) -> bytes:
-    """The walk against time."""
-    x = walk(spec)
-    picture = Scene(run=repr(spec), steps=spec.steps, label="A random walk against time.", theme=theme.palette(), rate=40.0)
+def scene(spec: WalkSpec, window: int | None, so_far: int | None = None) -> bytes:
+    """The walk against time; its first steps, while it grows."""
+    x = walk(spec)[:so_far]
+    total = None if so_far is None else spec.steps
+    picture = Scene(run=repr(spec), steps=len(x), total=total, label="A random walk against time.", theme=theme.palette(), rate=40.0)
     panel = picture.panel(
         "walk", title="Position", x=Axis("step", 0, spec.steps), y=Axis("x", float(x.min()) - 1, float(x.max()) + 1), height=380
     )
-    panel.line(np.arange(spec.steps, dtype=float), x, show="upto", role="posterior", label="walk")
+    panel.line(np.arange(len(x), dtype=float), x, show="upto", role="posterior", label="walk")
     picture.readout("now", "x = {x:.2f}", x=x)
     picture.say("Step {t} of {steps}.")
     picture.table({"x": x})

@@ -46,6 +46,24 @@ def maps_average_all_networks_of_all_sizes(spec: GrowingSpec) -> None:
         assert np.abs(cells[-1].ravel().astype(int) - np.round(255 * values / high)).max() <= 1
 
 
+def traces_are_those_of_the_average(spec: GrowingSpec) -> None:
+    """Points right and loss of all networks so far, on their points and on others of the same clouds, from the draws."""
+    growth = Growth(spec).advance(10**9)
+    scores, recording, others = growth.scores(), growth.run.recording(), spec.held_out()
+    assert others is not None and len(others[1]) == 200 and not np.isin(others[0], growth.x).any()
+    for whose, (x, y) in {"average": spec.data_set(), "held": others}.items():
+        right = jumps.uncertainty(recording.after(growth.burn), x).mean
+        assert scores[whose].right[-1] == pytest.approx(100 * (right.argmax(axis=1) == y).mean())
+        assert scores[whose].loss[-1] == pytest.approx(-np.log(right[np.arange(len(y)), y]).mean())
+        first = jumps.uncertainty(recording.after(spec.sweeps - 1), x).mean  # the last sweep alone is not what is told
+        assert scores[whose].loss[-1] != pytest.approx(-np.log(first[np.arange(len(y)), y]).mean())
+    header, arrays = decode(picture(growth))
+    drawn = [arrays[layer["ys"]][-1] for layer in panel_of(header, "right")["layers"] if layer["kind"] == "line"]
+    assert drawn == pytest.approx([scores[whose].right[-1] for whose in ("average", "held")], rel=1e-5)
+    own = spec.replace(data="points", points=((-0.5, -0.5, 0), (0.5, -0.5, 1)))
+    assert set(Growth(own).advance(5).scores()) == {"average"}  # type: ignore[arg-type]
+
+
 def timeline_and_maps_are_few() -> None:
     for sweeps in (50, 200, 1000, MAX_SWEEPS):
         times = timeline(sweeps)

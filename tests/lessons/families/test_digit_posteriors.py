@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from datasets.images import digits
-from engine import kept, scores
+from datasets.images import Images, digits
+from engine import kept, scores, slices, states
 from engine.judge import overall, proofs, training
 from engine.judge.plant import STUCK, planted
+from engine.levels import Levels
 from engine.networks.predictive import probabilities
 from engine.networks.stack import Networks
 from engine.spec import SpecError
 from engine.variational import NetworkRun, start_network
+from lessons.families.digit_posteriors import sources
+from lessons.families.digit_posteriors import training as training_of_digits
 from lessons.families.digit_posteriors.checks import kernels, run_checks, training_check
 from lessons.families.digit_posteriors.shared import Shared, posterior
 from lessons.families.digit_posteriors.spec import METHODS, PosteriorSpec
 from lessons.families.digit_posteriors.training import EPOCHS, begin
+from tests.conftest import ROOT
+from tests.engine.test_slices import Pickling
 from tests.lessons.pages import NEVER
 
 DATA = digits()
@@ -55,6 +66,21 @@ def test_every_method_learns_and_gives_its_networks(trained: dict[str, Networks]
     assert p.shape == (QUICK[method]["networks"], 450, 10) and p.sum(axis=2) == pytest.approx(1.0, abs=1e-5)
     assert scores.top_accuracy(p.mean(axis=0), DATA.y_test) > HOPED[method]
     assert (scores.decompose(p).epistemic > 0.0).all()
+
+
+@pytest.mark.parametrize("method", ["nuts", "lbbnn", "ensemble"])
+def test_networks_that_learn_elsewhere_are_the_same(trained: dict[str, Networks], method: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(slices, "WORTH", 0.0)
+    place = Pickling()
+    with slices.at(place):
+        training, side_by_side = begin(DATA, quick(method)), 0
+        while not training.done:
+            training.advance(0.05)
+            side_by_side = max(side_by_side, len(getattr(training, "_runs", [])))
+            assert training.networks().predict(DATA.x_test[:1]).shape[2] == 10, "what there is so far can be looked at"
+    assert place.done and (side_by_side > 1) == (method == "ensemble")
+    for here, there in zip(trained[method].layers, training.networks().layers, strict=True):
+        assert here.tobytes() == there.tobytes()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -179,3 +205,105 @@ def test_few_draws_are_no_agreement_and_gross_disagreement_is_seen(chains: Share
     assert run_checks(chains, values, "x")[0].verdict == "unknown"
     with planted(STUCK):
         assert run_checks(chains, values, "x")[0].verdict == "fail"
+
+
+# On disk --------------------------------------------------------------------------------------------------------------
+
+KILLED = """
+import os, signal
+from engine import states
+from lessons.families.digit_posteriors import shared, sources
+
+shared.EVERY = -1.0
+real = states.write
+
+
+def write(path, state):
+    real(path, state)
+    if state[0] > 0.0 and shared_one.begun.completed > 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+states.write = write
+shared_one = sources.shared("mnist", {method!r}, 3)
+shared_one.begun = shared_one._training
+while True:
+    shared_one.begun.advance(0.0)
+    shared_one._keep()
+"""
+
+
+@pytest.mark.parametrize("method", ["dense", "lbbnn", "dropout", "ensemble"])
+def test_a_killed_training_goes_on_to_the_same_bytes(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch, method: str):
+    path = sources.state_path(few_of_mnist, spec := sources.recipe(few_of_mnist, method, 3))
+    whole = Shared(few_of_mnist, spec).finish()
+    died = subprocess.run([sys.executable, "-c", KILLED.format(method=method)], cwd=ROOT, timeout=120, check=False)
+    assert died.returncode == -signal.SIGKILL and path.is_file()
+    one = sources.shared("mnist", method, 3)
+    assert 20 < one._training.completed < one._training.total, "it goes on"
+    assert one.seconds == 0.0 < one._training.seconds
+    same(one.finish(), whole)
+    kept.store.forget()
+    del one
+    again = sources.shared("mnist", method, 3)
+    assert again._training.done, "what was trained is not trained again"
+    same(again.networks(), whole)
+    assert again.done and len(again.traces.elbo) == (sources.MEMBERS if method == "ensemble" else 1)
+    assert path.stat().st_size < 20_000_000
+
+
+def same(one: Networks | None, other: Networks | None) -> None:
+    assert one is not None and other is not None and one.activation == other.activation
+    assert all(np.array_equal(a, b) for a, b in zip(one.layers, other.layers, strict=True))
+
+
+def test_a_state_is_of_these_settings_and_data(few_of_mnist: Images):
+    spec = sources.recipe(few_of_mnist, "dense", 1)
+    others = [
+        sources.state_path(few_of_mnist, sources.recipe(few_of_mnist, "dense", 2)),
+        sources.state_path(few_of_mnist, sources.recipe(few_of_mnist, "lbbnn", 1)),
+        sources.state_path(few_of_mnist, spec.replace(units=51)),
+        sources.state_path(few_of_mnist.some(110), spec),
+    ]
+    assert len({sources.state_path(few_of_mnist, spec), *others}) == 5
+    assert sources.state_path(few_of_mnist, sources.recipe(few_of_mnist, "nuts", 1)) is None
+
+
+@pytest.mark.parametrize("content", [b"half a st", pickle.dumps(("a", "b")), pickle.dumps((1.0, None))])
+def test_a_broken_state_costs_only_itself(few_of_mnist: Images, content: bytes):
+    spec = sources.recipe(few_of_mnist, "dense", 1).replace(epochs=2)
+    path = sources.state_path(few_of_mnist, spec)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    same(Shared(few_of_mnist, spec, path=path).finish(), Shared(few_of_mnist, spec).finish())
+
+
+def test_a_disk_that_takes_nothing_costs_the_state_not_the_picture(few_of_mnist: Images, tmp_path: Path):
+    (tmp_path / "state").write_bytes(b"")  # a file where the folder would be
+    one = sources.shared("mnist", "dropout", 1)
+    assert one.finish() is not None and one.done
+
+
+def test_states_keep_to_their_budget_and_those_in_use_stay(tmp_path: Path):
+    for number in range(4):
+        states.write(tmp_path / f"{number}.run", bytes(1000))
+        os.utime(tmp_path / f"{number}.run", (number, number))
+    assert states.read(tmp_path / "0.run") == bytes(1000)  # used just now
+    states.fit(tmp_path, 2500)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.run", "3.run"]
+
+
+def test_of_many_images_the_bytes_alone_are_held(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """And what comes out is the same."""
+    spec = sources.recipe(few_of_mnist, "dense", 1).replace(epochs=3)
+    settings = training_of_digits.network_spec(spec, 1, 120)
+    plain, held = (start_network(x, few_of_mnist.y, settings) for x in (few_of_mnist.x, few_of_mnist.levels))
+    for run in (plain, held):
+        run.advance(run.total)
+    assert plain.posterior.blocks.tobytes() == held.posterior.blocks.tobytes()
+    assert held._x.values.base is not None and not held._x.values.flags.owndata, "on the disk"
+    assert np.array_equal(np.asarray(few_of_mnist.levels), few_of_mnist.x)
+    monkeypatch.setattr(training_of_digits, "LARGE", 100)
+    assert isinstance(begin(few_of_mnist, spec)._run._x, Levels)
+    with pytest.raises(SpecError, match="uint8"):
+        Levels(few_of_mnist.x, 255)

@@ -1,0 +1,88 @@
+"""The proofs of a story in the browser turn red where a step names what is not to be seen, or never comes to rest."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import mentions, stills
+from tests.browser.conftest import Lab, player
+
+STORY = """
+from app.kit import story
+steps = story.parse('''
+## The walk {{scenario=short}}
+```stage
+panels = ["walk"]
+play = {{seconds = 1}}
+```
+{words}
+''')
+read = story.read
+story.read = lambda path: steps if "demo" in str(path) else read(path)
+"""
+
+
+def telling(words: str, more: str = "") -> str:
+    """Python for the demo's server: its story is one step of these words."""
+    return STORY.format(words=words) + more
+
+
+NEVER = """
+import dataclasses
+from app.kit import direction
+cue = direction.cue
+direction.cue = lambda *given: dataclasses.replace(cue(*given), seconds=1e6)
+"""
+GROWS = """
+import time
+from tests.kit.demo import lesson
+def grow(spec, job):
+    for steps in (100, 200, 300):
+        job.publish(lesson.scene(spec, None, steps))
+        time.sleep(2.5)
+    return lesson.scene(spec, None)
+object.__setattr__(lesson.DEMO, "grow", grow)
+"""
+
+
+@pytest.mark.parametrize(
+    ("altered_demo", "said"),
+    [
+        pytest.param(telling("[The walk](#at=walk.posterior), and [where](#at=card.now) it is."), "", id="right"),
+        pytest.param(telling("[The trace](#at=trace.posterior)."), "nothing lights up as trace.posterior", id="hidden panel"),
+        pytest.param(telling("[The truth](#at=walk.truth)."), "nothing lights up as walk.truth", id="no such mark"),
+        pytest.param(telling("[So far](#at=card.later)."), "nothing lights up as card.later", id="no such line"),
+        pytest.param(telling("Open *More*."), "“More” is named, and is out of view", id="control"),
+    ],
+    indirect=["altered_demo"],
+)
+def test_a_step_that_names_what_is_not_to_be_seen_is_found(altered_demo: Lab, said: str):
+    page = altered_demo.open("/demo?story=1")
+    expect(player(page)).to_have_attribute("data-cue", re.compile("demo"))
+    page.emulate_media(reduced_motion="reduce")
+    expect(player(page)).to_have_attribute("data-playing", "false")
+    found = mentions.missed(page, held=False)
+    assert found == [said] if said else found == []
+    if not said:
+        page.set_viewport_size({"width": 1280, "height": 420})  # the bar of controls covers the walk, the card is below it
+        assert [fault.split(" is lit")[0] for fault in mentions.missed(page, held=False)] == ["walk.posterior", "card.now"]
+
+
+@pytest.mark.parametrize("altered_demo", [telling("It walks.", more) for more in ("", NEVER)], indirect=True, ids=["rests", "never"])
+def test_a_play_that_never_rests_is_seen(altered_demo: Lab, request: pytest.FixtureRequest):
+    page = altered_demo.open("/demo?story=1")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-playing", "true")
+    page.wait_for_timeout(3_000)
+    assert (stage.get_attribute("data-playing") == "true") == ("never" in request.node.callspec.id)
+
+
+@pytest.mark.parametrize("altered_demo", [GROWS], indirect=True, ids=["grows"])
+def test_a_still_waits_for_the_end_of_a_run_that_grows_by_fits_and_starts(altered_demo: Lab):
+    page = altered_demo.open("/demo")
+    expect(player(page)).to_have_attribute("data-cue", re.compile("demo"))
+    stills.at_rest(page)
+    assert player(page).get_attribute("data-steps") == "400"
