@@ -14,16 +14,16 @@ from tests.browser.conftest import PATIENT, Lab, player
 DRAGGED = [("/conjugate?alpha=6&beta=6", "alpha"), ("/hmc?step_size=0.25&steps=12", "step_size"), ("/scores?view=abstain", "answered")]
 
 
-class Asked:
-    """What the page has asked of the server."""
+class Pictures:
+    """What has come by the short way: pictures, and tables."""
 
     def __init__(self, page: Page):
         self.count = 0
         page.on("websocket", self._watch)
 
     def _watch(self, socket: WebSocket) -> None:
-        if "/_stcore/stream" in socket.url:
-            socket.on("framesent", lambda _: setattr(self, "count", self.count + 1))
+        if "/picture/" in socket.url:
+            socket.on("framereceived", lambda _: setattr(self, "count", self.count + 1))
 
 
 def look(stage: Locator) -> str:
@@ -51,14 +51,14 @@ def fresh(lab: Lab) -> Lab:
 
 @pytest.mark.parametrize(("path", "field"), DRAGGED, ids=[field for _, field in DRAGGED])
 def test_the_stage_follows_a_slider_until_its_run_is_there(fresh: Lab, path: str, field: str):
-    asked = Asked(fresh.page)
+    come = Pictures(fresh.page)
     page = fresh.open(path)
     stage = player(page)
     expect(stage).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
     x, y = grasp(page, field)
     expect(stage).to_have_attribute("data-table", re.compile(f"^{field} "), timeout=PATIENT)
     fresh.settled()
-    before, count = look(stage), asked.count
+    before, count, address = look(stage), come.count, page.url
     run = stage.get_attribute("data-run")
     page.mouse.down()
     looks = []
@@ -69,18 +69,18 @@ def test_the_stage_follows_a_slider_until_its_run_is_there(fresh: Lab, path: str
         page.wait_for_timeout(100)
         looks.append(look(stage))
     assert len({before, *looks}) == 3, "each value has its picture"
-    assert asked.count == count and stage.get_attribute("data-run") == run, "nothing was asked of the server"
+    assert come.count == count and page.url == address and stage.get_attribute("data-run") == run, "no run has been made"
     described = stage.locator("canvas").first.get_attribute("aria-label") or ""
     assert described.startswith("Preview of your change")
     page.mouse.up()
     expect(stage).not_to_have_attribute("data-preview", "", timeout=PATIENT)
     expect(stage.locator(".old")).to_be_hidden()
-    assert asked.count > count
+    assert come.count > count and page.url != address
 
 
 def test_an_open_question_is_not_answered_by_a_preview(fresh: Lab):
-    """The first step of the story asks: the old picture stays, marked."""
-    page = fresh.open("/hmc?step=1")
+    """What half the step does is asked: the old picture stays, marked."""
+    page = fresh.open("/hmc?scenario=just-right&story=4")
     stage = player(page)
     expect(page.get_by_role("button", name="Lock my prediction and run")).to_be_visible(timeout=PATIENT)
     fresh.settled()
