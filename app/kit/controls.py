@@ -13,19 +13,19 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
 from app.kit import jobs, messages, seams, tally
+from app.kit.stops import STEPS, log_stops, round_step, slider_step
 from app.kit.text import number, plain
 from app.kit.visit import Elsewhere, Visit, fill, session
 from engine.spec import Declaration, Spec, SpecError
 
-_STEPS = 100  # of a slider whose declaration names no step
-_LOG_LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)  # values a log slider stops at, per decade
 _TARGET_NAMES = {"student": "heavy tail (Student t)", "two_modes": "two modes", "formula": "your own formula"}
+PREVIEWED = "preview-"  # before a field, key of what holds its slider, if the stage follows that: app/static/player/preview.js
 _BOX_WIDTH = 118  # px: seven digits and the two step buttons
 
 S_co = TypeVar("S_co", bound=Spec, covariant=True)  # the spec of the lesson
@@ -34,9 +34,10 @@ S_co = TypeVar("S_co", bound=Spec, covariant=True)  # the spec of the lesson
 class Controls(Generic[S_co]):
     """The panel a lesson's `controls` function fills."""
 
-    def __init__(self, visit: Visit[S_co], slug: str):
+    def __init__(self, visit: Visit[S_co], slug: str, previewed: Collection[str] = ()):
         self._visit = visit
         self._slug = slug
+        self._previewed = previewed
 
     @property
     def spec(self) -> S_co:
@@ -48,7 +49,8 @@ class Controls(Generic[S_co]):
         declaration = self._declaration(name, "number", "integer")
         if self._hidden(name):
             return
-        with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, gap="small"):
+        key = f"{PREVIEWED}{name}" if name in self._previewed else None  # by which the player knows it
+        with st.container(key=key, horizontal=True, vertical_alignment="bottom", wrap=False, gap="small"):
             self._slide(name, label, declaration)
             self._box(name, label, declaration, width=_BOX_WIDTH, label_visibility="collapsed")
         self._refusal(name)
@@ -319,14 +321,14 @@ class Controls(Generic[S_co]):
         else:
             kind = int if declaration.kind == "integer" else float
             low, high = kind(declaration.low), kind(declaration.high)
-            step = kind(declaration.step or _round_step((high - low) / _STEPS, whole=kind is int))
+            step = slider_step(declaration)
             st.slider(text, low, high, kind(value), step=step, format=_format(declaration, step), **common)
 
     def _box(self, name: str, label: str | None, declaration: Declaration, step: float | None = None, **layout: Any) -> None:
         kind = int if declaration.kind == "integer" else float
         low, high = kind(declaration.low), kind(declaration.high)
         span = getattr(self.spec, name) * 10 if declaration.log else high - low  # a log box steps by a tenth of what it holds
-        step = kind(step or declaration.step or _round_step(span / _STEPS, whole=kind is int))
+        step = kind(step or declaration.step or round_step(span / STEPS, whole=kind is int))
         value = getattr(self.spec, name)
         key = self._fill(name, "box", value)
         text = _label(name, label, declaration)
@@ -392,23 +394,6 @@ def read_points(name: str, text: str) -> tuple[tuple[float, float, int], ...]:
         except ValueError:
             raise SpecError(name, f"line {index}, “{line.strip()[:40]}”, is not x, y, class") from None
     return tuple(rows)
-
-
-def log_stops(low: float, high: float, value: float, whole: bool = False) -> list[float]:
-    """The stops of a logarithmic slider: round values from `low` to `high`, and `value` itself."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    ladder = (float(f"{rung}e{decade}") for decade in range(first, last + 1) for rung in _LOG_LADDER)
-    stops = [stop for stop in ladder if low <= stop <= high and (not whole or stop == int(stop))]
-    # the slider finds a stop by what it shows, so of stops that look the same only the last one here stays
-    by_face = {number(stop, 4): stop for stop in (*stops, low, high, value)}
-    return sorted(int(stop) if whole else stop for stop in by_face.values())
-
-
-def _round_step(step: float, whole: bool) -> float:
-    """The nearest of 1, 2, 5 × a power of ten at or below `step`; at least 1 for whole numbers."""
-    decade = 10.0 ** math.floor(math.log10(step)) if step > 0 else 1.0
-    rung = next((r for r in (5, 2, 1) if r * decade <= step * (1 + 1e-9)), 1)
-    return max(1, round(rung * decade)) if whole else float(f"{rung * decade:.3g}")
 
 
 def _format(declaration: Declaration, step: float) -> str:

@@ -7,25 +7,16 @@ what they were, whether the story changes them or the reader.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.moments import MomentError, Moments, roles_of
-from app.kit.player import scene
+from app.kit.player import frozen, scene
 
-# The arrays of each kind of mark of which one item belongs to one transition, or to one sub-step.
-ITEMS: Mapping[str, Sequence[str]] = {
-    "points": ("points", "classes", "mask"),
-    "path": ("points",),
-    "line": ("xs", "ys"),
-    "rule": ("values",),
-    "bars": ("values",),
-    "counts": ("values",),
-    "histogram": ("values",),
-}
+KINDS = ("points", "path", "line", "rule", "bars", "counts", "histogram")  # of marks that can stay
 ROLE = "ink"
 
 
@@ -36,9 +27,7 @@ def place(blob: bytes, at: str) -> int:
 
 def has_inside(blob: bytes, t: int) -> bool:
     """Whether the picture has the inside of transition `t`, or its transitions have none."""
-    header, arrays = scene.decode(blob)
-    window = header["window"]
-    return window is None or window["first"] <= t < window["first"] + len(arrays[window["offsets"]]) - 1
+    return frozen.has_inside(*scene.decode(blob), t)
 
 
 def laid_over(blob: bytes, old: bytes, marks: Sequence[str], words: str, at: str) -> bytes:
@@ -72,8 +61,9 @@ class _Ghosts:
     """The marks of an old picture after transition `t`."""
 
     def __init__(self, old: bytes, t: int, words: str, arrays: Sequence[NDArray]):
-        self.header, self.olds = scene.decode(old)
-        self.t, self.words, self.arrays = t, words, list(arrays)
+        self.header, olds = scene.decode(old)
+        self.frozen = frozen.Frozen(self.header, olds, t)
+        self.words, self.arrays = words, list(arrays)
 
     def of(self, address: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """The marks at an address, each with its old panel."""
@@ -82,37 +72,20 @@ class _Ghosts:
         named = [
             layer
             for layer in (panel or {"layers": []})["layers"]
-            if role in roles_of(layer) and kind in (None, layer["kind"]) and layer["kind"] in ITEMS
+            if role in roles_of(layer) and kind in (None, layer["kind"]) and layer["kind"] in KINDS and frozen.cuttable(layer)
         ]
         if panel is None or not named:
             raise MomentError(f"nothing in the picture that can be kept is {address!r}")
         return [(panel, self._still(layer)) for layer in named]
 
     def _still(self, layer: dict[str, Any]) -> dict[str, Any]:
-        rows = self._rows(layer["show"])
-        curves = layer["kind"] == "line" and self.olds[layer["ys"]].ndim == 2  # each on the same xs
-        bars = layer["kind"] == "bars" and self.olds[layer["values"]].ndim == 2
-        kept = dict(layer)
-        for key, index in layer.items():
-            if key in ITEMS[layer["kind"]] and isinstance(index, int):
-                whole = (curves and key == "xs") or (layer["kind"] == "bars" and not bars)
-                values = self.olds[index] if whole else self.olds[index][rows]
-                kept[key] = self._add(values[-1] if bars else values)
+        cut = self.frozen.layer(layer)
+        assert cut is not None
+        kept = {key: self._add(values) if isinstance(values, np.ndarray) else values for key, values in cut.items()}
         kept.update({key: None for key in ("band", "truth") if key in layer})  # which have not changed
-        still = {"what": "all", "last": None, "fade": False, "phase": None}
         named = {"labels": [self.words], "roles": [ROLE]} if layer["kind"] == "points" else {}
-        return {**kept, "show": still, "role": ROLE, "chain": None, "ghost": True, "label": self.words, **named}
-
-    def _rows(self, show: Mapping[str, Any]) -> slice:
-        what, end = show["what"], self.t + 1
-        if what == "all":
-            return slice(None)
-        if what in scene.INNER:
-            offsets = self.olds[self.header["window"]["offsets"]]
-            at = self.t - self.header["window"]["first"]
-            return slice(int(offsets[at]), int(offsets[at + 1]))
-        last = 1 if what == "at" else show["last"] or end
-        return slice(max(0, end - last), end)
+        show = {"what": "all", "last": None, "fade": False, "phase": None}
+        return {**kept, "show": show, "role": ROLE, "chain": None, "ghost": True, "label": self.words, **named}
 
     def _add(self, values: NDArray) -> int:
         self.arrays.append(np.ascontiguousarray(values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from app.kit import jobs, references, story
 from app.kit.charts import Figure, Quote, Table
 from app.kit.controls import Controls
+from app.kit.preview import Preview
 from app.kit.words import Question, Scenario, Words
 from engine.judge import Check, Kernel
 from engine.kernels import TargetKernel
@@ -31,6 +32,7 @@ class Lesson:
     scenarios : three to five; the first is shown when the page is opened bare
     controls : lays out the widgets
     scene : (spec, window) → scene blob; `window` is a transition whose inside is wanted, or None
+    previews : what the stage shows while the slider of a field is dragged, by field
     kernels : spec → the kernels that run (`engine.judge.Kernel`); the judge tries each, and can plant faults in them
     audit : (spec, cancel) → what else proves the code itself, checks of kind "kernel": books, gradients, estimators
     checks : (spec, cancel) → checks of this run and of its numbers
@@ -63,6 +65,7 @@ class Lesson:
     scenarios: Sequence[Scenario]
     controls: Callable[[Controls[Any]], None]
     scene: Callable[[Any, int | None], bytes]
+    previews: Mapping[str, Preview] = field(default_factory=dict)
     kernels: Callable[[Any], Sequence[Kernel]] | None = None
     audit: Callable[[Any, Any], Sequence[Check]] | None = None
     checks: Callable[[Any, Any], Sequence[Check]] | None = None

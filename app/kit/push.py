@@ -20,8 +20,8 @@ import contextlib
 import secrets
 import struct
 import weakref
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.routing import WebSocketRoute
@@ -75,6 +75,11 @@ class Channel:
         line.send(picture + cue + self._stamp(picture, cue))
         return True
 
+    def tell(self, table: bytes) -> None:
+        """Send what the picture shows while a slider is dragged; where there is no short way, it is left out."""
+        if self._line is not None:
+            self._line.send(table + NO_STAMP, slot="table")
+
     def lost(self) -> None:
         """The player has not got what was sent: it comes the long way."""
         self.sent = None
@@ -100,21 +105,21 @@ class Channel:
 
 
 class _Line:
-    """What waits to be sent to one player: the newest picture, never more."""
+    """What waits to be sent to one player: the newest picture and the newest table, never more."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
-        self._picture: bytes | None = None
+        self._waiting: dict[str, bytes] = {}
         self._open = True
 
-    def send(self, picture: bytes) -> None:
-        """Have `picture` sent in place of one that still waits. From any thread, as `close`."""
-        self._change(picture=picture)
+    def send(self, message: bytes, slot: str = "picture") -> None:
+        """Have a message sent in place of one of its slot that still waits. From any thread, as `close`."""
+        self._change(lambda: self._waiting.update({slot: message}))
 
     def close(self) -> None:
         """End the line."""
-        self._change(open=False)
+        self._change(lambda: setattr(self, "_open", False))
 
     def flushed(self) -> Future[None] | None:
         """As `Channel.flushed`."""
@@ -130,10 +135,9 @@ class _Line:
             waiting.close()
             return None
 
-    def _change(self, **what: Any) -> None:
+    def _change(self, act: Callable[[], object]) -> None:
         def change() -> None:
-            for name, value in what.items():
-                setattr(self, f"_{name}", value)
+            act()
             self._changed.set()
 
         with contextlib.suppress(RuntimeError):  # the server has stopped
@@ -142,9 +146,8 @@ class _Line:
     async def serve(self, socket: WebSocket) -> None:
         """Send what comes until the line is closed."""
         while self._open:
-            picture, self._picture = self._picture, None
-            if picture is not None:
-                await socket.send_bytes(picture)
+            if self._waiting:
+                await socket.send_bytes(self._waiting.pop(next(iter(self._waiting))))
                 continue
             await self._changed.wait()
             self._changed.clear()

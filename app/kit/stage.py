@@ -15,11 +15,12 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import direction, ghosts, jobs, messages, predict, push, share, story
+from app.kit import direction, ghosts, jobs, messages, predict, preview, push, share, story
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError
 from app.kit.pad import pad
 from app.kit.player import player
+from app.kit.preview import Asked
 from app.kit.text import number
 from app.kit.visit import Visit, arriving, session
 from engine import turns
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 1.0  # s that a run waits for a picture
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
+LONGEST_PREVIEW = 1.5  # s for the pictures around a setting; those that come later are left out
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
 
@@ -156,6 +158,9 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
         if question is not None:
             here.given(lambda: predict.draw(question, here, event.get("values")))
         return
+    if event.get("kind") == "preview":
+        _preview(lesson, here, Asked.of(event))
+        return
     if event.get("kind") == push.LOST:
         here.channel.lost()
         return
@@ -172,6 +177,27 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
         here.draft = spec if event.get("final") is False else None
         if here.draft is None and spec is not None and spec != here.spec:
             here.load(spec, None)
+
+
+# While a slider is dragged --------------------------------------------------------------------------------------------
+
+
+def _preview(lesson: Lesson, here: Visit, asked: Asked | None) -> None:
+    """Have the table of a field made and sent. Not while a question is open: what other settings show may answer it."""
+    if asked is None or asked.field not in lesson.previews or here.run is not None or here.draft is not None:
+        return
+    if direction.open_question(lesson, here) is not None or _picture(lesson, here).state != jobs.DONE:
+        return
+    key = (lesson.slug, "preview", here.spec, lesson.ready(here.spec), asked)
+    made = lesson, here.spec, asked, here.channel
+    jobs.pool().submit((session(), "preview"), key, _tabled, *made, rank=turns.GIVEN, keep=False, local=True)
+
+
+def _tabled(lesson: Lesson, spec: Any, asked: Asked, channel: push.Channel, ticket: jobs.Job) -> None:
+    late = time.monotonic() + LONGEST_PREVIEW
+    table = preview.table(lesson.previews[asked.field], lesson.scene, spec, asked, lambda: ticket.is_set() or time.monotonic() > late)
+    if not ticket.is_set():
+        channel.tell(table)
 
 
 # Long runs ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from lessons.conjugate.kernel import Pair, UpdateKernel
 from lessons.conjugate.pairs import TERMS
 from lessons.conjugate.panels import diagnostics, panels
 from lessons.conjugate.questions import QUESTIONS
-from lessons.conjugate.scenes import scene
+from lessons.conjugate.scenes import PREVIEWS, scene
 from lessons.conjugate.spec import DATA, FIELDS, SCENARIOS, WORDS, ConjugateLesson
 
 PAIRS = {pair: words.short for pair, words in TERMS.items()}
@@ -87,6 +87,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=lambda spec: analysis.walk(spec) if spec.play == "walk" else None,
     predicted=analysis.predicted,
     kernels=kernels,

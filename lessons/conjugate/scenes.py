@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Phase, Scene, Show
+from app.kit.preview import Preview
 from engine.conjugate import Belief
 from lessons.conjugate import analysis
 from lessons.conjugate.analysis import MASS, Course
 from lessons.conjugate.pairs import TERMS, Terms, arithmetic
-from lessons.conjugate.spec import MAX_DATA, ConjugateLesson, in_plane
+from lessons.conjugate.spec import FIELDS, MAX_DATA, ConjugateLesson, in_plane
 
 Array = NDArray[np.float64]
 
@@ -19,6 +20,9 @@ NODES = 121  # of the curves
 PHASES = (Phase("prior", "today's prior"), Phase("datum", "the observation"), Phase("posterior", "multiply"))
 HEIGHT = 250
 BURN = 10  # the first tenth of a chain is left out of its histogram
+
+
+PREVIEWS = {field: Preview() for field in dict.fromkeys(name for names in FIELDS.values() for name in names)}
 
 
 def scene(spec: ConjugateLesson, window: int | None = None) -> bytes:

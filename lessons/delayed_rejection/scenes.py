@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Panel, Phase, Scene
+from app.kit.preview import of_target
 from engine.samplers.delayed_rejection import FIRST_REJECTED, TARGET
 from engine.targets.target import Target
 from lessons.delayed_rejection import analysis
@@ -43,6 +44,9 @@ def phases(stages: int) -> tuple[Phase, ...]:
             Phase(f"u-{n}", "coin"),
         ]
     return (*found, Phase("decide", "verdict"))
+
+
+PREVIEWS = of_target(("scale", "shrink", "pull"))
 
 
 def scene(spec: DelayedRejectionLesson, window: int | None = None) -> bytes:

@@ -9,7 +9,7 @@ from engine.targets.gaussian import _autoregressive_conditional
 from lessons.gibbs import analysis
 from lessons.gibbs.panels import diagnostics, panels
 from lessons.gibbs.questions import QUESTIONS
-from lessons.gibbs.scenes import scene
+from lessons.gibbs.scenes import PREVIEWS, scene
 from lessons.gibbs.spec import PARAMETERS, SCENARIOS, WORDS, GibbsLesson
 
 TARGETS = {
@@ -88,6 +88,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=lambda spec: analysis.simulate(spec).recording,
     kernels=analysis.kernels,
     audit=analysis.audit,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.preview import Preview
 from engine.diagnostics import autocorrelation
 from engine.kept import kept
 from lessons.gibbs import analysis
@@ -40,6 +41,11 @@ LAGS = 20
 BINS = 40
 LIFT = 0.16  # of the map: the height of a conditional's curve above its slice
 GRID = 121
+
+
+PREVIEWS = dict.fromkeys(
+    ("correlation", "scale_ratio", "width", "curvature", "scale", "shape", "rate", "kappa", "prior_sd"), Preview(smooth=False)
+)
 
 
 def scene(spec: GibbsLesson, window: int | None = None) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,40 @@ def _simulate(spec: HmcLesson) -> Walk:
     inside = HmcTransitions(*(array[0] for array in alone.transitions))
     inverse, _ = factor_mass(spec.mass_matrix(), 2)
     return Walk(spec.build_target(), recording, inside, inside.path[:, 0], np.diag(inverse[0]) if len(inverse) == 1 else inverse)
+
+
+def continued(old: HmcLesson, spec: HmcLesson, t: int) -> Walk:
+    """The run of `old` with another transition t: from where it begins there, with its momentum and its u, by the step
+    size and the number of steps of `spec`. The first transition of `spec` is just that: there it is the run of `spec`.
+    """
+    if t == 0:
+        return simulate(spec)
+    walk = simulate(old)
+    epsilon = float(walk.inside.step_size[t]) * spec.step_size / old.step_size  # the jitter stays
+    path = trajectory(
+        walk.target,
+        walk.previous[t],
+        walk.inside.path_momentum[t, 0],
+        step_size=epsilon,
+        steps=spec.steps,
+        mass=spec.mass_matrix(),
+        integrator=spec.integrator,
+    )
+    error = float(path.energy[-1] - path.energy[0])
+    error = error if np.isfinite(path.log_density).all() and np.isfinite(error) else np.inf
+    accept_prob = float(np.exp(-max(error, 0.0)))
+    accepted = error < np.inf if spec.variant == "always_accept" else walk.inside.uniform[t] < accept_prob
+    points = np.minimum(np.arange(spec.steps + 1), old.steps)  # of the other paths, none of which is shown
+    inside = HmcTransitions(*(a[:, points] if a.ndim > 1 else a.copy() for a in walk.inside))
+    inside.path[t], inside.path_momentum[t] = path.position, path.momentum
+    inside.path_energy[t], inside.path_log_density[t] = path.energy, path.log_density
+    broken = ~np.isfinite(path.log_density)
+    inside.steps[t] = broken.argmax() if broken.any() else spec.steps
+    inside.step_size[t], inside.energy_error[t] = epsilon, error
+    rows = {name: getattr(walk.recording, name).copy() for name in ("draws", "accepted", "accept_prob", "divergent")}
+    rows["draws"][0, t] = path.position[-1] if accepted else walk.previous[t]
+    rows["accepted"][0, t], rows["accept_prob"][0, t], rows["divergent"][0, t] = accepted, accept_prob, not error <= DIVERGENCE
+    return replace(walk, recording=replace(walk.recording, **rows), inside=inside)
 
 
 def way_back(spec: HmcLesson, walk: Walk, t: int) -> tuple[Array, Array, Array]:

@@ -8,7 +8,7 @@ from engine.targets import parameters_of
 from lessons.hmc import analysis
 from lessons.hmc.panels import diagnostics, panels
 from lessons.hmc.questions import QUESTIONS
-from lessons.hmc.scenes import scene
+from lessons.hmc.scenes import PREVIEWS, scene
 from lessons.hmc.spec import SCENARIOS, WORDS, HmcLesson
 
 VIEWS = {"path": "energy and U-turn", "phase": "phase space", "draws": "marginals"}
@@ -66,6 +66,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=lambda spec: analysis.simulate(spec).recording,
     kernels=analysis.kernels,
     audit=analysis.audit,

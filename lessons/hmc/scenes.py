@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Panel, Phase, Scene
+from app.kit.preview import Preview, of_target
 from engine.kept import kept
 from engine.targets.target import Target
 from lessons.hmc import analysis
@@ -37,7 +38,18 @@ _AHEAD, _BACK, _HOME = range(3)  # a point of a path: moving away, past the U-tu
 
 def scene(spec: HmcLesson, window: int | None = None) -> bytes:
     """The scene of a run, with the inside of the transitions around `window`."""
-    walk = analysis.simulate(spec)
+    return _picture(spec, analysis.simulate(spec), window)
+
+
+def _path_ahead(old: HmcLesson, spec: HmcLesson, t: int) -> bytes:
+    """The picture of the run of `old` whose transition t goes by the step size and the number of steps of `spec`."""
+    return _picture(spec, analysis.continued(old, spec, t), t)
+
+
+PREVIEWS = of_target() | dict.fromkeys(("step_size", "steps"), Preview(instead=_path_ahead))
+
+
+def _picture(spec: HmcLesson, walk: Walk, window: int | None) -> bytes:
     detail = _Detail.around(spec, walk, window)
     picture = Scene(
         run=repr(spec.simulation()),

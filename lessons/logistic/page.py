@@ -6,7 +6,7 @@ from engine.readable.metropolis import metropolis as readable
 from engine.samplers import metropolis
 from lessons.logistic import analysis, evidence
 from lessons.logistic.questions import QUESTIONS
-from lessons.logistic.scenes import scene
+from lessons.logistic.scenes import PREVIEWS, scene
 from lessons.logistic.spec import REACH, SCENARIOS, WORDS, LogisticSpec
 
 VARIANTS = {"exact": "right", "no_prior": "forget the prior", "drop_rejections": "rejections not counted"}
@@ -58,6 +58,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=analysis.record,
     predicted=lambda spec: analysis.predicted(spec, analysis.record(spec).draws[:, :, ::-1]),
     kernels=analysis.kernels,

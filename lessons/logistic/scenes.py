@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Phase, Scene, Show
+from app.kit.preview import Preview
 from app.kit.text import number
 from datasets.logistic import TRUE_WEIGHTS
 from engine.logistic import sigmoid
@@ -26,6 +27,9 @@ NAMES = ("w₀", "w₁")
 UNDECIDED = Show("at", phase=("propose", "u"))
 AT_DECIDE = Show("at", phase=("decide", None))
 FROM_RATIO, FROM_U, FROM_DECIDE = (Show("all", phase=(phase, None)) for phase in ("ratio", "u", "decide"))
+
+
+PREVIEWS = dict.fromkeys(("prior_sd", "at", "scale"), Preview(smooth=False))
 
 
 def scene(spec: LogisticSpec, window: int | None) -> bytes:

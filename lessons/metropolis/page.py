@@ -72,6 +72,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scenes.scene,
+    previews=scenes.PREVIEWS,
     recording=lambda spec: analysis.record(spec) if spec.part == "plane" else None,
     kernels=analysis.kernels,
     audit=evidence.audit,

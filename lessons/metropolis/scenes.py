@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.preview import of_target
 from engine.targets import Target
 from lessons.metropolis import analysis
 from lessons.metropolis.analysis import Prediction, Walk
@@ -24,6 +25,9 @@ UNDECIDED = Show("at", phase=(None, "u"))
 TRAIL = 60  # newest transitions whose proposals stay visible
 RINGS = 6  # a point visited more often gets no further rings
 SIZES = ("Small", "Middle", "Big")
+
+
+PREVIEWS = of_target(("scale", "factor", "drift", "p_right"))
 
 
 def scene(spec: MetropolisLesson, window: int | None) -> bytes:

@@ -6,7 +6,7 @@ from engine.readable.evidence import evidence
 from lessons.model_selection import analysis, proof
 from lessons.model_selection.panels import diagnostics, panels
 from lessons.model_selection.questions import QUESTIONS
-from lessons.model_selection.scenes import on_event, scene
+from lessons.model_selection.scenes import PREVIEWS, on_event, scene
 from lessons.model_selection.spec import SCENARIOS, WORDS, ModelSelectionLesson
 
 PLAYS = {"data": "data arrive", "draws": "posterior draws", "razor": "Occam's razor"}
@@ -68,6 +68,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     audit=proof.audit,
     checks=proof.checks,
     faults=faults,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from app.kit.preview import Preview
 from app.kit.text import number
 from engine import linear
 from engine.linear import polynomial_design
@@ -30,6 +31,9 @@ FIRST = 3  # observations seen when the page opens: the contest has begun and is
 TRAIL = 14  # drawn curves that stay
 NEIGHBOURS = 9  # data sets, in the order of rank, whose probabilities are averaged in the picture
 MARKS = ("circle", "diamond", "square")  # of the followed degrees
+
+
+PREVIEWS = dict.fromkeys(("prior_sd", "noise_sd", "worth", "at", "degree"), Preview(smooth=False))
 
 
 def scene(spec: ModelSelectionLesson, window: int | None) -> bytes:

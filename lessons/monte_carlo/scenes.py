@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Phase, Scene, Show
+from app.kit.preview import Preview
 from engine.montecarlo import midpoint
 from lessons.monte_carlo import analysis
 from lessons.monte_carlo.analysis import Z95, Estimates
@@ -41,6 +42,9 @@ WORDS = {
     "square": Words("E[z²]", "z", "value: z² times weight", "E[z²]"),
     "cauchy": Words("mean of a Cauchy", "x", "value: x itself", "average"),
 }
+
+
+PREVIEWS = dict.fromkeys(("dimension", "a", "b", "threshold", "shift", "scale"), Preview(smooth=False))
 
 
 def scene(spec: MonteCarloLesson, window: int | None = None) -> bytes:

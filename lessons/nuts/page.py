@@ -8,7 +8,7 @@ from engine.samplers import nuts
 from lessons.nuts import analysis
 from lessons.nuts.panels import diagnostics, panels
 from lessons.nuts.questions import QUESTIONS
-from lessons.nuts.scenes import scene
+from lessons.nuts.scenes import PREVIEWS, scene
 from lessons.nuts.spec import SCENARIOS, WORDS, NutsLesson
 
 TARGETS = {"mean": "mean of a bivariate normal", "non_centred": "funnel, non-centred"}
@@ -71,6 +71,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=lambda spec: analysis.simulate(spec).recording,
     kernels=analysis.kernels,
     audit=analysis.audit,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.preview import of_target
 from engine.samplers import trees
 from engine.samplers.nuts import NutsTransitions
 from engine.samplers.trees import FATES
@@ -51,6 +52,9 @@ ENDINGS = (
     "the whole trajectory turned",
     "the maximum depth was reached before any turn",
 )
+
+
+PREVIEWS = of_target(("target_accept", "step_size"))
 
 
 def scene(spec: NutsLesson, window: int | None = None) -> bytes:

@@ -6,7 +6,7 @@ from engine.networks import prior, process
 from engine.readable.rejection import rejection as readable
 from lessons.prior_predictive import evidence
 from lessons.prior_predictive.questions import QUESTIONS
-from lessons.prior_predictive.scenes import scene
+from lessons.prior_predictive.scenes import PREVIEWS, scene
 from lessons.prior_predictive.spec import SCENARIOS, WIDER, WORDS, PriorSpec
 
 VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data", "limit": "The limit, given data"}
@@ -94,6 +94,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     kernels=evidence.kernels,
     audit=evidence.audit,
     checks=evidence.checks,

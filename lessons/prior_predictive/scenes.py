@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from app.kit.preview import Preview
 from app.kit.text import number
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.analysis import COMPARED, Functions, Tested
@@ -34,6 +35,9 @@ REGIONS = (0.5, 0.8, 0.95, 0.99)
 FROM_FUNCTION = Show("all", phase=("function", None))
 FROM_COUNT = Show("all", phase=("count", None))
 FROM_COMPARE, FROM_U, FROM_DECIDE = (Show("all", phase=(phase, None)) for phase in ("compare", "u", "decide"))
+
+
+PREVIEWS = dict.fromkeys(("noise_sd", "weight_sd", "bias_sd", "out_sd", "out_bias_sd", "at_a", "at_b"), Preview())
 
 
 def scene(spec: PriorSpec, window: int | None) -> bytes:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.preview import Preview
 from lessons.priors import analysis
 from lessons.priors.analysis import CURVE, NAMES, PRIORS, Functions
 from lessons.priors.spec import PriorsLesson
@@ -21,6 +22,9 @@ FROM_SUM, FROM_DRAW = (Show("all", phase=(phase, None)) for phase in ("sum", "dr
 AT_DRAW = Show("at", phase=("draw", None))
 TRAIL = 20  # curves that stay in the picture
 BAND_WORDS = "band: 90 % of the draws of f"
+
+
+PREVIEWS = dict.fromkeys(("prior_sd", "weight_shape", "weight_rate"), Preview(smooth=False))
 
 
 def scene(spec: PriorsLesson, window: int | None) -> bytes:

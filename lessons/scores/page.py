@@ -9,7 +9,7 @@ from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
 from lessons.scores import analysis, proof
 from lessons.scores.panels import diagnostics, panels
 from lessons.scores.questions import QUESTIONS
-from lessons.scores.scenes import grow, scene
+from lessons.scores.scenes import PREVIEWS, grow, scene
 from lessons.scores.spec import SCENARIOS, WORDS, ScoresSpec
 
 VIEWS = {"errors": "finds the errors?", "thresholds": "precision, recall", "calibration": "calibrated?", "abstain": "abstain game"}
@@ -58,6 +58,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     grow=grow,
     kernels=proof.kernels,
     audit=proof.audit,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
+from app.kit.preview import Preview
 from engine.networks.stack import Networks
 from lessons.families.digit_posteriors import sources
 from lessons.scores import analysis
@@ -23,6 +24,9 @@ MOST = 100  # steps, each with an image
 CELLS = 40  # of an image along an edge: the player smooths, and pixels should be seen as such
 CLASSES = 10
 LEAST = 0.01  # probability that is drawn
+
+
+PREVIEWS = dict.fromkeys(("answered", "abstain_cost"), Preview(smooth=False))
 
 
 def scene(spec: ScoresSpec, window: int | None) -> bytes:

@@ -38,6 +38,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scenes.scene,
+    previews=scenes.PREVIEWS,
     recording=lambda spec: analysis.simulate(spec)[0],
     kernels=analysis.kernels,
     audit=analysis.audit,

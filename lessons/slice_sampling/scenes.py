@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Panel, Phase, Scene, Show
+from app.kit.preview import of_target
 from engine.recording import Recording
 from engine.samplers.slice_sampling import EVENTS, LEVEL, OUTSIDE, PLACED, REFUSED, TAKEN, Events, events_of
 from engine.targets.target import Target
@@ -26,6 +27,9 @@ HEIGHTS = (215, 215, 180)
 BUDGET, LEAST = 900, 16  # events that travel at once; of a transition, at least
 NODES = 81  # of the curve along a coordinate
 TRAIL = 30  # newest transitions whose path stays visible
+
+
+PREVIEWS = of_target(("w",))
 
 
 def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:

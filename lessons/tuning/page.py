@@ -8,7 +8,7 @@ from engine.targets import parameters_of
 from lessons.tuning import analysis
 from lessons.tuning.panels import diagnostics, panels
 from lessons.tuning.questions import QUESTIONS
-from lessons.tuning.scenes import scene
+from lessons.tuning.scenes import PREVIEWS, scene
 from lessons.tuning.spec import SCENARIOS, WORDS, TuningLesson
 
 VIEWS = {"one": "one δ", "three": "0.6 / 0.8 / 0.95", "pair": "0.8 / 0.99"}
@@ -64,6 +64,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=analysis.simulate,
     kernels=analysis.kernels,
     audit=analysis.audit,

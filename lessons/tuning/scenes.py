@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.preview import of_target
 from engine.kept import kept
 from engine.samplers.nuts import ADAPTED_MASSES
 from engine.targets.target import Target
@@ -34,6 +35,9 @@ SPAN = 50  # transitions of a running mean
 MAP = (0, 0, 8, 3)
 BESIDE = ((8, 0, 7, 1), (8, 1, 7, 1), (8, 2, 7, 1))
 HEIGHT = 510
+
+
+PREVIEWS = of_target(("target_accept", "step_size"))
 
 
 def scene(spec: TuningLesson, window: int | None = None) -> bytes:

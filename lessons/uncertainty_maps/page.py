@@ -15,7 +15,7 @@ from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import DATA, NAMES, RUNS
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
-from lessons.uncertainty_maps.scenes import grow, scene
+from lessons.uncertainty_maps.scenes import PREVIEWS, grow, scene
 from lessons.uncertainty_maps.spec import MISTAKES, SCENARIOS, WORDS, MapsSpec
 
 PARTS = {"maps": "Changed step by step", "domain": "In and out of domain"}
@@ -112,6 +112,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     grow=grow,
     on_event=on_event,
     pad=strokes,

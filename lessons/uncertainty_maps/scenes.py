@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.kit.preview import Preview
 from engine.networks.stack import Networks
 from lessons.families.digit_posteriors import sources
 from lessons.uncertainty_maps import analysis, domain_scenes, sweep_scenes
 from lessons.uncertainty_maps.spec import MapsSpec
+
+PREVIEWS = {"level": Preview()}
 
 
 def scene(spec: MapsSpec, window: int | None) -> bytes:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.kit import controls
+from app.kit.stops import log_stops, round_step
 from app.kit.text import number, plain
 
 
@@ -14,7 +14,7 @@ from app.kit.text import number, plain
 def test_log_stops_hold_both_ends_and_the_value(low: float, factor: float, where: float):
     high = low * factor
     value = min(max(low * factor**where, low), high)
-    stops = controls.log_stops(low, high, value)
+    stops = log_stops(low, high, value)
     assert stops == sorted(stops) and value in stops
     assert low <= stops[0] and stops[-1] <= high
     shown = [number(stop, 4) for stop in stops]
@@ -22,7 +22,7 @@ def test_log_stops_hold_both_ends_and_the_value(low: float, factor: float, where
 
 
 def test_log_stops_of_whole_numbers_are_whole():
-    stops = controls.log_stops(1, 1000, 37, whole=True)
+    stops = log_stops(1, 1000, 37, whole=True)
     assert all(isinstance(stop, int) for stop in stops) and {1, 37, 1000} <= set(stops)
 
 
@@ -30,7 +30,7 @@ def test_log_stops_of_whole_numbers_are_whole():
     ("step", "whole", "result"), [(0.02, False, 0.02), (0.037, False, 0.02), (9.9, True, 5), (0.3, True, 1), (19.9, True, 10)]
 )
 def test_round_steps(step: float, whole: bool, result: float):
-    assert controls._round_step(step, whole) == pytest.approx(result)
+    assert round_step(step, whole) == pytest.approx(result)
 
 
 @given(st.text())

@@ -1143,6 +1143,20 @@ def pack(header: dict[str, Any], arrays: Sequence[np.ndarray]) -> bytes:
     return _packed(header, stored)
 
 
+def pack_bound(header: Mapping[str, Any]) -> bytes:
+    """The blob of a header in which arrays stand in place of their numbers."""
+    arrays = _Arrays()
+
+    def bound(part: Any) -> Any:
+        if isinstance(part, np.ndarray):
+            return arrays.add(part, "an array")
+        if isinstance(part, Mapping):
+            return {key: bound(value) for key, value in part.items()}
+        return [bound(value) for value in part] if isinstance(part, list | tuple) else part
+
+    return _packed(bound(header), arrays)
+
+
 def decode(blob: bytes) -> tuple[dict, list[np.ndarray]]:
     """The header and the arrays of a blob, for tests and tools."""
     found = header(blob)

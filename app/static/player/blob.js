@@ -7,22 +7,30 @@ const ARRAY_KEYS = [
   "before", "proposed", "parents", "widths",
 ];
 
-export function readScene(bytes) {
+// The header of a blob, and what gives the array of a number in it.
+export function unpacked(bytes) {
   const buffer = bytes.slice().buffer; // the message may start anywhere in its buffer; typed arrays must not
   const length = new DataView(buffer).getUint32(0, true);
-  const scene = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  if (scene.v !== 1) throw new Error(`this player reads scenes of version 1, not ${scene.v}`);
-  const arrays = scene.arrays.map(({ dtype, shape, offset }) => ({
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  if (header.v !== 1) throw new Error(`this player reads scenes of version 1, not ${header.v}`);
+  const arrays = header.arrays.map(({ dtype, shape, offset }) => ({
     shape,
     data: new TYPES[dtype](buffer, 4 + length + offset, shape.reduce((a, b) => a * b, 1)),
   }));
-  const bind = (index) => (typeof index === "number" ? arrays[index] : null);
+  delete header.arrays;
+  return { header, bind: (index) => (typeof index === "number" ? arrays[index] : null) };
+}
+
+export function bindLayer(layer, bind) {
+  for (const key of ARRAY_KEYS) if (key in layer) layer[key] = bind(layer[key]);
+  if (layer.band) layer.band = layer.band.map(bind);
+}
+
+export function readScene(bytes) {
+  const { header: scene, bind } = unpacked(bytes);
   for (const panel of scene.panels) {
     if (panel.editable) panel.editable.points = bind(panel.editable.points);
-    for (const layer of panel.layers) {
-      for (const key of ARRAY_KEYS) if (key in layer) layer[key] = bind(layer[key]);
-      if (layer.band) layer.band = layer.band.map(bind);
-    }
+    for (const layer of panel.layers) bindLayer(layer, bind);
   }
   const parts = Object.values(scene.parts);
   for (const set of parts) {
@@ -35,7 +43,6 @@ export function readScene(bytes) {
   for (const column of scene.table) column.data = bind(column.values).data;
   if (scene.inside) scene.inside.which = bind(scene.inside.which).data;
   if (scene.window) scene.window.offsets = bind(scene.window.offsets).data;
-  delete scene.arrays;
   return scene;
 }
 
@@ -46,7 +53,7 @@ export function panelSignature(panel) {
 }
 
 export function sameArray(a, b) {
-  if (!a || !b) return a === b;
+  if (!a || !b || a === b) return a === b;
   if (a.data.length !== b.data.length) return false;
   const [x, y] = [a, b].map(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
   for (let i = 0; i < x.length; i++) if (x[i] !== y[i]) return false;

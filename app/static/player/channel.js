@@ -9,9 +9,10 @@ const GOODBYE = 1000; // closing codes: the server means it,
 const UNKNOWN = 1008; // or it does not know this page
 
 export class Channel {
-  constructor(show, ask) {
+  constructor(show, ask, take) {
     this.show = show;
     this.ask = ask; // for a picture that did not come
+    this.take = take; // a table of app/kit/preview.py, which has no number
     this.token = null;
     this.shown = 0;
     this.expected = 0;
@@ -67,7 +68,10 @@ export class Channel {
     socket.onopen = () => (this.refused = false);
     socket.onmessage = (event) => {
       const data = new Uint8Array(event.data);
-      if (socket === this.socket && this.counts(readStamp(data))) this.show(data);
+      if (socket !== this.socket) return;
+      const stamp = readStamp(data);
+      if (!stamp) this.take(data.subarray(0, -STAMP));
+      else if (this.counts(stamp)) this.show(data);
     };
     socket.onclose = ({ code }) => {
       if (socket !== this.socket) return;

@@ -168,6 +168,13 @@ export class Clock {
     this.pending = null;
   }
 
+  // Stands in another run where it stood in the one before, as far as that has it.
+  stay({ t, settled, s }) {
+    this.playing = false;
+    this.jump(t);
+    if (!settled) this.s = Math.min(s, this.s);
+  }
+
   // Transition t, over and done with; or the limit, if that lies before it.
   settle(t) {
     this.t = Math.min(this.limit?.t ?? this.scene.steps - 1, Math.max(0, t));

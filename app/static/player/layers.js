@@ -41,11 +41,12 @@ export class View {
 
   bind(layer) {
     this.layer = layer;
+    if (layer.live) this.prepare(); // another picture, no longer one
   }
 
   // Whether the drawing itself never changes; it may still come and go with a phase.
   get still() {
-    return this.layer.show.what === "all";
+    return this.layer.show.what === "all" && !this.layer.live;
   }
 
   // A trail only grows: what is drawn stays, so each frame adds the new items to a canvas of its own.
@@ -323,8 +324,8 @@ class PointsView extends View {
   }
 
   get single() {
-    const { what, last } = this.layer.show;
-    return what === "at" || what === "inner_at" || last === 1;
+    const { was, what, last } = this.layer.show; // one that follows a slider is its visible items alone
+    return ["at", "inner_at"].includes(was ?? what) || last === 1;
   }
 
   alpha(number) {

@@ -7,12 +7,13 @@ const [
   { Phases, Readouts, Voice }, { Legend, drawSwatch, legendEntries }, { DataTable, fileName }, { Pointer },
   { Links }, { download, element, picture }, { STYLE }, { TEXT, font }, { Channel, readCue },
   { keepPressesStill }, { obeyClicker, presenting }, { explainTerms }, { frameOf, writeAddress },
-  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { Guess }, { VectorCanvas }, { toSvg }, { toPdf }, { withWords },
+  { mirror, offerNotes }, { noteStep, tellProgress }, { Choices }, { Guess }, { Preview }, { VectorCanvas }, { toSvg },
+  { toPdf }, { withWords },
 ] = await Promise.all(
   [
     "blob", "clock", "palette", "stage", "toolbar", "readout", "legend", "table", "pointer", "links", "dom", "style",
     "axes", "channel", "presses", "clicker", "glossary", "address",
-    "notes", "progress", "choices", "guess", "vector", "svg", "pdf", "png",
+    "notes", "progress", "choices", "guess", "preview", "vector", "svg", "pdf", "png",
   ]
     .map((name) => import(`./${name}.js${version}`)),
 );
@@ -47,11 +48,14 @@ const ON_A_PHONE = 320; // … and px of a stage there, under the words
 const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it, …
 const SMALLEST = 256; // … unless the words name lines of it, or the window has no room for the stage itself
 const SLIDER = ".st-key-settings input[type='range']"; // Streamlit's writes its value while it is dragged
+const [OLD, PREVIEW] = ["Before your change", "Preview of your change"];
 const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
 
 class Player {
   constructor(parentElement) {
-    this.channel = new Channel((data) => this.show(data), () => this.emit({ kind: "picture" }));
+    this.channel = new Channel(
+      (data) => this.show(data), () => this.emit({ kind: "picture" }), (table) => this.take(table),
+    );
     this.clock = new Clock((t) => this.emit({ kind: "window", t }));
     this.canvas = element("canvas", { role: "img" });
     this.stage = new Stage(this.canvas);
@@ -73,7 +77,12 @@ class Player {
     });
     this.pointer = new Pointer(this, this.holder);
     this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
-    this.old = element("p", { className: "old", role: "status", text: "Before your change", hidden: true });
+    this.preview = new Preview((field, id) => {
+      const { t, upto } = this.clock.place();
+      this.emit({ kind: "preview", field, id, t, upto });
+    });
+    this.followed = null; // the panels under a slider
+    this.old = element("p", { className: "old", role: "status", text: OLD, hidden: true });
     this.holder.append(this.old);
     this.classes = element("div", { className: "classes", role: "radiogroup", "aria-label": "Class of a new point" });
     this.alert = element("p", { role: "alert", hidden: true });
@@ -168,11 +177,14 @@ class Player {
   setScene(whole, cue) {
     this.alert.hidden = true;
     const fresh = whole.run !== this.whole?.run;
-    if (fresh) this.age(false);
+    const place = this.followed && this.clock.place();
+    this.age(false);
+    this.forget();
     this.whole = whole;
     this.waiting = false;
     this.clock.setScene(whole);
     if (fresh) this.moved = false;
+    if (fresh && place) this.clock.stay(place); // at what was previewed
     this.obey(cue, fresh);
     this.offer(cue);
     this.fill();
@@ -186,6 +198,7 @@ class Player {
     this.table.setScene(scene);
     Object.assign(this.root.dataset, { run: scene.run, steps: scene.steps });
     if (!this.checkTheme()) this.arrange();
+    this.comeNear(Preview.near(), { later: true });
   }
 
   // The panels that the story shows, also of the reader's own settings at this step: a picture that grew under the finger
@@ -252,6 +265,7 @@ class Player {
     const known = cue?.id === this.cue?.id;
     if (!cue || (known && !fresh)) return false;
     this.cue = cue;
+    this.forget();
     this.all &&= known;
     this.root.classList.toggle("plain", Boolean(cue.plain));
     this.clock.direct(cue);
@@ -275,7 +289,8 @@ class Player {
     }, { signal });
   }
 
-  // A slider on its way has left the picture behind: it is marked until the new one comes, or the slider is back.
+  // A slider on its way has left the picture behind: the stage follows it where it has the table, else the picture is
+  // marked, until the new one comes or the slider is back.
   watchSettings(signal) {
     const observer = new MutationObserver((changes) => {
       const change = changes.find(({ target }) => target === document.activeElement && target.matches(SLIDER));
@@ -283,15 +298,81 @@ class Player {
       const { target, oldValue } = change;
       if (this.left?.target !== target) this.left = { target, value: oldValue };
       this.age(target.getAttribute("value") !== this.left.value);
+      this.comeNear(target, { now: true });
+      this.follow();
     });
     observer.observe(document.body, { subtree: true, attributeFilter: ["value"], attributeOldValue: true });
     signal.addEventListener("abort", () => observer.disconnect());
+    const near = (how) => ({ target }) => this.comeNear(target, how);
+    for (const [kind, how] of [["pointerover", {}], ["focusin", {}], ["pointerdown", { now: true }]]) {
+      document.addEventListener(kind, near(how), { signal, capture: true });
+    }
+  }
+
+  // A hand comes near a slider: its table is asked for, unless the stage waits for an answer.
+  comeNear(node, how) {
+    if (!this.scene || this.clock.limit) return;
+    if (!Preview.field(node)) {
+      this.preview.passBy();
+      return;
+    }
+    if (how.now && this.clock.playing) this.controls.toggle(); // it would play on beside the slider
+    this.preview.prepare(node, this.state(), how);
+  }
+
+  // Another picture, or another question: the table is not of it.
+  forget() {
+    this.preview.forget();
+    delete this.root.dataset.table;
+  }
+
+  take(table) {
+    if (!this.preview.take(table)) return;
+    this.root.dataset.table = this.preview.wanted;
+    this.follow();
+  }
+
+  // What a table is of, beside its field.
+  state() {
+    const { t, upto } = this.clock.place();
+    return `${t} ${upto}`;
+  }
+
+  // Brings the panels that the slider leaves behind to where it is, if the table has them.
+  follow() {
+    if (!this.left) return;
+    const followed = this.preview.at(this.left.target, this.state(), this.scene.panels);
+    if (!followed && !this.followed) return;
+    this.followed = followed;
+    this.mark();
+    this.followRequest ??= requestAnimationFrame(() => {
+      this.followRequest = undefined;
+      const begun = performance.now();
+      this.arrangeStage();
+      this.paint(this.cursor());
+      this.root.dataset.followed = (performance.now() - begun).toFixed(2); // ms
+    });
   }
 
   age(old) {
     if (!old) this.left = null;
+    if (!old && this.followed) {
+      this.followed = null;
+      this.arrangeStage();
+      this.repaint();
+    }
     this.root.toggleAttribute("data-old", old);
     this.old.hidden = !old;
+    this.mark();
+  }
+
+  // Says which picture this is.
+  mark() {
+    this.root.toggleAttribute("data-preview", this.followed !== null);
+    const words = this.followed ? PREVIEW : OLD;
+    if (this.old.textContent !== words) this.old.textContent = words;
+    this.table.node.toggleAttribute("inert", this.followed !== null);
+    if (this.scene) this.canvas.setAttribute("aria-label", this.followed ? `${PREVIEW}; its run comes when you let go` : this.scene.label);
   }
 
   light(words) {
@@ -333,12 +414,20 @@ class Player {
     if (afresh) this.stage.scene = null;
     this.legend.show(this.scene, this.palette, ratio);
     this.readouts.show(this.cursor());
-    this.stage.arrange(this.scene, this.palette, this.family, width, ratio, this.room() / zoom);
+    this.size = [width, ratio, this.room() / zoom];
+    this.arrangeStage();
     this.canvas.style.height = `${zoom * this.stage.height}px`;
     this.holder.classList.toggle("editable", this.scene.panels.some((panel) => panel.editable));
     this.offerClasses(ratio);
     this.draw();
     this.run();
+  }
+
+  // The picture, or what a slider makes of it.
+  arrangeStage() {
+    const { scene, followed } = this;
+    const shown = followed ? { ...scene, run: `${scene.run}/preview`, panels: followed } : scene;
+    this.stage.arrange(shown, this.palette, this.family, ...this.size);
   }
 
   // The height that the window leaves to a stage of which the story names panels, that is one panel, or that is projected:

@@ -14,6 +14,7 @@ const WIDE = 620; // from this width on the panels stand on their grid,
 const WIDE_ENOUGH = 480; // or from this one, where they are few or projected
 const GAP = 20;
 const DIMMED = 0.7; // of what a light takes away from the rest
+const FADED = 0.55; // … and a slider from what does not follow it
 const AROUND = 76; // px of the height of a panel that are not its plot
 const [LEAST, MOST] = [0.45, 1.75]; // times as tall as they are made, plots are that shall fit the window, …
 const LOW = 60; // … but not lower than this, if they are made so, px,
@@ -169,6 +170,15 @@ class PanelView {
     if (lit) this.light(context, cursor, lit);
   }
 
+  fade(context) {
+    const { x, y, width, height } = this.frame;
+    context.save();
+    context.globalAlpha = FADED;
+    context.fillStyle = this.palette.color("surface");
+    context.fillRect(x, y, width, height);
+    context.restore();
+  }
+
   // All but what is lit steps back. Marks that have not come yet light their panel.
   light(context, cursor, { panel, role, kind }) {
     const own = panel === this.spec.id;
@@ -239,14 +249,19 @@ export class Stage {
     const { context, canvas, width, height } = this;
     context.setTransform(canvas.width / width, 0, 0, canvas.height / height, 0, 0);
     context.clearRect(0, 0, width, height); // see-through: the page's own background shows
-    for (const panel of this.panels) panel.draw(context, cursor, lit);
+    const followed = this.panels.some(({ spec }) => spec.followed);
+    for (const panel of this.panels) {
+      panel.draw(context, cursor, lit);
+      if (followed && !panel.spec.followed) panel.fade(context);
+    }
   }
 
   drawEdits(panel, context) {
     const edit = this.edits.get(panel.spec.id);
     if (!edit) return;
-    const { palette, x, y } = panel;
-    edit.points.forEach(([px, py, k], i) => {
+    const { palette, x, y, spec } = panel;
+    const points = spec.edits ? rows(spec.edits) : edit.points;
+    points.forEach(([px, py, k], i) => {
       if (i === edit.selected) drawMarker(context, "ring", x.to(px), y.to(py), 11, palette.color("ink"));
       drawMarker(context, EDIT_SHAPES[k], x.to(px), y.to(py), 6, palette.color(`class-${k}`), palette.color("surface"));
     });
@@ -274,6 +289,10 @@ export class Stage {
 }
 
 export const EDIT_SHAPES = ["circle", "square", "triangle"];
+
+function rows({ data, shape: [count, width] }) {
+  return Array.from({ length: count }, (_, i) => data.subarray(i * width, (i + 1) * width));
+}
 
 // -- layout -----------------------------------------------------------------------------------------------------------
 

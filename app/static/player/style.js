@@ -49,7 +49,7 @@ export const STYLE = `
 .stage .handle.many { width: 8px; height: 8px; margin: -4px 0 0 -4px; border-width: 1px; }
 .stage .handle.drawn { border-style: solid; }
 .stage .handle:focus-visible { outline: 3px solid var(--role-posterior); outline-offset: 1px; }
-.player[data-old] .stage canvas { opacity: 0.45; }
+.player[data-old]:not([data-preview]) .stage canvas, .player[data-old] .readouts { opacity: 0.45; }
 .stage .old {
   position: absolute; top: 0; left: 50%; transform: translateX(-50%); margin: 0; padding: 2px 10px; border-radius: 4px;
   background: var(--role-ink); color: var(--role-surface); font-size: 0.8125rem;

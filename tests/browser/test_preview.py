@@ -1,0 +1,112 @@
+"""A slider on its way: the stage follows it before the server is asked, marked as a preview, and the run takes its place."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, WebSocket, expect
+
+from tests.browser.conftest import PATIENT, Lab, player
+
+DRAGGED = [("/conjugate?alpha=6&beta=6", "alpha"), ("/hmc?step_size=0.25&steps=12", "step_size"), ("/scores?view=abstain", "answered")]
+
+
+class Pictures:
+    """What has come by the short way: pictures, and tables."""
+
+    def __init__(self, page: Page):
+        self.count = 0
+        page.on("websocket", self._watch)
+
+    def _watch(self, socket: WebSocket) -> None:
+        if "/picture/" in socket.url:
+            socket.on("framereceived", lambda _: setattr(self, "count", self.count + 1))
+
+
+def look(stage: Locator) -> str:
+    """What the canvas shows."""
+    return hashlib.sha256(stage.locator("canvas").first.evaluate("canvas => canvas.toDataURL()").encode()).hexdigest()
+
+
+def grasp(page: Page, field: str) -> tuple[float, float]:
+    """Put the hand on the thumb of a slider."""
+    slider = page.locator(f".st-key-preview-{field} input[type=range]").first
+    slider.scroll_into_view_if_needed()
+    thumb = slider.locator("xpath=../..").bounding_box()
+    assert thumb is not None
+    place = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+    page.mouse.move(*place)
+    return place
+
+
+@pytest.fixture
+def fresh(lab: Lab) -> Lab:
+    """A visit whose messages are counted from the first."""
+    lab._met.clear()
+    return lab
+
+
+@pytest.mark.parametrize(("path", "field"), DRAGGED, ids=[field for _, field in DRAGGED])
+def test_the_stage_follows_a_slider_until_its_run_is_there(fresh: Lab, path: str, field: str):
+    come = Pictures(fresh.page)
+    page = fresh.open(path)
+    stage = player(page)
+    expect(stage).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
+    x, y = grasp(page, field)
+    expect(stage).to_have_attribute("data-table", re.compile(f"^{field} "), timeout=PATIENT)
+    fresh.settled()
+    before, count, address = look(stage), come.count, page.url
+    run = stage.get_attribute("data-run")
+    page.mouse.down()
+    looks = []
+    for way in (25, 50):
+        page.mouse.move(x + way, y, steps=4)
+        expect(stage).to_have_attribute("data-preview", "")
+        expect(stage.get_by_text("Preview of your change")).to_be_visible()
+        page.wait_for_timeout(100)
+        looks.append(look(stage))
+    assert len({before, *looks}) == 3, "each value has its picture"
+    assert come.count == count and page.url == address and stage.get_attribute("data-run") == run, "no run has been made"
+    described = stage.locator("canvas").first.get_attribute("aria-label") or ""
+    assert described.startswith("Preview of your change")
+    page.mouse.up()
+    expect(stage).not_to_have_attribute("data-preview", "", timeout=PATIENT)
+    expect(stage.locator(".old")).to_be_hidden()
+    assert come.count > count and page.url != address
+
+
+def test_an_open_question_is_not_answered_by_a_preview(fresh: Lab):
+    """What half the step does is asked: the old picture stays, marked."""
+    page = fresh.open("/hmc?scenario=just-right&story=4")
+    stage = player(page)
+    expect(page.get_by_role("button", name="Lock my prediction and run")).to_be_visible(timeout=PATIENT)
+    fresh.settled()
+    x, y = grasp(page, "step_size")
+    page.wait_for_timeout(1500)
+    assert stage.get_attribute("data-table") is None
+    page.mouse.down()
+    page.mouse.move(x + 30, y, steps=4)
+    expect(stage.get_by_text("Before your change")).to_be_visible()
+    assert stage.get_attribute("data-preview") is None
+    page.mouse.move(x, y, steps=4)
+    page.mouse.up()
+
+
+def test_a_preview_is_drawn_as_often_as_the_screen_asks(fresh: Lab):
+    """A frame of it takes less than a sixtieth of a second, on this machine with what else it does."""
+    page = fresh.open("/conjugate?alpha=6&beta=6")
+    stage = player(page)
+    expect(stage).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
+    x, y = grasp(page, "alpha")
+    expect(stage).to_have_attribute("data-table", re.compile("^alpha "), timeout=PATIENT)
+    page.mouse.down()
+    taken = []
+    for way in range(1, 61):
+        page.mouse.move(x + way, y)
+        taken.append(float(stage.get_attribute("data-followed") or "nan"))
+    page.mouse.move(x, y)
+    page.mouse.up()
+    assert np.nanmedian(taken) < 1000 / 60
