@@ -134,7 +134,7 @@ def continued(old: HmcLesson, spec: HmcLesson, t: int) -> Walk:
     accept_prob = float(np.exp(-max(error, 0.0)))
     accepted = error < np.inf if spec.variant == "always_accept" else walk.inside.uniform[t] < accept_prob
     points = np.minimum(np.arange(spec.steps + 1), old.steps)  # of the other paths, none of which is shown
-    inside = HmcTransitions(*(a[:, points] if a.ndim > 1 else a.copy() for a in walk.inside))
+    inside = HmcTransitions._make(a[:, points] if a.ndim > 1 else a.copy() for a in walk.inside)
     inside.path[t], inside.path_momentum[t] = path.position, path.momentum
     inside.path_energy[t], inside.path_log_density[t] = path.energy, path.log_density
     broken = ~np.isfinite(path.log_density)
