@@ -31,7 +31,7 @@ class Pickling:
     """A place in this process that does `most` slices, then is gone."""
 
     def __init__(self, most: int = 10_000):
-        self.most, self.done = most, 0
+        self.most, self.done, self.at_once = most, 0, 0
 
     def width(self) -> int:
         return 2 if self.done < self.most else 0
@@ -48,6 +48,7 @@ class _Work:
 
     def send(self, name: Hashable, item: Any) -> None:
         self.sent.append((name, slices.pickled((self.function, item))))
+        self.place.at_once = max(self.place.at_once, len(self.sent))
 
     def __iter__(self) -> Iterator[tuple[Hashable, Any, float]]:
         while self.sent:
