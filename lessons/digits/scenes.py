@@ -69,7 +69,7 @@ def _strip(made: Scene, reading: Reading) -> None:
         title=f"Probability of each digit, a dot a network ({count})",
         x=_digits(classes),
         y=Axis("probability", -0.02, 1.02),
-        place=(4, 0, 12, 1),
+        place=(5, 0, 12, 1),
         height=HEIGHT,
     )
     for digit in range(classes):
@@ -88,7 +88,7 @@ def _strip(made: Scene, reading: Reading) -> None:
 
 def _votes(made: Scene, reading: Reading) -> None:
     classes = reading.draws.shape[1]
-    panel = made.panel("votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(4, 1, 4, 1), height=SMALL)
+    panel = made.panel("votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(0, 1, 7, 1), height=SMALL)
     names = [str(digit) for digit in range(classes)]
     panel.counts(reading.says, classes, names, role="class-1", label="networks that say this digit")
 
@@ -100,7 +100,7 @@ def _digits(classes: int) -> Axis:
 def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
     side = len(reading.image)
     pixels: dict[str, Any] = {"x": _pixels(side), "y": _pixels(side, ""), "equal": True}
-    panel = made.panel("seen", title="The networks see", place=(0, 0, 4, 2), height=HEIGHT, **pixels)
+    panel = made.panel("seen", title="The networks see", place=(0, 0, 5, 1), height=HEIGHT, **pixels)
     ink = _grainy(levels(reading.image, 1.0))
     panel.heatmap(ink, x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)
 
@@ -111,7 +111,7 @@ def _maps(made: Scene, spec: DigitsSpec, networks: Networks, reading: Reading) -
     most = max(float(np.abs(values).max()) for values in found)
     most = float(f"{max(most, 1e-3):.2g}")
     unit = "nats for full ink" if spec.maps == "gradient" else "nats, if turned over"
-    places = {"epistemic": (8, 1, 4, 1), "aleatoric": (12, 1, 4, 1)}
+    places = {"epistemic": (7, 1, 7, 1), "aleatoric": (14, 1, 9, 1)}
     for (name, place), values in zip(places.items(), (found.epistemic, found.aleatoric), strict=True):
         last = name == "aleatoric"
         panel = made.panel(
@@ -137,7 +137,7 @@ def _parts(made: Scene, reading: Reading) -> None:
         title="Uncertainty (nats)",
         x=None,
         y=Axis(f"0 to log {classes}", min(0.0, _lowest(reading)), 2.35),
-        place=(16, 0, 7, 2),
+        place=(17, 0, 6, 1),
         height=HEIGHT,
     )
     values = np.column_stack([reading.total, reading.aleatoric, reading.epistemic])
