@@ -169,13 +169,17 @@ def test_work_goes_there_comes_back_the_same_and_is_not_lost_with_it(tmp_path: P
         meanwhile = pool.submit(("ann", "panels"), ("metropolis", "panels"), waits, keep=False)
         assert ended(meanwhile) and meanwhile.result == "here" and reach.counts["jobs"] == 1
         stack.enter_context(scheduler(tmp_path, int(address.rpartition(":")[2])))
-        worker(stack, address, tmp_path, "second")
+        last = worker(stack, address, tmp_path, "second", "--no-nanny")
         until(reach.is_up, "it is back")
         again = pool.submit(("ben", "kernel"), ("metropolis", "kernel"), proofs, spec, keep=False)
         assert ended(again) and repr(again.result) == repr(there.result) and reach.counts["jobs"] == 2
         said = [line for record in caplog.records if address in (line := record.getMessage()) and record.name == cluster.__name__]
         assert len(said) == 2, said
         assert "out of reach for 5 s" in said[0] and said[1].endswith("is back")
+        stranded = pool.submit(("ben", "checks"), ("metropolis", "checks"), waits, keep=False)
+        until(lambda: stranded.latest == "begun", "news of it")
+        os.killpg(last.pid, signal.SIGKILL)
+        assert ended(stranded) and stranded.result == "here", "a scheduler without workers is no cluster"
         pool.close()
 
 
