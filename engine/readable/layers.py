@@ -10,7 +10,6 @@ A death has its reciprocal. A layer has no place among others, and nothing is st
 the whole network of the new depth from its prior. Source: Green 1995; Berezowski 2021, section 5.2.1.
 """
 
-import itertools
 import math
 
 import numpy as np
@@ -38,7 +37,7 @@ def layers(log_likelihood, theta, n, rng, depths, prior_sd=1.0, log_p_L=None, ju
         if jump == "redraw":
             outputs, inputs = len(theta[-1][1]), theta[0][0].shape[1]
             sizes = [inputs, *[width] * (depth + 1 if up else depth - 1), outputs]
-            new = [drawn(*pair, prior_sd, rng) for pair in itertools.pairwise(sizes)]
+            new = [drawn(sizes[i], sizes[i + 1], prior_sd, rng) for i in range(len(sizes) - 1)]
         elif up:
             new = [*theta[:-1], drawn(width, width, prior_sd, rng), theta[-1]]
         else:
