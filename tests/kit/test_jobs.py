@@ -207,6 +207,7 @@ class Elsewhere:
     def __init__(self, executor: ThreadPoolExecutor):
         self.up, self.forgotten, self.looks = True, 0, 0
         self.priorities: list[float] = []
+        self.counts: dict[str, float] = {}
         self._executor = executor
 
     def is_up(self) -> bool:
@@ -215,6 +216,10 @@ class Elsewhere:
     def submit(self, function, arguments, name, priority) -> Sent:
         self.priorities.append(priority)
         return Sent(self, function, arguments, self._executor)
+
+    def count(self, more: dict[str, float]) -> None:
+        for name, value in more.items():
+            self.counts[name] = self.counts.get(name, 0) + value
 
 
 class Sent:
@@ -260,6 +265,7 @@ def cluster() -> Iterator[Pool]:
 def test_work_on_a_cluster_comes_back(cluster: Pool):
     job = cluster.submit(("ann", "checks"), "a", lambda x, ticket: x + 1, 1)
     assert job.wait(5) and job.result == 2 and cluster.shelf.get("a") == 2
+    assert cluster.cluster.counts["jobs"] == 1 and cluster.cluster.counts["seconds"] >= 0
 
 
 def test_whoever_has_had_least_of_a_cluster_comes_first_there(cluster: Pool):
