@@ -34,7 +34,7 @@ GROUPS: dict[str, list[str]] = {
     "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }
-BESIDE = {"exactness": "browser and chaos"}  # what looks at no clock fills the pauses of what mostly waits
+BESIDE = {"mypy": "kit and lessons", "exactness": "browser and chaos"}  # what looks at no clock fills the pauses of what waits
 SUMMARY = re.compile(r"\d+ (passed|failed|error|skipped)|no tests ran|^Found \d+ error|^Success:|^All checks passed|^Kernels ready")
 
 
