@@ -53,7 +53,7 @@ def test_the_stage_is_in_view_when_it_plays_the_answer(lab: Lab):
     """The lock of a patient's long question stands below the window."""
     page = lab.open("/diagnostics?scenario=patient-1")
     player = stage(page)
-    expect(player).to_have_attribute("data-cue", "diagnostics/6/patient-1", timeout=PATIENT)
+    expect(player).to_have_attribute("data-cue", "diagnostics/7/patient-1", timeout=PATIENT)
     expect(page.get_by_role("button", name="Lock my prediction and run")).to_be_visible(timeout=PATIENT)
     page.get_by_role("button", name="Lock my prediction and run").scroll_into_view_if_needed()
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollBy(0, 200)")

@@ -18,7 +18,7 @@ def test_a_first_visit(lab: Lab):
     expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
 
     one_press_moves(stage)
-    expect(page.get_by_text("Misclassified", exact=True)).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_text("Worst errors", exact=True)).to_be_visible(timeout=PATIENT)
 
     # the game, and the half that judges
     page.get_by_text("abstain game", exact=True).last.click()

@@ -85,8 +85,8 @@ def test_the_options_are_places_on_the_map(lab: Lab):
     expect(stage.get_by_role("radio", name="C: far away")).to_be_checked()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(stage).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
-    expect(stage.get_by_role("radio", name="C · you")).to_be_visible()
+    expect(stage.get_by_role("radio", name="C · you").first).to_be_visible()  # on each map of the answer
     stage.press("End")
-    expect(stage.get_by_role("radio", name=re.compile("A ✓"))).to_be_visible()
+    expect(stage.get_by_role("radio", name=re.compile("A ✓")).first).to_be_visible()
     page.keyboard.press("1")
-    expect(stage.get_by_role("radio", name="C · you")).to_be_checked()
+    expect(stage.get_by_role("radio", name="C · you").first).to_be_checked()
