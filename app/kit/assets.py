@@ -27,7 +27,7 @@ def version(folder: Path = STATIC.parent) -> str:
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.js")):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:8]
 
 
 class Preload:
