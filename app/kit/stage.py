@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 1.0  # s that a run waits for a picture
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
-LONGEST_PREVIEW = 1.5  # s of work for the pictures around a setting, whatever else the machine does; the rest is left out
+LONGEST_PREVIEW = 3.0  # s of work for the pictures around a setting, whatever else the machine does; the rest is left out
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
 
