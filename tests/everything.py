@@ -32,6 +32,7 @@ GROUPS: dict[str, list[str]] = {
     "kit and lessons": [*BY_LESSON, "tests/kit", "tests/lessons", "tests/operator", *(f"tests/test_{name}.py" for name in HOUSE)],
     "exactness": [*PARALLEL, "tests/exactness"],
     "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
+    "browser alone": [*PYTEST, "-m", "alone and not long", BROWSER],  # a hand that drags while a server computes
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }
 BESIDE = {"mypy": "kit and lessons", "exactness": "browser and chaos"}  # what looks at no clock fills the pauses of what waits
@@ -102,6 +103,8 @@ def main(arguments: Sequence[str]) -> int:
         environment["CHROME"] = found
         print(f"browser: {found}")
     groups = {name: [part for part in call if with_browser or part != BROWSER] for name, call in GROUPS.items()}
+    if not with_browser:
+        del groups["browser alone"]
     outcomes = run_all(groups, environment)
     print("\n== all groups")
     for name, (good, line) in outcomes.items():
