@@ -121,6 +121,12 @@ def cache_folder() -> Path:
     return Path(named) if named else Path(home) / "posterior-lab" / "data"
 
 
+def trained_folder() -> Path:
+    """Where the states of the lessons' trained networks are kept: in `POSTERIOR_LAB_STATE`, else beside the downloads."""
+    named = settings.value("STATE")
+    return (Path(named) if named else cache_folder().parent) / "trained"
+
+
 def available(name: str, folder: Path | None = None) -> bool:
     """Have all files of this data set been downloaded already? Their hashes are looked at when they are read."""
     return all(path.is_file() for path in paths(name, folder).values())

@@ -13,7 +13,6 @@ import contextlib
 import ctypes
 import functools
 import gc
-import logging
 import mmap
 import sys
 import threading
@@ -29,10 +28,7 @@ import numpy as np
 from engine import settings
 from engine.ticket import Lock
 
-log = logging.getLogger(__name__)
-
 MEGABYTE = 1_000_000
-BUDGET = 300  # MB: with it a server of all pages and thirty readers takes less than 900
 AGAIN = 1.0  # s after which what is used is weighed again, for it may have grown
 SHARED = 4096  # bytes from which a buffer is known by itself: several results that hold it count it once
 MOST = 20_000  # objects that are looked at to weigh one result; of what is left each counts as an atom
@@ -355,15 +351,7 @@ def lazy(function: Callable[[T], R]) -> Lazy[T, R]:
 
 def budget() -> int:
     """Bytes that the store of this process may hold, from `POSTERIOR_LAB_MEMORY`."""
-    wanted = settings.value("MEMORY") or str(BUDGET)
-    try:
-        megabytes = float(wanted)
-        if not 0 < megabytes < float("inf"):
-            raise ValueError
-    except ValueError:
-        log.warning("POSTERIOR_LAB_MEMORY=%s is no number of megabytes above 0: results take %d MB", wanted, BUDGET)
-        megabytes = BUDGET
-    return int(megabytes * MEGABYTE)
+    return int(settings.megabytes("MEMORY") * MEGABYTE)
 
 
 store = Store(budget())

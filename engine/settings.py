@@ -6,7 +6,10 @@ or a value that means nothing is told there and then, and not in the middle of a
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import logging
+import math
 import os
 import re
 import sys
@@ -15,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREFIX = "POSTERIOR_LAB_"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ def _whole(text: str) -> str:
 
 SETTINGS = (
     Setting("CACHE", "the user's cache folder", "where compiled kernels are kept, at most 500 MB", _folder),
+    # with 300 a server of all pages and thirty readers takes less than 900 MB
     Setting("MEMORY", "300", "megabytes that results may take in memory, for all readers together", _megabytes),
     Setting("DISK", "500", "megabytes that the lessons' trained networks may take on disk, in the folder of STATE", _megabytes),
     Setting("DATA", "none", "a folder with data sets that are not bundled: MNIST, Boston housing, credit default", _there),
@@ -93,6 +99,17 @@ def value(name: str, environment: Mapping[str, str] | None = None) -> str | None
     the table."""
     given = (os.environ if environment is None else environment).get(_BY_NAME[name].variable, "").strip()
     return given or None
+
+
+def megabytes(name: str) -> float:
+    """What is set for `name` in megabytes; its default where nothing is, or where the log says that it is no number."""
+    setting, given = _BY_NAME[name], value(name)
+    with contextlib.suppress(ValueError):
+        if given is not None and 0.0 < (found := float(given)) < math.inf:
+            return found
+    if given is not None:
+        log.warning("%s=%s is no number of megabytes above 0: %s MB count", setting.variable, given, setting.default)
+    return float(setting.default)
 
 
 def problems(environment: Mapping[str, str] | None = None) -> list[str]:

@@ -6,16 +6,19 @@ A state is written at once or not at all. A folder of states has a budget: those
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import pickle
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from engine import settings
 
 MEGABYTE = 1_000_000
-BUDGET = 500  # MB
+EVERY = 10.0  # s between two states on disk
 SUFFIX = ".run"
 
 
@@ -60,4 +63,33 @@ def fit(folder: Path, budget: int) -> None:
 
 def budget() -> int:
     """Bytes that trained states may take, from `POSTERIOR_LAB_DISK`."""
-    return int(float(settings.value("DISK") or BUDGET) * MEGABYTE)
+    return int(settings.megabytes("DISK") * MEGABYTE)
+
+
+def path_of(folder: Path, kind: str, about: bytes) -> Path:
+    """The place in `folder` of a state that depends on nothing but `about`."""
+    return folder / f"{kind}-{hashlib.blake2b(about, digest_size=12).hexdigest()}{SUFFIX}"
+
+
+class Saved:
+    """The state of a training that goes on, written every `EVERY` seconds and at its end, within the folder's budget.
+
+    path : of the state; None: there is none
+    """
+
+    def __init__(self, path: Path | None):
+        self.path, self._written = path, time.monotonic()
+
+    def read(self) -> Any:
+        """As `read`; None where there is no path."""
+        return None if self.path is None else read(self.path)
+
+    def keep(self, state: Callable[[], Any], done: bool) -> None:
+        """Write the state if it is time. A disk that is full or closed costs the state, not the training."""
+        now = time.monotonic()
+        if self.path is None or not (done or now - self._written > EVERY):
+            return
+        self._written = now
+        with contextlib.suppress(OSError):
+            write(self.path, state())
+            fit(self.path.parent, budget())

@@ -6,9 +6,6 @@ there. Where MNIST is not on this machine the bundled digits stand in for it, an
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +15,7 @@ from numpy.typing import NDArray
 
 from datasets import local, remote
 from datasets.images import Images, digits
-from engine import kept, settings, states
+from engine import kept, states
 from engine.ticket import Lock
 from engine.variational import STEYN, ConvolutionFit, ConvolutionRun, ConvolutionSpec, History, NetworkFit, fit_network, start_convolution
 from lessons.convolution.spec import FILTERS, ConvolutionLesson
@@ -36,7 +33,6 @@ STAND_IN = "MNIST is not on this machine: the bundled 8 × 8 digits stand in for
 LARGE: dict[str, Any] = {"epochs": 5, "step_size": 1e-3, "batch": 100}  # of Steyn's network
 REPORTS = 150  # an epoch: the first before the first look
 TESTED = 1_000  # images of MNIST by which it is tried at each look
-EVERY = 10.0  # s between two states on disk
 FORMAT = 1  # of them: another number leaves the old ones behind
 DENSE: dict[str, Any] = {"method": "gaussian", "hidden": (64,), "epochs": 120, "initial_sd": INITIAL_SD}
 
@@ -148,7 +144,7 @@ class Learning:
     """
 
     def __init__(self, spec: ConvolutionLesson, path: Path | None = None):
-        self._run, self._path, self._written = start(spec), path, time.monotonic()
+        self._run, self._saved = start(spec), states.Saved(path)
         self._tests = data_of(spec).some(1, TESTED) if is_large(spec) else None
         self._lock = Lock()
         self.state = State((), *self._fit())
@@ -163,7 +159,7 @@ class Learning:
             wanted = max(1, round(self._run.total * (len(self.state.looks) / LOOKS) ** BENT) - self._run.completed)
             if self._run.advance(wanted, stop) == wanted:
                 self.state = self._looked()
-            self._keep()
+            self._saved.keep(lambda: (self.state.looks, self._run.without_data()), self._run.done)
 
     def finish(self, stop: Stop | None = None) -> State | None:
         """Train to the end; None when stopped."""
@@ -175,25 +171,15 @@ class Learning:
 
     def _restored(self) -> tuple[Look, ...]:
         """Go on from the state on disk: its looks. None where there is none of this training."""
-        kept_state = None if self._path is None else states.read(self._path)
-        if kept_state is None:
+        found = self._saved.read()
+        if found is None:
             return ()
         try:
-            looks, run = kept_state
+            looks, run = found
             self._run = run.with_data_of(self._run)
         except (AttributeError, TypeError, ValueError):  # of another version
             return ()
         return tuple(looks)
-
-    def _keep(self) -> None:
-        """Write the state now and then, and at the end. A disk that is full or closed costs the state, not the picture."""
-        now = time.monotonic()
-        if self._path is None or not (self._run.done or now - self._written > EVERY):
-            return
-        self._written = now
-        with contextlib.suppress(OSError):
-            states.write(self._path, (self.state.looks, self._run.without_data()))
-            states.fit(self._path.parent, states.budget())
 
     def _fit(self) -> tuple[ConvolutionFit, bool, float]:
         fit = self._run.fit()
@@ -230,9 +216,7 @@ def state_path(spec: ConvolutionLesson) -> Path | None:
     if not is_large(spec):
         return None
     about = repr((FORMAT, network_spec(spec), LOOKS, BENT)).encode() + data_of(spec).labels.tobytes()
-    named = settings.value("STATE")
-    folder = Path(named) if named else remote.cache_folder().parent
-    return folder / "trained" / f"convolution-{hashlib.blake2b(about, digest_size=12).hexdigest()}.run"
+    return states.path_of(remote.trained_folder(), "convolution", about)
 
 
 def trained(spec: ConvolutionLesson, stop: Stop | None = None) -> State | None:

@@ -58,10 +58,7 @@ def controls(panel: Controls[PerceptronLesson]) -> None:
         panel.select("optimiser", "Optimiser")
         panel.slider("step_size", "Step size η")
         with panel.more():
-            panel.slider("steps", "Steps")
-            panel.slider("depth", "Hidden layers")
-            if spec.optimiser in ("momentum", "nesterov"):
-                panel.slider("momentum", "Momentum β")
+            _length(panel)
     panel.select("variant", "Break it", VARIANTS)
 
 
@@ -77,10 +74,14 @@ def _held_out(panel: Controls[PerceptronLesson]) -> None:
     with panel.more("The training"):
         panel.select("optimiser", "Optimiser")
         panel.slider("step_size", "Step size η")
-        panel.slider("steps", "Steps")
-        panel.slider("depth", "Hidden layers")
-        if panel.spec.optimiser in ("momentum", "nesterov"):
-            panel.slider("momentum", "Momentum β")
+        _length(panel)
+
+
+def _length(panel: Controls[PerceptronLesson]) -> None:
+    panel.slider("steps", "Steps")
+    panel.slider("depth", "Hidden layers")
+    if panel.spec.optimiser in ("momentum", "nesterov"):
+        panel.slider("momentum", "Momentum β")
 
 
 def _race(panel: Controls[PerceptronLesson]) -> None:

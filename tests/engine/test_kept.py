@@ -310,7 +310,7 @@ def test_a_function_may_ask_itself_for_less(store: Store):
 # The budget -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("said", "means"), [("", kept.BUDGET), ("64", 64), (" 0.5 ", 0.5)])
+@pytest.mark.parametrize(("said", "means"), [("", 300), ("64", 64), (" 0.5 ", 0.5)])
 def test_the_environment_says_the_budget(said, means, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("POSTERIOR_LAB_MEMORY", said)
     assert kept.budget() == means * MEGABYTE
@@ -320,7 +320,7 @@ def test_the_environment_says_the_budget(said, means, monkeypatch: pytest.Monkey
 def test_a_budget_that_is_none_is_told_of(said, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     monkeypatch.setenv("POSTERIOR_LAB_MEMORY", said)
     with caplog.at_level(logging.WARNING):
-        assert kept.budget() == kept.BUDGET * MEGABYTE
+        assert kept.budget() == 300 * MEGABYTE
     assert f"POSTERIOR_LAB_MEMORY={said} " in caplog.text
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.kit.player.scene import decode
-from engine import kept
+from engine import kept, states
 from engine.judge import convolution as judge
 from engine.judge import overall
 from engine.spec import SpecError
@@ -71,7 +71,7 @@ LARGE = BY_ID["places"].replace(size="large", variant="exact", epochs=FEW)
 def test_a_large_network_goes_on_from_its_state(few_of_mnist, monkeypatch):
     """Killed and begun anew it has the looks that it had, and ends with the bytes of one that was not."""
     assert len(few_of_mnist.labels) == 120 and training.is_large(LARGE)
-    monkeypatch.setattr(training, "EVERY", 0.0)
+    monkeypatch.setattr(states, "EVERY", 0.0)
     first = training.learning(LARGE)
     first.advance()
     first.advance()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Hashable
 from pathlib import Path
@@ -17,7 +16,6 @@ SLICE = 0.1  # seconds of training between two looks
 FIRST_SLICE = 0.02  # before the first
 FIRST_OF_MANY = 0.8  # before the first, where the images are many: earlier there is little to see
 WATCHED = 25  # networks drawn while those of many images still learn: all of them take seconds to draw
-EVERY = 10.0  # seconds between two states on disk
 
 
 class Shared:
@@ -28,10 +26,9 @@ class Shared:
     """
 
     def __init__(self, data: Learnt, spec: PosteriorSpec, key: Hashable = None, path: Path | None = None):
-        self.spec, self._key, self._path = spec, key, path
+        self.spec, self._key, self._saved = spec, key, states.Saved(path)
         self.large = len(data.y) >= LARGE
-        self._training: Training | None = _going_on(data, spec, path)
-        self._written = time.monotonic()
+        self._training: Training | None = _going_on(data, spec, self._saved)
         self.traces = Traces()  # once done
         self._lock = Lock()
         self._networks: Networks | None = None
@@ -90,20 +87,16 @@ class Shared:
         return self.networks()
 
     def _keep(self) -> None:
-        """Write the state now and then, and at the end. A disk that is full or closed costs the state, not the picture."""
-        training, now = self._training, time.monotonic()
-        if self._path is None or training is None or not (training.done or now - self._written > EVERY):
-            return
-        self._written = now
-        with contextlib.suppress(OSError):
-            states.write(self._path, (training.seconds, training.state()))
-            states.fit(self._path.parent, states.budget())
+        training = self._training
+        if training is not None:
+            self._saved.keep(lambda: (training.seconds, training.state()), training.done)
 
 
-def _going_on(data: Learnt, spec: PosteriorSpec, path: Path | None) -> Training:
-    """The training from the state at `path` on, if there is one."""
+def _going_on(data: Learnt, spec: PosteriorSpec, saved: states.Saved) -> Training:
+    """The training from its state on, if there is one."""
     training = begin(data, spec)
-    if path is None or (found := states.read(path)) is None:
+    found = saved.read()
+    if found is None:
         return training
     try:
         training.seconds, state = found

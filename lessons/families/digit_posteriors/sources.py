@@ -19,7 +19,7 @@ from app.kit.charts import Figure, Table
 from app.kit.player.scene import Scene
 from datasets import local, remote
 from datasets.images import Images, digits
-from engine import settings, turns
+from engine import states, turns
 from engine.kept import kept
 from engine.networks.stack import Networks
 from engine.spec import SpecError
@@ -118,9 +118,7 @@ def state_path(data: Images, spec: PosteriorSpec) -> Path | None:
     if spec.method == "nuts":  # on a few images: it takes seconds
         return None
     about = repr((FORMAT, spec, network_spec(spec, spec.seed, len(data.y)), mark(data)))
-    named = settings.value("STATE")
-    folder = Path(named) if named else remote.cache_folder().parent
-    return folder / "trained" / f"{spec.method}-{hashlib.blake2b(about.encode(), digest_size=12).hexdigest()}.run"
+    return states.path_of(remote.trained_folder(), spec.method, about.encode())
 
 
 @kept

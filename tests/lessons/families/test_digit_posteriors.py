@@ -213,7 +213,7 @@ import os, signal
 from engine import states
 from lessons.families.digit_posteriors import shared, sources
 
-shared.EVERY = -1.0
+states.EVERY = -1.0
 real = states.write
 
 
