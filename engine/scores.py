@@ -124,9 +124,8 @@ def rank_among(values: ArrayLike, members: ArrayLike) -> Array:
 
 def agreement_cutoff(draws: ArrayLike, y: ArrayLike, share: float = 0.9) -> float:
     """The smallest whole cutoff that at least `share` of the wrongly predicted images stay below with their C - 1. It
-    is Steyn's choice for `gaussian_approximation`, and it looks at the labels of the test images. At most K - 1: where
-    more of the wrong ones are unanimous no cutoff is passed by so many, and one of K would call just the unanimous
-    unsure. Raises SpecError where no prediction is wrong.
+    is Steyn's choice for `gaussian_approximation`, and it looks at the labels of the test images. Raises SpecError
+    where no prediction is wrong.
     """
     p = _draws(draws)
     return cutoff_of_votes(votes(p), _wrong(p.mean(axis=0), y), share)
@@ -137,8 +136,7 @@ def cutoff_of_votes(counted: NDArray[np.int64], wrong: Flags, share: float = 0.9
     if not wrong.any():
         raise SpecError("labels", "no prediction is wrong: there is no cutoff to find")
     agree = np.sort(counted.max(axis=1)[wrong] - 1)
-    below = agree[min(int(np.ceil(share * len(agree))), len(agree)) - 1] + 1
-    return float(min(below, counted[0].sum() - 1))
+    return float(agree[min(int(np.ceil(share * len(agree))), len(agree)) - 1] + 1)
 
 
 # Does a score find the errors? ----------------------------------------------------------------------------------------

@@ -105,18 +105,6 @@ def test_so_both_have_one_gamma_curve():
         assert one.at(alpha) == pytest.approx(other.at(alpha), abs=1e-12)
 
 
-def test_unanimous_errors_are_not_called_unsure():
-    """More than a tenth of the errors is unanimous: no cutoff is passed by nine tenths of them."""
-    alike = DRAWS.copy()
-    alike[:, WRONG] = DRAWS[:1, WRONG]
-    wrong = alike.mean(axis=0).argmax(axis=1) != LABELS
-    assert np.mean(scores.inconsistency(alike)[wrong] == 0.0) > 0.1
-    fancy = scores.gaussian_approximation(alike, scores.agreement_cutoff(alike, LABELS))
-    one, other = scores.gamma_curve(scores.inconsistency(alike), wrong), scores.gamma_curve(fancy, wrong)
-    for alpha in (0.05, 0.1, 0.5):
-        assert one.at(alpha) == pytest.approx(other.at(alpha), abs=1e-12)
-
-
 # γ and ROC ------------------------------------------------------------------------------------------------------------
 
 
