@@ -14,6 +14,11 @@ from app import catalogue, pages  # noqa: E402
 from app.kit import startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
+OVER = """<style>
+[data-testid="stLayoutWrapper"]:has(> .st-key-warming) { position: fixed; z-index: 1000000; bottom: 0.5rem; left: 50%; translate: -50%; width: min(34rem, 94vw); pointer-events: none; }
+.st-key-warming [data-testid="stProgress"] { padding: 0.4rem 0.75rem; border-radius: 0.5rem; background: #1f2430; color: #fff; }
+.st-key-warming p { font-size: 0.875rem; }
+</style>"""  # over the page: a note that came and went above it moved what the reader had a finger on
 
 
 def main() -> None:
@@ -23,7 +28,7 @@ def main() -> None:
     st.set_page_config(page_title=title, page_icon=pages.ICON, layout="wide")
     st.session_state["came from"] = st.session_state.get("page")
     st.session_state["page"] = page.url_path
-    top = st.container()  # before the page: what stands behind it loses its place when the page changes
+    top = st.container(key="warming")  # before the page: what stands behind it loses its place when the page changes
     warm_up = startup.warm_up()
     lesson = next((entry for entry in catalogue.PAGES if entry.slug == page.url_path), None)
     following = catalogue.next_after(lesson.slug) if lesson in catalogue.LESSONS else []
@@ -42,6 +47,7 @@ def note(warm_up: startup.WarmUp, drawn: bool) -> None:
     """Says that the kernels are being prepared, if it takes long. `drawn`: the page is there already."""
     if warm_up.ready.is_set() or (warm_up.loaded.is_set() and not drawn):
         st.rerun()
+    st.markdown(OVER, unsafe_allow_html=True)
     compiling = warm_up.compiling[:1]
     if warm_up.seconds() < NOTE_AFTER and not compiling:
         return

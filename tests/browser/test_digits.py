@@ -19,9 +19,6 @@ def test_a_first_visit(lab: Lab):
     run = str(stage.get_attribute("data-run"))
     lab.settled()
 
-    # the warm-up's bar above the page may still come and go: the pad must stand still when a stroke is begun
-    page.wait_for_timeout(2000)
-    expect(page.get_by_text("Preparing the kernels")).to_have_count(0, timeout=PATIENT)
     page.get_by_role("button", name="Clear").click()
     expect(card.get_by_text(re.compile(r"100 networks: 3 with"))).to_have_count(0)
     draw(page, pad, ONE)

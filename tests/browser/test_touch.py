@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import PATIENT, Lab, player
-from tests.server import Server
+from tests.server import Server, app_script
 
 Place = tuple[float, float]
 Touch = Callable[[Sequence[Place]], None]
+STILL = 250  # ms
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
+SLOW_TO_WARM = """
+import time
+from app.kit import startup
+def slow(warm_up):
+    warm_up.picture_drawn.wait()
+    time.sleep(8)
+startup.WarmUp._warm = slow
+"""
 
 
 @pytest.fixture
@@ -45,10 +55,13 @@ def touch(phone: Lab) -> Touch:
 
 
 def corner(where: Locator) -> Place:
-    """The upper left corner on the screen."""
-    box = where.bounding_box()
-    assert box is not None
-    return box["x"], box["y"]
+    """The upper left corner on the screen, once it stands still."""
+    before, now = None, where.bounding_box()
+    while now != before:
+        where.page.wait_for_timeout(STILL)
+        before, now = now, where.bounding_box()
+    assert now is not None
+    return now["x"], now["y"]
 
 
 def test_a_finger_sets_a_point_moves_it_and_scrolls_the_page_elsewhere(phone: Lab, touch: Touch):
@@ -88,6 +101,20 @@ def test_a_finger_draws_on_the_pad_and_the_page_stays(phone: Lab, touch: Touch):
     expect(pad.locator("polyline")).to_have_count(strokes + 1)
     page.wait_for_url(re.compile("drawing="))
     assert page.evaluate(SCROLLED) == scrolled
+
+
+def test_what_the_server_says_of_its_kernels_moves_nothing(browser: Browser, tmp_path: Path):
+    """A stroke would miss the pad that moved, a tap the button."""
+    server = Server(app_script(tmp_path, SLOW_TO_WARM), tmp_path / "log.txt")
+    try:
+        page = Lab(browser.new_page(viewport={"width": 390, "height": 844}), server.url).open("/conjugate")
+        note, title = page.get_by_text("Preparing the kernels"), page.get_by_role("heading", level=1)
+        expect(note).to_be_in_viewport(timeout=PATIENT)
+        with_it = corner(title)
+        expect(note).to_have_count(0, timeout=PATIENT)
+        assert corner(title) == with_it
+    finally:
+        server.stop()
 
 
 def test_a_tap_on_a_chip_is_not_scrolled_away_by_the_chip_that_was_tapped_before(phone: Lab):
