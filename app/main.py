@@ -15,7 +15,9 @@ from app.kit import startup  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 OVER = """<style>
-[data-testid="stLayoutWrapper"]:has(> .st-key-warming) { position: fixed; z-index: 1000000; bottom: 0.5rem; left: 50%; translate: -50%; width: min(34rem, 94vw); pointer-events: none; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-warming) {
+  position: fixed; z-index: 1000000; bottom: 0.5rem; left: 50%; translate: -50%; width: min(34rem, 94vw); pointer-events: none;
+}
 .st-key-warming [data-testid="stProgress"] { padding: 0.4rem 0.75rem; border-radius: 0.5rem; background: #1f2430; color: #fff; }
 .st-key-warming p { font-size: 0.875rem; }
 </style>"""  # over the page: a note that came and went above it moved what the reader had a finger on
