@@ -20,6 +20,7 @@ from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.spec import SpecError
 from engine.variational import network as engine_network
 from engine.variational import start_network
+from lessons.families import powerball
 from lessons.landing.spec import THESIS
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
@@ -326,6 +327,15 @@ def test_links_of_small_experiments_give_the_settings_of_their_row():
     draws, coin = (settings_of(BY_ID[id].link) for id in ("hubin-draws", "mullachery-coin"))
     assert (draws.units, draws.epochs, draws.weight_prior) == (30, 150, "aic")
     assert coin.observations().tolist() == [1.0] and (coin.alpha, coin.beta) == (1.0, 1.0)
+
+
+def test_links_of_powerball_give_the_settings_of_their_row():
+    asked = [experiment for experiment in EXPERIMENTS if experiment.topic == "Powerball" and "real-data" in experiment.link]
+    assert len(asked) == 6
+    spec = settings_of(asked[0].link)
+    assert (spec.show, spec.drawn, spec.test_rows, spec.balls) == ("place", powerball.DRAWS, powerball.TEST, 69)
+    assert (spec.hidden, spec.activation, spec.weights, spec.prior_sd) == (5, "tanh", "fixed", 1.0)
+    assert f"NUTS, {spec.chains} chains of {spec.draws}" in asked[0].chosen and (spec.warmup, spec.max_depth) == (200, 7)
 
 
 def test_an_error_comes_back_from_another_process():
