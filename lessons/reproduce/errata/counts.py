@@ -18,7 +18,7 @@ Flags = NDArray[np.bool_]
 
 # Milder noise ---------------------------------------------------------------------------------------------------------
 
-POINTS = 600
+POINTS = 2000
 
 
 def noisy(variance: float) -> tuple[Array, Flags]:
@@ -31,7 +31,7 @@ def noisy(variance: float) -> tuple[Array, Flags]:
 
 def milder() -> bytes:
     """The best rule on points with the noise of the training, and with that of the test."""
-    made = blank("milder", POINTS, "Noisy XOR by the best rule, with two variances: what is right is known for each.", 60.0)
+    made = blank("milder", POINTS, "Noisy XOR by the best rule, with two variances: what is right is known for each.", 200.0)
     made.layout("points*5 right*7", 260)
     seen, right = noisy(NOISY_VARIANCE)
     plane = made.panel("points", title=f"Points of variance {NOISY_VARIANCE:g}", x=Axis("x₁", -1.5, 1.5), y=Axis("x₂", -1.5, 1.5))
@@ -109,7 +109,10 @@ def size() -> bytes:
     output, printed, coded = densities()
     made = blank("size", OUTPUTS, "The density of a draw by the rows of the table, for two networks.", 10.0)
     panel = made.panel(
-        "density", title="Density that the rows of the table give", x="inclusion in the output layer", y=Axis("density", 0.0, 0.15)
+        "density",
+        title="Density that the rows of the table give",
+        x="inclusion in the output layer, if its row is missing",
+        y=Axis("density", 0.0, 0.15),
     )
     panel.line(output, printed, show="upto", role=WRONG, label="784-400-600-600-10, as printed")
     panel.line(output, coded, show="upto", role=RIGHT, label="784-400-600-10, as coded")
