@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 PATIENCE = 1.0  # s that a run waits for a picture
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
 LONGEST_PREVIEW = 3.0  # s of work for the pictures around a setting, whatever else the machine does; the rest is left out
+EARLY_PREVIEW = 0.3  # s of it after which what there is of them is shown, and then each time it has taken twice as long
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
 
@@ -194,10 +195,21 @@ def _preview(lesson: Lesson, here: Visit, asked: Asked | None) -> None:
 
 
 def _tabled(lesson: Lesson, spec: Any, asked: Asked, channel: push.Channel, ticket: jobs.Job) -> None:
-    late = time.thread_time() + LONGEST_PREVIEW
-    table = preview.table(lesson.previews[asked.field], lesson.scene, spec, asked, lambda: ticket.is_set() or time.thread_time() > late)
-    if not ticket.is_set():
-        channel.tell(table)
+    began, shown = time.thread_time(), EARLY_PREVIEW
+
+    def due() -> bool:
+        nonlocal shown
+        taken = time.thread_time() - began
+        late = taken > shown
+        shown = 2 * taken if late else shown
+        return late
+
+    def ended() -> bool:
+        return ticket.is_set() or time.thread_time() - began > LONGEST_PREVIEW
+
+    for table in preview.tables(lesson.previews[asked.field], lesson.scene, spec, asked, ended, due):
+        if not ticket.is_set():
+            channel.tell(table)
 
 
 # Long runs ----------------------------------------------------------------------------------------------------------
