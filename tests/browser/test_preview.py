@@ -140,6 +140,31 @@ def test_a_table_that_the_server_refused_is_asked_for_again(fresh: Lab):
     assert min(np.diff([each["at"] for each in asked])) > 250  # ms
 
 
+GROWING = """async ({ stays, steps }) => {
+  const { name } = performance.getEntriesByType("resource").find(({ name }) => name.includes("/player/clock.js"));
+  const { Clock } = await import(name);
+  const clock = new Clock(() => {});
+  const scene = { phases: [], window: null, start: null, autoplay: true };
+  const [first, ...grown] = steps;
+  clock.setScene({ ...scene, run: "new", steps: first });
+  clock.stay({ t: stays, settled: true, s: 0 });
+  const at = [clock.t];
+  for (const length of grown) {
+    clock.setScene({ ...scene, run: "new", steps: length });
+    at.push(clock.t);
+  }
+  return [...at, clock.playing];
+}"""
+
+
+def test_a_run_that_grows_comes_to_the_transition_that_was_previewed(fresh: Lab):
+    """And stays there when it grows beyond."""
+    page = fresh.open("/conjugate?alpha=6&beta=6")
+    expect(player(page)).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
+    assert page.evaluate(GROWING, {"stays": 150, "steps": [40, 100, 200, 300]}) == [39, 99, 150, 150, False]
+    assert page.evaluate(GROWING, {"stays": 30, "steps": [40, 200]}) == [30, 30, False]
+
+
 def test_a_preview_is_drawn_as_often_as_the_screen_asks(fresh: Lab):
     """A frame of it takes less than a sixtieth of a second, on this machine with what else it does."""
     page = fresh.open("/conjugate?alpha=6&beta=6")
