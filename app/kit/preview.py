@@ -40,11 +40,18 @@ class Preview:
     panels : those whose marks follow it; none: all
     smooth : whether between two pictures of the table lies another; else of what the run draws the nearer one is shown
     instead : (spec on stage, spec under the slider, transition) → the picture, in place of the lesson's own
+    whole : spec → the picture of the whole run, where the lesson's own is that of its beginning
     """
 
     panels: tuple[str, ...] = ()
     smooth: bool = True
     instead: Callable[[Any, Any, int], bytes] | None = None
+    whole: Callable[[Any], bytes] | None = None
+
+    def picture(self, scene: Picture) -> Picture:
+        """What a run that is over looks like, in a lesson with this scene."""
+        whole = self.whole
+        return scene if whole is None else lambda spec, window: whole(spec)
 
 
 def of_target(names: Collection[str] = ()) -> dict[str, Preview]:
@@ -119,7 +126,7 @@ def tables(
     due : whether it is time to show what there is
     """
     declaration = spec.declarations()[asked.field]
-    value = float(getattr(spec, asked.field))
+    value, picture = float(getattr(spec, asked.field)), preview.picture(picture)
     first = _cut(picture(spec, None), preview, asked) or _cut(picture(spec, asked.t), preview, asked)
     if first is None:
         raise ValueError(f"the picture has no transition {asked.t}")
@@ -136,7 +143,12 @@ def tables(
             continue
         if size > MOST or ended():
             break
-        shot = _shot(preview, picture, spec, spec_at(spec, asked.field, stop), asked)
+        try:
+            shot = _shot(preview, picture, spec, spec_at(spec, asked.field, stop), asked)
+        except InterruptedError:  # in the midst of a picture
+            break
+        if ended():  # it may be half a picture
+            break
         if shot is None or shot.keys() != first.keys():
             low, high = (stop, high) if stop < value else (low, stop)
             shots = {at: shot for at, shot in shots.items() if low < at < high}

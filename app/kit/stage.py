@@ -8,7 +8,9 @@ until the new one is there.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import threading
 import time
 from concurrent.futures import Future, wait
 from typing import Any
@@ -25,6 +27,7 @@ from app.kit.text import number
 from app.kit.visit import Visit, arriving, session
 from engine import turns
 from engine.spec import Spec, SpecError
+from engine.ticket import Ticket, holding
 
 log = logging.getLogger(__name__)
 
@@ -194,22 +197,37 @@ def _preview(lesson: Lesson, here: Visit, asked: Asked | None) -> None:
     jobs.pool().submit((session(), "preview"), key, _tabled, *made, rank=turns.GIVEN, keep=False, local=True)
 
 
-def _tabled(lesson: Lesson, spec: Any, asked: Asked, channel: push.Channel, ticket: jobs.Job) -> None:
-    began, shown = time.thread_time(), EARLY_PREVIEW
+class _Limited:
+    """The ticket of a job whose own thread may compute for LONGEST_PREVIEW."""
 
-    def due() -> bool:
-        nonlocal shown
-        taken = time.thread_time() - began
-        late = taken > shown
-        shown = 2 * taken if late else shown
+    def __init__(self, job: Ticket):
+        self._job, self._thread, self._began = job, threading.get_ident(), time.thread_time()
+        self._shown = EARLY_PREVIEW
+
+    def is_set(self) -> bool:
+        late = threading.get_ident() == self._thread and self._taken() > LONGEST_PREVIEW
+        return late or self._job.is_set()
+
+    def report(self, done: int, total: int) -> None:
+        """Nobody waits for it."""
+
+    def due(self) -> bool:
+        """Whether it is time to show what there is."""
+        late = self._taken() > self._shown
+        if late:
+            self._shown = 2 * self._taken()
         return late
 
-    def ended() -> bool:
-        return ticket.is_set() or time.thread_time() - began > LONGEST_PREVIEW
+    def _taken(self) -> float:
+        return time.thread_time() - self._began
 
-    for table in preview.tables(lesson.previews[asked.field], lesson.scene, spec, asked, ended, due):
-        if not ticket.is_set():
-            channel.tell(table)
+
+def _tabled(lesson: Lesson, spec: Any, asked: Asked, channel: push.Channel, ticket: Ticket) -> None:
+    limited = _Limited(ticket)
+    with contextlib.suppress(InterruptedError), holding(limited):  # the present picture may take all of it
+        for table in preview.tables(lesson.previews[asked.field], lesson.scene, spec, asked, limited.is_set, limited.due):
+            if not ticket.is_set():
+                channel.tell(table)
 
 
 # Long runs ----------------------------------------------------------------------------------------------------------

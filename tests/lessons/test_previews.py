@@ -4,6 +4,7 @@ those settings, read here by other code than the table is made with."""
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from threading import Event
@@ -18,6 +19,7 @@ from app.kit.player import scene
 from app.kit.preview import Asked
 from app.kit.stops import stops
 from app.kit.visit import Answer, Visit
+from engine import ticket
 from engine.spec import Spec, SpecError
 from tests.lessons.pages import ENTRIES, module
 
@@ -58,9 +60,9 @@ def compare(table: bytes, lesson: Any, spec: Spec, field: str, asked: int) -> in
     for frame in {0: frames[0], len(frames) // 2: frames[len(frames) // 2], len(frames) - 1: frames[-1]}.values():
         value = every[round(frame["at"])] if declared.log else frame["at"]
         value = int(value) if declared.kind == "integer" else value
-        tried = spec.replace(**{field: value})
-        t = min(asked, scene.header(lesson.scene(tried, None))["steps"] - 1)  # a shorter run is shown at its end
-        own, numbers = scene.decode(lesson.scene(tried, t))
+        tried, picture = spec.replace(**{field: value}), lesson.previews[field].picture(lesson.scene)
+        t = min(asked, scene.header(picture(tried, None))["steps"] - 1)  # a shorter run is shown at its end
+        own, numbers = scene.decode(picture(tried, t))
         for panel in own["panels"]:
             met: dict[str, int] = {}
             kept = frame["panels"].get(panel["id"], {"layers": {}})
@@ -124,7 +126,8 @@ def subject(lesson: Any, field: str) -> tuple[Spec, int, bytes]:
     """The first settings whose picture depends on a field, a transition in the middle, and the table."""
     for spec in subjects(lesson, field):
         with contextlib.suppress(SpecError):
-            t = 0 if lesson.previews[field].instead else scene.header(lesson.scene(spec, None))["steps"] // 2
+            declared = lesson.previews[field]
+            t = 0 if declared.instead else scene.header(declared.picture(lesson.scene)(spec, None))["steps"] // 2
             table = made(lesson, field, spec, t)
             if scene.header(table)["frames"][0]["panels"]:
                 return spec, t, table
@@ -133,7 +136,7 @@ def subject(lesson: Any, field: str) -> tuple[Spec, int, bytes]:
 
 def made(lesson: Any, field: str, spec: Spec, t: int) -> bytes:
     """A table of the present value and the few stops beside it."""
-    ended = iter([False] * TRIED)
+    ended = iter([False] * 2 * TRIED)  # before and after each
     [table] = preview.tables(lesson.previews[field], lesson.scene, spec, Asked(field, t, t, 1), lambda: next(ended, True))
     return table
 
@@ -198,6 +201,21 @@ def test_dear_pictures_are_shown_as_they_come_and_end_with_their_time(monkeypatc
     assert 3 <= len(places) <= 6 and all(before <= after for before, after in pairwise(places))
     assert 1 < len(places[0]) < len(places[-1]) < len(preview.grid(lesson.spec.declarations()["alpha"], 6.0))
     assert next(clock) < stage.LONGEST_PREVIEW + 0.5
+
+
+def test_a_picture_that_takes_longer_than_all_may_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stage, "LONGEST_PREVIEW", 0.05)
+    told: list[bytes] = []
+    spec = LESSONS["conjugate"].scenarios[0].spec
+
+    def picture(tried: Any, window: int | None) -> bytes:
+        for _ in range(10**6 if tried != spec else 0):
+            ticket.look()
+        return LESSONS["conjugate"].scene(tried, window)
+
+    lesson = dataclasses.replace(LESSONS["conjugate"], scene=picture)
+    stage._tabled(lesson, spec, Asked("alpha", 5, 5, 1), SimpleNamespace(tell=told.append), Event())
+    assert [len(scene.header(table)["frames"]) for table in told] == [1]
 
 
 def test_a_table_ends_before_the_first_stop_that_has_no_picture():
