@@ -28,6 +28,7 @@ from lessons.perceptron.spec import PerceptronLesson
 Array = NDArray[np.float64]
 
 REGULARISERS = ("nothing", "weight decay", "dropout", "early stopping")
+SETTING = {"weight decay": "decay", "dropout": "keep", "early stopping": "patience"}  # that only this one has
 SETS = 16  # of points
 HELD = 125  # points held out of each cloud
 VALIDATION = 0.25  # of its points that early stopping looks at and does not learn from
@@ -129,9 +130,13 @@ class Course:
     moved: float
 
 
-@kept
 def course(spec: PerceptronLesson, name: str) -> Course:
-    """All sets by one of `REGULARISERS`."""
+    """All sets by one of `REGULARISERS`; the same object whatever the settings of the others are."""
+    return _course(spec.replace(**{field: spec.default(field) for way, field in SETTING.items() if way != name}), name)
+
+
+@kept
+def _course(spec: PerceptronLesson, name: str) -> Course:
     network, at, setting = spec.network(), looks(spec), against(spec, name)
     path, losses, held, right, used, moved = None, [], [], [], [], []
     for number in range(SETS):

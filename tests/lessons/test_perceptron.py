@@ -285,6 +285,13 @@ def test_sets_are_different_points_and_the_same_for_every_way():
     assert all(np.array_equal(start, starts[0]) for start in starts)
 
 
+def test_a_setting_of_one_way_leaves_the_trainings_of_the_others_be():
+    for field, value in {"decay": 0.05, "keep": 0.5, "patience": 9}.items():
+        other = WAYS.replace(**{field: value})
+        anew = {name for name in held_out.REGULARISERS if held_out.course(other, name) is not held_out.course(WAYS, name)}
+        assert anew == {name for name, mine in held_out.SETTING.items() if mine == field}
+
+
 def test_the_loss_on_held_out_points_is_that_of_the_parameters_in_use():
     found = held_out.course(WAYS, "weight decay")
     points, network = held_out.of(WAYS), WAYS.network()
