@@ -26,7 +26,7 @@ CLASSES = 10
 LEAST = 0.01  # probability that is drawn
 
 
-PREVIEWS = dict.fromkeys(("answered", "abstain_cost"), Preview(smooth=False))
+PREVIEWS = dict.fromkeys(("answered", "abstain_cost", "networks"), Preview(smooth=False))
 
 
 def scene(spec: ScoresSpec, window: int | None) -> bytes:

@@ -16,7 +16,7 @@ from engine.variational.spike_and_slab_network import SpikeAndSlab
 from lessons.spike_and_slab import analysis, estimators
 from lessons.spike_and_slab.panels import diagnostics, panels
 from lessons.spike_and_slab.questions import QUESTIONS
-from lessons.spike_and_slab.scenes import live, scene
+from lessons.spike_and_slab.scenes import PREVIEWS, live, scene
 from lessons.spike_and_slab.spec import SCENARIOS, WORDS, SpikeAndSlabSpec
 
 PARTS = {"regression": "Regression", "network": "Network"}
@@ -89,6 +89,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=lambda spec: analysis.record(spec) if spec.part == "regression" else None,
     predicted=lambda spec: analysis.predicted(spec) if spec.part == "regression" else None,
     kernels=analysis.kernels,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Phase, Scene, Show
+from app.kit.preview import Preview
 from engine.spike_and_slab import SelectionRecording
 from lessons.spike_and_slab import analysis, learning, network_scenes, network_views
 from lessons.spike_and_slab.analysis import Setup
@@ -21,6 +22,10 @@ PHASES = (Phase("flip", "each predictor in turn", "inner"), Phase("draw", "draw 
 HEIGHT = 260
 RATE = 12.0
 LOOKS = 20  # at the growing chains
+
+
+OF_REGRESSION = ("inclusion", "slab_sd", "noise_sd", "rows", "correlation")
+PREVIEWS = dict.fromkeys((*OF_REGRESSION, "weight_inclusion", "units", "epochs"), Preview(smooth=False))
 
 
 def scene(spec: SpikeAndSlabSpec, window: int | None = None) -> bytes:
