@@ -273,6 +273,9 @@ def test_counts_of_errata_come_to_what_is_exact():
     assert printed.min() > 2.0 * counts.DENSITY and abs(coded[0] - counts.DENSITY) < 5e-4
     assert counts.fold_means().std() == pytest.approx(1.0 / np.sqrt(10.0), rel=0.12)
     assert np.mean(counts.transformed() ** 2) == pytest.approx(np.exp(2.0 * counts.LOG_SD), rel=0.17)
+    assert counts.shifts().std() == pytest.approx(np.sqrt(0.5 / 253), rel=0.12)
+    whole = {pair: counts.printed_whole(*pair) for pair in berezowski.PAIRS}
+    assert whole[("5a", 0.4)] and not whole[("10a", 0.2)] and not whole[("10b", 0.4)]
     assert (counts.area(2.0)[-1], counts.area(1.0)[-1]) == (1.0, 0.5)
 
 
