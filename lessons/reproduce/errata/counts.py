@@ -161,8 +161,8 @@ def scales() -> bytes:
     """How far a scale of the training rows is from one of all rows."""
     drawn, grid, sd = shifts(), np.linspace(-0.2, 0.2, 161), math.sqrt(0.5 / (ROWS // 2))
     made = blank("split", SPLITS, "By how much the centre of half of the rows differs from that of all.", 40.0)
-    panel = made.panel("shift", title="Mean of 253 rows, less that of all 506", x=Axis("sd", -0.2, 0.2), y=Axis("density", 0.0, 11.0))
-    panel.histogram(drawn, bins=(-0.2, 0.2, 32), role=WRONG, label="splits so far")
+    panel = made.panel("shift", title="Mean of 253 rows, less that of all 506", x=Axis("sd", -0.2, 0.2), y=Axis("density", 0.0, 12.0))
+    panel.histogram(drawn, bins=(-0.2, 0.2, 20), role=WRONG, label="splits so far")
     panel.line(grid, np.exp(-0.5 * (grid / sd) ** 2) / (sd * math.sqrt(2.0 * math.pi)), role=EXACT, label=f"normal with sd {sd:.3f}")
     so_far = np.sqrt(np.cumsum(drawn**2) / np.arange(1, SPLITS + 1))
     made.say("{n:d} splits: they shift it by {sd:.3f} sd.", n=np.arange(1, SPLITS + 1), sd=so_far)
