@@ -276,6 +276,10 @@ def test_counts_of_errata_come_to_what_is_exact():
     assert counts.shifts().std() == pytest.approx(np.sqrt(0.5 / 253), rel=0.12)
     whole = {pair: counts.printed_whole(*pair) for pair in berezowski.PAIRS}
     assert whole[("5a", 0.4)] and not whole[("10a", 0.2)] and not whole[("10b", 0.4)]
+    exact = store.outcome("berezowski-7.2").exact
+    for run, at in berezowski.PAIRS:
+        nearest = np.array([exact[f"{run}, {name} at {at:g}"] for name in ("precision", "recall")])
+        assert np.abs(counts.whole_pairs(run, at) - nearest).max(axis=1).min() < 1e-9
     assert (counts.area(2.0)[-1], counts.area(1.0)[-1]) == (1.0, 0.5)
 
 
