@@ -480,7 +480,7 @@ def test_the_signs_of_a_lottery_see_an_urn_that_is_wrong_and_evidence_that_is_wr
 
 
 def test_the_answers_about_draws_come_from_the_run():
-    tickets, odd = QUESTIONS[3:]
+    tickets, odd = (question for question in QUESTIONS if question.id in ("tickets", "odd"))
     assert tickets.answer(DRAW) == 2 and "0.362" in tickets.explain(DRAW)
     assert tickets.answer(DRAW.replace(weight=8.0, seen=3000)) == 0, "where there is something to learn, the hot ones win"
     assert odd.answer(DRAW) == 1 and "206 years" in odd.explain(DRAW)
