@@ -75,9 +75,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
             accepts.append(math.exp(min(log_w, 0.0)) if log_w == log_w else 0.0)
             if not (math.isfinite(log_w) and -log_w <= max_energy_error - log_u):
                 return None, new  # it diverges
-            if sliced:
-                log_w = 0.0 if log_u <= log_w else -math.inf
-            return Tree(new, new, new.p, new, float(log_w)), new
+            return Tree(new, new, new.p, new, (0.0 if log_u <= log_w else -math.inf) if sliced else float(log_w)), new
         # phase: grow/join, extension
         old, end = build(state, depth - 1, sign)
         if old is None:
@@ -88,7 +86,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
         one_p = end.p if variant == "aliased_momentum" else None  # wrong: aliased_momentum
         if turns(old, new, sign, one_p):
             return None, end
-        return join(old, new, sign, rng.random() < math.exp(new.log_w - log_sum(old, new))), end
+        return join(old, new, sign, rng.random() < math.exp(new.log_w - float(np.logaddexp(old.log_w, new.log_w)))), end
 
     def turns(old, new, sign, one_p=None):
         # phase: grow/join, extension
@@ -122,14 +120,10 @@ def times(W, p):
     return W * p if W.ndim < 2 else W @ p
 
 
-def log_sum(old, new):
-    return float(np.logaddexp(old.log_w, new.log_w))
-
-
 def join(old, new, sign, took_new):
     # phase: grow/join, extension
     left, right = (old, new) if sign > 0 else (new, old)
-    return Tree(left.minus, right.plus, old.rho + new.rho, new.draw if took_new else old.draw, log_sum(old, new))
+    return Tree(left.minus, right.plus, old.rho + new.rho, new.draw if took_new else old.draw, float(np.logaddexp(old.log_w, new.log_w)))
 
 
 if __name__ == "__main__":

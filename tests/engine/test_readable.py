@@ -541,7 +541,7 @@ def test_dropout(method, scaling):
         theirs = beside.dropped_by_kernel(60, 5, **settings)
         np.testing.assert_allclose(beside.dropped(dropout, 60, 5, **settings), theirs, rtol=0, atol=1e-4)
         other = SCALINGS[1 - SCALINGS.index(scaling)]
-        assert np.abs(beside.dropped(dropout, 60, 5, **{**settings, "scaling": other}) - theirs).max() > 1e-2
+        assert np.abs(beside.dropped(dropout, 60, 5, **{**settings, "scaling": other}) - theirs).max() > 2e-3
 
 
 def test_rhat():
