@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from app.kit import jobs, preview, stage
-from app.kit.player import scene
+from app.kit.player import frozen, scene
 from app.kit.preview import Asked, Preview
 from app.kit.stops import stops
 from app.kit.visit import Answer, Visit
@@ -155,6 +155,16 @@ def test_a_preview_of_other_settings_is_seen(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(preview, "spec_at", lambda spec, field, stop: right(spec, field, stop * 1.01))
     with pytest.raises(AssertionError):
         compare(made(lesson, "alpha", spec, 5), lesson, spec, "alpha", 5)
+
+
+def test_what_belongs_to_a_transition_is_known_from_what_all_have():
+    """Of a run nothing lies between two stops: half of one normal curve and half of another would be none of them."""
+    lesson = LESSONS["weights"]
+    spec = lesson.scenarios[0].spec
+    header, arrays = scene.decode(lesson.scene(spec, None))
+    cut = frozen.Frozen(header, arrays, 2)
+    several = [layer for panel in header["panels"] for layer in panel["layers"] if layer.get("at") is not None]
+    assert {(layer["kind"], cut.layer(layer)["show"]["was"]) for layer in several} == {("path", "at"), ("heatmap", "at")}
 
 
 @pytest.mark.parametrize("t", [0, 7])
