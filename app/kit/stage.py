@@ -190,7 +190,9 @@ def _preview(lesson: Lesson, here: Visit, asked: Asked | None) -> None:
     """Have the table of a field made and sent. Not while a question is open: what other settings show may answer it."""
     if asked is None or asked.field not in lesson.previews or here.run is not None or here.draft is not None:
         return
-    if direction.open_question(lesson, here) is not None or _picture(lesson, here).state != jobs.DONE:
+    if direction.open_question(lesson, here) is not None or lesson.previews[asked.field].slow(here.spec):
+        return
+    if _picture(lesson, here).state != jobs.DONE:
         return
     key = (lesson.slug, "preview", here.spec, lesson.ready(here.spec), asked)
     made = lesson, here.spec, asked, here.channel
