@@ -19,7 +19,7 @@ from app.kit import direction, ghosts, jobs, messages, predict, preview, push, s
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError
 from app.kit.pad import pad
-from app.kit.player import player
+from app.kit.canvas import player
 from app.kit.preview import Asked
 from app.kit.text import number
 from app.kit.visit import Visit, arriving, session

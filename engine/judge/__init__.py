@@ -18,7 +18,7 @@ if _TYPE_CHECKING:
     from engine.judge.looks import FIRST, MORE, SECOND, two_looks
     from engine.judge.models import Known, Simulated
     from engine.judge.nested import NestedKernel
-    from engine.judge.network_models import OfNetwork
+    from engine.judge.network_models import OfNetwork, model_of
     from engine.judge.numbers import (
         ALONE,
         MAX_RHAT,
@@ -84,6 +84,7 @@ __all__ = [
     "kernel_check",
     "kernel_of",
     "mean_check",
+    "model_of",
     "modes_check",
     "numbers_check",
     "overall",
@@ -97,8 +98,7 @@ __all__ = [
     "worst",
 ]
 
-# Where each name lives, imported when it is first asked for: some of the engine is judged by parts of this package that
-# import the rest of it.
+# Where each name lives, imported when it is first asked for: who judges a chain in the plane need not wait for networks.
 _HOMES = {
     "calibrate": ("Calibration", "calibrate"),
     "check": ("KINDS", "Bars", "Check", "Curve", "Judgement", "Kind", "Verdict", "overall", "unknown", "worst"),
@@ -106,7 +106,7 @@ _HOMES = {
     "looks": ("FIRST", "MORE", "SECOND", "two_looks"),
     "models": ("Known", "Simulated"),
     "nested": ("NestedKernel",),
-    "network_models": ("OfNetwork",),
+    "network_models": ("OfNetwork", "model_of"),
     "numbers": (
         "ALONE",
         "MAX_RHAT",
