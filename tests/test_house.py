@@ -8,9 +8,12 @@ import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Container, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from string import Formatter
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -19,7 +22,8 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from app import catalogue
 from app.kit import share, startup
-from tests import everything, rooms
+from app.kit.words import Words
+from tests import english, everything, rooms
 from tests.rooms import ROOT, imported, modules
 
 ROOMS = ("app", "lessons", "engine", "datasets", "tests", "benchmarks")
@@ -33,6 +37,13 @@ HEAVY = ("scipy", "sklearn", "arviz_stats", "plotly")  # a second each: imported
 LATE = {  # what a function imports of the house itself, and why not its module
     ("engine.datatree", "engine.jumps.sweep"): "compiled jumps, for one group of a file; every recording imports the file",
     ("app.kit.taken", "engine.jumps.sweep"): "the same, for one table of files to take home; every page imports it",
+}
+IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
+    *("conjugate", "convolution", "diagnostics", "digits", "dimensions", "dropout", "families"),
+    *("families/digit_posteriors", "families/growing", "gibbs", "landing", "layers", "metropolis"),
+    *("missing_factor", "model_selection", "neurons", "occam", "own_chain", "perceptron"),
+    *("prior_predictive", "priors", "race", "real_data", "regression", "reproduce", "reproduce/errata", "scores"),
+    *("spike_and_slab", "uncertainty_maps", "variational", "weight_space", "weights", "xor", "xor_methods"),
 }
 COUNTED = {  # targets that specs build, and the source of functions: small and hot
     *(f"lessons/{name}/spec.py" for name in ("gibbs", "nuts", "race", "variational")),
@@ -72,6 +83,13 @@ def run_imports(node: ast.AST, files: Container[str], lazy: bool = False) -> Ite
         yield from run_imports(child, files, lazy or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
 
 
+@cache
+def imports_of_the_house() -> dict[str, set[tuple[str, bool]]]:
+    """Each module of the house with what it imports of it, and whether late."""
+    files = {module_name(path): tree for room in MAY_IMPORT for path, tree in modules(room)}
+    return {name: set(run_imports(tree, files)) for name, tree in files.items()}
+
+
 def top(names: set[str]) -> set[str]:
     """The first part of each name."""
     return {name.split(".")[0] for name in names}
@@ -103,8 +121,7 @@ def test_no_lesson_imports_another():
 
 def test_modules_know_each_other_one_way():
     """No circles among the imports that run, in functions, too: there a circle would only be hidden."""
-    files = {module_name(path): tree for room in MAY_IMPORT for path, tree in modules(room)}
-    graph = {name: {other for other, _ in run_imports(tree, files)} - {name} for name, tree in files.items()}
+    graph = {name: {other for other, _ in there} - {name} for name, there in imports_of_the_house().items()}
     try:
         list(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -112,9 +129,7 @@ def test_modules_know_each_other_one_way():
 
 
 def test_what_is_imported_late_has_a_reason():
-    files = {module_name(path): tree for room in MAY_IMPORT for path, tree in modules(room)}
-    late = {(name, other) for name, tree in files.items() for other, lazy in run_imports(tree, files) if lazy}
-    assert late == set(LATE)
+    assert {(name, other) for name, there in imports_of_the_house().items() for other, lazy in there if lazy} == set(LATE)
 
 
 def test_entry_and_catalogue_name_lessons_by_file_only():
@@ -209,6 +224,46 @@ def test_a_fragment_comes_last_in_its_container(monkeypatch: pytest.MonkeyPatch)
     assert len({fragments[path] for path in places}) == 3, "the stage, the look at jobs, the note on the kernels"
     for *parent, index in places:
         assert (*parent, index + 1) not in fragments, f"something stands behind the fragment at {[*parent, index]}"
+
+
+def test_what_a_lesson_says_stands_in_its_words():
+    found = english.counts()
+    assert {lesson for lesson, files in found.items() if files.total()} == IN_PYTHON, "python -m tests.english LESSON"
+    for lesson in found.keys() - IN_PYTHON - {"families"}:
+        assert not unused(ROOT / "lessons" / lesson), lesson
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in (ROOT / "lessons").rglob("words.toml")}), ids=lambda path: path.name)
+def test_each_word_that_is_asked_for_is_there_with_its_numbers(folder: Path):
+    """In branches that no test runs, too."""
+    said = Words(folder / "spec.py")
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "WORDS.phrase" and isinstance(node.args[0], ast.Constant)):
+                continue
+            text, names = said.phrase(str(node.args[0].value)), {keyword.arg for keyword in node.keywords}
+            if names and None not in names:
+                fields = {re.split(r"[.\[]", field)[0] for _, field, _, _ in Formatter().parse(text) if field}
+                assert fields == names, f"{path.name}:{node.lineno}"
+
+
+def unused(folder: Path) -> list[str]:
+    """Words of a lesson that neither its code nor the kit's controls ask for: by name, by path, or as a whole table."""
+    asked: set[str] = set()
+    made: list[re.Pattern[str]] = []  # paths with a part that is computed
+    for path in (*folder.glob("*.py"), ROOT / "app/kit/controls.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                asked.add(node.value)
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "WORDS" and isinstance(node.slice, ast.Constant):
+                made.append(re.compile(re.escape(str(node.slice.value)) + r"\.\w+"))
+            elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant) and "." in str(node.values[0].value):
+                parts = (re.escape(part.value) if isinstance(part, ast.Constant) else r"\w+" for part in node.values)
+                made.append(re.compile("".join(parts)))
+    tables = tomllib.loads((folder / "words.toml").read_text(encoding="utf-8"))
+    own = tables.keys() - {"title", "promise", "scenarios", "questions", "elsewhere", "options"}
+    named = {f"{table}.{name}": name for table in own for name in tables[table]}
+    return [path for path, name in named.items() if not {path, name} & asked and not any(one.fullmatch(path) for one in made)]
 
 
 def test_links_of_the_readme_open_without_a_complaint():

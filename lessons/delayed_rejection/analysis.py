@@ -21,7 +21,7 @@ from engine.recording import Recording
 from engine.samplers import DelayedRejection, DelayedRejectionTransitions
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
-from lessons.delayed_rejection.spec import DelayedRejectionLesson
+from lessons.delayed_rejection.spec import WORDS, DelayedRejectionLesson
 
 Array = NDArray[np.float64]
 
@@ -217,8 +217,8 @@ def spread_is_known(target: Target) -> bool:
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-MISTAKE = "The factors 1 − α are left out on purpose."
-NO_DRAWS = "No exact draws of this density can be made, so there is nothing to try the kernel on."
+MISTAKE = WORDS.phrase("checks.mistake")
+NO_DRAWS = WORDS.phrase("checks.no_draws")
 
 
 def kernels(spec: DelayedRejectionLesson) -> list[Kernel]:
@@ -233,7 +233,7 @@ def kernels(spec: DelayedRejectionLesson) -> list[Kernel]:
 def audit(spec: DelayedRejectionLesson, cancel: Any = None) -> list[Check]:
     """The books of the run on stage."""
     found = [ledger_check(simulate(spec))]
-    return found if kernels(spec) else [*found, unknown("exact draws stay exact", NO_DRAWS, kind="kernel")]
+    return found if kernels(spec) else [*found, unknown(WORDS.phrase("checks.exact"), NO_DRAWS, kind="kernel")]
 
 
 def checks(spec: DelayedRejectionLesson, cancel: Any = None) -> list[Check]:
@@ -247,7 +247,7 @@ def ledger_check(walk: Walk) -> Check:
     for t in range(min(walk.steps, BOOKED)):
         row = type(inside)(*(array[t] for array in inside))
         errors += delayed_rejection(walk.target, walk.spec, walk.before[t], walk.recording.draws[0, t], row)
-    found = check(errors, len(errors), "Chain 1 of this run")
+    found = check(errors, len(errors), WORDS.phrase("checks.chain_1"))
     if walk.spec.forgets and found.verdict == "pass":
         return dataclasses.replace(found, name="ledger", verdict="unknown", sentence=f"{found.sentence} {MISTAKE}")
     return dataclasses.replace(found, name="ledger")
@@ -258,6 +258,7 @@ def ledger_check(walk: Walk) -> Check:
 
 def runs(spec: DelayedRejectionLesson) -> str:
     """Which kernel runs."""
-    tries = ("plain Metropolis: one try", "two tries", "three tries")[spec.stages - 1]
-    how = "with the factors 1 − α left out: wrong on purpose" if spec.forgets else "with the full ratio of both paths"
-    return f"Delayed rejection Metropolis, {tries}{'' if spec.stages == 1 else ', ' + how}."
+    if spec.stages == 1:
+        return WORDS.phrase("runs.one")
+    how = WORDS.phrase("runs.wrong") if spec.forgets else WORDS.phrase("runs.right")
+    return WORDS.phrase("runs.several", tries=WORDS.phrase("runs.two" if spec.stages == 2 else "runs.three"), how=how)

@@ -20,7 +20,7 @@ from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.samplers import Metropolis
 from engine.targets.target import Target
-from lessons.logistic.spec import REACH, LogisticSpec
+from lessons.logistic.spec import REACH, WORDS, LogisticSpec
 
 Array = NDArray[np.float64]
 
@@ -159,7 +159,7 @@ def kernels(spec: LogisticSpec) -> list[Kernel]:
     data = data_of(spec)
     model = model_of(logistic.posterior(data.x, data.y, spec.prior_sd))
     assert model is not None
-    mistake = {"exact": "", "no_prior": "The prior is forgotten on purpose.", "drop_rejections": "Rejections are not counted, on purpose."}[
+    mistake = {"exact": "", "no_prior": WORDS.phrase("checks.no_prior"), "drop_rejections": WORDS.phrase("checks.drop_rejections")}[
         spec.variant
     ]
     fault = "prior_forgotten" if spec.variant == "no_prior" else ""

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.diagnostics import rhat
-from engine.judge import Check, Kernel, TransitionKernel, agreement_check, depth_check, divergence_check, energy_check, model_of, unknown, worst
+from engine.judge import (
+    Check,
+    Kernel,
+    TransitionKernel,
+    agreement_check,
+    depth_check,
+    divergence_check,
+    energy_check,
+    model_of,
+    unknown,
+    worst,
+)
 from engine.judge.training import rest_check, training_gradient_check
 from engine.networks.stack import Stop
 from engine.variational import start_network
