@@ -80,7 +80,7 @@ class OfNetwork:
         return watched(self.network, theta, self.x, np.asarray(data), self._rows)
 
 
-def model_of(target: Target) -> OfNetwork | None:
+def joint_model(target: Target) -> OfNetwork | None:
     """The joint distribution that the posterior of a network comes from; None for other targets."""
     return OfNetwork(*target.model) if isinstance(target.model, AtInputs) else None
 

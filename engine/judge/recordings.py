@@ -15,7 +15,7 @@ from engine.judge.check import Check, Judgement, unknown
 from engine.judge.growing import JumpKernel
 from engine.judge.looks import FIRST, SECOND, two_looks
 from engine.judge.models import Known
-from engine.judge.network_models import model_of
+from engine.judge.network_models import joint_model
 from engine.judge.numbers import ALONE, truth_check
 from engine.judge.run import agreement_check, depth_check, divergence_check, energy_check, trips_check
 from engine.judge.sweeps import SweepKernel
@@ -57,7 +57,7 @@ def kernel_of(recording: Recording, mistake: str = "") -> Kernel | None:
     run = getattr(recording, "run", None)
     if not isinstance(run, Run):
         raise SpecError("recording", f"{type(recording).__name__} is not a recording of one of the engine's samplers")
-    model = model_of(run.target) or (Known(run.target) if run.target.truth and run.target.truth.draw else None)
+    model = joint_model(run.target) or (Known(run.target) if run.target.truth and run.target.truth.draw else None)
     return None if model is None else TransitionKernel(model, run.method, run.adaptation, mistake)
 
 

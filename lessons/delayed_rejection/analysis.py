@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
+from app.kit import pictures
 from engine import diagnostics
-from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, dispersed_starts, unknown
+from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, sampled_apart, unknown
 from engine.judge.audit import check, delayed_rejection
 from engine.kept import kept, lazy
 from engine.recording import Recording
@@ -91,26 +92,13 @@ def _long(spec: DelayedRejectionLesson, work: int) -> Recording:
 
 
 def _sample(spec: DelayedRejectionLesson, draws: int, warmup: int) -> Recording:
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
-    return engine.sample(
-        target,
-        "delayed_rejection",
-        chains=LONG_CHAINS,
-        draws=draws,
-        warmup=warmup,
-        seed=spec.seed,
-        init=spec.init() if starts is None else starts,
-        **spec.settings(),
-    )
+    settings = {"draws": draws, "warmup": warmup, **spec.settings()}
+    return sampled_apart(spec.build_target(), "delayed_rejection", spec.init(), chains=LONG_CHAINS, seed=spec.seed, **settings)
 
 
-def drawn_from(spec: DelayedRejectionLesson, coordinate: int, bins: int = 50) -> tuple[Array, Array]:
+def drawn_from(spec: DelayedRejectionLesson, coordinate: int) -> tuple[Array, Array]:
     """Midpoints and heights of a histogram of the long run: what the kernel really draws from, as near as it tells."""
-    low, high = spec.build_target().view[coordinate]
-    draws = long_run(spec)[:, :, coordinate].ravel()
-    counts, edges = np.histogram(draws, bins=bins, range=(low, high))
-    return 0.5 * (edges[1:] + edges[:-1]), counts / (len(draws) * (edges[1] - edges[0]))
+    return pictures.heights(long_run(spec)[:, :, coordinate], spec.build_target().view[coordinate])
 
 
 # What a try more gains ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, sample, ticket
-from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, dispersed_starts, gradient_check, unknown
+from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, gradient_check, sampled_apart, unknown
 from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.samplers.hmc import DIVERGENCE, Hmc, HmcTransitions, factor_mass, trajectory
@@ -267,11 +267,9 @@ def checks(spec: HmcLesson, cancel: object = None) -> Sequence[Check]:
 
 def longer(spec: HmcLesson, seed: int, work: int) -> Recording:
     """Chains of the present kernel, `work` times as long as a first look needs."""
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
     draws = max(500, min(CHECK_DRAWS, CHECK_GRADIENTS // (CHECK_CHAINS * spec.steps)))
-    arguments: dict[str, Any] = {"chains": CHECK_CHAINS, "draws": work * draws, "warmup": max(spec.warmup, draws // 10), "seed": seed}
-    return sample(target, "hmc", init=spec.init() if starts is None else starts, **arguments, **spec.settings())
+    settings = {"draws": work * draws, "warmup": max(spec.warmup, draws // 10), **spec.settings()}
+    return sampled_apart(spec.build_target(), "hmc", spec.init(), chains=CHECK_CHAINS, seed=seed, **settings)
 
 
 @dataclass(frozen=True, eq=False)

@@ -179,16 +179,7 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
     panel.arrows(start, start + reach * push, during="momentum", width=2.5, label=name)
     tips = detail.position + reach * walk.velocity(detail.momentum)
     panel.arrows(detail.position, tips, show="inner_at", during="leapfrog", width=2.5)
-    if walk.recording.divergent[0].any():
-        panel.points(
-            walk.divergence_points,
-            show="upto",
-            mask=walk.recording.divergent[0],
-            role="divergent",
-            shape="cross",
-            size=4.5,
-            label=WORDS.phrase("stage.divergent"),
-        )
+    pictures.divergences(panel, walk.divergence_points, walk.recording.divergent[0], WORDS.phrase("stage.divergent"))
     panel.points(
         _finite(walk.proposal),
         show="at",

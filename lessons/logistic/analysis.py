@@ -12,7 +12,7 @@ import engine
 from datasets.logistic import PAIRS, TRAIN, Pairs, logistic_pairs, own_pairs
 from engine import logistic
 from engine import predicted as predictions
-from engine.judge import Kernel, TransitionKernel, model_of
+from engine.judge import Kernel, TransitionKernel, joint_model
 from engine.kept import kept
 from engine.logistic import Grid, Laplace, Newton
 from engine.networks import network
@@ -157,7 +157,7 @@ def settings(spec: LogisticSpec) -> dict[str, Any]:
 def kernels(spec: LogisticSpec) -> list[Kernel]:
     """Metropolis on labels simulated at the same inputs."""
     data = data_of(spec)
-    model = model_of(logistic.posterior(data.x, data.y, spec.prior_sd))
+    model = joint_model(logistic.posterior(data.x, data.y, spec.prior_sd))
     assert model is not None
     mistake = {"exact": "", "no_prior": WORDS.phrase("checks.no_prior"), "drop_rejections": WORDS.phrase("checks.drop_rejections")}[
         spec.variant

@@ -3,11 +3,9 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
-from engine.jumps.predict import of_data
-from engine.predicted import Predicted
 from engine.readable.neurons import neurons as readable
 from engine.readable.palindrome import palindrome
-from lessons.families.growing.chains import first_look
+from lessons.families.growing.chains import predicted, recording
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
 from lessons.families.growing.panels import diagnostics, panels
@@ -39,11 +37,6 @@ def controls(panel: Controls[NeuronsSpec]) -> None:
     panel.select("variant", "Break it", VARIANTS)
 
 
-def predicted(spec: NeuronsSpec) -> Predicted | None:
-    """What each draw of the picture's run says of the data."""
-    return of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed)
-
-
 LESSON = Lesson(
     slug="neurons",
     words=WORDS,
@@ -51,7 +44,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    recording=lambda spec: first_look(spec).run.recording(),
+    recording=recording,
     predicted=predicted,
     kernels=kernels,
     audit=audit,

@@ -16,9 +16,9 @@ from engine.judge import (
     Check,
     Kernel,
     chains_checks,
-    dispersed_starts,
     gradient_check,
     kernel_of,
+    sampled_apart,
     truth_check,
     two_looks,
     unknown,
@@ -152,9 +152,8 @@ def apart(spec: NutsLesson, seed: int, work: int) -> Recording:
     """Chains with the same kernel from starts far apart, `work` times as long as a first look needs."""
     target, leapfrogs = spec.build_target(), float(simulate(spec).leapfrogs.mean())
     draws = work * int(np.clip(CHECK_GRADIENTS / (CHECK_CHAINS * leapfrogs), 500, CHECK_DRAWS))
-    starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
-    arguments: dict[str, Any] = {"chains": CHECK_CHAINS, "draws": draws, "warmup": CHECK_WARMUP, "seed": seed, **frozen(spec)}
-    return sample(target, "nuts", init=spec.init() if starts is None else starts, **arguments)
+    settings = {"draws": draws, "warmup": CHECK_WARMUP, **frozen(spec)}
+    return sampled_apart(target, "nuts", spec.init(), chains=CHECK_CHAINS, seed=seed, **settings)
 
 
 def kernels(spec: NutsLesson) -> list[Kernel]:

@@ -233,16 +233,7 @@ def _map(
     panel = pictures.density_panel(picture, walk.target, id=id, title=title, place=place, height=height, equal=equal)
     pictures.draw_layers(panel, walk.recording.draws)
     _orbit(panel, spec, walk, orbits, parts, walk.target)
-    if walk.recording.divergent[0].any():
-        panel.points(
-            walk.previous,
-            show="upto",
-            mask=walk.recording.divergent[0],
-            role="divergent",
-            shape="cross",
-            size=4.5,
-            label=WORDS.phrase("stage.divergent"),
-        )
+    pictures.divergences(panel, walk.previous, walk.recording.divergent[0], WORDS.phrase("stage.divergent"))
     pictures.last_draw(panel, walk.recording.draws[0, :, :2])
 
 
@@ -506,28 +497,9 @@ def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Or
     decided = node & np.isfinite(uniform)
     picture.part_line(parts, WORDS.phrase("stage.needless"), when=node & ~decided, a=older, b=newer, c=older + newer)
     candidate = np.nan_to_num(orbits.of_nodes("proposal"))
-    picture.part_line(
-        parts,
-        WORDS.phrase("stage.chosen"),
-        when=decided & (whole == 0),
-        u=uniform,
-        new=np.nan_to_num(took),
-        r=share,
-        k=candidate,
-        a=older,
-        b=newer,
-    )
-    picture.part_line(
-        parts,
-        WORDS.phrase("stage.joined"),
-        when=decided & (whole == 1),
-        u=uniform,
-        new=np.nan_to_num(took),
-        r=ratio,
-        k=candidate,
-        a=older,
-        b=newer,
-    )
+    told = {"u": uniform, "new": np.nan_to_num(took), "k": candidate, "a": older, "b": newer}
+    picture.part_line(parts, WORDS.phrase("stage.chosen"), when=decided & (whole == 0), r=share, **told)
+    picture.part_line(parts, WORDS.phrase("stage.joined"), when=decided & (whole == 1), r=ratio, **told)
 
 
 def _dot_lines(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Orbits, node: NDArray[np.bool_]) -> None:

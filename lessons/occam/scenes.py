@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
+from app.kit.player.events import placed
 from app.kit.player.scene import Axis, Editable, Panel, Scene
 from engine.evidence import ArchitectureEvidence
 from engine.jumps import ArchitectureRecording, ArchitectureRun
@@ -92,10 +93,8 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
 
 def on_event(spec: OccamSpec, event: dict) -> OccamSpec | None:
     """Points placed in the map become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "map":
-        return None
-    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
-    return spec.replace(data="points", points=points)
+    points = placed(event, "map")
+    return None if points is None else spec.replace(data="points", points=points)
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from app.kit import charts, pictures, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from engine import diagnostics as measures
-from engine.judge import Check, Kernel, books, chains_checks, dispersed_starts, kernel_of, unknown
+from engine.judge import Check, Kernel, books, chains_checks, kernel_of, sampled_apart, unknown
 from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import SpecError
@@ -51,24 +51,12 @@ def long_run(spec: SliceSamplingLesson, work: int = 1) -> Recording:
 
 def drawn_from(spec: SliceSamplingLesson, coordinate: int) -> tuple[Array, Array]:
     """Midpoints and heights of a histogram of the long run: what the kernel draws from, as near as that tells."""
-    draws = long_run(spec).draws[:, :, coordinate].ravel()
-    counts, edges = np.histogram(draws, bins=50, range=spec.build_target().view[coordinate])
-    return 0.5 * (edges[1:] + edges[:-1]), counts / (len(draws) * (edges[1] - edges[0]))
+    return pictures.heights(long_run(spec).draws[:, :, coordinate], spec.build_target().view[coordinate])
 
 
 def _sample(spec: SliceSamplingLesson, draws: int, method: str, **settings: Any) -> Recording:
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
-    return engine.sample(
-        target,
-        method,
-        chains=LONG_CHAINS,
-        draws=draws,
-        warmup=draws // 10,
-        seed=spec.seed,
-        init=spec.init() if starts is None else starts,
-        **settings,
-    )
+    settings |= {"draws": draws, "warmup": draws // 10}
+    return sampled_apart(spec.build_target(), method, spec.init(), chains=LONG_CHAINS, seed=spec.seed, **settings)
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

@@ -229,50 +229,41 @@ def _windows(panel: Panel, spec: TuningLesson, *, labels: bool = False) -> None:
 
 
 def _acceptance(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
-    panel = picture.panel(
-        "acceptance",
-        title=WORDS.phrase("stage.acceptance"),
-        x=Axis(WORDS.phrase("stage.transition"), 0, spec.steps),
-        y=Axis("a", 0.0, 1.0),
-        place=BESIDE[1],
-        height=HEIGHT // 3,
-    )
-    _windows(panel, spec)
-    at = np.arange(1, spec.steps + 1, dtype=float)
-    alone = spec.view == "one"
-    if alone:
-        pairs = np.column_stack([at, runs[0].accept[0]])
-        panel.points(pairs, show="upto", role="energy", size=1.6, alpha=0.5, label=WORDS.phrase("stage.of_transition"))
-    for c, run in enumerate(runs):
-        own: dict[str, Any] = {} if alone else {"chain": c}
-        delta = run.spec.target_accept
-        named = WORDS.phrase("stage.mean_of_last", span=SPAN) + ("" if alone else f", δ = {delta:g}")
-        panel.line(at, analysis.running(run.accept[0], SPAN), show="upto", role="highlight", width=2.0, label=named, **own)
-        if spec.tuning == "adapt":
-            panel.rule(y=delta, role="ink", dash=True, label=WORDS.phrase("stage.target", delta=delta) if alone else None, **own)
+    y, each = Axis("a", 0.0, 1.0), [run.accept[0] for run in runs]
+    several = [WORDS.phrase("stage.mean_at", span=SPAN, delta=run.spec.target_accept) for run in runs]
+    panel = _running(picture, spec, "acceptance", 1, y, each, WORDS.phrase("stage.of_transition"), several)
+    if spec.tuning == "adapt":
+        for c, run in enumerate(runs):
+            delta = run.spec.target_accept
+            if spec.view == "one":
+                panel.rule(y=delta, role="ink", dash=True, label=WORDS.phrase("stage.target", delta=delta))
+            else:
+                panel.rule(y=delta, role="ink", dash=True, chain=c)
 
 
 def _cost(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
-    spent = np.concatenate([run.gradients[0] for run in runs])
-    panel = picture.panel(
-        "cost",
-        title=WORDS.phrase("stage.cost"),
-        x=Axis(WORDS.phrase("stage.transition"), 0, spec.steps),
-        y=Axis(WORDS.phrase("stage.gradients"), 0.8, float(max(spent.max() * 1.3, 10.0)), log=True),
-        place=BESIDE[2],
-        height=HEIGHT // 3,
-    )
+    each = [run.gradients[0] for run in runs]
+    most = float(np.concatenate(each).max())
+    y = Axis(WORDS.phrase("stage.gradients"), 0.8, max(1.3 * most, 10.0), log=True)
+    several = [f"δ = {run.spec.target_accept:g}" for run in runs]
+    _running(picture, spec, "cost", 2, y, each, WORDS.phrase("stage.gradients"), several)
+
+
+def _running(
+    picture: Scene, spec: TuningLesson, what: str, row: int, y: Axis, each: list[NDArray], of_one: str, several: list[str]
+) -> Panel:
+    """A quantity of each transition, `each` run's (steps,), and its running mean; the dots of a run that is alone."""
+    x = Axis(WORDS.phrase("stage.transition"), 0, spec.steps)
+    panel = picture.panel(what, title=WORDS.phrase(f"stage.{what}"), x=x, y=y, place=BESIDE[row], height=HEIGHT // 3)
     _windows(panel, spec)
-    at = np.arange(1, spec.steps + 1, dtype=float)
-    alone = spec.view == "one"
+    at, alone = np.arange(1, spec.steps + 1, dtype=float), spec.view == "one"
     if alone:
-        pairs = np.column_stack([at, runs[0].gradients[0]])
-        panel.points(pairs, show="upto", role="energy", size=1.6, alpha=0.5, label=WORDS.phrase("stage.gradients"))
-    for c, run in enumerate(runs):
+        panel.points(np.column_stack([at, each[0]]), show="upto", role="energy", size=1.6, alpha=0.5, label=of_one)
+    for c, values in enumerate(each):
         own: dict[str, Any] = {} if alone else {"chain": c}
-        mean = analysis.running(run.gradients[0], SPAN)
-        label = WORDS.phrase("stage.mean_of_last", span=SPAN) if alone else f"δ = {run.spec.target_accept:g}"
-        panel.line(at, mean, show="upto", role="highlight", width=2.0, label=label, **own)
+        label = WORDS.phrase("stage.mean_of_last", span=SPAN) if alone else several[c]
+        panel.line(at, analysis.running(values, SPAN), show="upto", role="highlight", width=2.0, label=label, **own)
+    return panel
 
 
 def _estimate(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:

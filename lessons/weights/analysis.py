@@ -23,7 +23,7 @@ from engine.judge import (
     agreement_check,
     divergence_check,
     energy_check,
-    model_of,
+    joint_model,
     two_looks,
     unknown,
 )
@@ -287,7 +287,7 @@ def _warmed(spec: WeightsSpec) -> Run:
 def kernels(spec: WeightsSpec) -> list[Kernel]:
     """NUTS on the right, with the step size and mass of its first chain."""
     run = _warmed(same_posterior(spec).replace(draws=spec.default("draws")))
-    model = model_of(run.target)
+    model = joint_model(run.target)
     return [] if model is None else [TransitionKernel(model, run.method, run.adaptation)]
 
 

@@ -17,7 +17,7 @@ from engine.judge import (
     depth_check,
     divergence_check,
     energy_check,
-    model_of,
+    joint_model,
     unknown,
     worst,
 )
@@ -41,7 +41,7 @@ def kernels(shared: Shared, stop: Stop | None = None) -> list[Kernel]:
         return []
     assert shared.traces.chains is not None
     run = shared.traces.chains.run
-    model = model_of(run.target)
+    model = joint_model(run.target)
     assert model is not None
     some = dataclasses.replace(model, x=model.x[:TRIED].copy(), aside=f" (of {len(model.x):,} on this page)")
     return [TransitionKernel(some, run.method, run.adaptation)]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from app.kit.controls import Controls
+from app.kit.player.events import placed, to_edit
 from engine.spec import Spec
 from lessons.families.growing.plane import CLASSES, MAX_POINTS, REACH
 from lessons.families.growing.spec import GrowingSpec
@@ -52,17 +51,13 @@ def sampler_controls(panel: Controls[GrowingSpec]) -> None:
 def own_copy(spec: GrowingSpec) -> dict[str, Any]:
     """The points of the clouds as own points: all of them, or every few where they are too many."""
     x, y = spec.data_set()
-    chosen = np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).astype(int)
-    inside = np.clip(np.round(x, 3), -REACH, REACH)
-    return {"data": "points", "points": tuple((float(inside[i, 0]), float(inside[i, 1]), int(y[i])) for i in chosen)}
+    return {"data": "points", "points": to_edit(x, y, most=MAX_POINTS, reach=REACH)}
 
 
 def on_event(spec: GrowingSpec, event: dict) -> Spec | None:
     """Points placed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "mean":
-        return None
-    placed = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
-    return spec.replace(data="points", points=placed)
+    points = placed(event, "mean")
+    return None if points is None else spec.replace(data="points", points=points)
 
 
 def runs(spec: GrowingSpec) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.xor import held_out
+from datasets.xor import chosen, held_out
 from engine.jumps.settings import Prior, log_size_prior
 from engine.networks import Network
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
@@ -41,8 +41,8 @@ COSTLY = ("no_kernel_densities", "as_coded")  # two NUTS runs a jump
 class GrowingSpec(Spec):
     """Chains over the architectures of a network that sorts points of the plane into two classes.
 
-    A lesson's spec says which size changes (`grows`, `low`, `high`), how it is called, what the data are
-    (`data_set`) and which network it is (`network`).
+    A lesson's spec says which size changes (`grows`, `low`, `high`), how it is called, which network it is (`network`),
+    the `jump` and its `variant`.
     """
 
     grows: ClassVar[str]  # "width" or "depth"
@@ -74,7 +74,8 @@ class GrowingSpec(Spec):
 
     def data_set(self) -> tuple[Array, NDArray[np.int64]]:
         """The points x (n, 2) and their classes y (n,)."""
-        raise NotImplementedError
+        data = chosen(self.data, self.points, self.corner, self.seed)
+        return data.x, data.y
 
     def held_out(self) -> tuple[Array, NDArray[np.int64]] | None:
         """Points of the same clouds that no chain learns from; None where no more can be drawn."""
@@ -122,7 +123,7 @@ class GrowingSpec(Spec):
 
     def settings(self) -> dict[str, Any]:
         """What `engine.sample_architecture` needs to know of the jumps."""
-        return {"variant": self.variant, f"{self.grows}_prior": self.size_prior()}  # type: ignore[attr-defined]
+        return {"variant": self.variant, "jump": self.jump, f"{self.grows}_prior": self.size_prior()}  # type: ignore[attr-defined]
 
     def start_sizes(self) -> list[int] | None:
         """Where the chains start; None: drawn."""
