@@ -21,6 +21,7 @@ LESSONS = ROOT / "lessons"
 
 SHOWN = {"alt", "caption", "help", "label", "title", "unit", "x", "y"}  # keywords whose strings are read, a single word, too
 IN_FIGURES = {"add_hline", "add_scatter", "add_vline"}  # of Plotly: there a `name` is read, too
+TITLED = {"Axis", "Figure", "Table"}  # what is handed to them is read
 DECLARED = {"choice", "integer", "number", "points", "seed_field", "text"}  # of `engine.spec`
 REFUSED = {"SpecError", "TargetError", "Refusal"}
 MATHS = re.compile(r"\b(?:log|exp|min|max|sin|cos|sd)\b")
@@ -42,6 +43,9 @@ def _texts(node: ast.AST, passed: str) -> Iterator[tuple[ast.expr, str]]:
         text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in getattr(node, "values", [node]) if _is_text(part))
         if _is_read(text, shown=passed in SHOWN):
             yield node, text
+        for part in getattr(node, "values", ()):
+            if isinstance(part, ast.FormattedValue):
+                yield from _texts(part.value, "")
         return
     for name, child in _parts(node):
         yield from _texts(child, name or (passed if isinstance(node, (ast.Tuple, ast.List, ast.IfExp, ast.BinOp)) else ""))
@@ -53,8 +57,11 @@ def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """
     if isinstance(node, ast.keyword):
         yield node.arg or "", node.value
-    elif isinstance(node, ast.Call) and _called(node) == "Axis":
-        yield from (("x", child) for child in node.args)
+    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "index"):
+        yield from (("", child) for child in node.args[1:])
+    elif isinstance(node, ast.Call) and (_called(node) in TITLED or getattr(node.func, "attr", "") == "blank"):
+        yield from (("title", child) for child in node.args)
+        yield from (("", keyword) for keyword in node.keywords)
     elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in IN_FIGURES:
         yield from (("label" if keyword.arg == "name" else "", keyword.value) for keyword in node.keywords)
     elif isinstance(node, ast.Dict):
@@ -63,6 +70,11 @@ def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         first = node.body[0] if node.body else None
         told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
         yield from (("", child) for child in node.body[told:])
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            named, given = node.args.args[len(node.args.args) - len(node.args.defaults) :], node.args.defaults
+            yield from ((name.arg, value) for name, value in zip(named, given, strict=True))
+            pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            yield from ((name.arg, value) for name, value in pairs if value is not None)
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield node.targets[0].id, node.value
     elif isinstance(node, (ast.AnnAssign, ast.Subscript)):

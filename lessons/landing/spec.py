@@ -13,10 +13,11 @@ from app.kit.words import Words
 from engine.jumps.settings import Prior
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer, number, text
+from lessons.families.growing.spec import WORDS as FAMILY
 from lessons.families.growing.spec import GrowingSpec
 from lessons.landing import boston, optdigits
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 PARTS = ("sandwich", "landing", "thesis")
 SANDWICHES = ("palindromic", "no_kernel_densities", "as_coded")

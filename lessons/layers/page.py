@@ -16,24 +16,17 @@ from lessons.layers.questions import QUESTIONS
 from lessons.layers.scenes import scene
 from lessons.layers.spec import SCENARIOS, WORDS, LayersSpec
 
-VARIANTS = {
-    "exact": "right",
-    "no_end_points": "forget the ends",
-    "no_kernel_densities": "NUTS around the jump, densities left out",
-    "as_coded": "the published code",
-}
-
 
 def controls(panel: Controls[LayersSpec]) -> None:
     """The widgets beside the stage."""
     data_controls(panel)
-    panel.slider("shown", "Chain on the stage")
-    panel.slider("width", "Units of each layer")
-    panel.slider("deepest", "Most hidden layers")
+    panel.slider("shown")
+    panel.slider("width")
+    panel.slider("deepest")
     prior_controls(panel)
-    panel.segmented("jump", "Other weights at a jump", {"plain": "stay", "redraw": "all drawn anew"})
+    panel.segmented("jump")
     sampler_controls(panel)
-    panel.select("variant", "Break it", VARIANTS)
+    panel.select("variant")
 
 
 LESSON = Lesson(

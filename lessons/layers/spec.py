@@ -9,9 +9,10 @@ from app.kit.words import Words
 from datasets.xor import EIGHT_POINTS
 from engine.networks import Network, network
 from engine.spec import choice, integer, number
+from lessons.families.growing.spec import WORDS as FAMILY
 from lessons.families.growing.spec import GrowingSpec
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 JUMPS = ("plain", "redraw")
 VARIANTS = ("exact", "no_end_points", "no_kernel_densities", "as_coded")

@@ -31,7 +31,7 @@ def _dimensions(spec: MonteCarloLesson) -> Figure:
     volumes = [ball(d) for d in DIMENSIONS]
     chance = [math.sqrt(v.variance / POINTS) / v.mean for v in volumes]
     grid = [abs(midpoint(v, POINTS)[0] / v.mean - 1.0) for v in volumes]
-    figure = charts.blank("dimension d", WORDS.phrase("panels.relative_error"))
+    figure = charts.blank(WORDS.phrase("panels.dimension"), WORDS.phrase("panels.relative_error"))
     figure.layout.yaxis.type = "log"
     for values, role, symbol, name in (
         (chance, "posterior", "circle", WORDS.phrase("panels.monte_carlo")),

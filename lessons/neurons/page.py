@@ -14,27 +14,16 @@ from lessons.neurons.questions import QUESTIONS
 from lessons.neurons.scenes import scene
 from lessons.neurons.spec import SCENARIOS, WORDS, NeuronsSpec
 
-VARIANTS = {
-    "exact": "right",
-    "no_jacobian": "forget the Jacobian",
-    "no_end_points": "forget the ends",
-    "slot_once": "count the slot once",
-    "no_kernel_densities": "NUTS around the jump, densities left out",
-    "as_coded": "the published code",
-}
-
 
 def controls(panel: Controls[NeuronsSpec]) -> None:
     """The widgets beside the stage."""
     data_controls(panel)
-    panel.slider("shown", "Chain on the stage")
-    panel.slider("widest", "Most hidden units")
+    panel.slider("shown")
+    panel.slider("widest")
     prior_controls(panel)
-    panel.segmented(
-        "jump", "Kept weights at a birth", {"plain": "stay", "rescaled": "shrink", "split": "one splits", "redraw": "all drawn anew"}
-    )
+    panel.segmented("jump")
     sampler_controls(panel)
-    panel.select("variant", "Break it", VARIANTS)
+    panel.select("variant")
 
 
 LESSON = Lesson(

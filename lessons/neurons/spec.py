@@ -10,8 +10,9 @@ from datasets.xor import EIGHT_POINTS
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
 from lessons.families.growing.spec import BARE_JUMPS, SCHEMES, GrowingSpec
+from lessons.families.growing.spec import WORDS as FAMILY
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class NeuronsSpec(GrowingSpec):
 
     @property
     def newcomer(self) -> str:
-        return "a unit that splits from another" if self.jump == "split" else super().newcomer
+        return WORDS.phrase("runs.splits") if self.jump == "split" else super().newcomer
 
 
 SCENARIOS = WORDS.scenarios(

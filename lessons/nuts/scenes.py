@@ -227,7 +227,7 @@ def _map(
     height: int,
     *,
     id: str = "plane",
-    title: str = "Position",
+    title: str = WORDS.phrase("stage.position"),
 ) -> None:
     equal = False if spec.target in ("funnel", "non_centred") else None  # their coordinates have no common scale
     panel = pictures.density_panel(picture, walk.target, id=id, title=title, place=place, height=height, equal=equal)
@@ -321,7 +321,7 @@ def _tree(
     height: int,
     *,
     id: str = "tree",
-    title: str = "The tree on the orbit",
+    title: str = WORDS.phrase("stage.tree"),
 ) -> None:
     level, look = orbits.all("y"), orbits.all("look")
     top = max(2, int(level.max()))
