@@ -77,7 +77,7 @@ def first_paint(browser: Browser, slug: str, folder: Path) -> float:
     server = Server(ROOT / "app" / "main.py", folder / "log.txt")
     try:
         open_page(page, f"{server.url}/{slug}")
-        page.wait_for_function("window.__firstPainted")
+        page.wait_for_function("() => window.__firstPainted")
         return page.evaluate("window.__firstPainted") / 1000.0 - begin
     finally:
         page.close()
@@ -92,7 +92,7 @@ def seed_to_picture(page: Page, box: Locator, moves: int) -> Iterator[float]:
         page.locator(PLAYER).evaluate(WATCH)
         box.fill(str(7001 + 13 * move))
         box.press("Enter")
-        page.wait_for_function("window.__painted !== null", timeout=10_000)
+        page.wait_for_function("() => window.__painted !== null", timeout=10_000)
         yield page.evaluate("window.__painted - window.__pressed")
 
 
