@@ -66,6 +66,8 @@ def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         yield from (("label" if keyword.arg == "name" else "", keyword.value) for keyword in node.keywords)
     elif isinstance(node, ast.Dict):
         yield from (("", value) for value in node.values)
+    elif isinstance(node, ast.DictComp):
+        yield from (("", child) for child in (node.value, *node.generators))
     elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         first = node.body[0] if node.body else None
         told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
