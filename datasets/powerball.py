@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from datasets.card import Card
-from datasets.tables import Table
+from datasets.tables import Table, Task
 from engine.spec import SpecError
 
 Array = NDArray[np.float64]
@@ -59,7 +59,19 @@ def urn(n: int = 810, balls: int = BALLS, seed: int = 0) -> Shown:
     rng = np.random.Generator(np.random.SFC64(seed))
     draws = np.sort(rng.random((n, balls)).argpartition(WHITE, axis=1)[:, :WHITE] + 1, axis=1)
     card = Card("Powerball urn", f"{n} draws of {WHITE} from {balls}, seed {seed}", "none needed: random numbers", "numbers of balls")
-    return Shown(draws[:, (0, 2)].reshape(-1), np.tile([1, 0], n), card)
+    return of_draws(draws, card)
+
+
+def of_draws(draws: NDArray[np.int64], card: Card) -> Shown:
+    """What is shown of draws (n, `WHITE`), each sorted."""
+    return Shown(draws[:, (0, 2)].reshape(-1), np.tile([1, 0], len(draws)), card)
+
+
+def task(shown: Shown) -> Task:
+    """The same as a table with one column, the logarithm of the number."""
+    return Task(
+        np.log(shown.x)[:, None], shown.y.astype(np.float64), ("log of the number",), "its place", ("third", "smallest"), (), shown.card
+    )
 
 
 def from_table(table: Table, balls: int = BALLS) -> NDArray[np.int64]:

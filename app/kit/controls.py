@@ -100,16 +100,19 @@ class Controls(Generic[S_co]):
             self.number("start_x")
             self.number("start_y")
 
-    def segmented(self, name: str, label: str | None = None, names: dict[str, str] | None = None) -> None:
-        """A few options side by side."""
+    def segmented(
+        self, name: str, label: str | None = None, names: dict[str, str] | None = None, only: Sequence[str] | None = None
+    ) -> None:
+        """A few options side by side; `only` those, where settings leave no others. The present one is always there."""
         declaration = self._declaration(name, "choice")
         if self._hidden(name):
             return
         value = getattr(self.spec, name)
         key = self._fill(name, "segmented", value)
+        offered = [option for option in declaration.options if only is None or option in only or option == value]
         st.segmented_control(
             self._label(name, label, declaration),
-            declaration.options,
+            offered,
             default=value,
             format_func=self._naming(name, names),
             help=self._help(name, declaration),

@@ -11,9 +11,11 @@ app/static/player/preview.js reads the table.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -38,11 +40,18 @@ class Preview:
     panels : those whose marks follow it; none: all
     smooth : whether between two pictures of the table lies another; else of what the run draws the nearer one is shown
     instead : (spec on stage, spec under the slider, transition) → the picture, in place of the lesson's own
+    whole : spec → the picture of the whole run, where the lesson's own is that of its beginning
     """
 
     panels: tuple[str, ...] = ()
     smooth: bool = True
     instead: Callable[[Any, Any, int], bytes] | None = None
+    whole: Callable[[Any], bytes] | None = None
+
+    def picture(self, scene: Picture) -> Picture:
+        """What a run that is over looks like, in a lesson with this scene."""
+        whole = self.whole
+        return scene if whole is None else lambda spec, window: whole(spec)
 
 
 def of_target(names: Collection[str] = ()) -> dict[str, Preview]:
@@ -76,8 +85,11 @@ class Asked:
 
 
 def grid(declaration: Declaration, value: float) -> list[float]:
-    """The stops of a slider that have a picture, nearest first: all, or those that lie the denser, the nearer they are to
-    `value`."""
+    """The stops of a slider that have a picture: all, or those that lie the denser, the nearer they are to `value`.
+
+    `value` is the first. Of the others each beginning is spread over the slider: dear pictures are made as far as time
+    allows.
+    """
     every = stops(declaration, value)
     here = int(np.argmin(np.abs(np.array(every) - value)))
     if len(every) <= FEW:
@@ -86,38 +98,66 @@ def grid(declaration: Declaration, value: float) -> list[float]:
         reach = np.linspace(0.0, 1.0, SIDE + 1) ** 3
         ends = here - reach * here, here + reach * (len(every) - 1 - here)
         found = {round(float(place)) for end in ends for place in end}
-    return [every[place] for place in sorted(found, key=lambda place: abs(place - here))]
+    below = sorted((place for place in found if place < here), reverse=True)
+    above = sorted(place for place in found if place > here)
+    spread = [place for pair in zip_longest(_spread(below), _spread(above)) for place in pair if place is not None]
+    return [every[place] for place in (here, *spread)]
 
 
-def table(preview: Preview, picture: Picture, spec: Spec, asked: Asked, ended: Callable[[], bool] = lambda: False) -> bytes:
+def _spread(places: Sequence[int]) -> list[int]:
+    """The places in an order of which each beginning is spread over all: van der Corput's."""
+    bits = len(places).bit_length()
+    return [places[k - 1] for k in sorted(range(1, len(places) + 1), key=lambda k: f"{k:0{bits}b}"[::-1])]
+
+
+def tables(
+    preview: Preview,
+    picture: Picture,
+    spec: Spec,
+    asked: Asked,
+    ended: Callable[[], bool] = lambda: False,
+    due: Callable[[], bool] = lambda: False,
+) -> Iterator[bytes]:
     """The table of a field: pictures of other values around that of `spec`, as far on either side as there are any.
+    Before it, what there is of it so far.
 
     picture : (spec, window) → the lesson's picture
-    ended : whether nobody wants it any more
+    ended : whether nobody wants it any more, or it has taken long enough
+    due : whether it is time to show what there is
     """
     declaration = spec.declarations()[asked.field]
-    value = float(getattr(spec, asked.field))
-    scale = _Scale(declaration, value)
-    first = _cut(picture(spec, None), preview, asked)
-    if first is None:
-        first = _cut(picture(spec, asked.t), preview, asked)
+    value, picture = float(getattr(spec, asked.field)), preview.picture(picture)
+    first = _cut(picture(spec, None), preview, asked) or _cut(picture(spec, asked.t), preview, asked)
     if first is None:
         raise ValueError(f"the picture has no transition {asked.t}")
     shots, size = {value: first}, 0
-    beyond = [False, False]  # below, and above, there is no such picture
-    for stop in grid(declaration, value):
-        side = int(stop > value)
-        if stop == value or beyond[side] or size > MOST or ended():
+    low, high = -math.inf, math.inf  # from there on there is no such picture
+
+    def packed() -> bytes:
+        scale = _Scale(declaration, value)
+        frames = [{"at": scale(stop), "panels": panels} for stop, panels in sorted(_varied(shots).items())]
+        return scene.pack_bound({"v": scene.VERSION, "id": asked.id, "max": scale.high, "smooth": preview.smooth, "frames": frames})
+
+    for stop in grid(declaration, value)[1:]:
+        if not low < stop < high:
             continue
-        shot = _shot(preview, picture, spec, spec_at(spec, asked.field, stop), asked)
+        if size > MOST or ended():
+            break
+        try:
+            shot = _shot(preview, picture, spec, spec_at(spec, asked.field, stop), asked)
+        except InterruptedError:  # in the midst of a picture
+            break
+        if ended():  # it may be half a picture
+            break
         if shot is None or shot.keys() != first.keys():
-            beyond[side] = True
+            low, high = (stop, high) if stop < value else (low, stop)
+            shots = {at: shot for at, shot in shots.items() if low < at < high}
             continue
         shots[stop] = shot
         size += _bytes(shot, first)
-    frames = [{"at": scale(stop), "panels": panels} for stop, panels in sorted(_varied(shots).items())]
-    head = {"v": scene.VERSION, "id": asked.id, "max": scale.high, "smooth": preview.smooth}
-    return scene.pack_bound({**head, "frames": frames})
+        if due():
+            yield packed()
+    yield packed()
 
 
 def spec_at(spec: Spec, field: str, stop: float) -> Spec | None:
@@ -155,11 +195,12 @@ _Shot = dict[str, dict[str, Any]]  # panel → {"x", "y": its axes, "edits", "la
 
 
 def _cut(blob: bytes, preview: Preview, asked: Asked) -> _Shot | None:
-    """The marks of a picture at the transition; None if that is not in it."""
+    """The marks of a picture at the transition, or where it ends before that; None if it has not got its inside."""
     header, arrays = scene.decode(blob)
-    if asked.t >= header["steps"] or not frozen.has_inside(header, arrays, asked.t):
+    t = min(asked.t, header["steps"] - 1)  # there the player will stand in the new run
+    if not frozen.has_inside(header, arrays, t):
         return None
-    cut = frozen.Frozen(header, arrays, asked.t, asked.upto)
+    cut = frozen.Frozen(header, arrays, t, t - asked.t + asked.upto)
     return {
         panel["id"]: {
             "x": panel["x"],

@@ -8,7 +8,9 @@ until the new one is there.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import threading
 import time
 from concurrent.futures import Future, wait
 from typing import Any
@@ -25,12 +27,14 @@ from app.kit.text import number
 from app.kit.visit import Visit, arriving, session
 from engine import turns
 from engine.spec import Spec, SpecError
+from engine.ticket import Ticket, holding
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 1.0  # s that a run waits for a picture
 HEAD_START = 0.06  # s that a new picture has before the rest of the page, which keeps the browser busier than it does
 LONGEST_PREVIEW = 3.0  # s of work for the pictures around a setting, whatever else the machine does; the rest is left out
+EARLY_PREVIEW = 0.3  # s of it after which what there is of them is shown, and then each time it has taken twice as long
 FIRST_HEAD_START = 0.35  # s, when the browser still has to load the player; React shows what it loads at once together
 
 
@@ -193,11 +197,37 @@ def _preview(lesson: Lesson, here: Visit, asked: Asked | None) -> None:
     jobs.pool().submit((session(), "preview"), key, _tabled, *made, rank=turns.GIVEN, keep=False, local=True)
 
 
-def _tabled(lesson: Lesson, spec: Any, asked: Asked, channel: push.Channel, ticket: jobs.Job) -> None:
-    late = time.thread_time() + LONGEST_PREVIEW
-    table = preview.table(lesson.previews[asked.field], lesson.scene, spec, asked, lambda: ticket.is_set() or time.thread_time() > late)
-    if not ticket.is_set():
-        channel.tell(table)
+class _Limited:
+    """The ticket of a job whose own thread may compute for LONGEST_PREVIEW."""
+
+    def __init__(self, job: Ticket):
+        self._job, self._thread, self._began = job, threading.get_ident(), time.thread_time()
+        self._shown = EARLY_PREVIEW
+
+    def is_set(self) -> bool:
+        late = threading.get_ident() == self._thread and self._taken() > LONGEST_PREVIEW
+        return late or self._job.is_set()
+
+    def report(self, done: int, total: int) -> None:
+        """Nobody waits for it."""
+
+    def due(self) -> bool:
+        """Whether it is time to show what there is."""
+        late = self._taken() > self._shown
+        if late:
+            self._shown = 2 * self._taken()
+        return late
+
+    def _taken(self) -> float:
+        return time.thread_time() - self._began
+
+
+def _tabled(lesson: Lesson, spec: Any, asked: Asked, channel: push.Channel, ticket: Ticket) -> None:
+    limited = _Limited(ticket)
+    with contextlib.suppress(InterruptedError), holding(limited):  # the present picture may take all of it
+        for table in preview.tables(lesson.previews[asked.field], lesson.scene, spec, asked, limited.is_set, limited.due):
+            if not ticket.is_set():
+                channel.tell(table)
 
 
 # Long runs ----------------------------------------------------------------------------------------------------------

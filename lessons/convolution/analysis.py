@@ -260,7 +260,7 @@ def checks(spec: ConvolutionLesson, cancel: Any) -> list[Check]:
         return []
     found = [moved_check(spec, state)]
     if state is not None:
-        found += [rest_check(state.history.elbo), averages(spec, state.fit)]
+        found += [rest_check(state.fit.history.elbo), averages(spec, state.fit)]
         if spec.part == "training":
             words = (
                 "How near q comes to the posterior cannot be told from itself: no exact answer is known for a network of this size. "

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
+from app.kit.player.scene import Axis, Scene, levels
 from datasets.images import DIGIT_NAMES
 from engine.variational import ConvolutionFit
 from lessons.convolution import analysis
 from lessons.convolution.marks import begin, most, square
 from lessons.convolution.spec import ConvolutionLesson
 from lessons.convolution.training import LOOKS, TESTED, Look, State, is_large
+from lessons.families.sheets import sheet
 
 PLAN = "filters*8 sds*8 / elbo*5 accuracy*5 kl*6"
 LARGE_PLAN = "filters*7 sds*7 seen*4 / elbo*5 accuracy*5 kl*4 says*4"
@@ -60,20 +61,21 @@ def _digit(made: Scene, spec: ConvolutionLesson, state: State) -> None:
 
 
 def _sheet(made: Scene, id: str, title: str, values: Array, low: float, high: float, colours: str, label: str) -> None:
-    """Filters (looks, F, k, k) in some rows, with room between them."""
+    """Filters (looks, F, k, k) in some rows."""
     filters, edge = values.shape[1:3]
-    step, here, in_row = edge + 1, np.arange(len(values)), filters // ROWS[filters]
-    across, down = in_row * step - 1, ROWS[filters] * step - 1
-    panel = made.panel(
-        id, title=title, x=Axis(f"{edge} × {edge} weights each", 0, across, ticks=()), y=Axis("", 0, down, ticks=()), equal=True
+    sheet(
+        made,
+        id,
+        title,
+        levels(values, high, low),
+        in_row=filters // ROWS[filters],
+        caption=f"{edge} × {edge} weights each",
+        grain=GRAIN[edge],
+        low=low,
+        high=high,
+        colormap=colours,
+        label=label,
     )
-    for filter in range(filters):
-        row, column = divmod(filter, in_row)
-        left, top = column * step, down - row * step
-        cells = pixel_blocks(levels(values[:, filter], high, low), GRAIN[edge])
-        last = filter == filters - 1
-        x, y = (left, left + edge), (top - edge, top)
-        panel.heatmap(cells, x=x, y=y, low=low, high=high, at=here, colormap=colours, label=label if last else None, colorbar=last)
 
 
 def _traces(made: Scene, looks: Sequence[Look]) -> None:

@@ -6,7 +6,7 @@ there. Where MNIST is not on this machine the bundled digits stand in for it, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from datasets import local, remote
 from datasets.images import Images, digits
 from engine import kept, states
-from engine.ticket import Lock
-from engine.variational import STEYN, ConvolutionFit, ConvolutionRun, ConvolutionSpec, History, NetworkFit, fit_network, start_convolution
+from engine.variational import STEYN, ConvolutionFit, ConvolutionRun, ConvolutionSpec, NetworkFit, fit_network, start_convolution
 from lessons.convolution.spec import FILTERS, ConvolutionLesson
+from lessons.families import watched
+from lessons.families.watched import Stop, Watched
 
 Array = NDArray[np.float64]
-Stop = Callable[[], bool]
 
 SIDE, KERNEL, PAD = 8, 3, 1
 LOOKS = 24  # at a whole training, after the start,
@@ -124,83 +124,31 @@ class Look(NamedTuple):
     tested: float
 
 
-class State(NamedTuple):
-    """What is known of a training so far."""
-
-    looks: tuple[Look, ...]
-    fit: ConvolutionFit
-    done: bool
-    seconds: float = 0.0  # of training
-
-    @property
-    def history(self) -> History:
-        return self.fit.history
+State = watched.State[ConvolutionFit, Look]
 
 
-class Learning:
-    """A training that everyone in the process shares: whoever needs it trains it on; `state` never waits.
+class Learning(Watched[ConvolutionFit, Look]):
+    """A training that everyone in the process shares.
 
     path : of its state on disk, from which it goes on; None: it has none
     """
 
     def __init__(self, spec: ConvolutionLesson, path: Path | None = None):
-        self._run, self._saved = start(spec), states.Saved(path)
-        self._tests = data_of(spec).some(1, TESTED) if is_large(spec) else None
-        self._lock = Lock()
-        self.state = State((), *self._fit())
-        looks = self._restored()
-        self.state = State(looks, *self._fit()) if looks else self._looked()
+        run, tests = start(spec), data_of(spec).some(1, TESTED) if is_large(spec) else None
+        super().__init__(run, watched.bent(run.total, LOOKS, BENT), partial(look_at, tests=tests), path)
 
-    def advance(self, stop: Stop | None = None) -> None:
-        """To the next look, or wait while somebody else trains."""
-        with self._lock:
-            if self.state.done:
-                return
-            wanted = max(1, round(self._run.total * (len(self.state.looks) / LOOKS) ** BENT) - self._run.completed)
-            if self._run.advance(wanted, stop) == wanted:
-                self.state = self._looked()
-            self._saved.keep(lambda: (self.state.looks, self._run.without_data()), self._run.done)
 
-    def finish(self, stop: Stop | None = None) -> State | None:
-        """Train to the end; None when stopped."""
-        while not self.state.done:
-            if stop is not None and stop():
-                return None
-            self.advance(stop)
-        return self.state
-
-    def _restored(self) -> tuple[Look, ...]:
-        """Go on from the state on disk: its looks. None where there is none of this training."""
-        found = self._saved.read()
-        if found is None:
-            return ()
-        try:
-            looks, run = found
-            self._run = run.with_data_of(self._run)
-        except (AttributeError, TypeError, ValueError):  # of another version
-            return ()
-        return tuple(looks)
-
-    def _fit(self) -> tuple[ConvolutionFit, bool, float]:
-        fit = self._run.fit()
-        assert isinstance(fit, ConvolutionFit)
-        return fit, self._run.done, self._run.seconds
-
-    def _looked(self) -> State:
-        fit, done, seconds = self._fit()
-        mean, sd = (part[..., 0].astype(np.float64) for part in fit.filters())
-        kl = fit.kl_by_layer()
-        counted = np.ones(len(kl))
-        if fit.spec.variant == "places":
-            counted[: len(fit.shape.stages)] = [stage.places**2 for stage in fit.shape.stages]
-        last = [float(column[-1]) if len(column) else np.nan for column in fit.history[1:]]
-        look = Look(self._run.completed, mean, sd, kl, counted, last[0], last[1], last[3], self._tested(fit))
-        return State((*self.state.looks, look), fit, done, seconds)
-
-    def _tested(self, fit: ConvolutionFit) -> float:
-        tests = self._tests
-        prediction = None if tests is None else fit.predict(tests.x_test, "MEAN")
-        return np.nan if prediction is None or tests is None else prediction.accuracy(tests.labels_test)
+def look_at(fit: ConvolutionFit, step: int, tests: Images | None) -> Look:
+    """What is seen of the training after so many steps; `tests`: images that its means are tried on."""
+    mean, sd = (part[..., 0].astype(np.float64) for part in fit.filters())
+    kl = fit.kl_by_layer()
+    counted = np.ones(len(kl))
+    if fit.spec.variant == "places":
+        counted[: len(fit.shape.stages)] = [stage.places**2 for stage in fit.shape.stages]
+    last = [float(column[-1]) if len(column) else np.nan for column in fit.history[1:]]
+    prediction = None if tests is None else fit.predict(tests.x_test, "MEAN")
+    tested = np.nan if prediction is None or tests is None else prediction.accuracy(tests.labels_test)
+    return Look(step, mean, sd, kl, counted, last[0], last[1], last[3], tested)
 
 
 def learning(spec: ConvolutionLesson) -> Learning:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Phase, Scene, Show
+from app.kit.preview import of_target
 from engine.recording import Recording
 from lessons.diagnostics import analysis
 from lessons.diagnostics.spec import NOBODY, DiagnosticsLesson
@@ -26,6 +27,9 @@ BINS = 10  # of the rank plot
 ROOM = 1.04  # of the narrow axes beyond the last draw, so that its number fits
 LEAST_EXCESS = 1e-3  # R-hat − 1 below it lies on the bottom of the panel
 TICKS = ((0.001, "≤ 1.001"), (0.01, "1.01"), (0.1, "1.1"), (1.0, "2"), (10.0, "11"), (100.0, "101"))
+
+
+PREVIEWS = of_target(("burn", "thin", "scale", "step_size", "steps", "start_x", "start_y", "spread"))
 
 
 def scene(spec: DiagnosticsLesson, window: int | None = None) -> bytes:

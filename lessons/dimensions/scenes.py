@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from app.kit.preview import Preview
 from engine.jumps import toy
 from engine.jumps.toy import FACTORS
 from lessons.dimensions import analysis
@@ -54,6 +55,10 @@ def names(spec: DimensionsLesson) -> list[str]:
     if spec.family == "polynomial":
         return [f"degree {k}" for k in range(spec.models)]
     return ["1 mean", *(f"{k} means" for k in range(2, spec.models + 1))]
+
+
+OF_MODELS = ("spread", "birth", "models", "start", "prior_sd", "noise_sd")
+PREVIEWS = dict.fromkeys((*OF_MODELS, "observations", "truth", "effect"), Preview(smooth=False))
 
 
 def scene(spec: DimensionsLesson, window: int | None = None) -> bytes:

@@ -9,7 +9,7 @@ from engine.targets import constrained
 from lessons.families import chain_files
 from lessons.own_chain import analysis, findings, panels, report
 from lessons.own_chain.questions import QUESTIONS
-from lessons.own_chain.scenes import scene
+from lessons.own_chain.scenes import PREVIEWS, scene
 from lessons.own_chain.spec import SCENARIOS, WORDS, OwnChain
 
 SOURCES = {"example": "an example", "file": "your chains", "density": "your density"}
@@ -76,6 +76,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     audit=analysis.audit,
     checks=analysis.checks,
     faults=analysis.faults,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene
+from app.kit.preview import Preview
 from lessons.own_chain import analysis, findings
 from lessons.own_chain.spec import OwnChain
 
@@ -21,6 +22,9 @@ CHAINS = 8  # on stage
 BARS = 6
 ROOM = 1.02
 LETTERS = 14  # of a name below a bar
+
+
+PREVIEWS = dict.fromkeys(("burn", "draws"), Preview(smooth=False))
 
 
 def scene(spec: OwnChain, window: int | None = None) -> bytes:

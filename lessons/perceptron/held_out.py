@@ -28,6 +28,7 @@ from lessons.perceptron.spec import PerceptronLesson
 Array = NDArray[np.float64]
 
 REGULARISERS = ("nothing", "weight decay", "dropout", "early stopping")
+SETTING = {"weight decay": "decay", "dropout": "keep", "early stopping": "patience"}  # that only this one has
 SETS = 16  # of points
 HELD = 125  # points held out of each cloud
 VALIDATION = 0.25  # of its points that early stopping looks at and does not learn from
@@ -117,8 +118,8 @@ class Course:
     loss, held : (SETS, T) of the points it learns from, and of those held out, nats a point, parameters in use
     right : (SETS,) share of the held-out points right at the end
     used : (SETS,) the step whose parameters are in use at the end
-    moved : by how much the loss that it goes down changed in its last tenth, nats a point, the most of all sets; NaN
-        where it goes down none: dropout's changes with its masks, and early stopping does not wait
+    moved : by how much the loss that it goes down changed in its last tenth, nats a point, as `mostly` has it; NaN where
+        it goes down none: dropout's changes with its masks, and early stopping does not wait
     """
 
     path: Array
@@ -129,9 +130,13 @@ class Course:
     moved: float
 
 
-@kept
 def course(spec: PerceptronLesson, name: str) -> Course:
-    """All sets by one of `REGULARISERS`."""
+    """All sets by one of `REGULARISERS`; the same object whatever the settings of the others are."""
+    return _course(spec.replace(**{field: spec.default(field) for way, field in SETTING.items() if way != name}), name)
+
+
+@kept
+def _course(spec: PerceptronLesson, name: str) -> Course:
     network, at, setting = spec.network(), looks(spec), against(spec, name)
     path, losses, held, right, used, moved = None, [], [], [], [], []
     for number in range(SETS):
@@ -147,13 +152,20 @@ def course(spec: PerceptronLesson, name: str) -> Course:
         moved.append(float(np.ptp(down[-max(2, len(down) // 10) :])))
     assert path is not None
     rests = name in ("nothing", "weight decay")
-    return Course(path, np.array(losses), np.array(held), np.array(right), np.array(used), max(moved) if rests else math.nan)
+    return Course(path, np.array(losses), np.array(held), np.array(right), np.array(used), mostly(np.array(moved)) if rests else math.nan)
 
 
 def looks(spec: PerceptronLesson) -> NDArray[np.int64]:
     """(T,) steps at which a training is looked at."""
     every = max(1, spec.steps // LOOKS)
     return np.unique(np.append(np.arange(0, spec.steps, every), spec.steps))
+
+
+def mostly(moved: Array) -> float:
+    """What three of four sets (SETS, ...) keep to, in the worst column; infinite where one is not finite. A network that
+    has just found a better place, as one of 16 now and then has, is no sign that the others are still on their way.
+    """
+    return float(np.quantile(moved, THREE_OF_FOUR, axis=0, method="inverted_cdf").max()) if np.all(np.isfinite(moved)) else math.inf
 
 
 def mean_and_error(values: Array) -> tuple[Array, Array]:
@@ -170,7 +182,7 @@ class Ladder:
 
     path : (L, dim) parameters at the end, first set
     loss, held : (SETS, L), nats a point at the end; bare : (SETS,) held out, without weight decay
-    moved : as in `Course`, of all
+    moved : as in `Course`, of the decay that moved most
     """
 
     path: Array
@@ -197,14 +209,15 @@ def ladder(spec: PerceptronLesson) -> Ladder:
         path.append(ends[1:])
         losses.append([one.loss[-1] for one in found[1:]])
         held.append(held_loss(network, points, ends))
-        moved += [float(np.ptp(penalised(one, decay)[-2:])) for one, decay in zip(found[1:], LADDER, strict=True)]
+        moved.append([np.ptp(penalised(one, decay)[-2:]) for one, decay in zip(found[1:], LADDER, strict=True)])
     outcome = np.array(held)
-    return Ladder(path[0], np.array(losses), outcome[:, 1:], outcome[:, 0], max(moved))
+    return Ladder(path[0], np.array(losses), outcome[:, 1:], outcome[:, 0], mostly(np.array(moved)))
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-SETTLED = 0.01  # nats a point that the last tenth of a training may still change
+SETTLED = 0.003  # nats a point that the last tenth of a training may still change; after 500 of 2,000 steps it is more
+THREE_OF_FOUR = 0.75
 GRADIENT_LIMIT = 1e-6
 FLAT = 1e-9  # nats from ln 2
 
@@ -259,7 +272,7 @@ def _rest_check(spec: PerceptronLesson) -> Check:
     )
     change = math.inf if is_planted(STUCK) or not np.all(np.isfinite(found)) else max(found)
     verdict: Verdict = "pass" if change <= SETTLED else "unknown" if math.isfinite(change) else "fail"
-    words = f"In the last tenth of a training its loss, with the decay's part, moved by {change:.2g} nats a point at most."
+    words = f"In three of four trainings the last tenth moved the loss, with the decay's part, by {change:.2g} nats a point at most."
     return Check(name, verdict, change, SETTLED, words, "nats a point", kind="run")
 
 

@@ -16,7 +16,7 @@ from lessons.perceptron import analysis
 from lessons.perceptron.held_out import SETS
 from lessons.perceptron.panels import diagnostics, panels
 from lessons.perceptron.questions import QUESTIONS
-from lessons.perceptron.scenes import scene
+from lessons.perceptron.scenes import PREVIEWS, scene
 from lessons.perceptron.spec import CLASSES, PARAMETERS, SCENARIOS, WORDS, PerceptronLesson
 
 PARTS = {"perceptron": "perceptron", "network": "hidden units", "nodes": "one pass", "race": "race", "held_out": "new points"}
@@ -146,6 +146,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     audit=analysis.audit,
     checks=analysis.checks,
     faults=faults,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.kit.preview import Preview
 from lessons.perceptron import stage_held_out, stage_network, stage_nodes, stage_perceptron, stage_race
 from lessons.perceptron.spec import PerceptronLesson
 
@@ -12,6 +13,12 @@ STAGES = {
     "race": stage_race.stage,
     "held_out": stage_held_out.stage,
 }
+
+OF_POINTS = ("gap", "count", "epochs")
+OF_TRAINING = ("units", "depth", "step_size", "momentum", "row")
+OF_RACE = ("correlation", "scale_ratio", "width", "curvature", "length", "adaptive", "noise")
+AGAINST_OVERFITTING = ("decay", "keep", "patience")
+PREVIEWS = dict.fromkeys((*OF_POINTS, *OF_TRAINING, *OF_RACE, *AGAINST_OVERFITTING), Preview(smooth=False))
 
 
 def scene(spec: PerceptronLesson, window: int | None = None) -> bytes:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Scene
+from app.kit.preview import Preview
 from engine.targets.target import Target
 from lessons.race import analysis
 from lessons.race.analysis import Race
@@ -18,6 +19,11 @@ LAYOUT = "lane-metropolis*4 lane-gibbs*4 score-0*6 / lane-hmc*4 lane-nuts*4 scor
 TRAIL = 12  # newest checkpoints whose path stays visible
 CLOUD = 400  # exact draws that stand for the density where there is no map of two coordinates
 _NOWHERE = 1e6  # states further out are as good as lost
+
+
+OF_TARGETS = ("correlation", "scale_ratio", "width", "curvature", "separation", "weight")
+OF_RACERS = ("scale", "single_scale", "step_size", "steps", "gradient_price", "warmup")
+PREVIEWS = dict.fromkeys((*OF_TARGETS, *OF_RACERS), Preview(smooth=False))
 
 
 def scene(spec: RaceLesson, window: int | None = None) -> bytes:

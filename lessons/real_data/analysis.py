@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from app.kit import files
-from datasets import remote, tables
+from datasets import powerball, remote, tables
 from datasets.tables import Standard, Table, Task
 from engine import linear, network, ticket
 from engine import predicted as predictions
@@ -88,7 +88,16 @@ def chosen(spec: RealDataSpec) -> Task:
 
 @kept
 def _chosen(spec: RealDataSpec) -> Task:
+    if spec.show == "place":
+        return powerball.task(_shown(spec))
     return tables.choose(table(spec), spec.target, spec.left_out)
+
+
+def _shown(spec: RealDataSpec) -> powerball.Shown:
+    """Numbers of a fair urn's draws, or of those in a reader's file."""
+    if spec.data == "urn":
+        return powerball.urn(spec.drawn, spec.balls, spec.seed)
+    return powerball.of_draws(powerball.from_table(given(spec.file), spec.balls), tables.OWN_CARD)
 
 
 def has_classes(spec: RealDataSpec) -> bool:
@@ -107,7 +116,7 @@ class Problem:
     x_test, y_test : (m, inputs) on that scale; (m,) in units of the target, or classes
     centre, scale : a value in units of the target is centre + scale * output
     task : the whole table
-    test : numbers of the test rows in it
+    train, test : numbers in it of the rows to learn from and to test on
     """
 
     x: Array
@@ -117,6 +126,7 @@ class Problem:
     centre: float
     scale: float
     task: Task
+    train: NDArray[np.int64]
     test: NDArray[np.int64]
 
     @property
@@ -151,7 +161,7 @@ def _problem(spec: RealDataSpec) -> Problem:
         x, x_test = standard.apply(x), standard.apply(x_test)
         if not task.classes:
             centre, scale = float(y.mean()), float(y.std())
-    return Problem(x, (y - centre) / scale, x_test, task.y[test], centre, scale, task, test)
+    return Problem(x, (y - centre) / scale, x_test, task.y[test], centre, scale, task, train, test)
 
 
 def network_of(spec: RealDataSpec) -> Network:

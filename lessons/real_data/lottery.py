@@ -33,6 +33,7 @@ UNLIKE = 1e-6  # probability below which two parts of a file are not of one urn
 ABSENT = "The file of draws is not here: choose it in the settings."
 CHAINS, DRAWN = 4, 10_000  # draws by which the urn itself is checked
 PLAIN = 1e-9  # relative error of two computations of one number
+MEAN_Z = 6.0  # standard errors by which a mean over urns may exceed what is exact, at the worst of all marks
 LEAST_Z = 4.0  # standard errors by which a share of urns may miss what is exact, at the worst of all marks
 SURE_OF_POWER = 0.03  # standard error of a share of urns, at most
 
@@ -190,7 +191,7 @@ def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
         "of urns",
         kind="run",
     )
-    return [enough, _score_check(spec, found), _least_check(spec, weight, share), _fair_check(spec)]
+    return [enough, _score_check(spec, found), _least_check(spec, weight, share), _fair_check(spec), _mean_check(spec)]
 
 
 def _score_check(spec: RealDataSpec, found: Course) -> Check:
@@ -231,3 +232,18 @@ def _fair_check(spec: RealDataSpec) -> Check:
     p = float(binom.sf(ever - 1, spec.urns, 1.0 / FACTOR))
     sentence = f"{ever} of {spec.urns} fair urns ever had a Bayes factor of {FACTOR:g}, by {len(MARKS)} looks; at most 1 in {FACTOR:g} may."
     return Check("fair urns", "pass" if p > 1e-4 else "fail", ever / spec.urns, 1.0 / FACTOR, sentence, "of urns", p=p)
+
+
+def _mean_check(spec: RealDataSpec) -> Check:
+    """Under a fair urn the Bayes factor has mean 1 after any number of draws. Cut at `FACTOR`, for its tail is long, it has
+    no more; and after a few draws that mean is known closely.
+    """
+    cut = np.minimum(np.exp(evidence(spec, 1.0, 1)), FACTOR)
+    mean, error = cut.mean(axis=0), np.maximum(cut.std(axis=0) / math.sqrt(len(cut)), PLAIN)
+    z = (mean - 1.0) / error
+    at = int(z.argmax())
+    sentence = (
+        f"Over {spec.urns} fair urns the Bayes factor, cut at {FACTOR:g}, is {mean[at]:.3f} ± {error[at]:.3f} on average after "
+        f"{MARKS[at]:,} draws; exactly, it is at most 1 after any number of draws."
+    )
+    return Check("mean of fair urns", "pass" if z[at] < MEAN_Z else "fail", float(z[at]), MEAN_Z, sentence, "standard errors")

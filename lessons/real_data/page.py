@@ -10,13 +10,13 @@ from engine.networks import sweep
 from engine.readable.nuts import nuts
 from engine.readable.own_means import own_means
 from engine.readable.scales import scales
-from lessons.real_data import analysis, lottery
+from lessons.real_data import analysis, lottery, place
 from lessons.real_data.panels import diagnostics, panels
 from lessons.real_data.questions import QUESTIONS
 from lessons.real_data.scenes import live, scene
 from lessons.real_data.spec import SCENARIOS, WORDS, RealDataSpec
 
-SHOWS = {"fit": "one network", "protocol": "a published table", "draw": "draws of a lottery"}
+SHOWS = {"fit": "one network", "protocol": "a published table", "draw": "draws of a lottery", "place": "smallest or third"}
 DATA = {
     "diabetes": "diabetes (442 patients)",
     "breast_cancer": "breast cancer (569 tumours)",
@@ -40,19 +40,19 @@ def own_table(given: dict[str, bytes]) -> dict[str, str]:
     return {"data": "own", "file": reference}
 
 
-def own_draws(balls: int, given: dict[str, bytes]) -> dict[str, str]:
-    """The same of a lottery's draws."""
+def own_draws(show: str, balls: int, given: dict[str, bytes]) -> dict[str, str]:
+    """The same of a lottery's draws, of which `show` is asked."""
     ((name, content),) = given.items()
     reference = files.hold(name, content)
     lottery.own(reference, balls)
-    return {"show": "draw", "data": "own", "file": reference}
+    return {"show": show, "data": "own", "file": reference}
 
 
 def controls(panel: Controls[RealDataSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.select("data", "Table", DATA)
-    if spec.lottery:
+    if spec.lottery or spec.show == "place":
         _lottery(panel)
         return
     panel.files("Your own table (CSV)", own_table, types=TYPES, most_bytes=tables.MOST_BYTES)
@@ -65,7 +65,7 @@ def controls(panel: Controls[RealDataSpec]) -> None:
         )
     panel.toggle("scaled", "Scale the columns", on="yes")
     if spec.data in ("boston", "credit", "own"):
-        panel.segmented("show", "What to run", SHOWS)
+        panel.segmented("show", "What to run", SHOWS, only=None if spec.data == "own" else ("fit", "protocol"))
     if spec.show == "protocol":
         _budget(panel)
         return
@@ -84,6 +84,11 @@ def controls(panel: Controls[RealDataSpec]) -> None:
         panel.slider("test_rows", "Rows to test on")
         panel.segmented("split", "Which rows", SPLITS)
         panel.text("without", "Columns left out", "b, lstat")
+    _training(panel)
+    _sampler(panel)
+
+
+def _training(panel: Controls[RealDataSpec]) -> None:
     with panel.more("Network and training"):
         panel.select("activation", "Activation")
         panel.select("weights", "Prior of the weights", WEIGHTS)
@@ -91,6 +96,9 @@ def controls(panel: Controls[RealDataSpec]) -> None:
         panel.select("training", "Against overfitting", TRAININGS)
         panel.slider("epochs", "Epochs of training")
         panel.slider("step_size", "Step size of training")
+
+
+def _sampler(panel: Controls[RealDataSpec]) -> None:
     with panel.more("Sampler"):
         _budget(panel)
         panel.select("variant", "Break it", VARIANTS)
@@ -98,20 +106,37 @@ def controls(panel: Controls[RealDataSpec]) -> None:
 
 def _lottery(panel: Controls[RealDataSpec]) -> None:
     spec = panel.spec
-    panel.files("Draws of a lottery (CSV)", partial(own_draws, spec.balls), types=TYPES, most_bytes=tables.MOST_BYTES)
-    panel.slider("seen", "Draws")
-    if spec.data == "own":
+    take = partial(own_draws, "draw" if spec.lottery else "place", spec.balls)
+    panel.files("Draws of a lottery (CSV)", take, types=TYPES, most_bytes=tables.MOST_BYTES)
+    if spec.data == "urn":
+        draws = "draw" if spec.show == "place" else spec.show  # whatever a link says, they are the draws of the urn
+        panel.segmented("show", "What to run", {**SHOWS, draws: SHOWS["draw"]}, only=(draws, "place"))
+    else:
         panel.segmented("show", "What to run", SHOWS)
         panel.note(
             "A draw a row: its numbers in one cell, or in five neighbouring columns. Further numbers, such as the powerball, are not read."
         )
-    else:
+    if spec.show == "place":
+        _place(panel)
+        return
+    panel.slider("seen", "Draws")
+    if spec.data == "urn":
         panel.slider("weight", "Weight of the odd ball")
         panel.number("odd", "Which ball is odd")
     panel.slider("balls", "Balls in the urn")
     with panel.more("The test"):
         panel.slider("belief", "Draws that the prior is worth")
         panel.slider("urns", "Urns for the power")
+
+
+def _place(panel: Controls[RealDataSpec]) -> None:
+    panel.slider("rows", "Rows to learn from")
+    panel.slider("test_rows", "Rows to test on")
+    panel.slider("balls", "Balls in the urn")
+    panel.slider("hidden", "Hidden units")
+    panel.slider("level", "Intervals should hold")
+    _training(panel)
+    _sampler(panel)
 
 
 def _budget(panel: Controls[RealDataSpec]) -> None:
@@ -138,7 +163,7 @@ LESSON = Lesson(
     scene=scene,
     kernels=analysis.kernels,
     audit=lambda spec, cancel: (lottery if spec.lottery else analysis).audit(spec, cancel),
-    checks=lambda spec, cancel: (lottery if spec.lottery else analysis).checks(spec, cancel),
+    checks=lambda spec, cancel: (lottery if spec.lottery else place if spec.show == "place" else analysis).checks(spec, cancel),
     panels=panels,
     diagnostics=diagnostics,
     predict=QUESTIONS,

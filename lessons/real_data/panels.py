@@ -13,7 +13,7 @@ from app.kit.text import chains, number, plain
 from engine.diagnostics import cost
 from engine.judge import MAX_RHAT
 from engine.scores import reliability
-from lessons.real_data import analysis, lottery_scenes, scenes
+from lessons.real_data import analysis, lottery_scenes, place_scenes, scenes
 from lessons.real_data.analysis import Study
 from lessons.real_data.spec import RealDataSpec
 
@@ -30,6 +30,8 @@ def panels(spec: RealDataSpec, cancel: Any) -> list[Figure | Table]:
         return [lottery_scenes.power(spec), lottery_scenes.waiting(spec)]
     try:
         found = analysis.studied(spec, cancel)
+        if spec.show == "place":
+            return [place_scenes.models(spec), *predictive(spec)]
         made: list[Figure | Table] = [by_chain(spec, found)]
         if analysis.problem(spec).classes:
             made.append(calibration(spec, found))

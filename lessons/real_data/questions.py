@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from app.kit.text import number
 from app.kit.words import Said, say
+from datasets import powerball
 from datasets.powerball import WHITE
 from engine import urn
 from engine.judge.answers import nearest
 from engine.scores import binary_entropy
 from engine.ticket import NEVER
-from lessons.real_data import analysis, lottery, protocol
+from lessons.families.powerball import CUT, PRINTED, TEST, error_of
+from lessons.real_data import analysis, lottery, place, protocol
 from lessons.real_data.spec import WORDS, RealDataSpec
 
 
@@ -62,6 +66,41 @@ def _constant_why(spec: RealDataSpec) -> Said:
     return say(rate=rate, complement=1 - rate, entropy=binary_entropy(rate), train=model.train, test=model.test)
 
 
+COIN = (50.0, 84.0, 100.0)  # %: what the options say of the best rule
+
+
+def _smallest(spec: RealDataSpec) -> int:
+    return nearest(place.best_accuracy(spec.balls), COIN, log=False)
+
+
+def _smallest_why(spec: RealDataSpec) -> Said:
+    best = powerball.best_rule(spec.balls)
+    return say(best=100.0 * best.accuracy, cut=best.cut, nats=powerball.least_nats(spec.balls), coin=math.log(2.0))
+
+
+APART = 2.0  # standard errors that chance is given
+
+
+def _printed_apart(which: str) -> float:
+    return place.apart(PRINTED[which], powerball.BALLS)
+
+
+def _luck(spec: RealDataSpec) -> int:
+    better, worse = _printed_apart("process") > APART, _printed_apart("network") < -APART
+    return 2 if better and worse else 0 if better else 1 if worse else 3
+
+
+def _luck_why(spec: RealDataSpec) -> Said:
+    best = place.best_accuracy(powerball.BALLS)
+    return say(
+        rows=TEST,
+        error=error_of(best, TEST),
+        process=_printed_apart("process"),
+        network=-_printed_apart("network"),
+        cost=best - 100.0 * powerball.rule(CUT).accuracy,
+    )
+
+
 def _tickets(spec: RealDataSpec) -> int:
     apart, error = lottery.gap(lottery.course(spec), "hot", "overdue")
     return 2 if abs(apart) <= 2.0 * error else int(apart < 0.0)
@@ -102,6 +141,8 @@ QUESTIONS = [
     WORDS.question("held", _held, _held_why, scenario="too-sure"),
     WORDS.question("threshold", _threshold, _threshold_why, scenario="tumours", options=tuple(f"{value:g}" for value in THRESHOLDS)),
     WORDS.question("constant", _constant, _constant_why, scenario="credit-table"),
+    WORDS.question("smallest", _smallest, _smallest_why, scenario="powerball"),
+    WORDS.question("luck", _luck, _luck_why, scenario="powerball", best=place.best_accuracy(powerball.BALLS)),
     WORDS.question("tickets", _tickets, _tickets_why, scenario="draw"),
     WORDS.question("odd", _odd, _odd_why, options=tuple(f"about {number(n)}" for n in DRAWS)),
 ]

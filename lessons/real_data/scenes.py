@@ -12,8 +12,10 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Place, Scene
 from app.kit.text import number
 from datasets import remote
+from engine.networks import NetworkRecording
 from engine.scores import binary_entropy
-from lessons.real_data import analysis, lottery_scenes, protocol
+from lessons.families.powerball import RIVALS
+from lessons.real_data import analysis, lottery_scenes, place_scenes, protocol
 from lessons.real_data.analysis import LEVELS, Fit, Problem, Study
 from lessons.real_data.protocol import Model, Result
 from lessons.real_data.spec import RealDataSpec
@@ -33,7 +35,7 @@ def scene(spec: RealDataSpec, window: int | None = None) -> bytes:
         return lottery_scenes.picture(spec)
     if spec.show == "protocol":
         return protocol_picture(spec, [])
-    return training_picture(spec)
+    return place_scenes.training_picture(spec) if spec.show == "place" else training_picture(spec)
 
 
 def live(spec: RealDataSpec) -> Callable[[Any], bytes] | None:
@@ -57,20 +59,30 @@ def live(spec: RealDataSpec) -> Callable[[Any], bytes] | None:
 
 
 def _sample(spec: RealDataSpec, job: Any) -> bytes:
-    chains, blob = analysis.chains(spec), scene(spec)
-    shown = 0
+    chains, blob, draw = analysis.chains(spec), scene(spec), _drawing(spec)
+    shown, others = 0, len(RIVALS) if spec.show == "place" else 0
+    total = chains.run.warmup + spec.draws + others
     while chains.step(spec.draws) and not job.is_set():
         done = min(chains.run.completed, spec.draws)
-        job.report(chains.run.warmed_up + done, chains.run.warmup + spec.draws)
+        job.report(chains.run.warmed_up + done, total)
         if done >= max(LEAST, 1.5 * shown):
             shown = done
-            blob = posterior_picture(spec, analysis.study(spec, chains.run.recording()))
+            blob = draw(chains.run.recording())
             job.publish(blob)
     recording = chains.run.recording()
     if recording.draws.shape[1] < LEAST:
         return blob
-    job.report(chains.run.warmup + min(chains.run.completed, spec.draws), chains.run.warmup + spec.draws)
-    return posterior_picture(spec, analysis.study(spec, recording))
+    job.report(chains.run.warmup + min(chains.run.completed, spec.draws), total)
+    if others and not job.is_set():
+        return place_scenes.beside(spec, recording, job, total)
+    return draw(recording)
+
+
+def _drawing(spec: RealDataSpec) -> Callable[[NetworkRecording], bytes]:
+    """What makes the picture of the draws so far."""
+    if spec.show == "place":
+        return lambda recording: place_scenes.posterior_picture(spec, recording)
+    return lambda recording: posterior_picture(spec, analysis.study(spec, recording))
 
 
 # Training -------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from engine.spec import Spec, SpecError, choice, integer, number, seed_field, te
 
 WORDS = Words(__file__)
 
-SHOWS = ("fit", "protocol", "draw")
+SHOWS = ("fit", "protocol", "draw", "place")
 DATA = ("diabetes", "breast_cancer", "boston", "credit", "own", "urn")
 WEIGHTS = ("fixed", "per_layer", "own_mean")
 TRAININGS = ("plain", "weight_decay", "early_stopping")
@@ -22,9 +22,11 @@ VARIANTS = ("exact", "no_half_count", "rate_as_scale")
 @dataclass(frozen=True, kw_only=True)
 class RealDataSpec(Spec):
     """One network on the rows of a table, trained and as a posterior; or a published table of results, run again; or the
-    draws of a lottery, and whether anything predicts them."""
+    draws of a lottery: whether anything predicts them, and which place a number had in its draw."""
 
-    show: str = choice("fit", SHOWS, "one network and its posterior, the models of a published table, or the draws of a lottery")
+    show: str = choice(
+        "fit", SHOWS, "one network and its posterior, the models of a published table, draws of a lottery, or the place of a number"
+    )
     data: str = choice("diabetes", DATA, "the table")
     file: str = text("", LENGTH, "your own CSV: at most 250,000 rows, 60 columns and 40 MB; numbers with a point")
     target: str = text("", 60, "the column to predict; empty: the usual one, or the last")
@@ -64,15 +66,20 @@ class RealDataSpec(Spec):
             raise SpecError("show", "published tables are known for Boston and credit default only")
         if self.variant != "exact" and (self.weights != "per_layer" or self.lottery):
             raise SpecError("variant", f"{self.variant} is a mistake in learning the prior of each layer")
-        if self.show == "draw" and self.data not in ("urn", "own"):
+        if self.show in ("draw", "place") and self.data not in ("urn", "own"):
             raise SpecError("show", "draws are those of the urn, or of your own file")
-        if self.odd > self.balls:
+        if self.show != "place" and self.odd > self.balls:
             raise SpecError("odd", f"there are {self.balls} balls only")
 
     @property
     def lottery(self) -> bool:
         """Whether the draws of a lottery are looked at, and no table is learned from."""
-        return self.data == "urn" or self.show == "draw"
+        return self.show == "draw" or (self.data == "urn" and self.show != "place")
+
+    @property
+    def drawn(self) -> int:
+        """Draws of the urn that give the rows, two each, where the place of a number is asked for."""
+        return -(-(self.rows + self.test_rows) // 2)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -81,11 +88,13 @@ class RealDataSpec(Spec):
 
     def _only(self, *names: str) -> RealDataSpec:
         """A copy with these fields, the rest at its default."""
+        if self.show == "place":  # whose rows are made of draws
+            names = (*names, "show", "balls")
         return type(self)(**{name: getattr(self, name) for name in names})
 
     def of_task(self) -> RealDataSpec:
         """The settings that the columns depend on."""
-        return self._only("data", "file", "target", "without")
+        return self.of_rows() if self.show == "place" else self._only("data", "file", "target", "without")
 
     def of_rows(self) -> RealDataSpec:
         """The settings that the rows depend on."""
@@ -120,6 +129,7 @@ SCENARIOS = WORDS.scenarios(
         "raw": RealDataSpec(data="breast_cancer", hidden=6, case=46, miss_cost=20.0, scaled="no"),
         "boston-table": RealDataSpec(show="protocol", data="boston", scaled="no", split="published", **BUDGET),
         "credit-table": RealDataSpec(show="protocol", data="credit", scaled="no", split="published", **BUDGET),
+        "powerball": RealDataSpec(show="place", data="urn", rows=1215, test_rows=405, hidden=5, weights="fixed", epochs=200),
         "draw": RealDataSpec(show="draw", data="urn"),
     }
 )

@@ -14,7 +14,7 @@ from engine.training import ensemble, laplace
 from lessons.regression import analysis, proof
 from lessons.regression.panels import diagnostics, panels
 from lessons.regression.questions import QUESTIONS
-from lessons.regression.scenes import NAMES, grow, live, on_event, scene
+from lessons.regression.scenes import NAMES, PREVIEWS, grow, live, on_event, scene
 from lessons.regression.spec import SCENARIOS, WORDS, RegressionLesson
 
 PLAYS = {"draws": "one method", "compare": "five methods", "repeat": "many data sets"}
@@ -81,6 +81,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     recording=analysis.on_stage,
     predicted=analysis.predicted_on_stage,
     kernels=proof.kernels,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.events import placed
 from app.kit.player.scene import Axis, Editable, Panel, Scene, Show
+from app.kit.preview import Preview
 from app.kit.text import number
 from engine.spec import SpecError
 from lessons.regression import analysis
@@ -28,6 +29,11 @@ BINS = 28
 SHARES = [(float(share), str(share)) for share in (0, 25, 50, 75, 100)]  # ticks
 COMPARED = 60  # steps of the comparison
 FIRST_SETS = 4  # data sets of the first picture
+
+
+OF_DATA = ("observations", "data_noise", "gap")
+OF_METHODS = ("prior_sd", "noise_sd", "units", "keep", "members", "epochs")
+PREVIEWS = {"at": Preview(), **dict.fromkeys((*OF_DATA, *OF_METHODS), Preview(smooth=False))}
 
 
 def scene(spec: RegressionLesson, window: int | None) -> bytes:

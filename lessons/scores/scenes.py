@@ -19,7 +19,7 @@ VIEWS: dict[str, Callable[[ScoresSpec, Reading, bool], Scene]] = {
     "calibration": stage_probabilities.bins,
     "abstain": stage_abstain.made,
 }
-PREVIEWS = dict.fromkeys(("answered", "abstain_cost"), Preview(smooth=False))
+PREVIEWS = dict.fromkeys(("answered", "abstain_cost", "networks"), Preview(smooth=False))
 
 
 def scene(spec: ScoresSpec, window: int | None) -> bytes:

@@ -1,21 +1,33 @@
-"""The network part: a spike-and-slab network on the digits, trained frame by frame, what it predicts, its checks."""
+"""The network part: a spike-and-slab network on digits, trained frame by frame, what it predicts, its checks.
+
+That of MNIST is trained once for all who look, and its state is on disk: it grows while somebody looks, and goes on from
+there. Where MNIST is not on this machine the bundled digits stand in for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.images import DIGITS_TRAIN, digits
-from engine.judge import Check, two_looks, unknown
+from datasets import remote
+from datasets.images import DIGITS_TRAIN, Images, digits
+from engine import kept, states, ticket
+from engine.judge import Check, Verdict, two_looks, unknown
 from engine.judge.looks import correlation_of, looked
+from engine.judge.plant import SHIFTED, is_planted
 from engine.judge.training import rest_check, training_gradient_check
-from engine.kept import kept
 from engine.variational import NetworkFit, NetworkRun, NetworkSpec, Prediction, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
+from lessons.families import watched
+from lessons.families.digit_posteriors import sources
+from lessons.families.digit_posteriors.training import inputs
+from lessons.families.watched import Watched
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
@@ -39,6 +51,31 @@ METHODS = {
     "horseshoe": "horseshoe",
 }
 MASKS = 400  # drawn for the check
+LARGE_FRAMES = 24  # a message to the browser holds no more of so many pixels
+REPORTS = 30  # of a training on MNIST, an epoch
+TESTED = 1_000  # images of MNIST that are tested: the first ones
+FORMAT = 1  # of states on disk: another number leaves the old ones behind
+
+
+def is_large(spec: SpikeAndSlabSpec) -> bool:
+    """Whether the network learns MNIST, which is here."""
+    return spec.part == "network" and sources.present(spec.data) == "mnist"
+
+
+def data_of(spec: SpikeAndSlabSpec) -> Images:
+    """What it learns from and is tested on."""
+    data = sources.images(spec.data)
+    return data.some(len(data.labels), TESTED)
+
+
+def never_inked(spec: SpikeAndSlabSpec) -> NDArray[np.bool_]:
+    """(pixels,) whether a pixel is paper in every image to learn from: no data reach the weights that leave it."""
+    return _never_inked(sources.images(spec.data))
+
+
+@kept.kept
+def _never_inked(data: Images) -> NDArray[np.bool_]:
+    return np.asarray(data.images.max(axis=0) == 0).ravel()
 
 
 def network_spec(spec: SpikeAndSlabSpec, **changes: Any) -> NetworkSpec:
@@ -55,10 +92,15 @@ def network_spec(spec: SpikeAndSlabSpec, **changes: Any) -> NetworkSpec:
 
 
 def start(settings: NetworkSpec) -> NetworkRun:
-    """A run that has not taken a step; it reports once a frame."""
+    """A run on the bundled digits that has not taken a step; it reports once a frame."""
     data = digits()
     steps = settings.epochs * (len(data.x) // settings.batch)
     return start_network(data.x, data.y, settings, report_every=-(-steps // FRAMES))
+
+
+def _start_large(settings: NetworkSpec, data: Images) -> NetworkRun:
+    epoch = len(data.y) // settings.batch
+    return start_network(inputs(data), data.y, settings, report_every=max(1, epoch // REPORTS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +114,8 @@ class Frame:
     drawn, kept : share of the weights that one draw uses, and that the median model keeps
     layers : (n_l + 1, n_{l+1}) uint8 inclusion probabilities, 255 for 1, biases last
     feasible : has the median model a path from inputs to outputs?
+    idle : mean, least and largest inclusion probability of the weights that leave pixels which are never inked; NaN
+        where there are none
     """
 
     epoch: float
@@ -85,54 +129,63 @@ class Frame:
     kept: float
     layers: tuple[NDArray[np.uint8], ...]
     feasible: bool
+    idle: tuple[float, float, float] = (np.nan, np.nan, np.nan)
 
 
-class Learning:
-    """Training that stops about `FRAMES` times to be looked at."""
+class Learning(Watched[NetworkFit, Frame]):
+    """A training with its frames.
 
-    def __init__(self, spec: SpikeAndSlabSpec):
-        self.spec, self.run = spec, start(network_spec(spec))
-        self._every = -(-self.run.total // FRAMES)
-        self.frames: list[Frame] = [self._look()]
+    path : of its state on disk, from which it goes on; None: it has none
+    """
 
-    @property
-    def total(self) -> int:
-        """Frames there will be."""
-        return 1 - (-self.run.total // self._every)
+    def __init__(self, spec: SpikeAndSlabSpec, path: Path | None = None):
+        settings, data = network_spec(spec), data_of(spec)
+        if is_large(spec):
+            run = _start_large(settings, data)
+            steps = watched.bent(run.total, LARGE_FRAMES)
+        else:
+            run = start(settings)
+            steps = (*range(0, run.total, -(-run.total // FRAMES)), run.total)
+        super().__init__(run, steps, partial(_frame, data=data, idle=never_inked(spec)), path)
 
-    @property
-    def done(self) -> bool:
-        return len(self.frames) == self.total
 
-    def advance(self, stop: Any = None) -> None:
-        """Train to the next frame; a run that is stopped on the way gets none."""
-        wanted = min(len(self.frames) * self._every, self.run.total) - self.run.completed
-        if self.run.advance(wanted, stop) == wanted:
-            self.frames.append(self._look())
+def _frame(fit: NetworkFit, step: int, data: Images, idle: NDArray[np.bool_]) -> Frame:
+    """What is seen of the training after so many steps."""
+    history, seed = fit.history, fit.spec.seed
+    energy, kl, right = (
+        (history.energy[-1], history.kl[-1], history.accuracy[-1]) if len(history.step) else (np.nan, fit.posterior.kl(), np.nan)
+    )
+    averaged = fit.predict(data.x_test, "MA", samples=DRAWS, seed=seed)
+    median = fit.predict(data.x_test, "MED", samples=DRAWS, seed=seed)
+    assert averaged is not None and median is not None  # nobody stops them
+    chosen, layers = fit.select(), fit.inclusion_probabilities()
+    unreached = layers[0][:-1][idle].astype(np.float64) if idle.any() else np.full(1, np.nan)
+    return Frame(
+        epoch=step / (len(data.y) // min(fit.spec.batch, len(data.y))),
+        energy=float(energy),
+        kl=float(kl),
+        trained=float(right),
+        single=float(averaged.draw_accuracies(data.y_test)[0]),
+        averaged=averaged.accuracy(data.y_test),
+        median=median.accuracy(data.y_test),
+        drawn=fit.posterior.density(),
+        kept=chosen.density if chosen.feasible else 0.0,
+        layers=tuple(np.rint(255.0 * layer).astype(np.uint8) for layer in layers),
+        feasible=chosen.feasible,
+        idle=(float(unreached.mean()), float(unreached.min()), float(unreached.max())),
+    )
 
-    def _look(self) -> Frame:
-        fit, data = self.run.fit(), digits()
-        history = fit.history
-        energy, kl, right = (
-            (history.energy[-1], history.kl[-1], history.accuracy[-1]) if len(history.step) else (np.nan, fit.posterior.kl(), np.nan)
-        )
-        averaged = fit.predict(data.x_test, "MA", samples=DRAWS, seed=self.spec.seed)
-        median = fit.predict(data.x_test, "MED", samples=DRAWS, seed=self.spec.seed)
-        assert averaged is not None and median is not None  # nobody stops them
-        chosen = fit.select()
-        return Frame(
-            epoch=self.run.completed / self.run.steps_per_epoch,
-            energy=float(energy),
-            kl=float(kl),
-            trained=float(right),
-            single=float(averaged.draw_accuracies(data.y_test)[0]),
-            averaged=averaged.accuracy(data.y_test),
-            median=median.accuracy(data.y_test),
-            drawn=fit.posterior.density(),
-            kept=chosen.density if chosen.feasible else 0.0,
-            layers=tuple(np.rint(255.0 * layer).astype(np.uint8) for layer in fit.inclusion_probabilities()),
-            feasible=chosen.feasible,
-        )
+
+def shared(spec: SpikeAndSlabSpec) -> Learning:
+    """The training on MNIST, as far as somebody has trained it."""
+    part = network_part(spec)
+    return kept.store.make((Learning, part), lambda: Learning(part, state_path(part)))
+
+
+def state_path(spec: SpikeAndSlabSpec) -> Path:
+    """Where its state is kept on disk. The name holds all that it depends on."""
+    about = repr((FORMAT, network_spec(spec), LARGE_FRAMES, sources.mark(sources.images(spec.data))))
+    return states.path_of(remote.trained_folder(), "spike-and-slab", about.encode())
 
 
 def column(frames: Sequence[Frame], name: str) -> Array:
@@ -140,9 +193,9 @@ def column(frames: Sequence[Frame], name: str) -> Array:
     return np.array([getattr(frame, name) for frame in frames], dtype=np.float64)
 
 
-@kept
+@kept.kept
 def trained(settings: NetworkSpec) -> NetworkRun:
-    """A training to its end, unwatched: the same bytes as the frames' last."""
+    """A training on the bundled digits to its end, unwatched: the same bytes as the frames' last."""
     run = start(settings)
     run.advance(run.total)
     return run
@@ -150,51 +203,92 @@ def trained(settings: NetworkSpec) -> NetworkRun:
 
 def network_part(spec: SpikeAndSlabSpec) -> SpikeAndSlabSpec:
     """The settings that training depends on; the rest at its default."""
-    names = ("units", "weight_prior", "weight_inclusion", "epochs", "seed")
-    kept = {name: getattr(spec, name) for name in names}
-    return SpikeAndSlabSpec(part="network", **kept)
+    names = ("data", "units", "weight_prior", "weight_inclusion", "epochs", "seed")
+    return SpikeAndSlabSpec(part="network", **{name: getattr(spec, name) for name in names})
+
+
+class Trained(NamedTuple):
+    """A training at its end; seconds : that it took."""
+
+    fit: NetworkFit
+    seconds: float
+
+
+def ended(spec: SpikeAndSlabSpec) -> Trained:
+    """The training of the settings at its end. Raises InterruptedError where nobody wants it any more."""
+    if not is_large(spec):
+        run = trained(network_spec(spec))
+        return Trained(run.fit(), run.seconds)
+    state = shared(spec).finish(ticket.stopped)
+    if state is None:
+        raise InterruptedError
+    return Trained(state.fit, state.seconds)
 
 
 def fitted(spec: SpikeAndSlabSpec) -> NetworkFit:
     """The fit at the end of training."""
-    return trained(network_spec(spec)).fit()
+    return ended(spec).fit
 
 
 def post_trained(spec: SpikeAndSlabSpec, mask: str) -> NetworkFit:
-    """Training gone on for half as many epochs with the structure fixed."""
+    """Training on the bundled digits gone on for half as many epochs with the structure fixed."""
     run = trained(network_spec(spec)).post_train(mask, epochs=max(5, spec.epochs // 2))
     run.advance(run.total)
     return run.fit()
 
 
-def predicted(fit: NetworkFit, mode: str, samples: int = DRAWS, threshold: float = 0.5) -> Prediction:
+def predicted(fit: NetworkFit, data: Images, mode: str, samples: int = DRAWS, threshold: float = 0.5) -> Prediction:
     """Predictions for the test digits."""
-    found = fit.predict(digits().x_test, mode, samples=samples, seed=fit.spec.seed, threshold=threshold)
+    found = fit.predict(data.x_test, mode, samples=samples, seed=fit.spec.seed, threshold=threshold)
     assert found is not None
     return found
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-STEPS, SEEN = 6, 100  # of training, and digits, where its gradient is checked
+STEPS, SEEN, FEW_SEEN = 6, 100, 40  # of training, and digits of few and of many pixels, where its gradient is checked
+IDLE = 0.002  # by which gates that no data reach may miss their prior at the end of a training
+ASTIR = 0.03  # of what they miss it by, that they move between the last two looks if they are still on their way
 
 
 def audit(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
     """The masks, the KL, and the gradient that trains both."""
-    fit, data = fitted(spec), digits()
-    run = start_network(data.x[:SEEN], data.y[:SEEN], network_spec(spec))
+    fit, data = fitted(spec), data_of(spec)
+    some = FEW_SEEN if is_large(spec) else SEEN
+    run = start_network(inputs(data)[:some], data.y[:some], network_spec(spec))
     run.advance(STEPS)
-    return [_masks_check(fit), _divergence_check(fit), training_gradient_check(run, spec.seed, cancel)]
+    return [_masks_check(fit), _divergence_check(fit, len(data.y)), training_gradient_check(run, spec.seed, cancel)]
 
 
 def checks(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
-    """Has training come to rest? Its posterior cannot be enumerated."""
+    """Has training come to rest? Its posterior cannot be enumerated; on MNIST the answer is known where no data reach."""
     fit = fitted(spec)
     words = (
         "How near these probabilities are to the exact posterior cannot be told: there are "
         f"2^{fit.shape.weights:,} networks. The regression part shows on which side mean-field errs."
     )
-    return [rest_check(fit.history.elbo), unknown("posterior", words, kind="numbers")]
+    found = [rest_check(fit.history.elbo), unknown("posterior", words, kind="numbers")]
+    return [*found, idle_check(spec, shared(spec).state.looks)] if is_large(spec) else found
+
+
+def idle_check(spec: SpikeAndSlabSpec, frames: Sequence[Frame]) -> Check:
+    """Do the gates that no data reach stand at the prior at the end of a training, where the ELBO has its exact maximum?"""
+    idle = never_inked(spec)
+    if not idle.any():
+        words = "Every pixel is inked in some image: there are no gates that no data reach."
+        return unknown("gates without data", words, kind="numbers")
+    prior = price(network_spec(spec), len(data_of(spec).y))
+    before, last = (np.array(frame.idle) for frame in frames[-2:])
+    off = float(np.abs(last - prior).max()) + (2.0 * IDLE if is_planted(SHIFTED) else 0.0)
+    moved = float(np.abs(last - before).max())
+    sentence = (
+        f"{idle.sum()} pixels are paper in every image, so nothing but the prior speaks of their {idle.sum() * spec.units:,} gates, "
+        f"and α must be {prior:.4g}. It is {last[0]:.4g} on average and off by {off:.1g} at most."
+    )
+    verdict: Verdict = "pass" if off < IDLE else "unknown" if moved > ASTIR * off else "fail"
+    if verdict == "unknown":
+        sentence += " It was still on its way when the training ended. More epochs would take it further."
+    return Check("gates without data", verdict, off, IDLE, sentence, "in α", kind="numbers")
 
 
 def _masks_check(fit: NetworkFit) -> Check:
@@ -224,16 +318,16 @@ def _masks_check(fit: NetworkFit) -> Check:
     return two_looks(look)
 
 
-def price(settings: NetworkSpec) -> float:
-    """Prior probability of a weight being in."""
-    return settings.inclusion if settings.inclusion_prior == "own" else prior_inclusion(settings.inclusion_prior, DIGITS_TRAIN)
+def price(settings: NetworkSpec, rows: int = DIGITS_TRAIN) -> float:
+    """Prior probability of a weight being in, where so many images are learnt from."""
+    return settings.inclusion if settings.inclusion_prior == "own" else prior_inclusion(settings.inclusion_prior, rows)
 
 
-def _divergence_check(fit: NetworkFit) -> Check:
+def _divergence_check(fit: NetworkFit, rows: int = DIGITS_TRAIN) -> Check:
     """The KL that training reports against the formula, in double precision."""
     alpha, mean, sd = (np.asarray(values, dtype=np.float64) for values in (fit.posterior.alpha, fit.posterior.mean, fit.posterior.sd))
     spec = fit.spec
-    pi = price(spec)
+    pi = price(spec, rows)
     slab = np.log(spec.prior_sd / sd) + (sd**2 + mean**2) / (2.0 * spec.prior_sd**2) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.where(alpha > 0.0, alpha * (np.log(alpha / pi) + slab), 0.0)

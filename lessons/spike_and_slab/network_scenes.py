@@ -1,53 +1,82 @@
 """The training as a scene: one look a step. Heat maps of the inclusion probabilities, the ELBO and its parts, accuracy
-and density, the histogram of the inclusion probabilities.
+and density, the histogram of the inclusion probabilities. Of 28 × 28 pixels the first layer is shown as images, some of
+the hidden units, and in place of the histogram the gates of pixels that are never inked.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Scene
+from app.kit.player.scene import Axis, Place, Scene
 from engine.kept import kept
-from lessons.spike_and_slab.learning import BINS, DRAWS, Frame, Learning, column, digits
+from engine.variational import NetworkFit
+from lessons.families.digit_posteriors import sources
+from lessons.families.digit_posteriors.shared import FIRST_OF_MANY
+from lessons.families.sheets import sheet
+from lessons.families.watched import State
+from lessons.spike_and_slab import learning
+from lessons.spike_and_slab.learning import BINS, DRAWS, Frame, Learning, column, data_of
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 HEIGHT = 260
 RATE = 6.0  # looks a second
 FIRST = 3  # looks of the picture that is there before anything is pressed
 FLOOR = -8.0  # nats per digit: the first looks are far below
-SIDE = 8  # pixels of an image's side
+TILES, IN_ROW = 12, 4  # hidden units whose pixels are shown as images, where they are many
+
+
+def first(spec: SpikeAndSlabSpec) -> bytes:
+    """The picture before the training is run: its first looks."""
+    return picture(spec, _first(spec), None)
 
 
 @kept
-def first(spec: SpikeAndSlabSpec) -> bytes:
-    """The picture before the training is run: its first looks."""
-    learning = Learning(spec)
-    while len(learning.frames) < FIRST:
-        learning.advance()
-    return picture(spec, learning.frames, None)
+def _first(spec: SpikeAndSlabSpec) -> tuple[Frame, ...]:
+    run = Learning(spec)
+    while len(run.state.looks) < FIRST:
+        run.advance()
+    return run.state.looks
 
 
 def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
     """The body of the training as a job."""
 
     def body(job: Any) -> bytes:
-        learning = Learning(spec)
-        while not learning.done and not job.cancelled:
-            learning.advance(job.is_set)
-            job.report(len(learning.frames) - 1, learning.total - 1)
-            job.publish(picture(spec, learning.frames, None if learning.done else learning.total))
-        return picture(spec, learning.frames, None)
+        run = Learning(spec)
+        while not run.done and not job.cancelled:
+            run.advance(job.is_set)
+            job.report(len(run.state.looks) - 1, run.total - 1)
+            job.publish(picture(spec, run.state.looks, None if run.done else run.total))
+        return picture(spec, run.state.looks, None)
 
     return body
 
 
-def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None) -> bytes:
-    """The scene of the looks so far; `total` while more are to come."""
+def grown(spec: SpikeAndSlabSpec, picture: Callable[[State[NetworkFit, Frame], str], bytes], job: Any) -> bytes | None:
+    """The picture of the training on MNIST at its end, with pictures on the way; None when stopped. `picture(state,
+    note)`: the note says how far it is.
+    """
+    shared = learning.shared(spec)
+    return shared.grown(lambda state: picture(state, note(shared)), job, FIRST_OF_MANY)
+
+
+def note(shared: Learning) -> str:
+    """What a picture says of a training that goes on; nothing of one that is done."""
+    if shared.done:
+        return ""
+    return f"the network has learnt for {shared.state.seconds:.1f} s and goes on: {100 * shared.share:.0f} % of the training is done"
+
+
+def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, note: str = "") -> bytes:
+    """The scene of the looks so far; `total` while more are to come; `note`: how far the training is."""
+    inputs = len(frames[0].layers[0]) - 1
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=len(frames),
@@ -55,39 +84,56 @@ def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None) 
         autoplay=True,
         total=total,
         theme=theme.palette(),
-        label=f"Inclusion probabilities of all weights of a 64-{spec.units}-10 network while it learns the digits.",
+        label=f"Inclusion probabilities of all weights of a {inputs}-{spec.units}-10 network while it learns the digits.",
     )
     layers = [np.stack([frame.layers[depth] for frame in frames]) for depth in (0, 1)]
     _layers(made, spec, layers)
-    _curves(made, frames)
-    _histogram(made, layers)
+    _curves(made, frames, len(data_of(spec).y))
+    if learning.is_large(spec) and learning.never_inked(spec).any():
+        _idle(made, spec, frames, layers[0])
+    else:
+        _histogram(made, layers)
+    sources.say(made, spec.data, note)
     _words(made, frames)
     return made.encode()
 
 
+def side_of(layer: NDArray[Any]) -> int:
+    """Pixels along an edge of the images that a first layer (..., pixels + 1, units) reads."""
+    return math.isqrt(layer.shape[-2] - 1)
+
+
+def pixel_axes(side: int) -> tuple[Axis, Axis]:
+    """x and y of an image whose cells are its pixels."""
+    return Axis("column", 0, side), Axis(f"row (top: {side})", 0, side)
+
+
+def as_images(layer: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The first hidden units of a first layer (F, pixels + 1, units) as images of their pixels, (F, units, side, side)."""
+    side = side_of(layer)
+    return np.moveaxis(layer[:, :-1, :TILES], 1, 2).reshape(len(layer), -1, side, side)
+
+
 def _layers(made: Scene, spec: SpikeAndSlabSpec, layers: list[np.ndarray]) -> None:
     shown = np.arange(len(layers[0]), dtype=np.int32)
-    units = spec.units
+    units, side = spec.units, side_of(layers[0])
     pixels = np.minimum(2.0 * layers[0][:, :-1].mean(axis=2), 255.0)
-    panel = made.panel(
-        "pixels",
-        title="Mean α by pixel (0 to ½)",
-        x=Axis("column", 0, SIDE),
-        y=Axis("row (top: 8)", 0, SIDE),
-        place=(0, 0, 5, 1),
-        height=HEIGHT,
-    )
-    images = np.rint(pixels).astype(np.uint8).reshape(-1, SIDE, SIDE)[:, ::-1]
-    panel.heatmap(images, x=(0, SIDE), y=(0, SIDE), low=0.0, high=0.5, at=shown, colorbar=False)
-    panel = made.panel(
-        "first",
-        title="α: pixels to hidden",
-        x=Axis("hidden unit", 0, units),
-        y=Axis("pixel (65: bias)", 0, 65),
-        place=(5, 0, 5, 1),
-        height=HEIGHT,
-    )
-    panel.heatmap(layers[0], x=(0, units), y=(0, 65), low=0.0, high=1.0, at=shown, colorbar=False)
+    x, y = pixel_axes(side)
+    panel = made.panel("pixels", title="Mean α by pixel (0 to ½)", x=x, y=y, place=(0, 0, 5, 1), height=HEIGHT)
+    images = np.rint(pixels).astype(np.uint8).reshape(-1, side, side)[:, ::-1]
+    panel.heatmap(images, x=(0, side), y=(0, side), low=0.0, high=0.5, at=shown, colorbar=False)
+    if learning.is_large(spec):
+        first_as_images(made, "first", "α: pixels to hidden", layers[0], (5, 0, 5, 1), low=0.0, high=1.0)
+    else:
+        panel = made.panel(
+            "first",
+            title="α: pixels to hidden",
+            x=Axis("hidden unit", 0, units),
+            y=Axis("pixel (65: bias)", 0, 65),
+            place=(5, 0, 5, 1),
+            height=HEIGHT,
+        )
+        panel.heatmap(layers[0], x=(0, units), y=(0, 65), low=0.0, high=1.0, at=shown, colorbar=False)
     panel = made.panel(
         "second",
         title="α: hidden to digits",
@@ -99,8 +145,16 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, layers: list[np.ndarray]) -> No
     panel.heatmap(layers[1], x=(-0.5, 9.5), y=(0, units + 1), low=0.0, high=1.0, at=shown, label="inclusion α")
 
 
-def _curves(made: Scene, frames: Sequence[Frame]) -> None:
-    epoch, n = column(frames, "epoch"), len(digits().x)
+def first_as_images(made: Scene, id: str, title: str, layer: NDArray[np.uint8], place: Place, **look: Any) -> None:
+    """The first layer (F, pixels + 1, units) of some hidden units, each as an image of the pixels that lead to it."""
+    images = as_images(layer)
+    caption = f"{images.shape[1]} hidden units, {images.shape[-1]} × {images.shape[-1]} pixels each"
+    panel = {"place": place, "height": HEIGHT}
+    sheet(made, id, title, images, in_row=IN_ROW, caption=caption, panel=panel, **{"colorbar": False, **look})
+
+
+def _curves(made: Scene, frames: Sequence[Frame], n: int) -> None:
+    epoch = column(frames, "epoch")
     energy, kl = column(frames, "energy") / n, column(frames, "kl") / n
     panel = made.panel(
         "elbo",
@@ -146,6 +200,32 @@ def _histogram(made: Scene, layers: list[np.ndarray]) -> None:
         height=HEIGHT,
     )
     panel.bars(shares, labels=names, role="posterior")
+
+
+def _idle(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame], first: NDArray[np.uint8]) -> None:
+    """The gates of pixels that are never inked, which must come to their prior, beside all other gates of that layer."""
+    epoch, idle = column(frames, "epoch"), learning.never_inked(spec)
+    mean, least, most = np.array([frame.idle for frame in frames]).T
+    prior = learning.price(learning.network_spec(spec), len(data_of(spec).y))
+    others = first[:, :-1][:, ~idle].mean(axis=(1, 2)) / 255.0
+    panel = made.panel(
+        "idle",
+        title=f"α of {idle.sum()} pixels never inked",
+        x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
+        y=Axis("α (log scale)", max(0.5 * min(float(least.min()), float(others.min()), prior), 1e-4), 1.0, log=True),
+        place=(10, 1, 5, 1),
+        height=HEIGHT,
+    )
+    panel.rule(y=prior, role="prior", dash=True, label=f"the prior, {prior:.3g}")
+    panel.line(epoch, others, show="upto", role="muted", width=1.4, label="of all other pixels, mean")
+    for values, label in ((least, None), (most, None), (mean, "of those never inked: least, mean, largest")):
+        panel.line(epoch, values, show="upto", role="highlight", width=1.0 if label is None else 2.4, label=label)
+    made.readout(
+        "idle",
+        f"no image inks {idle.sum()} of the pixels: α of their {idle.sum() * spec.units:,} weights is {{alpha:.4f}}, the prior {prior:.4g}",
+        show="at",
+        alpha=mean,
+    )
 
 
 def _words(made: Scene, frames: Sequence[Frame]) -> None:

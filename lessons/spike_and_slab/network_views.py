@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Scene, levels
 from engine.kept import kept
-from engine.variational import NetworkRun
+from engine.variational import NetworkFit
+from lessons.families.digit_posteriors import sources
 from lessons.spike_and_slab import learning
-from lessons.spike_and_slab.learning import BINS, digits, predicted
-from lessons.spike_and_slab.network_scenes import HEIGHT, SIDE
+from lessons.spike_and_slab.learning import BINS, data_of, predicted
+from lessons.spike_and_slab.network_scenes import HEIGHT, first_as_images, pixel_axes, side_of
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
@@ -33,15 +34,18 @@ RATE = 3.0
 STRONG = 1.0  # weight drawn at full colour, in prior sds: the prior of a weight that is in has sd 1
 
 
-@kept
 def first(spec: SpikeAndSlabSpec) -> bytes:
     """The picture before the long run: training as far as a first picture can wait for."""
-    settings = learning.network_spec(spec)
-    run = learning.start(settings)
+    return picture(spec, *_first(learning.network_part(spec)))
+
+
+@kept
+def _first(spec: SpikeAndSlabSpec) -> tuple[NetworkFit, float]:
+    run = learning.start(learning.network_spec(spec))
     if run.total <= FIRST_STEPS:
-        return picture(spec, learning.trained(settings))
+        return learning.fitted(spec), float(spec.epochs)
     run.advance(FIRST_STEPS)
-    return picture(spec, run)
+    return run.fit(), run.completed / run.steps_per_epoch
 
 
 def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
@@ -52,24 +56,22 @@ def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
         while not run.done and not job.cancelled:
             run.advance(CHUNK, job.is_set)
             job.report(run.completed, run.total)
-        return picture(spec, run)
+        return picture(spec, run.fit(), run.completed / run.steps_per_epoch)
 
     return body
 
 
-def picture(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
-    """The scene of the view that `spec` asks for, of a training as it stands."""
-    return _cut(spec, run) if spec.view == "cut" else _drawn(spec, run)
+def picture(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float, note: str = "") -> bytes:
+    """The scene of the view that `spec` asks for, of a training as it stands after so many epochs; `note`: how far it is."""
+    made = _cut(spec, fit, epochs) if spec.view == "cut" else _drawn(spec, fit, epochs)
+    sources.say(made, spec.data, note)
+    return made.encode()
 
 
-def _scene(spec: SpikeAndSlabSpec, run: NetworkRun, steps: int, label: str, start: int | None = None) -> Scene:
+def _scene(spec: SpikeAndSlabSpec, epochs: float, steps: int, label: str, start: int | None = None) -> Scene:
     """A scene that plays by itself, or waits at `start`."""
-    identity = hashlib.blake2b(f"{spec!r} {run.completed}".encode(), digest_size=12).hexdigest()
+    identity = hashlib.blake2b(f"{spec!r} {epochs}".encode(), digest_size=12).hexdigest()
     return Scene(run=identity, steps=steps, rate=RATE, autoplay=start is None, start=start, theme=theme.palette(), label=label)
-
-
-def _epochs(run: NetworkRun, steps: int) -> Array:
-    return np.full(steps, run.completed / run.steps_per_epoch)
 
 
 def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Bytes, **look: Any) -> None:
@@ -77,8 +79,13 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Byt
     shown = np.arange(len(first_layer), dtype=np.int32)
     (title, other), (id, second_id), (place, second_place) = look.pop("titles"), look.pop("ids"), look.pop("places")
     colorbar = look.pop("colorbar", False)
-    panel = made.panel(id, title=title, x=Axis("hidden unit", 0, spec.units), y=Axis("pixel (65: bias)", 0, 65), place=place, height=HEIGHT)
-    panel.heatmap(first_layer, x=(0, spec.units), y=(0, 65), at=shown, colorbar=False, **look)
+    if learning.is_large(spec):
+        first_as_images(made, id, title, first_layer, place, **look)
+    else:
+        panel = made.panel(
+            id, title=title, x=Axis("hidden unit", 0, spec.units), y=Axis("pixel (65: bias)", 0, 65), place=place, height=HEIGHT
+        )
+        panel.heatmap(first_layer, x=(0, spec.units), y=(0, 65), at=shown, colorbar=False, **look)
     panel = made.panel(
         second_id,
         title=other,
@@ -93,10 +100,12 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Byt
 def _pixels(made: Scene, masks: NDArray[np.bool_], title: str) -> None:
     """How many hidden units each pixel leads to, as an image."""
     counts = masks[:, :-1].mean(axis=2)
-    images = levels(counts, SHARE).reshape(-1, SIDE, SIDE)[:, ::-1]
-    panel = made.panel("pixels", title=title, x=Axis("column", 0, SIDE), y=Axis("row (top: 8)", 0, SIDE), place=(0, 0, 5, 1), height=HEIGHT)
+    side = side_of(masks)
+    images = levels(counts, SHARE).reshape(-1, side, side)[:, ::-1]
+    x, y = pixel_axes(side)
+    panel = made.panel("pixels", title=title, x=x, y=y, place=(0, 0, 5, 1), height=HEIGHT)
     shown = np.arange(len(images), dtype=np.int32)
-    panel.heatmap(images, x=(0, SIDE), y=(0, SIDE), low=0.0, high=SHARE, at=shown, colorbar=False)
+    panel.heatmap(images, x=(0, side), y=(0, side), low=0.0, high=SHARE, at=shown, colorbar=False)
 
 
 def _bytes(masks: list[NDArray[np.bool_]]) -> Bytes:
@@ -106,16 +115,17 @@ def _bytes(masks: list[NDArray[np.bool_]]) -> Bytes:
 # The cut --------------------------------------------------------------------------------------------------------------
 
 
-def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
-    fit, truth = run.fit(), digits().y_test
+def _cut(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
+    data = data_of(spec)
+    truth = data.y_test
     chosen = [fit.select(float(threshold), fallback="none") for threshold in THRESHOLDS]
-    found = [predicted(fit, "MED", CUT_DRAWS, float(threshold)) for threshold in THRESHOLDS]
+    found = [predicted(fit, data, "MED", CUT_DRAWS, float(threshold)) for threshold in THRESHOLDS]
     kept = np.array([100.0 * selection.density for selection in chosen])
     right = np.array([100.0 * prediction.accuracy(truth) for prediction in found])
-    averaged = 100.0 * predicted(fit, "MA").accuracy(truth)
+    averaged = 100.0 * predicted(fit, data, "MA").accuracy(truth)
     feasible = np.array([selection.feasible for selection in chosen])
     words = "A threshold rises through the inclusion probabilities of a network."
-    made = _scene(spec, run, len(THRESHOLDS), words, start=len(THRESHOLDS) // 2)
+    made = _scene(spec, epochs, len(THRESHOLDS), words, start=len(THRESHOLDS) // 2)
     masks = [_bytes([selection.masks[depth] for selection in chosen]) for depth in (0, 1)]
     _pixels(made, masks[0] > 0, f"Kept, by pixel (0 to {SHARE:g})")
     _layers(
@@ -155,6 +165,9 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
     )
     panel.columns((np.arange(BINS) + 0.5) / BINS, shares, widths=0.9 / BINS, role="posterior")
     panel.rule(x=THRESHOLDS, role="highlight", label="the threshold λ")
+    if learning.is_large(spec):
+        prior = learning.price(fit.spec, len(data.y))
+        panel.rule(x=prior, role="prior", dash=True, label=f"the prior, {prior:.3g}: pixels never inked")
     made.readout(
         "cut",
         "λ = {threshold:.2f}: {kept:.2f} % of the weights stay, {right:.1f} % of the test digits right",
@@ -169,7 +182,7 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
         show="at",
         path=feasible.astype(np.int32),
     )
-    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=_epochs(run, len(THRESHOLDS)))
+    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=np.full(len(THRESHOLDS), epochs))
     made.say(
         "Threshold {threshold:.2f}: {kept:.0f} per cent of the weights kept, {right:.0f} per cent right.",
         threshold=THRESHOLDS,
@@ -177,30 +190,30 @@ def _cut(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
         right=right,
     )
     made.table({"threshold": THRESHOLDS, "weights kept (%)": kept, "test digits right (%)": right, "a path": feasible})
-    return made.encode()
+    return made
 
 
 # Networks drawn -------------------------------------------------------------------------------------------------------
 
 
-def networks(run: NetworkRun, seed: int) -> list[list[NDArray[np.float32]]]:
-    """NETWORKS draws from q, layer by layer: those that averaging with the same seed uses."""
-    rng = np.random.Generator(np.random.SFC64(seed))
-    return [run.shape.split(run.posterior.sample(rng)) for _ in range(NETWORKS)]
+def networks(fit: NetworkFit) -> list[list[NDArray[np.float32]]]:
+    """NETWORKS draws from q, layer by layer: those that averaging uses."""
+    rng = np.random.Generator(np.random.SFC64(fit.spec.seed))
+    return [fit.shape.split(fit.posterior.sample(rng)) for _ in range(NETWORKS)]
 
 
-def _drawn(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
-    fit, truth = run.fit(), digits().y_test
-    draws = networks(run, fit.spec.seed)
-    found = predicted(fit, "MA", NETWORKS)
+def _drawn(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
+    data = data_of(spec)
+    truth, draws = data.y_test, networks(fit)
+    found = predicted(fit, data, "MA", NETWORKS)
     alone, together = 100.0 * found.draw_accuracies(truth), 100.0 * found.running_accuracy(truth)
     used = np.array([100.0 * np.mean(np.concatenate([w.ravel() for w in draw]) != 0.0) for draw in draws])
-    union = np.zeros(run.shape.weights, dtype=bool)
+    union = np.zeros(fit.shape.weights, dtype=bool)
     ever = np.empty(NETWORKS)
     for r, draw in enumerate(draws):
         union |= np.concatenate([w.ravel() for w in draw]) != 0.0
         ever[r] = 100.0 * union.mean()
-    made = _scene(spec, run, NETWORKS, "Networks drawn from q one after another: masks and weights of both layers.")
+    made = _scene(spec, epochs, NETWORKS, "Networks drawn from q one after another: masks and weights of both layers.")
     masks = [_bytes([draw[depth] != 0.0 for draw in draws]) for depth in (0, 1)]
     _layers(
         made,
@@ -244,7 +257,7 @@ def _drawn(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
         together=together,
         ever=ever,
     )
-    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=_epochs(run, NETWORKS))
+    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=np.full(NETWORKS, epochs))
     made.say(
         "Network {number:d}: {used:.0f} per cent of the weights; {together:.0f} per cent right on average so far.",
         number=np.arange(1, NETWORKS + 1),
@@ -260,7 +273,7 @@ def _drawn(spec: SpikeAndSlabSpec, run: NetworkRun) -> bytes:
             "right, averaged (%)": together,
         }
     )
-    return made.encode()
+    return made
 
 
 def _accuracy(made: Scene, alone: Array, together: Array) -> None:

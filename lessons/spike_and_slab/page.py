@@ -13,10 +13,13 @@ from engine.spike_and_slab.gibbs import selection_chunk
 from engine.spike_and_slab.model import factorise
 from engine.variational import select_model
 from engine.variational.spike_and_slab_network import SpikeAndSlab
+from lessons.families.digit_posteriors import sources
+from lessons.families.digit_posteriors.spec import DATA
 from lessons.spike_and_slab import analysis, estimators
+from lessons.spike_and_slab.learning import TESTED
 from lessons.spike_and_slab.panels import diagnostics, panels
 from lessons.spike_and_slab.questions import QUESTIONS
-from lessons.spike_and_slab.scenes import live, scene
+from lessons.spike_and_slab.scenes import PREVIEWS, grow, live, scene
 from lessons.spike_and_slab.spec import SCENARIOS, WORDS, SpikeAndSlabSpec
 
 PARTS = {"regression": "Regression", "network": "Network"}
@@ -41,10 +44,12 @@ def _network_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
         panel.slider("weight_inclusion", "Your prior probability")
     panel.slider("epochs", "Epochs")
     panel.slider("units", "Hidden units")
+    panel.segmented("data", "Learnt from", DATA)
     panel.note("1,347 handwritten digits of 8 × 8 pixels (scikit-learn) to learn from, 450 to test.")
     panel.note(
-        "MNIST is not among these data: every weight is a cell of the pictures, and 28 × 28 pixels have too many. A "
-        "spike-and-slab network reads MNIST in the lesson *Draw a digit*."
+        f"{sources.WHERE} Of it all 60,000 images are learnt from, and the first {TESTED:,} of its test images are tested. "
+        "Training begins by itself. The first picture is of a network that has learnt for about a second. It goes on "
+        "while you look, for less than a minute at 60 epochs. What it has learnt is kept for the next reader."
     )
 
 
@@ -89,6 +94,8 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
+    grow=grow,
     recording=lambda spec: analysis.record(spec) if spec.part == "regression" else None,
     predicted=lambda spec: analysis.predicted(spec) if spec.part == "regression" else None,
     kernels=analysis.kernels,
@@ -104,5 +111,6 @@ LESSON = Lesson(
     runs=runs,
     live=live,
     live_label="Run live",
+    ready=lambda spec: spec.part != "network" or sources.is_here(spec.data),
 )
 show(LESSON)

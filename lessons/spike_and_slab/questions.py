@@ -50,8 +50,8 @@ def _explain_unnormalised(spec: SpikeAndSlabSpec) -> Said:
 
 def _modes(spec: SpikeAndSlabSpec) -> tuple[float, float]:
     """Accuracy of the average and of the median model on the test digits."""
-    fit, truth = learning.fitted(spec), learning.digits().y_test
-    average, median = (learning.predicted(fit, mode).accuracy(truth) for mode in ("MA", "MED"))
+    fit, data = learning.fitted(spec), learning.data_of(spec)
+    average, median = (learning.predicted(fit, data, mode).accuracy(data.y_test) for mode in ("MA", "MED"))
     return average, median
 
 

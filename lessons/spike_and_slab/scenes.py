@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Phase, Scene, Show
+from app.kit.preview import Preview
+from engine import ticket
 from engine.spike_and_slab import SelectionRecording
+from engine.variational import NetworkFit
+from lessons.families.digit_posteriors import sources
+from lessons.families.watched import State
 from lessons.spike_and_slab import analysis, learning, network_scenes, network_views
 from lessons.spike_and_slab.analysis import Setup
+from lessons.spike_and_slab.learning import Frame
 from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
@@ -23,18 +29,55 @@ RATE = 12.0
 LOOKS = 20  # at the growing chains
 
 
+OF_REGRESSION = ("inclusion", "slab_sd", "noise_sd", "rows", "correlation")
+PREVIEWS = dict.fromkeys((*OF_REGRESSION, "weight_inclusion", "units", "epochs"), Preview(smooth=False))
+
+
 def scene(spec: SpikeAndSlabSpec, window: int | None = None) -> bytes:
     """The scene of chain 1, with the inside of the sweeps around `window`; or the first looks at the training."""
     if spec.part == "network":
-        here = learning.network_part(spec)
-        return network_scenes.first(here) if spec.view == "training" else network_views.first(_viewed(here, spec))
+        return _network(spec)
     return _picture(spec, analysis.record(spec), window, None)
 
 
-def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
-    """The body of the long run: the training of a network, or the chains as they grow."""
+def _network(spec: SpikeAndSlabSpec) -> bytes:
+    here = _viewed(learning.network_part(spec), spec)
+    if not learning.is_large(spec):
+        return network_scenes.first(here) if spec.view == "training" else network_views.first(here)
+    state = learning.shared(spec).finish(ticket.stopped)
+    if state is None:
+        raise InterruptedError
+    return _large(here, state, "")
+
+
+def _large(spec: SpikeAndSlabSpec, state: State[NetworkFit, Frame], note: str) -> bytes:
+    """The picture of a training on MNIST as it stands."""
+    if spec.view == "training":
+        return network_scenes.picture(spec, state.looks, None, note)
+    return network_views.picture(spec, state.fit, state.looks[-1].epoch, note)
+
+
+def grow(spec: SpikeAndSlabSpec, job: Any) -> bytes | None:
+    """The same; of a network that learns MNIST with pictures on the way, while data are fetched and it learns."""
+    if spec.part == "network" and not sources.is_here(spec.data):
+        job.publish(scene(spec))
+        sources.fetch(spec.data, job)
+    if job.is_set():
+        return None
+    if not learning.is_large(spec):
+        return scene(spec)
+    here = _viewed(learning.network_part(spec), spec)
+    return network_scenes.grown(here, lambda state, note: _large(here, state, note), job)
+
+
+def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes] | None:
+    """The body of the long run: the training of a network, or the chains as they grow. None of MNIST, which grows by
+    itself.
+    """
     if spec.part != "network":
         return _grow(spec)
+    if learning.is_large(spec):
+        return None
     here = learning.network_part(spec)
     return network_scenes.live(here) if spec.view == "training" else network_views.live(_viewed(here, spec))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit.words import Words
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed_field, text
+from lessons.families.digit_posteriors.spec import DATA
 
 WORDS = Words(__file__)
 
@@ -46,10 +47,11 @@ class SpikeAndSlabSpec(Spec):
     chains: int = integer(4, 1, 4, "independent chains; the picture shows the first")
     variant: str = choice("exact", VARIANTS, "exact, or the slab's normalising constant 1/(s√2π) left out")
     view: str = choice("training", VIEWS, "of the network: its training, a threshold that rises through α, or networks drawn from q")
-    units: int = integer(50, 5, 80, "hidden units of the network: 64 pixels, these, 10 digits", log=True)
+    data: str = choice("digits", tuple(DATA), "what the network learns from: the bundled digits, or MNIST")
+    units: int = integer(50, 5, 80, "hidden units of the network: 64 pixels (784 of MNIST), these, 10 digits", log=True)
     weight_prior: str = choice("aic", WEIGHT_PRIORS, "prior odds of a weight being in: e⁻² (aic), n⁻² (bic), or a probability of your own")
     weight_inclusion: float = number(0.1, 1e-6, 0.9, "your own prior probability of a weight being in", log=True)
-    epochs: int = integer(60, 5, 200, "passes through the 1,347 training digits", log=True)
+    epochs: int = integer(60, 5, 200, "passes through the training digits: 1,347, or 60,000 of MNIST", log=True)
     seed: int = seed_field(1)
 
     def check(self) -> None:

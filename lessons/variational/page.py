@@ -12,7 +12,7 @@ from engine.variational.advi import _estimate, _score
 from lessons.variational import analysis
 from lessons.variational.panels import diagnostics, panels
 from lessons.variational.questions import QUESTIONS
-from lessons.variational.scenes import scene
+from lessons.variational.scenes import PREVIEWS, scene
 from lessons.variational.spec import PARAMETERS, SCENARIOS, WORDS, VariationalLesson
 
 METHODS = {"advi": "stochastic gradients", "cavi": "coordinate ascent", "kl": "two divergences"}
@@ -123,6 +123,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from app.kit.preview import Preview
 from lessons.variational import stage_advi, stage_cavi, stage_kl
 from lessons.variational.spec import VariationalLesson
 
 STAGES = {"advi": stage_advi.stage, "cavi": stage_cavi.stage, "kl": stage_kl.stage}
+
+OF_TARGETS = ("correlation", "scale_ratio", "width", "curvature", "separation", "weight", "rows", "prior_sd")
+PREVIEWS = dict.fromkeys((*OF_TARGETS, "step_size", "samples", "batch", "start_x", "start_sd", "sweeps"), Preview(smooth=False))
 
 
 def scene(spec: VariationalLesson, window: int | None = None) -> bytes:

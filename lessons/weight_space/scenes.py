@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.pictures import last_draw, trace_panel
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
+from app.kit.preview import Preview
 from app.kit.text import number
 from engine.networks import symmetry
 from lessons.weight_space import analysis
@@ -27,6 +28,9 @@ CHAINS_DRAWN = 4
 BINS = 34
 DECIMALS = 14  # of a log density: the last bits of numbers from 8 to 64
 NAMES = {"hump": "a hump", "gap": "two levels with a gap", "uneven": "three levels", "xor": "XOR", "points": "own points"}
+
+
+PREVIEWS = {"at": Preview(), **dict.fromkeys(("prior_sd", "noise_sd", "units", "chain", "warmup"), Preview(smooth=False))}
 
 
 def scene(spec: WeightSpaceSpec, window: int | None = None) -> bytes:

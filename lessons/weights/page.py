@@ -7,7 +7,7 @@ from engine.variational import dense, fused
 from lessons.weights import analysis, training
 from lessons.weights.panels import diagnostics, panels
 from lessons.weights.questions import QUESTIONS
-from lessons.weights.scenes import grow, scene
+from lessons.weights.scenes import PREVIEWS, grow, scene
 from lessons.weights.spec import CLASSES, SCENARIOS, WORDS, WeightsSpec
 
 PROBLEMS = {"curve": "a curve", "plane": "XOR"}
@@ -100,6 +100,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    previews=PREVIEWS,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

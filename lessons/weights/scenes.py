@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
+from app.kit.preview import Preview
+from engine import ticket
 from engine.kept import kept
 from lessons.weights import training
 from lessons.weights.spec import CLASSES, HEIGHT, MOST, REACH, WeightsSpec
@@ -42,8 +44,25 @@ def first(spec: WeightsSpec) -> bytes:
     return picture(spec, learning.looks, None)
 
 
+@kept
+def whole(spec: WeightsSpec) -> bytes:
+    """All looks."""
+    learning = Learning(spec)
+    while not learning.done:
+        learning.advance(ticket.stopped)
+        ticket.look()
+    return picture(spec, learning.looks, None)
+
+
+OF_DATA = ("rows", "gap", "corner", "noise_sd")
+PREVIEWS = dict.fromkeys((*OF_DATA, "units", "prior_sd", "initial_sd", "step_size"), Preview(smooth=False, whole=whole))
+
+
 def grow(spec: WeightsSpec, job: Any) -> bytes | None:
     """Training and sampling to their ends."""
+    known = whole.peek(spec)
+    if known is not None:
+        return known
     learning = Learning(spec)
     while not learning.done and not job.is_set():
         learning.advance(job.is_set)

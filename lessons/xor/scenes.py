@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
+from app.kit.preview import Preview
 from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
@@ -28,6 +29,9 @@ ROLES = ["class-0", "class-1"]
 VIEW = (-REACH, REACH)
 FARTHEST = 1e30  # nats: a log posterior farther from 0 is on no axis
 LOWEST = 120.0  # nats below its settled level, at most, that the trace of the log posterior reaches down
+
+
+PREVIEWS = dict.fromkeys(("prior_sd", "temper", "corner", "units", "step_size", "leapfrog", "jitter", "burn"), Preview(smooth=False))
 
 
 def scene(spec: XorSpec, window: int | None) -> bytes:

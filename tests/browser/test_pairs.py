@@ -39,6 +39,8 @@ SHOWN = {
     ("own-chain", "digits"): "which quantity is the worst, by its name; asked are the digits of its mean",
     ("real-data", "held"): "the rows that the seed leaves for the test",
     ("real-data", "threshold"): "the rows that the seed leaves for the test",
+    ("real-data", "smallest"): "the numbers that the seed draws; asked is the best rule, which no seed moves",
+    ("real-data", "luck"): "the network that learns from them; asked is what stands in print",
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
+from app.kit.player import scene
 from tests.browser.conftest import PATIENT, Lab, player
 
 pytestmark = pytest.mark.alone  # a drag is over before a server that shares its cores has the table
@@ -104,6 +105,64 @@ def test_an_open_question_is_not_answered_by_a_preview(fresh: Lab):
     assert stage.get_attribute("data-preview") is None
     page.mouse.move(x, y, steps=4)
     page.mouse.up()
+
+
+ASKING = """async ({ field, seconds, table }) => {
+  const { name } = performance.getEntriesByType("resource").find(({ name }) => name.includes("/player/preview.js"));
+  const { Preview } = await import(name);
+  const asked = [];
+  const preview = new Preview((field, place, id) => asked.push({ field, id, at: performance.now() }));
+  const slider = document.querySelector(`.st-key-preview-${field} input[type=range]`);
+  const drag = async () => {
+    for (const end = performance.now() + 1000 * seconds; performance.now() < end; ) {
+      preview.prepare(slider, { t: 3, upto: 3 }, { now: true });
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  };
+  await drag();
+  const before = asked.length;
+  preview.take(Uint8Array.from(table));
+  await drag();
+  return { asked, before };
+}"""
+
+
+def test_a_table_that_the_server_refused_is_asked_for_again(fresh: Lab):
+    """In the same drag, a few times a second at most and by the same number, until it is there."""
+    page = fresh.open("/conjugate?alpha=6&beta=6")
+    expect(player(page)).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
+    grasp(page, "alpha")
+    table = scene.pack_bound({"v": scene.VERSION, "id": 1, "max": 1.0, "smooth": True, "frames": []})
+    found = page.evaluate(ASKING, {"field": "alpha", "seconds": 1.5, "table": list(table)})
+    asked, before = found["asked"], found["before"]
+    assert 2 <= before == len(asked) <= 5
+    assert {(each["field"], each["id"]) for each in asked} == {("alpha", 1)}
+    assert min(np.diff([each["at"] for each in asked])) > 250  # ms
+
+
+GROWING = """async ({ stays, steps }) => {
+  const { name } = performance.getEntriesByType("resource").find(({ name }) => name.includes("/player/clock.js"));
+  const { Clock } = await import(name);
+  const clock = new Clock(() => {});
+  const scene = { phases: [], window: null, start: null, autoplay: true };
+  const [first, ...grown] = steps;
+  clock.setScene({ ...scene, run: "new", steps: first });
+  clock.stay({ t: stays, settled: true, s: 0 });
+  const at = [clock.t];
+  for (const length of grown) {
+    clock.setScene({ ...scene, run: "new", steps: length });
+    at.push(clock.t);
+  }
+  return [...at, clock.playing];
+}"""
+
+
+def test_a_run_that_grows_comes_to_the_transition_that_was_previewed(fresh: Lab):
+    """And stays there when it grows beyond."""
+    page = fresh.open("/conjugate?alpha=6&beta=6")
+    expect(player(page)).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
+    assert page.evaluate(GROWING, {"stays": 150, "steps": [40, 100, 200, 300]}) == [39, 99, 150, 150, False]
+    assert page.evaluate(GROWING, {"stays": 30, "steps": [40, 200]}) == [30, 30, False]
 
 
 def test_a_preview_is_drawn_as_often_as_the_screen_asks(fresh: Lab):

@@ -13,7 +13,7 @@ from engine.spec import SpecError
 from engine.variational.convolution import shifted
 from lessons.convolution import analysis, panels, questions, scenes, training
 from lessons.convolution.analysis import SHIFTS
-from lessons.convolution.spec import KERNELS, SCENARIOS, ConvolutionLesson
+from lessons.convolution.spec import KERNELS, SCENARIOS, VARIANTS, ConvolutionLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, planted, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -171,6 +171,34 @@ def test_each_mistake_turns_its_check_red():
     assert all(found.values()), found
     right = {check.name: check.verdict for check in analysis.audit(spec, NEVER)}
     assert right == dict.fromkeys(("map", "gradient", "each weight once"), "pass")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_is_told_from_a_wrong_one_whatever_the_seed(seed):
+    found = {}
+    for variant in VARIANTS:
+        run = training.start(BY_ID["posterior"].replace(variant=variant, seed=seed), 20)
+        run.advance(analysis.STEPS)
+        found[variant] = judge.convolution_gradient_check(run).verdict
+    assert found == dict.fromkeys(VARIANTS, "fail") | {"exact": "pass"}
+
+
+def test_weights_at_a_corner_are_left_out_and_too_many_leave_the_gradient_open(monkeypatch):
+    """A corner is planted in the likelihood, where the pass does not see it: at one weight, then at most of a layer."""
+    run, real = training.start(BY_ID["posterior"], 10), judge._log_likelihood
+    right = judge.convolution_gradient_check(run)
+    at, size = run.posterior.weights.astype(float), run.shape.split(run.posterior.weights)[0].size
+    for corners, verdict in ((1, "pass"), (size, "unknown")):
+
+        def bent(run, weights, corners=corners):
+            return real(run, weights) + 1e3 * float(np.abs(weights - at[: len(weights)])[:corners].sum())
+
+        monkeypatch.setattr(judge, "_log_likelihood", bent)
+        found = judge.convolution_gradient_check(run)
+        assert found.verdict == verdict and "left out" in found.sentence
+        assert found.statistic <= right.statistic, "what is left is as near as it was"
+    monkeypatch.setattr(judge, "_log_likelihood", lambda run, weights: real(run, weights) + float(1e3 * weights[:size].sum()))
+    assert judge.convolution_gradient_check(run).verdict == "fail", "a slope that is missing is no corner"
 
 
 def test_no_planted_fault_stays_green_where_nothing_is_learnt():

@@ -142,7 +142,7 @@ def test_the_classic_r_hat_does_not_see_that_a_chain_is_not_ergodic():
     found, square = analysis.running(NOT_ERGODIC), analysis.running(NOT_ERGODIC.replace(quantity="square"))
     assert analysis.classic(NOT_ERGODIC).rhat[-1] < 1.0 and found.rhat[-1] > 1.5 and found.ess_bulk[-1] > 4 * NOT_ERGODIC.draws
     assert found.mean[-1] == pytest.approx(0.0, abs=1e-9) and square.mean[-1] == pytest.approx(2.5)
-    healed = analysis.running(NOT_ERGODIC.replace(steps=4, quantity="square"))
+    healed = analysis.running(NOT_ERGODIC.replace(steps=4, quantity="square", draws=1500))  # of 100 R-hat may be 1.01 by chance
     assert healed.rhat[-1] < 1.01 and abs(healed.mean[-1] - 1.0) < 4.0 * healed.mcse[-1]
 
 

@@ -262,6 +262,7 @@ def test_forgetting_the_slope_spoils_all_but_the_output_layer():
     assert 1e-7 < lengths[np.argmin(errors)] < 1e-3 and errors[0] > 1e3 * errors.min() < errors[-1]
 
 
+@pytest.mark.one_seed  # with other weights the point may leave no unit silent
 def test_a_silent_unit_stops_four_derivatives_and_elu_none():
     assert ANSWERS["silent"](BY_ID["silent"]) == 2 and ANSWERS["silent"](BY_ID["silent"].replace(activation="elu")) == 0
     delta = analysis.one_pass(BY_ID["silent"]).nodes.delta[0]
@@ -282,6 +283,13 @@ def test_sets_are_different_points_and_the_same_for_every_way():
     assert held_out.of(WAYS.replace(decay=0.1, view="decay")) is first
     starts = [held_out.course(WAYS, name).path[0] for name in held_out.REGULARISERS]
     assert all(np.array_equal(start, starts[0]) for start in starts)
+
+
+def test_a_setting_of_one_way_leaves_the_trainings_of_the_others_be():
+    for field, value in {"decay": 0.05, "keep": 0.5, "patience": 9}.items():
+        other = WAYS.replace(**{field: value})
+        anew = {name for name in held_out.REGULARISERS if held_out.course(other, name) is not held_out.course(WAYS, name)}
+        assert anew == {name for name, mine in held_out.SETTING.items() if mine == field}
 
 
 def test_the_loss_on_held_out_points_is_that_of_the_parameters_in_use():
@@ -311,12 +319,17 @@ def test_what_is_done_against_overfitting_helps_on_new_points():
     for name in held_out.REGULARISERS[1:]:
         less, error = held_out.mean_and_error(held_out.course(WAYS, name).held[:, -1] - nothing)
         assert less < -4.0 * error, name
-    assert ANSWERS["new"](WAYS) == 2 and "1.47" in EXPLAINED["new"](WAYS)
+    assert ANSWERS["new"](WAYS) == 2
     weak = WAYS.replace(decay=1e-5, keep=0.98, patience=50)
     strong, error = held_out.mean_and_error(
         held_out.course(weak, "weight decay").held[:, -1] - held_out.course(WAYS, "weight decay").held[:, -1]
     )
     assert strong > 4.0 * error
+
+
+@pytest.mark.one_seed
+def test_the_answer_tells_the_loss_on_new_points():
+    assert "1.47" in EXPLAINED["new"](WAYS)
 
 
 def test_the_decay_curve_has_its_lowest_place_inside():
@@ -326,6 +339,19 @@ def test_the_decay_curve_has_its_lowest_place_inside():
     assert np.abs(found.path[-1]).max() < 1e-4 and found.held[:, -1] == pytest.approx(math.log(2.0))
     only = found.held[:, found.best :]
     assert ANSWERS["curve"](CURVE) == 2 and only.mean(axis=0)[-1] > only.mean(axis=0)[0]
+
+
+@pytest.mark.parametrize("spec", [WAYS, CURVE], ids=["ways", "decay"])
+def test_trainings_that_are_on_their_way_are_told_and_one_that_moves_is_not_all(spec):
+    (short,) = [check for check in held_out.checks(spec.replace(steps=200)) if check.kind == "run"]
+    assert short.verdict == "unknown" and short.statistic > 1.5 * held_out.SETTLED
+    moved = np.full((held_out.SETS, 2), 1e-4)
+    moved[:4] = 1.0
+    assert held_out.mostly(moved) == 1e-4
+    moved[4, 1] = 0.5
+    assert held_out.mostly(moved) == 0.5
+    moved[0, 0] = math.nan
+    assert held_out.mostly(moved) == math.inf
 
 
 @pytest.mark.parametrize("fault", ["no decay", "half the decay", "masks of another seed", "not divided by p"])

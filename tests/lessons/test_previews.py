@@ -4,16 +4,22 @@ those settings, read here by other code than the table is made with."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from app.kit import preview
+from app.kit import jobs, preview, stage
 from app.kit.player import scene
 from app.kit.preview import Asked
 from app.kit.stops import stops
+from app.kit.visit import Answer, Visit
+from engine import ticket
 from engine.spec import Spec, SpecError
 from tests.lessons.pages import ENTRIES, module
 
@@ -24,10 +30,15 @@ TRIED = 3  # stops of each table
 
 def shown(layer: dict[str, Any], header: dict[str, Any], arrays: list[np.ndarray], t: int) -> np.ndarray | None:
     """The numbers of a mark that can be seen once transition t is over."""
-    key = {"line": "ys", "arrows": "end"}.get(layer["kind"], "points" if layer["kind"] in ("points", "path", "columns") else "values")
-    if key not in layer or layer.get("at") is not None:
+    other = "points" if layer["kind"] in ("points", "path", "columns") else "values"
+    key = {"line": "ys", "arrows": "end", "heatmap": "frames"}.get(layer["kind"], other)
+    if key not in layer:
         return None
     values, show = arrays[layer[key]], layer["show"]
+    if layer.get("at") is not None:
+        return values[arrays[layer["at"]][t]]
+    if layer["kind"] == "heatmap":
+        return values[t * len(values) // header["steps"]]
     if show["what"] == "at":
         return values[t]
     if show["what"] == "upto":
@@ -39,7 +50,7 @@ def shown(layer: dict[str, Any], header: dict[str, Any], arrays: list[np.ndarray
     return values
 
 
-def compare(table: bytes, lesson: Any, spec: Spec, field: str, t: int) -> int:
+def compare(table: bytes, lesson: Any, spec: Spec, field: str, asked: int) -> int:
     """Compare a table with scenes; the number of marks compared."""
     header, arrays = scene.decode(table)
     declared = spec.declarations()[field]
@@ -49,7 +60,9 @@ def compare(table: bytes, lesson: Any, spec: Spec, field: str, t: int) -> int:
     for frame in {0: frames[0], len(frames) // 2: frames[len(frames) // 2], len(frames) - 1: frames[-1]}.values():
         value = every[round(frame["at"])] if declared.log else frame["at"]
         value = int(value) if declared.kind == "integer" else value
-        own, numbers = scene.decode(lesson.scene(spec.replace(**{field: value}), t))
+        tried, picture = spec.replace(**{field: value}), lesson.previews[field].picture(lesson.scene)
+        t = min(asked, scene.header(picture(tried, None))["steps"] - 1)  # a shorter run is shown at its end
+        own, numbers = scene.decode(picture(tried, t))
         for panel in own["panels"]:
             met: dict[str, int] = {}
             kept = frame["panels"].get(panel["id"], {"layers": {}})
@@ -62,7 +75,7 @@ def compare(table: bytes, lesson: Any, spec: Spec, field: str, t: int) -> int:
                 wanted = shown(layer, own, numbers, t)
                 if mark is None or wanted is None:
                     continue
-                key = next(key for key in ("ys", "end", "points", "values") if key in mark)
+                key = next(key for key in ("ys", "end", "points", "values", "frames") if key in mark)
                 told = arrays[mark[key]]
                 if layer["kind"] == "contour" and told.shape != wanted.shape:
                     wanted = wanted[::2, ::2]
@@ -71,23 +84,50 @@ def compare(table: bytes, lesson: Any, spec: Spec, field: str, t: int) -> int:
     return compared
 
 
-def subjects(lesson: Any) -> Iterator[Spec]:
-    """Settings of a lesson: its scenarios, and each with another choice."""
+class Panel:
+    """Stands for the panel of a lesson's controls: which sliders it has."""
+
+    def __init__(self, spec: Spec):
+        self.spec = spec
+        self.sliders: set[str] = set()
+
+    def slider(self, name: str, label: str | None = None) -> None:
+        self.sliders.add(name)
+
+    def target(self, parameters: Iterable[str], *_: Any, **__: Any) -> None:
+        self.sliders |= set(parameters)
+
+    def more(self, *_: Any) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_, **__: None
+
+
+def subjects(lesson: Any, field: str) -> Iterator[Spec]:
+    """Settings of a lesson with a slider for the field: its scenarios, and each with another choice."""
     specs = [scenario.spec for scenario in lesson.scenarios]
-    yield from specs
-    for spec in specs[:2]:
-        for name, declared in spec.declarations().items():
-            for option in declared.options:
-                with contextlib.suppress(SpecError):
-                    yield spec.replace(**{name: option})
+    for spec in (*specs, *(other for each in specs for other in others(each))):
+        panel = Panel(spec)
+        lesson.controls(panel)
+        if field in panel.sliders:
+            yield spec
+
+
+def others(spec: Spec) -> Iterator[Spec]:
+    """The settings with another choice each."""
+    for name, declared in spec.declarations().items():
+        for option in declared.options:
+            with contextlib.suppress(SpecError):
+                yield spec.replace(**{name: option})
 
 
 def subject(lesson: Any, field: str) -> tuple[Spec, int, bytes]:
-    """The first settings whose picture depends on a field, the transition on stage, and the table."""
-    for spec in subjects(lesson):
+    """The first settings whose picture depends on a field, a transition in the middle, and the table."""
+    for spec in subjects(lesson, field):
         with contextlib.suppress(SpecError):
-            header = scene.header(lesson.scene(spec, None))
-            t = 0 if lesson.previews[field].instead else header["start"] or 0
+            declared = lesson.previews[field]
+            t = 0 if declared.instead else scene.header(declared.picture(lesson.scene)(spec, None))["steps"] // 2
             table = made(lesson, field, spec, t)
             if scene.header(table)["frames"][0]["panels"]:
                 return spec, t, table
@@ -96,8 +136,9 @@ def subject(lesson: Any, field: str) -> tuple[Spec, int, bytes]:
 
 def made(lesson: Any, field: str, spec: Spec, t: int) -> bytes:
     """A table of the present value and the few stops beside it."""
-    ended = iter([False] * TRIED)
-    return preview.table(lesson.previews[field], lesson.scene, spec, Asked(field, t, t, 1), lambda: next(ended, True))
+    ended = iter([False] * 2 * TRIED)  # before and after each
+    [table] = preview.tables(lesson.previews[field], lesson.scene, spec, Asked(field, t, t, 1), lambda: next(ended, True))
+    return table
 
 
 @pytest.mark.parametrize(("slug", "field"), DECLARED)
@@ -137,3 +178,81 @@ def test_stops_of_a_table_lie_the_denser_the_nearer():
     assert found[0] == 5.0 and {-100.0, 100.0} <= set(found) and len(found) <= 2 * preview.SIDE + 1
     above = np.diff(sorted(value for value in found if value >= 5.0))
     assert (np.diff(above) >= -1e-9).all()
+
+
+@pytest.mark.parametrize(("field", "value"), [("m", 5.0), ("alpha", 6.0)])
+def test_the_first_stops_are_spread_over_the_slider(field: str, value: float):
+    declaration = LESSONS["conjugate"].spec.declarations()[field]
+    found = preview.grid(declaration, value)
+    assert len(set(found)) == len(found)
+    for side in ([at for at in found if at < value], [at for at in found if at > value]):
+        ranks = [sorted(side).index(at) for at in side]
+        assert np.ptp(ranks[:3]) >= len(side) // 2 and sorted(ranks) == list(range(len(side)))
+
+
+def test_dear_pictures_are_shown_as_they_come_and_end_with_their_time(monkeypatch: pytest.MonkeyPatch):
+    """Each table holds what the one before it had, in at most a handful of them."""
+    clock = iter(np.arange(0.0, 1e3, 0.1))
+    monkeypatch.setattr(stage.time, "thread_time", lambda: float(next(clock)))
+    told: list[bytes] = []
+    lesson, channel = LESSONS["conjugate"], SimpleNamespace(tell=told.append)
+    stage._tabled(lesson, lesson.scenarios[0].spec, Asked("alpha", 5, 5, 1), channel, Event())
+    places = [{frame["at"] for frame in scene.header(table)["frames"]} for table in told]
+    assert 3 <= len(places) <= 6 and all(before <= after for before, after in pairwise(places))
+    assert 1 < len(places[0]) < len(places[-1]) < len(preview.grid(lesson.spec.declarations()["alpha"], 6.0))
+    assert next(clock) < stage.LONGEST_PREVIEW + 0.5
+
+
+def test_a_picture_that_takes_longer_than_all_may_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stage, "LONGEST_PREVIEW", 0.05)
+    told: list[bytes] = []
+    spec = LESSONS["conjugate"].scenarios[0].spec
+
+    def picture(tried: Any, window: int | None) -> bytes:
+        for _ in range(10**6 if tried != spec else 0):
+            ticket.look()
+        return LESSONS["conjugate"].scene(tried, window)
+
+    lesson = dataclasses.replace(LESSONS["conjugate"], scene=picture)
+    stage._tabled(lesson, spec, Asked("alpha", 5, 5, 1), SimpleNamespace(tell=told.append), Event())
+    assert [len(scene.header(table)["frames"]) for table in told] == [1]
+
+
+def test_a_table_ends_before_the_first_stop_that_has_no_picture():
+    """Also where a farther one was made before."""
+    lesson, asked = LESSONS["conjugate"], Asked("alpha", 5, 5, 1)
+    spec = lesson.scenarios[0].spec
+    every = preview.grid(spec.declarations()["alpha"], spec.alpha)
+    missing, made = sorted(stop for stop in every if stop > spec.alpha)[2], []
+
+    def picture(tried: Any, window: int | None) -> bytes:
+        made.append(tried.alpha)
+        if tried.alpha == missing:
+            raise SpecError("alpha", "has no picture")
+        return lesson.scene(tried, window)
+
+    [table] = preview.tables(lesson.previews["alpha"], picture, spec, asked)
+    places = [frame["at"] for frame in scene.header(table)["frames"]]
+    reach = [stops(spec.declarations()["alpha"], spec.alpha).index(stop) for stop in sorted(every) if stop < missing]
+    assert places == reach and max(made) > missing
+
+
+@pytest.mark.parametrize("slug", [slug for slug, lesson in LESSONS.items() if lesson.previews])
+def test_no_table_is_made_beside_an_open_question(slug: str, monkeypatch: pytest.MonkeyPatch):
+    """What other settings show may answer it. Once it is locked, there is a table."""
+    lesson = LESSONS[slug]
+    made: list[Any] = []
+    monkeypatch.setattr(stage, "_picture", lambda lesson, here: SimpleNamespace(state=jobs.DONE))
+    monkeypatch.setattr(stage, "session", lambda: "a reader")
+    monkeypatch.setattr(jobs, "pool", lambda: SimpleNamespace(submit=lambda *what, **how: made.append(what)))
+    asking = [(at, step) for at, step in enumerate(lesson.steps()) if step.question and step.scenario]
+    for at, step in asking:
+        here = Visit(lesson.specs()[step.scenario], step.scenario, step=at)
+        for field in lesson.previews:
+            stage._preview(lesson, here, Asked(field, 0, 0, 1))
+        assert not made, (step.title, step.question)
+        here.answers[step.question] = Answer(0, right=0)
+        stage._preview(lesson, here, Asked(next(iter(lesson.previews)), 0, 0, 1))
+        assert made, (step.title, step.question)
+        made.clear()
+    assert asking

@@ -16,15 +16,17 @@ from streamlit.testing.v1 import AppTest
 from app import catalogue
 from app.kit import share, startup, words
 from app.kit.player.scene import header
+from datasets.logistic import INPUT_SD, logistic_pairs
 from datasets.xor import NOISY_VARIANCE, VARIANCE
 from engine.spec import SpecError
 from engine.variational import network as engine_network
 from engine.variational import start_network
+from lessons.families import powerball
 from lessons.landing.spec import THESIS
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
-from lessons.reproduce.errata import numbers, stages
+from lessons.reproduce.errata import counts, moves, numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, NOT_HERE, missing
 from tests.rooms import ROOT
@@ -238,6 +240,40 @@ def test_the_stages_of_errata_show_what_is_right_and_what_was_done():
     assert (np.diff(stages.log_approximation(votes)) < 0).all(), "more votes, a lower score"
 
 
+def test_moves_of_errata_are_right_and_wrong_as_they_say():
+    target = moves.with_a_unit()
+    assert np.allclose(target @ moves.around(True), target, atol=1e-12)
+    assert (target @ moves.around(False) - target)[0] < -0.1, "too many births"
+    energy = {how: 0.5 * (moves.leapfrog(how) ** 2).sum(axis=1) for how in moves.KICKS}
+    assert np.abs(energy["right"] - 0.5).max() < 0.02 and np.isnan(energy["sign"][-1])
+    assert np.abs(energy["exchanged"] - 0.5).max() > 0.1
+    found, ascent = moves.climbs()
+    apart = np.abs(found.path - found.path[-1]).max(axis=1)
+    assert len(found.path) <= 9 and apart[-2] < 1e-6 and 20 < (ascent < 5e-4).argmax() < moves.ASCENT
+    pairs = logistic_pairs(200_000, seed=1)
+    told = 100.0 * np.mean((1.0 + 2.0 * pairs.x > 0.0) == pairs.y)
+    assert moves.right_by_truth(INPUT_SD) == pytest.approx(told, abs=0.35) and moves.right_by_truth(INPUT_SD) < 85.0
+    up, down = moves.updated(1.0), moves.updated(-1.0)
+    assert (np.diff(up) >= 0.0).all() and up[-1] == pytest.approx(0.0, abs=1e-3) and not down[-1] > -20.0
+    accept, changed = moves.tuned()
+    assert abs(accept.mean() - moves.ASKED) < 0.1 and changed.mean() > accept.mean() + 0.1
+
+
+def test_counts_of_errata_come_to_what_is_exact():
+    for variance in (NOISY_VARIANCE, berezowski.NOISE_OF_TEST):
+        share, exact = counts.noisy(variance)[1].mean(), berezowski.bayes_accuracy(variance) / 100.0
+        assert abs(share - exact) < 3.0 * np.sqrt(exact * (1.0 - exact) / counts.POINTS)
+    for apart in (True, False):
+        share, exact = counts.by_heart(apart).mean(), counts.by_heart_exactly(apart) / 100.0
+        assert abs(share - exact) < 3.0 * np.sqrt(exact * (1.0 - exact) / counts.TESTED)
+    assert counts.by_heart_exactly(False) - counts.by_heart_exactly(True) == pytest.approx(90.0 * 50 / 562)
+    _, printed, coded = counts.densities()
+    assert printed.min() > 2.0 * counts.DENSITY and abs(coded[0] - counts.DENSITY) < 5e-4
+    assert counts.fold_means().std() == pytest.approx(1.0 / np.sqrt(10.0), rel=0.12)
+    assert np.mean(counts.transformed() ** 2) == pytest.approx(np.exp(2.0 * counts.LOG_SD), rel=0.17)
+    assert (counts.area(2.0)[-1], counts.area(1.0)[-1]) == (1.0, 0.5)
+
+
 def test_a_press_runs_the_quick_form_on_the_page():
     startup.load()
     at = AppTest.from_file(str(ROOT / "lessons" / "reproduce" / "page.py"), default_timeout=120)
@@ -326,6 +362,15 @@ def test_links_of_small_experiments_give_the_settings_of_their_row():
     draws, coin = (settings_of(BY_ID[id].link) for id in ("hubin-draws", "mullachery-coin"))
     assert (draws.units, draws.epochs, draws.weight_prior) == (30, 150, "aic")
     assert coin.observations().tolist() == [1.0] and (coin.alpha, coin.beta) == (1.0, 1.0)
+
+
+def test_links_of_powerball_give_the_settings_of_their_row():
+    asked = [experiment for experiment in EXPERIMENTS if experiment.topic == "Powerball" and "real-data" in experiment.link]
+    assert len(asked) == 6
+    spec = settings_of(asked[0].link)
+    assert (spec.show, spec.drawn, spec.test_rows, spec.balls) == ("place", powerball.DRAWS, powerball.TEST, 69)
+    assert (spec.hidden, spec.activation, spec.weights, spec.prior_sd) == (5, "tanh", "fixed", 1.0)
+    assert f"NUTS, {spec.chains} chains of {spec.draws}" in asked[0].chosen and (spec.warmup, spec.max_depth) == (200, 7)
 
 
 def test_an_error_comes_back_from_another_process():

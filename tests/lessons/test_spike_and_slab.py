@@ -13,9 +13,12 @@ from sklearn.linear_model import LogisticRegression
 
 from app.kit.charts import Table
 from app.kit.player.scene import decode
+from datasets.images import Images, digits
+from engine import kept, states
 from engine.judge import overall, proofs, training
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
+from lessons.families.digit_posteriors import sources
 from lessons.reproduce import hubin
 from lessons.spike_and_slab import analysis, criteria, estimators, learning, network_panels, network_scenes, network_views, panels, scenes
 from lessons.spike_and_slab.questions import QUESTIONS
@@ -25,6 +28,7 @@ from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 REGRESSIONS = [name for name, spec in BY_ID.items() if spec.part == "regression"]
 TINY = SpikeAndSlabSpec(part="network", units=8, epochs=6)
+DIGITS = digits()
 SMALL = SpikeAndSlabSpec(effects="0.8, 0, 0.3", rows=30, correlation=0.7, slab_sd=2.0, inclusion=0.3, draws=100)
 
 
@@ -317,11 +321,11 @@ def watched() -> tuple[learning.Learning, Ticket, bytes]:
 def test_looking_does_not_change_the_training(watched):
     run = watched[0]
     whole = learning.fitted(TINY)
-    last = run.frames[-1]
-    assert run.run.completed == run.run.total and last.epoch == pytest.approx(TINY.epochs)
+    last = run.state.looks[-1]
+    assert run.state.done and last.epoch == pytest.approx(TINY.epochs)
     for shown, found in zip(last.layers, whole.inclusion_probabilities(), strict=True):
         assert np.array_equal(shown, np.rint(255 * found).astype(np.uint8))
-    assert last.averaged == learning.predicted(whole, "MA").accuracy(learning.digits().y_test)
+    assert last.averaged == learning.predicted(whole, DIGITS, "MA").accuracy(DIGITS.y_test)
 
 
 def test_the_job_tells_how_far_it_is_and_its_pictures_grow(watched):
@@ -331,10 +335,10 @@ def test_the_job_tells_how_far_it_is_and_its_pictures_grow(watched):
     assert steps == list(range(2, run.total + 1))
     header, arrays = decode(blob)
     by_id = {panel["id"]: panel["layers"] for panel in header["panels"]}
-    assert np.array_equal(arrays[by_id["first"][0]["frames"]][-1], run.frames[-1].layers[0])
+    assert np.array_equal(arrays[by_id["first"][0]["frames"]][-1], run.state.looks[-1].layers[0])
     assert np.allclose(arrays[by_id["histogram"][0]["values"]].sum(axis=1), 1.0, atol=1e-5)
     image = arrays[by_id["pixels"][0]["frames"]][-1]
-    assert image[-1, 0] == pytest.approx(min(2 * run.frames[-1].layers[0][0].mean(), 255), abs=0.51)  # the first pixel is top left
+    assert image[-1, 0] == pytest.approx(min(2 * run.state.looks[-1].layers[0][0].mean(), 255), abs=0.51)  # the first pixel is top left
     assert decode(network_scenes.first(TINY))[0]["steps"] == network_scenes.FIRST
 
 
@@ -411,8 +415,8 @@ def test_the_network_panels_tell_the_fit():
     found = network_panels.panels(TINY, NEVER)
     assert len(found) == 8
     table = found[0].columns
-    fit, truth = learning.fitted(TINY), learning.digits().y_test
-    assert table["right (%)"][1] == f"{100 * learning.predicted(fit, 'MA').accuracy(truth):.1f}"
+    fit = learning.fitted(TINY)
+    assert table["right (%)"][1] == f"{100 * learning.predicted(fit, DIGITS, 'MA').accuracy(DIGITS.y_test):.1f}"
     assert found[5].columns["family"] == list(learning.METHODS.values())
 
 
@@ -451,7 +455,7 @@ def test_the_cut_keeps_what_lies_above_the_threshold():
     assert network_views.THRESHOLDS[header["start"]] == pytest.approx(0.5)
     kept = fit.select(0.5, fallback="none").masks[0]
     assert np.array_equal(arrays[layers["first"][0]["frames"]][header["start"]] > 0, kept)
-    right = learning.predicted(fit, "MED", network_views.CUT_DRAWS).accuracy(learning.digits().y_test)
+    right = learning.predicted(fit, DIGITS, "MED", network_views.CUT_DRAWS).accuracy(DIGITS.y_test)
     assert table["test digits right (%)"][header["start"]] == pytest.approx(100 * right, abs=0.01)
 
 
@@ -460,11 +464,11 @@ def test_the_networks_drawn_are_those_that_are_averaged():
     header, layers, arrays = _panels_by_id(scenes.scene(spec))
     fit = learning.fitted(TINY)
     table = {column["name"]: arrays[column["values"]] for column in header["table"]}
-    found = learning.predicted(fit, "MA", network_views.NETWORKS)
+    found = learning.predicted(fit, DIGITS, "MA", network_views.NETWORKS)
     assert table["used so far (%)"][-1] == pytest.approx(100 * found.density, abs=0.01)
-    assert table["right, averaged (%)"][-1] == pytest.approx(100 * found.accuracy(learning.digits().y_test), abs=0.01)
+    assert table["right, averaged (%)"][-1] == pytest.approx(100 * found.accuracy(DIGITS.y_test), abs=0.01)
     masks = arrays[layers["first"][0]["frames"]]
-    last = network_views.networks(learning.trained(learning.network_spec(TINY)), TINY.seed)[-1]
+    last = network_views.networks(fit)[-1]
     assert np.array_equal(masks[-1] > 0, last[0] != 0.0)
     colours = arrays[layers["weights"][0]["frames"]][-1]
     assert np.all(np.abs(colours[last[0] == 0.0].astype(int) - 128) <= 1)
@@ -481,6 +485,103 @@ def test_a_view_trains_as_a_job_and_ends_with_the_same_picture(view):
 def test_the_largest_views_travel_in_one_message():
     for view in ("cut", "draws"):
         assert len(scenes.scene(SpikeAndSlabSpec(part="network", view=view, units=80, epochs=5))) < MOST_BYTES
+
+
+# MNIST ----------------------------------------------------------------------------------------------------------------
+
+
+LARGE = TINY.replace(data="mnist", epochs=200)  # 200 steps on the few images that stand for MNIST here
+
+
+def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """Killed and begun anew it has the looks that it had; it is one for all who ask, whatever they look at."""
+    monkeypatch.setattr(states, "EVERY", 0.0)
+    first = learning.shared(LARGE)
+    assert learning.shared(LARGE.replace(view="cut", rows=20)) is first
+    first.advance()
+    first.advance()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    again = learning.shared(LARGE)
+    assert again is not first and [look.epoch for look in again.state.looks] == [look.epoch for look in first.state.looks]
+    whole = learning.Learning(learning.network_part(LARGE))
+    assert whole.finish() is not None and len(whole.state.looks) == whole.total == learning.LARGE_FRAMES + 1
+    assert again.finish() is not None and again.share == 1.0 and not network_scenes.note(again)
+    for one, other in zip(again.state.fit.expected_weights(), whole.state.fit.expected_weights(), strict=True):
+        assert one.tobytes() == other.tobytes()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    assert learning.shared(LARGE).done, "what was trained is not trained again"
+    paths = {learning.state_path(LARGE.replace(**change)) for change in ({}, {"seed": 9}, {"units": 9}, {"epochs": 9}, {"view": "cut"})}
+    assert len(paths) == 4
+
+
+def test_mnist_is_on_stage_as_images_of_its_pixels(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """The first picture is of a network that has learnt for a while and says so; the last one is that of the scene."""
+    monkeypatch.setattr(network_scenes, "FIRST_OF_MANY", 0.01)
+    for view, wanted in {"training": {"pixels", "first", "idle"}, "cut": {"trade", "histogram"}, "draws": {"weights", "used"}}.items():
+        job = Ticket()
+        blob = scenes.grow(LARGE.replace(view=view), job)
+        header, layers, arrays = _panels_by_id(blob)
+        assert blob == scenes.scene(LARGE.replace(view=view)) and len(blob) < MOST_BYTES and wanted <= set(layers)
+        assert not any(line["id"] in ("training", "data") for line in header["readouts"])
+        if view == "training":
+            (said,) = [line["tokens"] for line in decode(job.blobs[0])[0]["readouts"] if line["id"] == "training"]
+            assert "has learnt for" in said[0] and decode(job.blobs[0])[0]["steps"] > 1
+            last = learning.shared(LARGE).state.looks[-1].layers[0]
+            tiles = [arrays[layer["frames"]][-1] for layer in layers["first"]]
+            assert len(tiles) == LARGE.units and np.array_equal(tiles[3][::-1].ravel(), last[:-1, 3])
+            assert arrays[layers["pixels"][0]["frames"]].shape[1:] == (28, 28)
+    assert scenes.live(LARGE) is None and scenes.live(TINY) is not None
+    stopped = Ticket(looks=0)
+    assert scenes.grow(LARGE.replace(seed=8), stopped) is None
+
+
+def test_the_largest_network_on_mnist_travels_in_one_message(few_of_mnist: Images):
+    spec, rng = LARGE.replace(units=80), np.random.default_rng(0)
+    layers = [rng.integers(0, 255, shape, np.uint8) for shape in ((785, 80), (81, 10))]
+    frame = learning.Frame(0.0, *[0.5] * 8, tuple(layers), True, (0.1, 0.1, 0.1))
+    frames = [dataclasses.replace(frame, epoch=float(k), layers=tuple(np.roll(a, k) for a in layers)) for k in range(25)]
+    assert len(network_scenes.picture(spec, frames, None)) < MOST_BYTES
+    run = learning.Learning(spec.replace(epochs=5))
+    for view in ("cut", "draws"):
+        assert len(network_views.picture(spec.replace(view=view), run.state.fit, 0.0)) < MOST_BYTES
+
+
+def test_gates_that_no_data_reach_come_to_the_prior_and_a_wrong_price_is_red(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    spec = LARGE.replace(epochs=200, seed=2)
+    monkeypatch.setattr(learning, "network_spec", _quick(learning.network_spec))
+    idle = learning.never_inked(spec)
+    assert idle.sum() == 28 and np.array_equal(idle, few_of_mnist.x.max(axis=0) == 0.0)
+    found = {check.name: check for check in (*learning.audit(spec, NEVER), *learning.checks(spec, NEVER))}
+    assert found["gates without data"].verdict == "pass" and "28 pixels" in found["gates without data"].sentence
+    assert found["gates without data"].kind == "numbers" and overall(learning.audit(spec, NEVER)) == "pass"
+    frames = learning.shared(spec).state.looks
+    assert learning.fitted(spec).inclusion_probabilities()[0][:-1][idle] == pytest.approx(1.0 / (1.0 + np.exp(2.0)), abs=0.002)
+    table = network_panels.panels(spec, NEVER)[0].columns
+    assert np.abs(np.array(table["is"]) - np.array(table["must be"])).max() < 0.2 and table["is"][0] == pytest.approx(0.1192, abs=0.002)
+    assert len(network_panels.panels(spec, NEVER)) == 5
+    with planted(SHIFTED):
+        assert learning.idle_check(spec, frames).verdict == "fail"
+    wrong = learning.Learning(learning.network_part(spec.replace(seed=3)))
+    wrong._run.posterior.inclusion = 0.13  # of the training, which is told another price
+    assert learning.idle_check(spec, wrong.finish().looks).verdict == "fail"
+    early = learning.idle_check(spec, frames[:12])
+    assert early.verdict == "unknown" and "on its way" in early.sentence
+
+
+def _quick(real):
+    """Faster steps, for a training of few."""
+    return lambda spec, **changes: real(spec, **{"step_size": 0.1, "inclusion_step_size": 0.2, "final_step_size": 0.3, **changes})
+
+
+def test_where_mnist_is_not_the_bundled_digits_stand_in_and_say_so(no_mnist: list[str]):
+    spec, job = TINY.replace(data="mnist"), Ticket()
+    for blob in (scenes.grow(spec, job), job.blobs[0], scenes.grow(spec.replace(view="cut"), Ticket())):
+        (line,) = [line["tokens"] for line in decode(blob)[0]["readouts"] if line["id"] == "data"]
+        assert line[0].startswith(sources.STAND_IN)
+    assert line[0].endswith(sources.FAILED) and no_mnist == ["mnist"]
+    assert scenes.live(spec) is not None and learning.fitted(spec).shape.sizes == (64, 8, 10)
+    assert not any(line["id"] == "data" for line in decode(scenes.grow(TINY, Ticket()))[0]["readouts"])
+    assert all(item.caption.startswith(sources.STAND_IN) for item in network_panels.panels(spec, NEVER))
 
 
 # Estimators -----------------------------------------------------------------------------------------------------------

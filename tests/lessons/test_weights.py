@@ -280,6 +280,13 @@ def test_the_job_grows_to_the_training_and_the_chain(watched):
     assert np.allclose(shown[:, 1], training.functions(SMALL, chain).mean(axis=0), atol=1e-5)
 
 
+def test_a_run_that_is_known_does_not_grow_again(watched):
+    """That of a slider's preview, at whose transition the stage is to stand at once."""
+    job = Job()
+    assert scenes.whole(SMALL) == watched[1]
+    assert scenes.grow(SMALL, job) == watched[1] and not job.blobs
+
+
 def test_a_stopped_job_gives_up():
     job = Job()
     job.publish = lambda blob: setattr(job, "cancelled", True)

@@ -25,6 +25,7 @@ export class Clock {
     this.speedIndex = { normal: NORMAL, slow: NORMAL };
     this.ranOut = false; // played to the end of what was loaded
     this.pending = null; // a sub-step that waits for its window
+    this.beyond = null; // a place where it is to stand once the run has grown there
     this.unanswered = false;
     this.credit = 0; // fraction of a state already played
     this.plan = null; // a play of the story that is under way
@@ -38,6 +39,8 @@ export class Clock {
     const sameRun = this.scene !== null && this.scene.run === scene.run;
     const wasSettled = this.scene === null || this.settled;
     const grew = sameRun && scene.steps > this.scene.steps;
+    const beyond = sameRun && !this.playing && this.t === this.scene.steps - 1 ? this.beyond : null;
+    this.beyond = null;
     this.scene = scene;
     this.unanswered = false;
     if (!sameRun) {
@@ -53,6 +56,7 @@ export class Clock {
       this.ranOut = false;
       this.playing = true;
     }
+    if (beyond) this.stay(beyond);
     if (this.awaiting) this.direct(this.awaiting);
     if (this.pending && this.hasInside(this.pending.t)) {
       const { direction } = this.pending;
@@ -168,11 +172,13 @@ export class Clock {
     this.pending = null;
   }
 
-  // Stands in another run where it stood in the one before, as far as that has it.
-  stay({ t, settled, s }) {
+  // Stands in another run where it stood in the one before, as far as that has it; farther once it has grown.
+  stay(place) {
+    const { t, settled, s } = place;
     this.playing = false;
     this.jump(t);
     if (!settled) this.s = Math.min(s, this.s);
+    this.beyond = t >= this.scene.steps ? place : null;
   }
 
   // Transition t, over and done with; or the limit, if that lies before it.

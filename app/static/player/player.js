@@ -77,10 +77,7 @@ class Player {
     });
     this.pointer = new Pointer(this, this.holder);
     this.choices = new Choices(this.holder, (option) => this.emit({ kind: "choice", option }));
-    this.preview = new Preview((field, id) => {
-      const { t, upto } = this.clock.place();
-      this.emit({ kind: "preview", field, id, t, upto });
-    });
+    this.preview = new Preview((field, { t, upto }, id) => this.emit({ kind: "preview", field, id, t, upto }));
     this.followed = null; // the panels under a slider
     this.old = element("p", { className: "old", role: "status", text: OLD, hidden: true });
     this.holder.append(this.old);
@@ -317,7 +314,7 @@ class Player {
       return;
     }
     if (how.now && this.clock.playing) this.controls.toggle(); // it would play on beside the slider
-    this.preview.prepare(node, this.state(), how);
+    this.preview.prepare(node, this.clock.place(), how);
   }
 
   // Another picture, or another question: the table is not of it.
@@ -332,16 +329,10 @@ class Player {
     this.follow();
   }
 
-  // What a table is of, beside its field.
-  state() {
-    const { t, upto } = this.clock.place();
-    return `${t} ${upto}`;
-  }
-
   // Brings the panels that the slider leaves behind to where it is, if the table has them.
   follow() {
     if (!this.left) return;
-    const followed = this.preview.at(this.left.target, this.state(), this.scene.panels);
+    const followed = this.preview.at(this.left.target, this.clock.place(), this.scene.panels);
     if (!followed && !this.followed) return;
     this.followed = followed;
     this.mark();

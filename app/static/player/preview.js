@@ -9,11 +9,12 @@ const BOX = "[data-testid='stNumberInput']";
 const FIELD = /st-key-preview-(\w+)/;
 const NEAR = 80; // ms of a hand over a slider before its table is asked for
 const SETTLES = 250; // … and after a new picture, while its page is still made
+const [AGAIN, SELDOM] = [400, 3200]; // ms without an answer before it is asked for again, at first and in the end
 
 // The panels of a picture as they are under a slider.
 export class Preview {
   constructor(ask) {
-    this.ask = ask; // (field, id) for a table
+    this.ask = ask; // (field, place, id) for a table
     this.id = 0;
     this.forget();
   }
@@ -29,20 +30,30 @@ export class Preview {
     clearTimeout(this.waiting);
   }
 
-  // Asks for the table of the slider that `node` is of, in the state that `state` names; once, and not of a hand that
-  // only passes by.
-  prepare(node, state, { now = false, later = false } = {}) {
+  // Asks for the table of the slider that `node` is of, with the stage at `place`; not of a hand that only passes by, and
+  // not at once again.
+  prepare(node, place, { now = false, later = false } = {}) {
     const field = Preview.field(node);
-    const wanted = `${field} ${state}`;
-    if (wanted === this.wanted) return;
+    const wanted = named(field, place);
+    const same = wanted === this.wanted;
+    if (same && (this.table || performance.now() < this.next)) return;
     clearTimeout(this.waiting);
     const ask = () => {
-      this.wanted = wanted;
-      this.table = null;
-      this.ask(field, ++this.id);
+      if (!same) Object.assign(this, { wanted, table: null, id: this.id + 1, pause: AGAIN });
+      this.insist(field, place);
     };
     if (now) ask();
     else this.waiting = setTimeout(ask, later ? SETTLES : NEAR);
+  }
+
+  // Asks until the table is there, ever more seldom, while the hand stays: the server makes none as long as its picture
+  // is made or a question is open. What it is making already it does not begin anew.
+  insist(field, place) {
+    const { pause } = this;
+    this.next = performance.now() + pause;
+    this.waiting = setTimeout(() => Preview.near(field) && this.insist(field, place), pause);
+    this.pause = Math.min(2 * pause, SELDOM);
+    this.ask(field, place, this.id);
   }
 
   // The field whose slider a node is of; undefined of any other, also the box beside it.
@@ -51,26 +62,31 @@ export class Preview {
     return node.closest(HOLDER)?.className.match(FIELD)[1];
   }
 
-  // The slider at which the reader's hand or focus is.
-  static near() {
-    return document.querySelector(`${HOLDER}:focus-within, ${HOLDER}:hover`);
+  // The slider at which the reader's hand or focus is, if it is that of the field.
+  static near(field) {
+    const near = [...document.querySelectorAll(`${HOLDER}:focus-within, ${HOLDER}:hover`)];
+    return near.find((node) => !field || Preview.field(node) === field) ?? null;
   }
 
   // Takes a table over; whether it is the one that was asked for last.
   take(bytes) {
     const table = readTable(bytes);
     if (table.id !== this.id || !this.wanted) return false;
+    clearTimeout(this.waiting);
     this.table = table;
     return true;
   }
 
-  // Panels as they are at the place of a slider in a state; null where the table does not have it.
-  at(slider, state, panels) {
-    if (!this.table || this.wanted !== `${Preview.field(slider)} ${state}` || Number(slider.max) !== this.table.max) return null;
+  // Panels as they are where a slider is, with the stage at `place`; null where the table does not have it.
+  at(slider, place, panels) {
+    if (!this.table || this.wanted !== named(Preview.field(slider), place) || Number(slider.max) !== this.table.max) return null;
     const shot = this.table.at(Number(slider.getAttribute("value")));
     return shot && panels.map((panel) => (shot[panel.id] ? followed(panel, shot[panel.id]) : panel));
   }
 }
+
+// What a table is of.
+const named = (field, { t, upto }) => `${field} ${t} ${upto}`;
 
 function readTable(bytes) {
   const { header: { frames, ...head }, bind } = unpacked(bytes);

@@ -1,4 +1,4 @@
-"""Small stages of the great errata: each a case with an exact answer, right and as it was done, side by side."""
+"""Small stages of errata: each a case with an exact answer, right and as it was done, side by side."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.kit import theme
-from app.kit.player.scene import Axis, Scene
+from app.kit.player.scene import Axis
 from datasets import powerball
+from lessons.reproduce.errata import counts, moves
+from lessons.reproduce.errata.blank import EXACT, RIGHT, WRONG, blank
 
 Array = NDArray[np.float64]
-
-RIGHT, WRONG, EXACT = "posterior", "reject", "truth"
-
-
-def _scene(id: str, steps: int, label: str, rate: float) -> Scene:
-    return Scene(run=f"errata {id}", steps=steps, start=steps - 1, label=label, rate=rate, theme=theme.palette())
-
 
 # The slot factor ------------------------------------------------------------------------------------------------------
 
@@ -47,7 +41,7 @@ def _slot() -> bytes:
         spread[name] = np.stack(rows)
     exact = ODDS ** np.arange(WIDEST)
     exact /= exact.sum()
-    made = _scene("slot", SWEEPS + 1, "Two chains over k: one comes to the rising posterior, the other to a hump.", 40.0)
+    made = blank("slot", SWEEPS + 1, "Two chains over k: one comes to the rising posterior, the other to a hump.", 40.0)
     made.layout("right*6 once*6", 240)
     for id, (name, shares), role in zip(("right", "once"), spread.items(), (RIGHT, WRONG), strict=True):
         panel = made.panel(id, title=f"p(k) after so many jumps: {name}", y=Axis("probability", 0.0, 0.7))
@@ -87,7 +81,7 @@ def _frozen() -> bytes:
     from scipy import stats  # slow to import
 
     logs, densities = frozen(BELOW, True), frozen(BELOW, False)
-    made = _scene("frozen", DRAWS, "Two chains on one normal density whose logarithm is near −750: one moves, one is frozen.", 20.0)
+    made = blank("frozen", DRAWS, "Two chains on one normal density whose logarithm is near −750: one moves, one is frozen.", 20.0)
     made.layout("trace*8 histogram*4", 240)
     t = np.arange(DRAWS)
     trace = made.panel("trace", title="The state", x="transition", y=Axis("x", -4.0, 4.0))
@@ -122,7 +116,7 @@ def taught(pairs: bool) -> tuple[Array, Array, Array]:
 
 def _pairs() -> bytes:
     grid = np.linspace(-2.2, 2.2, 89)
-    made = _scene("pairs", DESCENT + 1, "Two climbs of a logistic regression: one learns each client, one the base rate of all.", 20.0)
+    made = blank("pairs", DESCENT + 1, "Two climbs of a logistic regression: one learns each client, one the base rate of all.", 20.0)
     panel = made.panel("clients", title="P(default) of each client", x=Axis("what is known of a client", -2.2, 2.2), y=Axis("p", 0.0, 1.0))
     for pairs, role, label in ((False, RIGHT, "each output with its own label"), (True, WRONG, "each output with all labels")):
         x, y, path = taught(pairs)
@@ -144,7 +138,7 @@ def _rmse() -> bytes:
     n = np.arange(1, LARGEST + 1)
     squares = np.cumsum(errors**2)
     right, wrong = np.sqrt(squares / n), np.sqrt(squares) / n
-    made = _scene("rmse", LARGEST, "Errors of one size: their root mean square stays, the root of the sum over n falls.", 40.0)
+    made = blank("rmse", LARGEST, "Errors of one size: their root mean square stays, the root of the sum over n falls.", 40.0)
     panel = made.panel("errors", title="Errors with sd 4, the more of them the less?", x="test rows n", y=Axis("$1000", 0.0, 6.0))
     panel.line(n, right, show="upto", role=RIGHT, label="root of the mean of squares")
     panel.line(n, wrong, show="upto", role=WRONG, label="root of the sum, divided by n")
@@ -162,7 +156,7 @@ def _best() -> bytes:
     right = np.array([100.0 * powerball.rule(int(cut)).accuracy for cut in cuts])
     third, smallest = 100.0 * powerball.probabilities()
     x = np.arange(1, powerball.BALLS + 1)
-    made = _scene("best", len(cuts), "Every cut and how often it is right; none comes to 84.93 %.", 8.0)
+    made = blank("best", len(cuts), "Every cut and how often it is right; none comes to 84.93 %.", 8.0)
     made.layout("numbers*6 accuracy*6", 240)
     numbers = made.panel("numbers", title="How often a number is shown (%)", x="number x", y="%")
     numbers.line(x, smallest, role="chain-0", label="as the smallest")
@@ -183,7 +177,7 @@ POINTS = 100
 
 def _noise() -> bytes:
     n, grid = np.arange(POINTS + 1), np.linspace(-1.0, 7.0, 241)
-    made = _scene("noise", POINTS + 1, "Posteriors of a mean as points come in: with noise 10 the prior pulls, with 1 not.", 12.0)
+    made = blank("noise", POINTS + 1, "Posteriors of a mean as points come in: with noise 10 the prior pulls, with 1 not.", 12.0)
     panel = made.panel("mean", title="Posterior, prior N(0, 1)", x=Axis("mean", -1.0, 7.0), y=Axis("density, highest 1", 0.0, 1.05))
     means = {}
     for sd, role in ((1.0, RIGHT), (10.0, WRONG)):
@@ -215,7 +209,7 @@ def _ga() -> bytes:
     apart, log = 1.0 - votes / VOTERS, log_approximation(votes) / math.log(10.0)
     score = 10.0**log
     shown = np.maximum(log, -100.0)
-    made = _scene("ga", len(votes), "Inconsistency and the Gaussian approximation fall together as votes agree: they rank alike.", 10.0)
+    made = blank("ga", len(votes), "Inconsistency and the Gaussian approximation fall together as votes agree: they rank alike.", 10.0)
     made.layout("scores*6 both*6", 240)
     left = made.panel("scores", title="Two scores of C votes among 100", x="votes of the largest group", y=Axis("score", 0.0, 1.0))
     left.line(votes, apart, show="upto", role=RIGHT, label="inconsistency")
@@ -235,6 +229,17 @@ STAGES: dict[str, Callable[[], bytes]] = {
     "best": _best,
     "noise": _noise,
     "ga": _ga,
+    "around": moves.around_a_jump,
+    "signs": moves.kicks,
+    "newton": moves.few_steps,
+    "learned": moves.climbed,
+    "within": moves.two_shares,
+    "milder": counts.milder,
+    "shared": counts.learned_from,
+    "size": counts.size,
+    "folds": counts.folds,
+    "variational": counts.exponents,
+    "coin": counts.constant,
 }
 
 

@@ -16,6 +16,7 @@ from sklearn.datasets import load_digits
 
 import engine
 from engine.networks import predictive
+from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
 from engine.variational import fused
 from engine.variational.minibatch import Shape
@@ -414,9 +415,9 @@ def test_sparse_products_predict_what_dense_ones_do(samples):
     weights = rng.standard_normal(shape.weights, dtype=np.float32) * (rng.random(shape.weights) < 0.1)
     dense, sparse = (forward(shape, "relu", "softmax", x, weights, sparse=how) for how in (False, True))
     assert sparse == pytest.approx(dense, abs=1e-6)
-    layers = SparseLayers(shape, weights)
-    layers._layers[0][2][-1] += 1.0  # a wrong weight shows
-    assert np.abs(layers.forward(1, x) - shape.forward(1, x, weights)).max() > 1e-3
+    layers, sigmoid = SparseLayers(shape, weights), ACTIVATIONS.index("sigmoid")  # whose units are never silent:
+    layers._layers[-1][2][-1] += 1.0  # a wrong weight shows
+    assert np.abs(layers.forward(sigmoid, x) - shape.forward(sigmoid, x, weights)).max() > 1e-3
     large = Shape((400, 300))
     assert worth_it(large, np.zeros(large.weights)) and not worth_it(large, np.ones(large.weights)) and not worth_it(shape, weights)
 

@@ -209,6 +209,7 @@ def test_few_draws_are_no_agreement_and_gross_disagreement_is_seen(chains: Share
 # On disk --------------------------------------------------------------------------------------------------------------
 
 KILLED = """
+import tests.conftest  # what shifts the seeds of a run shifts them here
 import os, signal
 from engine import states
 from lessons.families.digit_posteriors import shared, sources

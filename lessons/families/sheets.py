@@ -1,0 +1,50 @@
+"""Many small images in one panel, as on a contact sheet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.kit.player.scene import Axis, Panel, Scene, pixel_blocks
+
+
+def sheet(
+    made: Scene,
+    id: str,
+    title: str,
+    frames: NDArray[np.uint8],
+    *,
+    in_row: int,
+    caption: str,
+    grain: int = 1,
+    panel: dict[str, Any] | None = None,
+    colorbar: bool = True,
+    label: str | None = None,
+    **look: Any,
+) -> Panel:
+    """A panel with N images a step, (steps, N, h, w) bytes, the top row first: `in_row` of them in a row, with room between.
+
+    caption : under them; grain : cells of a pixel along an edge, for the player smooths
+    panel : its place, if no layout names it; look : low, high and colormap, of all images
+    """
+    count, high, wide = frames.shape[1:]
+    rows, here = -(-count // in_row), np.arange(len(frames))
+    across, down = in_row * (wide + 1) - 1, rows * (high + 1) - 1
+    x, y = Axis(caption, 0, across, ticks=()), Axis("", 0, down, ticks=())
+    found = made.panel(id, title=title, x=x, y=y, equal=True, **(panel or {}))
+    for image in range(count):
+        row, column = divmod(image, in_row)
+        left, top = column * (wide + 1), down - row * (high + 1)
+        last = image == count - 1
+        found.heatmap(
+            pixel_blocks(frames[:, image], grain),
+            x=(left, left + wide),
+            y=(top - high, top),
+            at=here,
+            label=label if last else None,
+            colorbar=colorbar and last,
+            **look,
+        )
+    return found

@@ -1,0 +1,13 @@
+"""What the stages of errata share: an empty scene, and the roles of what is right, what was done, and what is exact."""
+
+from __future__ import annotations
+
+from app.kit import theme
+from app.kit.player.scene import Scene
+
+RIGHT, WRONG, EXACT = "posterior", "reject", "truth"
+
+
+def blank(id: str, steps: int, label: str, rate: float) -> Scene:
+    """A scene without panels, opened at its end."""
+    return Scene(run=f"errata {id}", steps=steps, start=steps - 1, label=label, rate=rate, theme=theme.palette())
