@@ -41,12 +41,14 @@ class Preview:
     smooth : whether between two pictures of the table lies another; else of what the run draws the nearer one is shown
     instead : (spec on stage, spec under the slider, transition) → the picture, in place of the lesson's own
     whole : spec → the picture of the whole run, where the lesson's own is that of its beginning
+    slow : spec → whether such a run takes seconds by nature; then there is no table
     """
 
     panels: tuple[str, ...] = ()
     smooth: bool = True
     instead: Callable[[Any, Any, int], bytes] | None = None
     whole: Callable[[Any], bytes] | None = None
+    slow: Callable[[Any], bool] = lambda spec: False
 
     def picture(self, scene: Picture) -> Picture:
         """What a run that is over looks like, in a lesson with this scene."""

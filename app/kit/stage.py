@@ -18,10 +18,10 @@ from typing import Any
 import streamlit as st
 
 from app.kit import direction, ghosts, jobs, messages, predict, preview, push, share, story
+from app.kit.canvas import player
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError
 from app.kit.pad import pad
-from app.kit.player import player
 from app.kit.preview import Asked
 from app.kit.text import number
 from app.kit.visit import Visit, arriving, session
@@ -190,7 +190,9 @@ def _preview(lesson: Lesson, here: Visit, asked: Asked | None) -> None:
     """Have the table of a field made and sent. Not while a question is open: what other settings show may answer it."""
     if asked is None or asked.field not in lesson.previews or here.run is not None or here.draft is not None:
         return
-    if direction.open_question(lesson, here) is not None or _picture(lesson, here).state != jobs.DONE:
+    if direction.open_question(lesson, here) is not None or lesson.previews[asked.field].slow(here.spec):
+        return
+    if _picture(lesson, here).state != jobs.DONE:
         return
     key = (lesson.slug, "preview", here.spec, lesson.ready(here.spec), asked)
     made = lesson, here.spec, asked, here.channel

@@ -30,7 +30,8 @@ LOOKS = 20  # at the growing chains
 
 
 OF_REGRESSION = ("inclusion", "slab_sd", "noise_sd", "rows", "correlation")
-PREVIEWS = dict.fromkeys((*OF_REGRESSION, "weight_inclusion", "units", "epochs"), Preview(smooth=False))
+OF_NETWORK = ("weight_inclusion", "units", "epochs")
+PREVIEWS = dict.fromkeys((*OF_REGRESSION, *OF_NETWORK), Preview(smooth=False, slow=learning.is_large))
 
 
 def scene(spec: SpikeAndSlabSpec, window: int | None = None) -> bytes:

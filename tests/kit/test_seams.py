@@ -4,6 +4,7 @@ when one of these fails, then write the version into it."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -15,7 +16,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
-from app.kit import pad, player, seams
+from app.kit import canvas, pad, seams
 
 STATIC = Path(st.__file__).parent / "static"
 
@@ -100,8 +101,8 @@ def test_a_session_is_asked_for_runs_where_late_events_are_dropped():
     assert {"page_script_hash", "fragment_id"} <= set(fields)
 
 
-@pytest.mark.parametrize("component", [player, pad], ids=["player", "pad"])
-def test_an_event_of_a_component_whose_page_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch, component: ModuleType):
+@pytest.mark.parametrize(("home", "component"), [(canvas, canvas.player), (pad, pad.pad)], ids=["player", "pad"])
+def test_an_event_of_a_component_whose_page_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch, home: ModuleType, component: Callable):
     heard: list[dict] = []
     mounted: dict = {}
     state: dict = {}
@@ -110,9 +111,9 @@ def test_an_event_of_a_component_whose_page_was_left_is_dropped(monkeypatch: pyt
         mounted.update(what)
         return SimpleNamespace(event=None)
 
-    monkeypatch.setattr(component, "_mount", mount)
+    monkeypatch.setattr(home, "_mount", mount)
     monkeypatch.setattr(st, "session_state", state)
-    getattr(component, component.__name__.rpartition(".")[2])(b"", key="stage", on_event=heard.append)
+    component(b"", key="stage", on_event=heard.append)
     mounted["on_event_change"]()
     assert not heard
     state["stage"] = {"event": {"kind": "picture"}}

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from app.kit import jobs, preview, stage
-from app.kit.player import scene
-from app.kit.preview import Asked
+from app.kit.player import frozen, scene
+from app.kit.preview import Asked, Preview
 from app.kit.stops import stops
 from app.kit.visit import Answer, Visit
 from engine import ticket
@@ -157,6 +157,16 @@ def test_a_preview_of_other_settings_is_seen(monkeypatch: pytest.MonkeyPatch):
         compare(made(lesson, "alpha", spec, 5), lesson, spec, "alpha", 5)
 
 
+def test_what_belongs_to_a_transition_is_known_from_what_all_have():
+    """Of a run nothing lies between two stops: half of one normal curve and half of another would be none of them."""
+    lesson = LESSONS["weights"]
+    spec = lesson.scenarios[0].spec
+    header, arrays = scene.decode(lesson.scene(spec, None))
+    cut = frozen.Frozen(header, arrays, 2)
+    several = [layer for panel in header["panels"] for layer in panel["layers"] if layer.get("at") is not None]
+    assert {(layer["kind"], cut.layer(layer)["show"]["was"]) for layer in several} == {("path", "at"), ("heatmap", "at")}
+
+
 @pytest.mark.parametrize("t", [0, 7])
 def test_a_path_of_other_steps_begins_where_the_shown_one_does(t: int):
     """With the settings on stage it is the path on stage; with a smaller step its energy errs less."""
@@ -237,22 +247,36 @@ def test_a_table_ends_before_the_first_stop_that_has_no_picture():
     assert places == reach and max(made) > missing
 
 
-@pytest.mark.parametrize("slug", [slug for slug, lesson in LESSONS.items() if lesson.previews])
-def test_no_table_is_made_beside_an_open_question(slug: str, monkeypatch: pytest.MonkeyPatch):
-    """What other settings show may answer it. Once it is locked, there is a table."""
-    lesson = LESSONS[slug]
+@pytest.fixture
+def submitted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The tables whose making has begun, with every picture done."""
     made: list[Any] = []
     monkeypatch.setattr(stage, "_picture", lambda lesson, here: SimpleNamespace(state=jobs.DONE))
     monkeypatch.setattr(stage, "session", lambda: "a reader")
     monkeypatch.setattr(jobs, "pool", lambda: SimpleNamespace(submit=lambda *what, **how: made.append(what)))
+    return made
+
+
+def test_no_table_is_made_of_runs_that_take_seconds_by_nature(submitted: list[Any]):
+    spec = LESSONS["conjugate"].scenarios[0].spec
+    for slow, tables in ((True, 0), (False, 1)):
+        declared = {"alpha": Preview(slow=lambda shown, slow=slow: shown is spec and slow)}
+        stage._preview(dataclasses.replace(LESSONS["conjugate"], previews=declared), Visit(spec), Asked("alpha", 0, 0, 1))
+        assert len(submitted) == tables
+
+
+@pytest.mark.parametrize("slug", [slug for slug, lesson in LESSONS.items() if lesson.previews])
+def test_no_table_is_made_beside_an_open_question(slug: str, submitted: list[Any]):
+    """What other settings show may answer it. Once it is locked, there is a table."""
+    lesson = LESSONS[slug]
     asking = [(at, step) for at, step in enumerate(lesson.steps()) if step.question and step.scenario]
     for at, step in asking:
         here = Visit(lesson.specs()[step.scenario], step.scenario, step=at)
         for field in lesson.previews:
             stage._preview(lesson, here, Asked(field, 0, 0, 1))
-        assert not made, (step.title, step.question)
+        assert not submitted, (step.title, step.question)
         here.answers[step.question] = Answer(0, right=0)
         stage._preview(lesson, here, Asked(next(iter(lesson.previews)), 0, 0, 1))
-        assert made, (step.title, step.question)
-        made.clear()
+        assert submitted, (step.title, step.question)
+        submitted.clear()
     assert asking

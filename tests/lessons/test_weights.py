@@ -285,6 +285,7 @@ def test_a_run_that_is_known_does_not_grow_again(watched):
     job = Job()
     assert scenes.whole(SMALL) == watched[1]
     assert scenes.grow(SMALL, job) == watched[1] and not job.blobs
+    scenes.whole.forget()
 
 
 def test_a_stopped_job_gives_up():

@@ -74,7 +74,8 @@ class Frozen:
             frames = self._arrays[layer["frames"]]
             one = min(len(frames) - 1, max(0, self.upto) * len(frames) // self._header["steps"])
             taken["frames"] = frames[one : one + 1]
-        taken["show"] = {"what": "all", "last": None, "fade": show["fade"], "phase": show["phase"], "was": show["what"]}
+        was = "at" if layer.get("at") is not None else show["what"]  # one of several belongs to the transition, too
+        taken["show"] = {"what": "all", "last": None, "fade": show["fade"], "phase": show["phase"], "was": was}
         return taken
 
     def _rows(self, show: Mapping[str, Any]) -> slice:
