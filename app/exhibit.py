@@ -9,8 +9,8 @@ import streamlit as st
 
 from app import catalogue
 from app.kit import jobs, startup
+from app.kit.canvas import player
 from app.kit.direction import Cue
-from app.kit.player import player
 from app.kit.push import Channel
 from app.kit.visit import session
 from engine import turns

@@ -22,6 +22,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from app import catalogue
+from app.kit import share
+from app.kit.verdicts import KernelProofs
 from engine.judge.check import KINDS, Check, Judgement
 from engine.spec import Spec
 
@@ -34,8 +36,6 @@ class LinkError(ValueError):
 
 def opened(link: str) -> tuple[Any, Spec]:
     """The lesson of a link and the spec that it asks for. Raises LinkError with every reason."""
-    from app.kit import share
-
     try:
         parts = urlsplit(link)
     except ValueError as problem:
@@ -55,8 +55,6 @@ def opened(link: str) -> tuple[Any, Spec]:
 
 def judged(lesson: Any, spec: Spec, cancel: Any = None) -> Judgement:
     """What the three signs of the page stand on. Raises what the checks raise."""
-    from app.kit.verdicts import KernelProofs
-
     ticket = threading.Event() if cancel is None else cancel
     checks: list[Check] = KernelProofs(lesson.kernels, lesson.audit)(spec, ticket)
     return Judgement.of([*checks, *(lesson.checks(spec, ticket) if lesson.checks else [])])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from datasets import chains, chains_text
 from datasets.card import Card
+from engine.diagnostics import summarise
 from engine.spec import SpecError
 
 Array = NDArray[np.float64]
@@ -60,8 +61,6 @@ def read(files: Mapping[str, bytes]) -> Known:
 
 def of_draws(found: chains.Chains) -> Known:
     """Means and sds of reference draws, with what their number leaves open."""
-    from engine.diagnostics import summarise
-
     summary = summarise(found.draws)
     effective = np.where(np.isfinite(summary.ess_bulk), summary.ess_bulk, 1.0)
     nothing = np.zeros(len(found.names))

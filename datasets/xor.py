@@ -12,6 +12,16 @@ from engine.spec import SpecError
 CORNERS = np.array([[-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [0.5, -0.5]])
 LABELS = np.array([0, 0, 1, 1])  # of the corners: 1 where the signs of the coordinates differ
 VARIANCE, NOISY_VARIANCE = 0.015, 0.1
+EIGHT_POINTS = (  # placed by hand, two near each corner: (x, y, class)
+    (-0.6, -0.5, 0),
+    (-0.4, -0.6, 0),
+    (0.5, 0.4, 0),
+    (0.6, 0.6, 0),
+    (-0.5, 0.6, 1),
+    (-0.6, 0.4, 1),
+    (0.4, -0.5, 1),
+    (0.6, -0.4, 1),
+)
 
 
 def xor(corner: int = 50, variance: float = VARIANCE, seed: int = 0) -> Classes:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.datatree import to_datatree
+
 if TYPE_CHECKING:
     from xarray import DataTree
 
@@ -102,6 +104,4 @@ class Recording:
 
     def to_datatree(self, **groups: Any) -> DataTree:
         """In ArviZ's schema, for ArviZ, xarray and NetCDF; `groups` are those of `engine.datatree.to_datatree`."""
-        from engine.datatree import to_datatree
-
         return to_datatree(self, **groups)

@@ -1,10 +1,10 @@
 """Controls: widgets made from a spec's declarations.
 
 A lesson lays them out, `panel.slider("step_size")`, and names nothing twice: range, unit and help come from the
-declaration. Before each run every widget is filled from the spec, by its state and by its default: a browser that
-builds its page slowly may miss the state, and then shows, and sends back, the default. A change goes through
-`Visit.change`, so a value that does not fit stays in its box with the reason under it while the picture keeps the last
-good spec.
+declaration, what they are called from its words. Before each run every widget is filled from the spec, by its state and
+by its default: a browser that builds its page slowly may miss the state, and then shows, and sends back, the default. A
+change goes through `Visit.change`, so a value that does not fit stays in its box with the reason under it while the
+picture keeps the last good spec.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from app.kit import jobs, messages, seams, tally
 from app.kit.stops import STEPS, log_stops, round_step, slider_step
 from app.kit.text import number, plain
 from app.kit.visit import Elsewhere, Visit, fill, session
+from app.kit.words import Words
 from engine.spec import Declaration, Spec, SpecError
 
-_TARGET_NAMES = {"student": "heavy tail (Student t)", "two_modes": "two modes", "formula": "your own formula"}
 PREVIEWED = "preview-"  # before a field, key of what holds its slider, if the stage follows that: app/static/player/preview.js
 _BOX_WIDTH = 118  # px: seven digits and the two step buttons
 
@@ -34,9 +34,10 @@ S_co = TypeVar("S_co", bound=Spec, covariant=True)  # the spec of the lesson
 class Controls(Generic[S_co]):
     """The panel a lesson's `controls` function fills."""
 
-    def __init__(self, visit: Visit[S_co], slug: str, previewed: Collection[str] = ()):
+    def __init__(self, visit: Visit[S_co], slug: str, words: Words, previewed: Collection[str] = ()):
         self._visit = visit
         self._slug = slug
+        self._words = words
         self._previewed = previewed
 
     @property
@@ -64,36 +65,40 @@ class Controls(Generic[S_co]):
         self._refusal(name)
 
     def select(self, name: str, label: str | None = None, names: dict[str, str] | None = None) -> None:
-        """A list to choose from. `names` gives the options' names for people."""
+        """A list to choose from. `names`: the options' names for people, where the words have none."""
         declaration = self._declaration(name, "choice")
         if self._hidden(name):
             return
         value = getattr(self.spec, name)
         key = self._fill(name, "select", value)
         st.selectbox(
-            _label(name, label, declaration),
+            self._label(name, label, declaration),
             declaration.options,
             declaration.options.index(value),
-            format_func=_naming(names),
-            help=declaration.doc,
+            format_func=self._naming(name, names),
+            help=self._help(name, declaration),
             key=key,
             on_change=self._changed,
             args=(name, key),
         )
         self._refusal(name)
 
-    def target(self, parameters: Sequence[str], names: dict[str, str] | None = None, label: str = "Target") -> None:
-        """The field `target` and what its choice leaves open: a slider a parameter, a box for a formula.
-
-        `names` gives names of targets that only this lesson has, or calls otherwise.
-        """
-        self.select("target", label, _TARGET_NAMES | (names or {}))
+    def target(self, parameters: Sequence[str], names: dict[str, str] | None = None, label: str | None = None) -> None:
+        """The field `target` and what its choice leaves open: a slider a parameter, a box for a formula."""
+        self.select("target", label, names)
         for name in parameters:
             if name == "formula":
-                self.text("formula", "log density in x and y", "-x^2/2 - (y - x^2)^2")
-                self.note("Any constant may be left out. Add `where x > 0` for a constraint.")
+                self.text("formula", placeholder="-x^2/2 - (y - x^2)^2")
+                self.remark("formula")
             else:
                 self.slider(name)
+
+    def start(self) -> None:
+        """The field `start`, and the two numbers of a point to start at."""
+        self.segmented("start")
+        if self.spec.start == "at":  # type: ignore[attr-defined]
+            self.number("start_x")
+            self.number("start_y")
 
     def segmented(
         self, name: str, label: str | None = None, names: dict[str, str] | None = None, only: Sequence[str] | None = None
@@ -106,11 +111,11 @@ class Controls(Generic[S_co]):
         key = self._fill(name, "segmented", value)
         offered = [option for option in declaration.options if only is None or option in only or option == value]
         st.segmented_control(
-            _label(name, label, declaration),
+            self._label(name, label, declaration),
             offered,
             default=value,
-            format_func=_naming(names),
-            help=declaration.doc,
+            format_func=self._naming(name, names),
+            help=self._help(name, declaration),
             required=True,
             key=key,
             on_change=self._changed,
@@ -130,9 +135,9 @@ class Controls(Generic[S_co]):
         value = getattr(self.spec, name) == on
         key = self._fill(name, "toggle", value)
         st.toggle(
-            _label(name, label, declaration),
+            self._label(name, label, declaration),
             value,
-            help=declaration.doc,
+            help=self._help(name, declaration),
             key=key,
             on_change=self._changed,
             args=(name, key, lambda flag: on if flag else off),
@@ -149,10 +154,10 @@ class Controls(Generic[S_co]):
         value = typed if isinstance(typed, str) else getattr(self.spec, name)
         key = self._fill(name, "text", value)
         st.text_input(
-            _label(name, label, declaration),
+            self._label(name, label, declaration),
             value,
             max_chars=int(declaration.high),
-            help=declaration.doc,
+            help=self._help(name, declaration),
             placeholder=placeholder,
             key=key,
             on_change=self._changed,
@@ -174,9 +179,9 @@ class Controls(Generic[S_co]):
         key = self._fill(name, "points", text)
         named = ", ".join(f"{number} is {words}" for number, words in enumerate(classes))
         st.text_area(
-            _label(name, label, declaration),
+            self._label(name, label, declaration),
             text,
-            help=f"{declaration.doc}. One point a line: x, y, class" + (f" ({named})" if named else ""),
+            help=f"{self._help(name, declaration)}. One point a line: x, y, class" + (f" ({named})" if named else ""),
             key=key,
             on_change=lambda: self._pasted(name, key),
         )
@@ -194,6 +199,7 @@ class Controls(Generic[S_co]):
         """A place to drop files. `take` reads them, by name, as a job, and says which fields change, or which lesson
         shows them; a SpecError is shown.
 
+        label : what stands over it, by its name in [buttons] of the words
         most_bytes : of all together; types : endings of their names, "csv"
         """
         drop = self._visit.drops.get(label, 0)
@@ -223,7 +229,7 @@ class Controls(Generic[S_co]):
             tally.count("refusals", label)
 
         st.file_uploader(
-            label,
+            self._named("buttons", label) or label,
             list(types) if types else None,
             accept_multiple_files=several,
             key=key,
@@ -235,7 +241,9 @@ class Controls(Generic[S_co]):
         self._refusal(label)
 
     def download(self, label: str, name: str, make: Callable[[Any], bytes], *, help: str | None = None) -> None:
-        """A button that gives the file `name`, which `make` makes of the spec as a job once it is pressed."""
+        """A button `label`, by its name in the words, that gives the file `name`, which `make` makes of the spec as a job once
+        it is pressed.
+        """
         owner, key = (session(), label), (self._slug, label, self.spec)
 
         def made() -> bytes:
@@ -247,7 +255,8 @@ class Controls(Generic[S_co]):
                 raise job.error or InterruptedError(f"{label} was stopped")
             return bytes(job.result)
 
-        st.download_button(label, made, name, key=f"{self._slug}/{label}/download", on_click="ignore", help=help)
+        key_of, said = f"{self._slug}/{label}/download", help or self._named("help", label)
+        st.download_button(self._named("buttons", label) or label, made, name, key=key_of, on_click="ignore", help=said)
 
     def seed(self) -> None:
         """The seed with a button for a new one. The frame adds it below a lesson's own controls."""
@@ -262,20 +271,33 @@ class Controls(Generic[S_co]):
         self._refusal("seed")
 
     def button(self, label: str, changes: Callable[[S_co], Mapping[str, Any]] | Mapping[str, Any], *, help: str | None = None) -> None:
-        """A button that changes fields: `changes` is a dictionary, or a function that makes one from the spec."""
+        """A button that changes fields: `changes` is a dictionary, or a function that makes one from the spec.
+
+        label : what stands on it, by its name in [buttons] of the words
+        """
 
         def change() -> None:
             self._visit.change(label, **(changes(self.spec) if callable(changes) else changes))
 
-        st.button(label, key=f"{self._slug}/{label}", on_click=self._visit.moved, args=(change,), help=help)
+        said = help or self._named("help", label)
+        st.button(
+            self._named("buttons", label) or label, key=f"{self._slug}/{label}", on_click=self._visit.moved, args=(change,), help=said
+        )
         self._refusal(label)
 
-    def more(self, label: str = "More") -> Any:
-        """A fold for what few need: `with panel.more("Advanced"): …`"""
-        return st.expander(label, key=f"{self._slug}/{label}")
+    def more(self, label: str = "more") -> Any:
+        """A fold for what few need, by its name in [folds] of the words: `with panel.more("break"): …`"""
+        return st.expander(self._named("folds", label) or label, key=f"{self._slug}/{label}")
+
+    def remark(self, name: str, /, **values: Any) -> None:
+        """A small remark between controls: that of [notes] in the words, with these values."""
+        text = self._words.named("notes", name, **values)
+        if text is None:
+            raise ValueError(f"{self._slug} has no note {name!r}")
+        self.note(text)
 
     def note(self, markdown: str) -> None:
-        """A small remark between controls."""
+        """A remark that was computed."""
         st.caption(markdown)
 
     # parts
@@ -287,6 +309,20 @@ class Controls(Generic[S_co]):
         if declarations[name].kind not in kinds:
             raise ValueError(f"{name} is a {declarations[name].kind}; this control takes {' or '.join(kinds)}")
         return declarations[name]
+
+    def _named(self, table: str, name: str) -> str | None:
+        return self._words.named(table, name)
+
+    def _label(self, name: str, label: str | None, declaration: Declaration) -> str:
+        text = label or self._named("controls", name) or name.replace("_", " ").capitalize()
+        return f"{text} ({declaration.unit})" if declaration.unit else text
+
+    def _help(self, name: str, declaration: Declaration) -> str:
+        return self._named("help", name) or declaration.doc
+
+    def _naming(self, name: str, names: Mapping[str, str] | None) -> Callable[[str], str]:
+        called = {**self._words.options(name), **(names or {})}
+        return lambda option: called.get(option, option.replace("_", " "))
 
     def _trial(self, name: str, words: str) -> None:
         """How far the trial of what was given to a control is."""
@@ -316,8 +352,8 @@ class Controls(Generic[S_co]):
     def _slide(self, name: str, label: str | None, declaration: Declaration) -> None:
         value = getattr(self.spec, name)
         key = self._fill(name, "slider", value)
-        common: dict[str, Any] = {"help": declaration.doc, "key": key, "on_change": self._changed, "args": (name, key)}
-        text = _label(name, label, declaration)
+        common: dict[str, Any] = {"help": self._help(name, declaration), "key": key, "on_change": self._changed, "args": (name, key)}
+        text = self._label(name, label, declaration)
         if declaration.log:
             stops = log_stops(declaration.low, declaration.high, value, whole=declaration.kind == "integer")
             st.select_slider(text, stops, value, format_func=lambda stop: number(stop, 4), **common)
@@ -334,10 +370,10 @@ class Controls(Generic[S_co]):
         step = kind(step or declaration.step or round_step(span / STEPS, whole=kind is int))
         value = getattr(self.spec, name)
         key = self._fill(name, "box", value)
-        text = _label(name, label, declaration)
+        text = self._label(name, label, declaration)
         text = f"{text}, exact value" if layout.get("label_visibility") == "collapsed" else text
         shown = "%d" if kind is int else "%.6g"
-        help = None if "label_visibility" in layout else declaration.doc
+        help = None if "label_visibility" in layout else self._help(name, declaration)
         st.number_input(
             text, low, high, kind(value), step=step, format=shown, help=help, key=key, on_change=self._changed, args=(name, key), **layout
         )
@@ -403,12 +439,3 @@ def _format(declaration: Declaration, step: float) -> str:
     if declaration.kind == "integer":
         return "%d"
     return f"%.{max(0, -math.floor(math.log10(step) + 1e-9))}f"
-
-
-def _label(name: str, label: str | None, declaration: Declaration) -> str:
-    text = label or name.replace("_", " ").capitalize()
-    return f"{text} ({declaration.unit})" if declaration.unit else text
-
-
-def _naming(names: dict[str, str] | None) -> Callable[[str], str]:
-    return lambda option: (names or {}).get(option, option.replace("_", " "))

@@ -302,7 +302,7 @@ def _settings(lesson: Lesson, here: Visit) -> None:
     # a tab's content is made when it is opened: formulas and code cost the browser time on every change of a setting
     tabs = dict(zip(names, st.tabs(names, key=f"{lesson.slug}/tabs", on_change=here.looked), strict=True))
     with tabs["Settings"], messages.guard("the settings"):
-        panel = Controls(here, lesson.slug, lesson.previews)
+        panel = Controls(here, lesson.slug, lesson.words, lesson.previews)
         lesson.controls(panel)
         panel.seed()
     if lesson.has_formula and tabs["Formula"].open:

@@ -179,6 +179,12 @@ def trace_panel(
     return panel
 
 
+def heights(draws: Array, view: tuple[float, float], bins: int = 50) -> tuple[Array, Array]:
+    """Midpoints and heights of the histogram of draws: of what a kernel draws from, as near as they tell."""
+    counts, edges = np.histogram(draws, bins=bins, range=view)
+    return 0.5 * (edges[1:] + edges[:-1]), counts / (draws.size * (edges[1] - edges[0]))
+
+
 # What is true ---------------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +232,12 @@ def window_around(wanted: int | None, steps: int, items: int, *, budget: int) ->
     width = max(1, min(MAX_WINDOW, steps, budget // max(items, 1)))
     first = min(max(wanted or 0, 0), steps - 1) // width * width
     return first, min(width, steps - first)
+
+
+def divergences(panel: Panel, points: Array, divergent: NDArray[np.bool_], label: str) -> None:
+    """Crosses at `points` (steps, 2) of the transitions that diverged, where any did."""
+    if divergent.any():
+        panel.points(points, show="upto", mask=divergent, role="divergent", shape="cross", size=4.5, label=label)
 
 
 def last_draw(panel: Panel, draws: Array) -> Panel:

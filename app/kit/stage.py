@@ -18,10 +18,10 @@ from typing import Any
 import streamlit as st
 
 from app.kit import direction, ghosts, jobs, messages, predict, preview, push, share, story
+from app.kit.canvas import player
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError
 from app.kit.pad import pad
-from app.kit.player import player
 from app.kit.preview import Asked
 from app.kit.text import number
 from app.kit.visit import Visit, arriving, session

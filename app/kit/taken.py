@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from app.kit import share
 from app.kit.player.scene import decode
 from engine import ticket
+from engine.datatree import labels_of
+from engine.diagnostics import summarise
 from engine.kept import lazy
 from engine.predicted import Predicted
 from engine.recording import Recording
@@ -108,8 +110,6 @@ class Taken:
         return pd.DataFrame(columns)
 
     def _label(self, name: str, values: NDArray[Any], j: int) -> str:
-        from engine.datatree import labels_of
-
         labels = labels_of(self.recording) if self.recording is not None and name == "draws" else ()
         if labels:
             return labels[j]
@@ -141,9 +141,6 @@ class Taken:
         if self.recording is None:
             return None
         import pandas as pd
-
-        from engine.datatree import labels_of
-        from engine.diagnostics import summarise
 
         found = summarise(self.recording.draws)
         names = labels_of(self.recording) or [f"x[{j + 1}]" for j in range(self.recording.dim)]

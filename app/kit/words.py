@@ -21,8 +21,29 @@
     again = [{steps = 24}]     # settings of further rounds, taken in turn, each with a new seed; [{}]: the seed alone; []: none
     explain = "It stops at {x:.1f}."
 
+    [controls]
+    step_size = "What the control of this field is called"
+
+    [options.mass]
+    diagonal = "What this option of the field `mass` is called"
+
+    [folds]
+    break = "What stands over some controls that few need"
+
+    [buttons]
+    best = "What stands on a button, or over a place to drop files"
+
+    [help]
+    best = "What the button says when it is pointed at; of a field, what is said there in place of its declaration"
+
+    [notes]
+    chains = "A remark between controls"
+
     [elsewhere]
     no_prior = "Where the mistake of this name is made, if no line of the code that is shown makes it."
+
+`app/kit/words.toml` has the names that are the same in all lessons. What a lesson says beside these, on its stage, below
+it, in its checks, stands in tables of its own, by `Words.phrase`.
 
 Numbers of a run stand in `explain` by their names, as Python's `str.format` has it; what they are called is said where
 they are computed, in `questions.py`. An explanation that depends on the run is a table of passages, of which the code
@@ -49,6 +70,7 @@ SANDBOX = "sandbox"  # the chip of settings that are no scenario's
 
 WARNING = " " + sign("warning")  # behind the title of a scenario where the method goes wrong
 HEAD = ("title", "promise")
+SHARED = Path(__file__).with_suffix(".toml")
 SCENARIO = {"title", "story"}
 QUESTION = {"ask", "explain"}
 
@@ -130,14 +152,15 @@ def say(*passages: str, **values: Any) -> Said:
 
 
 class Words:
-    """The words of the lesson in whose folder `file` stands: `Words(__file__)`.
+    """The words of the lesson in whose folder `file` stands: `Words(__file__)`. `family` has those that it shares with some.
 
     Scenarios and questions are made of them and of what only code can say. Each entry of the file must be used, and
     each id must have its entry (`unsaid` says what is left).
     """
 
-    def __init__(self, file: str | Path):
+    def __init__(self, file: str | Path, family: Words | None = None):
         self.folder = Path(file).parent
+        self._family = family
         self._said: set[tuple[str, str]] = set()
 
     @property
@@ -149,12 +172,27 @@ class Words:
         return self._text(self._all, "promise")
 
     def __getitem__(self, table: str) -> dict[str, str]:
-        """Other words by name, in the order of the file: what stands in `[table]`."""
-        return {name: self._filled(text, {}) for name, text in self._all[table].items()}
+        """Other words by name, in the order of the file: what stands in `[table]`, "options.mass" as well."""
+        found = self._all
+        for name in table.split("."):
+            found = found[name]
+        return {name: self._filled(text, {}) for name, text in found.items()}
 
     def get(self, table: str) -> dict[str, str]:
         """The same, nothing where there is no such table."""
         return self[table] if table in self._all else {}
+
+    def named(self, table: str, name: str, /, **values: Any) -> str | None:
+        """What something among the controls is called, as the lesson has it or as all have; None where none says."""
+        for words in self._chain:
+            if name in words.get(table, {}):
+                return self._filled(words[table][name], values)
+        return None
+
+    def options(self, field: str) -> dict[str, str]:
+        """What the options of a field are called, where they have another name than their own."""
+        tables = [words.get("options", {}).get(field, {}) for words in reversed(self._chain)]
+        return {name: text for table in tables for name, text in table.items()}
 
     def scenarios(self, specs: Mapping[str, Spec]) -> list[Scenario]:
         """One scenario each, in this order; the first is shown when the page is opened bare."""
@@ -227,13 +265,15 @@ class Words:
             raise self._wrong(f"questions.{id} has nothing to draw")
         return draw
 
-    def phrase(self, path: str, **values: Any) -> str:
-        """A text that stands in others, by its tables and name: `phrase("questions.surest.each", digit=3)`."""
+    def phrase(self, path: str, /, **values: Any) -> str:
+        """A text by its tables and name, of this lesson or of all: `phrase("questions.surest.each", digit=3)`."""
         *tables, name = path.split(".")
-        entry = self._all
-        for table in tables:
-            entry = entry.get(table, {})
-        return self._text(entry, name, values)
+        for entry in self._chain:
+            for table in tables:
+                entry = entry.get(table, {})
+            if name in entry:
+                return self._filled(entry[name], values)
+        raise self._wrong(f"there is no {path!r}")
 
     def unsaid(self) -> list[str]:
         """Entries of the file that nobody used."""
@@ -243,6 +283,11 @@ class Words:
     @property
     def _all(self) -> dict[str, Any]:
         return _read(self.folder / "words.toml")
+
+    @property
+    def _chain(self) -> tuple[dict[str, Any], ...]:
+        """The files that say something, the lesson's own first."""
+        return (self._all, *(self._family._chain if self._family else (_read(SHARED),)))
 
     def _entry(self, kind: str, id: str, needed: set[str]) -> Mapping[str, Any]:
         entry = self._all.get(kind, {}).get(id)

@@ -16,7 +16,6 @@ from engine.evidence.annealing import VARIANTS, Array, Path, Population, Referen
 from engine.evidence.pilot import explore
 from engine.evidence.probabilities import ModelProbabilities, group_probabilities, model_probabilities
 from engine.evidence.spec import EvidenceSpec
-from engine.judge import Z_LIMIT
 from engine.kept import lazy
 from engine.networks.mlp import Network
 from engine.samplers.chain import per_coordinate
@@ -24,6 +23,7 @@ from engine.spec import SpecError
 from engine.targets.target import Target
 
 CORES = turns.machine.cores
+NO_CHANCE = 4.417  # standard errors, beyond which a normal error lies once in 100 000 times
 ROUNDS = 8  # pieces for each of the processes elsewhere, some of which end sooner than others
 
 
@@ -103,7 +103,7 @@ def judged(fine: Array, coarse: Array) -> tuple[float, float, float]:
         # Fewer levels scatter more: where these seem to scatter less, it is luck.
         theirs, their_error = _lognormal(coarse.mean(), max(coarse.std(ddof=1), s), len(coarse))
     drift = ours - theirs
-    return estimate, max(error, drift) if drift > Z_LIMIT * np.hypot(its_error, their_error) else error, drift
+    return estimate, max(error, drift) if drift > NO_CHANCE * np.hypot(its_error, their_error) else error, drift
 
 
 def _lognormal(mean: float, sd: float, count: int) -> tuple[float, float]:

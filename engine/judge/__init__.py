@@ -18,7 +18,7 @@ if _TYPE_CHECKING:
     from engine.judge.looks import FIRST, MORE, SECOND, two_looks
     from engine.judge.models import Known, Simulated
     from engine.judge.nested import NestedKernel
-    from engine.judge.network_models import OfNetwork
+    from engine.judge.network_models import OfNetwork, joint_model
     from engine.judge.numbers import (
         ALONE,
         MAX_RHAT,
@@ -34,7 +34,16 @@ if _TYPE_CHECKING:
         truth_check,
     )
     from engine.judge.recordings import chains_checks, judge, kernel_of, numbers_check, run_checks
-    from engine.judge.run import agreement_check, depth_check, dispersed_starts, divergence_check, energy_check, modes_check, trips_check
+    from engine.judge.run import (
+        agreement_check,
+        depth_check,
+        dispersed_starts,
+        divergence_check,
+        energy_check,
+        modes_check,
+        sampled_apart,
+        trips_check,
+    )
     from engine.judge.selection import SelectionKernel
     from engine.judge.sweeps import SweepKernel
     from engine.judge.transitions import TransitionKernel, books
@@ -80,6 +89,7 @@ __all__ = [
     "energy_check",
     "family",
     "gradient_check",
+    "joint_model",
     "judge",
     "kernel_check",
     "kernel_of",
@@ -90,6 +100,7 @@ __all__ = [
     "proofs",
     "reversibility_check",
     "run_checks",
+    "sampled_apart",
     "trips_check",
     "truth_check",
     "two_looks",
@@ -97,8 +108,7 @@ __all__ = [
     "worst",
 ]
 
-# Where each name lives, imported when it is first asked for: some of the engine is judged by parts of this package that
-# import the rest of it.
+# Where each name lives, imported when it is first asked for: who judges a chain in the plane need not wait for networks.
 _HOMES = {
     "calibrate": ("Calibration", "calibrate"),
     "check": ("KINDS", "Bars", "Check", "Curve", "Judgement", "Kind", "Verdict", "overall", "unknown", "worst"),
@@ -106,7 +116,7 @@ _HOMES = {
     "looks": ("FIRST", "MORE", "SECOND", "two_looks"),
     "models": ("Known", "Simulated"),
     "nested": ("NestedKernel",),
-    "network_models": ("OfNetwork",),
+    "network_models": ("OfNetwork", "joint_model"),
     "numbers": (
         "ALONE",
         "MAX_RHAT",
@@ -122,7 +132,16 @@ _HOMES = {
         "truth_check",
     ),
     "recordings": ("chains_checks", "judge", "kernel_of", "numbers_check", "run_checks"),
-    "run": ("agreement_check", "depth_check", "dispersed_starts", "divergence_check", "energy_check", "modes_check", "trips_check"),
+    "run": (
+        "agreement_check",
+        "depth_check",
+        "dispersed_starts",
+        "divergence_check",
+        "energy_check",
+        "modes_check",
+        "sampled_apart",
+        "trips_check",
+    ),
     "selection": ("SelectionKernel",),
     "sweeps": ("SweepKernel",),
     "transitions": ("TransitionKernel", "books"),

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine import slices
 from engine.judge.check import Check, Curve, Verdict
 from engine.judge.models import Known, Model, Simulated
-from engine.judge.network_models import OfNetwork
+from engine.judge.network_models import OfNetwork, joint_model
 from engine.networks.mlp import Network
 from engine.samplers.run import start
 from engine.spec import SpecError
@@ -113,8 +113,9 @@ def _model(model: Any, prior: Any, simulate: Any, x: ArrayLike | None) -> Model:
         return OfNetwork(model, np.asarray(x, dtype=np.float64))
     if not isinstance(model, Target):
         return model
-    if model.model is not None and prior is None:
-        return model.model
+    of_network = joint_model(model)
+    if of_network is not None and prior is None:
+        return of_network
     if prior is None and model.truth is not None and model.truth.draw is not None:
         return Known(model)
     for name, given in (("prior", prior), ("simulate", simulate)):

@@ -52,7 +52,7 @@ def convolution_gradient_check(run: ConvolutionRun) -> Check:
         f"from finite differences by {off:.0e} of the layer's largest."
     )
     if left_out:
-        sentence += f" {left_out} of them are left out: within the difference a ReLU or a maximum turns over."
+        sentence += f" Weights left out: {left_out}. There a ReLU or a maximum turns over within the difference."
     verdict: Verdict = "fail" if not off < OFF else "pass" if enough else "unknown"
     return Check("gradient", verdict, off, OFF, sentence, "relative error", kind="kernel")
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.networks import predictive
-from engine.networks.mlp import Network, network_target
+from engine.networks.mlp import AtInputs, Network, network_target
 from engine.targets.target import Target
 
 Array = NDArray[np.float64]
@@ -78,6 +78,11 @@ class OfNetwork:
     def values(self, theta: Array, data: Sequence[Any]) -> Array:
         """See `Model`."""
         return watched(self.network, theta, self.x, np.asarray(data), self._rows)
+
+
+def joint_model(target: Target) -> OfNetwork | None:
+    """The joint distribution that the posterior of a network comes from; None for other targets."""
+    return OfNetwork(*target.model) if isinstance(target.model, AtInputs) else None
 
 
 def simulate(network: Network, theta: Array, x: Array, rng: Rng, noise_sd: Array | float | None = None) -> Array:

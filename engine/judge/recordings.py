@@ -15,13 +15,14 @@ from engine.judge.check import Check, Judgement, unknown
 from engine.judge.growing import JumpKernel
 from engine.judge.looks import FIRST, SECOND, two_looks
 from engine.judge.models import Known
-from engine.judge.network_models import OfNetwork
+from engine.judge.network_models import joint_model
 from engine.judge.numbers import ALONE, truth_check
 from engine.judge.run import agreement_check, depth_check, divergence_check, energy_check, trips_check
 from engine.judge.sweeps import SweepKernel
 from engine.judge.transitions import TransitionKernel
 from engine.judge.trial import Kernel, proofs
 from engine.jumps.recording import ArchitectureRecording
+from engine.networks import predictive
 from engine.networks.sweep import NetworkRecording
 from engine.recording import Recording
 from engine.samplers.nuts import TOO_DEEP
@@ -56,7 +57,7 @@ def kernel_of(recording: Recording, mistake: str = "") -> Kernel | None:
     run = getattr(recording, "run", None)
     if not isinstance(run, Run):
         raise SpecError("recording", f"{type(recording).__name__} is not a recording of one of the engine's samplers")
-    model = run.target.model or (Known(run.target) if run.target.truth and run.target.truth.draw else None)
+    model = joint_model(run.target) or (Known(run.target) if run.target.truth and run.target.truth.draw else None)
     return None if model is None else TransitionKernel(model, run.method, run.adaptation, mistake)
 
 
@@ -103,7 +104,7 @@ def watched(recording: Recording) -> tuple[Array, list[str]]:
         columns = [sizes[name][:, :, None].astype(np.float64) for name in varied]
         return np.concatenate([*columns, logs], axis=2), [*varied, "log density"]
     model = recording.run.target.model if isinstance(recording.run, Run) else None
-    if isinstance(recording, NetworkRecording) or isinstance(model, OfNetwork):
+    if isinstance(recording, NetworkRecording) or model is not None:
         x = recording.run.x if isinstance(recording, NetworkRecording) else model.x  # type: ignore[union-attr]
         rows: list[int] = np.unique(np.linspace(0, len(x) - 1, SHOWN).astype(int)).tolist() if len(x) else []
         said = functions(recording, x[rows]) if len(x) else np.zeros((*logs.shape[:2], 0))
@@ -113,8 +114,6 @@ def watched(recording: Recording) -> tuple[Array, list[str]]:
 
 def functions(recording: Recording, x: Array) -> Array:
     """Outputs (the last class's probability, for classes) of every draw at inputs x: (chains, draws, len(x))."""
-    from engine.networks import predictive
-
     network = recording.network if isinstance(recording, NetworkRecording) else recording.run.target.model.network
     flat = np.ascontiguousarray(recording.draws).reshape(-1, recording.dim)
     said = predictive.probabilities(network, flat, x) if network.classes else predictive.outputs(network, flat, x)

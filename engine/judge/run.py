@@ -17,7 +17,9 @@ from engine.diagnostics import ebfmi, summarise
 from engine.judge.check import Bars, Check, Verdict
 from engine.judge.numbers import MAX_RHAT, MIN_ESS
 from engine.judge.plant import STUCK, is_planted
-from engine.targets.target import Truth
+from engine.recording import Recording
+from engine.samplers import sample
+from engine.targets.target import Target, Truth
 
 Array = NDArray[np.float64]
 
@@ -155,6 +157,15 @@ def dispersed_starts(truth: Truth | None, chains: int, seed: int) -> Array | Non
         return np.ascontiguousarray(pool[_far_apart(pool, chains)])
     ranks = np.linspace(0.01, 0.99, chains) * (len(pool) - 1)
     return np.ascontiguousarray(pool[np.argsort(pool[:, 0])[ranks.astype(int)]])
+
+
+def sampled_apart(target: Target, method: str, init: Any, *, chains: int, seed: int, **settings: Any) -> Recording:
+    """`engine.sample` from `dispersed_starts`; from `init` where there are none.
+
+    settings : draws, warm-up, and those of the method
+    """
+    starts = dispersed_starts(target.truth, chains, seed)
+    return sample(target, method, chains=chains, seed=seed, init=init if starts is None else starts, **settings)
 
 
 def _far_apart(points: Array, n: int) -> list[int]:

@@ -24,7 +24,6 @@ from engine.jumps.sweep import (
     VARIANTS,
     Rules,
 )
-from engine.jumps.within import WITHIN
 from engine.networks import Network
 from engine.samplers.nuts import MAX_DEPTH
 from engine.samplers.run import whole_number
@@ -45,6 +44,7 @@ MISTAKES = {
     NO_AUXILIARY: ("delayed",),
     NO_PROPOSAL: ("split", "redraw"),
 }
+WITHIN = ("none", "hmc", "nuts")
 DETAILS = ("draws", "jumps")
 STARTS = ("prior", "best")
 

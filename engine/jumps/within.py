@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.jumps.settings import JumpSettings
 from engine.jumps.sweep import Rules, State, begin_move
 from engine.samplers import adaptation
 from engine.samplers.adaptation import COUNT, LOG_BAR, MU, STEP, TOTAL
@@ -26,12 +27,8 @@ from engine.samplers.hmc import Hmc, HmcSettings
 from engine.samplers.nuts import Nuts
 from engine.targets.target import Target
 
-if TYPE_CHECKING:
-    from engine.jumps.settings import JumpSettings
-
 Array = NDArray[np.float64]
 
-WITHIN = ("none", "hmc", "nuts")
 MIN_VISITS = 20  # warm-up moves in an architecture after which its own step size counts
 JITTER = 0.1  # of the step size of HMC
 SHORT_ACCEPT = 0.65

@@ -157,6 +157,13 @@ _DECLARATIONS = {
 }
 
 
+class AtInputs(NamedTuple):
+    """A network, and the inputs x (n, inputs) at which its data were seen."""
+
+    network: Network
+    x: Array
+
+
 class MapEstimate(NamedTuple):
     """The best of several climbs to a mode of the posterior.
 
@@ -262,10 +269,8 @@ class Network:
         Raises TargetError when x or y does not fit.
         """
         constant = -0.5 * self.dim * math.log(2 * math.pi * self.prior_sd**2)
-        from engine.judge.network_models import OfNetwork  # which is made of networks
-
         target = network_target(self, "posterior", x, y, 1.0 / self.prior_sd**2, constant)
-        return replace(target, model=OfNetwork(self, checked_inputs(self, x)))
+        return replace(target, model=AtInputs(self, checked_inputs(self, x)))
 
     def log_likelihood(self, x: ArrayLike, y: ArrayLike) -> Target:
         """The log likelihood alone, normalised over y, as a target: to evaluate and to temper, not to sample."""

@@ -25,13 +25,14 @@ class State(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """States in a row: the first and the last in time, the sum of their momenta, the draw among them, their weight."""
+    """States in a row: the first and the last in time, the sum of their momenta, the draw among them, log w of all:
+    a chain that starts far away gains more than w itself has room for."""
 
     minus: State
     plus: State
     rho: Any
     draw: State
-    w: float
+    log_w: float
 
 
 def nuts(target, q, n, rng, step_size, inverse_mass=1.0, **settings):
@@ -55,7 +56,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
     h0 = 0.5 * sum(start.p * times(W, start.p)) - start.log_pi
     sliced, accepts = sampling == "slice", []
     log_u = math.log(1.0 - rng.random()) if sliced else 0.0
-    tree = Tree(start, start, start.p, start, 1.0)
+    tree = Tree(start, start, start.p, start, 0.0)
     sense = -1.0 if variant == "reversed_dot" else 1.0  # wrong: reversed_dot
 
     def leapfrog(state, step):
@@ -74,7 +75,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
             accepts.append(math.exp(min(log_w, 0.0)) if log_w == log_w else 0.0)
             if not (math.isfinite(log_w) and -log_w <= max_energy_error - log_u):
                 return None, new  # it diverges
-            return Tree(new, new, new.p, new, float(log_u <= log_w) if sliced else math.exp(log_w)), new
+            return Tree(new, new, new.p, new, (0.0 if log_u <= log_w else -math.inf) if sliced else float(log_w)), new
         # phase: grow/join, extension
         old, end = build(state, depth - 1, sign)
         if old is None:
@@ -85,7 +86,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
         one_p = end.p if variant == "aliased_momentum" else None  # wrong: aliased_momentum
         if turns(old, new, sign, one_p):
             return None, end
-        return join(old, new, sign, rng.random() * (old.w + new.w) < new.w), end
+        return join(old, new, sign, rng.random() < math.exp(new.log_w - float(np.logaddexp(old.log_w, new.log_w)))), end
 
     def turns(old, new, sign, one_p=None):
         # phase: grow/join, extension
@@ -103,7 +104,7 @@ def transition(target, x, rng, epsilon, W, max_depth=10, sampling="multinomial",
         if new is None:
             break
         # phase: grow/join, extension
-        took_new, done = rng.random() * tree.w < new.w, turns(tree, new, sign)
+        took_new, done = rng.random() < math.exp(min(new.log_w - tree.log_w, 0.0)), turns(tree, new, sign)
         tree = join(tree, new, sign, took_new)
         if done:
             break
@@ -122,7 +123,7 @@ def times(W, p):
 def join(old, new, sign, took_new):
     # phase: grow/join, extension
     left, right = (old, new) if sign > 0 else (new, old)
-    return Tree(left.minus, right.plus, old.rho + new.rho, new.draw if took_new else old.draw, old.w + new.w)
+    return Tree(left.minus, right.plus, old.rho + new.rho, new.draw if took_new else old.draw, float(np.logaddexp(old.log_w, new.log_w)))
 
 
 if __name__ == "__main__":

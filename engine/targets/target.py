@@ -79,8 +79,8 @@ class Target:
     truth : what is known exactly, or None
     conditionals : the full conditionals, where they are known
     plane : the marginal of the first two coordinates as a target, where that is known and there are more; else None
-    model : of a posterior, the joint distribution of unknowns and data that it comes from, an
-        `engine.judge.models.Model`, by which kernels on it are judged; else None
+    model : of a network's posterior, the network with its inputs (`engine.networks.mlp.AtInputs`), of which the judge
+        makes the joint distribution of weights and data; else None
     """
 
     name: str

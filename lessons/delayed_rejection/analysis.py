@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
+from app.kit import pictures
 from engine import diagnostics
-from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, dispersed_starts, unknown
+from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, sampled_apart, unknown
 from engine.judge.audit import check, delayed_rejection
 from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.samplers import DelayedRejection, DelayedRejectionTransitions
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
-from lessons.delayed_rejection.spec import DelayedRejectionLesson
+from lessons.delayed_rejection.spec import WORDS, DelayedRejectionLesson
 
 Array = NDArray[np.float64]
 
@@ -91,26 +92,13 @@ def _long(spec: DelayedRejectionLesson, work: int) -> Recording:
 
 
 def _sample(spec: DelayedRejectionLesson, draws: int, warmup: int) -> Recording:
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
-    return engine.sample(
-        target,
-        "delayed_rejection",
-        chains=LONG_CHAINS,
-        draws=draws,
-        warmup=warmup,
-        seed=spec.seed,
-        init=spec.init() if starts is None else starts,
-        **spec.settings(),
-    )
+    settings = {"draws": draws, "warmup": warmup, **spec.settings()}
+    return sampled_apart(spec.build_target(), "delayed_rejection", spec.init(), chains=LONG_CHAINS, seed=spec.seed, **settings)
 
 
-def drawn_from(spec: DelayedRejectionLesson, coordinate: int, bins: int = 50) -> tuple[Array, Array]:
+def drawn_from(spec: DelayedRejectionLesson, coordinate: int) -> tuple[Array, Array]:
     """Midpoints and heights of a histogram of the long run: what the kernel really draws from, as near as it tells."""
-    low, high = spec.build_target().view[coordinate]
-    draws = long_run(spec)[:, :, coordinate].ravel()
-    counts, edges = np.histogram(draws, bins=bins, range=(low, high))
-    return 0.5 * (edges[1:] + edges[:-1]), counts / (len(draws) * (edges[1] - edges[0]))
+    return pictures.heights(long_run(spec)[:, :, coordinate], spec.build_target().view[coordinate])
 
 
 # What a try more gains ------------------------------------------------------------------------------------------------
@@ -217,8 +205,8 @@ def spread_is_known(target: Target) -> bool:
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-MISTAKE = "The factors 1 − α are left out on purpose."
-NO_DRAWS = "No exact draws of this density can be made, so there is nothing to try the kernel on."
+MISTAKE = WORDS.phrase("checks.mistake")
+NO_DRAWS = WORDS.phrase("checks.no_draws")
 
 
 def kernels(spec: DelayedRejectionLesson) -> list[Kernel]:
@@ -233,7 +221,7 @@ def kernels(spec: DelayedRejectionLesson) -> list[Kernel]:
 def audit(spec: DelayedRejectionLesson, cancel: Any = None) -> list[Check]:
     """The books of the run on stage."""
     found = [ledger_check(simulate(spec))]
-    return found if kernels(spec) else [*found, unknown("exact draws stay exact", NO_DRAWS, kind="kernel")]
+    return found if kernels(spec) else [*found, unknown(WORDS.phrase("checks.exact"), NO_DRAWS, kind="kernel")]
 
 
 def checks(spec: DelayedRejectionLesson, cancel: Any = None) -> list[Check]:
@@ -247,7 +235,7 @@ def ledger_check(walk: Walk) -> Check:
     for t in range(min(walk.steps, BOOKED)):
         row = type(inside)(*(array[t] for array in inside))
         errors += delayed_rejection(walk.target, walk.spec, walk.before[t], walk.recording.draws[0, t], row)
-    found = check(errors, len(errors), "Chain 1 of this run")
+    found = check(errors, len(errors), WORDS.phrase("checks.chain_1"))
     if walk.spec.forgets and found.verdict == "pass":
         return dataclasses.replace(found, name="ledger", verdict="unknown", sentence=f"{found.sentence} {MISTAKE}")
     return dataclasses.replace(found, name="ledger")
@@ -258,6 +246,7 @@ def ledger_check(walk: Walk) -> Check:
 
 def runs(spec: DelayedRejectionLesson) -> str:
     """Which kernel runs."""
-    tries = ("plain Metropolis: one try", "two tries", "three tries")[spec.stages - 1]
-    how = "with the factors 1 − α left out: wrong on purpose" if spec.forgets else "with the full ratio of both paths"
-    return f"Delayed rejection Metropolis, {tries}{'' if spec.stages == 1 else ', ' + how}."
+    if spec.stages == 1:
+        return WORDS.phrase("runs.one")
+    how = WORDS.phrase("runs.wrong") if spec.forgets else WORDS.phrase("runs.right")
+    return WORDS.phrase("runs.several", tries=WORDS.phrase("runs.two" if spec.stages == 2 else "runs.three"), how=how)

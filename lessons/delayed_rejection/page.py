@@ -14,27 +14,24 @@ from lessons.delayed_rejection.spec import SCENARIOS, WORDS, DelayedRejectionLes
 
 def controls(panel: Controls[DelayedRejectionLesson]) -> None:
     """The widgets beside the stage."""
-    panel.slider("stages", "Tries")
-    panel.slider("scale", "Scale σ of the first try")
+    panel.slider("stages")
+    panel.slider("scale")
     if panel.spec.stages > 1:
-        panel.slider("shrink", "Each further try: scale ×")
-        panel.slider("pull", "Centre of a further try")
+        panel.slider("shrink")
+        panel.slider("pull")
     panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
     panel.note(pictures.truth_note(panel.spec.build_target()))
-    with panel.more("Chains and draws"):
+    with panel.more("chains"):
         panel.slider("chains")
         if panel.spec.chains > 1:
-            panel.note("The map shows the draws of all chains; tries, bars and numbers are those of chain 1.")
+            panel.remark("chains")
         panel.slider("draws")
         panel.slider("warmup")
-        panel.segmented("start")
-        if panel.spec.start == "at":
-            panel.number("start_x")
-            panel.number("start_y")
-    with panel.more("Break it"):
-        panel.toggle("variant", "Forget the factors 1 − α")
+        panel.start()
+    with panel.more("break"):
+        panel.toggle("variant")
         if panel.spec.variant != "exact" and panel.spec.stages == 1:
-            panel.note("With one try there is nothing to forget: this is plain Metropolis.")
+            panel.remark("one_try")
 
 
 LESSON = Lesson(

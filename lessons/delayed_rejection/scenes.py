@@ -14,12 +14,11 @@ from engine.samplers.delayed_rejection import FIRST_REJECTED, TARGET
 from engine.targets.target import Target
 from lessons.delayed_rejection import analysis
 from lessons.delayed_rejection.analysis import Walk
-from lessons.delayed_rejection.spec import DelayedRejectionLesson
+from lessons.delayed_rejection.spec import ORDINAL, WORDS, DelayedRejectionLesson
 
 Array = NDArray[np.float64]
 
 SUBSCRIPT = ("₁", "₂", "₃")
-ORDINAL = ("first", "second", "third")
 ROLES = ("proposal", "highlight", "energy")  # of the tries
 TRY_SHAPES = ("diamond", "square", "triangle")
 ROWS = ("π", "q₁", "q₂", "q₃", "1−α₁", "1−α₂")  # of the ledger, in the order of the engine's factors
@@ -34,14 +33,14 @@ HEIGHTS = (160, 145, 145, 170)
 
 def phases(stages: int) -> tuple[Phase, ...]:
     """The parts of a transition: each further try has its way back before its ratio."""
-    found = [Phase("try-1", "first try"), Phase("alpha-1", "α₁"), Phase("u-1", "coin")]
+    found = [Phase("try-1", WORDS.phrase("stage.first_try")), Phase("alpha-1", "α₁"), Phase("u-1", WORDS.phrase("stage.toss"))]
     for stage in range(1, stages):
         n, name = stage + 1, SUBSCRIPT[stage]
         found += [
-            Phase(f"try-{n}", f"{ORDINAL[stage]} try"),
-            Phase(f"back-{n}", "way back"),
+            Phase(f"try-{n}", WORDS.phrase("stage.try", ordinal=ORDINAL[stage])),
+            Phase(f"back-{n}", WORDS.phrase("stage.way_back")),
             Phase(f"alpha-{n}", f"α{name}"),
-            Phase(f"u-{n}", "coin"),
+            Phase(f"u-{n}", WORDS.phrase("stage.toss")),
         ]
     return (*found, Phase("decide", "verdict"))
 
@@ -66,10 +65,9 @@ def picture(walk: Walk) -> Scene:
         phases=phases(spec.stages),
         start=start,
         theme=theme.palette(),
-        label=f"Delayed rejection over the density of {x} and {y}: the tries of each transition and the way back, "
-        "the factors of each try's ratio, the histogram of the draws against the truth, and how transitions end.",
+        label=WORDS.phrase("stage.picture", x=x, y=y),
     ).layout(LAYOUT, HEIGHTS)
-    panel = pictures.density_panel(made, target, title="The tries and the way back", view=view(target, spec.scale))
+    panel = pictures.density_panel(made, target, title=WORDS.phrase("stage.plane"), view=view(target, spec.scale))
     pictures.draw_layers(panel, walk.recording.draws)
     _tries(panel, walk)
     _rulers(panel, walk)
@@ -117,7 +115,7 @@ def _tries(panel: Panel, walk: Walk) -> None:
         n, y = stage + 1, inside.proposal[:, stage]
         name = f"y{SUBSCRIPT[stage]}"
         accepted = (walk.ending == stage).astype(np.uint8)
-        failed = f"{name} rejected" + (": a ghost" if stage == 0 and walk.spec.stages > 1 else "")
+        failed = WORDS.phrase("stage.ghost" if stage == 0 and walk.spec.stages > 1 else "stage.refused", name=name)
         panel.arrows(before, y, since=f"try-{n}", role=ROLES[stage], width=2.6 - 0.6 * (stage == 0))
         panel.points(
             y,
@@ -126,9 +124,9 @@ def _tries(panel: Panel, walk: Walk) -> None:
             role=ROLES[stage],
             shape=TRY_SHAPES[stage],
             size=6.5,
-            label=f"{name}, {ORDINAL[stage]} try",
+            label=WORDS.phrase("stage.scale_of_try", name=name, ordinal=ORDINAL[stage]),
         )
-        told = [failed, "accepted" if stage == 0 else None]
+        told = [failed, WORDS.phrase("stage.taken") if stage == 0 else None]
         panel.points(
             y, show="at", since=f"u-{n}", classes=accepted, role=["reject", "accept"], shape=["cross", "circle"], size=6.5, label=told
         )
@@ -136,10 +134,10 @@ def _tries(panel: Panel, walk: Walk) -> None:
         n, y = stage + 1, inside.proposal[:, stage]
         end = "decide" if n == walk.spec.stages else f"u-{n}"
         for i, tip in enumerate([*(inside.proposal[:, j] for j in range(stage - 1, -1, -1)), before]):
-            label = "the way back: the same points fail, then x" if stage == 1 and i == 0 else None
+            label = WORDS.phrase("stage.same_points") if stage == 1 and i == 0 else None
             panel.arrows(y, tip, during=(f"back-{n}", end), width=1.3, label=label)
-    panel.points(before, show="at", role="ink", shape="ring", size=7, label="x, the present point")
-    panel.points(draws, show="at", since="decide", role="ink", shape="circle", size=4.5, label="the draw")
+    panel.points(before, show="at", role="ink", shape="ring", size=7, label=WORDS.phrase("stage.present"))
+    panel.points(draws, show="at", since="decide", role="ink", shape="circle", size=4.5, label=WORDS.phrase("stage.draw"))
 
 
 def _rulers(panel: Panel, walk: Walk) -> None:
@@ -150,7 +148,7 @@ def _rulers(panel: Panel, walk: Walk) -> None:
         length = spec.scale * spec.shrink**stage
         if length < 0.6 * (x_high - x_low):
             x, y = x_low + 0.04 * (x_high - x_low), y_low + (0.04 + 0.03 * stage) * (y_high - y_low)
-            label = "rulers: sd of each try" if stage == 0 else None
+            label = WORDS.phrase("stage.rulers") if stage == 0 else None
             panel.path([(x, y), (x + length, y)], role=ROLES[stage], width=4.0, label=label)
 
 
@@ -167,7 +165,7 @@ def _ledger(made: Scene, walk: Walk) -> None:
     spec, inside = walk.spec, walk.inside
     kept = rows(spec.stages)
     names = [ROWS[f] + (" ✗" if spec.forgets and f >= FIRST_REJECTED else "") for f in kept]
-    panel = made.panel("ledger", title="The ledger: log of each factor", y=("log", LEDGER_LOW, LEDGER_HIGH))
+    panel = made.panel("ledger", title=WORDS.phrase("stage.ledger"), y=("log", LEDGER_LOW, LEDGER_HIGH))
     with np.errstate(divide="ignore"):
         log_u = np.log(inside.uniform)
     for stage in range(spec.stages):
@@ -175,23 +173,30 @@ def _ledger(made: Scene, walk: Walk) -> None:
         if stage == 0:
             factors[:, 1:] = np.nan  # the ratio of the first try is that of the densities
         bars = np.column_stack([factors, inside.log_ratio[:, stage], log_u[:, stage]])
-        panel.bars(bars, labels=[*names, "sum", "log u"], since=f"alpha-{stage + 1}", role=ROLES[stage], label=f"{ORDINAL[stage]} try")
+        panel.bars(
+            bars,
+            labels=[*names, WORDS.phrase("stage.sum"), "log u"],
+            since=f"alpha-{stage + 1}",
+            role=ROLES[stage],
+            label=WORDS.phrase("stage.try", ordinal=ORDINAL[stage]),
+        )
 
 
 def _marginal(made: Scene, walk: Walk) -> None:
     """The running histogram of the first coordinate; for a wrong sampler also what it converges to."""
     spec = walk.spec
-    label = "chain 1, draws so far" if spec.chains > 1 else "draws so far"
+    label = WORDS.phrase("stage.draws_of_chain_1") if spec.chains > 1 else WORDS.phrase("stage.draws_so_far")
     panel = pictures.marginal_panel(made, walk.target, walk.recording.draws[0, :, 0], 0, bins=36, label=label)
     if spec.forgets:
-        panel.line(*analysis.drawn_from(spec, 0), role="divergent", width=2.0, label="what this sampler draws from")
+        panel.line(*analysis.drawn_from(spec, 0), role="divergent", width=2.0, label=WORDS.phrase("stage.drawn_from"))
 
 
 def _endings(made: Scene, walk: Walk) -> None:
     """The share of transitions that each try ended."""
-    names = [*("1st", "2nd", "3rd")[: walk.spec.stages], "none"]
-    panel = made.panel("endings", title="Try accepted", y=("share", 0, 1))
-    panel.counts(walk.ending, walk.spec.stages + 1, names, role="posterior", label="transitions so far")
+    *tries, none = WORDS["endings"].values()
+    names = [*tries[: walk.spec.stages], none]
+    panel = made.panel("endings", title=WORDS.phrase("stage.tries"), y=(WORDS.phrase("stage.share"), 0, 1))
+    panel.counts(walk.ending, walk.spec.stages + 1, names, role="posterior", label=WORDS.phrase("stage.so_far"))
 
 
 # Numbers and words ----------------------------------------------------------------------------------------------------
@@ -225,24 +230,24 @@ def _arithmetic(made: Scene, walk: Walk) -> None:
         )
         sd = spec.scale * spec.shrink**stage
         there = f"{sd:.3g} z = ({{y{n}1:.2f}}, {{y{n}2:.2f}})"
-        again = "reject, try again" if n < spec.stages else "reject"
+        again = WORDS.phrase("stage.again") if n < spec.stages else WORDS.phrase("stage.reject")
         coin = f"u{name} = {{u{n}:.3f}}"
         if stage == 0:
             ratio = "α₁ = min(1, π(y₁)/π(x)) = min(1, exp({new:.2f} − ({old:.2f}))) = {a1:.3g}"
-            made.line("try-1", f"first try: x = ({{x1:.2f}}, {{x2:.2f}}), y₁ = x + {there}", show="at", since="try-1")
+            made.line("try-1", WORDS.phrase("stage.first", there=there), show="at", since="try-1")
             made.line("alpha-1", ratio, show="at", since="alpha-1")
-            coin += f" {{ok1?<:≥}} α₁ = {{a1:.3g}}: {{ok1?accept y₁:{again}}}"
+            coin += WORDS.phrase("stage.first_coin", again=again)
         else:
             centre = "x" if spec.pull == 0 else f"x + {spec.pull:g} (y{SUBSCRIPT[stage - 1]} − x)"
-            further = f"{ORDINAL[stage]} try{{made{n}?:, not needed}}: y{name} = {centre} + {there}"
+            further = WORDS.phrase("stage.further", ordinal=ORDINAL[stage], n=n, name=name, centre=centre, there=there)
             made.line(f"try-{n}", further, show="at", since=f"try-{n}")
             _way_back(made, walk, stage)
             _ratio(made, walk, stage)
-            words = f"no coin needed|u < α, accept y{name}|u ≥ α, {again}"
+            words = WORDS.phrase("stage.coin", name=name, again=again)
             coin += f", α{name} = {{a{n}:.3g}}: {{said{n}|{words}}}"
         made.line(f"u-{n}", coin, show="at", since=f"u-{n}")
-    verdicts = [*(f"the draw is y{name}" for name in SUBSCRIPT[: spec.stages]), "the draw is x, counted again"]
-    verdict = f"verdict: {{end|{'|'.join(verdicts)}}}. Evaluations of the density spent: {{spent}}"
+    verdicts = [*(WORDS.phrase("stage.draw_is_new", name=name) for name in SUBSCRIPT[: spec.stages]), WORDS.phrase("stage.draw_is_old")]
+    verdict = WORDS.phrase("stage.verdict", verdicts="|".join(verdicts))
     made.line("decide", verdict, show="at", since="decide")
 
 
@@ -253,11 +258,9 @@ def _way_back(made: Scene, walk: Walk, stage: int) -> None:
     for i in range(stage):
         ahead = np.where(walk.inside.stages > stage, walk.inside.accept_prob[:, i], np.nan)
         made.values(**{f"back{n}{i}": walk.inside.back[:, stage, i], f"ahead{n}{i}": ahead})
-    text = (
-        f"way back from {y}: {path} must fail. 1 − α₁({y}, {path[:2]}) = 1 − {{back{n}0:.3g}}; there 1 − α₁(x, y₁) = 1 − {{ahead{n}0:.3g}}"
-    )
+    text = WORDS.phrase("stage.must_fail", y=y, path=path, first=path[:2], n=n)
     if stage == 2:
-        text += ". Then 1 − α₂(y₃, y₂, y₁) = 1 − {back31:.3g}; there 1 − α₂(x, y₁, y₂) = 1 − {ahead31:.3g}"
+        text += WORDS.phrase("stage.must_fail_again")
     made.line(f"back-{n}", text, show="at", since=f"back-{n}")
 
 
@@ -272,20 +275,15 @@ def _ratio(made: Scene, walk: Walk, stage: int) -> None:
     text = f"log r{name}: " + " + ".join(term for f, term in terms.items() if f not in forgotten)
     text += f" = {{r{n}:.2f}}, α{name} = min(1, r{name}) = {{a{n}:.3g}}"
     if forgotten:
-        text += "   (left out: " + ", ".join(terms[f] for f in forgotten) + ")"
+        text += WORDS.phrase("stage.left_out", factors=", ".join(terms[f] for f in forgotten))
     made.line(f"alpha-{n}", text, show="at", since=f"alpha-{n}")
 
 
 def _words(made: Scene, walk: Walk) -> None:
     spec, inside, draws = walk.spec, walk.inside, walk.recording.draws[0]
     x, y = walk.target.labels[:2]
-    words = "|".join([*(f"{name} try accepted" for name in ORDINAL[: spec.stages]), "every try rejected"])
-    made.say(
-        f"Transition {{t}} of {{steps}}, {{phase}}: {{end|{words}}}. {x} is {{x:.2f}}, {y} is {{y:.2f}}.",
-        end=walk.ending,
-        x=draws[:, 0],
-        y=draws[:, 1],
-    )
+    words = "|".join([*(WORDS.phrase("stage.accepted", name=name) for name in ORDINAL[: spec.stages]), WORDS.phrase("stage.rejected")])
+    made.say(WORDS.phrase("stage.said", endings=words, x=x, y=y), end=walk.ending, x=draws[:, 0], y=draws[:, 1])
     columns = {
         x: draws[:, 0],
         y: draws[:, 1],

@@ -9,6 +9,7 @@ from engine.samplers.spec import DelayedRejectionSpec
 from engine.spec import integer
 
 WORDS = Words(__file__)
+ORDINAL = tuple(WORDS["ordinals"].values())
 
 
 @dataclass(frozen=True, kw_only=True)

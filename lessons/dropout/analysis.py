@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from datasets.xor import xor
 from engine import ticket
 from engine.diagnostics import Summary, summarise
-from engine.judge import Check, Kernel, TransitionKernel, agreement_check, divergence_check, energy_check, two_looks, unknown
+from engine.judge import Check, Kernel, TransitionKernel, agreement_check, divergence_check, energy_check, joint_model, two_looks, unknown
 from engine.judge.looks import correlation_of, looked
 from engine.judge.recordings import LATER
 from engine.judge.training import rest_check, training_gradient_check
@@ -449,7 +449,7 @@ def _warmed(spec: DropoutSpec) -> Run:
 def kernels(spec: DropoutSpec) -> list[Kernel]:
     """NUTS beside it, with the step size and mass of its first chain."""
     run = _warmed(spec.sampled_alone())
-    model = run.target.model
+    model = joint_model(run.target)
     return [] if model is None else [TransitionKernel(model, run.method, run.adaptation)]
 
 

@@ -13,19 +13,7 @@ from numpy.typing import NDArray
 
 from engine import diagnostics, record, sample, ticket
 from engine.diagnostics import autocorrelation
-from engine.judge import (
-    FIRST,
-    SECOND,
-    Check,
-    Kernel,
-    Known,
-    TransitionKernel,
-    chains_checks,
-    dispersed_starts,
-    mean_check,
-    two_looks,
-    unknown,
-)
+from engine.judge import FIRST, SECOND, Check, Kernel, Known, TransitionKernel, chains_checks, mean_check, sampled_apart, two_looks, unknown
 from engine.judge.recordings import LATER
 from engine.kept import kept
 from engine.recording import Recording
@@ -286,18 +274,8 @@ def long_run(spec: GibbsLesson, sweeps: int) -> Recording:
 
 @kept
 def _longer(spec: GibbsLesson, sweeps: int) -> Recording:
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
-    return sample(
-        target,
-        spec.method,
-        chains=LONG_CHAINS,
-        draws=sweeps,
-        warmup=sweeps // 10,
-        seed=spec.seed,
-        init=spec.init() if starts is None else starts,
-        **spec.settings(),
-    )
+    settings = {"draws": sweeps, "warmup": sweeps // 10, **spec.settings()}
+    return sampled_apart(spec.build_target(), spec.method, spec.init(), chains=LONG_CHAINS, seed=spec.seed, **settings)
 
 
 def efficiency(spec: GibbsLesson, sweeps: int = 5000) -> float:

@@ -62,10 +62,7 @@ def controls(panel: Controls[GibbsLesson]) -> None:
             if name in PARAMETERS[panel.spec.target]:
                 panel.slider(name, LABELS[name])
         if panel.spec.target not in ("normal_gamma", "hierarchical"):
-            panel.segmented("start")
-            if panel.spec.start == "at":
-                panel.number("start_x")
-                panel.number("start_y")
+            panel.start()
     with panel.more("Break it"):
         panel.toggle("variant", "A windowed “Gibbs”: grid around the present value, always accept")
 

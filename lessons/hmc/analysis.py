@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, record, sample, ticket
-from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, dispersed_starts, gradient_check, unknown
+from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, gradient_check, sampled_apart, unknown
 from engine.kept import kept, lazy
 from engine.recording import Recording
 from engine.samplers.hmc import DIVERGENCE, Hmc, HmcTransitions, factor_mass, trajectory
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
-from lessons.hmc.spec import HmcLesson
+from lessons.hmc.spec import WORDS, HmcLesson
 
 Array = NDArray[np.float64]
 
@@ -244,9 +244,9 @@ def kernels(spec: HmcLesson) -> list[Kernel]:
     target = spec.build_target()
     if target.truth is None or target.truth.draw is None:
         return []
-    wrong = "The accept step is left out on purpose." if spec.variant != "exact" else ""
+    wrong = WORDS.phrase("checks.no_accept") if spec.variant != "exact" else ""
     if spec.integrator == "euler":
-        wrong = "Euler's method is no leapfrog: wrong on purpose."
+        wrong = WORDS.phrase("checks.euler")
     return [TransitionKernel(Known(target), Hmc(**spec.settings()), mistake=wrong)]
 
 
@@ -255,8 +255,8 @@ def audit(spec: HmcLesson, cancel: object = None) -> Sequence[Check]:
     walk = simulate(spec)
     found = [gradient_check(spec.build_target(), walk.previous[np.linspace(0, walk.steps - 1, 12).astype(int)])]
     if not kernels(spec):
-        words = "No exact draws of this density can be made, so there is nothing to try the kernel on."
-        found.append(unknown("exact draws stay exact", words, kind="kernel"))
+        words = WORDS.phrase("checks.no_draws")
+        found.append(unknown(WORDS.phrase("checks.exact"), words, kind="kernel"))
     return found
 
 
@@ -267,11 +267,9 @@ def checks(spec: HmcLesson, cancel: object = None) -> Sequence[Check]:
 
 def longer(spec: HmcLesson, seed: int, work: int) -> Recording:
     """Chains of the present kernel, `work` times as long as a first look needs."""
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
     draws = max(500, min(CHECK_DRAWS, CHECK_GRADIENTS // (CHECK_CHAINS * spec.steps)))
-    arguments: dict[str, Any] = {"chains": CHECK_CHAINS, "draws": work * draws, "warmup": max(spec.warmup, draws // 10), "seed": seed}
-    return sample(target, "hmc", init=spec.init() if starts is None else starts, **arguments, **spec.settings())
+    settings = {"draws": work * draws, "warmup": max(spec.warmup, draws // 10), **spec.settings()}
+    return sampled_apart(spec.build_target(), "hmc", spec.init(), chains=CHECK_CHAINS, seed=seed, **settings)
 
 
 @dataclass(frozen=True, eq=False)

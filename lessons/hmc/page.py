@@ -11,35 +11,29 @@ from lessons.hmc.questions import QUESTIONS
 from lessons.hmc.scenes import PREVIEWS, scene
 from lessons.hmc.spec import SCENARIOS, WORDS, HmcLesson
 
-VIEWS = {"path": "energy and U-turn", "phase": "phase space", "draws": "marginals"}
-INTEGRATORS = {"swapped_kicks": "swapped kicks (exact, wasteful)", "euler": "Euler (wrong)"}
-
 
 def controls(panel: Controls[HmcLesson]) -> None:
     """The widgets beside the stage."""
-    panel.segmented("view", "Beside the map", VIEWS)
+    panel.segmented("view")
     if panel.spec.view == "draws":
         panel.note(pictures.truth_note(panel.spec.build_target()))
-    panel.slider("step_size", "Step size ε")
-    panel.slider("steps", "Steps L")
-    panel.button("Take the map's best", take_best, help="Set ε and L to the best cell of the map below the picture")
+    panel.slider("step_size")
+    panel.slider("steps")
+    panel.button("best", take_best)
     panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
-    panel.segmented("mass", "Mass M: identity, or the inverse of the target's …")
-    panel.toggle("reverse", "Run it back")
-    with panel.more("Chains and draws"):
+    panel.segmented("mass")
+    panel.toggle("reverse")
+    with panel.more("chains"):
         panel.slider("chains")
         if panel.spec.chains > 1:
-            panel.note("The map shows the draws of all chains; paths, marginals and numbers are those of chain 1.")
+            panel.remark("chains")
         panel.slider("draws")
         panel.slider("warmup")
-        panel.slider("jitter", "Jitter of ε")
-        panel.segmented("start")
-        if panel.spec.start == "at":
-            panel.number("start_x")
-            panel.number("start_y")
-    with panel.more("Break it"):
-        panel.select("integrator", names=INTEGRATORS)
-        panel.toggle("variant", "Leave out the accept step")
+        panel.slider("jitter")
+        panel.start()
+    with panel.more("break"):
+        panel.select("integrator")
+        panel.toggle("variant")
 
 
 def take_best(spec: HmcLesson) -> dict[str, float]:
@@ -51,12 +45,8 @@ def take_best(spec: HmcLesson) -> dict[str, float]:
 def runs(spec: HmcLesson) -> str:
     """Which kernel runs."""
     if spec.variant == "always_accept":
-        return "Hamiltonian Monte Carlo without its accept step: wrong on purpose."
-    return {
-        "leapfrog": "Hamiltonian Monte Carlo, leapfrog, Metropolis accept step.",
-        "swapped_kicks": "Hamiltonian Monte Carlo with full kicks at the ends and half kicks between: exact, but it wastes acceptance.",
-        "euler": "Explicit Euler in place of leapfrog: neither reversible nor volume preserving, wrong on purpose.",
-    }[spec.integrator]
+        return WORDS.phrase("runs.no_accept")
+    return WORDS.phrase(f"runs.{spec.integrator}")
 
 
 LESSON = Lesson(

@@ -9,7 +9,7 @@ from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from lessons.hmc import analysis
 from lessons.hmc.analysis import MAP_CHAINS, TuningMap, map_draws
-from lessons.hmc.spec import HmcLesson
+from lessons.hmc.spec import WORDS, HmcLesson
 
 
 def panels(spec: HmcLesson, cancel: object = None) -> list[Figure]:
@@ -25,45 +25,60 @@ def diagnostics(spec: HmcLesson, cancel: object = None) -> Table:
     columns = charts.estimates(
         walk.target.labels, summary, *pictures.exact(walk.target), per="gradients", spent=cost.gradient_evaluations, seconds=cost.seconds
     )
-    caption = (
-        f"{chains(spec.chains)}, {number(cost.gradient_evaluations)} gradient evaluations, "
-        f"{number(1000 * cost.seconds)} ms. "
-        f"Mean acceptance probability {number(found.acceptance)}. Divergent transitions: {found.divergences} of "
-        f"{number(spec.chains * spec.draws)}. "
-        f"Steps after the U-turn: {100 * found.waste:.0f} % of all (chain 1). MCSE is the Monte Carlo standard error "
-        f"of the mean."
+    caption = WORDS.phrase(
+        "panels.cost",
+        chains=chains(spec.chains),
+        gradients=number(cost.gradient_evaluations),
+        seconds=number(1000 * cost.seconds),
+        acceptance=number(found.acceptance),
+        divergences=found.divergences,
+        transitions=number(spec.chains * spec.draws),
+        waste=100 * found.waste,
     )
-    return Table("Diagnostics of this run", columns, caption)
+    return Table(WORDS.phrase("panels.diagnostics"), columns, caption)
 
 
 def _map(spec: HmcLesson, tuning: TuningMap, what: str) -> Figure:
     """One heat map; the axes count doublings, so that all cells have one size."""
     best_size, best_steps = tuning.best()
     if what == "acceptance":
-        title, values, unit = "Mean acceptance probability", tuning.acceptance, ""
-        lesson = "Acceptance hangs on the step size and hardly on the number of steps: beyond the cliff leapfrog is unstable."
+        title, values, unit = WORDS.phrase("panels.acceptance"), tuning.acceptance, ""
+        lesson = WORDS.phrase("panels.acceptance_hangs")
     else:
-        title, values, unit = "Effective draws per 1 000 gradients", tuning.ess_per_1000, ""
-        lesson = f"Best on this grid: ε = {number(best_size)}, L = {best_steps}, marked by a diamond."
+        title, values, unit = WORDS.phrase("panels.ess"), tuning.ess_per_1000, ""
+        lesson = WORDS.phrase("panels.best", step_size=number(best_size), steps=best_steps)
         if best_steps == 1:
-            lesson += " One large step at a time (MALA) is hard to beat in the plane; longer paths win as dimensions and correlations grow."
+            lesson = f"{lesson} {WORDS.phrase('panels.mala')}"
     xs = np.log2(tuning.step_sizes)
     ys = np.log2(np.array(tuning.steps, dtype=float))
-    alt = (
-        f"{title} over step size {number(tuning.step_sizes[0])} to {number(tuning.step_sizes[-1])} and "
-        f"{tuning.steps[0]} to {tuning.steps[-1]} steps. "
-        f"{lesson} The present setting is ε = {number(spec.step_size)}, L = {spec.steps}."
+    alt = WORDS.phrase(
+        "panels.map",
+        title=title,
+        smallest=number(tuning.step_sizes[0]),
+        largest=number(tuning.step_sizes[-1]),
+        fewest=tuning.steps[0],
+        most=tuning.steps[-1],
+        said=lesson,
+        step_size=number(spec.step_size),
+        steps=spec.steps,
     )
     present = xs[0] - 0.5 <= np.log2(spec.step_size) <= xs[-1] + 0.5 and np.log2(spec.steps) <= ys[-1] + 0.5
-    away = "" if present else " The present setting lies outside this map."
-    caption = f"{lesson} The cross is the present setting.{away} Each cell: {MAP_CHAINS} chains of {map_draws(128)} to {map_draws(1)} draws"
-    caption += "." if what == "acceptance" else ", ESS of the worst of all coordinates and their squares."
+    told = [lesson, WORDS.phrase("panels.cross")]
+    if not present:
+        told.append(WORDS.phrase("panels.away"))
+    told.append(WORDS.phrase(f"panels.cells_{what}", chains=MAP_CHAINS, fewest=map_draws(128), most=map_draws(1)))
     if what == "ess" and (spec.integrator == "euler" or spec.variant != "exact"):
-        caption += (
-            " A kernel that is wrong on purpose has effective draws too, of the wrong density; the map is made with the Metropolis step."
-        )
+        told.append(WORDS.phrase("panels.wrong"))
     figure = charts.heat_map(
-        title, values, alt=alt, x="step size ε (log scale)", y="steps L (log scale)", xs=xs, ys=ys, unit=unit, caption=caption
+        title,
+        values,
+        alt=alt,
+        x=WORDS.phrase("panels.step_size"),
+        y=WORDS.phrase("panels.steps"),
+        xs=xs,
+        ys=ys,
+        unit=unit,
+        caption=" ".join(told),
     )
     ticks = range(0, len(xs), 3)
     figure.figure.update_xaxes(tickvals=[xs[i] for i in ticks], ticktext=[number(tuning.step_sizes[i], 2) for i in ticks])
@@ -93,13 +108,16 @@ def _trace(spec: HmcLesson) -> Figure:
     name = walk.target.labels[0]
     known = walk.target.truth is not None and np.isfinite(walk.target.truth.mean[0])
     truth = float(walk.target.known.mean[0]) if known else None
-    alt = (
-        f"{name} against the number of the draw, {spec.chains} chain{'s' * (spec.chains > 1)} of {spec.draws} "
-        "draws; the exact mean is a dashed line."
-    )
+    which = "panels.trace_of_one" if spec.chains == 1 else "panels.trace_of_several"
+    alt = WORDS.phrase(which, name=name, chains=spec.chains, draws=spec.draws)
     draws = walk.recording.draws[:, :, 0]
     return charts.trace(
-        f"Trace of {name}", draws, alt=alt, y=name, truth=truth, caption=f"Autocorrelation of neighbours: {_neighbours(draws):.2f}."
+        WORDS.phrase("panels.trace", name=name),
+        draws,
+        alt=alt,
+        y=name,
+        truth=truth,
+        caption=WORDS.phrase("panels.neighbours", correlation=_neighbours(draws)),
     )
 
 

@@ -14,16 +14,16 @@ from engine.kept import kept
 from engine.targets.target import Target
 from lessons.hmc import analysis
 from lessons.hmc.analysis import Walk
-from lessons.hmc.spec import HmcLesson
+from lessons.hmc.spec import WORDS, HmcLesson
 
 Array = NDArray[np.float64]
 
 PHASES = (
-    Phase("momentum", "draw a momentum"),
-    Phase("leapfrog", "move along the path", "inner"),
-    Phase("energy", "compare energies"),
-    Phase("u", "draw u"),
-    Phase("decide", "accept or reject"),
+    Phase("momentum", WORDS.phrase("stage.draw_momentum")),
+    Phase("leapfrog", WORDS.phrase("stage.move_along_path"), "inner"),
+    Phase("energy", WORDS.phrase("stage.compare_energies")),
+    Phase("u", WORDS.phrase("stage.draw_u")),
+    Phase("decide", WORDS.phrase("stage.accept_reject")),
 )
 BUDGET = 1600  # points of paths that travel at once
 LAYOUTS = {
@@ -57,8 +57,7 @@ def _picture(spec: HmcLesson, walk: Walk, window: int | None) -> bytes:
         rate=6.0,
         phases=PHASES,
         theme=theme.palette(),
-        label=f"Hamiltonian Monte Carlo on the target {spec.target.replace('_', ' ')}: each transition follows a path "
-        f"of {spec.steps} steps over the map.",
+        label=WORDS.phrase("stage.picture", target=spec.target.replace("_", " "), steps=spec.steps),
     )
     picture.layout(LAYOUTS[spec.view], heights=200)
     picture.window(detail.first, detail.offsets)
@@ -71,7 +70,7 @@ def _picture(spec: HmcLesson, walk: Walk, window: int | None) -> bytes:
             _phase_space(picture, walk, detail, coordinate)
         if spec.view == "draws":
             draws = walk.recording.draws[0, :, coordinate]
-            label = "draws so far" if spec.chains == 1 else "draws of chain 1 so far"
+            label = WORDS.phrase("stage.draws_so_far") if spec.chains == 1 else WORDS.phrase("stage.draws_of_chain_1")
             pictures.marginal_panel(picture, walk.target, draws, coordinate, label=label)
     _arithmetic(picture, spec, walk, detail)
     _words(picture, spec, walk)
@@ -164,9 +163,9 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
     reach, name = _arrow(spec, walk)
     start, push = walk.previous, walk.velocity(walk.inside.path_momentum[:, 0])
     dot = 3.2 if spec.steps <= 40 else 2.2
-    panel.path(detail.only(forward=True), show="inner", role="highlight", width=2.0, label="path")
+    panel.path(detail.only(forward=True), show="inner", role="highlight", width=2.0, label=WORDS.phrase("stage.path"))
     if spec.reverse == "on":
-        panel.path(detail.only(forward=False), show="inner", role="energy", width=2.0, dash=True, label="run back with −p")
+        panel.path(detail.only(forward=False), show="inner", role="energy", width=2.0, dash=True, label=WORDS.phrase("stage.way_back"))
     panel.points(
         detail.position,
         show="inner",
@@ -174,22 +173,13 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
         role=["highlight", "reject", "energy"],
         shape=["circle", "ring", "square"],
         size=dot,
-        label=[None, "after the U-turn: wasted", None],
+        label=[None, WORDS.phrase("stage.wasted"), None],
     )
     panel.points(start, show="at", during=("momentum", "u"), role="ink", shape="ring", size=6)
     panel.arrows(start, start + reach * push, during="momentum", width=2.5, label=name)
     tips = detail.position + reach * walk.velocity(detail.momentum)
     panel.arrows(detail.position, tips, show="inner_at", during="leapfrog", width=2.5)
-    if walk.recording.divergent[0].any():
-        panel.points(
-            walk.divergence_points,
-            show="upto",
-            mask=walk.recording.divergent[0],
-            role="divergent",
-            shape="cross",
-            size=4.5,
-            label="divergent: last point before the break",
-        )
+    pictures.divergences(panel, walk.divergence_points, walk.recording.divergent[0], WORDS.phrase("stage.divergent"))
     panel.points(
         _finite(walk.proposal),
         show="at",
@@ -198,7 +188,7 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
         role=["reject", "accept"],
         shape=["diamond", "circle"],
         size=6,
-        label=["end rejected", "end accepted"],
+        label=[WORDS.phrase("stage.end_rejected"), WORDS.phrase("stage.end_accepted")],
     )
     return pictures.last_draw(panel, walk.recording.draws[0, :, :2])
 
@@ -206,7 +196,10 @@ def _map(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Panel:
 def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> None:
     limit = energy_limit(walk)
     panel = picture.panel(
-        "energy", title="Energy error along the path", x=("leapfrog step", 0, detail.items - 1), y=("H − H₀", -limit, limit)
+        "energy",
+        title=WORDS.phrase("stage.energy"),
+        x=(WORDS.phrase("stage.leapfrog_step"), 0, detail.items - 1),
+        y=("H − H₀", -limit, limit),
     )
     panel.rule(y=0.0, role="muted")
     panel.line(detail.number, detail.error, show="inner", role="energy", width=2.0)
@@ -214,11 +207,9 @@ def _energy(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> Non
     with np.errstate(divide="ignore"):
         bar = -np.log(walk.inside.uniform)
     if (bar < limit).any():
-        panel.rule(
-            y=np.where(bar < limit, bar, np.nan), since="u", role="accept", dash=True, label="−log u: accepted if the path ends below"
-        )
+        panel.rule(y=np.where(bar < limit, bar, np.nan), since="u", role="accept", dash=True, label=WORDS.phrase("stage.bar"))
     if spec.reverse == "on":
-        panel.rule(x=float(spec.steps), role="muted", dash=True, label="turned round")
+        panel.rule(x=float(spec.steps), role="muted", dash=True, label=WORDS.phrase("stage.turned_round"))
 
 
 def energy_limit(walk: Walk) -> float:
@@ -235,8 +226,8 @@ def _distance(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) -> N
     far = float(np.ptp(walk.target.view[0]) + np.ptp(walk.target.view[1]))
     panel = picture.panel(
         "distance",
-        title="Distance from the start of the path",
-        x=("leapfrog step", 0, detail.items - 1),
+        title=WORDS.phrase("stage.distance"),
+        x=(WORDS.phrase("stage.leapfrog_step"), 0, detail.items - 1),
         y=("|x − x₀|", 0, max(min(top, far), 1e-9)),
     )
     turns = walk.u_turns
@@ -257,13 +248,14 @@ def _phase_space(picture: Scene, walk: Walk, detail: _Detail, coordinate: int) -
     mass = float(np.linalg.inv(walk.inverse_mass)[coordinate, coordinate])
     (q_low, q_high), p_high = pictures.coordinate_range(walk.target, coordinate), 3.6 * float(np.sqrt(mass))
     panel = picture.panel(
-        f"phase-{coordinate}", title=f"Phase space of {name}", x=(name, q_low, q_high), y=(momentum_name, -p_high, p_high)
+        f"phase-{coordinate}",
+        title=WORDS.phrase("stage.phase_space", name=name),
+        x=(name, q_low, q_high),
+        y=(momentum_name, -p_high, p_high),
     )
     if walk.target.truth is not None:
         values, levels = _phase_map(walk.target, coordinate, mass)
-        panel.contour(
-            values, levels=levels, x=(q_low, q_high), y=(-p_high, p_high), role="truth", label="position and momentum: the same shares"
-        )
+        panel.contour(values, levels=levels, x=(q_low, q_high), y=(-p_high, p_high), role="truth", label=WORDS.phrase("stage.same_shares"))
     pairs = np.column_stack([detail.position[:, coordinate], detail.momentum[:, coordinate]])
     there, back = (np.where(np.isfinite(detail.only(forward=way))[:, :1], pairs, np.nan) for way in (True, False))
     panel.path(there, show="inner", role="highlight", width=1.5)
@@ -330,27 +322,20 @@ def _arithmetic(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail) ->
     picture.line("momentum", f"({p}, {p_other}) ~ N(0, M) = ({{p:.3f}}, {{q:.3f}}).  K = ½pᵀM⁻¹p = {{kinetic:.3f}}")
     picture.line("start", "H₀ = −log π + K = {potential:.3f} + {kinetic:.3f} = {start:.3f}")
     _steps(picture, spec, walk, detail, name, p)
-    point = f"step {{step:d}}: ({name}, {other}) = ({{x:.3f}}, {{y:.3f}}).  H − H₀ = {{so_far:+.4f}}"
+    point = WORDS.phrase("stage.point", name=name, other=other)
     picture.line("point", point, since="leapfrog")
-    wasted = f"{{lost:d}} of {length} gradients spent on the way back"
-    picture.line("turn", f"{{turned?U-turn at step:no U-turn in}} {{turn:d}}: {wasted}", show="at", since="energy")
+    picture.line("turn", WORDS.phrase("stage.turn", length=length), show="at", since="energy")
     ratio = "H₁ − H₀ = {end:.4f} − {start:.4f} = {error:+.4f}.  exp(H₀ − H₁) = {ratio:.4g}"
     picture.line("ratio", ratio, show="at", since="energy")
     picture.line("u", "u ~ U(0, 1) = {u:.4f},  −log u = {bar:.4f}", show="at", since="u")
-    if spec.variant == "always_accept":
-        verdict = "broken on purpose: accepted without looking; the rule asks u < {accept_prob:.4f}: {fine?yes:no}"
-    else:
-        verdict = (
-            "u < min(1, exp(H₀ − H₁)) = {accept_prob:.4f}: "
-            "{yes?yes, accepted:no, rejected and the old state counts again}{divergent? (divergent):}"
-        )
+    verdict = WORDS.phrase("stage.broken" if spec.variant == "always_accept" else "stage.verdict")
     picture.line("verdict", verdict, show="at", since="decide")
     if spec.reverse == "on":
         home = detail.position.reshape(detail.count, detail.items, 2)
         gap = np.full(walk.steps, np.nan)
         gap[detail.first : detail.first + detail.count] = np.linalg.norm(home[:, -1] - home[:, 0], axis=1)
         picture.values(gap=gap)
-        picture.line("round", "there and back: |x back − x₀| = {gap:.2e}", show="at", since="energy")
+        picture.line("round", WORDS.phrase("stage.gap"), show="at", since="energy")
 
 
 def _steps(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, name: str, p: str) -> None:
@@ -373,8 +358,8 @@ def _steps(picture: Scene, spec: HmcLesson, walk: Walk, detail: _Detail, name: s
         second_slope=(after - middle) / half,
     )
     drift = f"drift: {name} + ε(M⁻¹{p[0]})₁ = {{before_x:.3f}} + {{epsilon:.3g}}·({{speed:.3f}}) = {{x:.3f}}"
-    kick = f"half kick: {p} + ½ε∂log π = "
-    whole = f"kick with the old slope: {p} + ε∂log π = {{before:.3f}} + {{epsilon:.3g}}·({{slope:.3f}}) = {{after:.3f}}"
+    kick = WORDS.phrase("stage.half_kick", p=p)
+    whole = WORDS.phrase("stage.old_slope", p=p)
     first, second = (
         f"{kick}{{{one}:.3f}} + {{half:.3g}}·({{{which}_slope:.3f}}) = {{{then}:.3f}}"
         for one, which, then in (("before", "first", "middle"), ("middle", "second", "after"))
@@ -393,8 +378,7 @@ def _words(picture: Scene, spec: HmcLesson, walk: Walk) -> None:
     name, other = walk.target.labels[:2]
     error = walk.inside.energy_error
     picture.say(
-        f"Transition {{t}} of {{steps}}, {{phase}}: energy error {{e:+.3f}}, "
-        f"{{yes?accepted:rejected}}{{div?, divergent:}}. {name} is {{x:.2f}}, {other} is {{y:.2f}}.",
+        WORDS.phrase("stage.said", name=name, other=other),
         e=error,
         yes=recording.accepted[0],
         div=recording.divergent[0],
@@ -421,7 +405,7 @@ def _arrow(spec: HmcLesson, walk: Walk) -> tuple[float, str]:
     """How much longer the arrows are than what they show, and its name. A typical arrow is a fixed part of the map."""
     typical = float(np.sqrt(np.trace(walk.inverse_mass)))
     reach = _ARROW * float(np.ptp(walk.target.view[0])) / typical
-    return reach, "momentum p" if spec.mass == "identity" else "velocity M⁻¹p"
+    return reach, WORDS.phrase("stage.momentum") if spec.mass == "identity" else WORDS.phrase("stage.velocity")
 
 
 def _momentum_names(target: Target) -> tuple[str, str]:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from app.kit.files import LENGTH
 from app.kit.words import Words
-from datasets.xor import chosen
 from engine.jumps.settings import Prior
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer, number, text
+from lessons.families.growing.spec import WORDS as FAMILY
 from lessons.families.growing.spec import GrowingSpec
 from lessons.landing import boston, optdigits
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 PARTS = ("sandwich", "landing", "thesis")
 SANDWICHES = ("palindromic", "no_kernel_densities", "as_coded")
@@ -149,8 +149,7 @@ class LandingSpec(GrowingSpec):
         if self.part == "thesis":
             setting = THESIS[self.setting]
             return optdigits.data_set(self.digits, setting.classes, setting.rows)
-        data = chosen(self.data, self.points, self.corner, self.seed)
-        return data.x, data.y
+        return super().data_set()
 
     def network(self, most: int | None = None) -> Network:
         """The network with its ranges; most : cuts the range of the size."""

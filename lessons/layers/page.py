@@ -3,12 +3,10 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
-from engine.jumps.predict import of_data
-from engine.predicted import Predicted
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.layers import layers as readable
 from engine.readable.palindrome import palindrome
-from lessons.families.growing.chains import first_look
+from lessons.families.growing.chains import predicted, recording
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
 from lessons.families.growing.panels import diagnostics
@@ -18,29 +16,17 @@ from lessons.layers.questions import QUESTIONS
 from lessons.layers.scenes import scene
 from lessons.layers.spec import SCENARIOS, WORDS, LayersSpec
 
-VARIANTS = {
-    "exact": "right",
-    "no_end_points": "forget the ends",
-    "no_kernel_densities": "NUTS around the jump, densities left out",
-    "as_coded": "the published code",
-}
-
 
 def controls(panel: Controls[LayersSpec]) -> None:
     """The widgets beside the stage."""
     data_controls(panel)
-    panel.slider("shown", "Chain on the stage")
-    panel.slider("width", "Units of each layer")
-    panel.slider("deepest", "Most hidden layers")
+    panel.slider("shown")
+    panel.slider("width")
+    panel.slider("deepest")
     prior_controls(panel)
-    panel.segmented("jump", "Other weights at a jump", {"plain": "stay", "redraw": "all drawn anew"})
+    panel.segmented("jump")
     sampler_controls(panel)
-    panel.select("variant", "Break it", VARIANTS)
-
-
-def predicted(spec: LayersSpec) -> Predicted | None:
-    """What each draw of the picture's run says of the data."""
-    return of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed)
+    panel.select("variant")
 
 
 LESSON = Lesson(
@@ -50,7 +36,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    recording=lambda spec: first_look(spec).run.recording(),
+    recording=recording,
     predicted=predicted,
     kernels=kernels,
     audit=audit,

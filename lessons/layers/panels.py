@@ -20,7 +20,7 @@ from lessons.families.growing.ledger import accept_table
 from lessons.families.growing.panels import predictive, share_figure
 from lessons.families.growing.sizes import HELD
 from lessons.families.growing.spec import CHAINS
-from lessons.layers.spec import LayersSpec
+from lessons.layers.spec import WORDS, LayersSpec
 
 Array = NDArray[np.float64]
 
@@ -99,62 +99,63 @@ def fit_figure(spec: LayersSpec, growth: Growth) -> Figure:
     ratios = np.where(np.isfinite(found.log_ratios), found.log_ratios, WORST)
     edges = np.linspace(WORST, max(5.0, float(ratios.max(initial=0.0))), 41)
     counts, _ = np.histogram(np.clip(ratios, WORST, None), edges)
-    figure = charts.blank("log likelihood ratio of a proposed birth (nats)", "births")
+    figure = charts.blank(WORDS.phrase("panels.ratio"), WORDS.phrase("panels.births"))
     middles = (edges[:-1] + edges[1:]) / 2
     figure.add_bar(x=middles, y=counts, marker={"color": theme.colour("likelihood", 0.8)}, name="births")
     figure.update_layout(bargap=0)
     half, better = float(np.median(ratios)), float((ratios > 0).mean())
-    caption = (
-        f"{len(ratios):,} births proposed in {growth.total - growth.burn} sweeps of {CHAINS} chains. Half of "
-        f"them cost more than {-half:.1f} nats of fit; {better:.1%} improve it. The leftmost bar holds all below "
-        f"{WORST:.0f}."
+    caption = WORDS.phrase(
+        "panels.births_caption",
+        births=len(ratios),
+        sweeps=growth.total - growth.burn,
+        chains=CHAINS,
+        half=-half,
+        better=better,
+        worst=WORST,
     )
-    title = f"What a random {'network' if spec.jump == 'redraw' else 'layer'} does to the fit"
-    return Figure(title, figure, f"Histogram of log ratios. {caption}", caption)
+    title = WORDS.phrase("panels.random_network" if spec.jump == "redraw" else "panels.random_layer")
+    return Figure(title, figure, WORDS.phrase("panels.births_alt", caption=caption), caption)
 
 
 def points_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
     """Share of jumps accepted against the number of points: layers, and single units for comparison."""
-    figure = charts.blank("points in the data set", "jumps accepted (%)")
+    figure = charts.blank(WORDS.phrase("panels.points"), WORDS.phrase("panels.accepted"))
     told = []
-    looks = (("depth", "whole layers", "reject", "x", "dash"), ("width", "single units", "accept", "circle", "solid"))
+    looks = (
+        ("depth", WORDS.phrase("panels.layers"), "reject", "x", "dash"),
+        ("width", WORDS.phrase("panels.units"), "accept", "circle", "solid"),
+    )
     points = [4 * corner for corner in CORNERS]
     for grows, name, role, symbol, dash in looks:
         found = [births(spec, grows, corner) for corner in _wanted(CORNERS, cancel)]
         told.append(_line(figure, points, found, name, role, symbol, dash))
     figure.update_xaxes(type="log", tickvals=points)
     figure.update_yaxes(rangemode="tozero")
-    kind = "noisy XOR clouds" if spec.data == "noisy" else "XOR clouds"
-    caption = (
-        f"On {kind}, {PAIRS} chains of {SWEEPS} sweeps at each number, {BURN} left out. Units: of a network with one "
-        f"hidden layer of 1 to {2 * spec.width}. Bars of ± {HELD:g} Monte Carlo standard errors."
-    )
-    return Figure("More data, fewer jumps", figure, f"Share of jumps accepted. {'; '.join(told)}.", caption)
+    kind = WORDS.phrase("panels.noisy" if spec.data == "noisy" else "panels.xor")
+    caption = WORDS.phrase("panels.data_caption", kind=kind, pairs=PAIRS, sweeps=SWEEPS, burn=BURN, width=2 * spec.width, held=HELD)
+    return Figure(WORDS.phrase("panels.data"), figure, WORDS.phrase("panels.alt", told="; ".join(told)), caption)
 
 
 def width_figure(spec: LayersSpec, cancel: Any = None) -> Figure:
     """Share of jumps accepted against the units of each layer, of both jumps on the page's own data, beside the printed."""
-    figure = charts.blank("units of each hidden layer", "jumps accepted (%, log scale)")
+    figure = charts.blank(WORDS.phrase("panels.width"), WORDS.phrase("panels.accepted_log"))
     data = spec.data_set()
     told = []
     right = spec.replace(variant="exact")
     for jump, name, role, symbol, dash in (
-        ("plain", "a layer comes or goes", "reject", "x", "dash"),
-        ("redraw", "all drawn anew", "proposal", "square", "dot"),
+        ("plain", WORDS.phrase("panels.layer"), "reject", "x", "dash"),
+        ("redraw", WORDS.phrase("panels.anew"), "proposal", "square", "dot"),
     ):
         found = [births_on(right.replace(jump=jump, width=width), "depth", *data) for width in _wanted(WIDTHS, cancel)]
         told.append(_line(figure, WIDTHS, found, name, role, symbol, dash))
     units, shares = zip(*PRINTED, strict=True)
     marker = {"symbol": "diamond-open", "size": 10, "color": theme.colour("ink")}
-    figure.add_scatter(x=units, y=shares, mode="markers", marker=marker, name="printed: Boston housing")
+    figure.add_scatter(x=units, y=shares, mode="markers", marker=marker, name=WORDS.phrase("panels.printed"))
     figure.update_xaxes(tickvals=list(WIDTHS))
     figure.update_yaxes(type="log")
-    caption = (
-        f"On the {len(data[1])} points of this page, {PAIRS} chains of {SWEEPS} sweeps at each width, {BURN} left out. Bars of "
-        f"± {HELD:g} Monte Carlo standard errors. Printed in Berezowski (2021), table 6.1: 4.5 and 4.9 % with 2 units, 1.1 and "
-        "1.4 % with 4, on 253 rows with ReLU units. Other data, so compare the slopes, not the heights."
-    )
-    return Figure("Wider layers, fewer jumps", figure, f"Share of jumps accepted. {'; '.join(told)}. {caption}", caption)
+    caption = WORDS.phrase("panels.width_caption", points=len(data[1]), pairs=PAIRS, sweeps=SWEEPS, burn=BURN, held=HELD)
+    alt = WORDS.phrase("panels.alt", told="; ".join(told))
+    return Figure(WORDS.phrase("panels.wider"), figure, f"{alt} {caption}", caption)
 
 
 def _wanted(values: Sequence[int], cancel: Any) -> Iterator[int]:

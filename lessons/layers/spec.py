@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from app.kit.words import Words
-from datasets.xor import chosen
+from datasets.xor import EIGHT_POINTS
 from engine.networks import Network, network
 from engine.spec import choice, integer, number
+from lessons.families.growing.spec import WORDS as FAMILY
 from lessons.families.growing.spec import GrowingSpec
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 JUMPS = ("plain", "redraw")
 VARIANTS = ("exact", "no_end_points", "no_kernel_densities", "as_coded")
@@ -40,27 +38,9 @@ class LayersSpec(GrowingSpec):
     def high(self) -> int:
         return self.deepest
 
-    def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        data = chosen(self.data, self.points, self.corner, self.seed)
-        return data.x, data.y
-
     def network(self) -> Network:
         return network(2, 2, width=self.width, depth=(self.low, self.deepest), temper=self.temper, prior_sd=self.prior_sd)
 
-    def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "jump": self.jump}
-
-
-FIRST_POINTS = (
-    (-0.6, -0.5, 0),
-    (-0.4, -0.6, 0),
-    (0.5, 0.4, 0),
-    (0.6, 0.6, 0),
-    (-0.5, 0.6, 1),
-    (-0.6, 0.4, 1),
-    (0.4, -0.5, 1),
-    (0.6, -0.4, 1),
-)
 
 SCENARIOS = WORDS.scenarios(
     {
@@ -68,7 +48,7 @@ SCENARIOS = WORDS.scenarios(
         "many": LayersSpec(corner=50, temper=0.5, step_size=0.03),
         "noisy": LayersSpec(data="noisy", temper=0.5, sweeps=1000),
         "shallow": LayersSpec(prior="geometric", ratio=0.3),
-        "own-points": LayersSpec(data="points", points=FIRST_POINTS, step_size=0.1, sweeps=1000),
+        "own-points": LayersSpec(data="points", points=EIGHT_POINTS, step_size=0.1, sweeps=1000),
         "end-points": LayersSpec(variant="no_end_points"),
         "as-coded": LayersSpec(variant="as_coded"),
         "redraw": LayersSpec(jump="redraw"),

@@ -12,7 +12,7 @@ import engine
 from datasets.logistic import PAIRS, TRAIN, Pairs, logistic_pairs, own_pairs
 from engine import logistic
 from engine import predicted as predictions
-from engine.judge import Kernel, TransitionKernel
+from engine.judge import Kernel, TransitionKernel, joint_model
 from engine.kept import kept
 from engine.logistic import Grid, Laplace, Newton
 from engine.networks import network
@@ -20,7 +20,7 @@ from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.samplers import Metropolis
 from engine.targets.target import Target
-from lessons.logistic.spec import REACH, LogisticSpec
+from lessons.logistic.spec import REACH, WORDS, LogisticSpec
 
 Array = NDArray[np.float64]
 
@@ -157,8 +157,9 @@ def settings(spec: LogisticSpec) -> dict[str, Any]:
 def kernels(spec: LogisticSpec) -> list[Kernel]:
     """Metropolis on labels simulated at the same inputs."""
     data = data_of(spec)
-    model = logistic.posterior(data.x, data.y, spec.prior_sd).model
-    mistake = {"exact": "", "no_prior": "The prior is forgotten on purpose.", "drop_rejections": "Rejections are not counted, on purpose."}[
+    model = joint_model(logistic.posterior(data.x, data.y, spec.prior_sd))
+    assert model is not None
+    mistake = {"exact": "", "no_prior": WORDS.phrase("checks.no_prior"), "drop_rejections": WORDS.phrase("checks.drop_rejections")}[
         spec.variant
     ]
     fault = "prior_forgotten" if spec.variant == "no_prior" else ""

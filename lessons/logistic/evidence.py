@@ -17,7 +17,7 @@ from engine.spec import MAX_SEED
 from engine.targets.quadrature import quadrature_truth
 from lessons.logistic import analysis
 from lessons.logistic.analysis import CHAINS, CHECKED, TOLERANCE
-from lessons.logistic.spec import LogisticSpec
+from lessons.logistic.spec import WORDS, LogisticSpec
 
 LIMIT = 1e-5  # relative error of the grid
 FLAT = 1e-6  # gradient at the mode
@@ -45,7 +45,7 @@ def run_checks(spec: LogisticSpec) -> list[Check]:
     run = analysis.longer(spec, spec.seed, 1)
     p = analysis.chances(run.draws[:, :, ::-1], spec.at)
     values = np.concatenate([run.draws[:, :, ::-1], p[:, :, None], run.log_density[:, :, None]], axis=2)
-    return [judge.agreement_check(values, ["w₀", "w₁", "p at x′", "log density"])]
+    return [judge.agreement_check(values, ["w₀", "w₁", WORDS.phrase("panels.p_at"), "log density"])]
 
 
 def chain_check(spec: LogisticSpec, seed: int, work: int, *, level: float) -> Check:
@@ -54,32 +54,37 @@ def chain_check(spec: LogisticSpec, seed: int, work: int, *, level: float) -> Ch
     p = analysis.chances(draws, spec.at)
     mean, sd = grid.predictive(spec.at)
     names = ("w₀", "w₁")
-    averages = [judge.Average(f"the mean of {w}", draws[:, :, j], float(grid.mean[j])) for j, w in enumerate(names)]
+    averages = [judge.Average(WORDS.phrase("checks.mean", w=w), draws[:, :, j], float(grid.mean[j])) for j, w in enumerate(names)]
     averages += [
-        judge.Average(f"the variance of {w}", (draws[:, :, j] - grid.mean[j]) ** 2, float(grid.covariance[j, j]))
+        judge.Average(WORDS.phrase("checks.variance", w=w), (draws[:, :, j] - grid.mean[j]) ** 2, float(grid.covariance[j, j]))
         for j, w in enumerate(names)
     ]
-    averages.append(judge.Average(f"the mean of p at x′ = {spec.at:g}", p, float(mean[0])))
-    averages.append(judge.Average(f"the variance of p at x′ = {spec.at:g}", (p - mean[0]) ** 2, float(sd[0] ** 2)))
-    return judge.averages_check("Metropolis against the grid", averages, level=level)
+    averages.append(judge.Average(WORDS.phrase("checks.mean_p_x", at=spec.at), p, float(mean[0])))
+    averages.append(judge.Average(WORDS.phrase("checks.variance_p_x", at=spec.at), (p - mean[0]) ** 2, float(sd[0] ** 2)))
+    return judge.averages_check(WORDS.phrase("checks.metropolis"), averages, level=level)
 
 
 def grid_check(spec: LogisticSpec) -> Check:
     """The grid against the engine's adaptive quadrature, which shares no line with it."""
-    name, grid, data = "grid against quadrature", analysis.grid(spec), analysis.data_of(spec)
+    name, grid, data = WORDS.phrase("checks.quadrature"), analysis.grid(spec), analysis.data_of(spec)
     found = quadrature_truth(logistic.posterior(data.x, data.y, spec.prior_sd))
     if found.truth is None:
-        return judge.unknown(name, f"No second answer: {found.reason}.", kind="kernel", limit=LIMIT, unit="relative")
+        return judge.unknown(
+            name,
+            WORDS.phrase("checks.no_quadrature", reason=found.reason),
+            kind="kernel",
+            limit=LIMIT,
+            unit=WORDS.phrase("checks.relative"),
+        )
     sd = np.sqrt(np.diag(grid.covariance))
     errors = {
         "evidence": abs(found.truth.log_normaliser - grid.log_evidence),
-        "means (in sds)": float(np.max(np.abs(found.truth.mean[::-1] - grid.mean) / sd)),
+        "means": float(np.max(np.abs(found.truth.mean[::-1] - grid.mean) / sd)),
         "covariances": float(np.max(np.abs(found.truth.covariance[::-1, ::-1] - grid.covariance) / np.outer(sd, sd))),
     }
     which = max(errors, key=lambda key: errors[key])
-    sentence = (
-        f"Evidence, means and covariances on the grid against adaptive quadrature: the worst is the {which}, off by "
-        f"{errors[which]:.1e}. log evidence {grid.log_evidence:.4f}."
+    sentence = WORDS.phrase(
+        "checks.quadrature_sentence", which=WORDS["quadrature"][which], error=errors[which], log_evidence=grid.log_evidence
     )
     verdict: Verdict = "pass" if errors[which] < LIMIT else "fail"
     return Check(name, verdict, errors[which], LIMIT, sentence, "relative", kind="kernel")
@@ -91,9 +96,9 @@ def mode_check(spec: LogisticSpec) -> Check:
     end = logistic.newton(data.x, data.y, spec.prior_sd).path[-1]
     slope = logistic.posterior(data.x, data.y, spec.prior_sd).log_density_and_gradient(end[::-1])[1]
     size = float(np.max(np.abs(slope)))
-    sentence = f"At the mode ({end[0]:.4f}, {end[1]:.4f}) the gradient is {size:.1e}."
+    sentence = WORDS.phrase("checks.mode_sentence", intercept=end[0], slope=end[1], size=size)
     verdict: Verdict = "pass" if size < FLAT else "fail"
-    return Check("mode", verdict, size, FLAT, sentence, "nats per unit", kind="kernel")
+    return Check(WORDS.phrase("checks.mode"), verdict, size, FLAT, sentence, WORDS.phrase("checks.nats_per_unit"), kind="kernel")
 
 
 def gradient(spec: LogisticSpec) -> Check:
@@ -132,7 +137,7 @@ def answers(spec: LogisticSpec) -> Table:
     none = float("nan")
     best = likelihood.path[-1] if likelihood.converged else np.full(2, none)
     columns = {
-        "method": ["exact, grid", "Metropolis", "Laplace", "mode (MAP)", "maximum likelihood"],
+        "method": list(WORDS["methods"].values()),
         "w₀": [grid.mean[0], draws[:, 0].mean(), normal.mean[0], mode[0], best[0]],
         "sd of w₀": [*(np.sqrt(v) for v in (grid.covariance[0, 0], draws[:, 0].var(), normal.covariance[0, 0])), 0.0, 0.0],
         "w₁": [grid.mean[1], draws[:, 1].mean(), normal.mean[1], mode[1], best[1]],
@@ -142,23 +147,18 @@ def answers(spec: LogisticSpec) -> Table:
         "log evidence": [grid.log_evidence, none, normal.log_evidence, none, none],
     }
     columns = {name: [v if isinstance(v, str) else float(v) for v in values] for name, values in columns.items()}
-    caption = (
-        f"Metropolis: {CHAINS} chains of {number(CHECKED)} draws of the sampler as it is set. A single fit has no "
-        f"spread, so its sd is 0. Prior sd {spec.prior_sd:g}."
-    )
+    told = [WORDS.phrase("panels.answers_caption", chains=CHAINS, draws=number(CHECKED), prior_sd=spec.prior_sd)]
     if not likelihood.converged:
-        caption += " The likelihood has no maximum here, or none that the steps reached: see Newton's steps."
+        told.append(WORDS.phrase("panels.no_maximum"))
     if spec.data == "pairs":
         test = analysis.held_out(spec)
         exact = grid.predictive(test.x)[0]
         single = analysis.chances(mode[None], test.x)
         right = [float(np.mean((q > 0.5) == test.y)) for q in (exact, single)]
         score = [float(np.mean(np.log(np.maximum(np.where(test.y == 1, q, 1 - q), SCORED)))) for q in (exact, single)]
-        caption += (
-            f" On the {len(test.x)} held-out pairs the exact prediction is right {right[0]:.0%} of the time with a log "
-            f"score of {number(score[0])} nats a pair, the mode alone {right[1]:.0%} and {number(score[1])}."
-        )
-    return Table("The same questions, five answers", columns, caption)
+        scores = {"score": number(score[0]), "score_alone": number(score[1])}
+        told.append(WORDS.phrase("panels.held_out", pairs=len(test.x), right=right[0], right_alone=right[1], **scores))
+    return Table(WORDS.phrase("panels.answers"), columns, " ".join(told))
 
 
 def steps(spec: LogisticSpec) -> Table:
@@ -179,18 +179,13 @@ def steps(spec: LogisticSpec) -> Table:
         "w₁ without prior": padded(plain.path[:, 1]),
         "log likelihood (nats)": padded(plain.value),
     }
-    caption = (
-        f"From (0, 0) until a step is shorter than {TOLERANCE:g}: {len(ours.path) - 1} steps with the prior"
-        + (", and " if plain.converged else "; without it the slope had reached ")
-        + (
-            f"{len(plain.path) - 1} without it."
-            if plain.converged
-            else f"{number(float(plain.path[-1, 1]))} after {len(plain.path) - 1} steps, no end in sight."
-        )
-        + " The log posterior leaves out the prior's constant. Steyn (2018), where this example is from, needed "
-        "500 iterations to the same tolerance; with full Newton steps a handful is enough."
-    )
-    return Table("Newton's steps", columns, caption)
+    told = [WORDS.phrase("panels.with_prior", tolerance=TOLERANCE, steps=len(ours.path) - 1)]
+    if plain.converged:
+        told.append(WORDS.phrase("panels.without_prior", steps=len(plain.path) - 1))
+    else:
+        told.append(WORDS.phrase("panels.no_end", slope=number(float(plain.path[-1, 1])), steps=len(plain.path) - 1))
+    caption = " ".join(["".join(told), WORDS.phrase("panels.constant")])
+    return Table(WORDS.phrase("panels.newton"), columns, caption)
 
 
 def diagnostics(spec: LogisticSpec, cancel: Any) -> Table:
@@ -200,7 +195,7 @@ def diagnostics(spec: LogisticSpec, cancel: Any) -> Table:
     found = summarise(np.concatenate([draws, p[:, :, None]], axis=2))
     mean, sd = grid.predictive(spec.at)
     columns = {
-        "quantity": ["w₀", "w₁", "p at x′"],
+        "quantity": ["w₀", "w₁", WORDS.phrase("panels.p_at")],
         "mean": list(found.mean),
         "exact": [*map(float, grid.mean), float(mean[0])],
         "MCSE": list(found.mcse_mean),
@@ -211,9 +206,5 @@ def diagnostics(spec: LogisticSpec, cancel: Any) -> Table:
         "ESS tail": list(np.round(found.ess_tail)),
     }
     accepted = float(analysis.record(spec).accepted.mean())
-    caption = (
-        f"{CHAINS} chains of {number(CHECKED)} draws after a warm-up of {number(CHECKED // 4)}, from places far "
-        f"apart. The chain on the stage, from (0, 0), accepted {accepted:.0%} of its proposals. "
-        "A Metropolis step needs no gradient."
-    )
-    return Table("Diagnostics of this sampler", columns, caption)
+    caption = WORDS.phrase("panels.cost", chains=CHAINS, draws=number(CHECKED), warmup=number(CHECKED // 4), accepted=accepted)
+    return Table(WORDS.phrase("panels.sampler"), columns, caption)

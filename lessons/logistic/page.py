@@ -9,25 +9,23 @@ from lessons.logistic.questions import QUESTIONS
 from lessons.logistic.scenes import PREVIEWS, scene
 from lessons.logistic.spec import REACH, SCENARIOS, WORDS, LogisticSpec
 
-VARIANTS = {"exact": "right", "no_prior": "forget the prior", "drop_rejections": "rejections not counted"}
-
 
 def controls(panel: Controls[LogisticSpec]) -> None:
     """The widgets beside the stage."""
-    panel.segmented("data", "Data", {"pairs": "150 pairs", "points": "your points"})
+    panel.segmented("data")
     if panel.spec.data == "pairs":
-        panel.slider("used", "Pairs used")
+        panel.slider("used")
     else:
         panel.points("points", ("y = 0", "y = 1"))
-        panel.note("In the picture: click above one half for y = 1, below for y = 0.")
-    panel.slider("prior_sd", "Prior sd σ₀")
-    panel.slider("at", "Predict at x′")
-    panel.slider("scale", "Metropolis step s")
-    panel.slider("draws", "Transitions")
+        panel.remark("click")
+    panel.slider("prior_sd")
+    panel.slider("at")
+    panel.slider("scale")
+    panel.slider("draws")
     if panel.spec.data == "pairs":
-        with panel.more("Other pairs"):
-            panel.number("data_seed", "Seed of the pairs")
-    panel.select("variant", "Break it", VARIANTS)
+        with panel.more("other"):
+            panel.number("data_seed")
+    panel.select("variant")
 
 
 def on_event(spec: LogisticSpec, event: dict) -> LogisticSpec | None:
@@ -44,11 +42,7 @@ def on_event(spec: LogisticSpec, event: dict) -> LogisticSpec | None:
 
 def runs(spec: LogisticSpec) -> str:
     """Which kernel runs."""
-    return {
-        "exact": "Random-walk Metropolis on both weights; the exact answer is a sum over a grid.",
-        "no_prior": "Random-walk Metropolis on the likelihood alone: the prior is forgotten, wrong on purpose.",
-        "drop_rejections": "Random-walk Metropolis that forgets its rejections: wrong on purpose.",
-    }[spec.variant]
+    return WORDS.phrase(f"runs.{spec.variant}")
 
 
 LESSON = Lesson(

@@ -15,11 +15,16 @@ from datasets.logistic import TRUE_WEIGHTS
 from engine.logistic import sigmoid
 from engine.recording import Recording
 from lessons.logistic import analysis
-from lessons.logistic.spec import MAX_POINTS, REACH, LogisticSpec
+from lessons.logistic.spec import MAX_POINTS, REACH, WORDS, LogisticSpec
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("propose", "propose"), Phase("ratio", "ratio"), Phase("u", "draw u"), Phase("decide", "decide"))
+PHASES = (
+    Phase("propose", WORDS.phrase("stage.propose_it")),
+    Phase("ratio", WORDS.phrase("stage.ratio_it")),
+    Phase("u", WORDS.phrase("stage.draw_u")),
+    Phase("decide", WORDS.phrase("stage.decide")),
+)
 SHARES = (0.5, 0.8, 0.95, 0.99)
 CURVE, BINS = 31, 40
 TRAIL = 12
@@ -44,8 +49,7 @@ def scene(spec: LogisticSpec, window: int | None) -> bytes:
         rate=12.0,
         phases=PHASES,
         theme=theme.palette(),
-        label="The exact posterior of intercept and slope with Newton's steps, Laplace's ellipses and a Metropolis "
-        "chain; the data with the predicted probability; the prediction at one input; both marginals.",
+        label=WORDS.phrase("stage.picture"),
     )
     _joint(picture, spec, before, proposal, draws, recording.accepted[0])
     _data(picture, spec, draws)
@@ -74,9 +78,9 @@ def _joint(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, d
     x, y = _view(spec, draws)
     panel = picture.panel(
         "joint",
-        title="The posterior of intercept and slope",
-        x=Axis("intercept w₀", *x),
-        y=Axis("slope w₁", *y),
+        title=WORDS.phrase("stage.joint"),
+        x=Axis(WORDS.phrase("stage.intercept"), *x),
+        y=Axis(WORDS.phrase("stage.slope"), *y),
         place=(0, 0, 2, 2),
         height=410,
     )
@@ -90,7 +94,7 @@ def _joint(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, d
         x=(grid.w0[0], grid.w0[-1]),
         y=(grid.w1[0], grid.w1[-1]),
         role="truth",
-        label="exact: regions of 50, 80, 95, 99 %",
+        label=WORDS.phrase("stage.regions"),
     )
     for share in (0.5, 0.95):
         panel.path(
@@ -98,15 +102,15 @@ def _joint(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, d
             role="likelihood",
             dash=True,
             width=2.0,
-            label="Laplace: 50 and 95 %" if share == 0.5 else None,
+            label=WORDS.phrase("stage.ellipses") if share == 0.5 else None,
         )
-    panel.points(draws, show="upto", role="posterior", size=2.2, alpha=0.5, label="draws so far")
+    panel.points(draws, show="upto", role="posterior", size=2.2, alpha=0.5, label=WORDS.phrase("stage.draws_so_far"))
     panel.path(draws, show=Show("upto", last=TRAIL, fade=True), role="ink", width=1.0, alpha=0.6)
     path = analysis.climb(spec).path
     panel.path(path, role="momentum", width=1.6)
-    panel.points(path, role="momentum", shape="diamond", size=4.5, label="Newton steps to the mode")
+    panel.points(path, role="momentum", shape="diamond", size=4.5, label=WORDS.phrase("stage.newton"))
     if spec.data == "pairs":
-        panel.points([TRUE_WEIGHTS], role="ink", shape="cross", size=7, label="weights that made the data")
+        panel.points([TRUE_WEIGHTS], role="ink", shape="cross", size=7, label=WORDS.phrase("stage.made"))
     panel.arrows(before, proposal, show=UNDECIDED, role="proposal", width=2.2)
     panel.points(
         proposal,
@@ -115,9 +119,9 @@ def _joint(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, d
         role=["reject", "accept"],
         shape=["cross", "circle"],
         size=6,
-        label=["rejected proposal", "accepted"],
+        label=[WORDS.phrase("stage.rejected"), WORDS.phrase("stage.accepted")],
     )
-    panel.points(draws, show=AT_DECIDE, role="ink", shape="ring", size=8, label="present state")
+    panel.points(draws, show=AT_DECIDE, role="ink", shape="ring", size=8, label=WORDS.phrase("stage.present_state"))
 
 
 def _ellipse(mean: Array, covariance: Array, share: float) -> Array:
@@ -134,8 +138,8 @@ def _data(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
         editable = Editable(points=rows, classes=("pair",), limit=MAX_POINTS)
     panel = picture.panel(
         "data",
-        title="Data and p(y = 1 | x)",
-        x=Axis("input x", -REACH, REACH),
+        title=WORDS.phrase("stage.data"),
+        x=Axis(WORDS.phrase("stage.input"), -REACH, REACH),
         y=Axis("y, p", -0.09, 1.09),
         place=(2, 0, 2, 1),
         height=200,
@@ -143,10 +147,10 @@ def _data(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
         clickable=editable is None,
     )
     fine, mean, (low, high) = analysis.curves(spec)
-    panel.line(fine, mean, band=(low, high), role="truth", width=2.0, dash=True, label="exact: mean of p, and 90 % of it")
+    panel.line(fine, mean, band=(low, high), role="truth", width=2.0, dash=True, label=WORDS.phrase("stage.band"))
     coarse = np.linspace(-REACH, REACH, CURVE)
     curves = sigmoid(draws[:, :1] + draws[:, 1:] * coarse)
-    panel.line(coarse, curves, show="at", role="highlight", width=2.5, label="present draw")
+    panel.line(coarse, curves, show="at", role="highlight", width=2.5, label=WORDS.phrase("stage.curve"))
     if editable is None and len(data.x):
         panel.points(
             np.column_stack([data.x, data.y]),
@@ -163,17 +167,32 @@ def _data(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
 def _prediction(picture: Scene, spec: LogisticSpec, draws: Array) -> None:
     p = analysis.chances(draws, spec.at)
     panel = picture.panel(
-        "prediction", title=f"p(y = 1) at x′ = {number(spec.at)}", x=Axis("probability p", 0, 1), place=(2, 1, 2, 1), height=210
+        "prediction",
+        title=WORDS.phrase("stage.prediction", at=number(spec.at)),
+        x=Axis(WORDS.phrase("stage.probability"), 0, 1),
+        place=(2, 1, 2, 1),
+        height=210,
     )
-    panel.histogram(p, bins=(0.0, 1.0, BINS), role="posterior", label="draws so far")
+    panel.histogram(p, bins=(0.0, 1.0, BINS), role="posterior", label=WORDS.phrase("stage.draws_so_far"))
     middle = (np.arange(BINS) + 0.5) / BINS
     panel.line(
-        middle, analysis.grid(spec).probability_density(spec.at, BINS), role="truth", width=2.0, dash=True, label="exact, from the grid"
+        middle,
+        analysis.grid(spec).probability_density(spec.at, BINS),
+        role="truth",
+        width=2.0,
+        dash=True,
+        label=WORDS.phrase("stage.exact"),
     )
     inside = np.linspace(0.002, 0.998, 250)
-    panel.line(inside, analysis.laplace(spec).probability_density(spec.at, inside), role="likelihood", width=1.5, label="Laplace")
+    panel.line(
+        inside,
+        analysis.laplace(spec).probability_density(spec.at, inside),
+        role="likelihood",
+        width=1.5,
+        label=WORDS.phrase("stage.laplace"),
+    )
     mode = analysis.climb(spec).path[-1]
-    panel.rule(x=float(analysis.chances(mode, spec.at)), role="momentum", dash=True, label="the single best fit (MAP)")
+    panel.rule(x=float(analysis.chances(mode, spec.at)), role="momentum", dash=True, label=WORDS.phrase("stage.mode"))
 
 
 def _marginal(picture: Scene, spec: LogisticSpec, draws: Array, which: int) -> None:
@@ -181,45 +200,39 @@ def _marginal(picture: Scene, spec: LogisticSpec, draws: Array, which: int) -> N
     low, high = _view(spec, draws)[which]
     panel = picture.panel(
         f"marginal-{which}",
-        title=("Intercept w₀", "Slope w₁")[which],
+        title=(WORDS.phrase("stage.of_intercept"), WORDS.phrase("stage.of_slope"))[which],
         x=Axis(NAMES[which], low, high),
         place=(2 * which, 2, 2, 1),
         height=185,
     )
-    panel.histogram(draws[:, which], bins=(low, high, 44), role="posterior", label="draws so far")
-    panel.line(*grid.marginal(which), role="truth", width=2.0, dash=True, label="exact, from the grid")
+    panel.histogram(draws[:, which], bins=(low, high, 44), role="posterior", label=WORDS.phrase("stage.draws_so_far"))
+    panel.line(*grid.marginal(which), role="truth", width=2.0, dash=True, label=WORDS.phrase("stage.exact"))
     xs = np.linspace(low, high, 161)
     sd = np.sqrt(normal.covariance[which, which])
     bell = np.exp(-0.5 * ((xs - normal.mean[which]) / sd) ** 2) / (sd * np.sqrt(2.0 * np.pi))
-    panel.line(xs, bell, role="likelihood", width=1.5, label="Laplace")
+    panel.line(xs, bell, role="likelihood", width=1.5, label=WORDS.phrase("stage.laplace"))
 
 
 def _arithmetic(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, draws: Array, recording: Recording) -> None:
     inside, accepted = recording.transitions, recording.accepted[0]
     new, ratio, u = inside.proposal_log_density[0], inside.log_ratio[0], inside.uniform[0]
     picture.readout(
-        "propose",
-        f"propose: from w = ({{a:.3f}}, {{b:.3f}}) to w′ = w + {spec.scale:.3g} z = ({{c:.3f}}, {{d:.3f}})",
-        a=before[:, 0],
-        b=before[:, 1],
-        c=proposal[:, 0],
-        d=proposal[:, 1],
+        "propose", WORDS.phrase("stage.propose", scale=spec.scale), a=before[:, 0], b=before[:, 1], c=proposal[:, 0], d=proposal[:, 1]
     )
-    what = "log likelihood" if spec.variant == "no_prior" else "log likelihood + log prior"
     picture.readout(
         "ratio",
-        f"ratio: {what}: ({{n:.3f}}) − ({{o:.3f}}) = {{r:.3f}}, so r = {{e:.4g}}; the evidence cancels",
+        WORDS.phrase("stage.ratio_of_likelihood" if spec.variant == "no_prior" else "stage.ratio"),
         show=FROM_RATIO,
         n=new,
         o=new - ratio,
         r=ratio,
         e=np.exp(np.clip(ratio, -700.0, 700.0)),
     )
-    picture.readout("u", "draw: u = {u:.3f}, uniform between 0 and 1", show=FROM_U, u=u)
+    picture.readout("u", WORDS.phrase("stage.u"), show=FROM_U, u=u)
     rate = np.cumsum(accepted) / np.arange(1, spec.draws + 1)
-    verdict = "{ok?yes, accepted:no, rejected; the old weights count once more}. Accepted so far {rate:.0%}"
+    verdict = WORDS.phrase("stage.decided")
     if spec.variant == "drop_rejections":
-        verdict = "accepted; rejections are thrown away here, wrong on purpose"
+        verdict = WORDS.phrase("stage.thrown_away")
         picture.readout("decide", f"u < r: {verdict}", show=FROM_DECIDE)
     else:
         picture.readout("decide", f"u < r: {verdict}", show=FROM_DECIDE, ok=accepted, rate=rate)
@@ -228,19 +241,12 @@ def _arithmetic(picture: Scene, spec: LogisticSpec, before: Array, proposal: Arr
     exact, sd = analysis.grid(spec).predictive(spec.at)
     picture.readout(
         "predict",
-        f"predict at x′ = {number(spec.at)}: p = 1/(1 + exp(−({{a:.3f}} + {{b:.3f}}·{number(spec.at)}))) = {{p:.3f}}; "
-        f"average so far {{m:.3f}}, exact {exact[0]:.4f} (sd {sd[0]:.4f})",
+        WORDS.phrase("stage.predict", at=number(spec.at), exact=exact[0], sd=sd[0]),
         show=FROM_DECIDE,
         a=draws[:, 0],
         b=draws[:, 1],
         p=p,
         m=mean,
     )
-    picture.say(
-        "Transition {t} of {steps}: {ok?accepted:rejected}. Intercept {a:.2f}, slope {b:.2f}, probability {p:.2f}.",
-        ok=accepted,
-        a=draws[:, 0],
-        b=draws[:, 1],
-        p=p,
-    )
+    picture.say(WORDS.phrase("stage.said"), ok=accepted, a=draws[:, 0], b=draws[:, 1], p=p)
     picture.table({"w0": draws[:, 0], "w1": draws[:, 1], "p at x′": p, "log r": ratio, "u": u, "accepted": accepted})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine import diagnostics
-from engine.judge import Kernel, Known, TransitionKernel, dispersed_starts
+from engine.judge import Kernel, Known, TransitionKernel, sampled_apart
 from engine.kept import kept
 from engine.recording import Recording
 from engine.samplers import Metropolis
@@ -334,17 +334,8 @@ def longer(spec: MetropolisLesson, seed: int, work: int) -> Recording:
     """Chains of the same kernel from starts far apart, `work` times as long as a first look needs."""
     target = target_of(spec)
     draws = min(CHECK_DRAWS, CHECK_NUMBERS // target.dim)
-    starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
-    return engine.sample(
-        target,
-        "metropolis",
-        chains=CHECK_CHAINS,
-        draws=work * draws,
-        warmup=draws // 10,
-        seed=seed,
-        init=spec.init() if starts is None else starts,
-        **spec.settings(),
-    )
+    settings = {"draws": work * draws, "warmup": draws // 10, **spec.settings()}
+    return sampled_apart(target, "metropolis", spec.init(), chains=CHECK_CHAINS, seed=seed, **settings)
 
 
 def shown(target: Target, view: View) -> Target:

@@ -23,7 +23,7 @@ from engine.networks import Network
 from lessons.families.growing.chains import advanced
 from lessons.families.growing.evidence import QUICK, finished_evidence, quick_evidence, shared_evidence
 from lessons.families.growing.ledger import Jumps
-from lessons.missing_factor.spec import MissingSpec
+from lessons.missing_factor.spec import WORDS, MissingSpec
 
 Array = NDArray[np.float64]
 
@@ -228,11 +228,11 @@ def limit(spec: MissingSpec, known: ModelProbabilities, cancel: Any) -> Limit | 
     """What the scheme's histogram of k tends to; None where only a run can tell."""
     weights = log_weights(spec)
     if weights is not None:
-        return Limit(_normalised(weights, known.probability), "exact p(k) × known factor")
+        return Limit(_normalised(weights, known.probability), WORDS.phrase("checks.known_factor"))
     if spec.variant == "slot_once":
         steps = np.log(kept_births(spec, cancel))
         weights = np.concatenate([[0.0], np.cumsum(steps)])
-        return Limit(_normalised(weights, known.probability), "exact p(k) × share of births that survive the factor")
+        return Limit(_normalised(weights, known.probability), WORDS.phrase("checks.surviving"))
     return None
 
 
@@ -318,7 +318,7 @@ def way_back(spec: MissingSpec, jumps: Jumps) -> Array:
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-WRONG = "A factor is missing on purpose."
+WRONG = WORDS.phrase("checks.mistake")
 
 
 def wrong(spec: MissingSpec) -> bool:
@@ -344,14 +344,5 @@ def checks(spec: MissingSpec, cancel: Any = None) -> list[Check]:
 
 def runs(spec: MissingSpec) -> str:
     """What runs."""
-    words = {
-        "exact": "Reversible jump with every factor in place; HMC within each k.",
-        "slot_once": "Wrong on purpose: births carry the slot factor 1/(k + 1), deaths do not give it back.",
-        "no_end_points": "Wrong on purpose: the end points' factors ½ and 2 are left out.",
-        "no_jacobian": "Wrong on purpose: the Jacobian of the rescaling is left out.",
-        "no_kernel_densities": "Wrong on purpose: a short NUTS before and after the jump, its densities left out.",
-        "as_coded": "The thesis's scheme as we read its code: slot once, no end points, no kernel densities.",
-    }
-    if spec.variant == "no_jacobian" and spec.jump == "plain":
-        return "The plain jump has Jacobian 1, so forgetting it changes nothing: this scheme is right."
-    return words[spec.variant]
+    plain = spec.variant == "no_jacobian" and spec.jump == "plain"
+    return WORDS.phrase("runs.plain" if plain else f"runs.{spec.variant}")

@@ -12,29 +12,18 @@ from lessons.missing_factor.questions import QUESTIONS
 from lessons.missing_factor.scenes import grow, scene
 from lessons.missing_factor.spec import SCENARIOS, WORDS, MissingSpec
 
-DATA = {"xor": "XOR", "noisy": "noisy XOR", "none": "none"}
-SCHEMES = {
-    "exact": "all factors in place",
-    "slot_once": "slot counted once",
-    "no_end_points": "end points forgotten",
-    "no_jacobian": "Jacobian forgotten",
-    "no_kernel_densities": "kernel densities dropped",
-    "as_coded": "as coded: slot, end points, densities",
-}
-JUMPS = {"plain": "keep weights as they are", "rescaled": "rescale kept weights"}
-
 
 def controls(panel: Controls[MissingSpec]) -> None:
     """The widgets beside the stage."""
-    panel.select("variant", "Break it", SCHEMES)
-    panel.segmented("data", "Data", DATA)
+    panel.select("variant")
+    panel.segmented("data")
     if panel.spec.data != "none":
-        panel.slider("corner", "Points per corner")
-    panel.slider("highest", "Largest k")
-    panel.select("jump", "A birth", JUMPS)
-    with panel.more("The run"):
-        panel.slider("sweeps", "Sweeps")
-        panel.slider("burn", "Leave out")
+        panel.slider("corner")
+    panel.slider("highest")
+    panel.select("jump")
+    with panel.more("run"):
+        panel.slider("sweeps")
+        panel.slider("burn")
 
 
 LESSON = Lesson(

@@ -14,15 +14,9 @@ from engine.jumps.predict import of_data
 from engine.jumps.shares import shares
 from lessons.families.growing.sizes import size_figure
 from lessons.missing_factor.analysis import Limit, Study, data_of, exact, limit, sizes_of, study
-from lessons.missing_factor.spec import MissingSpec
+from lessons.missing_factor.spec import WORDS, MissingSpec
 
-SWITCHES = {
-    "slot_once": "slot factor counted once",
-    "no_end_points": "end points forgotten",
-    "no_jacobian": "Jacobian forgotten (rescaling jump)",
-    "no_kernel_densities": "kernel densities dropped",
-    "as_coded": "as coded",
-}
+SWITCHES = WORDS["switches"]
 LOOKS = {
     "slot_once": ("reject", "circle", "solid"),
     "no_end_points": ("highlight", "square", "dash"),
@@ -52,29 +46,32 @@ def switched_to(spec: MissingSpec, variant: str) -> MissingSpec:
 def answers(spec: MissingSpec, runs: Any, known: ModelProbabilities) -> list[Figure]:
     """Histograms of both schemes with their error bars, and the exact probabilities with theirs."""
     found = []
-    for name, run in (("This scheme", runs.scheme), ("All factors in place: two methods", runs.right)):
-        if name == "This scheme" and spec.variant == "exact":
+    for name, run in (("this", runs.scheme), ("right", runs.right)):
+        if name == "this" and spec.variant == "exact":
             continue
         kept = run.width[:, runs.burn :]
         drawn = shares(kept, 1, spec.highest)
-        caption = (
-            f"Bars: {kept.shape[0]} chains × {kept.shape[1]} sweeps, the first part of the run, ± 2 Monte Carlo "
-            f"standard errors (R-hat of k {drawn.rhat:.2f}). Diamonds: "
-            + ("the prior, which is the posterior here." if spec.data == "none" else "annealing, ± 2 standard errors.")
-        )
-        found.append(size_figure(name, drawn, 1, exact=known, caption=caption))
+        chains, sweeps = kept.shape
+        known_by = WORDS.phrase("panels.prior" if spec.data == "none" else "panels.annealing")
+        caption = WORDS.phrase("panels.bars", chains=chains, sweeps=sweeps, rhat=drawn.rhat, diamonds=known_by)
+        found.append(size_figure(WORDS.phrase(f"panels.{name}"), drawn, 1, exact=known, caption=caption))
     return found
 
 
 def switches(spec: MissingSpec, known: ModelProbabilities, switched: dict[str, Limit | None]) -> Figure:
     """What each wrong factor alone turns p(k) into, where that can be computed."""
     k = sizes_of(spec)
-    figure = charts.blank("hidden units k", "probability", height=340)
+    figure = charts.blank(WORDS.phrase("panels.hidden_units_k"), WORDS.phrase("panels.probability"), height=340)
     marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
     figure.add_scatter(
-        x=k, y=known.probability, mode="markers+lines", marker=marker, name="exact", line={"color": theme.colour("ink"), "width": 1}
+        x=k,
+        y=known.probability,
+        mode="markers+lines",
+        marker=marker,
+        name=WORDS.phrase("panels.exact"),
+        line={"color": theme.colour("ink"), "width": 1},
     )
-    told = [f"Exact mode {mode(known.probability)}"]
+    told = [WORDS.phrase("panels.exact_mode", k=mode(known.probability))]
     for name, (role, symbol, dash) in LOOKS.items():
         limit = switched[name]
         if limit is None:
@@ -88,31 +85,27 @@ def switches(spec: MissingSpec, known: ModelProbabilities, switched: dict[str, L
             marker={"symbol": symbol, "size": 7, "color": theme.colour(role)},
             line={"color": theme.colour(role), "width": 2, "dash": dash},
         )
-        told.append(f"{SWITCHES[name]}: mode {mode(values)}")
-    caption = (
-        "p(k) by annealing, times what each wrong factor amounts to; what the slot factor amounts to is estimated from "
-        "births of the right chains, k by k. Dropped kernel densities have "
-        "no such formula: run them."
-    )
-    return Figure("What each wrong factor makes of p(k)", figure, "; ".join(told) + ".", caption)
+        told.append(WORDS.phrase("panels.mode", scheme=SWITCHES[name], k=mode(values)))
+    caption = WORDS.phrase("panels.switches_caption")
+    return Figure(WORDS.phrase("panels.switches"), figure, "; ".join(told) + ".", caption)
 
 
 def one_by_one(known: ModelProbabilities, switched: dict[str, Limit | None]) -> Table:
     """Mean and mode of k, one switch at a time."""
     k = np.arange(1, len(known.probability) + 1)
     columns: dict[str, list] = {
-        "scheme": ["all factors in place"],
+        "scheme": [WORDS.phrase("panels.all_in_place")],
         "mean of k": [float(k @ known.probability)],
         "most probable k": [mode(known.probability)],
-        "how it is known": ["annealing"],
+        "how it is known": [WORDS.phrase("panels.by_annealing")],
     }
     for name, words in SWITCHES.items():
         found = switched[name]
         columns["scheme"].append(words)
         columns["mean of k"].append(float("nan") if found is None else float(k @ found.shares))
         columns["most probable k"].append(float("nan") if found is None else mode(found.shares))
-        columns["how it is known"].append("only by running it" if found is None else found.how)
-    return Table("One switch at a time", columns)
+        columns["how it is known"].append(WORDS.phrase("panels.by_running") if found is None else found.how)
+    return Table(WORDS.phrase("panels.one_by_one"), columns)
 
 
 def mode(probability: Any) -> int:
@@ -123,22 +116,9 @@ def mode(probability: Any) -> int:
 def diagnostics(spec: MissingSpec, cancel: Any) -> Table:
     """Mixing and cost of both schemes."""
     runs = study(spec, cancel)
-    rows = [("this scheme", runs.scheme)] if spec.variant != "exact" else []
-    columns: dict[str, list] = {
-        name: []
-        for name in (
-            "scheme",
-            "R-hat of k",
-            "effective draws of k",
-            "a second",
-            "births accepted (%)",
-            "deaths accepted (%)",
-            "divergences",
-            "gradient evaluations",
-            "seconds",
-        )
-    }
-    for name, run in [*rows, ("all factors in place", runs.right)]:
+    rows = [(WORDS.phrase("panels.this_row"), runs.scheme)] if spec.variant != "exact" else []
+    columns: dict[str, list] = {name: [] for name in WORDS["columns"].values()}
+    for name, run in [*rows, (WORDS.phrase("panels.all_in_place"), runs.right)]:
         k = run.width[:, runs.burn :].astype(float)
         accept = run.jump_accept
         cells = (
@@ -155,8 +135,5 @@ def diagnostics(spec: MissingSpec, cancel: Any) -> Table:
         for column, cell in zip(columns.values(), cells, strict=True):
             column.append(cell)
     sweeps = runs.right.width.shape[1]
-    caption = (
-        f"The first {sweeps} sweeps of the run, {runs.burn} of them left out for R-hat and effective draws. A "
-        "good R-hat says that chains agree with one another; chains of a wrong scheme do, too."
-    )
-    return Table("Diagnostics", columns, caption)
+    caption = WORDS.phrase("panels.cost", sweeps=sweeps, burn=runs.burn)
+    return Table(WORDS.phrase("panels.mixing"), columns, caption)

@@ -30,7 +30,7 @@ from lessons.missing_factor.analysis import (
     times,
     way_back,
 )
-from lessons.missing_factor.spec import MissingSpec
+from lessons.missing_factor.spec import WORDS, MissingSpec
 
 Array = NDArray[np.float64]
 
@@ -44,13 +44,6 @@ BARS = {
     "|J|": (JACOBIAN,),
 }  # the ledger's factors as bars, those that should cancel in one
 REACH = 6.0  # of the ledger's axis, in nats
-TITLES = {
-    "slot_once": "Slot factor counted once",
-    "no_end_points": "End points forgotten",
-    "no_jacobian": "Jacobian forgotten",
-    "no_kernel_densities": "Kernel densities dropped",
-    "as_coded": "The scheme as coded",
-}
 
 
 def scene(spec: MissingSpec, window: int | None) -> bytes:
@@ -90,16 +83,16 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
         total=len(times(spec, spec.sweeps)) if more else None,
         theme=theme.palette(),
     )
-    title = f"{TITLES[spec.variant]}: share of each k so far" if wrong else "All factors in place: share of each k"
+    title = WORDS.phrase("stage.shares_of", scheme=WORDS["titles"][spec.variant]) if wrong else WORDS.phrase("stage.shares")
     place, height = (0, 0, 11, 1 if wrong else 2), 250 if wrong else 420
     beside = None if wrong and spec.data != "none" else known  # where the right one is, may be asked beside this panel
     panel = histogram(made, spec, rows["scheme"], beside, id="sizes", title=title, place=place, height=height)
     if tends is not None and wrong:
         marks = np.full((len(at), 2), np.nan)
         marks[-spec.highest :] = np.stack([sizes_of(spec), tends.shares], axis=1)  # at the end: it may be asked for
-        panel.points(marks, show="upto", shape="ring", role="reject", size=5, label="what this scheme tends to")
+        panel.points(marks, show="upto", shape="ring", role="reject", size=5, label=WORDS.phrase("stage.tends"))
     if wrong:
-        title = "All factors in place, the same budget"
+        title = WORDS.phrase("stage.right")
         histogram(made, spec, rows["right"], known, id="right", title=title, place=(0, 1, 11, 1), height=250)
     ledger(made, spec, jumps)
     size_traces(
@@ -107,8 +100,8 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
         at + 1.0,
         scheme.width[:, at].astype(float),
         id="traces",
-        title="k of the 16 chains, this scheme",
-        x=Axis("sweep", 1, spec.sweeps),
+        title=WORDS.phrase("stage.traces"),
+        x=Axis(WORDS.phrase("stage.sweep"), 1, spec.sweeps),
         y=Axis("k", 0.5, spec.highest + 0.5),
         shown=SHOWN,
         place=(11, 1, 9, 1),
@@ -131,23 +124,27 @@ def histogram(
 ) -> Panel:
     """Running shares of k (steps, K) and the exact ones: from annealing, or without data the prior."""
     annealed = None if spec.data == "none" else known
-    label = f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more"
+    label = WORDS.phrase("stage.bars", chains=CHAINS, burn=spec.burn)
     panel = size_panel(made, rows, 1, exact=annealed, id=id, title=title, label=label, place=place, height=height)
     if spec.data == "none" and known is not None:
         marks = np.stack([sizes_of(spec), known.probability], axis=1)
-        panel.points(marks, role="ink", shape="diamond", size=4.5, label="exact: without data it is the prior")
+        panel.points(marks, role="ink", shape="diamond", size=4.5, label=WORDS.phrase("stage.prior"))
     return panel
 
 
 def ledger(made: Scene, spec: MissingSpec, jumps: Jumps) -> Panel:
     """The factors of the shown chain's jump as coded, and as they should be where that can be computed."""
     panel = made.panel(
-        "ledger", title=f"log r of one jump of chain {SHOWN + 1}", y=Axis("nats", -REACH, REACH), place=(11, 0, 9, 1), height=250
+        "ledger",
+        title=WORDS.phrase("stage.ledger", chain=SHOWN + 1),
+        y=Axis(WORDS.phrase("stage.nats"), -REACH, REACH),
+        place=(11, 0, 9, 1),
+        height=250,
     )
     names = [*BARS, "log r"]
-    panel.bars(bars_of(jumps.factors), labels=names, role="likelihood", show="at", label="factors as coded, and sum")
+    panel.bars(bars_of(jumps.factors), labels=names, role="likelihood", show="at", label=WORDS.phrase("stage.as_coded"))
     if spec.variant not in ("exact", "no_kernel_densities"):
-        label = "slots and d/b put right" if spec.slow else "as they should be"
+        label = WORDS.phrase("stage.partly_right") if spec.slow else WORDS.phrase("stage.put_right")
         panel.bars(bars_of(put_right(spec, jumps)), labels=names, role="accept", show="at", label=label)
     return panel
 
@@ -164,17 +161,16 @@ def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], r
     """The arithmetic card, the spoken sentence and the table."""
     sweep, chain = at + 1, np.full(len(at), SHOWN + 1)
     mean = {name: shares @ sizes_of(spec) for name, shares in rows.items()}
-    made.readout("sweep", "sweep {n:d}, chain {c:d}", n=sweep, c=chain)
+    made.readout("sweep", WORDS.phrase("stage.sweep_card"), n=sweep, c=chain)
     ledger_words(made, jumps)
     back, should = way_back(spec, jumps), put_right(spec, jumps)
     left = jumps.log_ratio + back.sum(axis=1)
     if spec.variant == "no_kernel_densities":
-        made.readout("missing", "missing: the densities of the two short NUTS runs, 1/p(θ, θ~) and 1/p(θ′, θ*), and those of the way back")
+        made.readout("missing", WORDS.phrase("stage.missing"))
     elif spec.variant != "exact":
         made.readout(
             "should",
-            "as it should be: slots {born:+.2f} {died:+.2f}, d/b {choice:+.2f}, |J| {jacobian:+.2f}; "
-            "log r = {total:+.2f}" + (", and the kernel densities" if spec.slow else ""),
+            WORDS.phrase("stage.should_and_densities" if spec.slow else "stage.should"),
             born=should[:, SLOT_BIRTH],
             died=should[:, SLOT_DEATH],
             choice=should[:, CHOICE],
@@ -184,8 +180,7 @@ def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], r
         )
     made.readout(
         "undo",
-        "the {birth?death:birth} that undoes it: log r = {back:+.2f}; both together {left:+.2f}: a factor {factor:.3g} "
-        "{one?cancels:is left over}",
+        WORDS.phrase("stage.undo"),
         birth=jumps.birth,
         back=back.sum(axis=1),
         left=np.where(np.abs(left) < 1e-9, 0.0, left),
@@ -193,14 +188,9 @@ def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], r
         one=np.abs(left) < 1e-9,
         show=Show("at"),
     )
-    made.say("Sweep {n:d}: the mean of k so far is {mean:.1f} by this scheme.", n=sweep, mean=mean["scheme"])
+    made.say(WORDS.phrase("stage.said"), n=sweep, mean=mean["scheme"])
     made.say(
-        "Chain {c:d}: {birth?birth:death} from {before:d} to {after:d} units, {accepted?accepted:rejected}.",
-        c=chain,
-        birth=jumps.birth,
-        before=jumps.before,
-        after=jumps.after,
-        accepted=jumps.accepted,
+        WORDS.phrase("stage.said_of_chain"), c=chain, birth=jumps.birth, before=jumps.before, after=jumps.after, accepted=jumps.accepted
     )
     made.table(
         {
@@ -220,9 +210,5 @@ def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], r
 
 
 def _label(spec: MissingSpec) -> str:
-    data = {"xor": "the XOR clouds", "noisy": "noisy XOR clouds", "none": "no data"}[spec.data]
-    beside = "" if spec.variant == "exact" else " beside that of the right scheme"
-    return (
-        f"Reversible jump over 1 to {spec.highest} hidden units with {data}: the histogram of k of {CHAINS} chains"
-        f"{beside}, the factors of one jump as bars, and the traces of k."
-    )
+    data = WORDS.phrase(f"stage.data_{spec.data}")
+    return WORDS.phrase("stage.picture" if spec.variant == "exact" else "stage.both", highest=spec.highest, data=data, chains=CHAINS)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
+from engine.diagnostics import summarise
 from lessons.model_selection import analysis
 from lessons.model_selection.spec import ModelSelectionLesson
 
@@ -215,12 +216,10 @@ def _scale(spec: ModelSelectionLesson) -> Figure:
 
 def diagnostics(spec: ModelSelectionLesson, cancel: Any = None) -> Table:
     """The draws of the curve at x′ against the exact answer, as four chains would be judged."""
-    from engine import diagnostics as judge
-
     means, scales, dof = analysis.value_laws(spec)
     weight = analysis.fits(spec).probability
     chains = np.stack([analysis.draw(spec, 1000, spec.seed + 10 + c).value for c in range(4)])
-    found = judge.summarise(chains[:, :, None])
+    found = summarise(chains[:, :, None])
     sds = scales * analysis.sd_of_student(dof)
     mean, sd = analysis.mixture(weight, means[:, None], sds[:, None])
     columns = {

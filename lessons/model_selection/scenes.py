@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
+from app.kit.player.events import placed
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
 from app.kit.preview import Preview
 from app.kit.text import number
@@ -453,10 +454,5 @@ def _spread(picture: Scene, spec: ModelSelectionLesson, found: analysis.Razor) -
 
 def on_event(spec: ModelSelectionLesson, event: dict) -> ModelSelectionLesson | None:
     """Points placed, moved or removed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "curve":
-        return None
-    rows = [
-        (round(min(max(float(x), 0.0), 1.0), 3), round(min(max(float(y), -REACH), REACH), 3), 0)
-        for x, y, *_ in event["points"][:MAX_POINTS]
-    ]
-    return spec.replace(data="points", points=tuple(rows))
+    points = placed(event, "curve", x=(0.0, 1.0), y=(-REACH, REACH), label=0, most=MAX_POINTS)
+    return None if points is None else spec.replace(data="points", points=points)

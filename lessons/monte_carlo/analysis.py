@@ -17,7 +17,7 @@ from engine.judge.plant import SHIFTED, STUCK, is_planted
 from engine.kept import kept, lazy
 from engine.montecarlo import Integral, Replications, power, rare, replicate, square
 from engine.spec import MAX_SEED
-from lessons.monte_carlo.spec import MonteCarloLesson
+from lessons.monte_carlo.spec import WORDS, MonteCarloLesson
 
 Array = NDArray[np.float64]
 
@@ -183,9 +183,15 @@ def points_check(spec: MonteCarloLesson) -> Check:
         z = (seen - SHARES) / error
         found = surprise(z.ravel())
         j, k = np.unravel_index(found.place, z.shape)
-        sentence = (
-            f"Of {len(drawn):,} points {100 * seen[j, k]:.2f} % lie below {places[k]:.4g}, {100 * SHARES[k]:g} % must: "
-            f"{abs(found.z):.1f} standard errors apart, the worst of {z.size} such shares (p = {found.p:.2g})."
+        sentence = WORDS.phrase(
+            "checks.worst_share",
+            points=len(drawn),
+            share=100 * seen[j, k],
+            places=places[k],
+            due=100 * SHARES[k],
+            z=abs(found.z),
+            shares=z.size,
+            p=found.p,
         )
         return _told("points", found.z, found.p, number, sentence, "kernel")
 
@@ -215,9 +221,9 @@ def values_check(spec: MonteCarloLesson) -> Check:
     due = due_values(spec, x)
     error = float(np.max(np.abs(used - due) / np.maximum(np.abs(due), 1e-300), where=due != 0.0, initial=0.0))
     error = max(error, float(np.max(np.abs(used), where=due == 0.0, initial=0.0)))
-    sentence = f"What {len(x):,} points count, worked out again as integrand over density: {error:.1e} off at most."
+    sentence = WORDS.phrase("checks.counted", points=len(x), error=error)
     if error >= AGREE:
-        sentence += " The weight p/q is missing."
+        sentence = f"{sentence} {WORDS.phrase('checks.weight_missing')}"
     return _agree("values", error, sentence)
 
 
@@ -241,11 +247,12 @@ def closed_form_check(spec: MonteCarloLesson) -> Check:
     integral = spec.build()
     mean, second = numerical(spec)
     error = abs(mean / integral.mean - 1.0)
-    words = f"mean {integral.mean:.8g} against {mean:.8g}"
+    words = WORDS.phrase("checks.mean_against", exact=integral.mean, mean=mean)
     if math.isfinite(integral.variance):
         error = max(error, abs(second / (integral.variance + integral.mean**2) - 1.0))
-        words += f", mean square {integral.variance + integral.mean**2:.8g} against {second:.8g}"
-    return _agree("formulas", error, f"By formula and by numerical integration: {words}.")
+        square = WORDS.phrase("checks.square_against", exact=integral.variance + integral.mean**2, second=second)
+        words = f"{words}, {square}"
+    return _agree("formulas", error, WORDS.phrase("checks.formula", words=words))
 
 
 def numerical(spec: MonteCarloLesson) -> tuple[float, float]:
@@ -294,8 +301,8 @@ def error_check(spec: MonteCarloLesson) -> Check:
     due = values.std(axis=1, ddof=1) / math.sqrt(values.shape[1])
     size = np.maximum(due, 1e-9 * np.abs(values).max(axis=1))
     error = float(np.max(np.abs(here.reported[:50, -1] - due) / np.maximum(size, 1e-300)))
-    sentence = f"The error that {len(values)} runs report, worked out again as s/√n: {error:.1e} off at most."
-    return _agree("reported error", error, sentence)
+    sentence = WORDS.phrase("checks.error_reported", runs=len(values), error=error)
+    return _agree(WORDS.phrase("checks.reported_error"), error, sentence)
 
 
 def _agree(name: str, error: float, sentence: str) -> Check:
@@ -311,28 +318,25 @@ def mean_check(many: Estimates, number: int) -> Check:
     """The average of all values of all repetitions against the truth, in exact standard errors."""
     integral, values = many.integral, many.runs.values
     if math.isnan(integral.mean):
-        reason = "This mean does not exist: averages of n draws are as spread as single draws."
+        reason = WORDS.phrase("checks.no_mean")
         return unknown("mean", reason, kind="numbers")
     if not many.finite and many.spec.mistake != "no_weight":
-        reason = "The variance of one value is infinite: no standard error exists to judge the average by."
+        reason = WORDS.phrase("checks.no_variance")
         return unknown("mean", reason, kind="numbers", unit="SE")
     wrong = many.spec.mistake == "no_weight" and integral.weighted
     sd = float(values.std()) if wrong else math.sqrt(integral.variance)
     average, size = float(values.mean()), values.size
     if sd <= 1e-12 * abs(integral.mean):
         error = abs(average / integral.mean - 1.0) + (OFF if is_planted(SHIFTED) else 0.0)
-        sentence = f"Every value is {average:.6g}, the integral itself: with this proposal the variance is zero."
+        sentence = WORDS.phrase("checks.every_value", average=average)
         return Check("mean", "pass" if error < AGREE else "fail", error, AGREE, sentence, "relative")
     expected_hits = size * integral.mean / float(values.max()) if values.max() > 0.0 else 0.0
     if not wrong and expected_hits < HITS:
-        reason = f"Of {size:,} draws only about {expected_hits:.0f} count: too few to judge by."
+        reason = WORDS.phrase("checks.too_few", size=size, expected_hits=expected_hits)
         return unknown("mean", reason, kind="numbers", unit="SE")
     z = (average - integral.mean) / (sd / math.sqrt(size)) + (OFF if is_planted(SHIFTED) else 0.0)
     p = two_sided(z)
-    sentence = (
-        f"The average of {size:,} values ({len(values):,} repetitions) is {average:.6g}, exact {integral.mean:.6g}: "
-        f"{abs(z):.1f} standard errors apart (p = {p:.2g})."
-    )
+    sentence = WORDS.phrase("checks.average", size=size, runs=len(values), average=average, exact=integral.mean, z=abs(z), p=p)
     return _told("mean", z, p, number, sentence, "numbers")
 
 
@@ -340,27 +344,21 @@ def band_check(many: Estimates) -> Check:
     """Is a run of so many draws long enough for its own s/√n: does the 95 % band hold the truth as often as it says?"""
     draws, repetitions = many.errors.shape[1], len(many.errors)
     if many.integral.variance <= 1e-24:
-        return unknown("band", "With variance zero one draw is enough, and there is no band.", kind="run")
+        return unknown("band", WORDS.phrase("checks.no_band"), kind="run")
     ends = many.runs.means[:, 0 if is_planted(STUCK) else -1]  # stuck: all draws are the first one
     if math.isnan(many.integral.mean):
         share = float(np.mean(np.abs(ends) > 1.0))
-        sentence = (
-            f"{100 * share:.1f} % of {repetitions:,} averages of {draws:,} draws lie beyond ±1, as 50 % of single "
-            "draws do: more draws bring no average nearer to anything."
-        )
-        return Check("averages come nearer", "fail", share, 0.25, sentence, "of averages", kind="run")
+        sentence = WORDS.phrase("checks.beyond", share=100 * share, repetitions=repetitions, draws=draws)
+        return Check(WORDS.phrase("checks.nearer"), "fail", share, 0.25, sentence, WORDS.phrase("checks.of_averages"), kind="run")
     wrong = many.spec.mistake == "no_weight" and many.integral.weighted
     converges_to = many.integral.unweighted_mean if wrong else many.integral.mean
     share = float(np.mean(np.abs(ends - converges_to) <= Z95 * many.runs.standard_errors()[:, -1]))
-    sentence = (
-        f"The 95 % band s/√n of a run of {draws:,} draws held what the average converges to in {100 * share:.1f} % of "
-        f"{repetitions:,} repetitions."
-    )
+    sentence = WORDS.phrase("checks.band", draws=draws, share=100 * share, repetitions=repetitions)
     verdict: Verdict = "pass" if share >= HELD else "fail" if share < MISSED else "unknown"
     if verdict != "pass":
-        why = "the variance is infinite" if not many.finite else "the values are too skewed for so few draws"
-        sentence += f" The central limit theorem has not set in: {why}."
-    return Check("band", verdict, share, HELD, sentence, "of repetitions", kind="run")
+        why = WORDS.phrase("checks.too_skewed" if many.finite else "checks.infinite")
+        sentence = f"{sentence} {why}"
+    return Check("band", verdict, share, HELD, sentence, WORDS.phrase("checks.of_repetitions"), kind="run")
 
 
 def reported_check(many: Estimates) -> Check:
@@ -368,9 +366,6 @@ def reported_check(many: Estimates) -> Check:
     draws, repetitions = many.errors.shape[1], len(many.errors)
     share = many.coverage(draws)
     z = (share - 0.95) / math.sqrt(0.95 * 0.05 / repetitions)
-    sentence = (
-        f"The 95 % band as it is shown held the truth in {100 * share:.1f} % of {repetitions:,} repetitions. It was "
-        "divided by n instead of √n."
-    )
+    sentence = WORDS.phrase("checks.band_shown_held", share=100 * share, repetitions=repetitions)
     p = two_sided(z)
-    return Check("band shown", "fail" if p < ALONE else "unknown", z, Z_LIMIT, sentence, "SE", p=p)
+    return Check(WORDS.phrase("checks.band_shown"), "fail" if p < ALONE else "unknown", z, Z_LIMIT, sentence, "SE", p=p)

@@ -11,7 +11,7 @@ from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine.montecarlo import ball, midpoint
 from lessons.monte_carlo import analysis
-from lessons.monte_carlo.spec import MonteCarloLesson
+from lessons.monte_carlo.spec import WORDS, MonteCarloLesson
 
 POINTS = 10_000  # of both methods in the comparison over dimensions
 DIMENSIONS = range(2, 11)
@@ -31,65 +31,57 @@ def _dimensions(spec: MonteCarloLesson) -> Figure:
     volumes = [ball(d) for d in DIMENSIONS]
     chance = [math.sqrt(v.variance / POINTS) / v.mean for v in volumes]
     grid = [abs(midpoint(v, POINTS)[0] / v.mean - 1.0) for v in volumes]
-    figure = charts.blank("dimension d", "relative error (log scale)")
+    figure = charts.blank(WORDS.phrase("panels.dimension"), WORDS.phrase("panels.relative_error"))
     figure.layout.yaxis.type = "log"
     for values, role, symbol, name in (
-        (chance, "posterior", "circle", "Monte Carlo: σ/√n, exact"),
-        (grid, "energy", "square", "regular grid (midpoint rule)"),
+        (chance, "posterior", "circle", WORDS.phrase("panels.monte_carlo")),
+        (grid, "energy", "square", WORDS.phrase("panels.grid")),
     ):
         look = {"color": theme.colour(role), "symbol": symbol, "size": 9}
         figure.add_scatter(x=list(DIMENSIONS), y=values, mode="lines+markers", marker=look, name=name)
     figure.layout.showlegend = True
     better = 1 + max(d for d, a, b in zip(DIMENSIONS, chance, grid, strict=True) if b <= a)
-    text = (
-        f"Volume of the ball with {number(POINTS)} points. The grid is better in the plane; from d = {better} it is "
-        f"worse, since {number(POINTS)} points are only {POINTS ** (1 / 10):.1f} a side in ten dimensions. Monte "
-        "Carlo's rate does not know the dimension; its σ does."
-    )
-    alt = f"Relative errors of Monte Carlo and a grid over dimensions 2 to 10; the grid is worse from {better} on."
-    return Figure("Against a regular grid", figure, alt, text)
+    text = WORDS.phrase("panels.grid_caption", points=number(POINTS), better=better, side=POINTS ** (1 / 10))
+    alt = WORDS.phrase("panels.grid_alt", better=better)
+    return Figure(WORDS.phrase("panels.against_grid"), figure, alt, text)
 
 
 def _proposal(spec: MonteCarloLesson) -> Figure:
     found = analysis.proposals(spec)
     assert found is not None
     at, sd, present = found
-    name = {"power": "b, of the density (1 − b) x⁻ᵇ", "rare": "shift of N(shift, 1)", "square": "s of N(0, s²)"}[spec.integral]
+    name = {"power": WORDS.phrase("panels.b"), "rare": WORDS.phrase("panels.shift"), "square": "s of N(0, s²)"}[spec.integral]
     finite = np.isfinite(sd) & (sd > 0.0)
-    figure = charts.blank(name, "σ of one value (log scale)")
+    figure = charts.blank(name, WORDS.phrase("panels.sigma"))
     figure.layout.yaxis.type = "log"
     line = {"color": theme.colour("posterior"), "width": 2.5}
-    figure.add_scatter(x=at[finite], y=sd[finite], mode="lines", line=line, name="exact σ")
+    figure.add_scatter(x=at[finite], y=sd[finite], mode="lines", line=line, name=WORDS.phrase("panels.exact"))
     here = math.sqrt(spec.build().variance)
     if math.isfinite(here) and here > 0.0:
         look = {"color": theme.colour("ink"), "symbol": "diamond", "size": 11}
-        figure.add_scatter(x=[present], y=[here], mode="markers", marker=look, name="now")
+        figure.add_scatter(x=[present], y=[here], mode="markers", marker=look, name=WORDS.phrase("panels.now"))
     figure.layout.showlegend = True
     best = float(at[np.nanargmin(np.where(np.isfinite(sd), sd, np.nan))])
-    now = number(here) if math.isfinite(here) else "infinite"
-    text = f"The error is σ/√n, so half of σ saves three quarters of the draws. Now σ is {now}; on this grid it is least at {number(best)}."
+    now = number(here) if math.isfinite(here) else WORDS.phrase("panels.infinite")
+    text = WORDS.phrase("panels.proposal_caption", now=now, best=number(best))
     if not np.all(np.isfinite(sd)):
         edge = at[np.isfinite(sd)].min()
-        text += f" Where no curve is drawn (below about {number(float(edge), 2)}) the variance is infinite."
-    alt = f"Standard deviation of one value against {name}; now {now}, least at {number(best)}."
-    return Figure("The choice of the proposal", figure, alt, text)
+        text = f"{text} {WORDS.phrase('panels.no_curve', edge=number(float(edge), 2))}"
+    alt = WORDS.phrase("panels.proposal_alt", name=name, now=now, best=number(best))
+    return Figure(WORDS.phrase("panels.proposal"), figure, alt, text)
 
 
 def _largest(spec: MonteCarloLesson) -> Figure:
     here = analysis.estimates(spec)
     share = here.largest
-    figure = charts.blank("draws n (log scale)", "largest value / sum")
+    figure = charts.blank(WORDS.phrase("stage.n"), WORDS.phrase("panels.largest"))
     figure.layout.xaxis.type = "log"
     figure.layout.yaxis.range = [0.0, 1.05]
     line = {"color": theme.colour("reject"), "width": 2.5}
-    figure.add_scatter(x=here.n, y=share, mode="lines", line=line, name="median")
+    figure.add_scatter(x=here.n, y=share, mode="lines", line=line, name=WORDS.phrase("stage.median"))
     last = number(100 * float(share[-1]))
-    text = (
-        f"Median over {spec.replications} repetitions: after {number(spec.draws)} draws the largest value makes up "
-        f"{last} % of the sum (of sizes, signs left out). With light tails this falls towards 0 about as fast as 1/n; "
-        "where one draw can outweigh the rest, it falls slowly or not at all. A run can look at this about itself."
-    )
-    return Figure("Does one draw decide?", figure, f"Share of the largest value in the sum, {last} % at the end.", text)
+    text = WORDS.phrase("panels.largest_caption", replications=spec.replications, draws=number(spec.draws), last=last)
+    return Figure(WORDS.phrase("panels.one_draw"), figure, WORDS.phrase("panels.largest_alt", last=last), text)
 
 
 def diagnostics(spec: MonteCarloLesson, cancel: object = None) -> Table:
@@ -105,10 +97,6 @@ def diagnostics(spec: MonteCarloLesson, cancel: object = None) -> Table:
         "reported by this run": [float(here.reported[0, n - 1]) for n in at],
         "95 % band held the truth": [f"{100 * here.coverage(n):.0f} %" if math.isfinite(here.integral.mean) else "–" for n in at],
     }
-    what = "root mean square" if here.finite else "median"
-    caption = (
-        f"{number(spec.replications)} repetitions of {number(spec.draws)} draws; typical error: {what} over the "
-        "repetitions. Draws are independent, so every draw is an effective one (ESS = n, R-hat 1 by construction) and "
-        "no gradient is needed; correlated draws of a Markov chain have ESS in the place of n."
-    )
-    return Table("Errors and bands", columns, caption)
+    what = WORDS.phrase("stage.root_mean_square") if here.finite else WORDS.phrase("stage.median")
+    caption = WORDS.phrase("panels.errors_caption", replications=number(spec.replications), draws=number(spec.draws), what=what)
+    return Table(WORDS.phrase("panels.errors"), columns, caption)

@@ -15,18 +15,22 @@ from app.kit.preview import Preview
 from engine.montecarlo import midpoint
 from lessons.monte_carlo import analysis
 from lessons.monte_carlo.analysis import Z95, Estimates
-from lessons.monte_carlo.spec import MonteCarloLesson
+from lessons.monte_carlo.spec import WORDS, MonteCarloLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("draw", "draw a point"), Phase("value", "its value"), Phase("average", "update the average"))
+PHASES = (
+    Phase("draw", WORDS.phrase("stage.draw_it")),
+    Phase("value", WORDS.phrase("stage.value_it")),
+    Phase("average", WORDS.phrase("stage.update_it")),
+)
 HEIGHT = 240
 FAN = 10  # other repetitions drawn behind the run
 EDGES = np.linspace(-4.0, 4.0, 25)  # of the histogram of standardised errors
 
 
 @dataclass(frozen=True)
-class Words:
+class Terms:
     """title of the whole; value: what one draw contributes; goal: what is estimated"""
 
     title: str
@@ -35,12 +39,12 @@ class Words:
     goal: str
 
 
-WORDS = {
-    "ball": Words("darts", "x₁", "2ᵈ where a dart hits, else 0", "volume"),
-    "power": Words("∫ x⁻ᵃ dx", "x", "value x⁻ᵃ / density of x", "integral"),
-    "rare": Words("P(z > c)", "z", "value: 1 beyond c, times weight", "probability"),
-    "square": Words("E[z²]", "z", "value: z² times weight", "E[z²]"),
-    "cauchy": Words("mean of a Cauchy", "x", "value: x itself", "average"),
+TERMS = {
+    "ball": Terms(WORDS.phrase("stage.of_darts"), "x₁", WORDS.phrase("stage.ball"), WORDS.phrase("stage.volume")),
+    "power": Terms("∫ x⁻ᵃ dx", "x", WORDS.phrase("stage.power"), WORDS.phrase("stage.integral")),
+    "rare": Terms("P(z > c)", "z", WORDS.phrase("stage.rare"), WORDS.phrase("stage.probability")),
+    "square": Terms("E[z²]", "z", WORDS.phrase("stage.square"), "E[z²]"),
+    "cauchy": Terms(WORDS.phrase("stage.goal_of_cauchy"), "x", WORDS.phrase("stage.cauchy"), WORDS.phrase("stage.of_draws")),
 }
 
 
@@ -57,7 +61,7 @@ def scene(spec: MonteCarloLesson, window: int | None = None) -> bytes:
         phases=PHASES,
         start=spec.draws - 1,
         theme=theme.palette(),
-        label=f"Monte Carlo: {WORDS[spec.integral].title}, {spec.draws} draws, repeated {spec.replications} times.",
+        label=WORDS.phrase("stage.picture", what=TERMS[spec.integral].title, draws=spec.draws, replications=spec.replications),
     )
     (_darts if spec.integral == "ball" else _curve)(picture, here)
     _running(picture, here)
@@ -70,12 +74,12 @@ def scene(spec: MonteCarloLesson, window: int | None = None) -> bytes:
 def _darts(picture: Scene, here: Estimates) -> None:
     points, hit = here.runs.points[:, :2], here.runs.values[0] > 0.0
     d = here.spec.dimension
-    title = "Darts at the square" if d == 2 else f"Darts at the cube: 2 of {d} coordinates"
+    title = WORDS.phrase("stage.darts") if d == 2 else WORDS.phrase("stage.darts_at_cube", d=d)
     panel = picture.panel(
         "draws", title=title, x=Axis("x₁", -1.0, 1.0), y=Axis("x₂", -1.0, 1.0), place=(0, 0, 7, 1), equal=True, height=HEIGHT
     )
     turn = np.linspace(0.0, 2.0 * math.pi, 121)
-    panel.path(np.column_stack([np.cos(turn), np.sin(turn)]), role="truth", width=2.0, label="edge of the ball")
+    panel.path(np.column_stack([np.cos(turn), np.sin(turn)]), role="truth", width=2.0, label=WORDS.phrase("stage.edge"))
     panel.points(
         points,
         show="upto",
@@ -83,14 +87,14 @@ def _darts(picture: Scene, here: Estimates) -> None:
         role=["reject", "accept"],
         shape=["cross", "circle"],
         size=2.4,
-        label=["miss", "hit"],
+        label=[WORDS.phrase("stage.miss"), WORDS.phrase("stage.hit")],
     )
-    panel.points(points, show=Show("upto", last=1), role="ink", shape="ring", size=7, label="newest")
+    panel.points(points, show=Show("upto", last=1), role="ink", shape="ring", size=7, label=WORDS.phrase("stage.newest"))
 
 
 def _curve(picture: Scene, here: Estimates) -> None:
     """The value as a function of the draw, and the draws on it."""
-    x, values, words = here.runs.points[:, 0], here.runs.values[0], WORDS[here.spec.integral]
+    x, values, words = here.runs.points[:, 0], here.runs.values[0], TERMS[here.spec.integral]
     low, high = (
         (0.0, 1.0)
         if here.spec.integral == "power"
@@ -108,13 +112,13 @@ def _curve(picture: Scene, here: Estimates) -> None:
         curve = function(at[:, None])
     panel = picture.panel(
         "draws",
-        title="Each draw and its value",
+        title=WORDS.phrase("stage.each"),
         x=Axis(words.x, low, high),
         y=Axis(words.value, bottom, top),
         place=(0, 0, 7, 1),
         height=HEIGHT,
     )
-    panel.line(at, np.clip(curve, bottom, 2.0 * top), role="truth", width=1.5, label="value of a draw at x")
+    panel.line(at, np.clip(curve, bottom, 2.0 * top), role="truth", width=1.5, label=WORDS.phrase("stage.value_at"))
     beyond = values > top
     shown = np.column_stack([x, np.where(beyond, 0.985 * top, values)])
     panel.points(
@@ -124,9 +128,9 @@ def _curve(picture: Scene, here: Estimates) -> None:
         role=["posterior", "reject"],
         shape=["circle", "triangle"],
         size=2.6,
-        label=["draws", "far above the picture"],
+        label=[WORDS.phrase("stage.draws"), WORDS.phrase("stage.above")],
     )
-    panel.points(shown, show=Show("upto", last=1), role="ink", shape="ring", size=7, label="newest")
+    panel.points(shown, show=Show("upto", last=1), role="ink", shape="ring", size=7, label=WORDS.phrase("stage.newest"))
 
 
 def _running(picture: Scene, here: Estimates) -> None:
@@ -138,16 +142,16 @@ def _running(picture: Scene, here: Estimates) -> None:
     reach = max(reach, 1e-9 + 0.02 * abs(truth)) if math.isfinite(reach) else 10.0
     panel = picture.panel(
         "average",
-        title=f"The average so far: {WORDS[here.spec.integral].goal}",
-        x=Axis("draws n (log scale)", 1.0, n[-1], log=True),
-        y=Axis("average", truth - reach, truth + reach),
+        title=WORDS.phrase("stage.average", goal=TERMS[here.spec.integral].goal),
+        x=Axis(WORDS.phrase("stage.n"), 1.0, n[-1], log=True),
+        y=Axis(WORDS.phrase("stage.of_draws"), truth - reach, truth + reach),
         place=(7, 0, 8, 1),
         height=HEIGHT,
     )
     keep = np.unique(np.round(np.geomspace(1, len(n), 160)).astype(int)) - 1
     others = [np.column_stack([n[keep], row[keep]]) for row in means[1 : FAN + 1]]
     broken = np.vstack([np.vstack([path, [[np.nan, np.nan]]]) for path in others])
-    panel.path(broken, role="muted", width=0.8, alpha=0.5, label=f"{FAN} other repetitions")
+    panel.path(broken, role="muted", width=0.8, alpha=0.5, label=WORDS.phrase("stage.others", fan=FAN))
     if here.finite:
         for side in (-1.0, 1.0):
             panel.line(
@@ -156,7 +160,7 @@ def _running(picture: Scene, here: Estimates) -> None:
                 role="truth",
                 dash=True,
                 width=1.5,
-                label="truth ± 1.96 σ/√n: holds 95 % of repetitions" if side > 0.0 else None,
+                label=WORDS.phrase("stage.truth") if side > 0.0 else None,
             )
     band = here.reported[0]
     panel.line(
@@ -166,9 +170,9 @@ def _running(picture: Scene, here: Estimates) -> None:
         show="upto",
         role="posterior",
         width=2.5,
-        label="this run; band: the 95 % it reports, ± 1.96 s/" + ("n (wrong)" if here.spec.mistake == "band" else "√n"),
+        label=WORDS.phrase("stage.band_of_n" if here.spec.mistake == "band" else "stage.band"),
     )
-    name = "exact" if math.isfinite(here.integral.mean) else "centre (there is no mean)"
+    name = WORDS.phrase("stage.mean") if math.isfinite(here.integral.mean) else WORDS.phrase("stage.centre")
     panel.rule(y=truth, role="truth", label=name)
 
 
@@ -180,29 +184,29 @@ def _error(picture: Scene, here: Estimates) -> None:
     high = max(2.0 * float(np.max(typical[: len(n) // 2])), 20.0 * low)
     panel = picture.panel(
         "error",
-        title="The error falls",
-        x=Axis("draws n (log scale)", 1.0, n[-1], log=True),
-        y=Axis("error (log scale)", low, high, log=True),
+        title=WORDS.phrase("stage.error"),
+        x=Axis(WORDS.phrase("stage.n"), 1.0, n[-1], log=True),
+        y=Axis(WORDS.phrase("stage.error_axis"), low, high, log=True),
         place=(0, 1, 7, 1),
         height=HEIGHT - 10,
     )
-    panel.line(n, mine, show="upto", role="posterior", width=1.0, alpha=0.6, label="this run")
-    what = "root mean square" if here.finite else "median"
-    panel.line(n, np.maximum(typical, floor), show="upto", role="highlight", width=2.5, label=f"{what} over all repetitions")
+    panel.line(n, mine, show="upto", role="posterior", width=1.0, alpha=0.6, label=WORDS.phrase("stage.run"))
+    what = WORDS.phrase("stage.root_mean_square") if here.finite else WORDS.phrase("stage.median")
+    panel.line(n, np.maximum(typical, floor), show="upto", role="highlight", width=2.5, label=WORDS.phrase("stage.over_all", what=what))
     if here.finite and here.integral.variance > 0.0:
-        panel.line(n, here.exact_error, show="upto", role="truth", dash=True, label="σ/√n, exact")
+        panel.line(n, here.exact_error, show="upto", role="truth", dash=True, label=WORDS.phrase("stage.exact"))
     elif here.integral.variance > 0.0 or not here.finite:
         start = min(9, len(n) - 1)
         anchor = typical[start]
-        panel.line(n, anchor * (n / n[start]) ** -0.5, role="muted", dash=True, width=1.2, label="slope 1/√n")
+        panel.line(n, anchor * (n / n[start]) ** -0.5, role="muted", dash=True, width=1.2, label=WORDS.phrase("stage.slope"))
         rate = here.integral.rate
-        name = "constant" if rate == 0.0 else f"slope 1/n^{rate:.2g}"
-        panel.line(n, anchor * (n / n[start]) ** -rate, role="truth", dash=True, label=f"theory: {name}")
+        name = WORDS.phrase("stage.constant") if rate == 0.0 else WORDS.phrase("stage.slope_of", rate=rate)
+        panel.line(n, anchor * (n / n[start]) ** -rate, role="truth", dash=True, label=WORDS.phrase("stage.theory", name=name))
     if here.spec.integral == "ball":
         grid = [midpoint(here.integral, int(k)) for k in np.unique(np.geomspace(4, n[-1], 14).astype(int))]
         dots = [(cells, max(abs(v - here.truth), floor)) for v, cells in grid if low < abs(v - here.truth) < high]
         if dots:
-            panel.points(dots, role="energy", shape="square", size=4, label="regular grid of n cells")
+            panel.points(dots, role="energy", shape="square", size=4, label=WORDS.phrase("stage.grid"))
 
 
 def _central(picture: Scene, here: Estimates) -> None:
@@ -214,26 +218,20 @@ def _central(picture: Scene, here: Estimates) -> None:
     heights = np.bincount(flat, minlength=draws * len(middle)).reshape(draws, len(middle)) / repetitions
     width = EDGES[1] - EDGES[0]
     if math.isnan(here.integral.mean):
-        truth, name, title = 1.0 / (math.pi * (1.0 + middle**2)) * width, "Cauchy", "Averages of all repetitions"
+        truth, name, title = 1.0 / (math.pi * (1.0 + middle**2)) * width, "Cauchy", WORDS.phrase("stage.averages")
     else:
         truth = np.exp(-0.5 * middle**2) / math.sqrt(2.0 * math.pi) * width
-        name, title = "standard normal", "Central limit: error / its standard error"
+        name, title = WORDS.phrase("stage.standard_normal"), WORDS.phrase("stage.central_limit")
     panel = picture.panel(
         "central",
         title=title,
-        x=Axis("in standard errors" if name != "Cauchy" else "average", 0, len(middle)),
-        y=Axis("share of repetitions", 0.0, float(max(1.6 * truth.max(), 1.1 * heights[-1].max()))),
+        x=Axis(WORDS.phrase("stage.in_errors") if name != "Cauchy" else WORDS.phrase("stage.of_draws"), 0, len(middle)),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, float(max(1.6 * truth.max(), 1.1 * heights[-1].max()))),
         place=(7, 1, 8, 1),
         height=HEIGHT - 10,
     )
     names = [f"{v:.1f}" for v in middle]
-    panel.bars(
-        heights,
-        labels=names,
-        truth=truth,
-        role="highlight",
-        label=f"{repetitions} repetitions, outermost bars hold all beyond; marks: {name}",
-    )
+    panel.bars(heights, labels=names, truth=truth, role="highlight", label=WORDS.phrase("stage.marks", repetitions=repetitions, name=name))
 
 
 def _sums(picture: Scene, here: Estimates) -> None:
@@ -244,14 +242,14 @@ def _sums(picture: Scene, here: Estimates) -> None:
     at = "({x:.3f}, {y:.3f}" + (", …)" if x.shape[1] > 2 else ")") if x.shape[1] > 1 else "{x:.4g}"
     second: dict[str, Any] = {"y": x[:, 1]} if x.shape[1] > 1 else {}
     picture.readout("draw", f"draw {{n:d}}: {at}", n=n, x=x[:, 0], **second)
-    picture.readout("value", "its value f = {f:.5g}", show=Show("all", phase=("value", None)), f=values)
+    picture.readout("value", WORDS.phrase("stage.value"), show=Show("all", phase=("value", None)), f=values)
     done = Show("all", phase=("average", None))
     picture.readout("average", "average = (f₁ + … + fₙ)/n = {s:.6g}/{n:d} = {m:.6g}", show=done, s=total, n=n, m=means)
-    root = "n (wrong)" if spec.mistake == "band" else "√n"
+    root = WORDS.phrase("stage.n_wrong") if spec.mistake == "band" else "√n"
     divisor = n if spec.mistake == "band" else np.sqrt(n)
     picture.readout(
         "band",
-        f"standard error s/{root} = {{s:.4g}}/{{r:.4g}} = {{e:.4g}}: 95 % from {{l:.5g}} to {{h:.5g}}",
+        WORDS.phrase("stage.standard_error", root=root),
         show=done,
         s=se * divisor,
         r=divisor,
@@ -261,16 +259,9 @@ def _sums(picture: Scene, here: Estimates) -> None:
     )
     if math.isfinite(here.integral.mean):
         sigma = math.sqrt(here.integral.variance)
-        exact = f"σ = {sigma:.4g}" if here.finite else "σ = ∞: no band is right"
-        picture.readout(
-            "error", f"exact {{t:.6g}}, error {{e:+.3g}}; {exact}", show=done, t=np.full(steps, here.truth), e=means - here.truth
-        )
+        exact = f"σ = {sigma:.4g}" if here.finite else WORDS.phrase("stage.no_band")
+        picture.readout("error", WORDS.phrase("stage.error_is", exact=exact), show=done, t=np.full(steps, here.truth), e=means - here.truth)
     if here.spec.mistake == "no_weight" and here.wrong:
-        picture.readout(
-            "mistake",
-            "broken on purpose: the weight p/q is forgotten, so the average goes to {m:.5g}",
-            show=done,
-            m=np.full(steps, here.integral.unweighted_mean),
-        )
-    picture.say("After {n:d} draws the average is {m:.4g}, standard error {e:.2g}.", n=n, m=means, e=se)
+        picture.readout("mistake", WORDS.phrase("stage.broken"), show=done, m=np.full(steps, here.integral.unweighted_mean))
+    picture.say(WORDS.phrase("stage.said"), n=n, m=means, e=se)
     picture.table({"n": n, "value": values, "average": means, "standard error": se, "typical error": here.typical})

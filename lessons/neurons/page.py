@@ -3,11 +3,9 @@
 from app.kit.frame import Controls, Lesson, show
 from engine.evidence import architecture_evidence
 from engine.jumps import growth, sweep
-from engine.jumps.predict import of_data
-from engine.predicted import Predicted
 from engine.readable.neurons import neurons as readable
 from engine.readable.palindrome import palindrome
-from lessons.families.growing.chains import first_look
+from lessons.families.growing.chains import predicted, recording
 from lessons.families.growing.checks import audit, checks, kernels
 from lessons.families.growing.controls import data_controls, on_event, prior_controls, runs, sampler_controls
 from lessons.families.growing.panels import diagnostics, panels
@@ -16,32 +14,16 @@ from lessons.neurons.questions import QUESTIONS
 from lessons.neurons.scenes import scene
 from lessons.neurons.spec import SCENARIOS, WORDS, NeuronsSpec
 
-VARIANTS = {
-    "exact": "right",
-    "no_jacobian": "forget the Jacobian",
-    "no_end_points": "forget the ends",
-    "slot_once": "count the slot once",
-    "no_kernel_densities": "NUTS around the jump, densities left out",
-    "as_coded": "the published code",
-}
-
 
 def controls(panel: Controls[NeuronsSpec]) -> None:
     """The widgets beside the stage."""
     data_controls(panel)
-    panel.slider("shown", "Chain on the stage")
-    panel.slider("widest", "Most hidden units")
+    panel.slider("shown")
+    panel.slider("widest")
     prior_controls(panel)
-    panel.segmented(
-        "jump", "Kept weights at a birth", {"plain": "stay", "rescaled": "shrink", "split": "one splits", "redraw": "all drawn anew"}
-    )
+    panel.segmented("jump")
     sampler_controls(panel)
-    panel.select("variant", "Break it", VARIANTS)
-
-
-def predicted(spec: NeuronsSpec) -> Predicted | None:
-    """What each draw of the picture's run says of the data."""
-    return of_data(first_look(spec).run.recording(), *spec.data_set(), spec.seed)
+    panel.select("variant")
 
 
 LESSON = Lesson(
@@ -51,7 +33,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
-    recording=lambda spec: first_look(spec).run.recording(),
+    recording=recording,
     predicted=predicted,
     kernels=kernels,
     audit=audit,

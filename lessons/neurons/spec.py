@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from app.kit.words import Words
-from datasets.xor import chosen
+from datasets.xor import EIGHT_POINTS
 from engine.networks import Network, network
 from engine.spec import SpecError, choice, integer
 from lessons.families.growing.spec import BARE_JUMPS, SCHEMES, GrowingSpec
+from lessons.families.growing.spec import WORDS as FAMILY
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,31 +42,13 @@ class NeuronsSpec(GrowingSpec):
     def high(self) -> int:
         return self.widest
 
-    def data_set(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        data = chosen(self.data, self.points, self.corner, self.seed)
-        return data.x, data.y
-
     def network(self) -> Network:
         return network(2, 2, width=(self.low, self.widest), temper=self.temper, prior_sd=self.prior_sd)
 
     @property
     def newcomer(self) -> str:
-        return "a unit that splits from another" if self.jump == "split" else super().newcomer
+        return WORDS.phrase("runs.splits") if self.jump == "split" else super().newcomer
 
-    def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "jump": self.jump}
-
-
-FIRST_POINTS = (
-    (-0.6, -0.5, 0),
-    (-0.4, -0.6, 0),
-    (0.5, 0.4, 0),
-    (0.6, 0.6, 0),
-    (-0.5, 0.6, 1),
-    (-0.6, 0.4, 1),
-    (0.4, -0.5, 1),
-    (0.6, -0.4, 1),
-)
 
 SCENARIOS = WORDS.scenarios(
     {
@@ -76,7 +56,7 @@ SCENARIOS = WORDS.scenarios(
         "ten": NeuronsSpec(jumps=10, sweeps=1000),
         "noisy": NeuronsSpec(data="noisy", step_size=0.07),
         "few-units": NeuronsSpec(prior="geometric", ratio=0.5),
-        "own-points": NeuronsSpec(data="points", points=FIRST_POINTS, temper=2.0, step_size=0.2),
+        "own-points": NeuronsSpec(data="points", points=EIGHT_POINTS, temper=2.0, step_size=0.2),
         "slot-once": NeuronsSpec(variant="slot_once", jumps=10),
         "end-points": NeuronsSpec(variant="no_end_points"),
         "no-jacobian": NeuronsSpec(jump="rescaled", variant="no_jacobian", sweeps=1000),

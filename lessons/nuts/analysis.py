@@ -16,9 +16,9 @@ from engine.judge import (
     Check,
     Kernel,
     chains_checks,
-    dispersed_starts,
     gradient_check,
     kernel_of,
+    sampled_apart,
     truth_check,
     two_looks,
     unknown,
@@ -32,7 +32,7 @@ from engine.samplers.nuts import TOO_DEEP, NutsTransitions
 from engine.spec import MAX_SEED, SpecError
 from engine.targets import funnel
 from engine.targets.target import Target, TargetError
-from lessons.nuts.spec import NutsLesson
+from lessons.nuts.spec import WORDS, NutsLesson
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -137,11 +137,8 @@ def to_funnel(draws: Array) -> Array:
 CHECK_CHAINS, CHECK_WARMUP = 4, 200
 CHECK_GRADIENTS = 3_000_000
 CHECK_DRAWS = 20_000
-NO_DRAWS = "No exact draws of this density can be made, so there is nothing to try the kernel on."
-MISTAKES = {
-    "aliased_momentum": "Both ends of a subtree share one momentum, on purpose.",
-    "final_accept": "The draw is accepted once more, on purpose.",
-}
+NO_DRAWS = WORDS.phrase("checks.no_draws")
+MISTAKES = {"aliased_momentum": WORDS.phrase("checks.aliased_momentum"), "final_accept": WORDS.phrase("checks.final_accept")}
 
 
 def longer(spec: NutsLesson, draws: int, chains: int = CHECK_CHAINS) -> Recording:
@@ -155,9 +152,8 @@ def apart(spec: NutsLesson, seed: int, work: int) -> Recording:
     """Chains with the same kernel from starts far apart, `work` times as long as a first look needs."""
     target, leapfrogs = spec.build_target(), float(simulate(spec).leapfrogs.mean())
     draws = work * int(np.clip(CHECK_GRADIENTS / (CHECK_CHAINS * leapfrogs), 500, CHECK_DRAWS))
-    starts = dispersed_starts(target.truth, CHECK_CHAINS, seed)
-    arguments: dict[str, Any] = {"chains": CHECK_CHAINS, "draws": draws, "warmup": CHECK_WARMUP, "seed": seed, **frozen(spec)}
-    return sample(target, "nuts", init=spec.init() if starts is None else starts, **arguments)
+    settings = {"draws": draws, "warmup": CHECK_WARMUP, **frozen(spec)}
+    return sampled_apart(target, "nuts", spec.init(), chains=CHECK_CHAINS, seed=seed, **settings)
 
 
 def kernels(spec: NutsLesson) -> list[Kernel]:
@@ -171,7 +167,7 @@ def audit(spec: NutsLesson, cancel: object = None) -> Sequence[Check]:
     walk = simulate(spec)
     found = [gradient_check(walk.target, walk.previous[np.linspace(0, walk.steps - 1, 12).astype(int)])]
     if not kernels(spec):
-        found.append(unknown("exact draws stay exact", NO_DRAWS, kind="kernel"))
+        found.append(unknown(WORDS.phrase("checks.exact"), NO_DRAWS, kind="kernel"))
     return found
 
 
@@ -191,7 +187,7 @@ def _in_the_funnel(spec: NutsLesson, number: int, work: int) -> Check:
     draws = apart(spec, spec.seed if number == 1 else (spec.seed + LATER) % (MAX_SEED + 1), work).draws
     level = FIRST if number == 1 else SECOND
     found = truth_check(to_funnel(draws), centred.truth, centred.labels, level=level)
-    return replace(found, name="exact answer in the funnel")
+    return replace(found, name=WORDS.phrase("checks.funnel"))
 
 
 # Diagnostics ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from app.kit import charts, pictures
 from app.kit.charts import Column, Figure, Table
 from app.kit.text import chains, number
 from lessons.nuts import analysis
-from lessons.nuts.spec import NutsLesson
+from lessons.nuts.spec import WORDS, NutsLesson
 
 
 def panels(spec: NutsLesson, cancel: object = None) -> list[Figure | Table]:
@@ -24,39 +24,39 @@ def diagnostics(spec: NutsLesson, cancel: object = None) -> Table:
         walk.target.labels, summary, *pictures.exact(walk.target), per="gradients", spent=cost.gradient_evaluations, seconds=cost.seconds
     )
     total = number(spec.chains * spec.draws)
-    caption = (
-        f"{chains(spec.chains)}, ε = {number(walk.step_size)}{' (found in warm-up)' if spec.tuning == 'adapt' else ''}."
-        f" {number(cost.gradient_evaluations)} gradient evaluations, {number(1000 * cost.seconds)} ms, warm-up "
-        f"included. Leapfrog steps thrown away: {100 * walk.waste:.0f} % (chain 1). Divergent transitions: "
-        f"{found.divergences} of {total}. Cut short at the maximum depth of {spec.max_depth}: {found.saturated} of "
-        f"{total}. Mean acceptance statistic {number(found.acceptance)}. MCSE is the Monte Carlo standard error of the "
-        "mean."
+    caption = WORDS.phrase(
+        "panels.cost_tuned" if spec.tuning == "adapt" else "panels.cost",
+        chains=chains(spec.chains),
+        step_size=number(walk.step_size),
+        gradients=number(cost.gradient_evaluations),
+        seconds=number(1000 * cost.seconds),
+        waste=100 * walk.waste,
+        divergences=found.divergences,
+        total=total,
+        max_depth=spec.max_depth,
+        saturated=found.saturated,
+        acceptance=number(found.acceptance),
     )
-    return Table("Diagnostics of this run", columns, caption)
+    return Table(WORDS.phrase("panels.diagnostics"), columns, caption)
 
 
 def _origins(spec: NutsLesson) -> Figure:
     chance, share, count = analysis.origins(spec)
     used = max(3, int(np.flatnonzero(np.maximum(chance, share) > 5e-4).max()) + 1)
-    names = ["the last"] + ["one before" if k == 1 else f"{k} before" for k in range(1, used)]
-    alt = (
-        f"Chance that the draw comes from the last doubling that joined, {100 * chance[0]:.0f} %, and from the ones "
-        f"before it. By weight alone it would be {100 * share[0]:.0f} %."
-    )
+    further = (WORDS.phrase("panels.further", k=k) for k in range(2, used))
+    names = [WORDS.phrase("panels.last"), WORDS.phrase("panels.before"), *further]
+    alt = WORDS.phrase("panels.chance_alt", chance=100 * chance[0], share=100 * share[0])
     figure = charts.bars(
-        "Which doubling the draw comes from",
+        WORDS.phrase("panels.which_doubling"),
         names,
         chance[:used],
         alt=alt,
-        x="doubling, counted back from the last that joined",
-        y="chance",
+        x=WORDS.phrase("panels.doubling"),
+        y=WORDS.phrase("panels.chance"),
         truth=share[:used],
-        caption="Diamonds: the share of the weight there, which drawing in proportion to the weights would give. "
-        f"Biased progressive sampling takes {100 * chance[0]:.0f} % from the last doubling, which holds "
-        f"{100 * share[0]:.0f} % of the weight: draws far from the start, which counts as the earliest. "
-        f"Mean over {count} transitions.",
+        caption=WORDS.phrase("panels.chance_caption", chance=100 * chance[0], share=100 * share[0], count=count),
     )
-    for trace, name in zip(figure.figure.data, ("chance", "share of the weight"), strict=True):
+    for trace, name in zip(figure.figure.data, (WORDS.phrase("panels.chance"), WORDS.phrase("panels.weight")), strict=True):
         trace.name = name
     return figure
 
@@ -67,18 +67,22 @@ def _depths(spec: NutsLesson) -> Figure:
     used = [float((walk.leapfrogs - walk.wasted)[walk.depth == d].sum()) for d in depths]
     lost = [float(walk.wasted[walk.depth == d].sum()) for d in depths]
     total = float(walk.leapfrogs.sum())
-    figure = charts.blank("doublings that joined", "share of all leapfrog steps", barmode="stack")
+    figure = charts.blank(WORDS.phrase("panels.doublings"), WORDS.phrase("panels.share"), barmode="stack")
     names = [str(d) for d in depths]
-    for values, role, name, pattern in ((used, "posterior", "in the trajectory", ""), (lost, "reject", "thrown away", "/")):
+    for values, role, name, pattern in (
+        (used, "posterior", WORDS.phrase("stage.in_trajectory"), ""),
+        (lost, "reject", WORDS.phrase("panels.thrown_away"), "/"),
+    ):
         figure.add_bar(
             x=names, y=np.array(values) / total, name=name, marker={"color": charts.theme.colour(role, 0.8), "pattern": {"shape": pattern}}
         )
     saturated = int(walk.saturated.sum())
-    caption = f"{100 * walk.waste:.0f} % of the {number(total)} leapfrog steps of chain 1 were thrown away."
+    caption = WORDS.phrase("panels.thrown", waste=100 * walk.waste, total=number(total))
     if saturated:
-        caption += f" {saturated} of {walk.steps} transitions were cut short at the maximum depth of {spec.max_depth}."
-    alt = f"Leapfrog steps by the number of doublings that joined, used and thrown away. {caption}"
-    return Figure("What the leapfrog steps were spent on", figure, alt, caption)
+        cut = WORDS.phrase("panels.cut_short", saturated=saturated, steps=walk.steps, max_depth=spec.max_depth)
+        caption = f"{caption} {cut}"
+    alt = WORDS.phrase("panels.spent_alt", caption=caption)
+    return Figure(WORDS.phrase("panels.spent"), figure, alt, caption)
 
 
 def _forms(spec: NutsLesson) -> Table:
@@ -95,23 +99,18 @@ def _forms(spec: NutsLesson) -> Table:
         "jump (rms)": [row.jump for row in rows],
         "ESS / 1000 gradients": [row.ess_per_1000 for row in rows],
     }
-    caption = (
-        f"Both forms with the same settings and seed, {analysis.CHECK_CHAINS} chains of {analysis.FORM_DRAWS:,} draws "
-        "each. ESS of the worst of all coordinates and their squares. The U-turn tests differ, too: see the formula."
-    )
-    return Table("Multinomial and slice sampling", columns, caption)
+    caption = WORDS.phrase("panels.forms_caption", chains=analysis.CHECK_CHAINS, draws=analysis.FORM_DRAWS)
+    return Table(WORDS.phrase("panels.forms"), columns, caption)
 
 
 def _trace(spec: NutsLesson) -> Figure:
     walk = analysis.simulate(spec)
     name = walk.target.labels[0]
     known = walk.target.truth is not None and np.isfinite(walk.target.truth.mean[0])
-    alt = (
-        f"{name} against the number of the draw, {spec.chains} chain{'s' * (spec.chains > 1)} of {spec.draws} draws; "
-        "the exact mean is a dashed line."
-    )
+    which = "panels.trace_of_one" if spec.chains == 1 else "panels.trace_of_several"
+    alt = WORDS.phrase(which, name=name, chains=spec.chains, draws=spec.draws)
     return charts.trace(
-        f"Trace of {name}",
+        WORDS.phrase("panels.trace", name=name),
         walk.recording.draws[:, :, 0],
         alt=alt,
         y=name,

@@ -23,11 +23,15 @@ from engine.targets import funnel
 from engine.targets.target import Target
 from lessons.nuts import analysis
 from lessons.nuts.analysis import Walk
-from lessons.nuts.spec import NutsLesson
+from lessons.nuts.spec import WORDS, NutsLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("momentum", "draw a momentum"), Phase("grow", "double until it turns", "inner"), Phase("draw", "take the draw"))
+PHASES = (
+    Phase("momentum", WORDS.phrase("stage.momentum")),
+    Phase("grow", WORDS.phrase("stage.double"), "inner"),
+    Phase("draw", WORDS.phrase("stage.take")),
+)
 BUDGET = 600  # parts that travel at once, about
 LONGEST = 600  # leapfrog steps of one transition that are counted for it: no more are recorded
 MAP = (0, 0, 8, 2)
@@ -35,22 +39,29 @@ BESIDE = ((8, 0, 7, 1), (8, 1, 7, 1))
 HEIGHT = 440
 TREE_HEIGHT = 235
 _ARROW = 0.12  # of the map's width: the length of a typical arrow
-HINT = "Point at a state or at a node of the tree (or press N and P): its span on the orbit, and its numbers here."
+HINT = WORDS.phrase("stage.hint")
 
-TIME = ((0.09, "earlier"), (0.91, "later"))
+TIME = ((0.09, WORDS.phrase("stage.earlier")), (0.91, WORDS.phrase("stage.later")))
 
 # Looks of the parts, in the order of `trees`.
 ROLES = ["highlight", "muted", "divergent", "ink", "reject", "reject"]
 SHAPES = ["circle", "ring", "cross", "square", "triangle", "diamond"]
 DASHED = [False, True, True, False, False, True]
-NAMES = ["in the trajectory", "thrown away", "divergent", "start", "U-turn: it ends", "U-turn inside: extension thrown away"]
+NAMES = [
+    WORDS.phrase("stage.in_trajectory"),
+    WORDS.phrase("stage.thrown_away"),
+    WORDS.phrase("stage.divergent_part"),
+    WORDS.phrase("stage.start"),
+    WORDS.phrase("stage.ended"),
+    WORDS.phrase("stage.turned_inside"),
+]
 
 ENDINGS = (
     "",
-    "an extension turned inside: thrown away",
-    "an extension diverged: thrown away",
-    "the whole trajectory turned",
-    "the maximum depth was reached before any turn",
+    WORDS.phrase("stage.end_turned_inside"),
+    WORDS.phrase("stage.end_diverged"),
+    WORDS.phrase("stage.end_turned"),
+    WORDS.phrase("stage.end_too_deep"),
 )
 
 
@@ -69,8 +80,7 @@ def scene(spec: NutsLesson, window: int | None = None) -> bytes:
         rate=6.0,
         phases=PHASES,
         theme=theme.palette(),
-        label=f"The No-U-Turn Sampler on the target {spec.target.replace('_', ' ')}: each transition grows a "
-        "trajectory by doubling, until it turns back.",
+        label=WORDS.phrase("stage.picture", target=spec.target.replace("_", " ")),
     )
     orbits = [_Orbits(w.inside(first, count), spec.pace == "leapfrogs") for w in walks.values()]
     lengths = np.max([orbit.lengths for orbit in orbits], axis=0)
@@ -217,22 +227,13 @@ def _map(
     height: int,
     *,
     id: str = "plane",
-    title: str = "Position",
+    title: str = WORDS.phrase("stage.position"),
 ) -> None:
     equal = False if spec.target in ("funnel", "non_centred") else None  # their coordinates have no common scale
     panel = pictures.density_panel(picture, walk.target, id=id, title=title, place=place, height=height, equal=equal)
     pictures.draw_layers(panel, walk.recording.draws)
     _orbit(panel, spec, walk, orbits, parts, walk.target)
-    if walk.recording.divergent[0].any():
-        panel.points(
-            walk.previous,
-            show="upto",
-            mask=walk.recording.divergent[0],
-            role="divergent",
-            shape="cross",
-            size=4.5,
-            label="start of a divergent trajectory",
-        )
+    pictures.divergences(panel, walk.previous, walk.recording.divergent[0], WORDS.phrase("stage.divergent"))
     pictures.last_draw(panel, walk.recording.draws[0, :, :2])
 
 
@@ -262,18 +263,18 @@ def _orbit(panel: Panel, spec: NutsLesson, walk: Walk, orbits: _Orbits, parts: s
     momentum = orbits.of_leaves("momentum")
     tail = np.where(edges[:, None] >= 0, position[edges], np.nan)
     tip = tail + direction * reach * walk.velocity(momentum[edges])
-    panel.arrows(tail, tip, show=Show("inner_at", phase=("grow", "grow")), role="ink", width=2.5, label="next direction")
+    panel.arrows(tail, tip, show=Show("inner_at", phase=("grow", "grow")), role="ink", width=2.5, label=WORDS.phrase("stage.next"))
     ends = _ends(orbits)
     picked = Show("picked", parts=parts)
     if spec.sampling == "slice":
-        panel.arrows(ends.low, ends.high, show=picked, role="energy", width=2.0, label="x₊ − x₋ there")
+        panel.arrows(ends.low, ends.high, show=picked, role="energy", width=2.0, label=WORDS.phrase("stage.span"))
         for at, p in ((ends.low, ends.low_momentum), (ends.high, ends.high_momentum)):
             panel.arrows(at, at + reach * p, show=picked, role="momentum", width=2.5)
     else:
         mean = ends.total / np.maximum(1, orbits.all("high") - orbits.all("low") + 1)[:, None]
         for at, p in ((ends.low, ends.low_momentum), (ends.high, ends.high_momentum)):
             panel.arrows(at, at + reach * walk.velocity(p), show=picked, role="momentum", width=2.5)
-            panel.arrows(at, at + reach * mean, show=picked, role="energy", width=2.0, label="ρ/n: mean momentum there")
+            panel.arrows(at, at + reach * mean, show=picked, role="energy", width=2.0, label=WORDS.phrase("stage.mean_momentum"))
 
 
 def _first_momentum(orbits: _Orbits, walk: Walk) -> Array:
@@ -297,7 +298,7 @@ def _clipped(points: Array, target: Target) -> Array:
 def _beside(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits) -> None:
     upper, lower = BESIDE
     if spec.view == "draws":
-        label = "draws so far" if spec.chains == 1 else "draws of chain 1 so far"
+        label = WORDS.phrase("stage.draws_so_far") if spec.chains == 1 else WORDS.phrase("stage.draws_of_chain_1")
         for coordinate, place in enumerate(BESIDE):
             draws = walk.recording.draws[0, :, coordinate]
             pictures.marginal_panel(picture, walk.target, draws, coordinate, place=place, height=HEIGHT // 2, label=label)
@@ -320,15 +321,15 @@ def _tree(
     height: int,
     *,
     id: str = "tree",
-    title: str = "The tree on the orbit",
+    title: str = WORDS.phrase("stage.tree"),
 ) -> None:
     level, look = orbits.all("y"), orbits.all("look")
     top = max(2, int(level.max()))
     panel = picture.panel(
         id,
         title=title,
-        x=Axis("states in order of time", -0.01, 1.01, ticks=TIME),
-        y=Axis("states below", -0.35, top + 0.35, ticks=[(k, str(2**k)) for k in range(top + 1)]),
+        x=Axis(WORDS.phrase("stage.states"), -0.01, 1.01, ticks=TIME),
+        y=Axis(WORDS.phrase("stage.below"), -0.35, top + 0.35, ticks=[(k, str(2**k)) for k in range(top + 1)]),
         place=place,
         height=height,
     )
@@ -375,13 +376,13 @@ def _weights(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, plac
     top = float(np.clip(1.08 * np.nanquantile(np.concatenate([heights[kept], chance[kept]]), 0.995), 2.2, 6.0))
     panel = picture.panel(
         "weights",
-        title="Weight, and chance to be the draw",
-        x=Axis("the same states", -0.01, 1.01, ticks=TIME),
-        y=Axis("over the mean", 0, top),
+        title=WORDS.phrase("stage.weights"),
+        x=Axis(WORDS.phrase("stage.same_states"), -0.01, 1.01, ticks=TIME),
+        y=Axis(WORDS.phrase("stage.over_mean"), 0, top),
         place=place,
         height=HEIGHT - TREE_HEIGHT,
     )
-    name = "in the slice: weight 1" if sliced else "weight exp(H₀ − H)"
+    name = WORDS.phrase("stage.in_slice") if sliced else "weight exp(H₀ − H)"
     panel.columns(
         orbits.all("x"),
         np.minimum(heights, 2 * top),
@@ -399,7 +400,7 @@ def _weights(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, plac
         role="ink",
         shape="diamond",
         size=3.0 if orbits.deep.any() else 4.0,
-        label="chance to be the draw (mean 1)",
+        label=WORDS.phrase("stage.chance"),
     )
 
 
@@ -407,28 +408,28 @@ def _spent(picture: Scene, walk: Walk, place: pictures.Place) -> None:
     made, lost = np.cumsum(walk.leapfrogs).astype(float), np.cumsum(walk.wasted).astype(float)
     panel = picture.panel(
         "spent",
-        title="Leapfrog steps so far",
-        x=Axis("transition", 0, walk.steps),
-        y=Axis("leapfrog steps", 0, 1.05 * float(made[-1])),
+        title=WORDS.phrase("stage.cost"),
+        x=Axis(WORDS.phrase("stage.transition"), 0, walk.steps),
+        y=Axis(WORDS.phrase("stage.leapfrog_steps"), 0, 1.05 * float(made[-1])),
         place=place,
         height=HEIGHT // 2,
     )
     at = np.arange(1, walk.steps + 1, dtype=float)
-    panel.line(at, made, show="upto", role="posterior", label="all steps")
-    panel.line(at, lost, show="upto", role="reject", dash=True, label="thrown away")
+    panel.line(at, made, show="upto", role="posterior", label=WORDS.phrase("stage.all"))
+    panel.line(at, lost, show="upto", role="reject", dash=True, label=WORDS.phrase("stage.thrown_away"))
 
 
 def _depths(picture: Scene, spec: NutsLesson, walk: Walk, place: pictures.Place) -> None:
     size = min(spec.max_depth, int(walk.depth.max()) + 1) + 1
-    panel = picture.panel("depth", title="How many doublings joined", place=place, height=HEIGHT // 2)
-    panel.counts(walk.depth.astype(np.int32), size, label="share of transitions so far")
+    panel = picture.panel("depth", title=WORDS.phrase("stage.depth"), place=place, height=HEIGHT // 2)
+    panel.counts(walk.depth.astype(np.int32), size, label=WORDS.phrase("stage.share"))
 
 
 def _funnel(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, place: pictures.Place) -> None:
     """The same draws and the same orbit, carried back to the funnel."""
     target = funnel(neck=spec.neck)
     panel = pictures.density_panel(
-        picture, target, id="funnel", title="Carried back: x = z·exp(v/2)", place=place, height=TREE_HEIGHT - 20, equal=False
+        picture, target, id="funnel", title=WORDS.phrase("stage.carried_back"), place=place, height=TREE_HEIGHT - 20, equal=False
     )
     panel.points(analysis.to_funnel(walk.recording.draws[0]), show="upto", role="posterior", size=2.2, alpha=0.55)
     panel.tree(
@@ -475,28 +476,12 @@ def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Or
     chance = orbits.all("chance")
     if spec.sampling == "slice":
         bar = np.repeat(-np.log(orbits.inside.slice_uniform), orbits.counts)
-        picture.part_line(
-            parts,
-            "H − H₀ = {e:+.4f} {inside?≤:>} −log U = {b:.4f}: {inside?in the slice, weight 1:outside the slice, weight "
-            "0}. Chance to become the draw {c:.4f}",
-            when=leaf,
-            e=error,
-            b=bar,
-            inside=weight > 0,
-            c=chance,
-        )
+        picture.part_line(parts, WORDS.phrase("stage.leaf_of_slice"), when=leaf, e=error, b=bar, inside=weight > 0, c=chance)
     else:
-        picture.part_line(
-            parts,
-            "H − H₀ = {e:+.4f}, weight exp(H₀ − H) = {w:.4f}. Chance to become the draw {c:.4f}",
-            when=leaf,
-            e=error,
-            w=weight,
-            c=chance,
-        )
+        picture.part_line(parts, WORDS.phrase("stage.leaf"), when=leaf, e=error, w=weight, c=chance)
     picture.part_line(
         parts,
-        which + f"{{n:d}} states, {{a:+d}} to {{b:+d}}, doubling {{d:d}}: {what}",
+        which + WORDS.phrase("stage.node", what=what),
         when=node,
         n=high - low + 1,
         a=low,
@@ -510,69 +495,25 @@ def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Or
     with np.errstate(divide="ignore", invalid="ignore"):
         share, ratio = newer / (older + newer), np.minimum(1.0, newer / older)
     decided = node & np.isfinite(uniform)
-    picture.part_line(
-        parts,
-        "weight = {a:.3f} (older half) + {b:.3f} (newer half) = {c:.3f}. A turn makes a choice needless",
-        when=node & ~decided,
-        a=older,
-        b=newer,
-        c=older + newer,
-    )
+    picture.part_line(parts, WORDS.phrase("stage.needless"), when=node & ~decided, a=older, b=newer, c=older + newer)
     candidate = np.nan_to_num(orbits.of_nodes("proposal"))
-    picture.part_line(
-        parts,
-        "weight = {a:.3f} (older half) + {b:.3f} (newer). u = {u:.3f} {new?<:≥} newer/sum = {r:.3f}: candidate of the "
-        "{new?newer:older} half, state {k:+d}",
-        when=decided & (whole == 0),
-        u=uniform,
-        new=np.nan_to_num(took),
-        r=share,
-        k=candidate,
-        a=older,
-        b=newer,
-    )
-    picture.part_line(
-        parts,
-        "weight = {a:.3f} (before) + {b:.3f} (extension). u = {u:.3f} {new?<:≥} min(1, extension/before) = {r:.3f}: "
-        "{new?the extension's candidate:the old candidate}, state {k:+d}",
-        when=decided & (whole == 1),
-        u=uniform,
-        new=np.nan_to_num(took),
-        r=ratio,
-        k=candidate,
-        a=older,
-        b=newer,
-    )
+    told = {"u": uniform, "new": np.nan_to_num(took), "k": candidate, "a": older, "b": newer}
+    picture.part_line(parts, WORDS.phrase("stage.chosen"), when=decided & (whole == 0), r=share, **told)
+    picture.part_line(parts, WORDS.phrase("stage.joined"), when=decided & (whole == 1), r=ratio, **told)
 
 
 def _dot_lines(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Orbits, node: NDArray[np.bool_]) -> None:
     """The dot products of a subtree and what they decide."""
     dots, turning = orbits.of_nodes("dots"), np.nan_to_num(orbits.of_nodes("turning"))
     v = "p" if spec.mass == "identity" else "M⁻¹p"
-    verdict = "{turn?U-turn:go on}"
-    if spec.variant == "reversed_dot":
-        verdict += " (the later one with its sign reversed, on purpose)"
+    verdict = WORDS.phrase("stage.turn_reversed" if spec.variant == "reversed_dot" else "stage.turn")
     if spec.sampling == "slice":
-        picture.part_line(
-            parts,
-            f"(x₊ − x₋)·p₋ = {{a:+.4f}}, (x₊ − x₋)·p₊ = {{b:+.4f}}; neither below 0? {verdict}",
-            when=node,
-            a=dots[:, 0],
-            b=dots[:, 1],
-            turn=turning,
-        )
+        picture.part_line(parts, WORDS.phrase("stage.slice_test", verdict=verdict), when=node, a=dots[:, 0], b=dots[:, 1], turn=turning)
     else:
+        picture.part_line(parts, WORDS.phrase("stage.test", v=v, verdict=verdict), when=node, a=dots[:, 0], b=dots[:, 1], turn=turning)
         picture.part_line(
             parts,
-            f"ρ = Σp: {v}₋·ρ = {{a:+.3f}}, {v}₊·ρ = {{b:+.3f}}. All above 0, here and below? {verdict}",
-            when=node,
-            a=dots[:, 0],
-            b=dots[:, 1],
-            turn=turning,
-        )
-        picture.part_line(
-            parts,
-            "left half and one state more: {a:+.3f}, {b:+.3f}; right half and one more: {c:+.3f}, {d:+.3f}",
+            WORDS.phrase("stage.half_tests"),
             when=node & np.isfinite(dots[:, 2]),
             a=dots[:, 2],
             b=dots[:, 3],
@@ -583,13 +524,7 @@ def _dot_lines(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits:
         right = _right_dots(spec, walk, orbits)
         with np.errstate(invalid="ignore"):
             differ = node & ~np.isclose(right[:, 0], dots[:, 0]) | node & ~np.isclose(right[:, 1], dots[:, 1])
-        picture.part_line(
-            parts,
-            "with both ends' own momenta: {a:+.4f}, {b:+.4f}. The ends share one array: the older end's momentum is overwritten",
-            when=differ,
-            a=right[:, 0],
-            b=right[:, 1],
-        )
+        picture.part_line(parts, WORDS.phrase("stage.aliased"), when=differ, a=right[:, 0], b=right[:, 1])
 
 
 def _right_dots(spec: NutsLesson, walk: Walk, orbits: _Orbits) -> Array:
@@ -622,15 +557,13 @@ def _arithmetic(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, f
     )
     if spec.sampling == "slice":
         uniform = _over_window(inside.slice_uniform, orbits, walk)
-        picture.readout(
-            "slice", "slice: U ~ U(0, 1) = {u:.4f}.  A state counts if H − H₀ ≤ −log U = {b:.4f}", u=uniform, b=-np.log(uniform)
-        )
+        picture.readout("slice", WORDS.phrase("stage.slice"), u=uniform, b=-np.log(uniform))
     picture.inside(trees.DEEDS, orbits.of_steps("deed"))
     growing = Show("all", phase=("grow", None))
     coin, forwards, doubling = (orbits.of_steps(key) for key in ("coin", "forwards", "doubling"))
     picture.readout(
         "coin",
-        "doubling {d:d}: coin {c:.3f} {f?< ½, forwards:≥ ½, backwards} in time, by {n:d} leapfrog steps of ε = {e:.4g}",
+        WORDS.phrase("stage.coin"),
         show=growing,
         inner=True,
         d=doubling + 1,
@@ -640,19 +573,13 @@ def _arithmetic(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, f
         e=np.repeat(walk.recording.step_size[0, first : first + len(lengths)], lengths),  # type: ignore[index]
     )
     picture.readout(
-        "grown",
-        "{n:d} states so far; {v|the extension is under way|the extension joins|an extension turned inside: thrown away"
-        "|the extension diverged: thrown away}",
-        show=growing,
-        inner=True,
-        n=orbits.of_steps("states"),
-        v=orbits.of_steps("verdict"),
+        "grown", WORDS.phrase("stage.so_far"), show=growing, inner=True, n=orbits.of_steps("states"), v=orbits.of_steps("verdict")
     )
     drawn = Show("at", phase=("draw", None))
     ending = _over_window(inside.ending.astype(float), orbits, walk)
     picture.readout(
         "ending",
-        "the end: {why|" + "|".join(ENDINGS) + "}. {d:d} doublings joined: {n:d} states to draw from",
+        WORDS.phrase("stage.end", endings="|".join(ENDINGS)),
         show=drawn,
         why=ending,
         d=walk.depth,
@@ -660,10 +587,10 @@ def _arithmetic(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, f
     )
     proposal = _over_window(inside.proposal.astype(float), orbits, walk)
     draws = walk.recording.draws[0]
-    chosen = f"the tree chose state {{k:+d}}; draw ({name}, {other}) = ({{x:.3f}}, {{y:.3f}})"
+    chosen = WORDS.phrase("stage.draw", name=name, other=other)
     values = {"k": proposal, "x": draws[:, 0], "y": draws[:, 1]}
     if spec.variant == "final_accept":
-        chosen += ". Broken on purpose: kept only if u = {u:.4f} < mean min(1, exp(H₀ − H)) = {a:.4f}: {m?yes:no}"
+        chosen = f"{chosen}. {WORDS.phrase('stage.final_accept')}"
         values |= {
             "u": _over_window(inside.final_uniform, orbits, walk),
             "a": walk.recording.accept_prob[0],
@@ -673,19 +600,16 @@ def _arithmetic(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, f
     if any(tree.cut for tree in orbits.trees):
         cut = _over_window(np.array([tree.cut for tree in orbits.trees], dtype=float), orbits, walk)
         shown = orbits.inside.leaf_time.shape[1]
-        picture.readout("cut", f"{{c?only the first {shown} states are drawn:all states are drawn}}", c=cut)
+        picture.readout("cut", WORDS.phrase("stage.cut", shown=shown), c=cut)
     total = np.cumsum(walk.wasted) / np.cumsum(walk.leapfrogs)
-    picture.readout(
-        "waste", "{g:d} leapfrog steps, {w:d} thrown away; of all so far {s:.1%}", show=drawn, g=walk.leapfrogs, w=walk.wasted, s=total
-    )
+    picture.readout("waste", WORDS.phrase("stage.spent"), show=drawn, g=walk.leapfrogs, w=walk.wasted, s=total)
 
 
 def _words(picture: Scene, spec: NutsLesson, walk: Walk) -> None:
     draws = walk.recording.draws[0]
     name, other = walk.target.labels[:2]
     picture.say(
-        f"Transition {{t}} of {{steps}}, {{phase}}: {{d:d}} doublings joined, {{g:d}} leapfrog steps, {{w:d}} of them "
-        f"thrown away{{div?, divergent:}}. {name} is {{x:.2f}}, {other} is {{y:.2f}}.",
+        WORDS.phrase("stage.said", name=name, other=other),
         d=walk.depth,
         g=walk.leapfrogs,
         w=walk.wasted,

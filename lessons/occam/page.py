@@ -14,33 +14,29 @@ from lessons.occam.questions import QUESTIONS
 from lessons.occam.scenes import grow, on_event, scene
 from lessons.occam.spec import FIRST_POINTS, SCENARIOS, WORDS, OccamSpec
 
-DATA = {"clouds": "XOR clouds", "points": "your points"}
-SCALINGS = {"none": "σ for every k", "width": "σ/√k out of hidden units"}
-PRIORS = {"uniform": "uniform", "geometric": "geometric", "poisson": "Poisson"}
-
 
 def controls(panel: Controls[OccamSpec]) -> None:
     """The widgets beside the stage."""
-    panel.slider("prior_sd", "Prior sd σ")
-    panel.segmented("scaling", "Width scaling", SCALINGS)
-    panel.slider("temper", "Temper a")
-    panel.segmented("prior", "Prior on k", PRIORS)
+    panel.slider("prior_sd")
+    panel.segmented("scaling")
+    panel.slider("temper")
+    panel.segmented("prior")
     if panel.spec.prior == "geometric":
-        panel.slider("ratio", "Ratio")
+        panel.slider("ratio")
     if panel.spec.prior == "poisson":
-        panel.slider("mean", "Mean")
-    panel.slider("highest", "Largest k")
-    panel.segmented("data", "Data", DATA)
+        panel.slider("mean")
+    panel.slider("highest")
+    panel.segmented("data")
     if panel.spec.data == "clouds":
-        panel.slider("corner", "Points per corner")
-        panel.slider("variance", "Noise: variance of a cloud")
-        panel.button("Place points myself", {"data": "points", "points": FIRST_POINTS})
+        panel.slider("corner")
+        panel.slider("variance")
+        panel.button("place_points", {"data": "points", "points": FIRST_POINTS})
     else:
         panel.points("points", CLASSES)
-    with panel.more("The run"):
-        panel.slider("sweeps", "Sweeps")
-        panel.slider("burn", "Leave out")
-        panel.slider("step_size", "Step size ε")
+    with panel.more("run"):
+        panel.slider("sweeps")
+        panel.slider("burn")
+        panel.slider("step_size")
 
 
 def predicted(spec: OccamSpec) -> Predicted | None:
@@ -64,7 +60,7 @@ LESSON = Lesson(
     predict=QUESTIONS,
     twins=lambda spec: [neurons, annealed_importance],
     code=[sweep.propose, evidence_run.architecture_evidence, split, fixed],
-    runs="Reversible jump over k with every factor in place, NUTS within each k; beside it annealing, which never jumps.",
+    runs=WORDS.phrase("runs.jumps"),
     on_event=on_event,
     grow=grow,
 )

@@ -14,7 +14,7 @@ from engine.jumps.predict import of_data
 from engine.jumps.shares import shares
 from lessons.families.growing.sizes import HELD, size_figure
 from lessons.occam.analysis import Split, Study, evidence, exact, score_of_all, split, study
-from lessons.occam.spec import THESIS, OccamSpec
+from lessons.occam.spec import THESIS, WORDS, OccamSpec
 
 UNSURE = 1.05  # R-hat of the two chains at a k, above which its fit is not drawn
 REACH = 12.0  # nats from the best k, at most, that the balance shows
@@ -53,12 +53,9 @@ def log_data(spec: OccamSpec, found: ArchitectureEvidence) -> float:
 def share_figure(spec: OccamSpec, runs: Study, found: ArchitectureEvidence) -> Figure:
     """The first part of the long run beside annealing."""
     drawn = shares(runs.widths, 1, spec.highest)
-    caption = (
-        f"Bars: jumps, {runs.widths.shape[0]} chains × {runs.widths.shape[1]} sweeps, ± 2 Monte Carlo standard errors "
-        f"(R-hat of k {drawn.rhat:.2f}). Diamonds: annealing at each k, ± 2 standard errors. Dotted: prior on k."
-    )
+    caption = WORDS.phrase("panels.methods_caption", chains=runs.widths.shape[0], sweeps=runs.widths.shape[1], rhat=drawn.rhat)
     prior = np.exp(spec.log_prior())
-    return size_figure("Two methods", drawn, 1, exact=exact(spec, found), prior=prior, caption=caption)
+    return size_figure(WORDS.phrase("panels.methods"), drawn, 1, exact=exact(spec, found), prior=prior, caption=caption)
 
 
 def balance(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Figure:
@@ -67,11 +64,11 @@ def balance(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Figur
     best = int(found.log_evidence.argmax())
     sure = sure_of(parts)
     near = sure & (found.log_evidence > found.log_evidence[best] - 2 * REACH)
-    figure = charts.blank("hidden units k", f"nats, relative to k = {best + 1}")
+    figure = charts.blank(WORDS.phrase("panels.hidden_units_k"), WORDS.phrase("panels.relative", k=best + 1))
     lines = (
-        ("better fit", parts.fit - parts.fit[best], parts.fit_error, "likelihood", "circle", "solid"),
-        ("lower price", parts.price[best] - parts.price, parts.price_error, "highlight", "square", "dash"),
-        ("both: log evidence", found.log_evidence - found.log_evidence[best], found.error, "ink", "diamond", "solid"),
+        (WORDS.phrase("panels.fit"), parts.fit - parts.fit[best], parts.fit_error, "likelihood", "circle", "solid"),
+        (WORDS.phrase("panels.price"), parts.price[best] - parts.price, parts.price_error, "highlight", "square", "dash"),
+        (WORDS.phrase("panels.evidence"), found.log_evidence - found.log_evidence[best], found.error, "ink", "diamond", "solid"),
     )
     for name, values, error, role, symbol, dash in lines:
         shown = found.log_evidence > found.log_evidence[best] - 2 * REACH if role == "ink" else near
@@ -87,22 +84,17 @@ def balance(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Figur
     widest = max(float(np.abs(values[near]).max()) for _, values, *_ in lines)
     figure.layout.yaxis.range = [-min(REACH, 1.2 * widest + 0.5), min(REACH, 1.2 * widest + 0.5)]
     left_out = [str(int(j)) for j in k[~sure]]
-    caption = (
-        "log evidence = fit − price, so what is up helps a k. Fit: posterior mean of the log likelihood. Price: how "
-        "far the data must move the weights from their prior (Kullback-Leibler, nats). Bars: ± 2 standard errors."
-    )
+    told = [WORDS.phrase("panels.balance_caption")]
     if left_out:
-        caption += f" Fit and price of k = {', '.join(left_out)} are left out: two chains there disagree."
-    ends = near.nonzero()[0]
-    alt = f"Highest evidence at k = {best + 1}."
+        told.append(WORDS.phrase("panels.left_out", left_out=", ".join(left_out)))
+    ends, alt = near.nonzero()[0], WORDS.phrase("panels.highest", k=best + 1)
     if len(ends):
         a, b = int(ends[0]), int(ends[-1])
-        alt += (
-            f" From k = {a + 1} to {b + 1} the fit changes by {parts.fit[b] - parts.fit[a]:+.1f} nats and the price by "
-            f"{parts.price[b] - parts.price[a]:+.1f}."
-        )
-        caption += alt.removeprefix(f"Highest evidence at k = {best + 1}.")
-    return Figure("What a unit buys, what it costs", figure, alt, caption)
+        changes = {"fit": parts.fit[b] - parts.fit[a], "price": parts.price[b] - parts.price[a]}
+        change = WORDS.phrase("panels.change", low=a + 1, high=b + 1, **changes)
+        told.append(change)
+        alt = f"{alt} {change}"
+    return Figure(WORDS.phrase("panels.balance"), figure, alt, " ".join(told))
 
 
 def sure_of(parts: Split) -> Any:
@@ -114,13 +106,13 @@ def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
     """The score on new points of the networks of each k, and of all together."""
     k, sure = np.arange(1, spec.highest + 1), sure_of(parts)
     together, doubt = score_of_all(spec, runs)
-    figure = charts.blank("hidden units k", "log score (nats a point)")
+    figure = charts.blank(WORDS.phrase("panels.hidden_units_k"), WORDS.phrase("panels.score"))
     spread = {"type": "data", "color": theme.colour("posterior"), "thickness": 1}
     figure.add_scatter(
         x=k[sure],
         y=parts.score[sure],
         mode="markers+lines",
-        name="networks of one k",
+        name=WORDS.phrase("panels.of_one"),
         marker={"symbol": "circle", "size": 7, "color": theme.colour("posterior")},
         line={"color": theme.colour("posterior"), "width": 1.5},
         error_y={**spread, "array": HELD * parts.score_error[sure]},
@@ -129,20 +121,19 @@ def predictions(spec: OccamSpec, runs: Study, parts: Split) -> Figure:
         x=k[[0, -1]],
         y=[together] * 2,
         mode="lines",
-        name="all k, by p(k | D)",
+        name=WORDS.phrase("panels.of_all"),
         line={"color": theme.colour("ink"), "dash": "dash", "width": 2},
     )
     best, alike = best_of(parts)
     top = float(np.max(parts.score[sure]))
     figure.layout.yaxis.range = [max(float(np.min(parts.score[sure])), top - SCORES) - 0.004, top + 0.008]
-    alt = f"Score on new points: highest at k = {best} with {parts.score[best - 1]:.4f} ± {HELD * parts.score_error[best - 1]:.4f}"
-    alt += f"; not told apart from it: k = {', '.join(map(str, alike))}" if alike else ""
-    alt += f"; all k together {together:.4f} ± {HELD * doubt:.4f}."
-    caption = (
-        "Mean log probability given to the classes of 200 new points of the same clouds; higher is better. Bars and ±: "
-        f"{HELD:g} Monte Carlo standard errors, for these new points; other points would give other scores. {alt}"
-    )
-    return Figure("Which k predicts best?", figure, alt, caption)
+    told = [WORDS.phrase("panels.best", best=best, score=parts.score[best - 1], error=HELD * parts.score_error[best - 1])]
+    if alike:
+        told.append(WORDS.phrase("panels.alike", alike=", ".join(map(str, alike))))
+    told.append(WORDS.phrase("panels.together", together=together, error=HELD * doubt))
+    alt = "; ".join(told)
+    caption = WORDS.phrase("panels.score_caption", held=HELD, alt=alt)
+    return Figure(WORDS.phrase("panels.predicts"), figure, alt, caption)
 
 
 def best_of(parts: Split) -> tuple[int, list[int]]:
@@ -156,10 +147,10 @@ def best_of(parts: Split) -> tuple[int, list[int]]:
 def beside(spec: OccamSpec, found: ArchitectureEvidence, reference: OccamSpec, other: ArchitectureEvidence) -> Figure:
     """p(k | D) here and under the thesis's prior, the same data."""
     k = np.arange(1, spec.highest + 1)
-    figure = charts.blank("hidden units k", "probability")
+    figure = charts.blank(WORDS.phrase("panels.hidden_units_k"), WORDS.phrase("panels.probability"))
     rows = (
-        ("this setting", exact(spec, found), "posterior", "circle", "solid"),
-        ("every weight N(0, 1), a = 0.5", exact(reference, other), "muted", "square", "dash"),
+        (WORDS.phrase("panels.here"), exact(spec, found), "posterior", "circle", "solid"),
+        (WORDS.phrase("panels.thesis"), exact(reference, other), "muted", "square", "dash"),
     )
     for name, p, role, symbol, dash in rows:
         figure.add_scatter(
@@ -172,12 +163,14 @@ def beside(spec: OccamSpec, found: ArchitectureEvidence, reference: OccamSpec, o
             error_y={"type": "data", "array": HELD * p.error, "color": theme.colour(role), "thickness": 1},
         )
     here, there = log_data(spec, found), log_data(reference, other)
-    alt = (
-        f"Same data: most probable k = {rows[0][1].probability.argmax() + 1} here, "
-        f"{rows[1][1].probability.argmax() + 1} with the thesis's prior. log p(D) of the whole model: {here:.1f} here, "
-        f"{there:.1f} there."
+    alt = WORDS.phrase(
+        "panels.beside_alt",
+        here=rows[0][1].probability.argmax() + 1,
+        there=rows[1][1].probability.argmax() + 1,
+        log_here=here,
+        log_there=there,
     )
-    return Figure("The same data, another prior", figure, alt, alt + " Bars: ± 2 standard errors.")
+    return Figure(WORDS.phrase("panels.beside"), figure, alt, f"{alt} {WORDS.phrase('panels.bars')}")
 
 
 def numbers(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Table:
@@ -191,7 +184,7 @@ def numbers(spec: OccamSpec, found: ArchitectureEvidence, parts: Split) -> Table
         "price": parts.price.tolist(),
         "R-hat of the fit": parts.rhat.tolist(),
     }
-    return Table("log evidence = fit − price (nats)", columns)
+    return Table(WORDS.phrase("panels.numbers"), columns)
 
 
 def diagnostics(spec: OccamSpec, cancel: Any) -> Table:
@@ -209,5 +202,5 @@ def diagnostics(spec: OccamSpec, cancel: Any) -> Table:
         "divergences": [int(recording.divergent.sum())],
         "gradient evaluations": [int(recording.gradient_evaluations.sum())],
     }
-    caption = f"The first {recording.width.shape[1]} sweeps of the long run, {runs.burn} of them left out for k."
-    return Table("Diagnostics", columns, caption)
+    caption = WORDS.phrase("panels.cost", sweeps=recording.width.shape[1], burn=runs.burn)
+    return Table(WORDS.phrase("panels.mixing"), columns, caption)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
+from app.kit.player.events import placed
 from app.kit.player.scene import Axis, Editable, Panel, Scene
 from engine.evidence import ArchitectureEvidence
 from engine.jumps import ArchitectureRecording, ArchitectureRun
@@ -16,7 +17,7 @@ from engine.jumps.shares import running_shares
 from lessons.families.growing.plane import CLASSES, MAX_POINTS, REACH
 from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.occam.analysis import CHAINS, FIRST, begin, evidence, evidence_if_known, exact, first_look, map_of, running_fit, times
-from lessons.occam.spec import OccamSpec
+from lessons.occam.spec import WORDS, OccamSpec
 
 Array = NDArray[np.float64]
 
@@ -65,13 +66,13 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
         rows,
         1,
         exact=probability,
-        title="p(k | D): share of each k so far",
+        title=WORDS.phrase("stage.shares"),
         place=(0, 0, 11, 1),
         height=HEIGHT,
-        label=f"{CHAINS} chains, the first {spec.burn} sweeps left out as soon as there are more",
+        label=WORDS.phrase("stage.bars", chains=CHAINS, burn=spec.burn),
     )
     sizes = np.arange(1.0, spec.highest + 1)
-    panel.line(sizes, np.exp(spec.log_prior()), role="prior", dash=True, width=1.8, label="prior p(k)")
+    panel.line(sizes, np.exp(spec.log_prior()), role="prior", dash=True, width=1.8, label=WORDS.phrase("stage.prior"))
     fit = running_fit(recording, spec.highest, spec.burn, at)
     fit_panel(made, spec, fit, known)
     size_traces(
@@ -79,8 +80,8 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
         at + 1.0,
         recording.width[:, at].astype(float),
         id="traces",
-        title=f"k of the {CHAINS} chains",
-        x=Axis("sweep", 1, spec.sweeps if run.completed > FIRST else run.completed),
+        title=WORDS.phrase("stage.traces", chains=CHAINS),
+        x=Axis(WORDS.phrase("stage.sweep"), 1, spec.sweeps if run.completed > FIRST else run.completed),
         y=Axis("k", 0.5, spec.highest + 0.5),
         place=(0, 1, 11, 1),
         height=HEIGHT,
@@ -92,10 +93,8 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
 
 def on_event(spec: OccamSpec, event: dict) -> OccamSpec | None:
     """Points placed in the map become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "map":
-        return None
-    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
-    return spec.replace(data="points", points=points)
+    points = placed(event, "map")
+    return None if points is None else spec.replace(data="points", points=points)
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------
@@ -111,19 +110,19 @@ def fit_panel(made: Scene, spec: OccamSpec, fit: Array, known: ArchitectureEvide
         low = min(low, float(np.min(known.log_evidence[2:])) - MARGIN)
     panel = made.panel(
         "fit",
-        title="Fit at each k" + ("" if known is None else ", and log evidence"),
-        x=Axis("hidden units k", 0.5, spec.highest + 0.5),
-        y=Axis("nats", low, high),
+        title=WORDS.phrase("stage.fit" if known is None else "stage.fit_and_evidence"),
+        x=Axis(WORDS.phrase("stage.hidden_units_k"), 0.5, spec.highest + 0.5),
+        y=Axis(WORDS.phrase("stage.nats"), low, high),
         place=(11, 0, 9, 1),
         height=HEIGHT,
     )
-    label = "fit: mean log likelihood so far"
+    label = WORDS.phrase("stage.fit_so_far")
     for k, size in enumerate(sizes):
         marks = np.column_stack([np.full(len(fit), float(size)), fit[:, k]])
         panel.points(marks, show="at", role="likelihood", size=4, label=label if k == 0 else None)
     if known is not None:
         marks = np.column_stack([sizes, known.log_evidence])
-        label = "log evidence, by annealing; the gap is the price"
+        label = WORDS.phrase("stage.evidence")
         panel.points(marks, role="ink", shape="diamond", size=4, label=label)
     return panel
 
@@ -137,7 +136,7 @@ def map_panel(made: Scene, spec: OccamSpec, recording: ArchitectureRecording) ->
     ticks = [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
     panel = made.panel(
         "map",
-        title="P(class 1), all k together",
+        title=WORDS.phrase("stage.mean"),
         x=Axis("x₁", *VIEW, ticks=ticks),
         y=Axis("x₂", *VIEW, ticks=ticks),
         place=(11, 1, 9, 1),
@@ -145,7 +144,16 @@ def map_panel(made: Scene, spec: OccamSpec, recording: ArchitectureRecording) ->
         height=HEIGHT,
         editable=editable,
     )
-    panel.heatmap(map_of(recording, spec.burn), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)", alpha=0.75)
+    panel.heatmap(
+        map_of(recording, spec.burn),
+        x=VIEW,
+        y=VIEW,
+        low=0.0,
+        high=1.0,
+        colormap="diverging",
+        label=WORDS.phrase("stage.probability"),
+        alpha=0.75,
+    )
     if editable is None:
         shapes = ["circle", "square"]
         panel.points(x, classes=y, role=["surface"] * 2, shape=shapes, size=2.6, alpha=1.0)
@@ -169,31 +177,19 @@ def words(
     sizes = np.arange(1, spec.highest + 1)
     top, mean = rows.argmax(axis=1), rows @ sizes
     fits = fit[np.arange(len(at)), top]
-    made.readout("sweep", "sweep {n:d}: most frequent k = {k:d}, mean {mean:.1f}", n=at + 1, k=top + 1, mean=mean)
+    made.readout("sweep", WORDS.phrase("stage.sweep_card"), n=at + 1, k=top + 1, mean=mean)
     if known is None:
-        made.readout("fit", "fit at k = {k:d}: mean log likelihood {fit:.1f} nats", k=top + 1, fit=fits)
+        made.readout("fit", WORDS.phrase("stage.fit_card"), k=top + 1, fit=fits)
     else:
         logs = known.log_evidence[top]
-        made.readout(
-            "split",
-            "at k = {k:d}: log evidence {log:.1f} = fit {fit:.1f} − price {price:.1f} nats",
-            k=top + 1,
-            log=logs,
-            fit=fits,
-            price=fits - logs,
-        )
+        made.readout("split", WORDS.phrase("stage.split_card"), k=top + 1, log=logs, fit=fits, price=fits - logs)
         share = exact(spec, known).probability
-        made.readout(
-            "exact", "its share so far {share:.3f}; exact p(k | D) {exact:.3f}", share=rows[np.arange(len(at)), top], exact=share[top]
-        )
-    made.say("Sweep {n:d}: the most frequent number of units so far is {k:d}, the mean {mean:.1f}.", n=at + 1, k=top + 1, mean=mean)
+        made.readout("exact", WORDS.phrase("stage.exact_card"), share=rows[np.arange(len(at)), top], exact=share[top])
+    made.say(WORDS.phrase("stage.said"), n=at + 1, k=top + 1, mean=mean)
     columns = {"sweep": at + 1, "most frequent k": top + 1, "mean k": mean, "fit there (nats)": fits}
-    made.table(columns | {f"k of chain {c + 1}": recording.width[c, at] for c in range(4)})
+    made.table(columns | {WORDS.phrase("stage.chain", chain=c + 1): recording.width[c, at] for c in range(4)})
 
 
 def _label(spec: OccamSpec) -> str:
-    data = "XOR clouds" if spec.data == "clouds" else f"{len(spec.points)} points of your own"
-    return (
-        f"The posterior of the number of hidden units, 1 to {spec.highest}, on {data}: its histogram as {CHAINS} "
-        "chains jump between sizes, the fit at each size, the traces of k, and the average prediction over the plane."
-    )
+    data = WORDS.phrase("stage.clouds") if spec.data == "clouds" else WORDS.phrase("stage.own", points=len(spec.points))
+    return WORDS.phrase("stage.picture", highest=spec.highest, data=data, chains=CHAINS)

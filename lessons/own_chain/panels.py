@@ -11,6 +11,7 @@ from app.kit.charts import Column, Figure, Quote, Table
 from app.kit.text import number, plain
 from engine.diagnostics import autocorrelation, ebfmi, ess_quantiles, rank_curves
 from engine.judge import MAX_RHAT
+from engine.targets.constrained import CONSTRAINTS, TRANSFORMS
 from lessons.own_chain import analysis, findings
 from lessons.own_chain.analysis import Found
 from lessons.own_chain.spec import OwnChain
@@ -113,8 +114,6 @@ def transforms(spec: OwnChain) -> list[Table]:
     """Of a density that was typed: how each parameter comes from free coordinates."""
     if spec.source != "density":
         return []
-    from engine.targets.constrained import CONSTRAINTS, TRANSFORMS
-
     names = {number: words for words, number in CONSTRAINTS.items()}
     blocks = spec.build().blocks
     columns: dict[str, Column] = {

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.kit.frame import Controls, Lesson, show
+from app.kit.player.events import placed
 from engine.readable.backpropagation import backpropagation
 from engine.readable.optimisers import descend
 from engine.readable.perceptron import perceptron as readable
@@ -103,10 +104,8 @@ def _race(panel: Controls[PerceptronLesson]) -> None:
 
 def on_event(spec: PerceptronLesson, event: dict) -> PerceptronLesson | None:
     """Points placed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "plane":
-        return None
-    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
-    return spec.replace(data="points", points=points)
+    points = placed(event, "plane")
+    return None if points is None else spec.replace(data="points", points=points)
 
 
 def runs(spec: PerceptronLesson) -> str:

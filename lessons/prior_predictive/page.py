@@ -2,6 +2,7 @@
 
 import engine.rejection as rejection
 from app.kit.frame import Controls, Lesson, show
+from app.kit.player.events import placed
 from engine.networks import prior, process
 from engine.readable.rejection import rejection as readable
 from lessons.prior_predictive import evidence
@@ -53,10 +54,8 @@ def controls(panel: Controls[PriorSpec]) -> None:
 
 def on_event(spec: PriorSpec, event: dict) -> PriorSpec | None:
     """Points placed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") not in ("functions", f"given-{WIDER[0]}"):
-        return None
-    points = tuple((round(float(x), 3), round(float(y), 3), 0) for x, y, *_ in event["points"])
-    return spec.replace(data="points", points=points)
+    points = placed(event, "functions", f"given-{WIDER[0]}", label=0)
+    return None if points is None else spec.replace(data="points", points=points)
 
 
 def runs(spec: PriorSpec) -> str:

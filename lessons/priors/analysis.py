@@ -17,20 +17,14 @@ from engine.kept import kept
 from engine.networks import NetworkRecording, start_network
 from engine.networks.scales import Groups, groups_of
 from engine.predicted import Predicted
-from lessons.priors.spec import REACH, PriorsLesson
+from lessons.priors.spec import REACH, WORDS, PriorsLesson
 
 Array = NDArray[np.float64]
 
 NODES = 61  # inputs of a curve
 BAND = (0.05, 0.95)
 PRIORS = ("fixed", "per_layer", "per_input", "per_weight", "own_mean")
-NAMES = {
-    "fixed": "fixed",
-    "per_layer": "one a layer",
-    "per_input": "one an input",
-    "per_weight": "one a weight",
-    "own_mean": "mean and sd a weight",
-}
+NAMES = WORDS["names"]
 CURVE = 61  # places of a density
 
 
@@ -50,8 +44,8 @@ def members(spec: PriorsLesson) -> NDArray[np.int64]:
 def looked_at(spec: PriorsLesson) -> str:
     """Those weights in words."""
     if spec.look == "W1" and spec.data == "inputs":
-        return f"weights of input {spec.input}"
-    return {"W1": "input weights", "b1": "hidden biases", "W2": "output weights", "b2": "output bias"}[spec.look]
+        return WORDS.phrase("looked_at.of_input", input=spec.input)
+    return WORDS.phrase(f"looked_at.{spec.look}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,11 +245,7 @@ def _scores(spec: PriorsLesson, weights: str) -> Score:
 
 JUDGED = {"chains": 4, "draws": 4000, "warmup": 500}
 PIECE = 100  # sweeps between two looks at the ticket
-MISTAKES = {
-    "no_half_count": "The shape forgets half the number of weights on purpose.",
-    "no_square": "The rate forgets the square on purpose.",
-    "rate_as_scale": "A rate is taken for a scale on purpose.",
-}
+MISTAKES = WORDS["mistakes"]
 
 
 def kernels(spec: PriorsLesson) -> list[Kernel]:
@@ -282,9 +272,9 @@ def checks(spec: PriorsLesson, cancel: Any = None) -> Sequence[Check]:
     assert found.energy is not None
     names, values = diagnosed(spec, found)
     values = np.concatenate([values, found.log_density[:, :, None]], axis=2)
-    told = [agreement_check(values, [*names, "the log density"]), divergence_check(found.divergent)]
-    words = "No exact answer is known for a network's posterior, whether its prior is learned or fixed."
-    return [*told, energy_check(found.energy), unknown("exact answer", words, kind="numbers")]
+    told = [agreement_check(values, [*names, WORDS.phrase("checks.log_density")]), divergence_check(found.divergent)]
+    words = WORDS.phrase("checks.no_answer")
+    return [*told, energy_check(found.energy), unknown(WORDS.phrase("checks.answer"), words, kind="numbers")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,13 +303,13 @@ def diagnosed(spec: PriorsLesson, found: NetworkRecording) -> tuple[list[str], A
     """What chains are compared by: names, and values (chains, draws, q)."""
     x, inputs = grid(spec)
     at = [NODES // 6, NODES // 2, NODES - 1 - NODES // 6]
-    names, parts = [f"f at {x[i]:.1f}" for i in at], [found.outputs(inputs[at])[..., 0]]
+    names, parts = [WORDS.phrase("checks.function", x=x[i]) for i in at], [found.outputs(inputs[at])[..., 0]]
     if spec.weights != "fixed":
         families = family_of(spec).names
-        names += [f"prior sd of {name}, log10" for name in families]
+        names += [WORDS.phrase("checks.sd", name=name) for name in families]
         parts.append(np.log10(family_sds(spec, found)))
     if spec.noise == "learned":
-        names.append("noise sd, log10")
+        names.append(WORDS.phrase("checks.noise"))
         parts.append(np.log10(found.noise_sd)[..., None])
     return names, np.concatenate(parts, axis=2)
 

@@ -10,59 +10,48 @@ from lessons.priors.questions import QUESTIONS
 from lessons.priors.scenes import PREVIEWS, scene
 from lessons.priors.spec import SCENARIOS, WORDS, PriorsLesson
 
-VIEWS = {"watch": "One prior", "compare": "Side by side"}
-DATA = {"wave": "a wave", "inputs": "six inputs"}
-SHARED = {"fixed": "fixed", "per_layer": "a layer", "per_input": "an input", "per_weight": "a weight"}
-FAMILIES = {"W1": "input weights", "b1": "hidden biases", "W2": "output weights", "b2": "output bias"}
-VARIANTS = {
-    "exact": "nothing broken",
-    "no_half_count": "shape forgets ½n",
-    "no_square": "rate forgets the square",
-    "rate_as_scale": "rate used as a scale",
-}
-
 
 def controls(panel: Controls[PriorsLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("view", "Picture", VIEWS)
-    panel.segmented("data", "Data", DATA)
+    panel.segmented("view")
+    panel.segmented("data")
     if spec.view == "watch":
-        panel.segmented("weights", "One precision τ for", SHARED)
-        panel.segmented("look", "Look at", FAMILIES)
+        panel.segmented("weights")
+        panel.segmented("look")
     if spec.data == "inputs":
-        panel.slider("input", "Input")
+        panel.slider("input")
     if spec.view == "compare" or spec.weights == "fixed":
-        panel.slider("prior_sd", "Fixed prior sd s")
+        panel.slider("prior_sd")
     if spec.view == "compare" or spec.weights != "fixed":
-        panel.slider("weight_shape", "Shape a of τ's prior")
-        panel.slider("weight_rate", "Rate b of τ's prior")
-    panel.slider("points", "Points")
-    with panel.more("Network, noise and sweeps"):
-        panel.slider("width", "Hidden units")
-        panel.slider("true_noise", "Noise sd of the data")
-        panel.segmented("noise", "Noise precision", {"fixed": "the true one", "learned": "learned"})
+        panel.slider("weight_shape")
+        panel.slider("weight_rate")
+    panel.slider("points")
+    with panel.more("network"):
+        panel.slider("width")
+        panel.slider("true_noise")
+        panel.segmented("noise")
         if spec.noise == "learned":
-            panel.slider("noise_shape", "Shape of its prior")
-            panel.slider("noise_rate", "Rate of its prior")
-        panel.toggle("width_scaling", "Divide output weights' variance by the units")
-        panel.number("data_seed", "Seed of the data")
-        panel.slider("draws", "Sweeps")
+            panel.slider("noise_shape")
+            panel.slider("noise_rate")
+        panel.toggle("width_scaling")
+        panel.number("data_seed")
+        panel.slider("draws")
         panel.slider("warmup")
     if spec.view == "watch" and spec.weights != "fixed":
-        with panel.more("Break it"):
-            panel.select("variant", "The draw of τ", VARIANTS)
+        with panel.more("break"):
+            panel.select("variant")
 
 
 def runs(spec: PriorsLesson) -> str:
     """Which kernel runs."""
     if spec.view == "compare":
-        return "NUTS for the weights, exact Gibbs draws for their scales; the checks are of the prior chosen before."
+        return WORDS.phrase("runs.compare")
     if spec.weights == "fixed":
-        return "NUTS for the weights; their prior is fixed."
+        return WORDS.phrase("runs.fixed")
     if spec.variant != "exact":
-        return f"NUTS for the weights; the Gibbs draw of τ is wrong on purpose: {VARIANTS[spec.variant]}."
-    return "NUTS for the weights, an exact Gibbs draw for every precision."
+        return WORDS.phrase("runs.wrong", mistake=WORDS["options.variant"][spec.variant])
+    return WORDS.phrase("runs.exact")
 
 
 LESSON = Lesson(

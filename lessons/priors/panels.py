@@ -12,7 +12,7 @@ from app.kit.text import chains, number
 from lessons.priors import analysis
 from lessons.priors.analysis import LONG, NAMES, TESTED
 from lessons.priors.scenes import priors_of
-from lessons.priors.spec import PriorsLesson
+from lessons.priors.spec import WORDS, PriorsLesson
 
 SYMBOLS = {"fixed": "square", "per_layer": "circle", "per_input": "diamond", "per_weight": "cross", "own_mean": "x"}
 
@@ -34,23 +34,19 @@ def _seen(spec: PriorsLesson) -> Figure:
     run = analysis.simulate(spec)
     size = np.sqrt(np.mean(run.theta**2, axis=0))
     seen = 1.0 / np.sqrt(np.mean(run.sd**-2.0, axis=0))
-    figure = charts.blank("size of a weight: root mean square over the draws", "prior sd s = 1/√(mean of τ)")
+    figure = charts.blank(WORDS.phrase("panels.size"), WORDS.phrase("panels.sd"))
     marker = {"color": theme.colour("posterior"), "size": 8, "symbol": SYMBOLS[spec.weights]}
-    figure.add_scatter(x=size, y=seen, mode="markers", marker=marker, name="a weight or bias of this run")
+    figure.add_scatter(x=size, y=seen, mode="markers", marker=marker, name=WORDS.phrase("panels.of_run"))
     w = np.linspace(0.0, 1.15 * float(size.max()), 80)
     alone = analysis.expected_sd(w, 0.0, 1, spec.weight_shape, spec.weight_rate)
-    figure.add_scatter(x=w, y=alone, mode="lines", line={"color": theme.colour("ink"), "dash": "dash"}, name="a τ of its own, exact")
-    caption = (
-        "Dashed: 1/√E[τ | w] for one weight alone, √((b + ½w²)/(a + ½)): the larger a weight, the wider the prior it "
-        "sees. Weights that share a τ stand on one level: a large one among small ones is held back, small ones are "
-        "let loose."
-    )
-    return Figure("The prior that each weight sees", figure, f"Prior sd against size of the weight. {caption}", caption)
+    figure.add_scatter(x=w, y=alone, mode="lines", line={"color": theme.colour("ink"), "dash": "dash"}, name=WORDS.phrase("panels.own"))
+    caption = WORDS.phrase("panels.seen_caption")
+    return Figure(WORDS.phrase("panels.seen"), figure, WORDS.phrase("panels.seen_alt", caption=caption), caption)
 
 
 def _learned(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Figure:
     names = list(analysis.family_of(spec).names)
-    figure = charts.blank("group of weights", "prior sd s (median over draws)")
+    figure = charts.blank(WORDS.phrase("panels.group"), WORDS.phrase("panels.median"))
     for weights, score in scores.items():
         figure.add_scatter(
             x=names,
@@ -60,13 +56,12 @@ def _learned(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Figure:
             marker={"symbol": SYMBOLS[weights], "size": 10, "color": theme.colour(_role(weights))},
         )
     figure.update_yaxes(type="log")
-    caption = (
-        "Root mean square within the group; for “mean and sd a weight” the mean counts in. "
-        + ("W1[:,i]: what leads out of input i; the data use inputs 1 and 2. " if spec.data == "inputs" else "")
-        + _made(spec)
-    )
+    inputs = [WORDS.phrase("panels.of_inputs")] if spec.data == "inputs" else []
+    caption = " ".join([WORDS.phrase("panels.root_mean_square"), *inputs, _made(spec)])
     listed = "; ".join(f"{NAMES[w]}: " + ", ".join(f"{s:.2g}" for s in score.sds) for w, score in scores.items())
-    return Figure("What each prior has learned", figure, f"Prior sd of {', '.join(names)}. {listed}.", caption)
+    return Figure(
+        WORDS.phrase("panels.learned"), figure, WORDS.phrase("panels.learned_alt", names=", ".join(names), listed=listed), caption
+    )
 
 
 def _role(weights: str) -> str:
@@ -74,7 +69,7 @@ def _role(weights: str) -> str:
 
 
 def _made(spec: PriorsLesson) -> str:
-    return f"From {LONG['chains']} chains of {LONG['draws']} sweeps each, after {LONG['warmup']}; the exact sampler."
+    return WORDS.phrase("panels.made", chains=LONG["chains"], draws=LONG["draws"], warmup=LONG["warmup"])
 
 
 def _predicted(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Table:
@@ -91,13 +86,9 @@ def _predicted(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Table:
         "R-hat of f": [f"{score.rhat:.3f}" for score in scores.values()],
         "divergent": [f"{100 * score.divergent:.1f} %" for score in scores.values()],
     }
-    caption = (
-        f"{TESTED} new points, noise sd {number(spec.true_noise)}, so no RMSE can be far below that. Log score: mean "
-        "log predictive density, higher is better; against the best: ± one standard error on the same points. It is "
-        "one data set, and the best of several is partly luck. The 90 % band here holds new observations, noise "
-        "included. " + _made(spec)
-    )
-    return Table("How well each prior predicts", columns, caption)
+    caption = WORDS.phrase("panels.predicted_caption", points=TESTED, noise=number(spec.true_noise))
+    caption = f"{caption} {_made(spec)}"
+    return Table(WORDS.phrase("panels.predicted"), columns, caption)
 
 
 def diagnostics(spec: PriorsLesson, cancel: Any = None) -> Table:
@@ -115,9 +106,11 @@ def diagnostics(spec: PriorsLesson, cancel: Any = None) -> Table:
         "ESS / s": [ess / seconds for ess in summary.ess_bulk],
         "ESS / 1000 gradients": [1000 * ess / found.gradients for ess in summary.ess_bulk],
     }
-    caption = (
-        f"{chains(spec.chains)} of 500 sweeps with the settings of the stage. {number(found.gradients)} gradients, "
-        f"{number(found.seconds)} s; {100 * found.divergent:.1f} % of the sweeps divergent. Single weights are left "
-        "out: hidden units swap places and signs."
+    caption = WORDS.phrase(
+        "panels.cost",
+        chains=chains(spec.chains),
+        gradients=number(found.gradients),
+        seconds=number(found.seconds),
+        divergent=100 * found.divergent,
     )
-    return Table("Diagnostics", columns, caption)
+    return Table(WORDS.phrase("panels.mixing"), columns, caption)

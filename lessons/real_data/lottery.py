@@ -244,6 +244,6 @@ def _mean_check(spec: RealDataSpec) -> Check:
     at = int(z.argmax())
     sentence = (
         f"Over {spec.urns} fair urns the Bayes factor, cut at {FACTOR:g}, is {mean[at]:.3f} ± {error[at]:.3f} on average after "
-        f"{MARKS[at]:,} draws; exactly, it is at most 1 after any number of draws."
+        f"{MARKS[at]:,} draws. Exactly, it is at most 1 on average, after any number of draws."
     )
     return Check("mean of fair urns", "pass" if z[at] < MEAN_Z else "fail", float(z[at]), MEAN_Z, sentence, "standard errors")

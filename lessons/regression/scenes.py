@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
+from app.kit.player.events import placed
 from app.kit.player.scene import Axis, Editable, Panel, Scene, Show
 from app.kit.preview import Preview
 from app.kit.text import number
@@ -502,10 +503,5 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
 
 def on_event(spec: RegressionLesson, event: dict) -> RegressionLesson | None:
     """Points placed, moved or removed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "curve":
-        return None
-    rows = [
-        (round(min(max(float(x), -REACH), REACH), 3), round(min(max(float(y), -TALL), TALL), 3), 0)
-        for x, y, *_ in event["points"][:MAX_POINTS]
-    ]
-    return spec.replace(data="points", points=tuple(rows))
+    points = placed(event, "curve", x=(-REACH, REACH), y=(-TALL, TALL), label=0, most=MAX_POINTS)
+    return None if points is None else spec.replace(data="points", points=points)

@@ -443,7 +443,7 @@ EXPERIMENTS = (
         id="andersen-5.3",
         covers=("table 5.3",),
         title="House prices, Bayesian networks",
-        **_place("table 5.3", "house prices", "/real-data?scenario=boston-table"),
+        **_place("table 5.3", "house prices", "/real-data?scenario=boston-table&warmup=1000&draws=3000"),
         settings=(*RAW, "10 ReLU units", "prior sd 0.1, or a mean and sd for each weight", "noise sd 1", "3 chains of NUTS, δ 0.9"),
         chosen=("doublings of NUTS: at most 8", "R-hat is not printed: chains sit in modes of their own"),
         needs=("boston",),
@@ -476,7 +476,7 @@ EXPERIMENTS = (
         id="andersen-5.6",
         covers=("table 5.6",),
         title="Credit, Bayesian networks",
-        **_place("table 5.6", "credit", "/real-data?scenario=credit-table"),
+        **_place("table 5.6", "credit", "/real-data?scenario=credit-table&warmup=1000&draws=1500"),
         settings=(*RAW, "10 tanh units", "N(0, 1), or a mean and sd for each weight", "3 chains of NUTS, δ 0.9"),
         chosen=(
             "doublings of NUTS: at most 8",

@@ -154,7 +154,7 @@ def _gaps(id: str, title: str, place: str, first: int, sd: float, ga: float, wro
     return Experiment(
         id=id,
         title=title,
-        **_place(place, "scores of uncertainty", "/scores?scenario=ga"),
+        **_place(place, "scores of uncertainty", "/scores?scenario=ga&learnt=500"),
         covers=[f"figure 7.{first + i}" for i in range(7 if first == 3 else 6)],
         settings=GAMMA_SETTINGS,
         chosen=GAMMA_CHOSEN,
@@ -404,7 +404,8 @@ EXPERIMENTS = (
     Experiment(
         id="steyn-6.7",
         title="2-5-5-1 on points that no line separates",
-        **_place("figures 6.7, 6.8 and 6.16", "networks of the plane", "/weights?scenario=xor"),
+        **_place("figures 6.7, 6.8 and 6.16", "networks of the plane", "/perceptron?scenario=three-ways&units=5&depth=2&activation=relu"),
+        also=("/weights?scenario=xor",),
         covers=("figure 6.7", "figure 6.8", "figure 6.16"),
         settings=("2-5-5-1, ReLU", "descent, dropout, and mean-field ADVI with N(0, 1)"),
         chosen=(

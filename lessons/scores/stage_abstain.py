@@ -8,7 +8,7 @@ from app.kit.player.scene import Axis, Scene
 from engine import scores
 from lessons.scores import analysis
 from lessons.scores.analysis import NAMES, Array, Flags, Play, Reading
-from lessons.scores.scenes import HEIGHT, MOST, begun, digit, said, strip
+from lessons.scores.marks import HEIGHT, MOST, begun, digit, said, strip
 from lessons.scores.spec import ScoresSpec
 
 

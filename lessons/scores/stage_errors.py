@@ -12,7 +12,7 @@ from engine import scores
 from engine.scores import Curve
 from lessons.scores import analysis
 from lessons.scores.analysis import ALPHA, NAMES, Array, Flags, Reading
-from lessons.scores.scenes import HEIGHT, MOST, begun, digit, said, strip
+from lessons.scores.marks import HEIGHT, MOST, begun, digit, said, strip
 from lessons.scores.spec import ScoresSpec
 
 # Steyn 2018, table of γ at α = 0.1: two networks of its own on MNIST

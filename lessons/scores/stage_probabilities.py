@@ -11,7 +11,7 @@ from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from engine import scores
 from lessons.scores import analysis
 from lessons.scores.analysis import MOST_BINS, Array, Reading
-from lessons.scores.scenes import CLASSES, HEIGHT, begun, digit, said
+from lessons.scores.marks import CLASSES, HEIGHT, begun, digit, said
 from lessons.scores.spec import ScoresSpec
 
 # Berezowski 2021, table 7.2, ten classes, two runs on its own OptDigits data: per cent

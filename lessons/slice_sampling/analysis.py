@@ -12,7 +12,7 @@ from app.kit import charts, pictures, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains, number
 from engine import diagnostics as measures
-from engine.judge import Check, Kernel, books, chains_checks, dispersed_starts, kernel_of, unknown
+from engine.judge import Check, Kernel, books, chains_checks, kernel_of, sampled_apart, unknown
 from engine.kept import kept
 from engine.recording import Recording
 from engine.spec import SpecError
@@ -22,7 +22,7 @@ from lessons.slice_sampling.spec import WORDS, SliceSamplingLesson
 Array = NDArray[np.float64]
 
 LONG_CHAINS, LONG_DRAWS = 4, 30_000
-MISTAKE = "It is wrong on purpose."
+MISTAKE = WORDS.phrase("checks.mistake")
 WIDTHS = tuple(float(w) for w in np.geomspace(0.1, 30.0, 8))
 SWEEP_DRAWS, FEWEST = 4_000, 30.0  # effective draws below which their number itself is too uncertain to show
 LOOKS = {  # of the methods in the figure: role, marker, dash
@@ -51,24 +51,12 @@ def long_run(spec: SliceSamplingLesson, work: int = 1) -> Recording:
 
 def drawn_from(spec: SliceSamplingLesson, coordinate: int) -> tuple[Array, Array]:
     """Midpoints and heights of a histogram of the long run: what the kernel draws from, as near as that tells."""
-    draws = long_run(spec).draws[:, :, coordinate].ravel()
-    counts, edges = np.histogram(draws, bins=50, range=spec.build_target().view[coordinate])
-    return 0.5 * (edges[1:] + edges[:-1]), counts / (len(draws) * (edges[1] - edges[0]))
+    return pictures.heights(long_run(spec).draws[:, :, coordinate], spec.build_target().view[coordinate])
 
 
 def _sample(spec: SliceSamplingLesson, draws: int, method: str, **settings: Any) -> Recording:
-    target = spec.build_target()
-    starts = dispersed_starts(target.truth, LONG_CHAINS, spec.seed)
-    return engine.sample(
-        target,
-        method,
-        chains=LONG_CHAINS,
-        draws=draws,
-        warmup=draws // 10,
-        seed=spec.seed,
-        init=spec.init() if starts is None else starts,
-        **settings,
-    )
+    settings |= {"draws": draws, "warmup": draws // 10}
+    return sampled_apart(spec.build_target(), method, spec.init(), chains=LONG_CHAINS, seed=spec.seed, **settings)
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -83,7 +71,7 @@ def kernels(spec: SliceSamplingLesson) -> list[Kernel]:
 def audit(spec: SliceSamplingLesson, cancel: Any = None) -> list[Check]:
     """The events of the run on stage, worked out again."""
     found = books(simulate(spec)[1], MISTAKE * spec.mistaken)
-    no_draws = unknown("exact draws stay exact", "No exact draws of this density can be made.", kind="kernel")
+    no_draws = unknown(WORDS.phrase("checks.exact"), WORDS.phrase("checks.no_draws"), kind="kernel")
     return [found] if kernels(spec) else [found, no_draws]
 
 
@@ -109,12 +97,12 @@ def efficiency(spec: SliceSamplingLesson, method: str) -> float:
 
 def panels(spec: SliceSamplingLesson, cancel: Any = None) -> list[Figure]:
     """What a wrong width costs, for each way to find the interval and for Metropolis."""
-    figure, best = charts.blank("width w (of Metropolis: scale)", "ESS per 1 000 evaluations"), []
+    figure, best = charts.blank(WORDS.phrase("panels.width"), WORDS.phrase("panels.efficiency")), []
     base = spec.replace(interval="stepping_out", variant="exact", chains=1, draws=100)
     for method, (role, symbol, dash) in LOOKS.items():
         if cancel is not None and cancel.is_set():
             break
-        name = WORDS["intervals"].get(method, "Metropolis")
+        name = WORDS["options.interval"].get(method, WORDS.phrase("panels.metropolis"))
         found = [efficiency(base.replace(w=w), method) for w in WIDTHS]
         figure.add_scatter(
             x=WIDTHS,
@@ -125,15 +113,12 @@ def panels(spec: SliceSamplingLesson, cancel: Any = None) -> list[Figure]:
             marker={"symbol": symbol, "size": 7},
         )
         if np.isfinite(found).any():
-            best.append(f"{name} {np.nanmax(found):.3g} at {WIDTHS[int(np.nanargmax(found))]:.2g}")
+            best.append(WORDS.phrase("panels.best", name=name, ess=np.nanmax(found), width=WIDTHS[int(np.nanargmax(found))]))
     figure.update_xaxes(type="log", dtick=1)
     figure.update_yaxes(type="log", dtick=1)
-    told = "; ".join(best) or "none could be told"
-    caption = (
-        f"Best: {told}. The right sampler, {LONG_CHAINS} chains of {SWEEP_DRAWS:,} draws each, the worst of coordinates"
-        f" and their squares. A gap: fewer than {FEWEST:.0f} effective draws."
-    )
-    return [Figure("What a wrong width costs", figure, f"Effective draws per evaluation against w. Best: {told}.", caption)]
+    told = "; ".join(best) or WORDS.phrase("panels.none")
+    caption = WORDS.phrase("panels.caption", told=told, long_chains=LONG_CHAINS, sweep_draws=SWEEP_DRAWS, fewest=FEWEST)
+    return [Figure(WORDS.phrase("panels.title"), figure, WORDS.phrase("panels.alt", told=told), caption)]
 
 
 def diagnostics(spec: SliceSamplingLesson, cancel: Any = None) -> Table:
@@ -143,14 +128,17 @@ def diagnostics(spec: SliceSamplingLesson, cancel: Any = None) -> Table:
     cost = measures.cost(recording, summary)
     spent, exact = cost.gradient_evaluations, pictures.exact(target)
     columns = charts.estimates(target.labels, summary, *exact, per="evaluations", spent=spent, seconds=cost.seconds)
-    caption = (
-        f"{chains(spec.chains)}, {number(spent)} evaluations of the density, {spent / recording.accepted.size:.1f} a "
-        f"transition, {number(1000 * cost.seconds)} ms. MCSE is the Monte Carlo standard error of the mean."
+    caption = WORDS.phrase(
+        "panels.cost",
+        chains=chains(spec.chains),
+        spent=number(spent),
+        each=spent / recording.accepted.size,
+        seconds=number(1000 * cost.seconds),
     )
-    return Table("Diagnostics of this run", columns, caption)
+    return Table(WORDS.phrase("panels.diagnostics"), columns, caption)
 
 
 def runs(spec: SliceSamplingLesson) -> str:
     """Which kernel runs."""
-    wrong = f", wrong on purpose: {WORDS['variants'][spec.variant]}" if spec.mistaken else ""
-    return f"Slice sampling, {WORDS['intervals'][spec.interval]}{wrong}."
+    wrong = WORDS.phrase("runs.wrong", mistake=WORDS["options.variant"][spec.variant]) if spec.mistaken else ""
+    return WORDS.phrase("runs.right", interval=WORDS["options.interval"][spec.interval], wrong=wrong)

@@ -12,23 +12,20 @@ from lessons.slice_sampling.spec import SCENARIOS, WORDS, SliceSamplingLesson
 
 def controls(panel: Controls[SliceSamplingLesson]) -> None:
     """The widgets beside the stage."""
-    panel.segmented("interval", "Interval", WORDS["intervals"])
-    panel.slider("w", "First interval: w wide")
+    panel.segmented("interval")
+    panel.slider("w")
     if panel.spec.interval != "hyperrectangle":
-        panel.slider("limit", "Grows to at most … w")
+        panel.slider("limit")
     panel.target([name for name in parameters_of(panel.spec.target) if name != "dimension"])
     panel.note(pictures.truth_note(panel.spec.build_target()))
-    with panel.more("Chains and draws"):
+    with panel.more("chains"):
         for name in ("chains", "draws", "warmup"):
             panel.slider(name)
-        panel.segmented("start")
-        if panel.spec.start == "at":
-            panel.number("start_x")
-            panel.number("start_y")
-    with panel.more("Break it"):
-        panel.select("variant", "Sampler", WORDS["variants"])
+        panel.start()
+    with panel.more("break"):
+        panel.select("variant")
         if panel.spec.variant == "no_test" and not panel.spec.mistaken:
-            panel.note("Only doubling has a test that could be forgotten.")
+            panel.remark("no_test")
 
 
 LESSON = Lesson(

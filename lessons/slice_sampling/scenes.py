@@ -20,7 +20,7 @@ from lessons.slice_sampling.spec import WORDS, SliceSamplingLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("slice", "level, interval, points", "inner"), Phase("draw", "the draw"))
+PHASES = (Phase("slice", WORDS.phrase("stage.inside"), "inner"), Phase("draw", WORDS.phrase("stage.draw")))
 ALONG = "plane*6 slice-0*5 / plane*6 slice-1*5 / marginal-0*6 trace*5"
 BOX = "plane*6 marginal-0*5 / plane*6 marginal-1*5 / trace*11"
 HEIGHTS = (215, 215, 180)
@@ -41,18 +41,12 @@ def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:
     events = events_of(type(inside)(*(array[0, first : first + count] for array in inside)))
     made = (
         Scene(
-            run=repr(spec),
-            steps=spec.draws,
-            rate=6.0,
-            phases=PHASES,
-            theme=theme.palette(),
-            label=f"Slice sampling over the density of {x} and {y}: the interval of each update and the points tried, the "
-            "slice along each coordinate, the draws against the truth.",
+            run=repr(spec), steps=spec.draws, rate=6.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("stage.picture", x=x, y=y)
         )
         .layout(BOX if box else ALONG, HEIGHTS)
         .window(first, events.offsets)
     )
-    panel = pictures.density_panel(made, target, title="The box" if box else "One coordinate at a time", equal=box)
+    panel = pictures.density_panel(made, target, title=WORDS.phrase("stage.box") if box else WORDS.phrase("stage.one_at_a_time"), equal=box)
     pictures.draw_layers(panel, run.draws)
     panel.path(draws, show="upto", last=TRAIL, fade=True, width=1.0, alpha=0.5)
     _sides(panel, events)
@@ -61,10 +55,10 @@ def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:
         if not box:
             _slice(made, target, events, j)
         if box or j == 0:
-            label = "draws so far" if spec.chains == 1 else "chain 1, draws so far"
+            label = WORDS.phrase("stage.draws_so_far") if spec.chains == 1 else WORDS.phrase("stage.draws_of_chain_1")
             marginal = pictures.marginal_panel(made, target, draws[:, j], j, bins=36, label=label)
             if spec.mistaken:
-                marginal.line(*analysis.drawn_from(spec, j), role="divergent", label="what this sampler draws from")
+                marginal.line(*analysis.drawn_from(spec, j), role="divergent", label=WORDS.phrase("stage.drawn_from"))
     mean = None if target.truth is None else float(target.truth.mean[0])
     pictures.trace_panel(made, run.draws[:, :, 0], x, truth=mean, limits=target.view[0])
     _card(made, spec, one, events, (x, y))
@@ -77,7 +71,7 @@ def _sides(panel: Panel, events: Events) -> None:
     corners = [np.column_stack(pair) for pair in ((a, b), (c, b), (c, d), (a, d), (a, b))]
     for start, end in pairwise(corners):
         side = np.where(np.all(start == end, axis=1)[:, None], np.nan, start)
-        panel.arrows(side, end, show="inner_at", role="proposal", label="the interval" if start is corners[0] else None)
+        panel.arrows(side, end, show="inner_at", role="proposal", label=WORDS.phrase("stage.interval") if start is corners[0] else None)
 
 
 def _points(panel: Panel, events: Events, x0: Array, point: Array) -> None:
@@ -90,7 +84,11 @@ def _points(panel: Panel, events: Events, x0: Array, point: Array) -> None:
         size=5.5,
         role=["reject", "divergent", "accept"],
         shape=["cross", "square", "circle"],
-        label=["outside the slice", "refused" if (events.kind == REFUSED).any() else None, "taken"],
+        label=[
+            WORDS.phrase("stage.outside"),
+            WORDS.phrase("stage.refused") if (events.kind == REFUSED).any() else None,
+            WORDS.phrase("stage.taken"),
+        ],
     )
 
 
@@ -107,9 +105,12 @@ def _slice(made: Scene, target: Target, events: Events, j: int) -> None:
     name, none = f"slice-{j}", np.zeros(len(xs), dtype=np.int64)
     appears = np.repeat(starts - events.offsets[:-1], NODES)
     made.parts(name, np.arange(len(starts) + 1) * NODES, appears, low=none, high=none)
-    panel = made.panel(name, title=f"Slice along {x}", x=(x, low, high), y=("density ÷ its peak", 0, 1.12))
+    panel = made.panel(name, title=WORDS.phrase("stage.slice", x=x), x=(x, low, high), y=(WORDS.phrase("stage.height"), 0, 1.12))
     above = np.where(heights > np.repeat(levels, NODES), np.repeat(levels, NODES), np.nan)
-    for ys, role, width, label in ((heights, "truth", 2.0, "density along the line"), (above, "highlight", 4.0, "slice")):
+    for ys, role, width, label in (
+        (heights, "truth", 2.0, WORDS.phrase("stage.density")),
+        (above, "highlight", 4.0, WORDS.phrase("stage.above")),
+    ):
         panel.path(np.column_stack([xs, ys]), show=Show("inner", parts=name), role=role, width=width, label=label)
     for ends in (events.low, events.high):
         panel.rule(x=np.where(mine, ends[:, j], np.nan), show="inner_at", role="proposal", dash=True)
@@ -148,27 +149,26 @@ def _card(made: Scene, spec: SliceSamplingLesson, one: Recording, events: Events
         other=events.point[:, 1],
         side=np.clip(kind - OUTSIDE + 1, 0, 2),
     )
-    against = "log π = {log_point:.2f} {side|against|≤|>} log y = {level:.2f}"
+    against = WORDS.phrase("stage.against")
     made.line("event", f"{{kind|{'|'.join(WORDS['events'].values())}}}")
     if spec.interval == "hyperrectangle":
         made.line("level", "log y = log π(x₀) + log u = {old:.2f} + log {u:.3f} = {level:.2f}")
-        made.line("interval", f"{x} from {{low:.2f}} to {{high:.2f}}, {y} from {{other_low:.2f}} to {{other_high:.2f}}")
-        made.line("point", f"point ({{point:.2f}}, {{other:.2f}}): {against}")
+        made.line("interval", WORDS.phrase("stage.sides", x=x, y=y))
+        made.line("point", WORDS.phrase("stage.point_of_box", against=against))
     else:
         made.line("level", f"{{j|{x}|{y}}}: log y = log π(x₀) + log u = {{old:.2f}} + log {{u:.3f}} = {{level:.2f}}")
         placed = (
-            "x₀ = {begin:.2f}, U left out"
+            WORDS.phrase("stage.placed_wrong")
             if spec.variant == "fixed_side"
-            else (f"x₀ − U w = {{x0:.2f}} − {{offset:.3f}} · {spec.w:g} = {{begin:.2f}}")
+            else f"x₀ − U w = {{x0:.2f}} − {{offset:.3f}} · {spec.w:g} = {{begin:.2f}}"
         )
-        made.line("place", f"first L = {placed}, R = L + w")
-        made.line("interval", "now L = {low:.2f}, R = {high:.2f}, {widths:.3g} w wide")
-        made.line("ends", "log π(L) = {log_low:.2f}, log π(R) = {log_high:.2f}, in the slice above log y")
-        made.line("point", f"point {{point:.2f}}: {against}")
+        made.line("place", WORDS.phrase("stage.first", placed=placed))
+        made.line("interval", WORDS.phrase("stage.now"))
+        made.line("ends", WORDS.phrase("stage.ends"))
+        made.line("point", WORDS.phrase("stage.point", against=against))
     spent, tried = one.gradient_evaluations[0], (one.transitions.kind[0] >= OUTSIDE).sum(axis=1)
     draws = {x: one.draws[0, :, 0], y: one.draws[0, :, 1]}
     made.values(spent=spent, tried=tried)
-    made.line("spent", "{tried} points tried, {spent} evaluations of the density spent", show="at", since="draw")
-    said = f"{{tried}} points tried, {{spent}} evaluations. {x} is {{x:.2f}}, {y} is {{y:.2f}}."
-    made.say(f"Transition {{t}} of {{steps}}: {said}", x=draws[x], y=draws[y], tried=tried, spent=spent)
+    made.line("spent", WORDS.phrase("stage.spent"), show="at", since="draw")
+    made.say(WORDS.phrase("stage.said", x=x, y=y), x=draws[x], y=draws[y], tried=tried, spent=spent)
     made.table(draws | {"points tried": tried, "evaluations": spent})

@@ -18,7 +18,6 @@ from app.kit.player.scene import Axis, Place, Scene
 from engine.kept import kept
 from engine.variational import NetworkFit
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.shared import FIRST_OF_MANY
 from lessons.families.sheets import sheet
 from lessons.families.watched import State
 from lessons.spike_and_slab import learning
@@ -28,8 +27,9 @@ from lessons.spike_and_slab.spec import SpikeAndSlabSpec
 HEIGHT = 260
 RATE = 6.0  # looks a second
 FIRST = 3  # looks of the picture that is there before anything is pressed
-FLOOR = -8.0  # nats per digit: the first looks are far below
-TILES, IN_ROW = 12, 4  # hidden units whose pixels are shown as images, where they are many
+FLOOR, LARGE_FLOOR = -8.0, -2.5  # nats per digit: the first looks are far below
+FIRST_OF_MANY = 0.5  # s of training on MNIST before the first picture
+TILES, IN_ROW = 12, 3  # hidden units whose pixels are shown as images, where they are many
 
 
 def first(spec: SpikeAndSlabSpec) -> bytes:
@@ -88,7 +88,7 @@ def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, 
     )
     layers = [np.stack([frame.layers[depth] for frame in frames]) for depth in (0, 1)]
     _layers(made, spec, layers)
-    _curves(made, frames, len(data_of(spec).y))
+    _curves(made, spec, frames)
     if learning.is_large(spec) and learning.never_inked(spec).any():
         _idle(made, spec, frames, layers[0])
     else:
@@ -148,19 +148,19 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, layers: list[np.ndarray]) -> No
 def first_as_images(made: Scene, id: str, title: str, layer: NDArray[np.uint8], place: Place, **look: Any) -> None:
     """The first layer (F, pixels + 1, units) of some hidden units, each as an image of the pixels that lead to it."""
     images = as_images(layer)
-    caption = f"{images.shape[1]} hidden units, {images.shape[-1]} × {images.shape[-1]} pixels each"
+    caption = f"{images.shape[1]} hidden units"
     panel = {"place": place, "height": HEIGHT}
     sheet(made, id, title, images, in_row=IN_ROW, caption=caption, panel=panel, **{"colorbar": False, **look})
 
 
-def _curves(made: Scene, frames: Sequence[Frame], n: int) -> None:
-    epoch = column(frames, "epoch")
+def _curves(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame]) -> None:
+    epoch, n = column(frames, "epoch"), len(data_of(spec).y)
     energy, kl = column(frames, "energy") / n, column(frames, "kl") / n
     panel = made.panel(
         "elbo",
         title="ELBO = energy − KL",
         x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
-        y=Axis("nats per digit", FLOOR, 0.2),
+        y=Axis("nats per digit", LARGE_FLOOR if learning.is_large(spec) else FLOOR, 0.2),
         place=(0, 1, 5, 1),
         height=HEIGHT,
     )

@@ -48,7 +48,7 @@ def _network_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
     panel.note("1,347 handwritten digits of 8 × 8 pixels (scikit-learn) to learn from, 450 to test.")
     panel.note(
         f"{sources.WHERE} Of it all 60,000 images are learnt from, and the first {TESTED:,} of its test images are tested. "
-        "Training begins by itself. The first picture is of a network that has learnt for about a second. It goes on "
+        "Training begins by itself. The first picture is of a network that has learnt for half a second. It goes on "
         "while you look, for less than a minute at 60 epochs. What it has learnt is kept for the next reader."
     )
 

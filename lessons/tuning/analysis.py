@@ -38,7 +38,7 @@ from engine.samplers.nuts import ADAPTED_MASSES, Nuts, NutsTransitions
 from engine.samplers.run import Run
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
-from lessons.tuning.spec import TuningLesson
+from lessons.tuning.spec import WORDS, TuningLesson
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -389,7 +389,7 @@ def _short_runs(spec: TuningLesson, way: str) -> Short | None:
 # Checks and diagnostics -----------------------------------------------------------------------------------------------
 
 CHECK_CHAINS, CHECK_GRADIENTS, CHECK_DRAWS = 4, 2_000_000, 20_000  # gradients of all chains on the stage together
-NEVER_STOPS = "It never stops tuning itself: wrong on purpose."
+NEVER_STOPS = WORDS.phrase("checks.never_stops")
 
 
 def kernels(spec: TuningLesson) -> list[Kernel]:
@@ -415,7 +415,7 @@ def audit(spec: TuningLesson, cancel: object = None) -> Sequence[Check]:
     if tuned.ledger is not None:
         found.append(ledger_check(tuned))
     if spec.after == "adapting":
-        found.append(wrong_use(spec, "adapting", "the sampler never stops tuning itself", kind="kernel"))
+        found.append(wrong_use(spec, "adapting", WORDS.phrase("checks.adapting"), kind="kernel"))
     return found
 
 
@@ -425,7 +425,7 @@ def checks(spec: TuningLesson, cancel: object = None) -> Sequence[Check]:
     """
     found: list[Check] = []
     if spec.count == "all":
-        found.append(wrong_use(spec, "counted", "the warm-up counts as draws", kind="numbers"))
+        found.append(wrong_use(spec, "counted", WORDS.phrase("checks.counted"), kind="numbers"))
     for delta in spec.deltas():
         if cancel is not None and cancel.is_set():  # type: ignore[attr-defined]
             return found
@@ -458,23 +458,28 @@ def longer(spec: TuningLesson, seed: int, work: int, gradients: int) -> Recordin
 
 def wrong_use(spec: TuningLesson, way: str, what: str, *, kind: Kind) -> Check:
     """A use of the warm-up that is wrong on purpose: fails if its bias is seen, is never called a pass."""
-    name, short = "what tuning does to averages", short_runs(spec, way)
+    name, short = WORDS.phrase("checks.wrong_use"), short_runs(spec, way)
     if short is None:
-        return unknown(name, f"Wrong on purpose, {what}; no exact answer to see it by.", kind=kind, unit="SE")
+        return unknown(name, WORDS.phrase("checks.no_answer", what=what), kind=kind, unit="SE")
     p = surprise(np.array([short.z])).p
-    sentence = (
-        f"Wrong on purpose: {what}. {short.runs} such runs {_from(spec)} put the mean of "
-        f"{quantity(spec.build_target()).name} at {short.mean:.3f} where {short.exact:g} is true, "
-        f"{abs(short.z):.1f} standard errors off."
+    sentence = WORDS.phrase(
+        "checks.off",
+        what=what,
+        runs=short.runs,
+        start=_from(spec),
+        name=quantity(spec.build_target()).name,
+        mean=short.mean,
+        exact=short.exact,
+        z=abs(short.z),
     )
     if p >= ALONE:
-        sentence += " With these settings too little to be sure of."
+        sentence = f"{sentence} {WORDS.phrase('checks.too_little')}"
     return Check(name, "fail" if p < ALONE else "unknown", short.z, Z_LIMIT, sentence, "SE", kind=kind, p=p)
 
 
 def _from(spec: TuningLesson) -> str:
     """Where the short runs start, in words."""
-    return "from exact draws" if spec.start == "random" else "from the start chosen"
+    return WORDS.phrase("checks.from_exact") if spec.start == "random" else WORDS.phrase("checks.from_start")
 
 
 def ledger_check(tuned: Tuned) -> Check:
@@ -487,9 +492,11 @@ def ledger_check(tuned: Tuned) -> Check:
     pairs = [(math.exp(ledger.log_step[j - 1]), tuned.step_size[0, j]) for j in follow]
     pairs += [(math.exp(ledger.log_average[j]), tuned.average[j]) for j in range(n) if not ledger.restart[j]]
     worst = max((abs(mine / kernel - 1.0) for mine, kernel in pairs), default=0.0)
-    sentence = f"Recomputed from the acceptance statistics alone, every ε and ε̄ of chain 1 agrees with the kernel's to {worst:.1e}."
+    sentence = WORDS.phrase("checks.recomputed", worst=worst)
     verdict: Verdict = "pass" if worst < 1e-9 else "fail"
-    return Check("dual averaging", verdict, worst, 1e-9, sentence, "relative error", kind="kernel")
+    return Check(
+        WORDS.phrase("checks.dual_averaging"), verdict, worst, 1e-9, sentence, WORDS.phrase("checks.relative_error"), kind="kernel"
+    )
 
 
 @dataclass(frozen=True, eq=False)

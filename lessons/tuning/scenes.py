@@ -18,16 +18,16 @@ from engine.samplers.nuts import ADAPTED_MASSES
 from engine.targets.target import Target
 from lessons.tuning import analysis
 from lessons.tuning.analysis import Tuned
-from lessons.tuning.spec import TuningLesson
+from lessons.tuning.spec import WORDS, TuningLesson
 
 Array = NDArray[np.float64]
 
 PHASES = (
-    Phase("follow", "follow the trajectory", "inner"),
-    Phase("statistic", "average the acceptance"),
-    Phase("step", "update ε"),
-    Phase("average", "average ε"),
-    Phase("mass", "learn the mass"),
+    Phase("follow", WORDS.phrase("stage.follow"), "inner"),
+    Phase("statistic", WORDS.phrase("stage.average_it")),
+    Phase("step", WORDS.phrase("stage.update")),
+    Phase("average", WORDS.phrase("stage.average_step")),
+    Phase("mass", WORDS.phrase("stage.learn_mass")),
 )
 WIDTH = 40  # transitions of a window
 STATES = 127  # new states of a transition that are shown
@@ -50,9 +50,7 @@ def scene(spec: TuningLesson, window: int | None = None) -> bytes:
         rate=12.0 if alone else 30.0,
         phases=PHASES if alone else (),
         theme=theme.palette(),
-        label="The warm-up of the No-U-Turn Sampler on the target "
-        f"{spec.target.replace('_', ' ')}: draws in the plane with the mass as an ellipse, and beside them the step "
-        f"size, the acceptance statistic and the cost of each transition.",
+        label=WORDS.phrase("stage.picture", target=spec.target.replace("_", " ")),
     )
     detail = None
     if alone:
@@ -124,7 +122,7 @@ def _map(picture: Scene, spec: TuningLesson, runs: list[Tuned], detail: _Detail 
                 shape=theme.MARKERS[c],
                 size=2.4,
                 alpha=0.55,
-                label=f"draws, δ = {run.spec.target_accept:g}",
+                label=WORDS.phrase("stage.draws_of", delta=run.spec.target_accept),
             )
     else:
         warm = (np.arange(spec.steps) < spec.warmup).astype(np.uint8)
@@ -136,10 +134,10 @@ def _map(picture: Scene, spec: TuningLesson, runs: list[Tuned], detail: _Detail 
             shape=["ring", "circle"],
             size=2.4,
             alpha=0.6,
-            label=["warm-up", "draws"] if spec.warmup else [None, "draws"],
+            label=[WORDS.phrase("stage.warm_up"), WORDS.phrase("stage.draws")] if spec.warmup else [None, WORDS.phrase("stage.draws")],
         )
         panel.arrows(detail.before, detail.position, show="inner", role="highlight", width=0.8)
-        panel.points(detail.position, show="inner", role="highlight", size=2.6, label="trajectory")
+        panel.points(detail.position, show="inner", role="highlight", size=2.6, label=WORDS.phrase("stage.trajectory"))
     truth = target.truth
     centre = np.zeros(2) if truth is None else truth.mean[:2]
     seen = []
@@ -152,10 +150,16 @@ def _map(picture: Scene, spec: TuningLesson, runs: list[Tuned], detail: _Detail 
             role="momentum",
             chain=None if detail is not None else c,
             width=2.5,
-            label="M⁻¹: the 95 % ellipse that the sampler believes in" if c == 0 else None,
+            label=WORDS.phrase("stage.believed") if c == 0 else None,
         )
     if spec.target == "gaussian" and truth is not None:
-        panel.path(analysis.ellipse(truth.covariance[:2, :2], centre), role="ink", dash=True, width=1.5, label="true covariance: 95 %")
+        panel.path(
+            analysis.ellipse(truth.covariance[:2, :2], centre),
+            role="ink",
+            dash=True,
+            width=1.5,
+            label=WORDS.phrase("stage.true_covariance"),
+        )
     if detail is not None:
         pictures.last_draw(panel, runs[0].draws[0, :, :2])
     return panel
@@ -175,8 +179,8 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
     used = np.concatenate([run.step_size.ravel() for run in runs])
     panel = picture.panel(
         "step",
-        title="Step size ε",
-        x=Axis("transition", 0, spec.steps),
+        title=WORDS.phrase("stage.step_size"),
+        x=Axis(WORDS.phrase("stage.transition"), 0, spec.steps),
         y=Axis("ε", float(used.min()) * 0.8, float(used.max()) * 1.25, log=True),
         place=BESIDE[0],
         height=HEIGHT // 3,
@@ -186,7 +190,7 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
     alone = spec.view == "one"
     if alone and spec.chains > 1:
         for c in range(1, spec.chains):
-            label = "other chains" if c == 1 else None
+            label = WORDS.phrase("stage.other_chains") if c == 1 else None
             panel.line(at, runs[0].step_size[c], show="upto", role="muted", width=0.8, alpha=0.45, label=label)
     for c, run in enumerate(runs):
         named = "" if alone else f", δ = {run.spec.target_accept:g}"
@@ -198,68 +202,68 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
             role="energy",
             width=1.1,
             alpha=0.9 if alone else 0.45,
-            label="ε used" if alone else None,
+            label=WORDS.phrase("stage.used") if alone else None,
             **own,
         )
         if run.ledger is not None:
-            panel.line(at, run.average, show="upto", role="highlight", width=2.4, dash=True, label=f"average ε̄{named}", **own)
+            panel.line(
+                at,
+                run.average,
+                show="upto",
+                role="highlight",
+                width=2.4,
+                dash=True,
+                label=WORDS.phrase("stage.average", named=named),
+                **own,
+            )
 
 
 def _windows(panel: Panel, spec: TuningLesson, *, labels: bool = False) -> None:
     """Where the mass is estimated, and where the warm-up ends."""
     _, ends = analysis.windows_of(spec)
     for k, end in enumerate(ends):
-        label = "mass estimated, ε sought anew" if labels and k == 0 else None
+        label = WORDS.phrase("stage.estimated") if labels and k == 0 else None
         panel.rule(x=float(end), role="momentum", dash=True, label=label)
     if spec.warmup:
-        panel.rule(x=float(spec.warmup), role="ink", label="warm-up ends" if labels else None)
+        panel.rule(x=float(spec.warmup), role="ink", label=WORDS.phrase("stage.ends") if labels else None)
 
 
 def _acceptance(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
-    panel = picture.panel(
-        "acceptance",
-        title="Acceptance statistic",
-        x=Axis("transition", 0, spec.steps),
-        y=Axis("a", 0.0, 1.0),
-        place=BESIDE[1],
-        height=HEIGHT // 3,
-    )
-    _windows(panel, spec)
-    at = np.arange(1, spec.steps + 1, dtype=float)
-    alone = spec.view == "one"
-    if alone:
-        pairs = np.column_stack([at, runs[0].accept[0]])
-        panel.points(pairs, show="upto", role="energy", size=1.6, alpha=0.5, label="a of a transition")
-    for c, run in enumerate(runs):
-        own: dict[str, Any] = {} if alone else {"chain": c}
-        delta = run.spec.target_accept
-        named = f"mean of the last {SPAN}" + ("" if alone else f", δ = {delta:g}")
-        panel.line(at, analysis.running(run.accept[0], SPAN), show="upto", role="highlight", width=2.0, label=named, **own)
-        if spec.tuning == "adapt":
-            panel.rule(y=delta, role="ink", dash=True, label=f"target δ = {delta:g}" if alone else None, **own)
+    y, each = Axis("a", 0.0, 1.0), [run.accept[0] for run in runs]
+    several = [WORDS.phrase("stage.mean_at", span=SPAN, delta=run.spec.target_accept) for run in runs]
+    panel = _running(picture, spec, "acceptance", 1, y, each, WORDS.phrase("stage.of_transition"), several)
+    if spec.tuning == "adapt":
+        for c, run in enumerate(runs):
+            delta = run.spec.target_accept
+            if spec.view == "one":
+                panel.rule(y=delta, role="ink", dash=True, label=WORDS.phrase("stage.target", delta=delta))
+            else:
+                panel.rule(y=delta, role="ink", dash=True, chain=c)
 
 
 def _cost(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
-    spent = np.concatenate([run.gradients[0] for run in runs])
-    panel = picture.panel(
-        "cost",
-        title="Cost of a transition",
-        x=Axis("transition", 0, spec.steps),
-        y=Axis("gradients", 0.8, float(max(spent.max() * 1.3, 10.0)), log=True),
-        place=BESIDE[2],
-        height=HEIGHT // 3,
-    )
+    each = [run.gradients[0] for run in runs]
+    most = float(np.concatenate(each).max())
+    y = Axis(WORDS.phrase("stage.gradients"), 0.8, max(1.3 * most, 10.0), log=True)
+    several = [f"δ = {run.spec.target_accept:g}" for run in runs]
+    _running(picture, spec, "cost", 2, y, each, WORDS.phrase("stage.gradients"), several)
+
+
+def _running(
+    picture: Scene, spec: TuningLesson, what: str, row: int, y: Axis, each: list[NDArray], of_one: str, several: list[str]
+) -> Panel:
+    """A quantity of each transition, `each` run's (steps,), and its running mean; the dots of a run that is alone."""
+    x = Axis(WORDS.phrase("stage.transition"), 0, spec.steps)
+    panel = picture.panel(what, title=WORDS.phrase(f"stage.{what}"), x=x, y=y, place=BESIDE[row], height=HEIGHT // 3)
     _windows(panel, spec)
-    at = np.arange(1, spec.steps + 1, dtype=float)
-    alone = spec.view == "one"
+    at, alone = np.arange(1, spec.steps + 1, dtype=float), spec.view == "one"
     if alone:
-        pairs = np.column_stack([at, runs[0].gradients[0]])
-        panel.points(pairs, show="upto", role="energy", size=1.6, alpha=0.5, label="gradients")
-    for c, run in enumerate(runs):
+        panel.points(np.column_stack([at, each[0]]), show="upto", role="energy", size=1.6, alpha=0.5, label=of_one)
+    for c, values in enumerate(each):
         own: dict[str, Any] = {} if alone else {"chain": c}
-        mean = analysis.running(run.gradients[0], SPAN)
-        label = f"mean of the last {SPAN}" if alone else f"δ = {run.spec.target_accept:g}"
-        panel.line(at, mean, show="upto", role="highlight", width=2.0, label=label, **own)
+        label = WORDS.phrase("stage.mean_of_last", span=SPAN) if alone else several[c]
+        panel.line(at, analysis.running(values, SPAN), show="upto", role="highlight", width=2.0, label=label, **own)
+    return panel
 
 
 def _estimate(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
@@ -271,20 +275,20 @@ def _estimate(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
     pad = 0.15 * max(high - low, 0.1)
     panel = picture.panel(
         "estimate",
-        title=f"Average so far of {wanted.name}",
-        x=Axis("transition", 0, spec.steps),
-        y=Axis("average", low - pad, high + pad),
+        title=WORDS.phrase("stage.average_so_far", name=wanted.name),
+        x=Axis(WORDS.phrase("stage.transition"), 0, spec.steps),
+        y=Axis(WORDS.phrase("stage.average_axis"), low - pad, high + pad),
         place=BESIDE[2],
         height=HEIGHT // 3,
     )
     _windows(panel, spec)
     if wanted.exact is not None:
-        panel.rule(y=wanted.exact, role="truth", dash=True, label=f"exact: {wanted.exact:g}")
+        panel.rule(y=wanted.exact, role="truth", dash=True, label=WORDS.phrase("stage.exact", exact=wanted.exact))
     at = np.arange(1, spec.steps + 1, dtype=float)
     alone = spec.view == "one"
     for c, (run, found) in enumerate(zip(runs, curves, strict=True)):
         for k, curve in enumerate(found):
-            label = (f"chain {k + 1}" if spec.chains > 1 else None) if alone else f"δ = {run.spec.target_accept:g}"
+            label = (WORDS.phrase("stage.chain", chain=k + 1) if spec.chains > 1 else None) if alone else f"δ = {run.spec.target_accept:g}"
             panel.line(at, curve, show="upto", width=1.6, chain=k if alone else c, label=label)
 
 
@@ -297,7 +301,7 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
     steps = np.arange(spec.steps)
     picture.readout(
         "state",
-        "state {i:d}: H − H₀ = {e:+.3f}, so min(1, exp(H₀ − H)) = {a:.3f}; mean so far {m:.3f}",
+        WORDS.phrase("stage.state"),
         show=Show("all", phase=("follow", None)),
         inner=True,
         i=detail.number,
@@ -307,11 +311,11 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
     )
     tuned = spec.tuning == "adapt" and spec.adapted > 0
     tuning = steps < spec.adapted
-    words = "{on?still tuning:frozen since the warm-up, whose last update stands below}" if tuned else "ε is not tuned"
+    words = WORDS.phrase("stage.tuned") if tuned else WORDS.phrase("stage.not_tuned")
     on: dict[str, Any] = {"on": tuning} if tuned else {}
     picture.readout(
         "statistic",
-        f"ε = {{e:.4g}}, gradients: {{g:d}}, acceptance statistic a = {{a:.4f}}.  {words}",
+        WORDS.phrase("stage.arithmetic", words=words),
         show=from_here["statistic"],
         e=run.step_size[0],
         g=run.gradients[0].astype(np.int32),
@@ -338,7 +342,7 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
         )
         picture.readout(
             "step",
-            "log ε ← μ − 20·√c·H̄ = {mu:.3f} − 20·√{c:.0f}·({h:.4f}) = {l:.3f}:  the next ε = {e:.4g}",
+            WORDS.phrase("stage.next"),
             show=from_here["step"],
             mu=whole(ledger.mu),
             c=whole(ledger.number.astype(float)),
@@ -359,8 +363,7 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
         )
     _mass_line(picture, spec, run, from_here["mass"])
     picture.say(
-        "Transition {t} of {steps}, {phase}: {warm?sampling:warm-up}. ε is {e:.3g}, its average {b:.3g}, acceptance "
-        "{a:.2f}, {g:d} gradients.",
+        WORDS.phrase("stage.said"),
         warm=steps >= spec.warmup,
         e=run.step_size[0],
         b=run.average,
@@ -393,7 +396,7 @@ def _mass_line(picture: Scene, spec: TuningLesson, run: Tuned, show: Show) -> No
     if learnt:
         state[(done > first) & (done <= ends[-1])] = 1
         state[np.isin(done, ends)] = 2
-    words = "{s|mass kept|this draw teaches the mass|window ends: M⁻¹ from its draws, ε sought anew}"
+    words = WORDS.phrase("stage.taught")
     template = f"{words}.  M⁻¹ = ({name}: {{v:.4g}}, {other}: {{w:.4g}}" + (", both: {c:.4g})" if _dense(spec) else ")")
     values: dict[str, Any] = {"s": state, "v": now[:, 0, 0], "w": now[:, 1, 1]}
     if _dense(spec):
@@ -412,12 +415,8 @@ def _numbers(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
         delta = f"{run.spec.target_accept:g}"
         total = np.cumsum(run.gradients[0])
         values = {"e": run.step_size[0], "b": run.average, "a": analysis.running(run.accept[0], SPAN), "g": total.astype(np.int32)}
-        picture.readout(
-            f"delta-{k}",
-            f"δ = {delta}:  ε = {{e:.3g}}, ε̄ = {{b:.3g}}, acceptance (mean of {SPAN}) {{a:.3f}}, gradients so far {{g:d}}",
-            **values,
-        )
-        picture.say(f"With target {delta} the step size is {{e:.2g}}, acceptance {{a:.2f}}.", e=values["e"], a=values["a"])
+        picture.readout(f"delta-{k}", WORDS.phrase("stage.one_of_several", delta=delta, span=SPAN), **values)
+        picture.say(WORDS.phrase("stage.said_of_one", delta=delta), e=values["e"], a=values["a"])
         columns |= {
             f"ε, δ = {delta}": run.step_size[0],
             f"average of ε, δ = {delta}": run.average,

@@ -23,6 +23,7 @@ from engine.judge import (
     agreement_check,
     divergence_check,
     energy_check,
+    joint_model,
     two_looks,
     unknown,
 )
@@ -286,7 +287,7 @@ def _warmed(spec: WeightsSpec) -> Run:
 def kernels(spec: WeightsSpec) -> list[Kernel]:
     """NUTS on the right, with the step size and mass of its first chain."""
     run = _warmed(same_posterior(spec).replace(draws=spec.default("draws")))
-    model = run.target.model
+    model = joint_model(run.target)
     return [] if model is None else [TransitionKernel(model, run.method, run.adaptation)]
 
 

@@ -1,8 +1,7 @@
 """The page of the lesson: controls → spec → picture."""
 
-import numpy as np
-
 from app.kit.frame import Controls, Lesson, show
+from app.kit.player.events import placed, to_edit
 from engine.networks import mlp, predictive
 from engine.readable.hmc import hmc as readable
 from engine.samplers import hmc
@@ -43,17 +42,13 @@ def controls(panel: Controls[XorSpec]) -> None:
 def own_copy(spec: XorSpec) -> dict:
     """The points of the clouds as own points: all of them, or every few where they are too many."""
     x, y = data_of(spec)
-    chosen = np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).astype(int)
-    inside = np.clip(np.round(x, 3), -1.5, 1.5)
-    return {"data": "points", "points": tuple((float(inside[i, 0]), float(inside[i, 1]), int(y[i])) for i in chosen)}
+    return {"data": "points", "points": to_edit(x, y, most=MAX_POINTS, reach=1.5)}
 
 
 def on_event(spec: XorSpec, event: dict) -> XorSpec | None:
     """Points placed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "mean":
-        return None
-    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
-    return spec.replace(data="points", points=points)
+    points = placed(event, "mean")
+    return None if points is None else spec.replace(data="points", points=points)
 
 
 LESSON = Lesson(

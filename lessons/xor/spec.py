@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.kit.words import Words
+from datasets.xor import EIGHT_POINTS
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
 
@@ -52,17 +53,6 @@ class XorSpec(Spec):
         return {"xor": 4 * self.corner, "noisy": 4 * self.corner, "points": len(self.points), "none": 0}[self.data]
 
 
-FIRST_POINTS = (
-    (-0.6, -0.5, 0),
-    (-0.4, -0.6, 0),
-    (0.5, 0.4, 0),
-    (0.6, 0.6, 0),
-    (-0.5, 0.6, 1),
-    (-0.6, 0.4, 1),
-    (0.4, -0.5, 1),
-    (0.6, -0.4, 1),
-)
-
 SCENARIOS = WORDS.scenarios(
     {
         "learn": XorSpec(),
@@ -73,6 +63,6 @@ SCENARIOS = WORDS.scenarios(
         "huge-prior": XorSpec(prior_sd=10.0, leapfrog=200),
         "large-step": XorSpec(step_size=0.15),
         "never-reject": XorSpec(step_size=0.1, variant="always_accept"),
-        "own-points": XorSpec(data="points", points=FIRST_POINTS, step_size=0.1, leapfrog=40, temper=2.0),
+        "own-points": XorSpec(data="points", points=EIGHT_POINTS, step_size=0.1, leapfrog=40, temper=2.0),
     }
 )

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from app.kit.frame import Controls, Lesson, show
+from app.kit.player.events import placed, to_edit
 from engine.readable.advi import advi
 from engine.readable.hmc import hmc
 from engine.readable.neurons import neurons
@@ -49,17 +48,13 @@ def controls(panel: Controls[MethodsSpec]) -> None:
 def own_copy(spec: MethodsSpec) -> dict:
     """The points of the clouds as own points: all of them, or every few where they are too many."""
     x, y = analysis.data_of(spec)
-    chosen = np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).astype(int)
-    inside = np.clip(np.round(x, 3), -REACH, REACH)
-    return {"data": "points", "points": tuple((float(inside[i, 0]), float(inside[i, 1]), int(y[i])) for i in chosen)}
+    return {"data": "points", "points": to_edit(x, y, most=MAX_POINTS, reach=REACH)}
 
 
 def on_event(spec: MethodsSpec, event: dict) -> MethodsSpec | None:
     """Points placed in the stage become the data."""
-    if event.get("kind") != "points" or event.get("panel") != "mean":
-        return None
-    points = tuple((round(float(x), 3), round(float(y), 3), int(label)) for x, y, label in event["points"])
-    return spec.replace(data="points", points=points)
+    points = placed(event, "mean")
+    return None if points is None else spec.replace(data="points", points=points)
 
 
 def runs(spec: MethodsSpec) -> str:

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import streamlit as st
 
-from app.kit.player import player
+from app.kit.canvas import player
 from app.kit.player.scene import Axis, Editable, Phase, Scene, Show
 
 GRID = np.linspace(-4, 4, 81)

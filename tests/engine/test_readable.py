@@ -61,6 +61,7 @@ from engine.readable.spike_and_slab_network import spike_and_slab_network
 from engine.readable.training import training
 from engine.readable.uncertainty import uncertainty
 from engine.rejection import BOUNDS, reject
+from engine.samplers.chain import start_chain
 from engine.samplers.islands import walk_islands
 from engine.samplers.run import METHODS
 from engine.scores import decompose
@@ -83,6 +84,7 @@ FOLDER = Path(beside.__file__).parent
 TWINS = [path.stem for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("__init__", "beside", "densities")]
 MOST_LINES = 80
 N = 200
+SOON = 80  # draws, for a step so long that rounding grows: after some 130 to 1e-9
 RARE = 3000  # draws, for a wrong line that matters in one of some hundred
 TARGETS = {"banana": banana(), "gaussian": gaussian(dimension=3), "student": student()}
 
@@ -143,19 +145,32 @@ def of_twin(twin, target, settings, plain=False, draws=N):
 @pytest.mark.parametrize(("twin", "settings"), SAMPLERS, ids=named)
 def test_a_sampler_draws_what_its_kernel_draws(twin, settings, name):
     target = TARGETS[name]
-    theirs = of_kernel(twin, target, settings)
-    ours = of_twin(twin, target, settings)
+    compared = slice(SOON if twin is nuts and settings["step_size"] == 1.0 else N)
+    theirs = of_kernel(twin, target, settings)[compared]
+    ours = of_twin(twin, target, settings)[compared]
     if twin in ROUNDS_AS_WRITTEN:
         assert np.array_equal(ours, theirs)
     else:
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(of_twin(twin, target, settings, plain=True), theirs, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(of_twin(twin, target, settings, plain=True)[compared], theirs, rtol=0, atol=1e-9)
     if settings.get("variant") and name == "banana":
         right = {key: value for key, value in settings.items() if key != "variant"}
         if twin is gibbs:
             right["update"] = "metropolis"  # the banana's conditionals are not known
         draws = RARE if settings["variant"] == "no_test" else N
         assert not np.allclose(of_twin(twin, target, right, draws=draws), of_twin(twin, target, settings, draws=draws))
+
+
+@pytest.mark.parametrize("sampling", ["multinomial", "slice"])
+def test_nuts_falls_from_far_away_as_the_kernel_does(sampling):
+    """The first long step gains hundreds of nats: more than exp has room for."""
+    target, start = gaussian(), np.array([150.0, -150.0])
+    settings = {"step_size": 0.6, "sampling": sampling}
+    theirs = engine.sample(target, "nuts", chains=1, draws=20, seed=5, mass=1.0, init=start[None], **settings).draws[0]
+    rng = start_chain(target, np.random.SeedSequence(5).spawn(1)[0], start)[0].rng
+    gained = np.diff([target.log_density(q) for q in (start, *theirs)]).max()
+    assert gained > 1e4
+    np.testing.assert_allclose(nuts(beside.with_gradient(target), start, 20, rng, **settings), theirs, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -199,10 +214,11 @@ def test_gibbs_draws_from_the_conditionals():
     np.testing.assert_allclose(gibbs(None, x, N, rng, conditional), theirs, rtol=0, atol=1e-9)
 
 
+@pytest.mark.one_seed  # with others a path may be so long that it takes the digits with it
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_step_size_and_the_mass_are_learnt_as_the_kernel_learns_them(name):
     """Each step size comes from all transitions before, so that the last digits of two runs soon differ, and then all:
-    here every transition begins where the kernel's did (and no path is so long that it takes the digits with it)."""
+    here every transition begins where the kernel's did."""
     target, warmup = TARGETS[name], 150
     run = engine.sample(target, "nuts", chains=1, draws=N - warmup, warmup=warmup, keep_warmup=True, seed=6)
     recorded = beside.with_warmup(run)
@@ -525,7 +541,7 @@ def test_dropout(method, scaling):
         theirs = beside.dropped_by_kernel(60, 5, **settings)
         np.testing.assert_allclose(beside.dropped(dropout, 60, 5, **settings), theirs, rtol=0, atol=1e-4)
         other = SCALINGS[1 - SCALINGS.index(scaling)]
-        assert np.abs(beside.dropped(dropout, 60, 5, **{**settings, "scaling": other}) - theirs).max() > 1e-2
+        assert np.abs(beside.dropped(dropout, 60, 5, **{**settings, "scaling": other}) - theirs).max() > 2e-3
 
 
 def test_rhat():

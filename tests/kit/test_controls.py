@@ -5,9 +5,23 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
 
 from app.kit.stops import log_stops, round_step
 from app.kit.text import number, plain
+from tests.server import ROOT
+
+
+def test_controls_are_called_as_the_words_have_it():
+    at = AppTest.from_file(str(ROOT / "tests" / "kit" / "demo" / "page.py"), default_timeout=60).run()
+    assert not at.exception
+    labels = [slider.label for slider in (*at.slider, *at.select_slider)]
+    assert "step size σ" in labels and "Drift (per step)" in labels
+    toggle, clear = at.toggle[0], next(button for button in at.button if button.label == "Clear points")
+    assert toggle.label == "Break it: count the drift twice" and clear.help == "They are gone then"
+    assert next(s for s in at.slider if s.label == "Drift (per step)").help == "how far each step goes aside"
+    assert "Nobody clears points twice." in [caption.value for caption in at.caption]
+    assert "More" in [fold.label for fold in at.expander]
 
 
 @given(st.floats(1e-6, 1e6), st.floats(1.001, 1e9), st.floats(0, 1))

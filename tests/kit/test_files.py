@@ -38,6 +38,7 @@ def page() -> None:
     from app.kit.visit import Visit
     from engine import ticket
     from engine.spec import Spec, SpecError, text
+    from tests.kit.demo.lesson import WORDS
 
     @dataclass(frozen=True, kw_only=True)
     class Named(Spec):
@@ -54,8 +55,8 @@ def page() -> None:
 
     here = st.session_state.setdefault("here", Visit(Named()))
     here.carry_out()
-    Controls(here, "demo").files("Your files", take, most_bytes=2_000_000, most_files=3)
-    Controls(here, "demo").files("One file", take, types=["idx"], most_bytes=2_000_000)
+    Controls(here, "demo", WORDS).files("Your files", take, most_bytes=2_000_000, most_files=3)
+    Controls(here, "demo", WORDS).files("One file", take, types=["idx"], most_bytes=2_000_000)
 
 
 def test_files_change_the_spec_or_are_refused_by_name():
@@ -109,6 +110,7 @@ def test_what_is_typed_stays_in_its_box_while_it_is_tried():
         from app.kit.visit import Visit
         from engine.spec import SpecError
         from engine.targets import TargetError, TargetSpec
+        from tests.kit.demo.lesson import WORDS
 
         @dataclass(frozen=True, kw_only=True)
         class Checked(TargetSpec):
@@ -121,7 +123,7 @@ def test_what_is_typed_stays_in_its_box_while_it_is_tried():
 
         here = st.session_state.setdefault("here", Visit(Checked(target="formula")))
         here.carry_out()
-        Controls(here, "demo").text("formula")
+        Controls(here, "demo", WORDS).text("formula")
 
     at = AppTest.from_function(formulas, default_timeout=60).run()
     for typed, reason in (("x + y", "no probability density"), ("-x^2 -", "ends too early")):

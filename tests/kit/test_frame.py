@@ -254,7 +254,7 @@ def test_chips_load_scenarios_and_a_new_seed_stays_in_them():
 def test_buttons_of_a_panel_change_fields():
     at = opened(marks="1,2,0;3,4,1")
     assert len(visited(at).spec.marks) == 2
-    at.button(key="demo/Clear points").click().run()
+    at.button(key="demo/clear").click().run()
     assert visited(at).spec.marks == ()
 
 

@@ -530,7 +530,7 @@ def test_too_large_a_scene_is_refused():
 def page():
     import streamlit as st
 
-    from app.kit.player import player
+    from app.kit.canvas import player
     from app.kit.player.scene import Axis, Scene
 
     s = Scene(run="r", steps=1, label="A picture.")

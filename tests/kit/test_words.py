@@ -56,6 +56,16 @@ two = "Two."
 [names]
 b = "second"
 a = "first"
+
+[controls]
+draws = "Sweeps"
+
+[options.target]
+student = "Student"
+mine = "My own"
+
+[notes]
+many = "{n} of them."
 '''
 
 
@@ -97,6 +107,23 @@ def test_passages_stand_in_the_order_said(lesson: Words, passages: tuple[str, ..
 def test_other_words_stand_in_the_order_of_the_file(lesson: Words):
     assert list(lesson["names"].items()) == [("b", "second"), ("a", "first")]
     assert lesson.phrase("questions.passages.explain.one", n=1) == "One 1."
+
+
+def test_a_lesson_calls_things_as_all_do_unless_it_or_its_family_says_otherwise(lesson: Words, tmp_path: Path):
+    assert [lesson.named("controls", name) for name in ("draws", "chains", "gone")] == ["Sweeps", "Chains", None]
+    assert lesson.named("notes", "many", n=3) == "3 of them."
+    called = lesson.options("target")
+    assert (called["student"], called["mine"], called["two_modes"]) == ("Student", "My own", "two modes")
+    assert lesson.options("names") == {} and lesson["options.target"] == {"student": "Student", "mine": "My own"}
+    assert lesson.phrase("panels.diagnostics") == "Diagnostics of this run"
+    child = Words(tmp_path / "child" / "spec.py", family=lesson)
+    child.folder.mkdir()
+    (child.folder / "words.toml").write_text('[controls]\nchains = "Walks"\n[options.target]\nmine = "Hers"\n', encoding="utf-8")
+    assert [child.named("controls", name) for name in ("draws", "chains", "start")] == ["Sweeps", "Walks", "Start"]
+    assert (child.options("target")["mine"], child.options("target")["student"]) == ("Hers", "Student")
+    assert child.phrase("notes.many", n=2) == "2 of them."
+    with pytest.raises(WordsError, match=r"words.toml: there is no 'panels.gone'"):
+        lesson.phrase("panels.gone")
 
 
 def test_what_is_missing_is_named(lesson: Words):

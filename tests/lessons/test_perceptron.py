@@ -335,7 +335,7 @@ def test_the_answer_tells_the_loss_on_new_points():
 def test_the_decay_curve_has_its_lowest_place_inside():
     found = held_out.ladder(CURVE)
     assert 0 < found.best < len(held_out.LADDER) - 1 and ANSWERS["curve"](CURVE) == 2
-    assert np.all(np.diff(found.loss.mean(axis=0)) > -1e-3)  # its own points: only ever worse
+    assert np.all(np.median(np.diff(found.loss, axis=1), axis=0) > -1e-3)  # its own points: only ever worse, set by set
     assert np.abs(found.path[-1]).max() < 1e-4 and found.held[:, -1] == pytest.approx(math.log(2.0))
     only = found.held[:, found.best :]
     assert ANSWERS["curve"](CURVE) == 2 and only.mean(axis=0)[-1] > only.mean(axis=0)[0]

@@ -18,11 +18,13 @@ from app.kit import share, startup, words
 from app.kit.player.scene import header
 from datasets.logistic import INPUT_SD, logistic_pairs
 from datasets.xor import NOISY_VARIANCE, VARIANCE
+from engine.networks.sweep import SweepSpec
 from engine.spec import SpecError
 from engine.variational import network as engine_network
 from engine.variational import start_network
 from lessons.families import powerball
 from lessons.landing.spec import THESIS
+from lessons.real_data import protocol
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
@@ -271,6 +273,9 @@ def test_counts_of_errata_come_to_what_is_exact():
     assert printed.min() > 2.0 * counts.DENSITY and abs(coded[0] - counts.DENSITY) < 5e-4
     assert counts.fold_means().std() == pytest.approx(1.0 / np.sqrt(10.0), rel=0.12)
     assert np.mean(counts.transformed() ** 2) == pytest.approx(np.exp(2.0 * counts.LOG_SD), rel=0.17)
+    assert counts.shifts().std() == pytest.approx(np.sqrt(0.5 / 253), rel=0.12)
+    whole = {pair: counts.printed_whole(*pair) for pair in berezowski.PAIRS}
+    assert whole[("5a", 0.4)] and not whole[("10a", 0.2)] and not whole[("10b", 0.4)]
     assert (counts.area(2.0)[-1], counts.area(1.0)[-1]) == (1.0, 0.5)
 
 
@@ -362,6 +367,20 @@ def test_links_of_small_experiments_give_the_settings_of_their_row():
     draws, coin = (settings_of(BY_ID[id].link) for id in ("hubin-draws", "mullachery-coin"))
     assert (draws.units, draws.epochs, draws.weight_prior) == (30, 150, "aic")
     assert coin.observations().tolist() == [1.0] and (coin.alpha, coin.beta) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("id", "draws", "units"), [("andersen-5.3", 3000, "relu"), ("andersen-5.6", 1500, "tanh")])
+def test_links_of_bayesian_tables_give_the_settings_of_their_row(id, draws, units):
+    spec = settings_of(BY_ID[id].link)
+    assert (spec.show, spec.scaled, spec.chains, spec.warmup, spec.draws) == ("protocol", "no", andersen.CHAINS, 1000, draws)
+    assert f"at most {spec.max_depth}" in BY_ID[id].chosen[0] and SweepSpec().target_accept == 0.9
+    assert protocol.published(spec).split == "published" and f"10 {'ReLU' if units == 'relu' else units} units" in BY_ID[id].settings
+
+
+def test_links_of_small_networks_give_the_settings_of_their_row():
+    plane, digits = (settings_of(BY_ID[id].link) for id in ("steyn-6.7", "steyn-7.1"))
+    assert (plane.part, plane.units, plane.depth, plane.activation, plane.keep) == ("held_out", 5, 2, "relu", 0.8)
+    assert (digits.method, digits.score, digits.against, digits.learnt) == ("dense", "ga", "inconsistency", 500)
 
 
 def test_links_of_powerball_give_the_settings_of_their_row():

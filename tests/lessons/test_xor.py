@@ -11,14 +11,14 @@ import pytest
 from app.kit import badge
 from app.kit.controls import point_lines, read_points
 from app.kit.player.scene import MAX_FRAMES, decode
-from datasets.xor import held_out
+from datasets.xor import EIGHT_POINTS, held_out
 from engine.judge import proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
 from lessons.xor import chains, figures, learning, proof, questions, scenes
-from lessons.xor.spec import FIRST_POINTS, MAX_POINTS, SCENARIOS, VARIANTS, XorSpec
+from lessons.xor.spec import MAX_POINTS, SCENARIOS, VARIANTS, XorSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -48,7 +48,7 @@ def test_a_wrong_setting_is_named(parameter, changes):
 
 
 def test_points_as_text_and_back():
-    assert read_points("points", point_lines(FIRST_POINTS)) == FIRST_POINTS
+    assert read_points("points", point_lines(EIGHT_POINTS)) == EIGHT_POINTS
     assert read_points("points", "0.5 0.5 1\n\n-1;0;0") == ((0.5, 0.5, 1), (-1.0, 0.0, 0))
     with pytest.raises(SpecError, match="line 2"):
         read_points("points", "0, 0, 1\n0, a, 1")
@@ -142,7 +142,7 @@ def test_the_traces_are_those_of_the_networks_on_their_points_and_on_others():
     warm = shown["state"] <= SHORT.burn
     assert np.array_equal(shown["average loss"][warm], shown["present loss"][warm])
     assert (shown["average loss"] != shown["present loss"])[~warm].mean() > 0.9
-    own = learning.Learning(SHORT.replace(data="points", points=FIRST_POINTS)).advance(100).shown()
+    own = learning.Learning(SHORT.replace(data="points", points=EIGHT_POINTS)).advance(100).shown()
     assert set(learning.scores(own)) == {"present", "average"}
     header, arrays = decode(scenes.picture(done, growing=False))
     panel = next(panel for panel in header["panels"] if panel["id"] == "loss")

@@ -74,7 +74,7 @@ def _meant(blob: bytes) -> dict[str, Any]:
             panel["place"] = [round(part, 6) for part in (x / wide, y / high, width / wide, height / high)]
         panel["layers"] = _named(panel["layers"])
         for layer in panel["layers"].values():
-            if layer["show"]["what"] == "all" and isinstance(layer.get("points"), np.ndarray):
+            if layer["show"]["what"] == "all" and np.ndim(layer.get("points")) == 2:  # not one that changes from frame to frame
                 layer["points"] = _without_gaps(layer["points"])
     for line in [*found["readouts"], *found["say"]]:
         line["tokens"], line["values"] = _unnamed(line), None

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.diagnostics import rhat
-from engine.judge import Check, Kernel, TransitionKernel, agreement_check, depth_check, divergence_check, energy_check, unknown, worst
+from engine.judge import (
+    Check,
+    Kernel,
+    TransitionKernel,
+    agreement_check,
+    depth_check,
+    divergence_check,
+    energy_check,
+    joint_model,
+    unknown,
+    worst,
+)
 from engine.judge.training import rest_check, training_gradient_check
 from engine.networks.stack import Stop
 from engine.variational import start_network
@@ -30,7 +41,8 @@ def kernels(shared: Shared, stop: Stop | None = None) -> list[Kernel]:
         return []
     assert shared.traces.chains is not None
     run = shared.traces.chains.run
-    model = run.target.model
+    model = joint_model(run.target)
+    assert model is not None
     some = dataclasses.replace(model, x=model.x[:TRIED].copy(), aside=f" (of {len(model.x):,} on this page)")
     return [TransitionKernel(some, run.method, run.adaptation)]
 

@@ -11,9 +11,10 @@ from engine import ticket
 from engine.diagnostics import rhat
 from engine.evidence import ModelProbabilities
 from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
-from engine.jumps.predict import each_draw, pooled
+from engine.jumps.predict import each_draw, of_data, pooled
 from engine.kept import kept
 from engine.networks.predictive import Ensemble
+from engine.predicted import Predicted
 from engine.scores import Performance, Sums, performance
 from lessons.families.growing.evidence import EVIDENCE, QUICK, finished_evidence
 from lessons.families.growing.plane import LN2, Bytes, plane, quantised
@@ -206,6 +207,16 @@ class Growth:
 def first_look(spec: GrowingSpec) -> Growth:
     """The chains as far as the first picture shows them. Shared: not to be advanced."""
     return Growth(spec).advance(FIRST_COSTLY if spec.mistake and spec.variant in COSTLY else FIRST)  # type: ignore[attr-defined]
+
+
+def recording(spec: GrowingSpec) -> ArchitectureRecording:
+    """The run of the first picture."""
+    return first_look(spec).run.recording()
+
+
+def predicted(spec: GrowingSpec) -> Predicted | None:
+    """What each draw of that run says of the data."""
+    return of_data(recording(spec), *spec.data_set(), spec.seed)
 
 
 def study(spec: GrowingSpec, cancel: Any = None) -> Growth:

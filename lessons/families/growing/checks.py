@@ -13,7 +13,7 @@ from engine.jumps import ArchitectureRecording
 from lessons.families.growing.chains import STUDY_COSTLY, Growth, advanced, begin, first_look
 from lessons.families.growing.evidence import EVIDENCE, shared_evidence
 from lessons.families.growing.ledger import jumps_of
-from lessons.families.growing.spec import COSTLY, GrowingSpec
+from lessons.families.growing.spec import COSTLY, WORDS, GrowingSpec
 
 CHECKED = 1000  # sweeps that are judged at most
 LEDGER_LIMIT = 1e-8
@@ -58,8 +58,5 @@ def ledger_check(growth: Growth) -> Check:
         errors.append(abs(scratch - recording.log_likelihood[chain, t]))
     worst = float(np.nan_to_num(errors, nan=np.inf).max())
     verdict: Verdict = "pass" if worst < LEDGER_LIMIT else "fail"
-    sentence = (
-        f"In {len(sweeps)} jumps of chain {spec.shown} the factors add up to log r, and after the "
-        f"{int(jumps.accepted.sum())} accepted ones the likelihood is that computed from scratch, to {worst:.1e}."
-    )
+    sentence = WORDS.phrase("checks.ledger", jumps=len(sweeps), chain=spec.shown, accepted=int(jumps.accepted.sum()), worst=worst)
     return Check("ledger", verdict, worst, LEDGER_LIMIT, sentence, "nats", kind="kernel")

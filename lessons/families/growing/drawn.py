@@ -13,6 +13,7 @@ from app.kit.player.scene import Panel, Place, Scene
 from engine.jumps import ArchitectureRecording
 from engine.networks import Network
 from lessons.families.growing.ledger import Jumps
+from lessons.families.growing.spec import WORDS
 
 Array = NDArray[np.float64]
 
@@ -71,7 +72,7 @@ def network_panel(
     labels: Sequence[Sequence[str] | None] | None = None,
     phase: str | None = None,
     id: str = "network",
-    title: str = "The network: what is born fades in, what dies fades out",
+    title: str = WORDS.phrase("stage.drawn"),
     place: Place | None = None,
     height: int = 280,
 ) -> Panel:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from app.kit.player.scene import Axis, Panel, Place, Scene, Show
 from engine.jumps import FACTORS, MOVES, ArchitectureRecording
+from lessons.families.growing.spec import WORDS
 
 Array = NDArray[np.float64]
 
@@ -77,7 +78,7 @@ def ledger_panel(
     names: Sequence[str] = tuple(SHORT.values()),
     show: Show | None = None,
     id: str = "ledger",
-    title: str = "The ledger: bars that add up to log r",
+    title: str = WORDS.phrase("ledger.title"),
     place: Place | None = None,
     height: int = 240,
     reach: float | None = None,
@@ -89,8 +90,8 @@ def ledger_panel(
     bars = np.concatenate([factors, factors.sum(axis=1, keepdims=True)], axis=1)
     sizes = np.abs(bars[np.isfinite(bars)])
     reach = reach or float(np.clip(np.quantile(sizes, 0.9) if sizes.size else 1.0, 2.0, 30.0))
-    panel = scene.panel(id, title=title, y=Axis("log factor (nats)", -reach, reach), place=place, height=height)
-    return panel.bars(bars, labels=[*names, "log r"], role="likelihood", show=show, label="log of each factor, and sum")
+    panel = scene.panel(id, title=title, y=Axis(WORDS.phrase("ledger.axis"), -reach, reach), place=place, height=height)
+    return panel.bars(bars, labels=[*names, "log r"], role="likelihood", show=show, label=WORDS.phrase("ledger.bars"))
 
 
 def merged_slots(jumps: Jumps, size: str = "k") -> tuple[Array, list[str]]:
@@ -112,26 +113,22 @@ def ledger_words(scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit
     """
     F = {name: jumps.factors[:, i] for i, name in enumerate(FACTORS)}
     shows = [Show("at", phase=(phase, None)) for phase in phases] if phases else [Show("at")] * 3
-    place = " at slot {slot:d}" if (jumps.slot >= 0).any() else ""
-    slot: dict[str, Any] = {"slot": jumps.slot + 1} if place else {}
+    at_slot = bool((jumps.slot >= 0).any())
+    slot: dict[str, Any] = {"slot": jumps.slot + 1} if at_slot else {}
     scene.readout(
         "move",
-        "{birth?birth:death} of a " + thing + place + ": " + size + " = {before:d} → {after:d}",
+        WORDS.phrase("ledger.move_at_slot" if at_slot else "ledger.move", thing=thing, size=size),
         birth=jumps.birth,
         before=jumps.before,
         after=jumps.after,
         show=shows[0],
         **slot,
     )
-    slots = "slots {born:+.2f} {died:+.2f}, " if place else ""
-    both: dict[str, Any] = {"born": F["slot of the birth"], "died": F["slot of the death"]} if place else {}
+    slots = WORDS.phrase("ledger.slots") if at_slot else ""
+    both: dict[str, Any] = {"born": F["slot of the birth"], "died": F["slot of the death"]} if at_slot else {}
     scene.readout(
         "ledger",
-        "log r = likelihood {fit:+.2f}, p("
-        + size
-        + ") {prior:+.2f}, p(θ) {weights:+.2f}, 1/g(u) {density:+.2f}, "
-        + slots
-        + "d/b {choice:+.2f}, |J| {jacobian:+.2f} = {total:+.2f}",
+        WORDS.phrase("ledger.sum", size=size, slots=slots),
         fit=F["likelihood"],
         prior=F["architecture prior"],
         weights=F["weight prior"],
@@ -144,7 +141,7 @@ def ledger_words(scene: Scene, jumps: Jumps, size: str = "k", thing: str = "unit
     )
     scene.readout(
         "decision",
-        "α = min(1, r) = {alpha:.3g}, u = {u:.3f}: {accepted?accepted, u < α:rejected, u ≥ α}",
+        WORDS.phrase("ledger.decision"),
         alpha=np.exp(np.minimum(jumps.log_ratio, 0.0)),
         u=jumps.uniform,
         accepted=jumps.accepted,

@@ -15,7 +15,7 @@ from engine.jumps.shares import shares
 from lessons.families.growing.chains import Growth, exact_now, study
 from lessons.families.growing.ledger import accept_table, jumps_of
 from lessons.families.growing.sizes import HELD, size_figure
-from lessons.families.growing.spec import CHAINS, GrowingSpec
+from lessons.families.growing.spec import CHAINS, WORDS, GrowingSpec
 
 Array = NDArray[np.float64]
 
@@ -39,14 +39,19 @@ def share_figure(growth: Growth) -> Figure:
     """Shares of the sizes among the draws beside the prior and, once computed, the exact probabilities."""
     spec, exact = growth.spec, exact_now(growth.spec)
     drawn = shares(growth.sizes[:, growth.burn :], spec.low, spec.count)
-    caption = (
-        f"The first {growth.total} sweeps of {CHAINS} chains, {growth.burn} left out; bars of ± {HELD:g} Monte Carlo "
-        f"standard errors. R-hat of {spec.symbol}: {drawn.rhat:.2f}."
+    caption = WORDS.phrase(
+        "panels.shares_caption", sweeps=growth.total, chains=CHAINS, burn=growth.burn, held=HELD, symbol=spec.symbol, rhat=drawn.rhat
     )
-    caption += " Exact: by annealing." if exact is not None else " The exact answer comes once the chains agree."
-    title = f"How sure are the shares of {spec.symbol}?"
+    caption = f"{caption} {WORDS.phrase('panels.not_yet' if exact is None else 'panels.by_annealing')}"
+    title = WORDS.phrase("panels.shares", symbol=spec.symbol)
     return size_figure(
-        title, drawn, spec.low, exact=exact, prior=np.exp(spec.log_prior()), name=f"hidden {spec.thing}s {spec.symbol}", caption=caption
+        title,
+        drawn,
+        spec.low,
+        exact=exact,
+        prior=np.exp(spec.log_prior()),
+        name=WORDS.phrase("sizes.axis", thing=spec.thing, symbol=spec.symbol),
+        caption=caption,
     )
 
 
@@ -81,25 +86,23 @@ def accept_figure(growth: Growth) -> Figure:
     """Which births and deaths are accepted."""
     spec, found = growth.spec, accepts(growth)
     sizes = np.arange(spec.low, spec.high + 1)
-    figure = charts.blank(f"{spec.symbol} before the jump", "mean acceptance probability")
-    looks = (("births", found.birth, "accept", "circle"), ("deaths", found.death, "reject", "x"))
+    figure = charts.blank(WORDS.phrase("panels.before", symbol=spec.symbol), WORDS.phrase("panels.acceptance"))
+    births, deaths = WORDS.phrase("panels.births"), WORDS.phrase("panels.deaths")
+    looks = ((births, found.birth, "accept", "circle"), (deaths, found.death, "reject", "x"))
     for name, values, role, symbol in looks:
         marker = {"symbol": symbol, "size": 9, "color": theme.colour(role)}
-        line = {"color": theme.colour(role), "dash": "solid" if name == "births" else "dash"}
+        line = {"color": theme.colour(role), "dash": "solid" if name == births else "dash"}
         figure.add_scatter(x=sizes, y=values, mode="lines+markers", marker=marker, line=line, name=name)
     figure.update_yaxes(range=[-0.02, 1.02])
     figure.update_xaxes(dtick=1 if spec.count <= 8 else 2)
     listed = "; ".join(
-        f"{name} from {spec.symbol} = {k}: {v:.0%}"
+        WORDS.phrase("panels.accepted_from", jumps=name, symbol=spec.symbol, k=k, share=v)
         for name, values, _, _ in looks
         for k, v in zip(sizes, values, strict=True)
         if np.isfinite(v)
     )
-    caption = (
-        f"Of {int(found.births.sum()):,} births and {int(found.deaths.sum()):,} deaths proposed. A dear loss of fit "
-        "makes a death unlikely, a useless newborn is accepted easily."
-    )
-    return Figure("Which jumps are accepted?", figure, f"Mean acceptance probability by size. {listed}.", caption)
+    caption = WORDS.phrase("panels.accepts_caption", births=int(found.births.sum()), deaths=int(found.deaths.sum()))
+    return Figure(WORDS.phrase("panels.accepts"), figure, WORDS.phrase("panels.accepts_alt", listed=listed), caption)
 
 
 def fit_figure(growth: Growth) -> Figure:
@@ -109,17 +112,14 @@ def fit_figure(growth: Growth) -> Figure:
     seen = [k for k in range(spec.low, spec.high + 1) if (sizes == k).sum() >= 20]
     mean = [float(fit[sizes == k].mean()) for k in seen]
     sd = [float(fit[sizes == k].std()) for k in seen]
-    figure = charts.blank(f"hidden {spec.thing}s {spec.symbol}", "log likelihood (nats)")
+    figure = charts.blank(WORDS.phrase("sizes.axis", thing=spec.thing, symbol=spec.symbol), WORDS.phrase("panels.fit"))
     marker = {"symbol": "square", "size": 8, "color": theme.colour("likelihood")}
     bars = {"type": "data", "array": sd, "color": theme.colour("muted")}
-    figure.add_scatter(x=seen, y=mean, mode="lines+markers", marker=marker, error_y=bars, name="draws")
+    figure.add_scatter(x=seen, y=mean, mode="lines+markers", marker=marker, error_y=bars, name=WORDS.phrase("panels.draws"))
     figure.update_xaxes(dtick=1 if spec.count <= 8 else 2)
     listed = "; ".join(f"{k}: {m:.1f} ± {s:.1f}" for k, m, s in zip(seen, mean, sd, strict=True))
-    caption = (
-        f"Mean ± one standard deviation over the draws with at least 20 of a size. Where the curve is flat, a "
-        f"{spec.thing} more neither helps nor harms the fit."
-    )
-    return Figure(f"What does one {spec.thing} more buy?", figure, f"Log likelihood by size: {listed}.", caption)
+    caption = WORDS.phrase("panels.fit_caption", thing=spec.thing)
+    return Figure(WORDS.phrase("panels.buys", thing=spec.thing), figure, WORDS.phrase("panels.fit_alt", listed=listed), caption)
 
 
 def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
@@ -133,13 +133,23 @@ def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
     watched[:, :, 1] = recording.log_likelihood[:, kept]
     watched[:, :, 2:] = each_draw(recording, at, kept)
     summary = summarise(watched)
-    names = [spec.symbol, "log likelihood", "P(class 1) at (0, 0)", "P(class 1) at (0.5, 0.5)", "P(class 1) at (1.2, 1.2)"]
+    names = [
+        spec.symbol,
+        "log likelihood",
+        WORDS.phrase("panels.at_centre"),
+        WORDS.phrase("panels.at_corner"),
+        WORDS.phrase("panels.beyond"),
+    ]
     gradients = int(recording.gradient_evaluations.sum())
     least = float(np.nanmin(summary.ess_bulk)) if np.isfinite(summary.ess_bulk).any() else float("nan")
-    cost = (
-        f"{CHAINS} chains of {growth.total} sweeps, {growth.burn} left out: {gradients:,} gradients in "
-        f"{recording.seconds:.2g} s, at least {least / max(recording.seconds, 1e-9):,.0f} effective draws a second. "
-        "R-hat is taken of sizes and of predictions, never of weights: units may change places."
+    cost = WORDS.phrase(
+        "panels.cost",
+        chains=CHAINS,
+        sweeps=growth.total,
+        burn=growth.burn,
+        gradients=gradients,
+        seconds=recording.seconds,
+        effective=least / max(recording.seconds, 1e-9),
     )
     agree: dict[str, Column] = {
         "quantity": names,
@@ -152,8 +162,7 @@ def diagnostics(spec: GrowingSpec, cancel: Any) -> list[Table]:
     moves = accept_table(recording, growth.burn)
     inside = ""
     if spec.within == "nuts":
-        inside = (
-            f"NUTS between the jumps: mean acceptance {recording.accept_prob[:, kept].mean():.0%}, "
-            f"{int(recording.divergent[:, kept].sum())} divergent."
+        inside = WORDS.phrase(
+            "panels.nuts", acceptance=recording.accept_prob[:, kept].mean(), divergent=int(recording.divergent[:, kept].sum())
         )
-    return [Table("Do the chains agree?", agree, cost), Table("Acceptance by move", moves, inside)]
+    return [Table(WORDS.phrase("panels.agree"), agree, cost), Table(WORDS.phrase("panels.by_move"), moves, inside)]

@@ -21,7 +21,7 @@ from lessons.families.growing.evidence import quick_evidence
 from lessons.families.growing.ledger import SHORT, Jumps, jumps_of, ledger_panel, ledger_words, merged_slots
 from lessons.families.growing.plane import CLASSES, LN2, MAX_POINTS, ROLES, SHAPES, VIEW
 from lessons.families.growing.sizes import size_panel, size_traces
-from lessons.families.growing.spec import CHAINS, GrowingSpec
+from lessons.families.growing.spec import CHAINS, WORDS, GrowingSpec
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
     """The scene of the chains as far as they have come."""
     spec, times, frames = growth.spec, growth.times, growth.frame_at()
     recording, at = growth.run.recording(), growth.times - 1
-    moved = "NUTS moves the weights" if spec.within == "nuts" else "the weights stay"
+    moved = WORDS.phrase("stage.nuts" if spec.within == "nuts" else "stage.no_move")
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=len(times),
@@ -72,9 +72,9 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         rate=RATE,
         phases=[
             Phase(MOVE, moved),
-            Phase(PROPOSE, f"a {spec.thing} is to come or go"),
-            Phase(WEIGH, "weigh both networks"),
-            Phase(DECIDE, "u decides"),
+            Phase(PROPOSE, WORDS.phrase("stage.come_or_go", thing=spec.thing)),
+            Phase(WEIGH, WORDS.phrase("stage.weigh")),
+            Phase(DECIDE, WORDS.phrase("stage.decide")),
         ],
         autoplay=True,
         total=growth.steps if growing else None,
@@ -88,7 +88,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         drawn,
         labels=[["x₁", "x₂"], *[None] * (len(drawn.sizes) - 2), ["0", "1"]],
         phase=PROPOSE,
-        title=f"Chain {spec.shown}: its network at each jump",
+        title=WORDS.phrase("stage.network", chain=spec.shown),
         place=(0, 0, 8, 1),
         height=280,
     )
@@ -101,14 +101,14 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         rows,
         spec.low,
         exact=exact,
-        name=f"hidden {spec.thing}s {spec.symbol}",
-        title=f"p({spec.symbol} | data): jumps of {CHAINS} chains" + ("" if exact is None else " ◆ exact"),
-        label=f"share among {CHAINS} chains: now, and after sweep {growth.burn} so far",
+        name=WORDS.phrase("sizes.axis", thing=spec.thing, symbol=spec.symbol),
+        title=WORDS.phrase("stage.shares" if exact is None else "stage.shares_and_exact", symbol=spec.symbol, chains=CHAINS),
+        label=WORDS.phrase("stage.bars", chains=CHAINS, burn=growth.burn),
         place=(0, 1, 10, 1),
         height=260,
     )
     _maps(made, growth, frames)
-    x = Axis("sweep (log scale)", 1, growth.total, log=True)
+    x = Axis(WORDS.phrase("stage.sweep"), 1, growth.total, log=True)
     size_traces(
         made,
         times.astype(float),
@@ -116,7 +116,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         id="size-traces",
         shown=chain,
         x=x,
-        title=f"{spec.symbol} of {CHAINS} chains",
+        title=WORDS.phrase("stage.traces", symbol=spec.symbol, chains=CHAINS),
         y=Axis("", spec.low - 0.5, spec.high + 0.5, ticks=_whole(spec)),
         place=(0, 2, 10, 1),
         height=240,
@@ -131,14 +131,14 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         id="posterior-traces",
         shown=chain,
         x=x,
-        title="Log posterior of each chain (nats)",
+        title=WORDS.phrase("stage.log_posterior"),
         y=Axis("", low - 5.0, float(settled.max()) + 5.0),
         place=(0, 3, 10, 1),
         height=160,
     )
     if growth.burn:
         for panel in (made.panels[-2], traces):
-            panel.rule(x=float(growth.burn), role="highlight", dash=True, label="averages begin")
+            panel.rule(x=float(growth.burn), role="highlight", dash=True, label=WORDS.phrase("stage.begin"))
     _words(made, growth, jumps, rows, exact, at)
     _tally(made, growth, at)
     _scores(made, growth, at)
@@ -149,14 +149,16 @@ def _tally(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
     """Births and deaths of all chains so far, tried and landed, as shares of all jumps, the first sweeps left out."""
     counts = growth.tally()[:, at]
     all_tried = np.maximum(counts[0].sum(axis=1, keepdims=True), 1.0)
-    title, y = f"Jumps after sweep {growth.burn}", Axis("share of all jumps", 0.0, 1.0)
+    title, y = WORDS.phrase("stage.tally", burn=growth.burn), Axis(WORDS.phrase("stage.share"), 0.0, 1.0)
     panel = made.panel("tally", title=title, y=y, place=(0, 4, 6, 1), height=200)
-    for name, values, role in (("tried", counts[0], "proposal"), ("landed", counts[1], "accept")):
-        panel.bars(values / all_tried, labels=["births", "deaths"], role=role, label=name)
+    for name, values, role in (("stage.tried", counts[0], "proposal"), ("stage.landed", counts[1], "accept")):
+        panel.bars(
+            values / all_tried, labels=[WORDS.phrase("panels.births"), WORDS.phrase("panels.deaths")], role=role, label=WORDS.phrase(name)
+        )
     share = counts[1] / np.maximum(counts[0], 1.0)
     made.readout(
         "tally",
-        "of {births:d} births tried {born:d} landed: {up:.1%}; of {deaths:d} deaths {died:d}: {down:.1%}",
+        WORDS.phrase("stage.tally_card"),
         births=counts[0, :, 0],
         born=counts[1, :, 0],
         up=share[:, 0],
@@ -169,17 +171,14 @@ def _tally(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
 def _scores(made: Scene, growth: Growth, at: NDArray[np.int64]) -> None:
     """Points right and loss of the average of all chains so far."""
     found = {whose: one.at(at) for whose, one in growth.scores().items()}
-    x, first = Axis("sweep (log scale)", 1, growth.total, log=True), int((growth.times <= FIRST).sum())
+    x, first = Axis(WORDS.phrase("stage.sweep"), 1, growth.total, log=True), int((growth.times <= FIRST).sum())
     places = (6, 4, 7, 1), (13, 4, 7, 1)
     for panel in pictures.performance_panels(made, growth.times.astype(float), x, found, first=first, places=places, height=200):
         if growth.burn:
             panel.rule(x=float(growth.burn), role="highlight", dash=True)
-    text, values = (
-        "average of all chains so far: {right:.1f} % of the points right, loss {loss:.3f} nats a point",
-        found["average"]._asdict(),
-    )
+    text, values = WORDS.phrase("stage.scores_card"), found["average"]._asdict()
     if "held" in found:
-        text += "; held out {held_right:.1f} %, {held_loss:.3f}"
+        text = WORDS.phrase("stage.scores_held_out_card")
         values |= {"held_right": found["held"].right, "held_loss": found["held"].loss}
     made.readout("scores", text, **values)
 
@@ -192,8 +191,8 @@ def _maps(made: Scene, growth: Growth, frames: NDArray[np.int64]) -> None:
         editable = Editable(points=np.array(spec.points, dtype=float), classes=CLASSES, limit=MAX_POINTS)
     ticks = [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
     for id, title, place, height, edit in (
-        ("mean", "P(class 1), averaged over all sizes", (10, 1, 10, 1), 260, editable),
-        ("epistemic", "Where the networks disagree (nats)", (10, 2, 10, 2), 340, None),
+        ("mean", WORDS.phrase("stage.mean"), (10, 1, 10, 1), 260, editable),
+        ("epistemic", WORDS.phrase("stage.disagree"), (10, 2, 10, 2), 340, None),
     ):
         x, y = Axis("x₁", *VIEW, ticks=ticks), Axis("x₂", *VIEW, ticks=ticks)
         panel = made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height, editable=edit)
@@ -225,7 +224,7 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
     mean = rows @ np.arange(spec.low, spec.high + 1)
     made.readout(
         "state",
-        f"sweep {{n:d}}: {spec.symbol} = {{size:d}}, log posterior {{sum:.2f}} = log likelihood {{fit:.2f}} + log prior {{prior:.2f}}",
+        WORDS.phrase("stage.state_card", symbol=spec.symbol),
         n=growth.times,
         size=size,
         sum=posterior,
@@ -234,16 +233,16 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
     )
     ledger_words(made, jumps, spec.symbol, spec.thing, (PROPOSE, WEIGH, DECIDE))
     mode = spec.low + rows.argmax(axis=1)
-    text = f"all chains so far: mean {spec.symbol} {{mean:.2f}}, most frequent {spec.symbol} = {{mode:d}}"
+    text = WORDS.phrase("stage.sizes_card", symbol=spec.symbol)
     values: dict[str, Any] = {"mean": mean, "mode": mode}
     if exact is not None:
         first = leader(*exact)
-        told = "not sure" if first == UNSURE else f"{spec.symbol} = {spec.low + first}"
-        text += f"; exact mean {exact.probability @ np.arange(spec.low, spec.high + 1):.2f}, most probable: {told}"
+        told = WORDS.phrase("stage.not_sure") if first == UNSURE else f"{spec.symbol} = {spec.low + first}"
+        exact_mean = exact.probability @ np.arange(spec.low, spec.high + 1)
+        text = f"{text}; {WORDS.phrase('stage.exact_card', mean=exact_mean, told=told)}"
     made.readout("sizes", text, **values)
     made.say(
-        f"Sweep {{n:d}}. {{birth?Birth:Death}} of a {spec.thing} proposed, {spec.symbol} {{before:d}} to {{after:d}}: "
-        f"{{accepted?accepted:rejected}}. Mean {spec.symbol} of all chains so far {{mean:.1f}}.",
+        WORDS.phrase("stage.said", thing=spec.thing, symbol=spec.symbol),
         n=growth.times,
         birth=jumps.birth,
         before=jumps.before,
@@ -271,10 +270,5 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
 
 
 def _label(spec: GrowingSpec) -> str:
-    data = {"xor": "the XOR clouds", "noisy": "noisy XOR clouds", "points": "points of your own"}[spec.data]
-    return (
-        f"{CHAINS} chains over networks whose number of hidden {spec.thing}s changes, on {data}: one network with its "
-        f"{spec.thing}s coming and going, the ledger of each jump, the shares of {spec.symbol}, maps of the averaged "
-        f"prediction and of the disagreement, traces of {spec.symbol}, of the log posterior, of points right and of the loss, "
-        "and jumps tried and landed."
-    )
+    data = WORDS.phrase(f"stage.data_{spec.data}")
+    return WORDS.phrase("stage.picture", chains=CHAINS, thing=spec.thing, symbol=spec.symbol, data=data)

@@ -11,6 +11,7 @@ from app.kit.player.scene import Axis, Panel, Place, Scene
 from engine.evidence import ModelProbabilities
 from engine.judge.shares import LEAST_MASS
 from engine.jumps.shares import Shares
+from lessons.families.growing.spec import WORDS
 
 Array = NDArray[np.float64]
 
@@ -23,10 +24,10 @@ def size_panel(
     low: int,
     *,
     exact: ModelProbabilities | None = None,
-    name: str = "hidden units k",
+    name: str = WORDS.phrase("sizes.hidden_units"),
     id: str = "sizes",
-    title: str = "Share of each k so far",
-    label: str = "draws of all chains so far",
+    title: str = WORDS.phrase("sizes.title"),
+    label: str = WORDS.phrase("sizes.draws"),
     place: Place | None = None,
     height: int = 240,
 ) -> Panel:
@@ -38,7 +39,7 @@ def size_panel(
         id,
         title=title,
         x=Axis(name, low - 0.5, low + count - 0.5),
-        y=Axis("probability", 0.0, min(1.25 * top, 1.04)),
+        y=Axis(WORDS.phrase("sizes.probability"), 0.0, min(1.25 * top, 1.04)),
         place=place,
         height=height,
     )
@@ -47,7 +48,7 @@ def size_panel(
         p, (down, up) = exact.probability, _reach(exact)
         bars = np.stack([np.stack([sizes, p - down], 1), np.stack([sizes, p + up], 1), np.full((count, 2), np.nan)], axis=1)
         panel.path(bars.reshape(-1, 2), role="ink", width=2.0)
-        label = f"exact, by annealing; bars: ± {HELD:g} standard errors"
+        label = WORDS.phrase("sizes.annealing_bars", held=HELD)
         panel.points(np.stack([sizes, p], axis=1), show="all", role="ink", shape="diamond", size=4.5, label=label)
     return panel
 
@@ -65,7 +66,7 @@ def size_figure(
     *,
     exact: ModelProbabilities | None = None,
     prior: Array | None = None,
-    name: str = "hidden units k",
+    name: str = WORDS.phrase("sizes.hidden_units"),
     caption: str = "",
 ) -> Figure:
     """Shares of sizes among draws beside the exact probabilities, both with bars of ± 2 standard errors, and the
@@ -73,7 +74,7 @@ def size_figure(
     """
     count = len(drawn.mean)
     sizes = [str(size) for size in range(low, low + count)]
-    figure = charts.blank(name, "probability")
+    figure = charts.blank(name, WORDS.phrase("sizes.probability"))
     spread = {"type": "data", "color": theme.colour("muted"), "thickness": 1.5}
     figure.add_bar(
         x=sizes,
@@ -84,7 +85,7 @@ def size_figure(
     )
     if prior is not None:
         line = {"color": theme.colour("prior"), "dash": "dot", "width": 2}
-        figure.add_scatter(x=sizes, y=prior, mode="lines", line=line, name="prior")
+        figure.add_scatter(x=sizes, y=prior, mode="lines", line=line, name=WORDS.phrase("sizes.prior"))
     if exact is not None:
         marker = {"symbol": "diamond-open", "size": 9, "color": theme.colour("ink"), "line": {"width": 2}}
         down, up = _reach(exact)
@@ -93,14 +94,14 @@ def size_figure(
             y=exact.probability,
             mode="markers",
             marker=marker,
-            name="exact (annealing)",
+            name=WORDS.phrase("sizes.annealing"),
             error_y={**spread, "color": theme.colour("ink"), "arrayminus": down, "array": up, "symmetric": False},
         )
     listed = [f"{size}: {p:.3f}" for size, p in zip(sizes, drawn.mean, strict=True) if p >= LEAST_MASS]
-    alt = f"Share of each number of {name} among the draws. {', '.join(listed)}."
+    alt = WORDS.phrase("sizes.shares", name=name, listed=", ".join(listed))
     if exact is not None:
         listed = [f"{size}: {p:.3f}" for size, p in zip(sizes, exact.probability, strict=True) if p >= LEAST_MASS]
-        alt += f" Exact: {', '.join(listed)}."
+        alt = f"{alt} {WORDS.phrase('sizes.exact', listed=', '.join(listed))}"
     return Figure(title, figure, alt, caption)
 
 
@@ -120,12 +121,12 @@ def size_traces(
     """One thin line a chain, drawn up to the cursor: `values` (chains, steps) against `at` (steps,). The chain number
     `shown` stands out.
     """
-    x = x or Axis("sweep", float(at[0]), float(at[-1]))
+    x = x or Axis(WORDS.phrase("sizes.sweep"), float(at[0]), float(at[-1]))
     panel = scene.panel(id, title=title, x=x, y=y, place=place, height=height)
     for c, series in enumerate(values):
         if c != shown:
             role = f"chain-{c % len(theme.MARKERS)}"
             panel.line(at, series, show="upto", role=role, width=1.0, alpha=0.55, dash=c >= len(theme.MARKERS))
     if shown is not None:
-        panel.line(at, values[shown], show="upto", role="ink", width=2.4, label=f"chain {shown + 1}, on the stage")
+        panel.line(at, values[shown], show="upto", role="ink", width=2.4, label=WORDS.phrase("sizes.shown", chain=shown + 1))
     return panel

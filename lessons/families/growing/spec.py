@@ -8,13 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.xor import held_out
+from app.kit.words import Words
+from datasets.xor import chosen, held_out
 from engine.jumps.settings import Prior, log_size_prior
 from engine.networks import Network
 from engine.spec import Spec, SpecError, check_points, choice, integer, number, points, seed_field
 from lessons.families.growing.plane import MAX_POINTS, REACH
 
 Array = NDArray[np.float64]
+
+WORDS = Words(__file__)  # which neurons, layers and landing share
 
 BARE_JUMPS = ("plain", "rescaled")  # without moves or bridges inside them
 # What lessons can break, in the order of their menus.
@@ -27,13 +30,7 @@ CHAINS = 16
 MAX_SWEEPS = 5000
 MAX_JUMPS = 20  # in a sweep
 MOST_JUMPS = 20_000  # of one chain: the ledger keeps them all
-MISTAKES = {
-    "no_jacobian": "The Jacobian is left out.",
-    "no_end_points": "Births at the lowest size and deaths at the highest are not weighed against their rarer reverse.",
-    "slot_once": "The birth is weighed by 1/(k+1), the death that undoes it is not weighed back.",
-    "no_kernel_densities": "A short NUTS runs before and after each jump, and its densities are left out.",
-    "as_coded": "The published scheme as coded: three factors are missing, and its NUTS is re-tuned at every call.",
-}
+MISTAKES = WORDS["mistakes"]
 COSTLY = ("no_kernel_densities", "as_coded")  # two NUTS runs a jump
 
 
@@ -41,8 +38,8 @@ COSTLY = ("no_kernel_densities", "as_coded")  # two NUTS runs a jump
 class GrowingSpec(Spec):
     """Chains over the architectures of a network that sorts points of the plane into two classes.
 
-    A lesson's spec says which size changes (`grows`, `low`, `high`), how it is called, what the data are
-    (`data_set`) and which network it is (`network`).
+    A lesson's spec says which size changes (`grows`, `low`, `high`), how it is called, which network it is (`network`),
+    the `jump` and its `variant`.
     """
 
     grows: ClassVar[str]  # "width" or "depth"
@@ -74,7 +71,8 @@ class GrowingSpec(Spec):
 
     def data_set(self) -> tuple[Array, NDArray[np.int64]]:
         """The points x (n, 2) and their classes y (n,)."""
-        raise NotImplementedError
+        data = chosen(self.data, self.points, self.corner, self.seed)
+        return data.x, data.y
 
     def held_out(self) -> tuple[Array, NDArray[np.int64]] | None:
         """Points of the same clouds that no chain learns from; None where no more can be drawn."""
@@ -110,7 +108,7 @@ class GrowingSpec(Spec):
     def newcomer(self) -> str:
         """What a birth adds, in words."""
         anew = self.jump == "redraw"  # type: ignore[attr-defined]
-        return f"a {self.thing}, with which all weights are drawn anew" if anew else f"a {self.thing} drawn from its prior"
+        return WORDS.phrase("runs.drawn_anew" if anew else "runs.drawn_from_prior", thing=self.thing)
 
     def size_prior(self) -> Prior:
         """The prior on the size, as the engine takes it."""
@@ -122,7 +120,7 @@ class GrowingSpec(Spec):
 
     def settings(self) -> dict[str, Any]:
         """What `engine.sample_architecture` needs to know of the jumps."""
-        return {"variant": self.variant, f"{self.grows}_prior": self.size_prior()}  # type: ignore[attr-defined]
+        return {"variant": self.variant, "jump": self.jump, f"{self.grows}_prior": self.size_prior()}  # type: ignore[attr-defined]
 
     def start_sizes(self) -> list[int] | None:
         """Where the chains start; None: drawn."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit.player.scene import Axis
 from datasets.xor import NOISY_VARIANCE
-from lessons.reproduce.berezowski import NOISE_OF_TEST, bayes_accuracy
+from lessons.reproduce.berezowski import EACH_TEST, NOISE_OF_TEST, PAIRS, bayes_accuracy
 from lessons.reproduce.errata.blank import EXACT, RIGHT, WRONG, blank
 from lessons.reproduce.hubin import CODED, MNIST, PRINTED, density
 
@@ -18,7 +18,7 @@ Flags = NDArray[np.bool_]
 
 # Milder noise ---------------------------------------------------------------------------------------------------------
 
-POINTS = 600
+POINTS = 2000
 
 
 def noisy(variance: float) -> tuple[Array, Flags]:
@@ -31,7 +31,7 @@ def noisy(variance: float) -> tuple[Array, Flags]:
 
 def milder() -> bytes:
     """The best rule on points with the noise of the training, and with that of the test."""
-    made = blank("milder", POINTS, "Noisy XOR by the best rule, with two variances: what is right is known for each.", 60.0)
+    made = blank("milder", POINTS, "Noisy XOR by the best rule, with two variances: what is right is known for each.", 200.0)
     made.layout("points*5 right*7", 260)
     seen, right = noisy(NOISY_VARIANCE)
     plane = made.panel("points", title=f"Points of variance {NOISY_VARIANCE:g}", x=Axis("x₁", -1.5, 1.5), y=Axis("x₂", -1.5, 1.5))
@@ -109,7 +109,10 @@ def size() -> bytes:
     output, printed, coded = densities()
     made = blank("size", OUTPUTS, "The density of a draw by the rows of the table, for two networks.", 10.0)
     panel = made.panel(
-        "density", title="Density that the rows of the table give", x="inclusion in the output layer", y=Axis("density", 0.0, 0.15)
+        "density",
+        title="Density that the rows of the table give",
+        x="inclusion in the output layer, if its row is missing",
+        y=Axis("density", 0.0, 0.15),
     )
     panel.line(output, printed, show="upto", role=WRONG, label="784-400-600-600-10, as printed")
     panel.line(output, coded, show="upto", role=RIGHT, label="784-400-600-10, as coded")
@@ -138,6 +141,80 @@ def folds() -> bytes:
         panel.line(grid, np.exp(-0.5 * (grid / sd) ** 2) / (sd * math.sqrt(2.0 * math.pi)), role=role, label=name)
     so_far = np.array([means[: n + 1].std() for n in range(SETS)])
     made.say("{n:d} means: their sd is {sd:.3f}; 1/√10 is 0.316.", n=np.arange(1, SETS + 1), sd=so_far)
+    return made.encode()
+
+
+# A scale that has seen the test ---------------------------------------------------------------------------------------
+
+ROWS, SPLITS = 506, 300
+
+
+def shifts() -> Array:
+    """(SPLITS,) by how much the mean of half of the rows differs from that of all, in sd of all."""
+    rng = np.random.Generator(np.random.SFC64(8))
+    rows = rng.standard_normal(ROWS)
+    rows = (rows - rows.mean()) / rows.std()
+    return np.array([rng.permutation(rows)[: ROWS // 2].mean() for _ in range(SPLITS)])
+
+
+def scales() -> bytes:
+    """How far a scale of the training rows is from one of all rows."""
+    drawn, grid, sd = shifts(), np.linspace(-0.2, 0.2, 161), math.sqrt(0.5 / (ROWS // 2))
+    made = blank("split", SPLITS, "By how much the centre of half of the rows differs from that of all.", 40.0)
+    panel = made.panel("shift", title="Mean of 253 rows, less that of all 506", x=Axis("sd", -0.2, 0.2), y=Axis("density", 0.0, 11.0))
+    panel.histogram(drawn, bins=(-0.2, 0.2, 32), role=WRONG, label="splits so far")
+    panel.line(grid, np.exp(-0.5 * (grid / sd) ** 2) / (sd * math.sqrt(2.0 * math.pi)), role=EXACT, label=f"normal with sd {sd:.3f}")
+    so_far = np.sqrt(np.cumsum(drawn**2) / np.arange(1, SPLITS + 1))
+    made.say("{n:d} splits: they shift it by {sd:.3f} sd.", n=np.arange(1, SPLITS + 1), sd=so_far)
+    return made.encode()
+
+
+# Whole numbers --------------------------------------------------------------------------------------------------------
+
+ROUNDED = 0.005  # %, half of the last printed digit
+AROUND = 0.12  # % that is looked at on either side of a print
+
+
+def whole_pairs(run: str, at: float) -> Array:
+    """(n, 2) precision and recall in % that whole numbers of images give around the printed pair of a run: right and
+    confident over confident, and over right."""
+    right, precision, recall = PAIRS[run, at]
+    found = []
+    for confident in range(right + 1):
+        if abs(100.0 * confident / right - recall) < AROUND:
+            called = np.arange(confident, EACH_TEST[run] + 1)
+            shares = 100.0 * confident / called
+            found += [(share, 100.0 * confident / right) for share in shares[np.abs(shares - precision) < AROUND]]
+    return np.array(found)
+
+
+def printed_whole(run: str, at: float) -> bool:
+    """Whether one of these pairs rounds to what is printed."""
+    apart = np.abs(whole_pairs(run, at) - PAIRS[run, at][1:])
+    return bool((apart <= ROUNDED).all(axis=1).any())
+
+
+def whole() -> bytes:
+    """Two printed pairs that no images give, beside one that some do."""
+    runs = (("5a", 0.4), ("10a", 0.2), ("10b", 0.4))
+    found = [whole_pairs(*run) for run in runs]
+    steps = max(map(len, found))
+    made = blank("whole", steps, "Precision and recall that whole numbers of images give, and the printed pairs.", 8.0)
+    made.layout("five*4 ten*4 other*4", 260)
+    for id, run, pairs in zip(("five", "ten", "other"), runs, found, strict=True):
+        _, x, y = PAIRS[run]
+        panel = made.panel(
+            id,
+            title=f"Run {run[0]}, threshold {run[1]:g}",
+            x=Axis("precision (%)", x - AROUND, x + AROUND),
+            y=Axis("recall (%)", y - AROUND, y + AROUND),
+        )
+        one_by_one = np.full((steps, 2), np.nan)
+        one_by_one[: len(pairs)] = pairs
+        panel.points(one_by_one, show="upto", role=RIGHT, size=3.0, label="whole numbers of images")
+        box = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * ROUNDED + [x, y]
+        panel.path(box, role=WRONG, width=2.0, label="printed, with its rounding")
+    made.say("The first pair is one of whole numbers of images; the others are not.")
     return made.encode()
 
 

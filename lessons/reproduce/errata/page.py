@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.kit import seams
-from app.kit.player import player
+from app.kit.canvas import player
 from app.kit.words import Words
 from lessons.reproduce.errata.numbers import CODE, errata, ours
 from lessons.reproduce.errata.stages import STAGES, stage

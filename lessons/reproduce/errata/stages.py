@@ -240,6 +240,8 @@ STAGES: dict[str, Callable[[], bytes]] = {
     "folds": counts.folds,
     "variational": counts.exponents,
     "coin": counts.constant,
+    "split": counts.scales,
+    "whole": counts.whole,
 }
 
 

@@ -133,14 +133,15 @@ def live(spec: WalkSpec):
 
 def controls(panel) -> None:
     """One widget of every kind."""
-    panel.slider("step_size", "step size σ")
+    panel.slider("step_size")
     panel.slider("drift")
     panel.slider("steps")
     panel.segmented("kind")
     panel.text("formula")
-    with panel.more("More"):
-        panel.toggle("broken", "Break it: count the drift twice")
-        panel.button("Clear points", {"marks": ()})
+    with panel.more():
+        panel.remark("clear", times="twice")
+        panel.toggle("broken")
+        panel.button("clear", {"marks": ()})
 
 
 def strokes(spec: WalkSpec) -> tuple | None:
