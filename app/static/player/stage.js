@@ -371,7 +371,9 @@ function tightened(panels) {
     placed = placed.map((panel) => moved(panel, first, [...used].filter((cell) => cell < panel.place[first]).length));
   }
   for (const [along, across] of [[COLUMNS, ROWS], [ROWS, COLUMNS]]) placed = grown(placed, along, across);
-  if (placed.length === panels.length && placed.every(piled)) placed = beside(placed);
+  const small = placed.filter(piled);
+  const touched = placed.length === 2 && small.some(({ editable }) => editable); // a finger needs room
+  if (placed.length === panels.length && (small.length === placed.length || touched)) placed = beside(placed);
   const found = new Map(placed.map((panel) => [panel.id, panel]));
   return panels.map((panel) => found.get(panel.id) ?? panel);
 }

@@ -26,6 +26,7 @@ from lessons.families.growing.spec import CHAINS, WORDS, GrowingSpec
 Array = NDArray[np.float64]
 
 RATE = 4.0  # sweeps a second: slow enough to see a unit fade in
+FEW_SIZES = 6  # each of which has its tick
 MOVE, PROPOSE, WEIGH, DECIDE = "within", "propose", "weigh", "decide"
 
 
@@ -116,7 +117,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         shown=chain,
         x=x,
         title=WORDS.phrase("stage.traces", symbol=spec.symbol, chains=CHAINS),
-        y=Axis("", spec.low - 0.5, spec.high + 0.5),
+        y=Axis("", spec.low - 0.5, spec.high + 0.5, ticks=_whole(spec)),
         place=(0, 2, 10, 1),
         height=240,
     )
@@ -201,6 +202,11 @@ def _maps(made: Scene, growth: Growth, frames: NDArray[np.int64]) -> None:
             panel.heatmap(maps.epistemic, x=VIEW, y=VIEW, low=0.0, high=LN2, at=frames)
         if edit is None:
             _data(panel, growth, labelled=id == "mean")
+
+
+def _whole(spec: GrowingSpec) -> list[tuple[float, str]] | None:
+    """Ticks at every size; None where they are so many that the axis leaves out some by itself, and the halves with them."""
+    return [(float(size), str(size)) for size in range(spec.low, spec.high + 1)] if spec.count <= FEW_SIZES else None
 
 
 def _data(panel: Panel, growth: Growth, labelled: bool) -> None:
