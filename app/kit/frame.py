@@ -55,7 +55,8 @@ def show(lesson: Lesson) -> None:
     with scene:  # first: the browser draws what comes first, while the rest is still under way
         flushed = stage.draw(lesson, here, work)
     with style:  # st.html comes a second later, with a visible jump
-        st.markdown(f"<style>{_STYLE}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
+        letters = f".st-key-head {{ --letters: {len(lesson.title)}; }}"
+        st.markdown(f"<style>{_STYLE}{letters}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
     tools = above if above is not None else _above(lesson, here, head, chips)
     with problems:
         _problems(here)

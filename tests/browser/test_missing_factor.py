@@ -16,6 +16,14 @@ def test_a_first_visit(lab: Lab):
     card = stage.get_by_role("list", name="Arithmetic of this step")
     expect(card.get_by_text(re.compile(r"^the (birth|death) that undoes it: .* is left over$"))).to_be_visible()
 
+    # the longest title keeps to its row, however long the signs beside it get
+    head = page.get_by_role("heading", level=1)
+    row = head.bounding_box()
+    page.locator(".st-key-tools").evaluate("tools => { tools.style.minWidth = '600px'; }")
+    expect(head).to_have_css("font-size", re.compile(r"^1\d"))
+    narrow = head.bounding_box()
+    assert row is not None and narrow is not None and narrow["height"] <= row["height"], (row, narrow)
+
     # both schemes grow by themselves, side by side
     expect(stage).to_have_attribute("data-steps", "100", timeout=PATIENT)
     expect(stage.get_by_text("what this scheme tends to")).to_be_visible()
