@@ -97,6 +97,7 @@ class Player {
     this.fps = new FrameCounter();
     this.frameRequest = 0;
     this.lastFrame = 0;
+    this.fittedAt = null; // where the stage began when its height was chosen, if that mattered
     this.observe();
   }
 
@@ -107,6 +108,10 @@ class Player {
     const { signal } = this.leaving;
     this.resizes = new ResizeObserver(() => this.arrange());
     this.resizes.observe(this.holder);
+    // What stands above comes and goes while the page arrives, and how high the stage is depends on where it begins.
+    this.moves = new ResizeObserver(() => this.fittedAt !== null && this.fittedAt !== this.top() && this.arrange());
+    const page = hostOf(this.root).closest("[data-testid='stMainBlockContainer']");
+    if (page) this.moves.observe(page);
     this.mutations = new MutationObserver(() => this.checkTheme());
     for (const node of [document.documentElement, document.body]) {
       this.mutations.observe(node, { attributes: true, attributeFilter: ["class", "style"] });
@@ -131,6 +136,7 @@ class Player {
     cancelAnimationFrame(this.frameRequest);
     this.channel.close();
     this.resizes.disconnect();
+    this.moves.disconnect();
     this.mutations.disconnect();
     this.leaving.abort();
     this.voice.hush();
@@ -421,16 +427,22 @@ class Player {
     this.stage.arrange(shown, this.palette, this.family, ...this.size);
   }
 
+  // Where it begins in the page.
+  top() {
+    return Math.round(this.root.getBoundingClientRect().top + scrollOffset(this.root));
+  }
+
   // The height that the window leaves to a stage of which the story names panels, that is one panel, or that is projected:
   // with controls and card, or its lines that the words name, all is in view. 0: as tall as it is made.
   room() {
+    this.fittedAt = null;
     const { panels } = this.scene;
     const whole = panels.length === this.whole.panels.length && (this.all || !this.cue?.panels.length);
     if (panels.length > 1 && whole && !presenting()) return 0;
     if (innerWidth <= PHONE) return ON_A_PHONE;
-    const top = this.root.getBoundingClientRect().top + scrollOffset(this.root);
+    this.fittedAt = this.top();
     const below = [this.links, this.legend, this.toolbar, this.phases].map(({ node }) => node.offsetHeight);
-    const room = innerHeight - top - below.reduce((a, b) => a + b, MARGINS);
+    const room = innerHeight - this.fittedAt - below.reduce((a, b) => a + b, MARGINS);
     const fits = (card) => GRAIN * Math.floor((room - card) / GRAIN); // so that a pixel more or less changes nothing
     const [low, small] = [letters() * LOWEST, letters() * SMALLEST];
     this.readouts.nameFirst([]);
@@ -786,10 +798,15 @@ function letters() {
   return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
 }
 
+// What stands for a node in the page.
+function hostOf(node) {
+  return node.getRootNode().host ?? node;
+}
+
 // How far the page around a node has been scrolled, px.
 function scrollOffset(node) {
   let offset = 0;
-  for (let at = node.getRootNode().host ?? node; at; at = at.parentElement) offset += at.scrollTop;
+  for (let at = hostOf(node); at; at = at.parentElement) offset += at.scrollTop;
   return offset;
 }
 
