@@ -17,6 +17,7 @@ from engine.recording import Recording
 
 Array = NDArray[np.float64]
 
+Z_LIMIT = 4.417  # standard errors, beyond which a normal error lies once in 100,000 times
 BLOCK = 25  # quantities that one core takes at once
 
 

@@ -179,6 +179,12 @@ def trace_panel(
     return panel
 
 
+def upright(x: Array, low: Array, high: Array) -> Array:
+    """(3 n, 2) upright lines at x (n,) from low to high (n,), as one broken path."""
+    gap = np.full(len(x), np.nan)
+    return np.stack([np.stack([x, x, gap], axis=1), np.stack([low, high, gap], axis=1)], axis=2).reshape(-1, 2)
+
+
 def heights(draws: Array, view: tuple[float, float], bins: int = 50) -> tuple[Array, Array]:
     """Midpoints and heights of the histogram of draws: of what a kernel draws from, as near as they tell."""
     counts, edges = np.histogram(draws, bins=bins, range=view)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine import slices, ticket, turns
+from engine.diagnostics import Z_LIMIT
 from engine.evidence.annealing import VARIANTS, Array, Path, Population, Reference
 from engine.evidence.pilot import explore
 from engine.evidence.probabilities import ModelProbabilities, group_probabilities, model_probabilities
@@ -23,7 +24,6 @@ from engine.spec import SpecError
 from engine.targets.target import Target
 
 CORES = turns.machine.cores
-NO_CHANCE = 4.417  # standard errors, beyond which a normal error lies once in 100 000 times
 ROUNDS = 8  # pieces for each of the processes elsewhere, some of which end sooner than others
 
 
@@ -103,7 +103,7 @@ def judged(fine: Array, coarse: Array) -> tuple[float, float, float]:
         # Fewer levels scatter more: where these seem to scatter less, it is luck.
         theirs, their_error = _lognormal(coarse.mean(), max(coarse.std(ddof=1), s), len(coarse))
     drift = ours - theirs
-    return estimate, max(error, drift) if drift > NO_CHANCE * np.hypot(its_error, their_error) else error, drift
+    return estimate, max(error, drift) if drift > Z_LIMIT * np.hypot(its_error, their_error) else error, drift
 
 
 def _lognormal(mean: float, sd: float, count: int) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.judge.numbers import Z_LIMIT
+from engine.diagnostics import Z_LIMIT
 
 if TYPE_CHECKING:
     from engine.evidence.probabilities import ModelProbabilities

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine import ticket
+from engine.diagnostics import Z_LIMIT as Z_LIMIT  # of one normal error, what ALONE is of a p-value
 from engine.diagnostics import ess_mean, rhat
 from engine.judge.check import Bars, Check, Verdict
 from engine.judge.looks import surprise
@@ -22,7 +23,6 @@ from engine.targets.target import Target, Truth
 Array = NDArray[np.float64]
 
 ALONE = 1e-5  # p-value below which one look, with no second one after it, fails
-Z_LIMIT = 4.417  # the same in standard errors, for a single normal error
 MIN_ESS = 400.0  # below this a standard error is itself too uncertain to judge by
 MAX_RHAT = 1.01  # above this the chains disagree, and no error bar from them means anything
 RHAT_DRAWS = 10_000  # of each chain, or up to twice as many, show whether chains disagree; ranks of more take seconds

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
+from engine.diagnostics import Z_LIMIT
 from engine.judge.answers import UNSURE, side
-from engine.judge.numbers import Z_LIMIT
 from lessons.perceptron import analysis, held_out
 from lessons.perceptron.analysis import GOAL, RUNNERS
 from lessons.perceptron.spec import HELD_OUT, WORDS, PerceptronLesson

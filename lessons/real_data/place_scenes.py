@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.charts import Table
+from app.kit.pictures import upright
 from app.kit.player.scene import Axis, Panel, Scene
 from app.kit.text import number
 from datasets import powerball
@@ -200,9 +201,7 @@ def _accuracies(made: Scene, spec: RealDataSpec, models: Sequence[Model], roles:
     panel.rule(y=best, role="truth", dash=True, label="best rule")
     at, printed = np.arange(1.0, 1.0 + len(PRINTED)) + 0.12, np.array(list(PRINTED.values()))
     wide = 2.0 * error_of(best, TEST)
-    gap = np.full(len(at), np.nan)
-    bars = np.stack([np.stack([at, at, gap], axis=1), np.stack([printed - wide, printed + wide, gap], axis=1)], axis=2).reshape(-1, 2)
-    panel.path(bars, role="muted", width=1.4)
+    panel.path(upright(at, printed - wide, printed + wide), role="muted", width=1.4)
     panel.points(
         np.column_stack([at, printed]), role="muted", shape="cross", size=4.0, label=f"printed, ± 2 standard errors of {TEST} rows"
     )

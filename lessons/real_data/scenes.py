@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
+from app.kit.pictures import upright
 from app.kit.player.scene import Axis, Place, Scene
 from app.kit.text import number
 from datasets import remote
@@ -215,7 +216,7 @@ def _guesses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: St
     if found is not None:
         for mask, role, words in ((found.held, "posterior", "interval holds the truth"), (~found.held, "reject", "misses it")):
             if mask.any():
-                panel.path(_bars(y[mask], found.low[mask], found.high[mask]), role=role, width=1.4, alpha=0.7)
+                panel.path(upright(y[mask], found.low[mask], found.high[mask]), role=role, width=1.4, alpha=0.7)
                 shape = "circle" if role == "posterior" else "cross"
                 size = 2.6 if role == "posterior" else 4.0
                 panel.points(np.column_stack([y[mask], found.guess[mask]]), role=role, shape=shape, size=size, label=words)
@@ -232,12 +233,6 @@ def _guesses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: St
     panel.points([[y[at], guess]], role="highlight", shape="diamond", size=6.0, label=f"case {spec.case}")
 
 
-def _bars(x: Array, low: Array, high: Array) -> Array:
-    """Upright lines as one broken path."""
-    gap = np.full(len(x), np.nan)
-    return np.stack([np.stack([x, x, gap], axis=1), np.stack([low, high, gap], axis=1)], axis=2).reshape(-1, 2)
-
-
 def _probabilities(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study | None, place: Place, height: int) -> None:
     guess = fit.guess if found is None else found.guess
     rank = np.empty(len(guess))
@@ -252,7 +247,7 @@ def _probabilities(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, fou
         height=height,
     )
     if found is not None:
-        panel.path(_bars(rank, found.low, found.high), role="posterior", width=1.4, alpha=0.5)
+        panel.path(upright(rank, found.low, found.high), role="posterior", width=1.4, alpha=0.5)
         panel.points(np.column_stack([rank, fit.guess]), role="proposal", shape="ring", size=2.2, alpha=0.7, label="trained network")
     for value, shape in ((0, "circle"), (1, "square")):
         mask = rows.y_test == value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.kit.words import Words
+from datasets.xor import EIGHT_POINTS
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
 
 WORDS = Words(__file__)
@@ -32,16 +33,6 @@ OWN_PAIRS = (
     (1.7, -0.3, 0),
     (1.9, -0.6, 0),
 )
-OWN_POINTS = (
-    (-0.6, -0.5, 0),
-    (-0.4, -0.6, 0),
-    (0.5, 0.4, 0),
-    (0.6, 0.6, 0),
-    (-0.5, 0.6, 1),
-    (-0.6, 0.4, 1),
-    (0.4, -0.5, 1),
-    (0.6, -0.4, 1),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +48,7 @@ class WeightsSpec(Spec):
     noise_sd: float = number(0.25, 0.1, 1.0, "sd of the noise in y, known to the model", log=True)
     pairs: tuple[tuple[float, float, int], ...] = points(MOST, "your own points: x, y, and 0", default=OWN_PAIRS)
     corner: int = integer(10, 1, 30, "points in each of the four clouds", log=True)
-    points: tuple[tuple[float, float, int], ...] = points(MOST, "your own points: x₁, x₂ and class 0 or 1", default=OWN_POINTS)
+    points: tuple[tuple[float, float, int], ...] = points(MOST, "your own points: x₁, x₂ and class 0 or 1", default=EIGHT_POINTS)
     units: int = integer(4, 1, 12, "hidden tanh units k")
     prior: str = choice("normal", PRIORS, "of every weight and bias: one normal, or a wide and a narrow one mixed")
     prior_sd: float = number(1.0, 0.1, 5.0, "prior sd σ of every weight and bias; of a mixture its wide part", log=True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit.player.scene import Axis
 from datasets.xor import NOISY_VARIANCE
+from engine.targets.densities import normal_density
 from lessons.reproduce.berezowski import EACH_TEST, NOISE_OF_TEST, PAIRS, bayes_accuracy
 from lessons.reproduce.errata.blank import EXACT, RIGHT, WRONG, blank
 from lessons.reproduce.hubin import CODED, MNIST, PRINTED, density
@@ -138,7 +139,7 @@ def folds() -> bytes:
     panel = made.panel("means", title="Means of ten errors with sd 1", x=Axis("mean", -2.0, 2.0), y=Axis("density", 0.0, 1.5))
     panel.histogram(means, bins=(-2.0, 2.0, 40), role="muted", label="means so far")
     for sd, role, name in ((1.0 / math.sqrt(FOLDS), RIGHT, "normal with sd 1/√10"), (1.0, WRONG, "normal with sd 1: the bracket")):
-        panel.line(grid, np.exp(-0.5 * (grid / sd) ** 2) / (sd * math.sqrt(2.0 * math.pi)), role=role, label=name)
+        panel.line(grid, normal_density(0.0, sd)(grid), role=role, label=name)
     so_far = np.array([means[: n + 1].std() for n in range(SETS)])
     made.say("{n:d} means: their sd is {sd:.3f}; 1/√10 is 0.316.", n=np.arange(1, SETS + 1), sd=so_far)
     return made.encode()
@@ -163,7 +164,7 @@ def scales() -> bytes:
     made = blank("split", SPLITS, "By how much the centre of half of the rows differs from that of all.", 40.0)
     panel = made.panel("shift", title="Mean of 253 rows, less that of all 506", x=Axis("sd", -0.2, 0.2), y=Axis("density", 0.0, 12.0))
     panel.histogram(drawn, bins=(-0.2, 0.2, 20), role=WRONG, label="splits so far")
-    panel.line(grid, np.exp(-0.5 * (grid / sd) ** 2) / (sd * math.sqrt(2.0 * math.pi)), role=EXACT, label=f"normal with sd {sd:.3f}")
+    panel.line(grid, normal_density(0.0, sd)(grid), role=EXACT, label=f"normal with sd {sd:.3f}")
     so_far = np.sqrt(np.cumsum(drawn**2) / np.arange(1, SPLITS + 1))
     made.say("{n:d} splits: they shift it by {sd:.3f} sd.", n=np.arange(1, SPLITS + 1), sd=so_far)
     return made.encode()
@@ -235,7 +236,7 @@ def exponents() -> bytes:
     panel = made.panel("draws", title=f"θ = e^γ z with γ = {LOG_SD:g}", x=Axis("θ", -7.0, 7.0), y=Axis("density", 0.0, 0.35))
     panel.histogram(draws, bins=(-7.0, 7.0, 40), role="muted", label="draws")
     for variance, role, name in ((math.exp(2 * LOG_SD), RIGHT, "variance e^(2γ)"), (math.exp(LOG_SD), WRONG, "variance e^γ, as printed")):
-        panel.line(grid, np.exp(-0.5 * grid**2 / variance) / math.sqrt(2.0 * math.pi * variance), role=role, label=name)
+        panel.line(grid, normal_density(0.0, math.sqrt(variance))(grid), role=role, label=name)
     n = np.arange(1, DRAWS + 1)
     made.say(
         "{n:d} draws: variance {v:.2f}; e^(2γ) is {r:.2f}, e^γ {w:.2f}.",

@@ -12,6 +12,7 @@ from app.kit.player.scene import Axis
 from datasets.logistic import INPUT_SD, TRAIN, logistic_pairs
 from engine import sample, targets
 from engine.logistic import Newton, newton, sigmoid
+from engine.targets.densities import normal_density
 from lessons.reproduce.errata.blank import EXACT, RIGHT, WRONG, blank
 
 Array = NDArray[np.float64]
@@ -146,8 +147,7 @@ def right_by_truth(input_sd: float) -> float:
     """Share right, in %, by the true weights (1, 2), of x ~ N(0, input_sd²)."""
     z = np.linspace(-9.0, 9.0, NODES)
     p = sigmoid(1.0 + 2.0 * input_sd * z)
-    density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    return 100.0 * float(np.trapezoid(np.maximum(p, 1.0 - p) * density, z))
+    return 100.0 * float(np.trapezoid(np.maximum(p, 1.0 - p) * normal_density(0.0, 1.0)(z), z))
 
 
 def few_steps() -> bytes:
