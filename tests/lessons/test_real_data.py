@@ -249,6 +249,7 @@ def test_panels_and_diagnostics(values, classes):
 
 
 @pytest.mark.one_seed
+@pytest.mark.one_seed  # the case is one of that split
 def test_what_the_story_says_of_case_46():
     spec = BY_ID["tumours"]
     case = analysis.case(spec)

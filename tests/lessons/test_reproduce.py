@@ -43,6 +43,7 @@ def verdict(cell: Cell, exact: dict[str, float] | None = None, **found: tuple[fl
     return judge(ANY, cell, outcome).kind
 
 
+@pytest.mark.one_seed  # what is kept was found with its seeds
 @pytest.mark.parametrize("id", SAMPLE)
 def test_a_sample_of_cells_is_what_was_kept(id: str):
     experiment, kept = BY_ID[id], store.outcome(id)
