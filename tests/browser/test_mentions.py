@@ -16,7 +16,7 @@ steps = story.parse('''
 ## The walk {{scenario=short}}
 ```stage
 panels = ["walk"]
-play = {{seconds = 1}}
+play = {{seconds = {seconds}}}
 ```
 {words}
 ''')
@@ -25,9 +25,9 @@ story.read = lambda path: steps if "demo" in str(path) else read(path)
 """
 
 
-def telling(words: str, more: str = "") -> str:
-    """Python for the demo's server: its story is one step of these words."""
-    return STORY.format(words=words) + more
+def telling(words: str, more: str = "", seconds: int = 1) -> str:
+    """Python for the demo's server: its story is one step of these words, which plays for so long."""
+    return STORY.format(words=words, seconds=seconds) + more
 
 
 NEVER = """
@@ -70,12 +70,13 @@ def test_a_step_that_names_what_is_not_to_be_seen_is_found(altered_demo: Lab, sa
         assert [fault.split(" is lit")[0] for fault in mentions.missed(page, held=False)] == ["walk.posterior", "card.now"]
 
 
-@pytest.mark.parametrize("altered_demo", [telling("It walks.", more) for more in ("", NEVER)], indirect=True, ids=["rests", "never"])
+@pytest.mark.parametrize("altered_demo", [telling("It walks.", more, seconds=4) for more in ("", NEVER)], indirect=True, ids=["rests", "never"])
 def test_a_play_that_never_rests_is_seen(altered_demo: Lab, request: pytest.FixtureRequest):
+    """By itself the walk takes 10 s: long enough to be seen at play, however busy the machine."""
     page = altered_demo.open("/demo?story=1")
     stage = player(page)
     expect(stage).to_have_attribute("data-playing", "true")
-    page.wait_for_timeout(3_000)
+    page.wait_for_timeout(5_000)
     assert (stage.get_attribute("data-playing") == "true") == ("never" in request.node.callspec.id)
 
 
