@@ -62,8 +62,7 @@ class Run(Resumable):
     Parameters are those of `engine.sample`. `advance(n)` runs n more transitions of every chain, warm-up first;
     `recording()` returns what is there.
     `keep_warmup` keeps the warm-up transitions and what was learnt in them; `adapt`, default all of `warmup`, is how
-    many
-    of them may tune the sampler.
+    many of them may tune the sampler.
     """
 
     _carries = ("_chains", "_warmup_evaluations", "_start", "_start_log_density")

@@ -34,8 +34,7 @@ class Truth:
     log_normaliser : log of the integral of exp(log density), NaN when not known
     draw : exact independent draws `f(rng, n) -> (n, dim)`, None when there is no way to make them
     heavy_tails : averages of squares hang on a few extreme draws, so that their standard errors cannot be trusted;
-        checks
-        then judge shares below quantiles instead of moments
+        checks then judge shares below quantiles instead of moments
     """
 
     mean: Array
@@ -52,8 +51,7 @@ class Conditionals:
     """The full conditionals of a target, for Gibbs sampling.
 
     owner : a compiled C function of the target's six arguments, in which the third, dim, is the coordinate: it returns
-        `NORMAL` or `GAMMA` and writes the two parameters, (mean, sd) or (shape, rate), to the second. Coordinate dim +
-        j
+        `NORMAL` or `GAMMA` and writes the two parameters, (mean, sd) or (shape, rate), to the second. Coordinate dim + j
         asks for coordinate j with the later coordinates of its block integrated out
     blocked : whether coordinates dim + j are answered; a sweep over those in order draws each block jointly
     """

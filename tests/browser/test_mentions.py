@@ -70,7 +70,9 @@ def test_a_step_that_names_what_is_not_to_be_seen_is_found(altered_demo: Lab, sa
         assert [fault.split(" is lit")[0] for fault in mentions.missed(page, held=False)] == ["walk.posterior", "card.now"]
 
 
-@pytest.mark.parametrize("altered_demo", [telling("It walks.", more, seconds=4) for more in ("", NEVER)], indirect=True, ids=["rests", "never"])
+@pytest.mark.parametrize(
+    "altered_demo", [telling("It walks.", more, seconds=4) for more in ("", NEVER)], indirect=True, ids=["rests", "never"]
+)
 def test_a_play_that_never_rests_is_seen(altered_demo: Lab, request: pytest.FixtureRequest):
     """By itself the walk takes 10 s: long enough to be seen at play, however busy the machine."""
     page = altered_demo.open("/demo?story=1")
