@@ -4,8 +4,6 @@ from app.kit.frame import Controls, Lesson, show
 from engine import scores
 from engine.readable.uncertainty import uncertainty
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.spec import DATA, RUNS
-from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
 from lessons.scores import analysis, proof
 from lessons.scores.panels import diagnostics, panels
 from lessons.scores.questions import QUESTIONS
@@ -20,7 +18,7 @@ def controls(panel: Controls[ScoresSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("view", "Question", VIEWS)
-    panel.segmented("method", "Posterior by", POSTERIORS)
+    panel.segmented("method")
     if spec.view in ("errors", "abstain"):
         panel.select("score", "Score of uncertainty", analysis.NAMES)
     if spec.view == "errors":
@@ -33,7 +31,7 @@ def controls(panel: Controls[ScoresSpec]) -> None:
             panel.number("split", "Split")
     with panel.more("Networks and data"):
         panel.slider("networks", "Networks asked R")
-        panel.segmented("data", "Learnt from", DATA)
+        panel.segmented("data")
         if spec.data == "digits":
             panel.slider("learnt", "Digits learnt from")
         panel.note("Bundled digits of 8 × 8 pixels: 450 are tested, never learnt from. NUTS learns from 500 at most.")
@@ -41,14 +39,14 @@ def controls(panel: Controls[ScoresSpec]) -> None:
             f"Of MNIST all 60,000 are learnt from, and the first {analysis.TESTED:,} of its 10,000 test images are tested: "
             "a hundred networks read no more in the seconds that a reader waits."
         )
-        panel.note(sources.NOTE)
+        panel.remark("mnist", where=sources.WHERE)
     with panel.more("Break it"):
         panel.select("variant", "Wrong on purpose", MISTAKES)
 
 
 def runs(spec: ScoresSpec) -> str:
     """How the networks were found, and what else is checked."""
-    return f"{RUNS[spec.method]} The scores are computed a second time by other code."
+    return f"{WORDS.phrase(f'runs.{spec.method}')} The scores are computed a second time by other code."
 
 
 LESSON = Lesson(

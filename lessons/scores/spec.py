@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from app.kit.words import Words
 from engine.spec import Spec, choice, integer, number, seed_field
 from lessons.families.digit_posteriors.spec import DATA, METHODS
+from lessons.families.digit_posteriors.spec import WORDS as FAMILY
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 VIEWS = ("errors", "thresholds", "calibration", "abstain")
 SCORES = ("sd", "inconsistency", "ga", "total", "epistemic", "confidence")

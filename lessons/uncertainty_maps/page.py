@@ -12,7 +12,6 @@ from engine.networks.stack import Networks
 from engine.readable.uncertainty import uncertainty
 from engine.spec import Spec
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.spec import DATA, NAMES, RUNS
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
 from lessons.uncertainty_maps.scenes import PREVIEWS, grow, scene
@@ -27,18 +26,18 @@ WRONG = {"exact": "no, the right way", "one_network": "one network alone", "tota
 def controls(panel: Controls[MapsSpec]) -> None:
     """The widgets beside the stage."""
     panel.segmented("part", "Picture", PARTS)
-    panel.segmented("method", "Posterior by", NAMES)
+    panel.segmented("method")
     if panel.spec.part == "domain":
         _domain_controls(panel)
     else:
         _sweep_controls(panel)
     with panel.more("Data"):
-        panel.segmented("data", "Learnt from", DATA)
+        panel.segmented("data")
         panel.note(
             "Of MNIST the first 450 test images are here, as many as there are bundled ones. Blur and shift, which are in "
             "pixels, go 3.5 times as far there: as far as they go in the smaller image."
         )
-        panel.note(sources.NOTE)
+        panel.remark("mnist", where=sources.WHERE)
     with panel.more("Break it"):
         panel.select("variant", "Wrong on purpose", WRONG)
 
@@ -100,7 +99,7 @@ def faults(spec: MapsSpec) -> dict[str, MapsSpec]:
 
 def runs(spec: MapsSpec) -> str:
     """How the networks were found, and what is wrong on purpose."""
-    found = RUNS[spec.method]
+    found = WORDS.phrase(f"runs.{spec.method}")
     wrong = MISTAKES.get(spec.variant)
     return f"{found} Wrong on purpose: {wrong}" if wrong else found
 

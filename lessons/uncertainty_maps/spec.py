@@ -8,9 +8,10 @@ from app.kit.pad import LIMIT
 from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
 from lessons.families.digit_posteriors.spec import DATA, METHODS
+from lessons.families.digit_posteriors.spec import WORDS as FAMILY
 from lessons.uncertainty_maps.letters import O
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 TESTS = 450  # test images: all bundled ones, the first of MNIST's 10,000
 # How far each change goes, and in what. Blur and shift are in pixels: of an image of 8 × 8, of a larger one more.
