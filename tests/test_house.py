@@ -43,7 +43,7 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
     *("gibbs", "landing", "metropolis"),
     *("model_selection", "own_chain", "perceptron"),
     *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata", "scores"),
-    *("spike_and_slab", "uncertainty_maps", "variational", "weight_space", "weights", "xor", "xor_methods"),
+    *("spike_and_slab", "variational", "weight_space", "weights", "xor", "xor_methods"),
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
 COUNTED = {  # targets that specs build, and the source of functions: small and hot

@@ -19,10 +19,7 @@ REACH = {"rotate": 360.0, "blur": 2.0, "shift": 4.0, "noise": 1.0, "morph": 1.0}
 CHANGES = tuple(REACH)
 PARTS = ("maps", "domain")
 OUTSIDE = ("letters", "inverted", "shuffled", "fashion")
-MISTAKES = {
-    "one_network": "All is computed from one network of the posterior, and one network cannot contradict itself.",
-    "total_as_epistemic": "The entropy of the average is taken for what the networks do not know.",
-}
+MISTAKES = ("one_network", "total_as_epistemic")
 
 
 @dataclass(frozen=True, kw_only=True)
