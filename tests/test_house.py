@@ -42,7 +42,7 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
     *("conjugate", "convolution", "diagnostics", "dimensions", "dropout", "families"),
     *("gibbs", "landing", "metropolis"),
     *("model_selection", "own_chain", "perceptron"),
-    *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata", "scores"),
+    *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata"),
     *("spike_and_slab", "variational", "weight_space", "weights", "xor", "xor_methods"),
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
