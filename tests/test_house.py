@@ -39,11 +39,11 @@ LATE = {  # what a function imports of the house itself, and why not its module
     ("app.kit.taken", "engine.jumps.sweep"): "the same, for one table of files to take home; every page imports it",
 }
 IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
-    *("conjugate", "convolution", "diagnostics", "digits", "dimensions", "dropout", "families"),
-    *("families/digit_posteriors", "gibbs", "landing", "metropolis"),
+    *("conjugate", "convolution", "diagnostics", "dimensions", "dropout", "families"),
+    *("gibbs", "landing", "metropolis"),
     *("model_selection", "own_chain", "perceptron"),
-    *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata", "scores"),
-    *("spike_and_slab", "uncertainty_maps", "variational", "weight_space", "weights", "xor", "xor_methods"),
+    *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata"),
+    *("spike_and_slab", "variational", "weight_space", "weights", "xor", "xor_methods"),
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
 COUNTED = {  # targets that specs build, and the source of functions: small and hot
@@ -257,10 +257,16 @@ def test_each_word_that_is_asked_for_is_there_with_its_numbers(folder: Path):
 
 
 def unused(folder: Path) -> list[str]:
-    """Words of a lesson that neither its code nor the kit's controls ask for: by name, by path, or as a whole table."""
+    """Words of a lesson that neither its code nor the kit's controls ask for: by name, by path, or as a whole table. Those
+    of a family may be asked for by its lessons, too.
+    """
+    lessons = [
+        path.parent for path in (ROOT / "lessons").glob("*/spec.py") if f".families.{folder.name}." in path.read_text(encoding="utf-8")
+    ]
+    folders = [folder, *(lessons if folder.parent.name == "families" else ())]
     asked: set[str] = set()
     made: list[re.Pattern[str]] = []  # paths with a part that is computed
-    for path in (*folder.glob("*.py"), ROOT / "app/kit/controls.py"):
+    for path in (*(path for each in folders for path in each.glob("*.py")), ROOT / "app/kit/controls.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 asked.add(node.value)

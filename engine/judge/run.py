@@ -30,11 +30,12 @@ SHORT_TREES = 0.02  # share of transitions that were cut off at the depth limit
 FEW_TRIPS = 10  # from the smaller sizes to the larger ones and back, all chains together
 
 
-def agreement_check(values: Array, names: Sequence[str], what: str = "chains agree") -> Check:
+def agreement_check(values: Array, names: Sequence[str], what: str = "chains agree", apart: float = APART) -> Check:
     """Rank-normalised split R-hat and effective draws (bulk, tail) of what is watched, values (chains, draws, q).
 
-    Not converged above R-hat `APART`; between that and `MAX_RHAT`, or with fewer than `MIN_ESS` effective draws, the
-    run is too short to tell; one chain can never tell.
+    Not converged above R-hat `apart`; between that and `MAX_RHAT`, or with fewer than `MIN_ESS` effective draws, the
+    run is too short to tell; one chain can never tell. Draws so few that chance alone takes R-hat beyond `APART` need a
+    larger `apart`.
     """
     chains, draws, _ = values.shape
     if is_planted(STUCK):
@@ -58,9 +59,11 @@ def agreement_check(values: Array, names: Sequence[str], what: str = "chains agr
         f"effective draws at least {fewest:,.0f} ({kept[least]})."
     )
     verdict: Verdict = "unknown"
-    if largest > APART:
+    if largest > apart:
         verdict = "fail"
         sentence += " The chains disagree: this run has not seen all of it. Its averages are not to be believed."
+    elif largest > APART:
+        sentence += " So few draws can differ so much by chance: only gross disagreement would show, and these are too few."
     elif chains == 1:
         sentence += " One chain cannot disagree with itself: start more, far apart."
     elif largest > MAX_RHAT or fewest < MIN_ESS:

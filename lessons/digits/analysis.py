@@ -16,7 +16,7 @@ from engine.judge import Check, Kernel, Verdict
 from engine.kept import kept
 from engine.networks.stack import Networks
 from engine.spec import SpecError
-from lessons.digits.spec import DigitsSpec
+from lessons.digits.spec import WORDS, DigitsSpec
 from lessons.families.digit_posteriors import checks as posterior_checks
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import numbers_check, run_checks, training_check
@@ -59,7 +59,7 @@ def image_of(spec: DigitsSpec) -> NDArray[np.float32]:
     if spec.source == "test":
         if spec.number >= len(data.y_test):
             instead = "" if spec.data == "own" else sources.stand_in(spec.data)
-            reason = f"{spec.number:,} is outside 0 to {len(data.y_test) - 1:,}, the test images"
+            reason = WORDS.phrase("checks.outside", number=spec.number, last=len(data.y_test) - 1)
             raise SpecError("number", f"{reason}. {instead}" if instead else reason)
         return data.images_test[spec.number].astype(np.float32) / np.float32(data.top)
     if spec.variant == "no_centring":
@@ -183,17 +183,16 @@ def checks(spec: DigitsSpec, cancel: Any) -> list[Check]:
     if networks is None:
         return []
     reading = read(spec, networks)
-    what = f"the probability of {reading.predicted}"
-    found = run_checks(shared(spec), predicted(reading), what)
+    found = run_checks(shared(spec), predicted(reading), WORDS.phrase("checks.probability", digit=reading.predicted))
     return [*found, numbers_check(spec.method)]
 
 
 def faults(spec: DigitsSpec) -> dict[str, DigitsSpec]:
     """The mistakes that can be made with this digit; for centring to matter it is drawn small, in a corner."""
-    found = {"average of the logarithms": spec.replace(variant="log_average")}
+    found = {WORDS.phrase("options.variant.log_average"): spec.replace(variant="log_average")}
     if spec.source == "pad" and spec.drawing:
         corner = tuple((round(0.4 * x, 3), round(0.4 * y, 3), stroke) for x, y, stroke in spec.drawing)
-        found["a drawing in the corner is not centred"] = spec.replace(variant="no_centring", drawing=corner)
+        found[WORDS.phrase("faults.corner")] = spec.replace(variant="no_centring", drawing=corner)
     return {name: planted for name, planted in found.items() if planted.variant != spec.variant}
 
 
@@ -203,11 +202,8 @@ def _parts_check(reading: Reading) -> Check:
     divergence = float((p * np.log(p / np.maximum(reading.mean[-1], 1e-300))).sum(axis=1).mean())
     epistemic = float(reading.epistemic[-1])
     off = abs(epistemic - divergence)
-    sentence = (
-        f"Total − aleatoric is {epistemic:.4f} nats; the mean divergence of the {len(p)} networks from their average, "
-        f"which it should be, is {divergence:.4f}."
-    )
-    return Check("parts", "pass" if off < 1e-6 else "fail", off, 1e-6, sentence, "nats", kind="kernel")
+    sentence = WORDS.phrase("checks.parts_told", epistemic=epistemic, networks=len(p), divergence=divergence)
+    return Check(WORDS.phrase("checks.parts"), "pass" if off < 1e-6 else "fail", off, 1e-6, sentence, "nats", kind="kernel")
 
 
 def _gradient_check(networks: Networks, image: NDArray[np.float32]) -> Check:
@@ -221,9 +217,9 @@ def _gradient_check(networks: Networks, image: NDArray[np.float32]) -> Check:
     up, down = (scores.decompose(precise.predict(flat + way)).epistemic for way in (steps, -steps))
     slope, found = (up - down) / (2.0 * STEP), precise.sensitivity(flat).epistemic[pixels]
     off = float(np.abs(slope - found).max() / max(1.0, np.abs(slope).max()))
-    sentence = f"At {len(pixels)} pixels the slope of the epistemic part agrees with finite differences to {off:.0e}."
+    sentence = WORDS.phrase("checks.slopes_told", pixels=len(pixels), off=off)
     verdict: Verdict = "pass" if off < 1e-4 else "fail"
-    return Check("map of slopes", verdict, off, 1e-4, sentence, "relative error", kind="kernel")
+    return Check(WORDS.phrase("checks.slopes"), verdict, off, 1e-4, sentence, WORDS.phrase("checks.relative_error"), kind="kernel")
 
 
 def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
@@ -231,11 +227,8 @@ def _centring_check(spec: DigitsSpec, image: NDArray[np.float32]) -> Check:
     mean, sd = _centres(sources.present(spec.data), spec.files)
     here = np.array(pad.centre_of_mass(image))
     z = float(np.abs((here - mean) / sd).max())
-    sentence = (
-        f"The ink's centre is at ({here[0]:.1f}, {here[1]:.1f}) pixels; that of the images learnt from is at "
-        f"({mean[0]:.1f} ± {sd[0]:.1f}, {mean[1]:.1f} ± {sd[1]:.1f}): {z:.1f} standard deviations away."
-    )
-    return Check("centring", "pass" if z < FAR else "fail", z, FAR, sentence, "sd", kind="kernel")
+    sentence = WORDS.phrase("checks.centring_told", x=here[0], y=here[1], mean_x=mean[0], sd_x=sd[0], mean_y=mean[1], sd_y=sd[1], away=z)
+    return Check(WORDS.phrase("checks.centring"), "pass" if z < FAR else "fail", z, FAR, sentence, "sd", kind="kernel")
 
 
 @kept

@@ -13,35 +13,23 @@ from lessons.digits.questions import QUESTIONS
 from lessons.digits.scenes import grow, scene
 from lessons.digits.spec import SCENARIOS, WORDS, DigitsSpec
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.spec import DATA as SETS
-from lessons.families.digit_posteriors.spec import NAMES, RUNS
-
-DATA = {**SETS, "own": "your files"}
-SOURCES = {"pad": "drawn on the pad", "test": "a test image"}
-MAPS = {"gradient": "slope", "flip": "pixel turned over"}
-MISTAKES = {"exact": "no, the right way", "no_centring": "the drawing is not centred", "log_average": "average of the logarithms"}
 
 
 def controls(panel: Controls[DigitsSpec]) -> None:
     """The widgets beside the stage."""
-    panel.segmented("method", "Posterior by", NAMES)
-    panel.segmented("source", "The digit", SOURCES)
+    panel.segmented("method")
+    panel.segmented("source")
     if panel.spec.source == "test":
-        panel.number("number", "Number of the test image")
-    panel.segmented("maps", "Maps of pixels", MAPS)
-    with panel.more("Data"):
-        panel.segmented("data", "Learnt from", DATA)
-        panel.note("The bundled digits come with scikit-learn: 1,347 to learn from, 450 to test.")
-        panel.note(sources.NOTE)
-        panel.files(
-            "Your files: IDX (images and labels), NPZ, or the CSV of OptDigits",
-            own_files,
-            most_bytes=files.MOST_BYTES,
-            most_files=files.MOST_FILES,
-        )
-        panel.note("They stay in this server's memory for a while and are sent nowhere. Digits 0 to 9, square, 8 to 32 pixels.")
-    with panel.more("Break it"):
-        panel.select("variant", "Wrong on purpose", MISTAKES)
+        panel.number("number")
+    panel.segmented("maps")
+    with panel.more("data"):
+        panel.segmented("data")
+        panel.remark("bundled")
+        panel.remark("mnist", where=sources.WHERE)
+        panel.files("files", own_files, most_bytes=files.MOST_BYTES, most_files=files.MOST_FILES)
+        panel.remark("files")
+    with panel.more("break"):
+        panel.select("variant")
 
 
 def own_files(given: dict[str, bytes]) -> dict[str, str | int]:
@@ -57,11 +45,6 @@ def strokes(spec: DigitsSpec) -> tuple[tuple[float, float, int], ...] | None:
 def on_event(spec: DigitsSpec, event: dict) -> Spec | None:
     """A drawing is the one thing that the stage sends."""
     return spec.replace(drawing=drawing_pad.strokes(event)) if event.get("kind") == "drawing" else None
-
-
-def runs(spec: DigitsSpec) -> str:
-    """How the networks were found."""
-    return RUNS[spec.method]
 
 
 LESSON = Lesson(
@@ -83,7 +66,7 @@ LESSON = Lesson(
     predict=QUESTIONS,
     twins=lambda spec: [uncertainty],
     code=[scores.decompose, Networks.sensitivity, Networks.predict, pad.normalise],
-    runs=runs,
+    runs=lambda spec: WORDS.phrase(f"runs.{spec.method}"),
     ready=lambda spec: sources.is_here(spec.data),
 )
 show(LESSON)

@@ -10,7 +10,7 @@ from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
-from lessons.digits.spec import DigitsSpec
+from lessons.digits.spec import WORDS, DigitsSpec
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import chain_rhat
 from lessons.families.digit_posteriors.spec import METHODS, NAMES
@@ -35,7 +35,7 @@ def panels(spec: DigitsSpec, cancel: Any) -> list[Figure | Table]:
 
 
 def _together(readings: dict[str, Reading]) -> Figure:
-    figure = charts.blank("digit", "averaged probability", barmode="group", xaxis_type="category")
+    figure = charts.blank(WORDS.phrase("stage.digit"), WORDS.phrase("panels.averaged"), barmode="group", xaxis_type="category")
     for (method, reading), (role, pattern) in zip(readings.items(), LOOKS, strict=False):
         figure.add_bar(
             x=[str(digit) for digit in range(reading.draws.shape[1])],
@@ -43,32 +43,38 @@ def _together(readings: dict[str, Reading]) -> Figure:
             name=NAMES[method],
             marker={"color": theme.colour(role), "pattern": {"shape": pattern}},
         )
-    said = ", ".join(f"{NAMES[method]} {reading.predicted} ({reading.mean[-1].max():.2f})" for method, reading in readings.items())
-    return Figure("The same digit, read by each", figure, f"Most probable digit: {said}.", f"Most probable: {said}.")
+    each = ", ".join(
+        WORDS.phrase("panels.each", method=NAMES[method], digit=reading.predicted, probability=reading.mean[-1].max())
+        for method, reading in readings.items()
+    )
+    alt, caption = (WORDS.phrase(path, each=each) for path in ("panels.together_alt", "panels.together_caption"))
+    return Figure(WORDS.phrase("panels.together"), figure, alt, caption)
 
 
 def _among(spec: DigitsSpec, reading: Reading) -> Figure:
     found = analysis.quality(spec)
     assert found is not None
-    figure = charts.blank("aleatoric (nats)", "epistemic (nats)")
-    for flags, name, role, shape in ((~found.wrong, "read right", "posterior", "circle"), (found.wrong, "read wrong", "reject", "x")):
+    figure = charts.blank(WORDS.phrase("panels.aleatoric"), WORDS.phrase("panels.epistemic"))
+    for flags, name, role, shape in ((~found.wrong, "right", "posterior", "circle"), (found.wrong, "wrong", "reject", "x")):
         figure.add_scatter(
             x=found.aleatoric[flags],
             y=found.epistemic[flags],
             mode="markers",
-            name=name,
+            name=WORDS.phrase(f"panels.{name}"),
             marker={"color": theme.colour(role, 0.6), "symbol": shape, "size": 6},
         )
-    here = reading.aleatoric[-1], reading.epistemic[-1]
     figure.add_scatter(
-        x=[here[0]], y=[here[1]], mode="markers", name="this digit", marker={"color": theme.colour("ink"), "symbol": "diamond", "size": 14}
+        x=reading.aleatoric[-1:],
+        y=reading.epistemic[-1:],
+        mode="markers",
+        name=WORDS.phrase("panels.this_digit"),
+        marker={"color": theme.colour("ink"), "symbol": "diamond", "size": 14},
     )
     less = float(np.mean(found.aleatoric + found.epistemic < reading.total[-1]))
-    caption = (
-        f"{len(found.wrong)} test digits, {int(found.wrong.sum())} of them read wrong by {NAMES[spec.method]}. "
-        f"{100 * less:.0f} % of them are less uncertain, in total, than this digit."
+    caption = WORDS.phrase(
+        "panels.among_caption", digits=len(found.wrong), wrong=int(found.wrong.sum()), method=NAMES[spec.method], less=100 * less
     )
-    return Figure("This digit among test digits", figure, caption, caption)
+    return Figure(WORDS.phrase("panels.among"), figure, caption, caption)
 
 
 def _table(readings: dict[str, Reading]) -> Table:
@@ -83,11 +89,7 @@ def _table(readings: dict[str, Reading]) -> Table:
         "aleatoric": [f"{reading.aleatoric[-1]:.3f}" for reading in rows],
         "epistemic": [f"{reading.epistemic[-1]:.3f}" for reading in rows],
     }
-    caption = (
-        "NUTS samples another network (16 tanh units on 20 principal components) on 500 digits; the others have ReLU "
-        "units on all pixels and all digits. So differences from NUTS are not those of the method alone."
-    )
-    return Table("One digit, every posterior", columns, caption if len(rows) > 1 else "")
+    return Table(WORDS.phrase("panels.every"), columns, WORDS.phrase("panels.every_caption") if len(rows) > 1 else "")
 
 
 def diagnostics(spec: DigitsSpec, cancel: Any) -> Table:
@@ -95,7 +97,7 @@ def diagnostics(spec: DigitsSpec, cancel: Any) -> Table:
     networks = analysis.trained(spec, stop=cancel.is_set)
     found = analysis.quality(spec, stop=cancel.is_set)
     if networks is None or found is None:
-        return Table("Diagnostics", {})
+        return Table(WORDS.phrase("panels.diagnostics"), {})
     weights = sum(layer[0].size for layer in networks.layers)
     columns: dict[str, Column] = {
         "posterior": [NAMES[spec.method]],
@@ -105,15 +107,9 @@ def diagnostics(spec: DigitsSpec, cancel: Any) -> Table:
         "log score (nats)": [f"{found.log_score:.3f}"],
         "calibration error": [f"{found.calibration_error:.3f}"],
     }
-    caption = (
-        "Of the averaged probabilities, on test digits that were not learnt from. Log score: mean −log of the "
-        "probability of the truth, smaller is better. Calibration error: mean gap between confidence and accuracy in "
-        "ten bins."
-    )
     if spec.method == "nuts":
         columns["R-hat, this digit"] = [f"{chain_rhat(analysis.predicted(analysis.read(spec, networks))):.3f}"]
-        caption += " R-hat of the predicted probability: weights of networks may be exchanged, functions not."
-    else:
-        caption += " There are no chains, so there is no R-hat and no effective sample size."
-    (table,) = sources.captioned([Table("How good this posterior is", columns, caption)], spec.data)
+    chains = WORDS.phrase("panels.rhat" if spec.method == "nuts" else "panels.no_chains")
+    caption = f"{WORDS.phrase('panels.quality')} {chains}"
+    (table,) = sources.captioned([Table(WORDS.phrase("panels.diagnostics"), columns, caption)], spec.data)
     return table

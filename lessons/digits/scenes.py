@@ -14,7 +14,7 @@ from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from engine.networks.stack import Networks
 from lessons.digits import analysis
 from lessons.digits.analysis import Reading
-from lessons.digits.spec import DigitsSpec
+from lessons.digits.spec import WORDS, DigitsSpec
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import NAMES
 
@@ -48,7 +48,7 @@ def picture(spec: DigitsSpec, networks: Networks, note: str = "") -> bytes:
         start=count - 1,
         rate=RATE,
         theme=theme.palette(),
-        label=f"What {count} networks ({NAMES[spec.method]}) read in the digit.",
+        label=WORDS.phrase("stage.picture", networks=count, method=NAMES[spec.method]),
     )
     _strip(made, reading)
     _votes(made, reading)
@@ -66,41 +66,44 @@ def _strip(made: Scene, reading: Reading) -> None:
     at = np.arange(classes)[:, None] + spread
     panel = made.panel(
         "strip",
-        title=f"Probability of each digit, a dot a network ({count})",
+        title=WORDS.phrase("stage.strip", networks=count),
         x=_digits(classes),
-        y=Axis("probability", -0.02, 1.02),
+        y=Axis(WORDS.phrase("stage.probability"), -0.02, 1.02),
         place=(5, 0, 12, 1),
         height=HEIGHT,
     )
     for digit in range(classes):
         dots = np.column_stack([at[digit], reading.draws[:, digit]])
-        panel.points(dots, show="upto", role="posterior", size=2.0, alpha=0.55, label="one network each" if digit == 0 else None)
+        name = WORDS.phrase("stage.each") if digit == 0 else None
+        panel.points(dots, show="upto", role="posterior", size=2.0, alpha=0.55, label=name)
     # the average of the first 1, 2, ... networks: a short line over each digit, broken in between
     ends = np.array([-0.4, 0.4, np.nan])
     averages = np.empty((count, classes, 3, 2))
     averages[..., 0] = np.arange(classes)[:, None] + ends
     averages[..., 1] = reading.mean[:, :, None]
-    panel.path(averages.reshape(count, -1, 2), at=np.arange(count), role="ink", width=2.6, label="average of the networks so far")
+    panel.path(averages.reshape(count, -1, 2), at=np.arange(count), role="ink", width=2.6, label=WORDS.phrase("stage.average"))
     for digit in range(classes):
         here = np.column_stack([at[digit], reading.draws[:, digit]])
-        panel.points(here, show="at", role="highlight", shape="diamond", size=5.0, label="this network" if digit == 0 else None)
+        name = WORDS.phrase("stage.this_network") if digit == 0 else None
+        panel.points(here, show="at", role="highlight", shape="diamond", size=5.0, label=name)
 
 
 def _votes(made: Scene, reading: Reading) -> None:
     classes = reading.draws.shape[1]
-    panel = made.panel("votes", title="Votes so far", x=None, y=Axis("share of networks", 0.0, 1.02), place=(0, 1, 7, 1), height=SMALL)
+    share = Axis(WORDS.phrase("stage.share"), 0.0, 1.02)
+    panel = made.panel("votes", title=WORDS.phrase("stage.votes"), x=None, y=share, place=(0, 1, 7, 1), height=SMALL)
     names = [str(digit) for digit in range(classes)]
-    panel.counts(reading.says, classes, names, role="class-1", label="networks that say this digit")
+    panel.counts(reading.says, classes, names, role="class-1", label=WORDS.phrase("stage.voters"))
 
 
 def _digits(classes: int) -> Axis:
-    return Axis("digit", -0.6, classes - 0.4, ticks=[(digit, str(digit)) for digit in range(classes)])
+    return Axis(WORDS.phrase("stage.digit"), -0.6, classes - 0.4, ticks=[(digit, str(digit)) for digit in range(classes)])
 
 
 def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
     side = len(reading.image)
     pixels: dict[str, Any] = {"x": _pixels(side), "y": _pixels(side, ""), "equal": True}
-    panel = made.panel("seen", title="The networks see", place=(0, 0, 5, 1), height=HEIGHT, **pixels)
+    panel = made.panel("seen", title=WORDS.phrase("stage.seen"), place=(0, 0, 5, 1), height=HEIGHT, **pixels)
     ink = _grainy(levels(reading.image, 1.0))
     panel.heatmap(ink, x=(0, side), y=(0, side), low=0.0, high=1.0, colormap="cividis", colorbar=False)
 
@@ -110,19 +113,18 @@ def _maps(made: Scene, spec: DigitsSpec, networks: Networks, reading: Reading) -
     side = len(reading.image)
     most = max(float(np.abs(values).max()) for values in found)
     most = float(f"{max(most, 1e-3):.2g}")
-    unit = "nats for full ink" if spec.maps == "gradient" else "nats, if turned over"
+    unit = WORDS.phrase(f"stage.unit_{spec.maps}")
     places = {"epistemic": (7, 1, 7, 1), "aleatoric": (14, 1, 9, 1)}
     for (name, place), values in zip(places.items(), (found.epistemic, found.aleatoric), strict=True):
         last = name == "aleatoric"
-        panel = made.panel(
-            name, title=f"{name.capitalize()} by pixel", x=_pixels(side), y=_pixels(side, ""), equal=True, place=place, height=SMALL
-        )
+        title = WORDS.phrase(f"stage.{name}_map")
+        panel = made.panel(name, title=title, x=_pixels(side), y=_pixels(side, ""), equal=True, place=place, height=SMALL)
         cells = _grainy(levels(values, most, -most))
         panel.heatmap(cells, x=(0, side), y=(0, side), low=-most, high=most, colormap="diverging", label=unit, colorbar=last)
 
 
 def _pixels(side: int, label: str | None = None) -> Axis:
-    return Axis(f"{side} × {side} pixels" if label is None else label, 0, side, ticks=())
+    return Axis(WORDS.phrase("stage.pixels", side=side) if label is None else label, 0, side, ticks=())
 
 
 def _grainy(image: np.ndarray) -> np.ndarray:
@@ -134,14 +136,14 @@ def _parts(made: Scene, reading: Reading) -> None:
     classes = reading.draws.shape[1]
     panel = made.panel(
         "parts",
-        title="Uncertainty (nats)",
+        title=WORDS.phrase("stage.parts"),
         x=None,
-        y=Axis(f"0 to log {classes}", min(0.0, _lowest(reading)), 2.35),
+        y=Axis(WORDS.phrase("stage.parts_axis", classes=classes), min(0.0, _lowest(reading)), 2.35),
         place=(17, 0, 6, 1),
         height=HEIGHT,
     )
-    values = np.column_stack([reading.total, reading.aleatoric, reading.epistemic])
-    panel.bars(values, labels=["total", "aleat.", "epist."], role="energy")
+    values = np.column_stack([getattr(reading, part) for part in PARTS])
+    panel.bars(values, labels=[WORDS.phrase(f"stage.part_{part}") for part in PARTS], role="energy")
 
 
 def _lowest(reading: Reading) -> float:
@@ -155,43 +157,20 @@ def _words(made: Scene, spec: DigitsSpec, reading: Reading, note: str) -> None:
     sources.say(made, spec.data, note)
     truth = analysis.truth_of(spec)
     if truth is not None:
-        made.readout("truth", f"test image {spec.number:,}: its label says {truth}")
+        made.readout("truth", WORDS.phrase("stage.truth_card", number=spec.number, digit=truth))
     best = reading.mean.argmax(axis=1)
     top = reading.mean.max(axis=1)
-    made.readout(
-        "average",
-        "average of {n:.0f} networks: {best:.0f} with probability {top:.2f}; {votes:.0f} of them say so",
-        n=n,
-        best=best,
-        top=top,
-        votes=_votes_for(reading, best),
-        show="at",
-    )
+    made.readout("average", WORDS.phrase("stage.average_card"), n=n, best=best, top=top, votes=_votes_for(reading, best), show="at")
     made.readout(
         "parts",
-        "total = aleatoric + epistemic: {total:.3f} = {aleatoric:.3f} + {epistemic:.3f} nats "
-        f"(at most log {classes} = {np.log(classes):.2f})",
+        WORDS.phrase("stage.uncertainty_card", classes=classes, most=np.log(classes)),
         total=reading.total,
         aleatoric=reading.aleatoric,
         epistemic=reading.epistemic,
         show="at",
     )
-    made.readout(
-        "network",
-        "network {n:.0f} alone: {says:.0f} with probability {sure:.2f}",
-        n=n,
-        says=reading.says,
-        sure=reading.draws.max(axis=1),
-        show="at",
-    )
-    made.say(
-        "{n:.0f} networks: {best:.0f} with probability {top:.2f}. Uncertainty {total:.2f} nats, of it {epistemic:.2f} epistemic.",
-        n=n,
-        best=best,
-        top=top,
-        total=reading.total,
-        epistemic=reading.epistemic,
-    )
+    made.readout("network", WORDS.phrase("stage.network_card"), n=n, says=reading.says, sure=reading.draws.max(axis=1), show="at")
+    made.say(WORDS.phrase("stage.said"), n=n, best=best, top=top, total=reading.total, epistemic=reading.epistemic)
     columns: dict[str, Any] = {"network": n, "says": reading.says}
     columns |= {f"P({digit})": reading.draws[:, digit] for digit in range(classes)}
     columns |= {f"{name} so far (nats)": getattr(reading, name) for name in PARTS}

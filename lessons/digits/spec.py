@@ -8,14 +8,12 @@ from app.kit.pad import LIMIT
 from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, points, seed_field, text
 from lessons.families.digit_posteriors.spec import METHODS, TESTS
+from lessons.families.digit_posteriors.spec import WORDS as FAMILY
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 DATA = ("digits", "mnist", "own")
-MISTAKES = {
-    "no_centring": "The drawing is made smaller where it stands, not cropped, scaled and centred as the data are.",
-    "log_average": "The logarithms of the probabilities are averaged, not the probabilities: the networks are multiplied.",
-}
+MISTAKES = ("no_centring", "log_average")
 
 
 @dataclass(frozen=True, kw_only=True)

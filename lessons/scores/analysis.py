@@ -15,7 +15,7 @@ from engine.networks.stack import Networks
 from engine.scores import Curve, Decomposition, Reliability
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.shared import Shared, posterior
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import WORDS, ScoresSpec
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -28,14 +28,7 @@ ALPHA = 0.1  # Steyn's strictness
 RESAMPLES = 200
 FORECASTERS = 200  # calibrated ones, simulated
 MOST_BINS = 30
-NAMES = {
-    "sd": "predictive sd",
-    "inconsistency": "inconsistency",
-    "ga": "Gaussian approximation",
-    "total": "total entropy",
-    "epistemic": "mutual information",
-    "confidence": "1 − confidence",
-}
+NAMES = WORDS["options.score"]
 
 
 # What the networks say ------------------------------------------------------------------------------------------------
@@ -207,6 +200,11 @@ def share_error(share: Any, count: Any) -> Any:
     share, count = np.asarray(share, dtype=np.float64), np.asarray(count, dtype=np.float64)
     nudged = (share * count + 2.0) / (count + 4.0)
     return np.sqrt(nudged * (1.0 - nudged) / (count + 4.0))
+
+
+def mean_told(each: Array) -> str:
+    """The mean of a score over images (m,), and its standard error."""
+    return f"{each.mean():.3f} ± {each.std(ddof=1) / np.sqrt(len(each)):.3f}"
 
 
 # Probabilities --------------------------------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from datasets.images import Images
 from engine import scores
 from lessons.scores import analysis
 from lessons.scores.analysis import NAMES, Reading
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import WORDS, ScoresSpec
 
 MANY = 30  # images of a gallery
 COLUMNS = 5
 ROW = 25  # votes side by side
-WORDS = 2  # lines of words below an image
+LINES = 2  # of words below an image
 Rows = NDArray[np.int64]
 
 
@@ -29,23 +29,21 @@ def report(spec: ScoresSpec, reading: Reading) -> list[Figure | Table]:
     loss = scores.log_scores(reading.mean, reading.y)
     wrong = np.flatnonzero(reading.wrong)
     worst, sure = (wrong[np.argsort(-each[wrong], kind="stable")] for each in (loss, reading.confidence))
-    told = f"{len(wrong)} of {len(reading.y)} test digits are read wrong; "
-    chosen = {
-        "Worst errors": (worst[:MANY], f"{told}{_shown(wrong)}, those first to whose label the least probability is given."),
-        f"Most uncertain by {name}": (order[::-1][:MANY], "The highest scores first, read right or wrong."),
-        "Sure and wrong": (sure[:MANY], f"{told}{_shown(wrong)}, the surest first: what no threshold on the confidence finds."),
-    }
-    figures: list[Figure | Table] = [_gallery(spec, title, reading, which, note) for title, (which, note) in chosen.items()]
-    figures.append(_gallery(spec, f"Least uncertain by {name}", reading, order[: 2 * COLUMNS], "The lowest scores."))
-    return [*figures, _votes({title: which for title, (which, _) in chosen.items()}, reading, score, name)]
+    told = _wrong_told(reading, wrong)
+    chosen = {"worst": worst[:MANY], "uncertain": order[::-1][:MANY], "sure": sure[:MANY]}
+    figures: list[Figure | Table] = []
+    for gallery, which in (chosen | {"certain": order[: 2 * COLUMNS]}).items():
+        title, note = WORDS.phrase(f"galleries.{gallery}", score=name), WORDS.phrase(f"galleries.{gallery}_note", wrong=told)
+        figures.append(_gallery(spec, title, reading, which, note))
+    return [*figures, _votes(chosen, reading, score, name)]
 
 
 def sure_and_wrong(spec: ScoresSpec, reading: Reading) -> Figure:
     """What is read wrong, the surest first."""
     wrong = np.flatnonzero(reading.wrong)
     surest = wrong[np.argsort(-reading.confidence[wrong], kind="stable")]
-    note = f"{len(wrong)} of {len(reading.y)} test digits are read wrong; {_shown(wrong)}, the surest first."
-    return _gallery(spec, "Sure and wrong", reading, surest[:MANY], note)
+    note = WORDS.phrase("galleries.surest_note", wrong=_wrong_told(reading, wrong))
+    return _gallery(spec, WORDS.phrase("galleries.sure"), reading, surest[:MANY], note)
 
 
 def said(reading: Reading, image: int) -> Rows:
@@ -53,8 +51,9 @@ def said(reading: Reading, image: int) -> Rows:
     return reading.draws[:, image].argmax(axis=1)
 
 
-def _shown(wrong: Rows) -> str:
-    return f"the first {MANY} of them" if len(wrong) > MANY else "all of them"
+def _wrong_told(reading: Reading, wrong: Rows) -> str:
+    shown = WORDS.phrase("galleries.first_of_them", most=MANY) if len(wrong) > MANY else WORDS.phrase("galleries.all_of_them")
+    return WORDS.phrase("galleries.wrong", wrong=len(wrong), all=len(reading.y), shown=shown)
 
 
 def _counted(votes: Rows) -> str:
@@ -72,8 +71,8 @@ def _in_rows(votes: Rows, between: str) -> str:
 def _gallery(spec: ScoresSpec, title: str, reading: Reading, which: Rows, note: str) -> Figure:
     """Images side by side; below each what it is read as, with what probability, its label if that is another, votes."""
     data: Images = analysis.data_of(spec)
-    side, gap = data.side, 0.36 * data.side  # of paper, beside an image; below it `WORDS` of them
-    cell, tall = side + round(gap), side + WORDS * round(gap)
+    side, gap = data.side, 0.36 * data.side  # of paper, beside an image; below it `LINES` of them
+    cell, tall = side + round(gap), side + LINES * round(gap)
     rows = max(-(-len(which) // COLUMNS), 1)
     sheet = np.full((rows * tall, COLUMNS * cell), np.nan)
     x, y, words, told, centres, every = [], [], [], [], [], []
@@ -85,9 +84,9 @@ def _gallery(spec: ScoresSpec, title: str, reading: Reading, which: Rows, note: 
         x += [middle, middle]
         y += [top + side + 0.3 * gap, top + side + 1.1 * gap]
         words += [(f"{label}→{read}" if read != label else f"{read}") + f" {reading.confidence[image]:.2f}", _counted(votes)]
-        told.append(f"{label} read as {read}" if read != label else f"{read}")
+        told.append(WORDS.phrase("galleries.misread", label=label, read=read) if read != label else f"{read}")
         centres.append((middle, top + 0.5 * (side - 1)))
-        every.append(f"test image {image}<br>{_in_rows(votes, '<br>')}")
+        every.append(f"{WORDS.phrase('galleries.image', image=image)}<br>{_in_rows(votes, '<br>')}")
     figure = charts.blank("", "", height=24 + 84 * rows)
     ink = [[0.0, theme.colour("grid")], [1.0, theme.colour("ink")]]
     figure.add_heatmap(z=sheet, colorscale=ink, zmin=0, zmax=data.top, showscale=False, hoverinfo="skip")
@@ -99,17 +98,13 @@ def _gallery(spec: ScoresSpec, title: str, reading: Reading, which: Rows, note: 
     square = {"scaleanchor": "x", "constrain": "domain"}
     figure.update_yaxes(visible=False, range=[rows * tall - 0.5, -1.0], **square)
     figure.update_layout(margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
-    caption = (
-        f"{note} Below each: label → what it is read as (one digit where they agree), and its probability; then the two "
-        "digits with most votes, and how many. Point at an image for each network's vote."
-    )
-    return Figure(title, figure, f"{note} {', '.join(told)}.", caption)
+    return Figure(title, figure, f"{note} {', '.join(told)}.", WORDS.phrase("galleries.caption", note=note))
 
 
 def _votes(chosen: dict[str, Rows], reading: Reading, score: NDArray[np.float64], name: str) -> Table:
     """Every network's vote on every image of the galleries, each image once."""
     images = list(dict.fromkeys(int(image) for which in chosen.values() for image in which))
-    places = [", ".join(title.split(" by ")[0].lower() for title, which in chosen.items() if image in which) for image in images]
+    places = [", ".join(WORDS.phrase(f"galleries.in_{gallery}") for gallery, which in chosen.items() if image in which) for image in images]
     columns: dict[str, Column] = {
         "test image": images,
         "label": [int(reading.y[image]) for image in images],
@@ -119,4 +114,4 @@ def _votes(chosen: dict[str, Rows], reading: Reading, score: NDArray[np.float64]
         "gallery": places,
         f"votes of networks 1 to {len(reading.draws)}": [_in_rows(said(reading, image), " ") for image in images],
     }
-    return Table("Each network's vote", columns, f"One digit a network, in the order in which they were drawn, {ROW} a group.")
+    return Table(WORDS.phrase("galleries.votes"), columns, WORDS.phrase("galleries.votes_caption", row=ROW))

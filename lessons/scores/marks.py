@@ -12,7 +12,7 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
 from lessons.scores import analysis
 from lessons.scores.analysis import Reading
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import WORDS, ScoresSpec
 
 HEIGHT = 255
 RATE = 6.0
@@ -40,9 +40,9 @@ def digit(made: Scene, spec: ScoresSpec, reading: Reading, shown: NDArray[np.int
     which, at = np.unique(shown, return_inverse=True)
     data = analysis.data_of(spec)
     ink = levels(data.images_test[which], data.top)
-    axis = Axis(f"{data.side} × {data.side} pixels", 0, data.side, ticks=())
+    axis = Axis(WORDS.phrase("stage.pixels", side=data.side), 0, data.side, ticks=())
     blank = Axis("", 0, data.side, ticks=())
-    panel = made.panel("image", title="The image there", x=axis, y=blank, equal=True, place=places[0], height=height)
+    panel = made.panel("image", title=WORDS.phrase("stage.image"), x=axis, y=blank, equal=True, place=places[0], height=height)
     extent = (0, data.side)
     panel.heatmap(
         pixel_blocks(ink, round(CELLS / data.side)), x=extent, y=extent, low=0.0, high=1.0, at=at, colormap="cividis", colorbar=False
@@ -50,9 +50,9 @@ def digit(made: Scene, spec: ScoresSpec, reading: Reading, shown: NDArray[np.int
 
     panel = made.panel(
         "bars",
-        title="The networks say",
-        x=Axis("digit", -0.6, CLASSES - 0.4, ticks=_names()),
-        y=Axis("probability", 0.0, 1.08),
+        title=WORDS.phrase("stage.bars"),
+        x=Axis(WORDS.phrase("stage.digit"), -0.6, CLASSES - 0.4, ticks=_names()),
+        y=Axis(WORDS.phrase("stage.probability"), 0.0, 1.08),
         place=places[1],
         height=height,
     )
@@ -60,10 +60,12 @@ def digit(made: Scene, spec: ScoresSpec, reading: Reading, shown: NDArray[np.int
     low, high = np.quantile(reading.draws[:, which], [0.05, 0.95], axis=0)
     here = np.arange(len(shown))
     seen = np.where(mean > LEAST, mean, np.nan)
-    panel.path(_uprights(np.zeros_like(mean), seen)[at], at=here, role="posterior", width=7.0, alpha=0.7, label="average")
-    panel.path(_uprights(low, high)[at], at=here, role="ink", width=1.6, label="90 % of the networks")
+    panel.path(
+        _uprights(np.zeros_like(mean), seen)[at], at=here, role="posterior", width=7.0, alpha=0.7, label=WORDS.phrase("stage.average")
+    )
+    panel.path(_uprights(low, high)[at], at=here, role="ink", width=1.6, label=WORDS.phrase("stage.interval"))
     label = np.column_stack([reading.y[shown], np.full(len(shown), 1.03)])
-    panel.points(label, show="at", role="accept", shape="diamond", size=5.0, label="the label")
+    panel.points(label, show="at", role="accept", shape="diamond", size=5.0, label=WORDS.phrase("stage.label"))
 
 
 def _names() -> list[tuple[float, str]]:
@@ -83,12 +85,14 @@ def strip(made: Scene, spec: ScoresSpec, score: NDArray, wrong: NDArray, place: 
     """Right and wrong predictions along the score."""
     low, high = float(score.min()), float(score.max())
     pad = 0.03 * (high - low) or 0.05
-    name = analysis.NAMES[spec.score] + (" (nats)" if spec.score in ("total", "epistemic") else "")
+    name = analysis.NAMES[spec.score]
+    if spec.score in ("total", "epistemic"):
+        name = WORDS.phrase("stage.score_in_nats", score=name)
     panel = made.panel(
         "strip",
-        title="Right and wrong",
+        title=WORDS.phrase("stage.strip"),
         x=Axis(name, low - pad, high + pad),
-        y=Axis("", -0.1, 2.3, ticks=((0.5, "right"), (1.75, "wrong"))),
+        y=Axis("", -0.1, 2.3, ticks=((0.5, WORDS.phrase("stage.right")), (1.75, WORDS.phrase("stage.wrong")))),
         place=place,
         height=height,
     )
@@ -98,7 +102,7 @@ def strip(made: Scene, spec: ScoresSpec, score: NDArray, wrong: NDArray, place: 
         classes=wrong.astype(np.int64),
         role=("posterior", "reject"),
         shape=("circle", "cross"),
-        label=("read right", "read wrong"),
+        label=(WORDS.phrase("stage.read_right"), WORDS.phrase("stage.read_wrong")),
         size=3.2,
         alpha=0.7,
     )

@@ -4,51 +4,43 @@ from app.kit.frame import Controls, Lesson, show
 from engine import scores
 from engine.readable.uncertainty import uncertainty
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.spec import DATA, RUNS
-from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
 from lessons.scores import analysis, proof
 from lessons.scores.panels import diagnostics, panels
 from lessons.scores.questions import QUESTIONS
 from lessons.scores.scenes import PREVIEWS, grow, scene
 from lessons.scores.spec import SCENARIOS, WORDS, ScoresSpec
 
-VIEWS = {"errors": "finds the errors?", "thresholds": "precision, recall", "calibration": "calibrated?", "abstain": "abstain game"}
-MISTAKES = {"exact": "no, the right way", "ties": "ties put in a lucky order", "true_class": "binned by the true class"}
-
 
 def controls(panel: Controls[ScoresSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("view", "Question", VIEWS)
-    panel.segmented("method", "Posterior by", POSTERIORS)
+    panel.segmented("view")
+    panel.segmented("method")
     if spec.view in ("errors", "abstain"):
-        panel.select("score", "Score of uncertainty", analysis.NAMES)
+        panel.select("score")
     if spec.view == "errors":
-        panel.select("against", "Compare with", {"none": "nothing", **analysis.NAMES})
+        panel.select("against", names=analysis.NAMES)
     if spec.view == "abstain":
-        panel.slider("answered", "Your threshold: answered, first half")
-        panel.slider("abstain_cost", "Price of no answer")
-        panel.toggle("judged", "Judge on the other half", on="yes")
-        with panel.more("The halves"):
-            panel.number("split", "Split")
-    with panel.more("Networks and data"):
-        panel.slider("networks", "Networks asked R")
-        panel.segmented("data", "Learnt from", DATA)
+        panel.slider("answered")
+        panel.slider("abstain_cost")
+        panel.toggle("judged", on="yes")
+        with panel.more("halves"):
+            panel.number("split")
+    with panel.more("data"):
+        panel.slider("networks")
+        panel.segmented("data")
         if spec.data == "digits":
-            panel.slider("learnt", "Digits learnt from")
-        panel.note("Bundled digits of 8 × 8 pixels: 450 are tested, never learnt from. NUTS learns from 500 at most.")
-        panel.note(
-            f"Of MNIST all 60,000 are learnt from, and the first {analysis.TESTED:,} of its 10,000 test images are tested: "
-            "a hundred networks read no more in the seconds that a reader waits."
-        )
-        panel.note(sources.NOTE)
-    with panel.more("Break it"):
-        panel.select("variant", "Wrong on purpose", MISTAKES)
+            panel.slider("learnt")
+        panel.remark("bundled")
+        panel.remark("large", tested=analysis.TESTED)
+        panel.remark("mnist", where=sources.WHERE)
+    with panel.more("break"):
+        panel.select("variant")
 
 
 def runs(spec: ScoresSpec) -> str:
     """How the networks were found, and what else is checked."""
-    return f"{RUNS[spec.method]} The scores are computed a second time by other code."
+    return WORDS.phrase("runs.scores", run=WORDS.phrase(f"runs.{spec.method}"))
 
 
 LESSON = Lesson(

@@ -17,7 +17,7 @@ from lessons.families.digit_posteriors.spec import NAMES as POSTERIORS
 from lessons.families.digit_posteriors.training import CHAINS
 from lessons.scores import analysis, galleries
 from lessons.scores.analysis import ALPHA, NAMES, Reading
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import SCORES, WORDS, ScoresSpec
 from lessons.scores.stage_errors import PRINTED
 from lessons.scores.stage_probabilities import PRECISION_RECALL, PRINTED_AT, TOPS
 
@@ -48,16 +48,17 @@ def _of_the_view(spec: ScoresSpec, cancel: Any) -> list[Figure | Table]:
 
 
 def _all_scores(spec: ScoresSpec, reading: Reading) -> Table:
-    wrong, names = reading.wrong, list(NAMES)
+    title, wrong, names = WORDS.phrase("panels.scores"), reading.wrong, list(SCORES)
     if not 0 < wrong.sum() < len(wrong):
-        return Table("Six scores, the same images", {}, "No prediction is wrong: there is nothing to find.")
+        return Table(title, {}, WORDS.phrase("panels.none_wrong"))
     every = [analysis.values(reading, name) for name in names]
     found, chosen = analysis.ranked(every, wrong), names.index(spec.score)
     area, gamma, apart = [], [], []
     for row, (name, score) in enumerate(zip(names, every, strict=True)):
         low, high = analysis.gamma_band(score, wrong, np.array([ALPHA]), spec.seed)
         area.append(f"{found.area[row]:.3f} ± {found.error(row):.3f}")
-        gamma.append(f"{scores.gamma(score, wrong, ALPHA):.3f} ({low[0]:.2f} to {high[0]:.2f})")
+        within = WORDS.phrase("panels.range", low=low[0], high=high[0])
+        gamma.append(f"{scores.gamma(score, wrong, ALPHA):.3f} ({within})")
         difference = found.area[row] - found.area[chosen]
         apart.append("–" if name == spec.score else f"{difference:+.3f} ± {found.error(row, chosen):.3f}")
     printed = [PRINTED.get(name) for name in names]
@@ -69,14 +70,8 @@ def _all_scores(spec: ScoresSpec, reading: Reading) -> Table:
         "Steyn: γ, BNN": ["–" if pair is None else pair[0] for pair in printed],
         "Steyn: γ, BCNN": ["–" if pair is None else pair[1] for pair in printed],
     }
-    caption = (
-        f"{int(wrong.sum())} errors among {len(wrong)} test digits. Standard errors by DeLong; differences on the same "
-        "images, so their errors are smaller than those of two areas. γ with 90 % of resampled test sets. GA's cutoff "
-        f"(ε = {analysis.cutoff(reading):.0f}) is found on the labels of the images it is judged on, as in Steyn "
-        "(2018). The two last columns are printed there, for MNIST: 10,000 images and other networks, so compare "
-        "scores, not numbers."
-    )
-    return Table("Six scores, the same images", columns, caption)
+    caption = WORDS.phrase("panels.scores_caption", wrong=int(wrong.sum()), all=len(wrong), cutoff=analysis.cutoff(reading))
+    return Table(title, columns, caption)
 
 
 def _printed(reading: Reading) -> Table:
@@ -86,91 +81,77 @@ def _printed(reading: Reading) -> Table:
     def row(name: str, share: float, of: int, printed: list[float]) -> None:
         error = float(analysis.share_error(share, of)) if of else np.nan
         columns["score"].append(name)
-        columns["ours ± SE"].append(f"{100 * share:.1f} ± {100 * error:.1f} %" if of else "nothing answered")
+        columns["ours ± SE"].append(f"{100 * share:.1f} ± {100 * error:.1f} %" if of else WORDS.phrase("panels.nothing_answered"))
         for run, value in zip(TOPS, printed, strict=True):
             columns[f"Berezowski, {run}"].append(f"{value:.2f} %")
 
     for k in (1, 2, 3):
-        row(f"top {k}", scores.top_accuracy(p, y, k), len(y), [TOPS[run][k - 1] for run in TOPS])
+        row(WORDS.phrase("panels.top", k=k), scores.top_accuracy(p, y, k), len(y), [TOPS[run][k - 1] for run in TOPS])
     right = int((~reading.wrong).sum())
     for place, at in enumerate(PRINTED_AT):
         found = scores.precision_recall(p, y, at)
         answers = round(found.answered * len(y))
-        row(f"precision at {at:g}", found.precision, answers, [PRECISION_RECALL[run][place][0] for run in TOPS])
-        row(f"recall at {at:g}", found.recall, right, [PRECISION_RECALL[run][place][1] for run in TOPS])
-    caption = (
-        f"Ours: {len(y)} test digits, {len(reading.draws)} networks averaged. Berezowski 2021, table 7.2, ten "
-        "classes: 500 OptDigits images learnt from, 2,000 tested, networks of changing width, two runs. Precision: of "
-        "the answers, those that are right. Recall: of all right predictions, those that are answered. Other images "
-        "and other networks, so the table shows what kind of numbers these are, not who wins."
-    )
-    return Table("Beside table 7.2 of Berezowski (2021)", columns, caption)
+        row(WORDS.phrase("panels.precision", at=at), found.precision, answers, [PRECISION_RECALL[run][place][0] for run in TOPS])
+        row(WORDS.phrase("panels.recall", at=at), found.recall, right, [PRECISION_RECALL[run][place][1] for run in TOPS])
+    caption = WORDS.phrase("panels.printed_caption", digits=len(y), networks=len(reading.draws))
+    return Table(WORDS.phrase("panels.printed"), columns, caption)
 
 
 def _posteriors(spec: ScoresSpec, cancel: Any) -> Table:
-    names = ("posterior", "right (%)", "mean confidence", "ECE", "calibrated, 90 %", "Brier", "log score (nats)")
-    columns: dict[str, list[str]] = {name: [] for name in names}
+    rows: list[dict[str, str]] = []
     # on MNIST, where each takes minutes, the one that is shown
     for method in METHODS if sources.present(spec.data) == "digits" else (spec.method,):
         reading = analysis.read(spec, method, cancel.is_set)
         if reading is None:
             break
-        for which, number in (("one network", 1), ("average", len(reading.draws))):
+        for which, number in (("one_network", 1), ("average", len(reading.draws))):
             p, y = analysis.averaged(reading, number), reading.y
             right, confidence = p.argmax(axis=1) == y, p.max(axis=1)
             lucky = analysis.chance(confidence, analysis.forecasters(confidence, spec.seed), 10).errors
-            cells = (
-                f"{POSTERIORS[method]}, {which}",
-                f"{100 * right.mean():.1f} ± {100 * float(analysis.share_error(right.mean(), len(y))):.1f}",
-                f"{100 * confidence.mean():.1f} %",
-                f"{scores.calibration_error(p, y):.3f}",
-                f"{np.quantile(lucky, 0.05):.3f} to {np.quantile(lucky, 0.95):.3f}",
-                _mean(scores.brier_scores(p, y)),
-                _mean(scores.log_scores(p, y)),
+            rows.append(
+                {
+                    "posterior": WORDS.phrase(f"panels.{which}", method=POSTERIORS[method]),
+                    "right (%)": f"{100 * right.mean():.1f} ± {100 * float(analysis.share_error(right.mean(), len(y))):.1f}",
+                    "mean confidence": f"{100 * confidence.mean():.1f} %",
+                    "ECE": f"{scores.calibration_error(p, y):.3f}",
+                    "calibrated, 90 %": WORDS.phrase("panels.lucky", low=np.quantile(lucky, 0.05), high=np.quantile(lucky, 0.95)),
+                    "Brier": analysis.mean_told(scores.brier_scores(p, y)),
+                    "log score (nats)": analysis.mean_told(scores.log_scores(p, y)),
+                }
             )
-            for name, cell in zip(names, cells, strict=True):
-                columns[name].append(cell)
-    caption = (
-        f"{len(analysis.data_of(spec).y_test)} test digits, ± one standard error; ECE in ten bins of equal width. “Calibrated, "
-        "90 %”: the range of ECE of a forecaster with these confidences that is right exactly as often as it says. "
-        "Below it no ECE on so few images means anything. Brier and log score need no bins: smaller is better. NUTS "
-        "learns from the first 500 digits, the others from all that the settings give."
-    )
-    return Table("Every posterior: one network, and the average", columns, caption)
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    caption = WORDS.phrase("panels.posteriors_caption", digits=len(analysis.data_of(spec).y_test))
+    return Table(WORDS.phrase("panels.posteriors"), columns, caption)
 
 
 def _ranks(spec: ScoresSpec, reading: Reading, cancel: Any) -> Figure:
     """Where the confidence of one network stands among that of the members, image by image, beside that of the average."""
     sure = reading.draws.max(axis=2)
-    ranks = {
-        "one member, the first": scores.rank_among(sure[0], sure[1:]),
-        "the average of all": scores.rank_among(reading.confidence, sure),
-    }
+    ranks = {"first_member": scores.rank_among(sure[0], sure[1:]), "average_of_all": scores.rank_among(reading.confidence, sure)}
     if spec.method in TRAINED_ALIKE:
         trained = analysis.read(spec, "ensemble", cancel.is_set)
         if trained is not None:
-            ranks["one network, most probable weights"] = scores.rank_among(trained.draws[0].max(axis=1), sure)
+            ranks["most_probable"] = scores.rank_among(trained.draws[0].max(axis=1), sure)
     own = np.array([_tenths(scores.rank_among(each, np.delete(sure, r, axis=0))) for r, each in enumerate(sure)])
     middles = 10.0 * np.arange(TENTHS) + 5.0
-    figure = charts.blank("members that are less sure (%)", "test digits (%)")
+    figure = charts.blank(WORDS.phrase("panels.ranks_x"), WORDS.phrase("panels.ranks_y"))
     edge = {"color": theme.colour("muted"), "width": 1}
     low, high = np.quantile(own, (0.05, 0.95), axis=0)
     figure.add_scatter(x=middles, y=low, mode="lines", line=edge, showlegend=False)
     band = {"mode": "lines", "line": edge, "fill": "tonexty", "fillcolor": theme.colour("muted", 0.25)}
-    figure.add_scatter(x=middles, y=high, name="a member among the others: 90 % of them", **band)
+    figure.add_scatter(x=middles, y=high, name=WORDS.phrase("panels.members"), **band)
     told = []
     looks = (("ink", "square"), ("posterior", "circle"), ("reject", "x"))
-    for (name, found), (role, symbol) in zip(ranks.items(), looks, strict=False):
+    for (which, found), (role, symbol) in zip(ranks.items(), looks, strict=False):
+        name = WORDS.phrase(f"panels.{which}")
         line, marker = {"color": theme.colour(role)}, {"symbol": symbol, "size": 9, "color": theme.colour(role)}
         figure.add_scatter(x=middles, y=_tenths(found), mode="lines+markers", line=line, marker=marker, name=name)
-        told.append(f"{name}: {100 * found.mean():.0f} %")
+        told.append(WORDS.phrase("panels.rank", name=name, share=100 * found.mean()))
     figure.update_xaxes(range=(0.0, 100.0))
     figure.update_yaxes(rangemode="tozero")
-    caption = (
-        f"{len(reading.y)} test digits, {len(sure)} members; equal ones count half. Share of the members that are less sure, on an "
-        f"average image, than {'; than '.join(told)}. A member stands anywhere among the others: the mean over all members is flat."
-    )
-    return Figure("One network's confidence among the members", figure, caption, caption)
+    listed = WORDS.phrase("panels.and_than").join(told)
+    caption = WORDS.phrase("panels.ranks_caption", digits=len(reading.y), members=len(sure), ranks=listed)
+    return Figure(WORDS.phrase("panels.ranks"), figure, caption, caption)
 
 
 def _tenths(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,24 +159,13 @@ def _tenths(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(100.0 * np.histogram(ranks, TENTHS, (0.0, 1.0))[0] / len(ranks))
 
 
-def _mean(each: NDArray[np.float64]) -> str:
-    return f"{each.mean():.3f} ± {each.std(ddof=1) / np.sqrt(len(each)):.3f}"
-
-
 def _splits(spec: ScoresSpec, reading: Reading, cancel: Any) -> Figure:
     found = flattery(spec, reading, cancel)
-    figure = charts.blank("cost on the other half − cost on the half it was chosen on", "splits")
+    figure = charts.blank(WORDS.phrase("panels.splits_x"), WORDS.phrase("panels.splits_y"))
     figure.add_histogram(x=found, nbinsx=25, marker={"color": theme.colour("posterior", 0.8)})
-    caption = (
-        f"The test digits parted {len(found)} times; each time the least costly threshold of one half is judged on the "
-        f"other. There it costs {found.mean():.4f} more on average (sd {found.std():.4f} from split to split, of the "
-        f"same digits): the cost on the half where a threshold was chosen is {_flatters(found)}."
-    )
-    return Figure("What choosing costs", figure, caption, caption)
-
-
-def _flatters(found: NDArray[np.float64]) -> str:
-    return "too good to be true" if found.mean() > 0 else "here no better than on the other"
+    flatters = WORDS.phrase("panels.flatters" if found.mean() > 0 else "panels.flatters_not")
+    caption = WORDS.phrase("panels.splits_caption", splits=len(found), more=found.mean(), sd=found.std(), flatters=flatters)
+    return Figure(WORDS.phrase("panels.splits"), figure, caption, caption)
 
 
 def flattery(spec: ScoresSpec, reading: Reading, cancel: Any) -> NDArray[np.float64]:
@@ -216,7 +186,7 @@ def diagnostics(spec: ScoresSpec, cancel: Any) -> Table:
     """What the networks are, and for NUTS whether its chains agree on every test digit."""
     reading = analysis.read(spec, stop=cancel.is_set)
     if reading is None:
-        return Table("Diagnostics", {})
+        return Table(WORDS.phrase("panels.networks"), {})
     right = float((~reading.wrong).mean())
     learnt = len(analysis.data_of(spec).labels)
     columns: dict[str, Column] = {
@@ -227,16 +197,10 @@ def diagnostics(spec: ScoresSpec, cancel: Any) -> Table:
         "right (%)": [f"{100 * right:.1f} ± {100 * float(analysis.share_error(right, len(reading.y))):.1f}"],
     }
     if spec.method != "nuts" or len(reading.draws) < 4 * CHAINS:
-        caption = "There are no chains to compare, so there is no R-hat and no effective sample size."
-        return Table("The networks", columns, caption)
+        return Table(WORDS.phrase("panels.networks"), columns, WORDS.phrase("panels.no_chains"))
     each = len(reading.draws) // CHAINS
     told = reading.draws[: each * CHAINS, np.arange(len(reading.y)), reading.y]
     spread = np.array([rhat(np.ascontiguousarray(row.reshape(each, CHAINS).T)) for row in told.T])
     columns["R-hat: median"] = [f"{np.nanmedian(spread):.3f}"]
     columns["worst"] = [f"{np.nanmax(spread):.3f}"]
-    caption = (
-        f"R-hat over {CHAINS} chains of {each} networks, of the probability of each test digit's label: weights of "
-        "networks may be exchanged, functions not. What is above 1.05 has not mixed, and its scores are the scores of "
-        "these networks, not yet those of the posterior."
-    )
-    return Table("The networks", columns, caption)
+    return Table(WORDS.phrase("panels.networks"), columns, WORDS.phrase("panels.rhat", chains=CHAINS, each=each))

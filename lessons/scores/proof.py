@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from engine import scores
-from engine.judge import Check, Kernel, two_looks, unknown
+from engine.judge import Check, Kernel, Verdict, two_looks, unknown
 from engine.judge.looks import looked
 from lessons.families.digit_posteriors import checks as posterior_checks
 from lessons.families.digit_posteriors.checks import numbers_check, run_checks, training_check
 from lessons.scores import analysis
 from lessons.scores.analysis import Reading
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import WORDS, ScoresSpec
 
 SAME = 1e-9
 DRAWN = 90_000  # labels drawn from the forecast: so many for each of the test digits that there are about
@@ -45,18 +45,18 @@ def checks(spec: ScoresSpec, cancel: Any) -> list[Check]:
     if reading is None:
         return []
     doubt = scores.entropy(reading.draws).mean(axis=1)
-    what = "the mean entropy of a network on the test digits"
-    found = run_checks(analysis.shared(spec), doubt, what)
+    found = run_checks(analysis.shared(spec), doubt, WORDS.phrase("checks.doubt"))
     return [*found, numbers_check(spec.method)]
 
 
 def faults(spec: ScoresSpec) -> dict[str, ScoresSpec]:
     """The mistakes; ties show where there are some, so the score is that of votes."""
-    made = {
-        "ties put in a lucky order": {"variant": "ties", "score": "inconsistency"},
-        "binned by the true class": {"variant": "true_class"},
+    made = {"ties": {"score": "inconsistency"}, "true_class": {}}
+    return {
+        WORDS.phrase(f"options.variant.{variant}"): spec.replace(variant=variant, **changes)
+        for variant, changes in made.items()
+        if variant != spec.variant
     }
-    return {name: spec.replace(**changes) for name, changes in made.items() if changes["variant"] != spec.variant}
 
 
 def roc_check(spec: ScoresSpec, reading: Reading) -> Check:
@@ -65,7 +65,7 @@ def roc_check(spec: ScoresSpec, reading: Reading) -> Check:
 
     score, wrong = analysis.values(reading, spec.score), reading.wrong
     if not 0 < wrong.sum() < len(wrong):
-        return unknown("ROC", "There are no right, or no wrong predictions.", kind="kernel", limit=SAME)
+        return unknown(WORDS.phrase("checks.roc"), WORDS.phrase("checks.one_kind"), kind="kernel", limit=SAME)
     ours = analysis.curve(spec, score, wrong)
     other = float(roc_auc_score(wrong, score))
     off = abs(ours.area - other)
@@ -74,14 +74,11 @@ def roc_check(spec: ScoresSpec, reading: Reading) -> Check:
         turned = np.column_stack([1.0 - ours.y[::-1], 1.0 - ours.x[::-1]])
         reference = np.column_stack([false_positive, true_positive])
         off = max(off, float(np.abs(turned - reference).max()) if turned.shape == reference.shape else np.inf)
-    sentence = (
-        f"γ(α) of the {analysis.NAMES[spec.score]}, turned about, against scikit-learn's ROC curve of “this prediction "
-        f"is wrong”: areas {ours.area:.4f} and {other:.4f}."
-    )
+    sentence = WORDS.phrase("checks.roc_told", score=analysis.NAMES[spec.score], area=ours.area, other=other)
+    verdict: Verdict = "pass" if off < SAME else "fail"
     if off < SAME and spec.variant == "ties":
-        sentence += " No right and wrong prediction share a score, so here the mistake does nothing."
-        return Check("ROC", "unknown", off, SAME, sentence, kind="kernel")
-    return Check("ROC", "pass" if off < SAME else "fail", off, SAME, sentence, kind="kernel")
+        sentence, verdict = WORDS.phrase("checks.no_ties", roc=sentence), "unknown"
+    return Check(WORDS.phrase("checks.roc"), verdict, off, SAME, sentence, kind="kernel")
 
 
 def rank_checks(reading: Reading) -> list[Check]:
@@ -89,7 +86,7 @@ def rank_checks(reading: Reading) -> list[Check]:
     Elsewhere nothing is claimed of it, so nothing is checked: where too many errors are unanimous, GA calls images that
     all agree on the most uncertain ones.
     """
-    name, cutoff = "GA ranks as inconsistency", analysis.cutoff(reading)
+    name, cutoff = WORDS.phrase("checks.ga"), analysis.cutoff(reading)
     if not 0.0 < cutoff < len(reading.draws) - 1:
         return []
     by_votes, by_ga = analysis.values(reading, "inconsistency"), analysis.values(reading, "ga")
@@ -99,12 +96,11 @@ def rank_checks(reading: Reading) -> list[Check]:
     # how far images with equal votes lie apart, or one falls below another that its networks agree more on
     off = float(max((highest - lowest).max(), np.max(np.maximum.accumulate(highest)[:-1] - lowest[1:], initial=0.0)))
     if off > 0.0:
-        sentence = f"GA puts images in another order than inconsistency, by up to {off:.3g}."
-        return [Check(name, "fail", off, 0.0, sentence, kind="kernel")]
+        return [Check(name, "fail", off, 0.0, WORDS.phrase("checks.ga_differs", off=off), kind="kernel")]
     merged = int((np.diff(lowest) <= 0.0).sum())
-    sentence = f"{len(levels)} levels of inconsistency among {len(by_ga)} images: GA never falls from one to the next."
+    sentence = WORDS.phrase("checks.ga_agrees", levels=len(levels), images=len(by_ga))
     if merged:
-        sentence += f" It rounds to 0 or 1 and stays equal {merged} times."
+        sentence = WORDS.phrase("checks.ga_rounds", agrees=sentence, merged=merged)
     return [Check(name, "pass", off, 0.0, sentence, kind="kernel")]
 
 
@@ -113,15 +109,13 @@ def parts_check(reading: Reading) -> Check:
     p, mean = np.maximum(reading.draws, 1e-300), np.maximum(reading.mean, 1e-300)
     divergence = (p * np.log(p / mean)).sum(axis=2).mean(axis=0)
     off = float(np.abs(reading.parts.total - reading.parts.aleatoric - divergence).max())
-    sentence = (
-        f"Total − aleatoric entropy of {len(mean)} images against the mean divergence of {len(p)} networks from their "
-        f"average: {off:.0e} nats apart at most."
-    )
-    return Check("parts", "pass" if off < SAME else "fail", off, SAME, sentence, "nats", kind="kernel")
+    sentence = WORDS.phrase("checks.parts_told", images=len(mean), networks=len(p), off=off)
+    return Check(WORDS.phrase("checks.parts"), "pass" if off < SAME else "fail", off, SAME, sentence, "nats", kind="kernel")
 
 
 def calibrated_check(spec: ScoresSpec, reading: Reading) -> Check:
     """The diagram of a forecaster whose labels are drawn from its own forecast must be the diagonal."""
+    name = WORDS.phrase("checks.calibration")
 
     def look(number: int, work: int) -> Check:
         copies = work * max(1, DRAWN // len(reading.y))
@@ -134,11 +128,8 @@ def calibrated_check(spec: ScoresSpec, reading: Reading) -> Check:
             z = (found.accuracy - found.confidence) * found.held / np.sqrt(spread)
         judged = np.nan_to_num(spread) >= EXPECTED
         if not judged.any():
-            return unknown("calibration", "Every forecast is as good as certain.", kind="kernel", unit="SE")
-        words = (
-            f"Labels drawn {copies} times from the forecast itself: it is calibrated, so accuracy must equal "
-            f"confidence in each bin. Of {int(judged.sum())} bins"
-        )
-        return looked(number, "calibration", z[judged], np.eye(int(judged.sum())), words, kind="kernel")
+            return unknown(name, WORDS.phrase("checks.certain"), kind="kernel", unit="SE")
+        words = WORDS.phrase("checks.calibration_told", copies=copies, bins=int(judged.sum()))
+        return looked(number, name, z[judged], np.eye(int(judged.sum())), words, kind="kernel")
 
     return two_looks(look)

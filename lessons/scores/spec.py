@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from app.kit.words import Words
 from engine.spec import Spec, choice, integer, number, seed_field
 from lessons.families.digit_posteriors.spec import DATA, METHODS
+from lessons.families.digit_posteriors.spec import WORDS as FAMILY
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 VIEWS = ("errors", "thresholds", "calibration", "abstain")
 SCORES = ("sd", "inconsistency", "ga", "total", "epistemic", "confidence")
-MISTAKES = {
-    "ties": "Images with the same score are put in order with the right predictions first, as a sort may happen to do.",
-    "true_class": "The reliability diagram is binned by the probability of the true class, not of the predicted one.",
-}
+MISTAKES = ("ties", "true_class")
 
 
 @dataclass(frozen=True, kw_only=True)

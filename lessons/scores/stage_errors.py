@@ -13,7 +13,7 @@ from engine.scores import Curve
 from lessons.scores import analysis
 from lessons.scores.analysis import ALPHA, NAMES, Array, Flags, Reading
 from lessons.scores.marks import HEIGHT, MOST, begun, digit, said, strip
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import WORDS, ScoresSpec
 
 # Steyn 2018, table of γ at α = 0.1: two networks of its own on MNIST
 PRINTED = {"sd": (0.866, 0.934), "inconsistency": (0.865, 0.931), "ga": (0.978, 0.99)}
@@ -24,7 +24,7 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     """The scene; without bands and errors while the networks still learn."""
     score, wrong = analysis.values(reading, spec.score), reading.wrong
     cuts = _cuts(score, wrong)
-    scene = begun(spec, len(cuts), f"The threshold on the {NAMES[spec.score]} rises over {len(wrong)} test digits.")
+    scene = begun(spec, len(cuts), WORDS.phrase("errors.picture", score=NAMES[spec.score], digits=len(wrong)))
     below = score[:, None] <= cuts
     missed, kept = below[wrong].sum(axis=0), below[~wrong].sum(axis=0)
     shown = _images(score, wrong, cuts)
@@ -33,7 +33,7 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     both = 0 < wrong.sum() < len(wrong)
     _curves(scene, spec, reading, (alpha, gamma), both, trained)
     digit(scene, spec, reading, shown, ((12, 0, 6, 1), (6, 1, 6, 1)))
-    strip(scene, spec, score, wrong, (0, 1, 6, 1)).rule(x=cuts, role="highlight", label="threshold 𝒦")
+    strip(scene, spec, score, wrong, (0, 1, 6, 1)).rule(x=cuts, role="highlight", label=WORDS.phrase("errors.threshold"))
     _risk(scene, score, wrong, (missed + kept) / len(wrong), missed / np.maximum(missed + kept, 1))
     _words(scene, spec, reading, cuts, missed, kept, shown)
     if both and trained:
@@ -62,19 +62,25 @@ def _images(score: Array, wrong: Flags, cuts: Array) -> NDArray[np.int64]:
 
 
 def _curves(scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array, Array], both: bool, trained: bool) -> None:
-    share = Axis("α: wrong ones below 𝒦", 0.0, 1.0)
-    gamma = scene.panel("gamma", title="γ(α)", x=share, y=Axis("γ: right ones below 𝒦", 0.0, 1.02), place=(0, 0, 6, 1), height=HEIGHT)
+    gamma = scene.panel(
+        "gamma",
+        title=WORDS.phrase("errors.gamma"),
+        x=Axis(WORDS.phrase("errors.gamma_x"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("errors.gamma_y"), 0.0, 1.02),
+        place=(0, 0, 6, 1),
+        height=HEIGHT,
+    )
     roc = scene.panel(
         "roc",
-        title="As an ROC curve",
-        x=Axis("false alarms, 1 − γ", 0.0, 1.0),
-        y=Axis("errors caught, 1 − α", 0.0, 1.02),
+        title=WORDS.phrase("errors.roc"),
+        x=Axis(WORDS.phrase("errors.roc_x"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("errors.roc_y"), 0.0, 1.02),
         place=(6, 0, 6, 1),
         height=HEIGHT,
     )
     diagonal = np.array([[0.0, 0.0], [1.0, 1.0]])
     for panel in (gamma, roc):
-        panel.path(diagonal, role="muted", dash=True, width=1.2, label="a useless score")
+        panel.path(diagonal, role="muted", dash=True, width=1.2, label=WORDS.phrase("errors.useless"))
     if both:
         wrong = reading.wrong
         for name, role, dash in ((spec.against, "class-1", True), (spec.score, "posterior", False)):
@@ -87,8 +93,8 @@ def _curves(scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array,
             _both(gamma, roc, found, role=role, dash=dash, width=2.6 if dash else 2.0, label=NAMES[name])
     if spec.score in PRINTED:
         marks = np.array([[ALPHA, value] for value in PRINTED[spec.score]])
-        gamma.points(marks, role="ink", shape="diamond", size=4.0, label="printed, Steyn 2018: MNIST")
-    gamma.points(np.column_stack(here), show="at", role="highlight", shape="ring", size=7.0, label="at 𝒦")
+        gamma.points(marks, role="ink", shape="diamond", size=4.0, label=WORDS.phrase("errors.printed"))
+    gamma.points(np.column_stack(here), show="at", role="highlight", shape="ring", size=7.0, label=WORDS.phrase("errors.here"))
     roc.points(1.0 - np.column_stack(here[::-1]), show="at", role="highlight", shape="ring", size=7.0)
 
 
@@ -100,7 +106,7 @@ def _both(gamma: Panel, roc: Panel, found: Curve, **look: Any) -> None:
 def _band(panel: Panel, spec: ScoresSpec, score: Array, wrong: Flags) -> None:
     low, high = analysis.gamma_band(score, wrong, FINE, spec.seed)
     middle = 0.5 * (low + high)
-    panel.line(FINE, middle, band=(low, high), role="posterior", width=0.0, alpha=0.35, label="90 %: other test images")
+    panel.line(FINE, middle, band=(low, high), role="posterior", width=0.0, alpha=0.35, label=WORDS.phrase("errors.band"))
 
 
 def _risk(scene: Scene, score: Array, wrong: Flags, coverage: Array, risk: Array) -> None:
@@ -108,16 +114,16 @@ def _risk(scene: Scene, score: Array, wrong: Flags, coverage: Array, risk: Array
     top = max(2.0 * float(wrong.mean()), 0.05)
     panel = scene.panel(
         "risk",
-        title="Answer only below 𝒦",
-        x=Axis("share answered", 0.0, 1.0),
-        y=Axis("share wrong", 0.0, top),
+        title=WORDS.phrase("errors.risk"),
+        x=Axis(WORDS.phrase("errors.answered"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("errors.share_wrong"), 0.0, top),
         place=(12, 1, 6, 1),
         height=HEIGHT,
     )
     error = analysis.share_error(full.risk, full.coverage * len(wrong))
     band = (np.maximum(full.risk - error, 0.0)[1:], np.minimum(full.risk + error, top)[1:])
-    panel.line(full.coverage[1:], full.risk[1:], band=band, role="reject", label="errors, ± 1 standard error")
-    panel.rule(y=float(wrong.mean()), role="muted", dash=True, label="all answered")
+    panel.line(full.coverage[1:], full.risk[1:], band=band, role="reject", label=WORDS.phrase("errors.risk_line"))
+    panel.rule(y=float(wrong.mean()), role="muted", dash=True, label=WORDS.phrase("errors.all_answered"))
     panel.points(np.column_stack([coverage, risk]), show="at", role="highlight", shape="ring", size=7.0)
 
 
@@ -126,27 +132,16 @@ def _words(scene: Scene, spec: ScoresSpec, reading: Reading, cuts: Array, missed
     counts: dict[str, Any] = {"missed": missed, "kept": kept}
     scene.readout(
         "gamma",
-        f"𝒦 = {{k:.3f}}: α = {{missed:.0f}} / {bad} = {{alpha:.3f}}, γ = {{kept:.0f}} / {good} = {{gamma:.3f}}",
+        WORDS.phrase("errors.gamma_card", wrong=bad, right=good),
         k=cuts,
         alpha=missed / max(bad, 1),
         gamma=kept / max(good, 1),
         show="at",
         **counts,
     )
-    scene.readout(
-        "roc",
-        f"call all above 𝒦 suspect: {{caught:.0f}} of {bad} errors caught, {{alarms:.0f}} false alarms",
-        caught=bad - missed,
-        alarms=good - kept,
-        show="at",
-    )
-    scene.readout(
-        "image",
-        "test image {image:.0f}: label {label:.0f}, read as {read:.0f} with probability {sure:.2f}",
-        show="at",
-        **said(reading, shown),
-    )
-    scene.say("Below the threshold {k:.3f} lie {missed:.0f} wrong and {kept:.0f} right predictions.", k=cuts, **counts)
+    scene.readout("roc", WORDS.phrase("errors.roc_card", wrong=bad), caught=bad - missed, alarms=good - kept, show="at")
+    scene.readout("image", WORDS.phrase("errors.image_card"), show="at", **said(reading, shown))
+    scene.say(WORDS.phrase("errors.said"), k=cuts, **counts)
     scene.table(
         {
             f"threshold on the {NAMES[spec.score]}": cuts,
@@ -161,17 +156,13 @@ def _words(scene: Scene, spec: ScoresSpec, reading: Reading, cuts: Array, missed
 
 def _summary(scene: Scene, spec: ScoresSpec, reading: Reading, score: Array) -> None:
     wrong = reading.wrong
-    area = analysis.curve(spec, score, wrong).area
-    error = analysis.ranked([score], wrong).error(0)
-    text = f"area = AUROC = {area:.3f} ± {error:.3f} (DeLong), from {int(wrong.sum())} errors"
+    area, error = analysis.curve(spec, score, wrong).area, analysis.ranked([score], wrong).error(0)
+    text = WORDS.phrase("errors.area_card", area=area, error=error, errors=int(wrong.sum()))
     if spec.variant == "exact":
         low, high = analysis.gamma_band(score, wrong, np.array([ALPHA]), spec.seed)
-        text += f"; γ({ALPHA:g}) = {scores.gamma(score, wrong, ALPHA):.3f}, 90 % within {low[0]:.2f} to {high[0]:.2f}"
+        gamma = scores.gamma(score, wrong, ALPHA)
+        text = WORDS.phrase("errors.area_and_gamma_card", area=text, alpha=ALPHA, gamma=gamma, low=low[0], high=high[0])
     scene.readout("area", text)
     if "ga" in (spec.score, spec.against):
-        cutoff = analysis.cutoff(reading)
-        scene.readout(
-            "cutoff",
-            f"GA's cutoff ε = {cutoff:.0f} of {len(reading.draws) - 1} votes was found, as in Steyn "
-            "(2018), on the labels of these very test images",
-        )
+        cutoff = WORDS.phrase("errors.cutoff_card", cutoff=analysis.cutoff(reading), votes=len(reading.draws) - 1)
+        scene.readout("cutoff", cutoff)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from engine import scores
 from lessons.scores import analysis
-from lessons.scores.analysis import MOST_BINS, Array, Reading
+from lessons.scores.analysis import MOST_BINS, Reading
 from lessons.scores.marks import CLASSES, HEIGHT, begun, digit, said
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import WORDS, ScoresSpec
 
 # Berezowski 2021, table 7.2, ten classes, two runs on its own OptDigits data: per cent
 TOPS = {"10a": (90.65, 96.50, 98.25), "10b": (92.60, 97.30, 98.40)}
@@ -29,9 +29,7 @@ GRAIN = 5  # cells of the picture to one of the confusion matrix, along an edge
 
 def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     """Answer only what is at least so probable."""
-    scene = begun(
-        spec, len(THRESHOLDS), f"The confidence that an answer needs rises from 0 to 0.99, over {len(reading.y)} test digits.", 40
-    )
+    scene = begun(spec, len(THRESHOLDS), WORDS.phrase("thresholds.picture", digits=len(reading.y)), 40)
     y, right = reading.y, ~reading.wrong
     given = reading.confidence >= THRESHOLDS[:, None]
     answers, good = given.sum(axis=1), (given & right).sum(axis=1)
@@ -40,23 +38,23 @@ def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
 
     panel = scene.panel(
         "lines",
-        title="Precision and recall",
-        x=Axis("confidence that an answer needs", 0.0, 1.0),
-        y=Axis("share", 0.0, 1.04),
+        title=WORDS.phrase("thresholds.lines"),
+        x=Axis(WORDS.phrase("thresholds.needed"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, 1.04),
         place=(0, 0, 9, 1),
         height=HEIGHT,
     )
     for values, of, role, dash, name in (
-        (precision, answers, "posterior", False, "precision, ± 2 SE"),
-        (recall, np.full(len(THRESHOLDS), max(int(right.sum()), 1)), "reject", True, "recall, ± 2 SE"),
+        (precision, answers, "posterior", False, "precision"),
+        (recall, np.full(len(THRESHOLDS), max(int(right.sum()), 1)), "reject", True, "recall"),
     ):
         error = 2.0 * analysis.share_error(values, of)
         band = (np.nan_to_num(np.maximum(values - error, 0.0)), np.nan_to_num(np.minimum(values + error, 1.0)))
-        panel.line(THRESHOLDS, values, band=band, role=role, dash=dash, label=name)
-    panel.line(THRESHOLDS, answers / len(y), role="muted", width=1.2, label="answered")
+        panel.line(THRESHOLDS, values, band=band, role=role, dash=dash, label=WORDS.phrase(f"thresholds.{name}"))
+    panel.line(THRESHOLDS, answers / len(y), role="muted", width=1.2, label=WORDS.phrase("thresholds.answered"))
     for column, shape, name in ((0, "diamond", "precision"), (1, "square", "recall")):
         printed = [[at, rows[k][column] / 100] for rows in PRECISION_RECALL.values() for k, at in enumerate(PRINTED_AT)]
-        panel.points(np.array(printed), role="ink", shape=shape, size=3.6, label=f"{name}, printed, Berezowski 2021")
+        panel.points(np.array(printed), role="ink", shape=shape, size=3.6, label=WORDS.phrase(f"thresholds.printed_{name}"))
     panel.rule(x=THRESHOLDS, role="highlight")
 
     pairs, least = _confusion(scene, reading, given)
@@ -67,9 +65,7 @@ def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
 
     scene.readout(
         "precision",
-        "at {at:.2f}: precision {good:.0f} / {answers:.0f} = {precision:.3f}; recall {good:.0f} / "
-        f"{int(right.sum())}"
-        " = {recall:.3f}; {silent:.0f} left unanswered",
+        WORDS.phrase("thresholds.precision_card", right=int(right.sum())),
         show="at",
         at=THRESHOLDS,
         good=good,
@@ -79,25 +75,10 @@ def thresholds(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
         silent=len(y) - answers,
     )
     scene.readout(
-        "confusion",
-        "most often confused among the answers: {label:.0f} read as {read:.0f}, {times:.0f} times",
-        show="at",
-        label=pairs // CLASSES,
-        read=pairs % CLASSES,
-        times=least,
+        "confusion", WORDS.phrase("thresholds.confusion_card"), show="at", label=pairs // CLASSES, read=pairs % CLASSES, times=least
     )
-    scene.readout(
-        "image",
-        "next to be refused, test image {image:.0f}: label {label:.0f}, read as {read:.0f} with {sure:.2f}",
-        show="at",
-        **said(reading, shown),
-    )
-    scene.say(
-        "Answers need a confidence of {at:.2f}: {answers:.0f} are given, {good:.0f} of them right.",
-        at=THRESHOLDS,
-        answers=answers,
-        good=good,
-    )
+    scene.readout("image", WORDS.phrase("thresholds.image_card"), show="at", **said(reading, shown))
+    scene.say(WORDS.phrase("thresholds.said"), at=THRESHOLDS, answers=answers, good=good)
     scene.table({"confidence needed": THRESHOLDS, "answers": answers, "right": good, "precision": precision, "recall": recall})
     return scene
 
@@ -113,9 +94,9 @@ def _confusion(scene: Scene, reading: Reading, given: NDArray) -> tuple[NDArray,
     upwards = [(CLASSES - 0.5 - k, str(k)) for k in range(CLASSES)]
     panel = scene.panel(
         "confusion",
-        title="Confusion matrix of the answers",
-        x=Axis("read as", 0, CLASSES, ticks=ticks),
-        y=Axis("label", 0, CLASSES, ticks=upwards),
+        title=WORDS.phrase("thresholds.confusion"),
+        x=Axis(WORDS.phrase("thresholds.read_as"), 0, CLASSES, ticks=ticks),
+        y=Axis(WORDS.phrase("thresholds.true_label"), 0, CLASSES, ticks=upwards),
         place=(9, 0, 11, 1),
         height=HEIGHT,
     )
@@ -127,7 +108,7 @@ def _confusion(scene: Scene, reading: Reading, given: NDArray) -> tuple[NDArray,
         low=0.0,
         high=float(most),
         at=at.reshape(-1),
-        label=f"images (diagonal: {most} or more)",
+        label=WORDS.phrase("thresholds.confusion_scale", most=most),
     )
     return errors.argmax(axis=1), errors.max(axis=1)
 
@@ -135,9 +116,9 @@ def _confusion(scene: Scene, reading: Reading, given: NDArray) -> tuple[NDArray,
 def _tops(scene: Scene, reading: Reading) -> None:
     panel = scene.panel(
         "tops",
-        title="Label among the top 1, 2, 3",
-        x=Axis("first k guesses", 0.5, 3.5, ticks=_ticks(3)),
-        y=Axis("share of the images", 0.8, 1.005),
+        title=WORDS.phrase("thresholds.tops"),
+        x=Axis(WORDS.phrase("thresholds.tops_x"), 0.5, 3.5, ticks=_ticks(3)),
+        y=Axis(WORDS.phrase("thresholds.tops_y"), 0.8, 1.005),
         place=(0, 1, 7, 1),
         height=HEIGHT,
     )
@@ -148,10 +129,10 @@ def _tops(scene: Scene, reading: Reading) -> None:
     bars[:, :2, 0] = k[:, None] - 0.1
     bars[:, 0, 1], bars[:, 1, 1] = share - error, np.minimum(share + error, 1.0)
     panel.path(bars.reshape(-1, 2), role="posterior", width=2.0)
-    panel.points(np.column_stack([k - 0.1, share]), role="posterior", size=4.5, label="ours, ± 2 SE")
+    panel.points(np.column_stack([k - 0.1, share]), role="posterior", size=4.5, label=WORDS.phrase("thresholds.ours"))
     for name, shape, aside in (("10a", "diamond", 0.1), ("10b", "square", 0.2)):
         printed = np.column_stack([k + aside, np.array(TOPS[name]) / 100])
-        panel.points(printed, role="ink", shape=shape, size=4.0, label=f"printed, Berezowski 2021, {name}")
+        panel.points(printed, role="ink", shape=shape, size=4.0, label=WORDS.phrase("thresholds.printed", run=name))
 
 
 def _ticks(count: int) -> list[tuple[float, str]]:
@@ -163,7 +144,7 @@ def _ticks(count: int) -> list[tuple[float, str]]:
 
 def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     """The reliability diagram with 1, 2, ... bins, and what the number of bins does to the error that is read off."""
-    scene = begun(spec, MOST_BINS, f"The reliability diagram of {len(reading.y)} test digits with 1 to {MOST_BINS} bins.", START)
+    scene = begun(spec, MOST_BINS, WORDS.phrase("calibration.picture", digits=len(reading.y), bins=MOST_BINS), START)
     p, y = reading.mean, reading.y
     number = np.arange(1, MOST_BINS + 1)
     found = [analysis.calibration(spec, p, y, int(b)) for b in number]
@@ -171,11 +152,15 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     right = analysis.forecasters(reading.confidence, spec.seed)[: None if trained else 20]
     lucky = [analysis.chance(reading.confidence, right, int(b)) for b in number]
 
-    given = "probability of the true digit" if spec.variant == "true_class" else "confidence"
     panel = scene.panel(
-        "diagram", title="Reliability", x=Axis(given, 0.0, 1.0), y=Axis("share right", 0.0, 1.02), place=(0, 0, 9, 1), height=HEIGHT + 45
+        "diagram",
+        title=WORDS.phrase("calibration.diagram"),
+        x=Axis(WORDS.phrase("calibration.of_truth" if spec.variant == "true_class" else "stage.confidence"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("calibration.share_right"), 0.0, 1.02),
+        place=(0, 0, 9, 1),
+        height=HEIGHT + 45,
     )
-    panel.path(np.array([[0.0, 0.0], [1.0, 1.0]]), role="muted", dash=True, width=1.2, label="calibrated")
+    panel.path(np.array([[0.0, 0.0], [1.0, 1.0]]), role="muted", dash=True, width=1.2, label=WORDS.phrase("calibration.calibrated"))
     frames = np.arange(MOST_BINS)
     spans = np.full((MOST_BINS, MOST_BINS, 3, 2), np.nan)
     caps = spans.copy()
@@ -186,29 +171,30 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
         caps[row, :b, 0, 0], caps[row, :b, 1, 0] = diagram.confidence - width, diagram.confidence + width
         caps[row, :b, :2, 1] = diagram.accuracy[:, None]
         spans[row, :b, :2, 0] = diagram.confidence[:, None]
-    panel.path(spans.reshape(MOST_BINS, -1, 2), at=frames, role="muted", width=7.0, alpha=0.45, label="90 % of calibrated forecasters")
-    panel.path(caps.reshape(MOST_BINS, -1, 2), at=frames, role="posterior", width=3.2, label="these networks")
+    forecasters, networks = WORDS.phrase("calibration.forecasters"), WORDS.phrase("calibration.networks")
+    panel.path(spans.reshape(MOST_BINS, -1, 2), at=frames, role="muted", width=7.0, alpha=0.45, label=forecasters)
+    panel.path(caps.reshape(MOST_BINS, -1, 2), at=frames, role="posterior", width=3.2, label=networks)
 
     error = np.array([diagram.error for diagram in found])
     spread = np.array([np.quantile(chance.errors, [0.05, 0.5, 0.95]) for chance in lucky])
     panel = scene.panel(
         "ece",
-        title="Calibration error by number of bins",
-        x=Axis("bins", 1, MOST_BINS),
-        y=Axis("ECE", 0.0, None),
+        title=WORDS.phrase("calibration.ece"),
+        x=Axis(WORDS.phrase("calibration.bins"), 1, MOST_BINS),
+        y=Axis(WORDS.phrase("calibration.ece_axis"), 0.0, None),
         place=(9, 0, 11, 1),
         height=HEIGHT + 45,
     )
-    panel.line(number, spread[:, 1], band=(spread[:, 0], spread[:, 2]), role="muted", dash=True, label="calibrated forecasters, 90 %")
-    panel.line(number, error, role="posterior", label="these networks")
+    forecasters = WORDS.phrase("calibration.forecasters_ece")
+    panel.line(number, spread[:, 1], band=(spread[:, 0], spread[:, 2]), role="muted", dash=True, label=forecasters)
+    panel.line(number, error, role="posterior", label=networks)
     panel.points(np.column_stack([number, error]), show="at", role="highlight", shape="ring", size=7.0)
     _confidences(scene, reading)
     _averaging(scene, reading)
 
     scene.readout(
         "ece",
-        f"{{b:.0f}} bins: ECE = {{error:.3f}}; a calibrated forecaster on {len(y)} digits has {{middle:.3f}}, "
-        "90 % within {low:.3f} to {high:.3f}",
+        WORDS.phrase("calibration.ece_card", digits=len(y)),
         show="at",
         b=number,
         error=error,
@@ -216,56 +202,54 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
         middle=spread[:, 1],
         high=spread[:, 2],
     )
-    gap = float(reading.confidence.mean() - (~reading.wrong).mean())
-    scene.readout(
-        "gap",
-        f"mean confidence {reading.confidence.mean():.3f}, share right {(~reading.wrong).mean():.3f} ± "
-        f"{float(analysis.share_error((~reading.wrong).mean(), len(y))):.3f}: "
-        f"{'over' if gap > 0 else 'under'}confident by {abs(gap):.3f}",
+    confidence, share = float(reading.confidence.mean()), float((~reading.wrong).mean())
+    gap = WORDS.phrase(
+        "calibration.over_card" if confidence > share else "calibration.under_card",
+        confidence=confidence,
+        right=share,
+        error=float(analysis.share_error(share, len(y))),
+        gap=abs(confidence - share),
     )
-    brier, log = scores.brier_scores(p, y), scores.log_scores(p, y)
-    scene.readout("proper", f"Brier score {_mean(brier)}; log score {_mean(log)} nats: smaller is better, no bins")
-    scene.say("{b:.0f} bins: calibration error {error:.3f}.", b=number, error=error)
+    scene.readout("gap", gap)
+    brier, log = (analysis.mean_told(each(p, y)) for each in (scores.brier_scores, scores.log_scores))
+    scene.readout("proper", WORDS.phrase("calibration.proper_card", brier=brier, log=log))
+    scene.say(WORDS.phrase("calibration.said"), b=number, error=error)
     columns: dict[str, NDArray] = {"bins": number, "ECE": error, "ECE, calibrated: median": spread[:, 1]}
     scene.table({**columns, "5 %": spread[:, 0], "95 %": spread[:, 2]})
     return scene
 
 
-def _mean(each: Array) -> str:
-    return f"{each.mean():.3f} ± {each.std(ddof=1) / np.sqrt(len(each)):.3f}"
-
-
 def _confidences(scene: Scene, reading: Reading) -> None:
     panel = scene.panel(
         "confidences",
-        title="How confident they are",
-        x=Axis("confidence", 0.0, 1.0),
-        y=Axis("images", 0.0, None),
+        title=WORDS.phrase("calibration.confidences"),
+        x=Axis(WORDS.phrase("stage.confidence"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("calibration.images"), 0.0, None),
         place=(0, 1, 9, 1),
         height=HEIGHT - 30,
     )
     for values, role, name in (
-        (reading.confidence, "posterior", "all images"),
-        (reading.confidence[reading.wrong], "reject", "read wrong"),
+        (reading.confidence, "posterior", WORDS.phrase("calibration.all_images")),
+        (reading.confidence[reading.wrong], "reject", WORDS.phrase("stage.read_wrong")),
     ):
         panel.histogram(values, bins=(0.0, 1.0, 20), show="all", density=False, role=role, label=name)
 
 
 def _averaging(scene: Scene, reading: Reading) -> None:
     numbers = [number for number in NUMBERS if number <= len(reading.draws)]
-    curves: dict[str, list[float]] = {"log score (nats)": [], "Brier score": [], "ECE, 10 bins": []}
-    for number in numbers:
-        p = analysis.averaged(reading, number)
-        curves["log score (nats)"].append(float(scores.log_scores(p, reading.y).mean()))
-        curves["Brier score"].append(float(scores.brier_scores(p, reading.y).mean()))
-        curves["ECE, 10 bins"].append(scores.calibration_error(p, reading.y))
+    averages = [analysis.averaged(reading, number) for number in numbers]
+    curves = {
+        "log_score": [float(scores.log_scores(p, reading.y).mean()) for p in averages],
+        "brier_score": [float(scores.brier_scores(p, reading.y).mean()) for p in averages],
+        "ece_of_ten": [scores.calibration_error(p, reading.y) for p in averages],
+    }
     panel = scene.panel(
         "averaging",
-        title="One network, or the average of many",
-        y=Axis("score, smaller is better", 0.0, None),
-        x=Axis("networks averaged (log scale)", 1.0, float(max(numbers[-1], 2)), log=True),
+        title=WORDS.phrase("calibration.averaging"),
+        y=Axis(WORDS.phrase("calibration.averaging_y"), 0.0, None),
+        x=Axis(WORDS.phrase("calibration.averaging_x"), 1.0, float(max(numbers[-1], 2)), log=True),
         place=(9, 1, 11, 1),
         height=HEIGHT - 30,
     )
     for (name, values), (role, dash) in zip(curves.items(), (("posterior", False), ("class-1", True), ("highlight", False)), strict=True):
-        panel.line(numbers, values, role=role, dash=dash, label=name)
+        panel.line(numbers, values, role=role, dash=dash, label=WORDS.phrase(f"calibration.{name}"))

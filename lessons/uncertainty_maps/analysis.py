@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from datasets import transforms
 from engine import scores
-from engine.judge import Check, Kernel
+from engine.judge import Check, Kernel, Verdict
 from engine.kept import kept
 from engine.networks.stack import Networks
 from engine.scores import Decomposition
@@ -19,7 +19,7 @@ from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import numbers_check, training_check
 from lessons.families.digit_posteriors.shared import Shared
 from lessons.families.digit_posteriors.spec import PosteriorSpec
-from lessons.uncertainty_maps.spec import REACH, TESTS, MapsSpec
+from lessons.uncertainty_maps.spec import REACH, TESTS, WORDS, MapsSpec
 
 Array = NDArray[np.float64]
 Stack = NDArray[np.float32]
@@ -263,8 +263,7 @@ def checks(spec: MapsSpec, cancel: Any) -> list[Check]:
 
 def run_checks(spec: MapsSpec, draws: Array) -> list[Check]:
     """Of the posterior that made these draws (R, m, classes)."""
-    what = "the entropy of a network, averaged over the images"
-    found = posterior_checks.run_checks(shared(spec), entropies(draws), what)
+    found = posterior_checks.run_checks(shared(spec), entropies(draws), WORDS.phrase("checks.entropy"))
     return [*found, numbers_check(spec.method)]
 
 
@@ -275,13 +274,10 @@ def parts_check(draws: Array, shown: Decomposition) -> Check:
     divergence = (p * np.log(p / mean)).sum(axis=2).mean(axis=0)
     off = float(np.abs(shown.epistemic - divergence).max())
     gap = float(np.abs(shown.total - shown.aleatoric - shown.epistemic).max())
-    sentence = (
-        f"Over {draws.shape[1]} images the epistemic part is at most {off:.1g} nats from the mean divergence of the "
-        f"{len(p)} networks from their average, which it should be; aleatoric and epistemic miss the total by at most "
-        f"{gap:.1g}."
-    )
+    sentence = WORDS.phrase("checks.parts_told", images=draws.shape[1], off=off, networks=len(p), gap=gap)
     worst = max(off, gap)
-    return Check("parts", "pass" if worst < IDENTITY else "fail", worst, IDENTITY, sentence, "nats", kind="kernel")
+    verdict: Verdict = "pass" if worst < IDENTITY else "fail"
+    return Check(WORDS.phrase("checks.parts"), verdict, worst, IDENTITY, sentence, WORDS.phrase("stage.nats"), kind="kernel")
 
 
 def zero_check(spec: MapsSpec) -> Check:
@@ -290,40 +286,48 @@ def zero_check(spec: MapsSpec) -> Check:
     image = images[spec.image]
     still = grid(image, images[spec.other], spec.across, spec.second, 0.0, 0.0, spec.seed)[0, 0]
     off = float(np.abs(still - image).max())
-    sentence = f"With both amounts at 0 no pixel differs from the test image by more than {off:.1g} of full ink."
-    return Check("nothing changed", "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink", kind="kernel")
+    sentence = WORDS.phrase("checks.nothing_told", off=off)
+    return Check(
+        WORDS.phrase("checks.nothing"),
+        "pass" if off < EXACTLY else "fail",
+        off,
+        EXACTLY,
+        sentence,
+        WORDS.phrase("checks.ink"),
+        kind="kernel",
+    )
 
 
 def change_check(name: str, spec: MapsSpec) -> Check:
     """One change against what is known of it without its code."""
     images, _ = tests(spec)
     image, other = images[spec.image], images[spec.other]
-    what, found, due = _known(name, image, other, spec.seed)
+    found, due = _known(name, image, other, spec.seed)
     off = float(np.abs(found - due).max())
-    sentence = f"{what}: the largest difference is {off:.1g} of a full pixel's ink."
-    return Check(name, "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, "ink", kind="kernel")
+    sentence = WORDS.phrase("checks.change_told", known=WORDS.phrase(f"known.{name}"), off=off)
+    return Check(name, "pass" if off < EXACTLY else "fail", off, EXACTLY, sentence, WORDS.phrase("checks.ink"), kind="kernel")
 
 
-def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[str, NDArray[np.floating], NDArray[np.floating]]:
-    """What should be, what came out, what is due."""
+def _known(name: str, image: Stack, other: Stack, seed: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """What came out, and what is due."""
     if name == "rotate":
         turned = change(name, change(name, image[None], 360.0, seed), 90.0, seed)[0]
-        return "Turned by 360° and then by 90°, rows have become columns", turned, np.rot90(image)
+        return turned, np.rot90(image)
     if name == "shift":
         pushed = np.zeros_like(image)
         pushed[:, 2:] = image[:, :-2]
         moved = change(name, image[None], 2.0, seed)[0]
-        return "Shifted by 2 pixels, every column stands 2 further to the right", moved, pushed
+        return moved, pushed
     if name == "blur":
         dot = np.zeros_like(image)
         dot[len(image) // 2, len(image) // 2] = 1.0
         twice = change(name, change(name, dot[None], 0.3, seed), 0.4, seed)[0]
-        return "A dot blurred by 0.3 and then by 0.4 pixels keeps its ink", twice.sum(keepdims=True), np.ones((1, 1))
+        return twice.sum(keepdims=True), np.ones((1, 1))
     if name == "noise":
         grey = np.full((1, *image.shape), 0.5, dtype=np.float32)
         little, more = (change(name, grey, sd, seed)[0] for sd in (0.05, 0.1))
-        return "Twice the sd doubles every departure from grey, where nothing is cut", more - grey, 2 * (little - grey)
-    return "All the way, the image is the other one", transforms.morph(image, other, 1.0), other
+        return more - grey, 2 * (little - grey)
+    return transforms.morph(image, other, 1.0), other
 
 
 def entropies(draws: Array) -> Array:

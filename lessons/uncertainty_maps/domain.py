@@ -20,7 +20,7 @@ from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.checks import training_check
 from lessons.uncertainty_maps import analysis, letters
 from lessons.uncertainty_maps.analysis import Array, Stack
-from lessons.uncertainty_maps.spec import TESTS, MapsSpec
+from lessons.uncertainty_maps.spec import TESTS, WORDS, MapsSpec
 
 SHOWN = 100  # images of each kind on the stage
 RESAMPLES = 400
@@ -44,12 +44,12 @@ def outside(spec: MapsSpec) -> Outside:
     images, y = analysis.tests(spec)
     if spec.outside == "letters":
         drawn, source, kinds = letters.population(spec.drawing, images.shape[1], spec.seed)
-        return Outside(drawn, source, [kinds[kind] for kind in source])
+        return Outside(drawn, source, [kinds[kind] or WORDS.phrase("stage.your_drawing") for kind in source])
     if spec.outside == "fashion":
         found, kinds_of = _fashion(images.shape[1])
         return Outside(found, np.arange(len(found)), kinds_of)
     changed = transforms.invert(images) if spec.outside == "inverted" else transforms.shuffle(images, spec.seed)
-    return Outside(changed, np.arange(len(images)), [f"a {label}, {spec.outside}" for label in y])
+    return Outside(changed, np.arange(len(images)), [WORDS.phrase(f"stage.{spec.outside}", label=label) for label in y])
 
 
 @kept
@@ -168,11 +168,8 @@ def auroc_check(both: Both) -> Check:
         ranks = mannwhitneyu(beyond, within, method="asymptotic").statistic / (len(within) * len(beyond))
         others = (roc_auc_score(truth, both_scores), ranks, scores.auroc(both_scores, truth))
         off = max(off, *(abs(float(other) - area(both, part).value) for other in others))
-    sentence = (
-        "The AUROC of the three parts by counting pairs differs from scikit-learn's, from the Mann-Whitney statistic "
-        f"and from the area under the curve by at most {off:.1g}."
-    )
-    return Check("AUROC", "pass" if off < SAME else "fail", off, SAME, sentence, kind="kernel")
+    sentence = WORDS.phrase("checks.auroc_told", off=off)
+    return Check(WORDS.phrase("stage.auroc_axis"), "pass" if off < SAME else "fail", off, SAME, sentence, kind="kernel")
 
 
 def unseen_check(spec: MapsSpec) -> Check:
@@ -180,6 +177,6 @@ def unseen_check(spec: MapsSpec) -> Check:
     data = sources.images(spec.data)
     data = data.some(len(data.labels), TESTS)
     common = overlap(data.images, data.images_test).common
-    sentence = f"Of {len(data.images_test)} test images {common} are also among the {len(data.images)} learnt from."
+    sentence = WORDS.phrase("checks.unseen_told", tested=len(data.images_test), common=common, learnt=len(data.images))
     verdict: Verdict = "pass" if common == 0 else "fail"
-    return Check("test images", verdict, float(common), 0.5, sentence, "images", kind="kernel")
+    return Check(WORDS.phrase("checks.unseen"), verdict, float(common), 0.5, sentence, WORDS.phrase("checks.images"), kind="kernel")

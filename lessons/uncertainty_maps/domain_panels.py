@@ -14,7 +14,7 @@ from lessons.families.digit_posteriors.spec import METHODS, NAMES
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.analysis import SURE
 from lessons.uncertainty_maps.domain import Area, Both
-from lessons.uncertainty_maps.spec import MapsSpec
+from lessons.uncertainty_maps.spec import WORDS, MapsSpec
 
 LOOKS = {"total": ("ink", "circle"), "aleatoric": ("class-0", "square"), "epistemic": ("class-1", "diamond")}
 
@@ -34,40 +34,36 @@ def panels(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
 
 
 def _roc(spec: MapsSpec, both: Both, areas: dict[str, Area]) -> Figure:
-    figure = charts.blank("test images called strange (share)", "strange images called strange (share)")
+    figure = charts.blank(WORDS.phrase("panels.roc_x"), WORDS.phrase("panels.roc_y"))
     strange = np.concatenate([np.zeros(len(both.inside.total)), np.ones(len(both.outside.total))])
     dashes = {"total": "dot", "aleatoric": "dash", "epistemic": "solid"}
     for part, (role, _) in LOOKS.items():
         curve = scores.roc_curve(np.concatenate([getattr(both.inside, part), getattr(both.outside, part)]), strange)
         line = {"color": theme.colour(role), "dash": dashes[part]}
-        figure.add_scatter(x=curve.x, y=curve.y, mode="lines", name=part, line=line)
-    told = ", ".join(f"{part} {each.value:.3f} ± {2 * each.error:.3f}" for part, each in areas.items())
-    caption = (
-        f"{len(both.inside.total)} test images, {len(both.outside.total)} that are no digits. AUROC ± 2 bootstrap "
-        f"standard errors: {told}. One half is a coin; below it, the strange ones look the safer."
+        figure.add_scatter(x=curve.x, y=curve.y, mode="lines", name=WORDS.phrase(f"parts.{part}"), line=line)
+    told = ", ".join(
+        WORDS.phrase("panels.area", part=WORDS.phrase(f"parts.{part}"), value=each.value, two_errors=2 * each.error)
+        for part, each in areas.items()
     )
-    return Figure(f"ROC curves, {NAMES[spec.method]}", figure, caption, caption)
+    caption = WORDS.phrase("panels.roc_caption", inside=len(both.inside.total), outside=len(both.outside.total), areas=told)
+    return Figure(WORDS.phrase("panels.roc", method=NAMES[spec.method]), figure, caption, caption)
 
 
 def _areas(areas: dict[str, dict[str, Area]]) -> Figure:
-    figure = charts.blank("posterior", "AUROC", xaxis_type="category")
+    figure = charts.blank(WORDS.phrase("panels.posterior"), WORDS.phrase("stage.auroc_axis"), xaxis_type="category")
     for part, (role, symbol) in LOOKS.items():
         rows = [of[part] for of in areas.values()]
         figure.add_scatter(
             x=[NAMES[method] for method in areas],
             y=[each.value for each in rows],
             mode="markers",
-            name=part,
+            name=WORDS.phrase(f"parts.{part}"),
             error_y={"type": "data", "array": [2 * each.error for each in rows], "color": theme.colour(role)},
             marker={"color": theme.colour(role), "symbol": symbol, "size": 9},
         )
     best = max(areas, key=lambda method: areas[method]["epistemic"].value)
-    caption = (
-        "The same images by every posterior, ± 2 bootstrap standard errors over images. What goes back to one image or "
-        f"one letter is resampled together. Highest by the epistemic part: {NAMES[best]}; "
-        "where bars overlap that may be chance."
-    )
-    return Figure("Who tells them apart?", figure, caption, caption)
+    caption = WORDS.phrase("panels.areas_caption", best=NAMES[best])
+    return Figure(WORDS.phrase("panels.areas"), figure, caption, caption)
 
 
 def _table(spec: MapsSpec, found: dict[str, Both], areas: dict[str, dict[str, Area]]) -> Table:
@@ -81,7 +77,4 @@ def _table(spec: MapsSpec, found: dict[str, Both], areas: dict[str, dict[str, Ar
     }
     for part in domain.PARTS:
         columns[f"AUROC, {part}"] = [f"{of[part].value:.3f} ± {2 * of[part].error:.3f}" for of in areas.values()]
-    caption = f"Sure: some digit has a probability of at least {SURE:g}. AUROC ± 2 bootstrap standard errors; "
-    caption += "where no strange image scores below any test image the bootstrap finds no error. "
-    caption += "NUTS has a smaller network, and learns from the first 500 images."
-    return Table("In and out of domain, every posterior", columns, caption)
+    return Table(WORDS.phrase("panels.domain_table"), columns, WORDS.phrase("panels.domain_caption", sure=SURE))

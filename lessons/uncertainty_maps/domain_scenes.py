@@ -15,14 +15,14 @@ from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import NAMES
 from lessons.uncertainty_maps import analysis, domain
 from lessons.uncertainty_maps.domain import SHOWN, Both, Outside
-from lessons.uncertainty_maps.spec import MapsSpec
-from lessons.uncertainty_maps.sweep_scenes import MOST, image_panel
+from lessons.uncertainty_maps.spec import WORDS, MapsSpec
+from lessons.uncertainty_maps.sweep_scenes import MOST, digit_axis, image_panel
 
 RATE = 3.0  # images a second
 CELLS = 32  # of an image along an edge
 HEIGHT = 190  # px
 BINS = 24
-LOOKS = {"inside": ("class-0", "test digits"), "outside": ("class-1", "out of domain")}
+LOOKS = {"inside": ("class-0", WORDS.phrase("stage.test_digits")), "outside": ("class-1", WORDS.phrase("stage.out_of_domain"))}
 
 
 def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
@@ -38,14 +38,14 @@ def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
         start=steps - 1,
         rate=RATE,
         theme=theme.palette(),
-        label=f"Test digits and images that are none, read by {len(networks)} networks ({NAMES[spec.method]}).",
+        label=WORDS.phrase("stage.domain_picture", networks=len(networks), method=NAMES[spec.method]),
     )
-    image_panel(made, "in", "A test digit", images[:steps], (0, 0, 4, 1), HEIGHT, CELLS)
-    _intervals(made, "in-strip", "What the networks say", both.inside_draws[:, :steps], (4, 0, 6, 1), y[:steps])
-    image_panel(made, "out", "No digit", strange.images[:steps], (10, 0, 4, 1), HEIGHT, CELLS)
-    _intervals(made, "out-strip", "What they say of it", both.outside_draws[:, :steps], (14, 0, 6, 1), None)
-    for column, part, title in ((0, "total", "Total: entropy"), (7, "epistemic", "Epistemic: mutual information")):
-        _histograms(made, both, part, title, steps, column)
+    image_panel(made, "in", WORDS.phrase("stage.inside"), images[:steps], (0, 0, 4, 1), HEIGHT, CELLS)
+    _intervals(made, "in-strip", WORDS.phrase("stage.inside_strip"), both.inside_draws[:, :steps], (4, 0, 6, 1), y[:steps])
+    image_panel(made, "out", WORDS.phrase("stage.outside"), strange.images[:steps], (10, 0, 4, 1), HEIGHT, CELLS)
+    _intervals(made, "out-strip", WORDS.phrase("stage.outside_strip"), both.outside_draws[:, :steps], (14, 0, 6, 1), None)
+    for column, part in ((0, "total"), (7, "epistemic")):
+        _histograms(made, both, part, steps, column)
     _auroc(made, both, steps)
     _words(made, spec, both, strange, steps, note)
     return made.encode()
@@ -54,29 +54,27 @@ def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
 def _intervals(made: Scene, id: str, title: str, draws: np.ndarray, place: tuple, y: np.ndarray | None) -> None:
     """Of each step and digit: where 95 % of the networks are, and their average; a ring at the label."""
     count, steps, classes = draws.shape
-    ticks = [(digit, str(digit)) for digit in range(classes)]
-    panel = made.panel(
-        id, title=title, x=Axis("digit", -0.6, classes - 0.4, ticks=ticks), y=Axis("probability", -0.03, 1.03), place=place, height=HEIGHT
-    )
+    chance = Axis(WORDS.phrase("stage.probability"), -0.03, 1.03)
+    panel = made.panel(id, title=title, x=digit_axis(classes), y=chance, place=place, height=HEIGHT)
     digit = np.arange(classes)[:, None]
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
     bars = np.full((steps, classes, 3, 2), np.nan)
     bars[..., :2, 0] = digit
     bars[..., 0, 1], bars[..., 1, 1] = low, high
-    panel.path(bars.reshape(steps, -1, 2), at=np.arange(steps), role="posterior", width=5.0, alpha=0.55, label=f"95 % of {count} networks")
+    interval = WORDS.phrase("stage.interval", networks=count)
+    panel.path(bars.reshape(steps, -1, 2), at=np.arange(steps), role="posterior", width=5.0, alpha=0.55, label=interval)
     averages = np.empty((steps, classes, 3, 2))
     averages[..., 0] = digit + np.array([-0.4, 0.4, np.nan])
     averages[..., 1] = draws.mean(axis=0)[..., None]
-    panel.path(averages.reshape(steps, -1, 2), at=np.arange(steps), role="ink", width=2.4, label="their average")
+    panel.path(averages.reshape(steps, -1, 2), at=np.arange(steps), role="ink", width=2.4, label=WORDS.phrase("stage.their_average"))
     if y is not None:
         marks = np.column_stack([y, draws.mean(axis=0)[np.arange(steps), y]])
-        panel.points(marks, show="at", role="accept", shape="ring", size=6.0, label="its label")
+        panel.points(marks, show="at", role="accept", shape="ring", size=6.0, label=WORDS.phrase("stage.label"))
 
 
-def _histograms(made: Scene, both: Both, part: str, title: str, steps: int, column: int) -> None:
-    panel = made.panel(
-        f"histogram-{part}", title=title, x=Axis("nats", 0.0, MOST), y=Axis("density"), place=(column, 1, 7, 1), height=HEIGHT
-    )
+def _histograms(made: Scene, both: Both, part: str, steps: int, column: int) -> None:
+    title, nats, density = (WORDS.phrase(f"stage.{name}") for name in (f"histogram_{part}", "nats", "density"))
+    panel = made.panel(f"histogram-{part}", title=title, x=Axis(nats, 0.0, MOST), y=Axis(density), place=(column, 1, 7, 1), height=HEIGHT)
     for kind, (role, label) in LOOKS.items():
         values = getattr(getattr(both, kind), part)[:steps]
         panel.histogram(values, bins=(0.0, MOST, BINS), role=role, label=label)
@@ -87,9 +85,9 @@ def _histograms(made: Scene, both: Both, part: str, title: str, steps: int, colu
 def _auroc(made: Scene, both: Both, steps: int) -> None:
     panel = made.panel(
         "auroc",
-        title="AUROC so far ± 2 errors",
-        x=Axis("images of each kind", 0, steps),
-        y=Axis("AUROC", 0.0, 1.05),
+        title=WORDS.phrase("stage.auroc"),
+        x=Axis(WORDS.phrase("stage.of_each_kind"), 0, steps),
+        y=Axis(WORDS.phrase("stage.auroc_axis"), 0.0, 1.05),
         place=(14, 1, 6, 1),
         height=HEIGHT,
     )
@@ -98,8 +96,9 @@ def _auroc(made: Scene, both: Both, steps: int) -> None:
         values = _running(both, part, steps)
         error = 2.0 * hanley_mcneil(values, count, count)
         band = (np.clip(values - error, 0.0, 1.0), np.clip(values + error, 0.0, 1.0))
-        panel.line(count.astype(float), values, show="upto", role=role, band=band, dash=part == "total", label=f"by {part}")
-    panel.rule(y=0.5, role="muted", dash=True, label="a coin")
+        by = WORDS.phrase("stage.by", part=WORDS.phrase(f"parts.{part}"))
+        panel.line(count.astype(float), values, show="upto", role=role, band=band, dash=part == "total", label=by)
+    panel.rule(y=0.5, role="muted", dash=True, label=WORDS.phrase("stage.coin"))
 
 
 def _running(both: Both, part: str, steps: int) -> np.ndarray:
@@ -123,38 +122,12 @@ def _words(made: Scene, spec: MapsSpec, both: Both, strange: Outside, steps: int
         columns |= {f"{name}: {part} (nats)": getattr(parts, part)[:steps] for part in domain.PARTS}
     names = list(dict.fromkeys(strange.names))
     which = np.array([names.index(name) for name in strange.names[:steps]])
-    made.readout(
-        "in",
-        "a test {label:.0f}: they say {in_says:.0f} with probability {in_top:.2f}; total {in_total:.2f}, epistemic {in_epistemic:.2f} nats",
-        label=y,
-        show="at",
-        **_of(said, "in"),
-    )
-    made.readout(
-        "out",
-        f"{{which|{'|'.join(names)}}}: they say {{out_says:.0f}} with probability {{out_top:.2f}}; total "
-        "{out_total:.2f}, epistemic {out_epistemic:.2f} nats",
-        which=which,
-        show="at",
-        **_of(said, "out"),
-    )
+    made.readout("in", WORDS.phrase("stage.inside_card"), label=y, show="at", **_of(said, "in"))
+    made.readout("out", WORDS.phrase("stage.outside_card", names="|".join(names)), which=which, show="at", **_of(said, "out"))
     n = np.arange(1, steps + 1)
     total, epistemic = (_running(both, part, steps) for part in ("total", "epistemic"))
-    made.readout(
-        "auroc",
-        "of {n:.0f} × {n:.0f} pairs the one that is no digit is the more uncertain in {total:.1%} by the "
-        "total, in {epistemic:.1%} by the epistemic part",
-        n=n,
-        total=total,
-        epistemic=epistemic,
-        show="at",
-    )
-    made.say(
-        "{n:.0f} of each kind: AUROC {total:.2f} by the total, {epistemic:.2f} by the epistemic part.",
-        n=n,
-        total=total,
-        epistemic=epistemic,
-    )
+    made.readout("auroc", WORDS.phrase("stage.auroc_card"), n=n, total=total, epistemic=epistemic, show="at")
+    made.say(WORDS.phrase("stage.domain_said"), n=n, total=total, epistemic=epistemic)
     made.table({"image": n, "label": y, **columns, "AUROC by total": total, "AUROC by epistemic": epistemic})
 
 

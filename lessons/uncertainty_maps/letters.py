@@ -40,11 +40,11 @@ O = _strokes(((50, 14), (32, 20), (22, 40), (22, 60), (32, 80), (50, 86), (68, 8
 @kept
 def population(drawing: Strokes, side: int, seed: int) -> tuple[Stack, NDArray[np.int64], tuple[str, ...]]:
     """Images (m, side, side), which drawing each goes back to (m,), and the names of the drawings: variations of
-    `drawing`, or of ten letters where it is empty. The order is a random one, so that the first few are of all kinds.
+    `drawing`, which has none, or of ten letters where it is empty. The order is a random one, so that the first few are of all kinds.
     Raises SpecError where a drawing is a dot.
     """
     rng = np.random.Generator(np.random.SFC64(seed))
-    kinds = {"your drawing": drawing} if drawing else LETTERS
+    kinds = {"": drawing} if drawing else LETTERS
     each = OF_A_DRAWING if drawing else VARIATIONS
     images = np.stack([_image(_varied(strokes, rng), side) for strokes in kinds.values() for _ in range(each)])
     order = rng.permutation(len(images))

@@ -12,55 +12,43 @@ from engine.networks.stack import Networks
 from engine.readable.uncertainty import uncertainty
 from engine.spec import Spec
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.spec import DATA, NAMES, RUNS
 from lessons.uncertainty_maps import analysis, domain, domain_panels, panels
 from lessons.uncertainty_maps.questions import QUESTIONS
 from lessons.uncertainty_maps.scenes import PREVIEWS, grow, scene
 from lessons.uncertainty_maps.spec import MISTAKES, SCENARIOS, WORDS, MapsSpec
 
-PARTS = {"maps": "Changed step by step", "domain": "In and out of domain"}
-OUTSIDE = {"letters": "letters", "inverted": "ink for paper", "shuffled": "pixels shuffled", "fashion": "clothes"}
-CHANGES = {"rotate": "turn", "blur": "blur", "shift": "shift", "noise": "noise", "morph": "morph"}
-WRONG = {"exact": "no, the right way", "one_network": "one network alone", "total_as_epistemic": "total taken for epistemic"}
-
 
 def controls(panel: Controls[MapsSpec]) -> None:
     """The widgets beside the stage."""
-    panel.segmented("part", "Picture", PARTS)
-    panel.segmented("method", "Posterior by", NAMES)
+    panel.segmented("part")
+    panel.segmented("method")
     if panel.spec.part == "domain":
         _domain_controls(panel)
     else:
         _sweep_controls(panel)
-    with panel.more("Data"):
-        panel.segmented("data", "Learnt from", DATA)
-        panel.note(
-            "Of MNIST the first 450 test images are here, as many as there are bundled ones. Blur and shift, which are in "
-            "pixels, go 3.5 times as far there: as far as they go in the smaller image."
-        )
-        panel.note(sources.NOTE)
-    with panel.more("Break it"):
-        panel.select("variant", "Wrong on purpose", WRONG)
+    with panel.more("data"):
+        panel.segmented("data")
+        panel.remark("some")
+        panel.remark("mnist", where=sources.WHERE)
+    with panel.more("break"):
+        panel.select("variant")
 
 
 def _domain_controls(panel: Controls[MapsSpec]) -> None:
-    panel.segmented("outside", "No digits", OUTSIDE)
+    panel.segmented("outside")
     if panel.spec.outside == "letters" and panel.spec.drawing:
-        panel.button("Ten letters instead of the drawing", {"drawing": ()})
+        panel.button("letters", {"drawing": ()})
     if panel.spec.outside == "fashion":
-        panel.note(
-            "Fashion-MNIST is downloaded once when you choose it (about 30 MB) and checked. Beside the bundled digits its "
-            "test images are made 8 × 8, as those were."
-        )
+        panel.remark("fashion")
 
 
 def _sweep_controls(panel: Controls[MapsSpec]) -> None:
-    panel.segmented("across", "Step by step", CHANGES)
-    panel.select("second", "Upwards in the maps", CHANGES)
-    panel.slider("level", "Row of the maps: share of the second change")
-    panel.number("image", "Test image")
+    panel.segmented("across", names=WORDS.options("change"))
+    panel.select("second", names=WORDS.options("change"))
+    panel.slider("level")
+    panel.number("image")
     if "morph" in (panel.spec.across, panel.spec.second):
-        panel.number("other", "Test image at the end of the morph")
+        panel.number("other")
 
 
 def on_event(spec: MapsSpec, event: dict) -> Spec | None:
@@ -95,14 +83,14 @@ def figures(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
 
 def faults(spec: MapsSpec) -> dict[str, MapsSpec]:
     """Mistakes in the parts of the uncertainty."""
-    return {WRONG[name]: spec.replace(variant=name) for name in MISTAKES if name != spec.variant}
+    return {WORDS.phrase(f"options.variant.{name}"): spec.replace(variant=name) for name in MISTAKES if name != spec.variant}
 
 
 def runs(spec: MapsSpec) -> str:
     """How the networks were found, and what is wrong on purpose."""
-    found = RUNS[spec.method]
-    wrong = MISTAKES.get(spec.variant)
-    return f"{found} Wrong on purpose: {wrong}" if wrong else found
+    run = WORDS.phrase(f"runs.{spec.method}")
+    wrong = spec.variant in MISTAKES
+    return WORDS.phrase("runs.wrong", run=run, mistake=WORDS.phrase(f"mistakes.{spec.variant}")) if wrong else run
 
 
 LESSON = Lesson(

@@ -14,8 +14,8 @@ from lessons.families.digit_posteriors.checks import chain_rhat
 from lessons.families.digit_posteriors.spec import METHODS, NAMES
 from lessons.uncertainty_maps import analysis
 from lessons.uncertainty_maps.analysis import MANY, SURE, Average
-from lessons.uncertainty_maps.spec import MapsSpec
-from lessons.uncertainty_maps.sweep_scenes import CHANGES
+from lessons.uncertainty_maps.spec import WORDS, MapsSpec
+from lessons.uncertainty_maps.sweep_scenes import CHANGED, UNITS, amount_name
 
 LOOKS = dict(
     zip(
@@ -35,15 +35,9 @@ def panels(spec: MapsSpec, cancel: Any) -> list[Figure | Table]:
     return sources.captioned([_many(spec, found[spec.method]), _all(spec, found), _table(spec, found)], spec.data)
 
 
-def axis(spec: MapsSpec) -> str:
-    """What lies along the way."""
-    words, unit = CHANGES[spec.across]
-    return f"{words} ({unit})"
-
-
 def said(spec: MapsSpec, amount: float) -> str:
     """An amount of the sweep with its unit."""
-    unit = CHANGES[spec.across][1]
+    unit = UNITS[spec.across]
     return f"{amount:.3g}{'' if unit == '°' else ' '}{unit}"
 
 
@@ -53,13 +47,13 @@ def _bars(values: np.ndarray) -> np.ndarray:
 
 
 def _many(spec: MapsSpec, found: Average) -> Figure:
-    figure = charts.blank(axis(spec), "nats; share of images")
+    figure = charts.blank(amount_name(spec.across), WORDS.phrase("panels.many_axis"))
     for name, role, symbol in (("total", "ink", "circle"), ("aleatoric", "class-0", "square"), ("epistemic", "class-1", "diamond")):
         values = getattr(found, name)
         figure.add_scatter(
             x=found.amounts,
             y=values.mean(axis=0),
-            name=name,
+            name=WORDS.phrase(f"parts.{name}"),
             mode="lines+markers",
             error_y={"type": "data", "array": _bars(values), "color": theme.colour(role)},
             line={"color": theme.colour(role)},
@@ -68,21 +62,19 @@ def _many(spec: MapsSpec, found: Average) -> Figure:
     figure.add_scatter(
         x=found.amounts,
         y=found.sure_and_wrong,
-        name="sure and wrong (share)",
+        name=WORDS.phrase("panels.sure_and_wrong"),
         mode="lines",
         line={"color": theme.colour("reject"), "dash": "dash"},
     )
     worst = int(found.sure_and_wrong.argmax())
-    caption = (
-        f"Means over {MANY} test images, all changed alike, with two standard errors. Dashed: share of them that is "
-        f"read wrong though a digit has a probability of at least {SURE:g}; at its worst, "
-        f"{said(spec, found.amounts[worst])}, {100 * found.sure_and_wrong[worst]:.0f} %."
+    caption = WORDS.phrase(
+        "panels.many_caption", images=MANY, sure=SURE, amount=said(spec, found.amounts[worst]), wrong=100 * found.sure_and_wrong[worst]
     )
-    return Figure(f"{MANY} images, by {NAMES[spec.method]}", figure, caption, caption)
+    return Figure(WORDS.phrase("panels.many", images=MANY, method=NAMES[spec.method]), figure, caption, caption)
 
 
 def _all(spec: MapsSpec, found: dict[str, Average]) -> Figure:
-    figure = charts.blank(axis(spec), "mean epistemic part (nats)")
+    figure = charts.blank(amount_name(spec.across), WORDS.phrase("panels.all_axis"))
     for method, average in found.items():
         role, symbol = LOOKS[method]
         figure.add_scatter(
@@ -95,9 +87,8 @@ def _all(spec: MapsSpec, found: dict[str, Average]) -> Figure:
             marker={"symbol": symbol, "size": 7},
         )
     tops = ", ".join(f"{NAMES[method]} {each.epistemic.mean(axis=0).max():.2f}" for method, each in found.items())
-    caption = f"The same {MANY} images by every posterior, with two standard errors. Largest means: {tops} nats. "
-    caption += "NUTS has a smaller network and the first 500 images: not all of its difference is the method's."
-    return Figure("Who notices?", figure, caption, caption)
+    caption = WORDS.phrase("panels.all_caption", images=MANY, tops=tops)
+    return Figure(WORDS.phrase("panels.all"), figure, caption, caption)
 
 
 def _table(spec: MapsSpec, found: dict[str, Average]) -> Table:
@@ -114,23 +105,19 @@ def _table(spec: MapsSpec, found: dict[str, Average]) -> Table:
         "aleatoric": [f"{each.aleatoric[:, at].mean():.2f}" for each in rows],
         "epistemic": [f"{each.epistemic[:, at].mean():.2f}" for each in rows],
     }
-    caption = (
-        f"Of {MANY} test images, so a share has a standard error of up to {50 / np.sqrt(MANY):.0f} %. Sure: some digit "
-        f"has a probability of at least {SURE:g}. The amount is the worst for {NAMES[spec.method]}, so the table is "
-        "hard on it."
-    )
-    return Table(f"Every posterior at {where} ({CHANGES[spec.across][0]})", columns, caption)
+    caption = WORDS.phrase("panels.table_caption", images=MANY, error=50 / np.sqrt(MANY), sure=SURE, method=NAMES[spec.method])
+    return Table(WORDS.phrase("panels.table", amount=where, changed=CHANGED[spec.across]), columns, caption)
 
 
 def diagnostics(spec: MapsSpec, cancel: Any) -> Table:
     """How good the posterior is on test images as they are, and whether the chains of NUTS agree."""
     networks = analysis.trained(spec, stop=cancel.is_set)
     if networks is None:
-        return Table("Diagnostics", {})
+        return Table(WORDS.phrase("panels.diagnostics"), {})
     images, y = analysis.tests(spec)
     draws = analysis.probabilities(networks, images, cancel.is_set)
     if draws is None:
-        return Table("Diagnostics", {})
+        return Table(WORDS.phrase("panels.diagnostics"), {})
     mean = draws.mean(axis=0)
     columns: dict[str, Column] = {
         "posterior": [NAMES[spec.method]],
@@ -139,11 +126,9 @@ def diagnostics(spec: MapsSpec, cancel: Any) -> Table:
         "log score (nats)": [f"{scores.log_scores(mean, y).mean():.3f}"],
         "calibration error": [f"{scores.calibration_error(mean, y):.3f}"],
     }
-    caption = "Of the averaged probabilities, on 450 test images as they are."
     if spec.method == "nuts":
         columns["R-hat of the entropy"] = [f"{chain_rhat(analysis.entropies(draws)):.3f}"]
-        caption += " R-hat of a network's mean entropy: weights of networks may be exchanged, functions not."
-    else:
-        caption += " There are no chains, so there is no R-hat and no effective sample size."
-    (table,) = sources.captioned([Table("How good this posterior is", columns, caption)], spec.data)
+    chains = WORDS.phrase("panels.rhat" if spec.method == "nuts" else "panels.no_chains")
+    caption = f"{WORDS.phrase('panels.quality')} {chains}"
+    (table,) = sources.captioned([Table(WORDS.phrase("panels.diagnostics"), columns, caption)], spec.data)
     return table

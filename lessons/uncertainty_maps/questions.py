@@ -87,12 +87,11 @@ def _negatives(spec: MapsSpec) -> int:
 
 
 def _explain_negatives(spec: MapsSpec) -> Said:
-    areas = {part: domain.area(_both(spec), part) for part in PARTS}
-    return say(
-        dropout_sure=100 * _sure_of_none(spec),
-        gaussian_sure=100 * _sure_of_none(spec, "dense"),
-        areas=", ".join(f"{part} {area.value:.2f} ± {2 * area.error:.2f}" for part, area in areas.items()),
+    areas = {WORDS.phrase(f"parts.{part}"): domain.area(_both(spec), part) for part in PARTS}
+    each = (
+        WORDS.phrase("questions.negatives.each", part=part, value=area.value, two_errors=2 * area.error) for part, area in areas.items()
     )
+    return say(dropout_sure=100 * _sure_of_none(spec), gaussian_sure=100 * _sure_of_none(spec, "dense"), areas=", ".join(each))
 
 
 QUESTIONS = (

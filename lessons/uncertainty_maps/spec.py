@@ -8,9 +8,10 @@ from app.kit.pad import LIMIT
 from app.kit.words import Words
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
 from lessons.families.digit_posteriors.spec import DATA, METHODS
+from lessons.families.digit_posteriors.spec import WORDS as FAMILY
 from lessons.uncertainty_maps.letters import O
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 TESTS = 450  # test images: all bundled ones, the first of MNIST's 10,000
 # How far each change goes, and in what. Blur and shift are in pixels: of an image of 8 × 8, of a larger one more.
@@ -18,10 +19,7 @@ REACH = {"rotate": 360.0, "blur": 2.0, "shift": 4.0, "noise": 1.0, "morph": 1.0}
 CHANGES = tuple(REACH)
 PARTS = ("maps", "domain")
 OUTSIDE = ("letters", "inverted", "shuffled", "fashion")
-MISTAKES = {
-    "one_network": "All is computed from one network of the posterior, and one network cannot contradict itself.",
-    "total_as_epistemic": "The entropy of the average is taken for what the networks do not know.",
-}
+MISTAKES = ("one_network", "total_as_epistemic")
 
 
 @dataclass(frozen=True, kw_only=True)

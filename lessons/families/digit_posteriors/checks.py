@@ -25,7 +25,7 @@ from engine.judge.training import rest_check, training_gradient_check
 from engine.networks.stack import Stop
 from engine.variational import start_network
 from lessons.families.digit_posteriors.shared import Shared
-from lessons.families.digit_posteriors.spec import NAMES, PosteriorSpec
+from lessons.families.digit_posteriors.spec import NAMES, WORDS, PosteriorSpec
 from lessons.families.digit_posteriors.training import CHAINS, THIN, Learnt, inputs, network_spec
 
 TRIED = 60  # images at whose inputs NUTS is tried
@@ -43,7 +43,7 @@ def kernels(shared: Shared, stop: Stop | None = None) -> list[Kernel]:
     run = shared.traces.chains.run
     model = joint_model(run.target)
     assert model is not None
-    some = dataclasses.replace(model, x=model.x[:TRIED].copy(), aside=f" (of {len(model.x):,} on this page)")
+    some = dataclasses.replace(model, x=model.x[:TRIED].copy(), aside=f" {WORDS.phrase('checks.tried', all=len(model.x))}")
     return [TransitionKernel(some, run.method, run.adaptation)]
 
 
@@ -78,11 +78,7 @@ def run_checks(shared: Shared, values: NDArray, what: str) -> list[Check]:
         return [worst([rest_check(elbo) for elbo in shared.traces.elbo])]
     drawn = chains.log_density[:, THIN - 1 :: THIN, None]
     both = np.concatenate([_by_chain(values)[:, :, None], drawn[:, : len(values) // CHAINS]], axis=2)
-    agreed = agreement_check(both, (what, "the log density"))
-    if agreed.verdict == "fail" and agreed.statistic < GROSS:
-        words = "So few draws can differ so much by chance: only gross disagreement would show, and these are too few."
-        sentence = agreed.sentence.partition(" The chains disagree")[0]
-        agreed = dataclasses.replace(agreed, verdict="unknown", sentence=f"{sentence} {words}")
+    agreed = agreement_check(both, (what, WORDS.phrase("checks.log_density")), apart=GROSS)
     assert chains.tree_depth is not None and chains.energy is not None
     deepest = chains.tree_depth >= chains.run.method.max_depth
     return [agreed, divergence_check(chains.divergent), energy_check(chains.energy), depth_check(deepest)]
@@ -90,11 +86,5 @@ def run_checks(shared: Shared, values: NDArray, what: str) -> list[Check]:
 
 def numbers_check(method: str) -> Check:
     """What is not known of the networks of a method."""
-    if method == "nuts":
-        words = "No exact answer is known for a network of this size: its chains can only be held against each other."
-    else:
-        words = (
-            f"By {NAMES[method]}: not draws of the posterior but a stand-in, and how near it comes cannot be told from "
-            "itself. Compare with NUTS."
-        )
-    return unknown("posterior", words, kind="numbers")
+    words = WORDS.phrase("checks.unknown_nuts") if method == "nuts" else WORDS.phrase("checks.unknown", method=NAMES[method])
+    return unknown(WORDS.phrase("checks.posterior"), words, kind="numbers")

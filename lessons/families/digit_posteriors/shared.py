@@ -9,7 +9,7 @@ from pathlib import Path
 from engine import kept, states, ticket
 from engine.networks.stack import Networks, Stop
 from engine.ticket import Lock
-from lessons.families.digit_posteriors.spec import PosteriorSpec
+from lessons.families.digit_posteriors.spec import WORDS, PosteriorSpec
 from lessons.families.digit_posteriors.training import LARGE, Learnt, Traces, Training, begin
 
 SLICE = 0.1  # seconds of training between two looks
@@ -46,8 +46,8 @@ class Shared:
         """What a picture says of a training that goes on; nothing of one that is done."""
         if self.done:
             return ""
-        learnt = f"have learnt for {self.seconds:.1f} s and go on" if self.large else "still learn"
-        return f"the networks {learnt}: {100 * self.fraction:.0f} % of the training is done"
+        how_far = {"done": 100 * self.fraction, "seconds": self.seconds}
+        return WORDS.phrase("training.many" if self.large else "training.few", **how_far)
 
     def networks(self) -> Networks:
         """The networks as they stood at the last look; trains a first slice where there was none."""

@@ -24,19 +24,10 @@ from engine.kept import kept
 from engine.networks.stack import Networks
 from engine.spec import SpecError
 from lessons.families.digit_posteriors.shared import Shared, posterior
-from lessons.families.digit_posteriors.spec import PosteriorSpec
+from lessons.families.digit_posteriors.spec import WORDS, PosteriorSpec
 from lessons.families.digit_posteriors.training import LARGE, network_spec
 
-STAND_IN = "MNIST is not on this machine: the bundled 8 × 8 digits stand in for it"
-FAILED = "It could not be downloaded; the settings say under Data how else to get it"
-WHERE = (
-    "MNIST is read from the folder that POSTERIOR_LAB_DATA names (its four IDX files in a folder mnist). Where it is not "
-    "there, it is downloaded once when you choose it (about 12 MB) and checked; until then the bundled digits stand in."
-)
-NOTE = (
-    f"{WHERE} On MNIST the networks have two layers of 200 units. The first picture is of networks that have learnt for about a "
-    "second. They go on while you look, for a minute or so. What they have learnt is kept for the next reader."
-)
+STAND_IN, FAILED, WHERE = (WORDS.phrase(f"data.{name}") for name in ("stand_in", "failed", "where"))
 
 NETWORKS = 100
 SMALL = 12  # pixels a side up to which images are read as the bundled digits are

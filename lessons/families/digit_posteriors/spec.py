@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.kit.words import Words
 from engine.spec import Spec, choice, integer, number, seed_field
 
-NAMES = {"nuts": "NUTS", "lbbnn": "spike and slab", "dense": "dense Gaussian", "dropout": "MC dropout", "ensemble": "ensemble"}
-METHODS = tuple(NAMES)
-DATA = {"digits": "bundled, 8 × 8", "mnist": "MNIST, 28 × 28"}
+WORDS = Words(__file__)  # which the lessons on digits share
+
+METHODS = ("nuts", "lbbnn", "dense", "dropout", "ensemble")
+NAMES = WORDS["options.method"]
+DATA = WORDS["options.data"]
 TESTS = {"digits": 450, "mnist": 10_000}  # test images
-RUNS = {
-    "nuts": "NUTS over all weights of a 20-16-10 tanh network on principal components of 500 digits. It is tried on "
-    "data simulated at the first 60 of them: the same network, in seconds.",
-    "lbbnn": "Mean-field spike and slab over every weight, Adam. An approximation.",
-    "dense": "Mean-field Gaussian over every weight, Adam. An approximation.",
-    "dropout": "One network trained and read with units dropped out. An approximation, if it is one.",
-    "ensemble": "Most probable weights from different starts. Not draws of the posterior.",
-}
 
 
 @dataclass(frozen=True, kw_only=True)

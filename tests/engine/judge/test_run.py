@@ -37,6 +37,15 @@ def test_a_heavy_tail_is_no_disagreement() -> None:
     assert agreement_check(heavy, ("a",)).verdict == "pass"
 
 
+def test_of_few_draws_only_gross_disagreement_shows(draws: np.ndarray) -> None:
+    draws[2] += 1.0
+    strict, lenient = (agreement_check(draws, ("a", "b"), apart=apart) for apart in (1.05, 1.3))
+    assert 1.05 < strict.statistic < 1.3 and strict.verdict == "fail"
+    assert lenient.verdict == "unknown" and "by chance" in lenient.sentence and "disagree:" not in lenient.sentence
+    draws[2] += 9.0
+    assert agreement_check(draws, ("a", "b"), apart=1.3).verdict == "fail"
+
+
 def test_few_draws_and_one_chain_cannot_tell(draws: np.ndarray) -> None:
     assert agreement_check(draws[:, :60], ("a", "b")).verdict == "unknown"
     assert agreement_check(draws[:1], ("a", "b")).verdict == "unknown"
