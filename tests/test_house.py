@@ -39,11 +39,31 @@ LATE = {  # what a function imports of the house itself, and why not its module
     ("app.kit.taken", "engine.jumps.sweep"): "the same, for one table of files to take home; every page imports it",
 }
 IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
-    *("conjugate", "convolution", "diagnostics", "dimensions", "dropout", "families"),
-    *("gibbs", "landing", "metropolis"),
-    *("model_selection", "own_chain", "perceptron"),
-    *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata"),
-    *("spike_and_slab", "variational", "weight_space", "weights", "xor", "xor_methods"),
+    *(
+        "convolution",
+        "diagnostics",
+        "dimensions",
+        "dropout",
+        "families",
+        "gibbs",
+        "landing",
+        "metropolis",
+        "model_selection",
+        "own_chain",
+        "perceptron",
+        "prior_predictive",
+        "race",
+        "real_data",
+        "regression",
+        "reproduce",
+        "reproduce/errata",
+        "spike_and_slab",
+        "variational",
+        "weight_space",
+        "weights",
+        "xor",
+        "xor_methods",
+    )
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
 COUNTED = {  # targets that specs build, and the source of functions: small and hot

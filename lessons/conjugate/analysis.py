@@ -18,7 +18,7 @@ from engine.kept import kept, lazy
 from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.targets.target import Target
-from lessons.conjugate.spec import ConjugateLesson
+from lessons.conjugate.spec import WORDS, ConjugateLesson
 
 Array = NDArray[np.float64]
 
@@ -352,9 +352,9 @@ def longer(spec: ConjugateLesson, seed: int, work: int) -> Recording:
     )
 
 
-def _verdict(name: str, error: float, sentence: str, unit: str = "relative", *, kind: Kind = "kernel") -> Check:
+def _verdict(name: str, error: float, sentence: str, unit: str, *, kind: Kind = "kernel") -> Check:
     verdict: Verdict = "pass" if error < AGREE else "fail"
-    return Check(name, verdict, error, AGREE, sentence, unit, kind=kind)
+    return Check(WORDS.phrase(f"checks.{name}"), verdict, error, AGREE, sentence, unit, kind=kind)
 
 
 def _posterior_check(after: Belief, quadrature: conjugate.Quadrature) -> Check:
@@ -369,8 +369,8 @@ def _posterior_check(after: Belief, quadrature: conjugate.Quadrature) -> Check:
             error = max(error, abs(sd - spread) / spread)
         if error >= worst:
             worst = error
-            told = f"{name} has mean {mean:.5g} and sd {sd:.5g}; prior × likelihood, integrated, {exact_mean:.5g} and {spread:.5g}."
-    return _verdict("posterior", worst, f"The formula says {told}", "sd", kind="numbers")
+            told = WORDS.phrase("checks.formula", unknown=name, mean=mean, sd=sd, exact_mean=exact_mean, exact_sd=spread)
+    return _verdict("posterior", worst, told, "sd", kind="numbers")
 
 
 def _sequence_check(spec: ConjugateLesson, here: Course) -> Check:
@@ -381,20 +381,13 @@ def _sequence_check(spec: ConjugateLesson, here: Course) -> Check:
     batch = here.shown[-1]
     pairs = [(np.array(getattr(belief, f.name)), np.array(getattr(batch, f.name))) for f in dataclasses.fields(batch)]
     error = max(float(np.max(np.abs(a - b) / np.maximum(1e-12, np.abs(b) + (b == 0.0)))) for a, b in pairs)
-    sentence = (
-        f"{len(here.x)} updates by one observation each, in shuffled order, against one update by all: the numbers of "
-        f"the posterior differ by at most {error:.1e} of their size."
-    )
-    return _verdict("sequence", error, sentence)
+    return _verdict("sequence", error, WORDS.phrase("checks.shuffled", points=len(here.x), error=error), WORDS.phrase("checks.relative"))
 
 
 def _evidence_check(here: Course, quadrature: conjugate.Quadrature) -> Check:
     closed, summed = here.prior.log_evidence(here.x), float(here.log_evidence[-1])
     error = max(abs(closed - quadrature.log_evidence), abs(closed - summed))
-    sentence = (
-        f"Log evidence {closed:.6g} in closed form, {quadrature.log_evidence:.6g} by integrating prior × likelihood, "
-        f"{summed:.6g} as the sum of one-step predictions."
-    )
+    sentence = WORDS.phrase("checks.three_ways", closed=closed, integrated=quadrature.log_evidence, summed=summed)
     return _verdict("evidence", error, sentence, "nats")
 
 
@@ -403,11 +396,8 @@ def _predictive_check(here: Course, after: Belief, quadrature: conjugate.Quadrat
     closed = np.exp(after.log_predictive(places))
     averaged = quadrature.weight @ np.exp(after.log_likelihoods(quadrature.theta, places))
     error = float(np.max(np.abs(closed - averaged) / averaged))
-    sentence = (
-        f"Probability (density) of the next observation at {len(places)} places: the formula agrees with the "
-        f"likelihood averaged over the posterior to {error:.1e}."
-    )
-    return _verdict("predictive", error, sentence)
+    sentence = WORDS.phrase("checks.next", places=len(places), error=error)
+    return _verdict("predictive", error, sentence, WORDS.phrase("checks.relative"))
 
 
 @kept

@@ -20,6 +20,7 @@ from engine.spec import SpecError
 from engine.targets.target import Target
 from engine.ticket import looking
 from lessons.conjugate.analysis import mistaken
+from lessons.conjugate.spec import WORDS
 
 Array = NDArray[np.float64]
 
@@ -43,13 +44,14 @@ class Pair:
     @property
     def name(self) -> str:
         """The pair."""
-        return f"{self.n} simulated observations of a {type(self.prior).__name__}"
+        return WORDS.phrase("checks.simulated", points=self.n, prior=type(self.prior).__name__)
 
     @property
     def quantities(self) -> tuple[str, ...]:
         """The unknowns by themselves and within what is believed after the data, and the log density there."""
         names = self.prior.unknowns
-        return (*names, *(f"{name} given the data" for name in names), "the log density given the data")
+        given = [WORDS.phrase("checks.given", quantity=name) for name in (*names, WORDS.phrase("checks.log_density"))]
+        return (*names, *given)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, list[Array]]:
         """See `engine.judge.models.Model`."""
@@ -94,12 +96,12 @@ class UpdateKernel:
     @property
     def name(self) -> str:
         """What is updated."""
-        return f"The update of {type(self.prior).__name__} by {self.n} simulated observations"
+        return WORDS.phrase("checks.update", points=self.n, prior=type(self.prior).__name__)
 
     @property
     def quantities(self) -> tuple[str, ...]:
         """The unknowns, and the log likelihood."""
-        return (*self.prior.unknowns, "the log likelihood")
+        return (*self.prior.unknowns, WORDS.phrase("checks.log_likelihood"))
 
     @property
     def faults(self) -> tuple[str, ...]:

@@ -14,61 +14,45 @@ from lessons.conjugate.questions import QUESTIONS
 from lessons.conjugate.scenes import PREVIEWS, scene
 from lessons.conjugate.spec import DATA, FIELDS, SCENARIOS, WORDS, ConjugateLesson
 
-PAIRS = {pair: words.short for pair, words in TERMS.items()}
-VIEWS = {"next": "next observation", "evidence": "evidence", "estimate": "estimate"}
-SYMBOLS = {
-    "alpha": "α",
-    "beta": "β",
-    "m": "m",
-    "s": "s",
-    "sigma": "σ, known",
-    "centre": "μ, known",
-    "kappa": "κ",
-    "a1": "a₁",
-    "a2": "a₂",
-    "a3": "a₃",
-}
-MISTAKES = {"none": "none", "twice": "use the data twice", "scale": "take the rate for a scale", "miscount": "miscount n"}
-
 
 def controls(panel: Controls[ConjugateLesson]) -> None:
     """The widgets beside the stage."""
-    spec = panel.spec
-    panel.select("pair", "What is observed, and its prior", PAIRS)
-    panel.segmented("view", "Lower right", VIEWS)
+    spec, words = panel.spec, TERMS[panel.spec.pair]
+    panel.select("pair")
+    panel.segmented("view")
     if spec.pair in ("both", "categorical"):
-        panel.slider("unknown", "Unknown shown")
+        panel.slider("unknown")
     for name in FIELDS[spec.pair]:
-        panel.slider(name, SYMBOLS[name])
-    panel.note(f"The prior claims to have seen {TERMS[spec.pair].worth}.")
-    panel.text(DATA[spec.pair], "Data", "1 0 1 1")
-    panel.note("Blanks or commas between observations; `0*12` is twelve zeros.")
+        panel.slider(name)
+    panel.remark("worth", worth=words.worth)
+    panel.text(DATA[spec.pair], WORDS.phrase("controls.data"), "1 0 1 1")
+    panel.remark("data")
     if spec.pair == "bernoulli":
-        panel.button("Heads", lambda spec: drawing.added(spec, [1.0]))
-        panel.button("Tails", lambda spec: drawing.added(spec, [0.0]))
-    word = "Flip" if spec.pair == "bernoulli" else "Draw"
-    panel.button(f"{word} one more", lambda spec: drawing.more(spec, 1))
-    panel.button(f"{word} ten more", lambda spec: drawing.more(spec, 10))
-    panel.segmented("play", "What moves", {"data": "data arrive", "walk": "a Metropolis chain"})
-    panel.segmented("likelihood", "Curves", {"all": "prior, all data", "newest": "posterior becomes prior"})
-    with panel.more("Rival prior, and what makes the data"):
-        panel.number("rival_1", f"Rival, {TERMS[spec.pair].plane[0]}")
-        panel.number("rival_2", f"Rival, {TERMS[spec.pair].plane[1]}")
+        panel.button("heads", lambda spec: drawing.added(spec, [1.0]))
+        panel.button("tails", lambda spec: drawing.added(spec, [0.0]))
+    flips = spec.pair == "bernoulli"
+    panel.button("flip_one" if flips else "draw_one", lambda spec: drawing.more(spec, 1))
+    panel.button("flip_ten" if flips else "draw_ten", lambda spec: drawing.more(spec, 10))
+    panel.segmented("play")
+    panel.segmented("likelihood")
+    with panel.more("rival"):
+        panel.number("rival_1", label=WORDS.phrase("controls.rival", axis=words.plane[0]))
+        panel.number("rival_2", label=WORDS.phrase("controls.rival", axis=words.plane[1]))
         for name in drawing.MAKERS[spec.pair]:
             panel.slider(name)
-        panel.toggle("truth", "Mark it in the picture")
-    with panel.more("The Metropolis chain"):
-        panel.slider("step", "Proposal sd (posterior sds)")
-        panel.slider("draws", "Transitions")
-    panel.select("mistake", "Break it", MISTAKES)
+        panel.toggle("truth")
+    with panel.more("chain"):
+        panel.slider("step")
+        panel.slider("draws")
+    panel.select("mistake")
     if spec.mistake != "none" and not analysis.course(spec).wrong:
-        panel.note("With this pair that mistake cannot be made: nothing is wrong.")
+        panel.remark("nothing_wrong")
 
 
 def kernels(spec: ConjugateLesson) -> list[Kernel]:
     """The update that the page shows, and Metropolis on prior times likelihood, for as many observations."""
     here = analysis.course(spec)
-    n, wrong = len(here.x), f"Broken on purpose: {MISTAKES[spec.mistake]}." if here.wrong else ""
+    n, wrong = len(here.x), _broken(spec) if here.wrong else ""
     method = Metropolis(scale=spec.step * analysis.smallest_sd(here.exact[-1]))
     update = UpdateKernel(here.prior, n, spec.mistake if here.wrong else "none", wrong)
     return [update, TransitionKernel(Pair(here.prior, n), method)]
@@ -76,8 +60,12 @@ def kernels(spec: ConjugateLesson) -> list[Kernel]:
 
 def runs(spec: ConjugateLesson) -> str:
     """Which formula runs."""
-    wrong = "" if spec.mistake == "none" else f" Broken on purpose: {MISTAKES[spec.mistake]}."
-    return f"engine.conjugate, {TERMS[spec.pair].name}, against quadrature and random-walk Metropolis on prior × likelihood." + wrong
+    formula = WORDS.phrase("runs.formula", model=TERMS[spec.pair].model)
+    return formula if spec.mistake == "none" else f"{formula} {_broken(spec)}"
+
+
+def _broken(spec: ConjugateLesson) -> str:
+    return WORDS.phrase("runs.broken", mistake=WORDS["options.mistake"][spec.mistake])
 
 
 LESSON = Lesson(

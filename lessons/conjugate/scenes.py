@@ -12,12 +12,12 @@ from engine.conjugate import Belief
 from lessons.conjugate import analysis
 from lessons.conjugate.analysis import MASS, Course
 from lessons.conjugate.pairs import TERMS, Terms, arithmetic
-from lessons.conjugate.spec import FIELDS, MAX_DATA, ConjugateLesson, in_plane
+from lessons.conjugate.spec import FIELDS, MAX_DATA, WORDS, ConjugateLesson, in_plane
 
 Array = NDArray[np.float64]
 
 NODES = 121  # of the curves
-PHASES = (Phase("prior", "today's prior"), Phase("datum", "the observation"), Phase("posterior", "multiply"))
+PHASES = tuple(Phase(name, WORDS.phrase(f"phases.{name}")) for name in ("prior", "datum", "posterior"))
 HEIGHT = 250
 BURN = 10  # the first tenth of a chain is left out of its histogram
 
@@ -38,8 +38,12 @@ def scene(spec: ConjugateLesson, window: int | None = None) -> bytes:
         phases=() if walking else PHASES,
         start=steps - 1,
         theme=theme.palette(),
-        label=f"{words.name}: prior, likelihood and posterior of {words.unknowns[spec.shown()]} for {len(course.x)} "
-        f"observations{', and a Metropolis chain' * walking}.",
+        label=WORDS.phrase(
+            "stage.picture_with_chain" if walking else "stage.picture",
+            model=words.model,
+            unknown=words.unknowns[spec.shown()],
+            points=len(course.x),
+        ),
     )
     _belief(picture, course, words)
     _plane(picture, course, words)
@@ -110,9 +114,9 @@ def _belief(picture: Scene, course: Course, words: Terms) -> None:
     ceiling = max(ceiling, min(float(np.quantile(shown[-1], 0.98)), 2.5 * ceiling))
     panel = picture.panel(
         "belief",
-        title=f"Belief about {words.unknowns[i]}",
+        title=WORDS.phrase("stage.belief", unknown=words.unknowns[i]),
         x=Axis(words.unknowns[i], float(at[0]), float(at[-1])),
-        y=Axis("density", 0.0, ceiling),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, ceiling),
         place=(0, 0, 9, 1),
         height=HEIGHT,
     )
@@ -120,10 +124,9 @@ def _belief(picture: Scene, course: Course, words: Terms) -> None:
     likelihood = np.minimum(likelihoods(course, at, newest=newest), 2.0 * ceiling)
     shown, exact = np.minimum(shown, 2.0 * ceiling), np.minimum(exact, 2.0 * ceiling)
     prior = np.vstack([shown[:1], shown[:-1]]) if newest else np.tile(shown[0], (course.steps, 1))
-    name = "yesterday's posterior = today's prior" if newest else "prior"
-    what = "newest observation" if newest else "all observations so far"
-    averaged = ", the other unknown averaged out" if course.prior.dim > 1 else ""
-    words_of_likelihood = f"likelihood of {what}{averaged}, area 1"
+    name = WORDS.phrase("stage.yesterday" if newest else "stage.prior")
+    of_data = WORDS.phrase("stage.of_newest" if newest else "stage.of_all")
+    words_of_likelihood = WORDS.phrase("stage.likelihood_averaged" if course.prior.dim > 1 else "stage.likelihood", of_data=of_data)
     if walking:
         draws = analysis.walk(spec).draws[0, :, i]
         panel.histogram(
@@ -131,26 +134,28 @@ def _belief(picture: Scene, course: Course, words: Terms) -> None:
             bins=(float(at[0]), float(at[-1]), 80),
             burn=spec.draws // BURN,
             role="accept",
-            label=f"Metropolis draws so far, the first {spec.draws // BURN} left out",
+            label=WORDS.phrase("stage.walked", burn=spec.draws // BURN),
         )
         panel.line(at, prior[-1], role="prior", dash=True, label=name)
         panel.line(at, likelihood[-1], role="likelihood", width=1.5, label=words_of_likelihood)
-        panel.line(at, shown[-1], role="posterior", width=2.5, label="posterior, exact formula")
+        panel.line(at, shown[-1], role="posterior", width=2.5, label=WORDS.phrase("stage.exact_posterior"))
     else:
-        panel.line(at, prior[0], role="prior", dash=True, label=name) if not newest else panel.line(
-            at, prior, show="at", role="prior", dash=True, label=name
-        )
+        if newest:
+            panel.line(at, prior, show="at", role="prior", dash=True, label=name)
+        else:
+            panel.line(at, prior[0], role="prior", dash=True, label=name)
         panel.line(at, likelihood, show=Show("at", phase=("datum", None)), role="likelihood", width=1.5, label=words_of_likelihood)
-        label = "posterior" + " as the mistake makes it" * course.wrong
+        label = WORDS.phrase("stage.mistaken" if course.wrong else "stage.posterior")
         panel.line(at, shown, show=Show("at", phase=("posterior", None)), role="posterior", width=3.0, label=label)
     if course.wrong:
+        right = WORDS.phrase("stage.right")
         if walking:
-            panel.line(at, exact[-1], role="truth", width=2.0, dash=True, label="right posterior")
+            panel.line(at, exact[-1], role="truth", width=2.0, dash=True, label=right)
         else:
-            panel.line(at, exact, show="at", role="truth", width=2.0, dash=True, label="right posterior")
+            panel.line(at, exact, show="at", role="truth", width=2.0, dash=True, label=right)
     true = analysis.marked(spec)
     if true is not None and at[0] < true < at[-1]:
-        panel.rule(x=true, role="truth", label="value that makes the data")
+        panel.rule(x=true, role="truth", label=WORDS.phrase("stage.true_value"))
 
 
 # Imagined data --------------------------------------------------------------------------------------------------------
@@ -166,19 +171,20 @@ def _plane(picture: Scene, course: Course, words: Terms) -> None:
     x_low = float(low[0] - 0.15 * span[0]) if signed else 0.0
     panel = picture.panel(
         "plane",
-        title="Imagined data: drag ● or ■",
+        title=WORDS.phrase("stage.plane"),
         x=Axis(words.plane[0], x_low, float(low[0] + 1.2 * span[0])),
         y=Axis(words.plane[1], 0.0, float(1.2 * every[:, 1].max())),
         place=(9, 0, 6, 1),
         height=HEIGHT,
         editable=Editable(points=[(*path[0], 0), (*rival[0], 1)], classes=("prior", "rival"), limit=2),
     )
+    to_posterior, of_rival = WORDS.phrase("stage.to_posterior"), WORDS.phrase("stage.of_rival")
     if course.spec.play == "walk":
-        panel.path(path, role="posterior", width=1.5, label="from prior to posterior")
-        panel.path(rival, role="class-1", dash=True, width=1.2, label="from rival to its posterior")
+        panel.path(path, role="posterior", width=1.5, label=to_posterior)
+        panel.path(rival, role="class-1", dash=True, width=1.2, label=of_rival)
         return
-    panel.path(path, show="upto", role="posterior", width=2.0, label="from prior to posterior")
-    panel.path(rival, show="upto", role="class-1", dash=True, width=1.2, label="from rival to its posterior")
+    panel.path(path, show="upto", role="posterior", width=2.0, label=to_posterior)
+    panel.path(rival, show="upto", role="class-1", dash=True, width=1.2, label=of_rival)
     panel.points(path, show="at", role="posterior", shape="diamond", size=5)
     panel.points(rival, show="at", role="class-1", shape="diamond", size=4)
 
@@ -195,16 +201,16 @@ def _data(picture: Scene, course: Course, words: Terms) -> None:
     points = np.column_stack([np.arange(1.0, n + 1.0), x])
     panel = picture.panel(
         "data",
-        title="Data: click, drag, double-click to remove",
-        x=Axis("number of the observation", 0.0, n + max(2.0, 0.08 * n)),
+        title=WORDS.phrase("stage.data"),
+        x=Axis(WORDS.phrase("stage.number"), 0.0, n + max(2.0, 0.08 * n)),
         y=Axis(words.observed, low, high),
         place=(0, 1, 9, 1),
         height=HEIGHT - 60,
         editable=Editable(points=points, classes=("observation",), limit=MAX_DATA),
     )
     seen = np.vstack([[np.nan, np.nan], points])
-    panel.points(seen, show="upto", role="posterior", shape="ring", size=6.5, label="seen so far")
-    panel.points(seen, show=Show("at", phase=("datum", None)), role="ink", shape="ring", size=9, label="newest")
+    panel.points(seen, show="upto", role="posterior", shape="ring", size=6.5, label=WORDS.phrase("stage.seen"))
+    panel.points(seen, show=Show("at", phase=("datum", None)), role="ink", shape="ring", size=9, label=WORDS.phrase("stage.newest"))
 
 
 def _trace(picture: Scene, course: Course, words: Terms) -> None:
@@ -212,15 +218,15 @@ def _trace(picture: Scene, course: Course, words: Terms) -> None:
     draws = analysis.walk(spec).draws[0, :, i]
     panel = picture.panel(
         "trace",
-        title="Random-walk Metropolis: chain 1",
-        x=Axis("transition", 0.0, float(spec.draws)),
+        title=WORDS.phrase("stage.trace"),
+        x=Axis(WORDS.phrase("stage.transition"), 0.0, float(spec.draws)),
         y=Axis(words.unknowns[i]),
         place=(0, 1, 9, 1),
         height=HEIGHT - 60,
     )
-    panel.line(np.arange(1.0, spec.draws + 1.0), draws, show="upto", role="accept", width=1.0, label="chain")
-    panel.rule(y=float(course.exact[-1].mean()[i]), role="truth", dash=True, label="exact mean")
-    panel.rule(x=float(spec.draws // BURN), role="muted", dash=True, label="left out before")
+    panel.line(np.arange(1.0, spec.draws + 1.0), draws, show="upto", role="accept", width=1.0, label=WORDS.phrase("stage.chain"))
+    panel.rule(y=float(course.exact[-1].mean()[i]), role="truth", dash=True, label=WORDS.phrase("stage.exact_mean"))
+    panel.rule(x=float(spec.draws // BURN), role="muted", dash=True, label=WORDS.phrase("stage.burn"))
 
 
 # What follows ---------------------------------------------------------------------------------------------------------
@@ -236,21 +242,17 @@ def _next(picture: Scene, course: Course, words: Terms) -> None:
         kinds = np.arange(first, last + 1, dtype=float)
         shares = np.array([np.exp(belief.log_predictive(kinds)) for belief in beliefs])
         observed = (course.x[:, None] == kinds).mean(axis=0)
-        names = ["tails (0)", "heads (1)"] if course.spec.pair == "bernoulli" else [f"{k:g}" for k in kinds]
+        names = [WORDS.phrase("stage.tails"), WORDS.phrase("stage.heads")] if course.spec.pair == "bernoulli" else [f"{k:g}" for k in kinds]
         panel = picture.panel(
             "next",
-            title="The next observation",
+            title=WORDS.phrase("stage.next"),
             x=Axis(words.observed, 0, len(kinds)),
-            y=Axis("probability", 0.0, None),
+            y=Axis(WORDS.phrase("stage.probability"), 0.0, None),
             place=place,
             height=height,
         )
         panel.bars(
-            shares[0] if walking else shares,
-            labels=names,
-            truth=observed,
-            role="posterior",
-            label="posterior predictive; marks: shares in all the data",
+            shares[0] if walking else shares, labels=names, truth=observed, role="posterior", label=WORDS.phrase("stage.predictive_bars")
         )
         return
     x = course.x
@@ -262,17 +264,19 @@ def _next(picture: Scene, course: Course, words: Terms) -> None:
     tops = np.histogram(x, bins=bins, range=(at[0], at[-1]))[0].max() / (len(x) * (at[-1] - at[0]) / bins)
     panel = picture.panel(
         "next",
-        title="The next observation",
+        title=WORDS.phrase("stage.next"),
         x=Axis(words.observed, at[0], at[-1]),
-        y=Axis("density", 0.0, 1.15 * float(min(max(tops, curves[-1].max()), 4.0 * tops))),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, 1.15 * float(min(max(tops, curves[-1].max()), 4.0 * tops))),
         place=place,
         height=height,
     )
     if walking:
-        panel.line(at, curves[0], role="posterior", width=2.5, label="posterior predictive")
+        panel.line(at, curves[0], role="posterior", width=2.5, label=WORDS.phrase("stage.predictive"))
         return
-    panel.histogram(np.concatenate([[np.nan], x]), bins=(float(at[0]), float(at[-1]), bins), role="muted", label="data so far")
-    panel.line(at, curves, show="at", role="posterior", width=2.5, label="posterior predictive")
+    panel.histogram(
+        np.concatenate([[np.nan], x]), bins=(float(at[0]), float(at[-1]), bins), role="muted", label=WORDS.phrase("stage.data_so_far")
+    )
+    panel.line(at, curves, show="at", role="posterior", width=2.5, label=WORDS.phrase("stage.predictive"))
 
 
 def _evidence(picture: Scene, course: Course, words: Terms) -> None:
@@ -280,17 +284,17 @@ def _evidence(picture: Scene, course: Course, words: Terms) -> None:
     edge = float(max(1.2, 1.15 * np.abs(factor).max()))
     panel = picture.panel(
         "evidence",
-        title="Bayes factor: prior against rival",
-        x=Axis("observations seen", 0.0, float(max(1, len(course.x)))),
-        y=Axis("log₁₀ Bayes factor", -edge, edge),
+        title=WORDS.phrase("stage.evidence"),
+        x=Axis(WORDS.phrase("stage.observations"), 0.0, float(max(1, len(course.x)))),
+        y=Axis(WORDS.phrase("stage.log_bayes_factor"), -edge, edge),
         place=(9, 1, 6, 1),
         height=HEIGHT - 60,
     )
-    panel.rule(y=0.0, role="muted", label="0: both predicted the data equally well")
+    panel.rule(y=0.0, role="muted", label=WORDS.phrase("stage.equally_well"))
     for line in (-1.0, 1.0):
-        panel.rule(y=line, role="muted", dash=True, label="±1: ten to one" if line > 0 else None)
+        panel.rule(y=line, role="muted", dash=True, label=WORDS.phrase("stage.ten_to_one") if line > 0 else None)
     show = "all" if course.spec.play == "walk" else "upto"
-    panel.line(course.n, factor, show=show, role="highlight", width=2.5, label="Bayes factor so far")
+    panel.line(course.n, factor, show=show, role="highlight", width=2.5, label=WORDS.phrase("stage.bayes_factor"))
 
 
 def _estimate(picture: Scene, course: Course, words: Terms) -> None:
@@ -301,26 +305,20 @@ def _estimate(picture: Scene, course: Course, words: Terms) -> None:
     share = course.spec.pair in ("bernoulli", "categorical")
     panel = picture.panel(
         "estimate",
-        title="The estimate as data arrive",
-        x=Axis("observations seen", 0.0, float(max(1, len(course.x)))),
+        title=WORDS.phrase("stage.estimate"),
+        x=Axis(WORDS.phrase("stage.observations"), 0.0, float(max(1, len(course.x)))),
         y=Axis(words.unknowns[i], 0.0 if share else float(low - pad), 1.0 if share else float(high + pad)),
         place=(9, 1, 6, 1),
         height=HEIGHT - 60,
     )
     show = "all" if course.spec.play == "walk" else "upto"
     panel.line(
-        course.n,
-        rows[:, 0],
-        band=(rows[:, 1], rows[:, 2]),
-        show=show,
-        role="posterior",
-        width=2.5,
-        label="posterior mean; band: 95 % credible interval",
+        course.n, rows[:, 0], band=(rows[:, 1], rows[:, 2]), show=show, role="posterior", width=2.5, label=WORDS.phrase("stage.interval")
     )
-    panel.line(course.n, course.best, show=show, role="likelihood", dash=True, label="maximum likelihood")
+    panel.line(course.n, course.best, show=show, role="likelihood", dash=True, label=WORDS.phrase("stage.maximum_likelihood"))
     true = analysis.marked(course.spec)
     if true is not None:
-        panel.rule(y=true, role="truth", label="value that makes the data")
+        panel.rule(y=true, role="truth", label=WORDS.phrase("stage.true_value"))
 
 
 # Numbers and words ----------------------------------------------------------------------------------------------------
@@ -332,7 +330,7 @@ def _sums(picture: Scene, course: Course, words: Terms) -> None:
     x = np.concatenate([[np.nan], course.x])
     picture.readout(
         "datum",
-        "observation {n:d} of {N:d}: x = {x:.4g}",
+        WORDS.phrase("stage.datum_card"),
         show=Show("all", phase=("datum", None)),
         n=course.n,
         N=np.full(course.steps, float(len(course.x))),
@@ -341,12 +339,12 @@ def _sums(picture: Scene, course: Course, words: Terms) -> None:
     for name, template, values in arithmetic(course):
         picture.readout(name, template, show=done, **values)
     if course.wrong:
-        picture.readout("mistake", f"broken on purpose ({MISTAKES[spec.mistake]}): the curve is not that posterior", show=done)
+        picture.readout("mistake", WORDS.phrase("stage.broken_card", mistake=WORDS["mistakes"][spec.mistake]), show=done)
     rows = np.array([[b.mean()[i], b.mode()[i], *b.interval(i, MASS)] for b in course.shown])
     name = course.prior.unknowns[i]
     picture.readout(
         "estimate",
-        f"{name}: mean {{m:.4g}}, MAP {{a:.4g}}, maximum likelihood {{b:.4g}}, 95 % credible interval {{l:.4g}} to {{h:.4g}}",
+        WORDS.phrase("stage.estimate_card", unknown=name),
         show=done,
         m=rows[:, 0],
         a=rows[:, 1],
@@ -355,24 +353,11 @@ def _sums(picture: Scene, course: Course, words: Terms) -> None:
         h=rows[:, 3],
     )
     one, two = course.log_evidence, course.rival_log_evidence
-    picture.readout(
-        "evidence",
-        "log evidence {a:.3f}, rival {b:.3f}. Bayes factor exp({a:.3f} − ({b:.3f})) = {f:.3g}",
-        show=done,
-        a=one,
-        b=two,
-        f=np.exp(np.clip(one - two, -80.0, 80.0)),
-    )
+    picture.readout("evidence", WORDS.phrase("stage.evidence_card"), show=done, a=one, b=two, f=np.exp(np.clip(one - two, -80.0, 80.0)))
     if course.spec.pair == "bernoulli":
         p, factor = course.fair
-        picture.readout("fair", "a fair coin: p-value {p:.3g}; Bayes factor, fair against the prior: {f:.3g}", show=done, p=p, f=factor)
-    picture.say(
-        f"{{n:d}} observations seen, {{phase}}. {name}: posterior mean {{m:.3g}}, 95 percent between {{l:.3g}} and {{h:.3g}}.",
-        n=course.n,
-        m=rows[:, 0],
-        l=rows[:, 2],
-        h=rows[:, 3],
-    )
+        picture.readout("fair", WORDS.phrase("stage.fair_card"), show=done, p=p, f=factor)
+    picture.say(WORDS.phrase("stage.said", unknown=name), n=course.n, m=rows[:, 0], l=rows[:, 2], h=rows[:, 3])
     picture.table(
         {
             "seen": course.n,
@@ -387,9 +372,6 @@ def _sums(picture: Scene, course: Course, words: Terms) -> None:
     )
 
 
-MISTAKES = {"twice": "data used twice", "scale": "rate taken for scale", "miscount": "n miscounted", "none": ""}
-
-
 def _walk_words(picture: Scene, course: Course, words: Terms) -> None:
     spec, i = course.spec, course.spec.shown()
     run = analysis.walk(spec)
@@ -398,16 +380,9 @@ def _walk_words(picture: Scene, course: Course, words: Terms) -> None:
     before = np.concatenate([[np.nan], draws[:-1]])
     mean = np.cumsum(draws) / np.arange(1, spec.draws + 1)
     exact = float(course.shown[-1].mean()[i])
-    picture.readout(
-        "move",
-        f"{name}: {{b:.4g}} → {{x:.4g}}, acceptance probability {{a:.3f}}: {{yes?accepted:rejected}}",
-        b=before,
-        x=draws,
-        a=run.accept_prob[0],
-        yes=accepted,
-    )
-    picture.readout("mean", "mean of the draws so far {m:.5g}, exact {e:.5g}", m=mean, e=np.full(spec.draws, exact))
-    picture.say(f"Transition {{t}} of {{steps}}: {name} is {{x:.3g}}, {{yes?accepted:rejected}}.", x=draws, yes=accepted)
+    picture.readout("move", WORDS.phrase("stage.move_card", unknown=name), b=before, x=draws, a=run.accept_prob[0], yes=accepted)
+    picture.readout("mean", WORDS.phrase("stage.mean_card"), m=mean, e=np.full(spec.draws, exact))
+    picture.say(WORDS.phrase("stage.said_of_chain", unknown=name), x=draws, yes=accepted)
     picture.table({name: draws, "accepted": accepted, "acceptance probability": run.accept_prob[0]})
 
 

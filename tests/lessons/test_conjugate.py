@@ -290,7 +290,7 @@ def test_typing_and_flipping():
     app = page("conjugate")
     app.text_input(key="conjugate/flips/text").set_value("H H T").run()
     assert app.session_state["visit/conjugate"].spec.flips == "H H T"
-    app.button(key="conjugate/Heads").click().run()
+    app.button(key="conjugate/heads").click().run()
     assert app.session_state["visit/conjugate"].spec.flips == "1 1 0 1"
     app.text_input(key="conjugate/flips/text").set_value("").run()
     assert not app.exception and "empty" in app.error[0].value
