@@ -20,7 +20,7 @@ from engine.samplers.islands import Islands, stationary, transition_matrix, walk
 from engine.spec import SpecError
 from engine.targets import Target, TargetError, gaussian
 from lessons.metropolis.ring import RingKernel
-from lessons.metropolis.spec import MetropolisLesson
+from lessons.metropolis.spec import WORDS, MetropolisLesson
 
 Array = NDArray[np.float64]
 View = tuple[tuple[float, float], tuple[float, float]]
@@ -314,8 +314,7 @@ CHECK_CHAINS, CHECK_DRAWS, CHECK_NUMBERS = 4, 40_000, 400_000  # of longer runs;
 
 def kernels(spec: MetropolisLesson) -> list[Kernel]:
     """The kernels that run: the ring's, one in the plane, or three that differ in their step size."""
-    lost = {"no_hastings": "The Hastings ratio is left out on purpose.", "drop_rejections": "Rejections are not counted, on purpose."}
-    mistake = lost.get(spec.variant, "") if spec.variant != "no_hastings" or not symmetric(spec) else ""
+    mistake = WORDS.phrase(f"checks.{spec.variant}") if _wrong(spec) else ""
     if spec.part == "islands":
         return [RingKernel(tuple(spec.people()), spec.p_right, spec.variant, mistake)]
     target = target_of(spec)
@@ -328,6 +327,11 @@ def kernels(spec: MetropolisLesson) -> list[Kernel]:
 def symmetric(spec: MetropolisLesson) -> bool:
     """Is the proposal as likely there as back? Then the Hastings ratio is 1."""
     return spec.p_right == 0.5 if spec.part == "islands" else spec.drift == 0.0
+
+
+def _wrong(spec: MetropolisLesson) -> bool:
+    """Does the mistake that was chosen, if any, change anything?"""
+    return spec.variant == "drop_rejections" or (spec.variant == "no_hastings" and not symmetric(spec))
 
 
 def longer(spec: MetropolisLesson, seed: int, work: int) -> Recording:
@@ -348,33 +352,14 @@ def shown(target: Target, view: View) -> Target:
 
 def runs(spec: MetropolisLesson) -> str:
     """Which kernel runs."""
-    name = "engine.samplers.islands, the ring" if spec.part == "islands" else f"engine.samplers.metropolis on {target_of(spec).name}"
-    wrong = {
-        "no_hastings": "wrong on purpose: the Hastings ratio is left out",
-        "drop_rejections": "wrong on purpose: rejections are not counted",
-    }
-    return f"{name}; {wrong.get(spec.variant, 'the right sampler')}."
+    kernel = WORDS.phrase("runs.islands") if spec.part == "islands" else WORDS.phrase("runs.plane", target=target_of(spec).name)
+    return WORDS.phrase(f"runs.{spec.variant}", kernel=kernel)
 
 
 def remarks(spec: MetropolisLesson) -> list[str]:
-    """What a reader of these settings should know."""
-    islands = spec.part == "islands"
-    found = []
+    """What a reader of these settings should know: notes of the words, by name."""
     if spec.variant == "no_hastings" and symmetric(spec):
-        found.append(
-            "The proposal is symmetric, so the factor that is left out is 1: nothing is wrong yet. "
-            + ("Move the coin away from 0.5." if islands else "Give the proposal a drift.")
-        )
-    if (
-        spec.part == "plane"
-        and spec.variant != "exact"
-        and not (spec.variant == "no_hastings" and symmetric(spec))
-        and predicted(spec) is None
-    ):
-        found.append(
-            "The tail of this density is too heavy: what the wrong sampler would converge to does not exist, and the "
-            "chain wanders off for ever."
-            if spec.variant == "no_hastings"
-            else "What this wrong sampler converges to is drawn in two dimensions only."
-        )
-    return found
+        return ["fair_coin" if spec.part == "islands" else "no_drift"]
+    if spec.part == "plane" and _wrong(spec) and predicted(spec) is None:
+        return ["no_limit" if spec.variant == "no_hastings" else "two_dimensions"]
+    return []

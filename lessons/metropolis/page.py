@@ -11,58 +11,51 @@ from lessons.metropolis import analysis, evidence, scenes
 from lessons.metropolis.questions import QUESTIONS
 from lessons.metropolis.spec import PRESETS, SCENARIOS, WORDS, MetropolisLesson
 
-PARTS = {"islands": "Islands", "plane": "Plane", "triptych": "Three step sizes"}
-VARIANTS = {"exact": "right", "no_hastings": "Hastings ratio left out", "drop_rejections": "rejections not counted"}
-TARGETS = {"gaussian": "correlated Gaussian"}
-STARTS = {"random": "random", "at": "at a point"}
-
 
 def controls(panel: Controls[MetropolisLesson]) -> None:
     """The widgets of the part that is shown."""
-    panel.segmented("part", "Picture", names=PARTS)
+    panel.segmented("part")
     if panel.spec.part == "islands":
         _island_controls(panel)
     else:
         _plane_controls(panel)
-    panel.select("variant", "Sampler", names=VARIANTS)
-    panel.slider("draws", "Transitions")
+    panel.select("variant")
+    panel.slider("draws")
     _notes(panel)
 
 
 def _island_controls(panel: Controls[MetropolisLesson]) -> None:
-    panel.text("populations", "People on each island")
-    with panel.more("Ready-made rings"):
+    panel.text("populations")
+    with panel.more("rings"):
         for name, people in PRESETS.items():
             panel.button(name, {"populations": people, "first_island": 4})
-    panel.slider("p_right", "Coin: probability of clockwise")
-    panel.number("first_island", "First island")
+    panel.slider("p_right")
+    panel.number("first_island")
 
 
 def _plane_controls(panel: Controls[MetropolisLesson]) -> None:
-    panel.target(parameters_of(panel.spec.target), TARGETS)
-    panel.slider("scale", "Scale σ of a step")
+    panel.target(parameters_of(panel.spec.target))
+    panel.slider("scale")
     if panel.spec.part == "triptych":
-        panel.slider("factor", "Small and big: scale ÷ and × this")
+        panel.slider("factor")
     else:
-        panel.slider("burn", "Burn-in")
-        panel.slider("chains", "Chains")
-    with panel.more("Proposal and start"):
-        panel.slider("drift", "Drift δ (in scales)")
-        panel.segmented("start", "Start", names=STARTS)
-        if panel.spec.start == "at":
-            panel.number("start_x")
-            panel.number("start_y")
+        panel.slider("burn")
+        panel.slider("chains")
+    with panel.more("proposal"):
+        panel.slider("drift")
+        panel.start()
 
 
 def _notes(panel: Controls[MetropolisLesson]) -> None:
     try:
         remarks = analysis.remarks(panel.spec)
-        if panel.spec.part != "islands":
-            remarks.append(truth_note(analysis.target_of(panel.spec)))
+        truth = "" if panel.spec.part == "islands" else truth_note(analysis.target_of(panel.spec))
     except SpecError:  # the stage says what is wrong
         return
-    for remark in remarks:
-        panel.note(remark)
+    for name in remarks:
+        panel.remark(name)
+    if truth:
+        panel.note(truth)
 
 
 LESSON = Lesson(

@@ -14,6 +14,7 @@ from engine.judge.audit import apart, check
 from engine.judge.trial import Worlds
 from engine.samplers.islands import walk_islands
 from engine.spec import SpecError
+from lessons.metropolis.spec import WORDS
 
 Array = NDArray[np.float64]
 
@@ -36,12 +37,13 @@ class RingKernel:
     @property
     def name(self) -> str:
         """Where it walks."""
-        return f"The walk on {len(self.people)} islands"
+        return WORDS.phrase("checks.ring", islands=len(self.people))
 
     @property
     def quantities(self) -> tuple[str, ...]:
         """Where the walker is, by island; what stands for the log density."""
-        return (*(f"the share of island {k + 1}" for k in self._watched), "the log of the island's people")
+        shares = (WORDS.phrase("checks.ring_share", island=k + 1) for k in self._watched)
+        return (*shares, WORDS.phrase("checks.ring_people"))
 
     @property
     def _watched(self) -> list[int]:

@@ -13,19 +13,23 @@ from app.kit.preview import of_target
 from engine.targets import Target
 from lessons.metropolis import analysis
 from lessons.metropolis.analysis import Prediction, Walk
-from lessons.metropolis.spec import MetropolisLesson
+from lessons.metropolis.spec import WORDS, MetropolisLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("propose", "propose"), Phase("ratio", "ratio r"), Phase("u", "draw u"), Phase("decide", "decide"))
+PHASES = (
+    Phase("propose", WORDS.phrase("stage.propose")),
+    Phase("ratio", WORDS.phrase("stage.ratio")),
+    Phase("u", WORDS.phrase("stage.draw_u")),
+    Phase("decide", WORDS.phrase("stage.decide")),
+)
 FROM_PROPOSE, FROM_RATIO = Show("at"), Show("at", phase=("ratio", None))
 FROM_U, AT_DECIDE = Show("at", phase=("u", None)), Show("at", phase=("decide", None))
 UNDECIDED = Show("at", phase=(None, "u"))
 
 TRAIL = 60  # newest transitions whose proposals stay visible
 RINGS = 6  # a point visited more often gets no further rings
-SIZES = ("Small", "Middle", "Big")
-
+SIZES = ("small", "middle", "big")
 
 PREVIEWS = of_target(("scale", "factor", "drift", "p_right"))
 
@@ -44,38 +48,35 @@ def islands(spec: MetropolisLesson) -> Scene:
     n, steps = len(people), spec.draws
     before = np.append(walk.start, walk.draws[:-1])
     picture = Scene(
-        run=repr(spec),
-        steps=steps,
-        rate=4.0,
-        phases=PHASES,
-        theme=theme.palette(),
-        label=f"A walker on a ring of {n} islands; beside it the share of its visits to each island against the "
-        "islands' share of the people.",
+        run=repr(spec), steps=steps, rate=4.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("stage.islands_picture", islands=n)
     )
     _ring(picture, people, before, walk.proposal, walk.draws, walk.accepted)
     names = [str(k + 1) for k in range(n)]
     truth, limit = analysis.shares(spec), analysis.long_run(spec)
     top = 1.25 * max(truth.max(), limit.max())
     panel = picture.panel(
-        "shares", title="Share of visits", x=Axis("island", 0, n), y=Axis("share", 0, top), place=(1, 0, 1, 1), height=205
+        "shares",
+        title=WORDS.phrase("stage.shares"),
+        x=Axis(WORDS.phrase("stage.island"), 0, n),
+        y=Axis(WORDS.phrase("stage.share"), 0, top),
+        place=(1, 0, 1, 1),
+        height=205,
     )
-    panel.counts(walk.draws, n, names, truth=truth, label="visits so far")
-    panel.points(
-        np.column_stack([np.arange(n) + 0.5, limit]),
-        role="highlight",
-        shape="ring",
-        size=6,
-        label="long run of this walk (exact, from its transition matrix)",
-    )
+    panel.counts(walk.draws, n, names, truth=truth, label=WORDS.phrase("stage.visits"))
+    panel.points(np.column_stack([np.arange(n) + 0.5, limit]), role="highlight", shape="ring", size=6, label=WORDS.phrase("stage.long_run"))
     off = analysis.running_distance(spec)
+    time = Axis(WORDS.phrase("stage.transition"), 0, steps)
     panel = picture.panel(
-        "distance", title="How far off", x=Axis("transition", 0, steps), y=Axis("total variation", 0, 1), place=(1, 1, 1, 1), height=155
+        "distance",
+        title=WORDS.phrase("stage.distance"),
+        x=time,
+        y=Axis(WORDS.phrase("stage.total_variation"), 0, 1),
+        place=(1, 1, 1, 1),
+        height=155,
     )
     panel.line(np.arange(1, steps + 1), off, show="upto", role="posterior")
     panel.rule(y=float(analysis.distance(limit, truth)), role="highlight", dash=True)
-    trace = picture.panel(
-        "trace", title="Where the walker was", x=Axis("transition", 0, steps), y=_island_axis(n), place=(0, 2, 2, 1), height=150
-    )
+    trace = picture.panel("trace", title=WORDS.phrase("stage.trace"), x=time, y=_island_axis(n), place=(0, 2, 2, 1), height=150)
     trace.line(np.arange(1, steps + 1), walk.draws + 1.0, show="upto", role="posterior", width=1.2)
     _island_arithmetic(picture, spec, before)
     picture.table(
@@ -94,7 +95,7 @@ def islands(spec: MetropolisLesson) -> Scene:
 
 def _island_axis(n: int) -> Axis:
     stride = -(-n // 4)
-    return Axis("island", 0.5, n + 0.5, ticks=[(k, str(k)) for k in range(1, n + 1, stride)])
+    return Axis(WORDS.phrase("stage.island"), 0.5, n + 0.5, ticks=[(k, str(k)) for k in range(1, n + 1, stride)])
 
 
 def _around(n: int, radius: float) -> Array:
@@ -106,12 +107,12 @@ def _around(n: int, radius: float) -> Array:
 def _ring(picture: Scene, people: Array, before: NDArray, proposal: NDArray, after: NDArray, accepted: NDArray) -> None:
     n = len(people)
     blank = Axis("", -2.15, 2.15, ticks=[])
-    panel = picture.panel("ring", title="The islands (bar: people)", x=blank, y=blank, equal=True, place=(0, 0, 1, 2), height=380)
+    panel = picture.panel("ring", title=WORDS.phrase("stage.ring"), x=blank, y=blank, equal=True, place=(0, 0, 1, 2), height=380)
     foot, unit = _around(n, 1.06), _around(n, 1.0)
     tip = foot + unit * (0.8 * people / people.max())[:, None]
     bars = np.stack([foot, tip, np.full_like(foot, np.nan)], axis=1).reshape(-1, 2)
     panel.path(_around(120, 1.06)[np.arange(121) % 120], role="muted", width=1.0)
-    panel.path(bars, role="truth", width=16 if n <= 10 else 10, alpha=0.75, label="people on the island")
+    panel.path(bars, role="truth", width=16 if n <= 10 else 10, alpha=0.75, label=WORDS.phrase("stage.people"))
     for k in range(n):
         (x, y), (x_top, y_top) = 0.88 * unit[k], tip[k] + 0.14 * unit[k]
         panel.text(x, y, str(k + 1), role="muted")
@@ -119,10 +120,10 @@ def _ring(picture: Scene, people: Array, before: NDArray, proposal: NDArray, aft
     place = _around(n, 0.66)
     here, there, landed = place[before], place[proposal], place[after]
     panel.arrows(here, there, show=UNDECIDED, role="proposal", width=2.5)
-    panel.points(there, show=UNDECIDED, role="proposal", shape="diamond", size=8, label="proposed")
-    panel.points(there, show=AT_DECIDE, mask=~accepted, role="reject", shape="cross", size=7, label="rejected: stay, and count again")
+    panel.points(there, show=UNDECIDED, role="proposal", shape="diamond", size=8, label=WORDS.phrase("stage.proposed"))
+    panel.points(there, show=AT_DECIDE, mask=~accepted, role="reject", shape="cross", size=7, label=WORDS.phrase("stage.stay"))
     panel.points(here, show=UNDECIDED, role="ink", shape="circle", size=8)
-    panel.points(landed, show=AT_DECIDE, role="ink", shape="circle", size=8, label="walker")
+    panel.points(landed, show=AT_DECIDE, role="ink", shape="circle", size=8, label=WORDS.phrase("stage.walker"))
 
 
 def _island_arithmetic(picture: Scene, spec: MetropolisLesson, before: NDArray) -> None:
@@ -130,32 +131,13 @@ def _island_arithmetic(picture: Scene, spec: MetropolisLesson, before: NDArray) 
     clockwise = walk.proposal == (before + 1) % len(people)
     forth = np.where(clockwise, spec.p_right, 1 - spec.p_right)
     picture.readout(
-        "propose",
-        "propose: from island {i} the coin says {way?clockwise:anticlockwise} (probability {q:.2f}) → island {j}",
-        show=FROM_PROPOSE,
-        i=before + 1,
-        j=walk.proposal + 1,
-        way=clockwise,
-        q=forth,
+        "propose", WORDS.phrase("stage.propose_island"), show=FROM_PROPOSE, i=before + 1, j=walk.proposal + 1, way=clockwise, q=forth
     )
     people_there, people_here = people[walk.proposal], people[before]
-    if spec.variant == "no_hastings":
-        template = (
-            "ratio: r = people there / people here = {there} / {here} = {r:.3f}   "
-            "(left out: coin back / coin forth = {back:.2f} / {forth:.2f})"
-        )
-    else:
-        template = "ratio: r = people there / people here × coin back / coin forth = {there} / {here} × {back:.2f} / {forth:.2f} = {r:.3f}"
+    template = WORDS.phrase("stage.ratio_people_only" if spec.variant == "no_hastings" else "stage.ratio_people")
     picture.readout("ratio", template, show=FROM_RATIO, there=people_there, here=people_here, back=1 - forth, forth=forth, r=walk.ratio)
     _verdict(picture, walk.uniform, walk.ratio, walk.accepted)
-    picture.say(
-        "Transition {t} of {steps}: from island {i} to island {j} proposed, ratio {r:.2f}, u {u:.2f}, {ok?accepted:rejected}.",
-        i=before + 1,
-        j=walk.proposal + 1,
-        r=walk.ratio,
-        u=walk.uniform,
-        ok=walk.accepted,
-    )
+    picture.say(WORDS.phrase("stage.said_of_islands"), i=before + 1, j=walk.proposal + 1, r=walk.ratio, u=walk.uniform, ok=walk.accepted)
 
 
 # The plane ------------------------------------------------------------------------------------------------------------
@@ -173,9 +155,10 @@ def plane(spec: MetropolisLesson) -> Scene:
         rate=12.0,
         phases=PHASES,
         theme=theme.palette(),
-        label=f"A Metropolis walk over the density of {x} and {y}, the histograms of its draws against the exact marginals, and its trace.",
+        label=WORDS.phrase("stage.plane_picture", x=x, y=y),
     )
-    title = "The walk" if analysis.target_of(spec).dim == 2 else f"The walk, first 2 of {analysis.target_of(spec).dim} coordinates"
+    dimension = analysis.target_of(spec).dim
+    title = WORDS.phrase("stage.walk") if dimension == 2 else WORDS.phrase("stage.walk_in_part", dimension=dimension)
     panel = pictures.density_panel(picture, target, title=title, view=seen.view, place=(0, 0, 2, 2), height=430)
     if prediction is not None:
         _wrong_density(panel, prediction)
@@ -189,7 +172,7 @@ def plane(spec: MetropolisLesson) -> Scene:
         picture, draws[:, :, 0], x, place=(0, 2, 3, 1), height=170, truth=None if truth is None else float(truth.mean[0])
     )
     if spec.burn:
-        trace.rule(x=spec.burn, role="reject", dash=True, label="end of the burn-in")
+        trace.rule(x=spec.burn, role="reject", dash=True, label=WORDS.phrase("stage.burn_in"))
     _plane_arithmetic(picture, spec, walk, (x, y))
     return picture
 
@@ -223,7 +206,7 @@ def _wrong_density(panel: Panel, prediction: Prediction) -> None:
         y=(prediction.ys[0], prediction.ys[-1]),
         role="divergent",
         fill=False,
-        label="what the wrong sampler draws from: regions of 50, 95 %",
+        label=WORDS.phrase("stage.wrong_regions"),
     )
 
 
@@ -231,22 +214,15 @@ def _marginal(picture: Scene, seen: Target, draws: Array, j: int, spec: Metropol
     low, high = seen.view[j]
     own_low, own_high = analysis.plane_of(spec).view[j]
     bins = int(np.clip(round(36 * (high - low) / (own_high - own_low)), 36, 140))
-    panel = pictures.marginal_panel(
-        picture,
-        seen,
-        draws,
-        j,
-        place=(2, j, 1, 1),
-        height=205,
-        bins=bins,
-        burn=spec.burn,
-        label=("chain 1, " if spec.chains > 1 else "") + ("draws after the burn-in" if spec.burn else "draws so far"),
-    )
+    label = WORDS.phrase("stage.draws_after" if spec.burn else "stage.draws_so_far")
+    if spec.chains > 1:
+        label = WORDS.phrase("stage.of_chain_1", draws=label)
+    panel = pictures.marginal_panel(picture, seen, draws, j, place=(2, j, 1, 1), height=205, bins=bins, burn=spec.burn, label=label)
     if spec.burn:
-        panel.histogram(draws, bins=(low, high, bins), role="reject", label="the same with the burn-in")
+        panel.histogram(draws, bins=(low, high, bins), role="reject", label=WORDS.phrase("stage.with_burn_in"))
     if prediction is not None:
         xs, density = prediction.marginal(j)
-        panel.line(xs, density, role="divergent", width=2.0, label="what the wrong sampler draws from")
+        panel.line(xs, density, role="divergent", width=2.0, label=WORDS.phrase("stage.wrong_marginal"))
 
 
 def _walker(panel: Panel, walk: Walk, *, rings: bool) -> None:
@@ -264,12 +240,12 @@ def _walker(panel: Panel, walk: Walk, *, rings: bool) -> None:
                 shape="ring",
                 size=1.5 + 2.0 * visits,
                 alpha=0.9,
-                label="one ring for each rejection: counted again" if visits == 2 else None,
+                label=WORDS.phrase("stage.rings") if visits == 2 else None,
             )
-    panel.points(proposal, show=newest, mask=~walk.accepted, role="reject", shape="cross", size=3.5, label="rejected proposals")
+    panel.points(proposal, show=newest, mask=~walk.accepted, role="reject", shape="cross", size=3.5, label=WORDS.phrase("stage.rejected"))
     panel.points(before, show=UNDECIDED, role="ink", shape="circle", size=6)
     panel.arrows(before, proposal, show=UNDECIDED, role="proposal", width=2.2)
-    panel.points(proposal, show=UNDECIDED, role="proposal", shape="diamond", size=6.5, label="proposal")
+    panel.points(proposal, show=UNDECIDED, role="proposal", shape="diamond", size=6.5, label=WORDS.phrase("stage.proposal"))
     panel.points(
         proposal,
         show=AT_DECIDE,
@@ -277,9 +253,9 @@ def _walker(panel: Panel, walk: Walk, *, rings: bool) -> None:
         role=["reject", "accept"],
         shape=["cross", "circle"],
         size=6.5,
-        label=["rejected proposals", "accepted"],
+        label=[WORDS.phrase("stage.rejected"), WORDS.phrase("stage.accepted")],
     )
-    panel.points(walk.draws[:, :2], show=AT_DECIDE, role="ink", shape="ring", size=8, label="present state")
+    panel.points(walk.draws[:, :2], show=AT_DECIDE, role="ink", shape="ring", size=8, label=WORDS.phrase("stage.present"))
 
 
 def _step_rule(panel: Panel, seen: Target, scale: float) -> None:
@@ -288,42 +264,30 @@ def _step_rule(panel: Panel, seen: Target, scale: float) -> None:
     if scale > 0.8 * (x_high - x_low):
         return
     x, y = x_low + 0.05 * (x_high - x_low), y_low + 0.05 * (y_high - y_low)
-    panel.path([(x, y), (x + scale, y)], role="proposal", width=4.0, label="scale: sd of a step in each coordinate")
+    panel.path([(x, y), (x + scale, y)], role="proposal", width=4.0, label=WORDS.phrase("stage.scale"))
 
 
 def _plane_arithmetic(picture: Scene, spec: MetropolisLesson, walk: Walk, names: tuple[str, str]) -> None:
     """The card of the present transition."""
     x, y = names
     inside: dict[str, Any] = {"x1": walk.before[:, 0], "x2": walk.before[:, 1], "y1": walk.proposal[:, 0], "y2": walk.proposal[:, 1]}
-    shift = f" + drift {spec.drift * spec.scale:.3g}" if spec.drift else ""
     picture.readout(
         "propose",
-        f"propose: from x = ({{x1:.2f}}, {{x2:.2f}}) to x′ = x{shift} + {spec.scale:.3g} z = ({{y1:.2f}}, {{y2:.2f}})",
+        WORDS.phrase("stage.propose_drift", drift=spec.drift * spec.scale, scale=spec.scale)
+        if spec.drift
+        else WORDS.phrase("stage.propose_step", scale=spec.scale),
         show=FROM_PROPOSE,
         **inside,
     )
     values: dict[str, Any] = {"new": walk.log_proposal, "old": walk.log_before, "q": walk.log_hastings, "r": walk.log_ratio}
-    if spec.variant == "no_hastings":
-        ratio = "ratio: log r = log π(x′) − log π(x) = ({new:.2f}) − ({old:.2f}) = {r:.2f}   (left out: log q(x|x′)/q(x′|x) = {q:.2f})"
-    else:
-        ratio = "ratio: log r = log π(x′) − log π(x) + log q(x|x′)/q(x′|x) = ({new:.2f}) − ({old:.2f}) + ({q:.2f}) = {r:.2f}"
+    ratio = WORDS.phrase("stage.ratio_density_only" if spec.variant == "no_hastings" else "stage.ratio_density")
     picture.readout("ratio", ratio, show=FROM_RATIO, **values)
     _verdict(picture, walk.uniform, walk.ratio, walk.accepted)
     if spec.variant == "drop_rejections":
-        picture.readout(
-            "thrown", "thrown away before this draw: {k:d} rejected proposals, none of them counted", show=FROM_PROPOSE, k=walk.tries - 1
-        )
+        picture.readout("thrown", WORDS.phrase("stage.thrown"), show=FROM_PROPOSE, k=walk.tries - 1)
     accepted_so_far = np.cumsum(walk.accepted) / np.cumsum(walk.tries)
-    picture.readout("rate", "accepted so far: {rate:.1%} of all proposals", show="at", rate=accepted_so_far)
-    picture.say(
-        f"Transition {{t}} of {{steps}}: from {x} {{x1:.2f}}, {y} {{x2:.2f}} to {{y1:.2f}}, {{y2:.2f}} proposed, log "
-        f"ratio {{r:.2f}}, {{ok?accepted:rejected}}. "
-        "Accepted so far: {rate:.0%}.",
-        ok=walk.accepted,
-        r=walk.log_ratio,
-        rate=accepted_so_far,
-        **inside,
-    )
+    picture.readout("rate", WORDS.phrase("stage.rate"), show="at", rate=accepted_so_far)
+    picture.say(WORDS.phrase("stage.said_of_plane", x=x, y=y), ok=walk.accepted, r=walk.log_ratio, rate=accepted_so_far, **inside)
     picture.table(
         {
             x: walk.draws[:, 0],
@@ -341,15 +305,8 @@ def _plane_arithmetic(picture: Scene, spec: MetropolisLesson, walk: Walk, names:
 
 def _verdict(picture: Scene, uniform: Array, ratio: Array, accepted: NDArray) -> None:
     """The last two lines of the card: the coin and what it decides."""
-    picture.readout("u", "coin: u = {u:.3f}, uniform between 0 and 1", show=FROM_U, u=uniform)
-    picture.readout(
-        "decide",
-        "decide: u = {u:.3f} {ok?<:≥} r = {r:.3f}, so {ok?accept and move:reject, stay, and count the old place once more}",
-        show=AT_DECIDE,
-        u=uniform,
-        r=ratio,
-        ok=accepted,
-    )
+    picture.readout("u", WORDS.phrase("stage.coin"), show=FROM_U, u=uniform)
+    picture.readout("decide", WORDS.phrase("stage.verdict"), show=AT_DECIDE, u=uniform, r=ratio, ok=accepted)
 
 
 # Three step sizes -----------------------------------------------------------------------------------------------------
@@ -360,34 +317,22 @@ def triptych(spec: MetropolisLesson) -> Scene:
     target = analysis.plane_of(spec)
     x = target.labels[0]
     picture = Scene(
-        run=repr(spec),
-        steps=spec.draws,
-        rate=20.0,
-        phases=PHASES,
-        theme=theme.palette(),
-        label="Three Metropolis walks over the same density, with the same random numbers and a small, a middle and "
-        "a big step size, and their traces.",
+        run=repr(spec), steps=spec.draws, rate=20.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("stage.triptych_picture")
     )
     runs = analysis.three(spec)
-    low, high = target.view[0]
-    for k, (run, name) in enumerate(zip(runs, SIZES, strict=True)):
+    truth = None if target.truth is None else float(target.truth.mean[0])
+    for k, (run, size) in enumerate(zip(runs, SIZES, strict=True)):
         walk = analysis.walk(run)
-        panel = pictures.density_panel(
-            picture, target, id=f"plane-{k}", title=f"{name} step {run.scale:.3g}", place=(k, 0, 1, 1), height=235
-        )
-        panel.points(walk.draws[:, :2], show="upto", role="posterior", size=2.2, alpha=0.55, label="draws")
+        title = WORDS.phrase(f"stage.{size}", scale=run.scale)
+        panel = pictures.density_panel(picture, target, id=f"plane-{k}", title=title, place=(k, 0, 1, 1), height=235)
+        panel.points(walk.draws[:, :2], show="upto", role="posterior", size=2.2, alpha=0.55, label=WORDS.phrase("stage.draws"))
         _walker(panel, walk, rings=False)
-        trace = picture.panel(
-            f"trace-{k}", title=f"Trace of {x}", x=Axis("transition", 0, spec.draws), y=Axis(x, low, high), place=(k, 1, 1, 1), height=170
+        pictures.trace_panel(
+            picture, walk.draws[None, :, 0], x, id=f"trace-{k}", place=(k, 1, 1, 1), height=170, truth=truth, limits=target.view[0]
         )
-        trace.line(np.arange(1, spec.draws + 1), walk.draws[:, 0], show="upto", role="posterior", width=1.2)
-        if target.truth is not None and np.isfinite(target.truth.mean[0]):
-            trace.rule(y=float(target.truth.mean[0]), role="truth", dash=True, label="exact mean")
         picture.readout(
             f"walk-{k}",
-            f"scale {run.scale:.3g}: r = {{r:.3f}}, u = {{u:.3f}} → {{ok?accept:reject}}; accepted so far "
-            f"{{rate:.0%}}; "
-            f"all {spec.draws:,} draws are worth {{worth:.0f}} independent ones (ESS)",
+            WORDS.phrase("stage.of_scale", scale=run.scale, draws=spec.draws),
             show=AT_DECIDE,
             r=walk.ratio,
             u=walk.uniform,
@@ -395,7 +340,7 @@ def triptych(spec: MetropolisLesson) -> Scene:
             rate=np.cumsum(walk.accepted) / np.cumsum(walk.tries),
             worth=np.full(spec.draws, analysis.effective(run)),  # in the words themselves it would stand there from the start
         )
-        picture.say(f"Scale {run.scale:.3g}: {{ok?accepted:rejected}}.", ok=walk.accepted)
+        picture.say(WORDS.phrase("stage.said_of_scale", scale=run.scale), ok=walk.accepted)
     walks = [analysis.walk(run) for run in runs]
     picture.table(
         {

@@ -19,9 +19,9 @@ MAX_PEOPLE = 1e6
 LEAST_KEPT = 50  # draws that must remain after the burn-in
 
 PRESETS: dict[str, str] = {
-    "One to seven": "1, 2, 3, 4, 5, 6, 7",
-    "Two capitals": "8, 3, 1, 0.5, 1, 3, 8, 3, 1, 0.5, 1, 3",
-    "One giant": "1, 1, 1, 12, 1, 1, 1, 1",
+    "one_to_seven": "1, 2, 3, 4, 5, 6, 7",
+    "two_capitals": "8, 3, 1, 0.5, 1, 3, 8, 3, 1, 0.5, 1, 3",
+    "one_giant": "1, 1, 1, 12, 1, 1, 1, 1",
 }
 
 
@@ -33,7 +33,7 @@ class MetropolisLesson(MetropolisSpec):
         "islands", PARTS, "which picture: walk over a ring of islands, walk in a plane, or three walks that differ only in their step size"
     )
     populations: str = text(
-        PRESETS["One to seven"],
+        PRESETS["one_to_seven"],
         120,
         f"people on each island, once round the ring, {MIN_ISLANDS} to {MAX_ISLANDS} numbers with commas between",
     )

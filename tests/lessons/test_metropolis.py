@@ -115,7 +115,7 @@ def test_no_prediction_where_the_sampler_is_right_or_the_wrong_density_does_not_
     assert analysis.predicted(plane(variant="no_hastings")) is None
     heavy = plane(target="student", variant="no_hastings", drift=0.5)
     assert analysis.predicted(heavy) is None
-    assert "too heavy" in " ".join(analysis.remarks(heavy))
+    assert analysis.remarks(heavy) == ["no_limit"]
 
 
 def test_the_ring_in_the_long_run():
@@ -142,7 +142,7 @@ def test_acceptance_and_effective_draws_fall_with_dimension():
 LARGEST = dict(draws=3000, seed=5)
 SETTINGS = [
     *BY_ID.values(),
-    MetropolisLesson(populations=PRESETS["Two capitals"], variant="drop_rejections", **LARGEST),
+    MetropolisLesson(populations=PRESETS["two_capitals"], variant="drop_rejections", **LARGEST),
     MetropolisLesson(populations=", ".join(["7"] * 16), p_right=0.05, variant="no_hastings", **LARGEST),
     plane(chains=4, burn=2000, **LARGEST),
     plane(chains=4, drift=1.0, variant="no_hastings", **LARGEST),
