@@ -40,7 +40,7 @@ LATE = {  # what a function imports of the house itself, and why not its module
 }
 IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
     *("conjugate", "convolution", "diagnostics", "digits", "dimensions", "dropout", "families"),
-    *("families/digit_posteriors", "gibbs", "landing", "metropolis"),
+    *("families/digit_posteriors", "gibbs", "metropolis"),
     *("model_selection", "own_chain", "perceptron"),
     *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata", "scores"),
     *("spike_and_slab", "uncertainty_maps", "variational", "weight_space", "weights", "xor", "xor_methods"),
