@@ -46,7 +46,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "dropout",
         "families",
         "gibbs",
-        "landing",
         "model_selection",
         "own_chain",
         "perceptron",

@@ -23,7 +23,7 @@ from lessons.families.growing.drawn import born_unit
 from lessons.families.growing.evidence import EVIDENCE, shared_evidence
 from lessons.families.growing.ledger import SHORT, Jumps, jumps_of
 from lessons.landing import boston
-from lessons.landing.spec import LandingSpec, crossing, sandwich
+from lessons.landing.spec import WORDS, LandingSpec, crossing, sandwich
 
 Array = NDArray[np.float64]
 
@@ -466,8 +466,7 @@ def thesis_kernel(spec: LandingSpec, how: dict[str, Any]) -> JumpKernel:
     most = min(spec.high, AFFORDED)
     x, y = small_inputs(spec.replace(sweeps=20, burn=0))
     run = start_architecture(spec.network(most), x, y, **how, chains=1, draws=1, seed=spec.seed, step_size=spec.step_size, max_depth=6)
-    aside = f", at most {most} {spec.thing}s: smaller than on the page, where a trial would take too long"
-    return JumpKernel(run, aside=aside)
+    return JumpKernel(run, aside=WORDS.phrase("checks.aside", most=most, thing=spec.thing))
 
 
 def audit(spec: LandingSpec, cancel: Any = None) -> list[Check]:
@@ -496,8 +495,7 @@ def checks(spec: LandingSpec, cancel: Any = None) -> list[Check]:
 
 def thesis_checks(spec: LandingSpec, cancel: Any) -> list[Check]:
     """What the chains of each method say of themselves."""
-    words = "No exact answer is known: annealing each size of these networks takes longer than a page can wait."
-    found = [unknown("exact answer", words, kind="numbers")]
+    found = [unknown(WORDS.phrase("checks.answer"), WORDS.phrase("checks.no_answer"), kind="numbers")]
     if not spec.is_ready:
         return found
     race = small(spec, cancel)
@@ -528,13 +526,10 @@ def cancelled(found: Sandwich, spec: LandingSpec) -> Check:
     """Is the ratio that decided the bare one?"""
     worst = float(np.abs(found.jumps.log_ratio - found.bare).max())
     verdict: Verdict = "pass" if worst < LEDGER_LIMIT else "fail"
-    sentence = (
-        f"In {len(found.bare)} jumps the log ratio that decided differs from that of the bare jump from θ~ to θ′, "
-        f"computed from two log posteriors, by at most {worst:.2g}."
-    )
+    sentence = WORDS.phrase("checks.cancelled", jumps=len(found.bare), worst=worst)
     if verdict == "fail":
         sentence += f" {spec.mistake}"
-    return Check("bare ratio", verdict, worst, LEDGER_LIMIT, sentence, "nats", kind="kernel")
+    return Check(WORDS.phrase("checks.bare_ratio"), verdict, worst, LEDGER_LIMIT, sentence, "nats", kind="kernel")
 
 
 def apart(one: Outcome, other: Outcome) -> float:

@@ -40,15 +40,3 @@ def data_set(file: str, classes: int, rows: int) -> tuple[NDArray[np.float64], N
     file : reference of a reader's own OptDigits; empty: the bundled digits
     """
     return digit_components(own_images(file) if file else digits(), classes, rows // classes, COMPONENTS)
-
-
-def told(file: str, classes: int, rows: int) -> str:
-    """Which images these are, beside those of the thesis."""
-    drawn = f"{rows // classes} images of each digit, drawn once and for all from "
-    if file:
-        return f"{drawn}the {OPTDIGITS_TRAIN:,} training rows of OptDigits in your file."
-    return (
-        f"{drawn}the {len(digits().labels):,} bundled digits that this app learns from. The bundled digits are "
-        "OptDigits' test rows, so these are not the thesis' images. For its training rows give the CSV of OptDigits in "
-        "the settings."
-    )

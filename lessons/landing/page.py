@@ -19,10 +19,6 @@ from lessons.landing import analysis, boston, optdigits, panels, scenes
 from lessons.landing.questions import QUESTIONS
 from lessons.landing.spec import SCENARIOS, WORDS, LandingSpec
 
-PARTS = {"sandwich": "NUTS around", "landing": "Jumps that land", "thesis": "The thesis"}
-SANDWICHES = {"palindromic": "right", "no_kernel_densities": "densities of NUTS left out", "as_coded": "the published code"}
-JUMPS = {"plain": "bare", "tempered": "tempered", "annealed": "annealed", "delayed": "second try"}
-
 
 def own_table(given: dict[str, bytes]) -> dict[str, str]:
     """The fields that change when a file is given. Raises SpecError where it is not the Boston table."""
@@ -42,50 +38,42 @@ def own_digits(given: dict[str, bytes]) -> dict[str, str]:
 
 def controls(panel: Controls[LandingSpec]) -> None:
     """The widgets of the part that is shown."""
-    panel.segmented("part", "Picture", PARTS)
+    panel.segmented("part")
     if panel.spec.part == "thesis":
-        panel.segmented("setting", "Experiment")
-        panel.slider("sweeps", "Sweeps of the comparison")
+        panel.segmented("setting")
+        panel.slider("sweeps")
         if panel.spec.on_boston:
-            panel.files("Your own Boston table (CSV)", own_table, types=["csv", "txt", "tsv"], most_bytes=tables.MOST_BYTES)
+            panel.files("own_table", own_table, types=["csv", "txt", "tsv"], most_bytes=tables.MOST_BYTES)
             if panel.spec.file:
-                panel.button("Take the download instead", {"file": ""})
+                panel.button("download", {"file": ""})
         else:
-            panel.files("Your own OptDigits (CSV)", own_digits, types=["csv"], most_bytes=MOST_BYTES)
+            panel.files("own_digits", own_digits, types=["csv"], most_bytes=MOST_BYTES)
             if panel.spec.digits:
-                panel.button("Take the bundled digits instead", {optdigits.FIELD: ""})
+                panel.button("bundled", {optdigits.FIELD: ""})
         return
-    panel.segmented("data", "Data", {"xor": "XOR", "noisy": "noisy XOR"})
+    panel.segmented("data")
     if panel.spec.part == "sandwich":
-        panel.select("sandwich", "The ratio", SANDWICHES)
+        panel.select("sandwich")
     else:
-        panel.segmented("jump", "Jump", JUMPS)
+        panel.segmented("jump")
         if panel.spec.jump == "annealed":
-            panel.slider("bridges", "Bridges T")
-        panel.toggle("variant", "Break it", on="wrong")
-    panel.slider("shown", "Chain on the stage: the higher, the more units it starts with")
-    with panel.more("Data, network and sampler"):
-        panel.slider("corner", "Points per corner")
-        panel.slider("widest", "Most hidden units")
+            panel.slider("bridges")
+        panel.toggle("variant", on="wrong")
+    panel.slider("shown")
+    with panel.more("network"):
+        panel.slider("corner")
+        panel.slider("widest")
         prior_controls(panel)
-        panel.slider("step_size", "Step size ε")
-        panel.slider("sweeps", "Sweeps of the comparison")
-        panel.slider("burn", "Sweeps left out")
+        panel.slider("step_size")
+        panel.slider("sweeps")
+        panel.slider("burn")
 
 
 def runs(spec: LandingSpec) -> str:
     """Which kernel runs."""
-    if spec.part == "sandwich":
-        name = "NUTS, a jump, and NUTS again, decided at once"
-    else:
-        name = {
-            "plain": "The bare jump",
-            "tempered": "A tempered jump",
-            "delayed": "A jump with a second try",
-            "annealed": f"An annealed jump over {spec.bridges} bridges",
-        }[spec.jump]
-    wrong = f" Wrong on purpose: {spec.mistake}" if spec.mistake else ""
-    return f"{name}; between the jumps NUTS moves the weights.{wrong}"
+    jump = WORDS.phrase(f"runs.{'sandwich' if spec.part == 'sandwich' else spec.jump}", bridges=spec.bridges)
+    run = WORDS.phrase("runs.between", jump=jump)
+    return f"{run} {WORDS.phrase('runs.wrong', mistake=spec.mistake)}" if spec.mistake else run
 
 
 def twins(spec: LandingSpec) -> list[Callable[..., Any]]:
@@ -115,7 +103,7 @@ LESSON = Lesson(
     code=[bridges.bridged_sweeps, delayed.delayed_sweeps, sweep.jump_sweeps, run.ArchitectureRun._surrounded_jumps, architecture_evidence],
     runs=runs,
     live=scenes.live,
-    live_label="Run the comparison",
+    live_label=WORDS.phrase("buttons.run"),
     ready=lambda spec: spec.is_ready,
 )
 show(LESSON)

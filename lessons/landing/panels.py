@@ -9,13 +9,15 @@ import numpy as np
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from app.kit.text import chains
+from datasets.files import OPTDIGITS_TRAIN
+from datasets.images import digits
 from engine.diagnostics import summarise
 from engine.evidence import ModelProbabilities
 from lessons.families.growing.sizes import HELD
-from lessons.landing import analysis, optdigits
+from lessons.landing import analysis
 from lessons.landing.analysis import Outcome, Race
 from lessons.landing.scenes import exact_now
-from lessons.landing.spec import THESIS, LandingSpec
+from lessons.landing.spec import THESIS, WORDS, LandingSpec
 
 
 def panels(spec: LandingSpec, cancel: Any) -> list[Figure | Table]:
@@ -29,58 +31,56 @@ def panels(spec: LandingSpec, cancel: Any) -> list[Figure | Table]:
 
 def _small(found: Race) -> str:
     count = next(iter(found.runs.values())).chains
-    return f"A small run: {count} chains of {found.sweeps} sweeps, {found.burn} left out."
+    return WORDS.phrase("panels.small", chains=count, sweeps=found.sweeps, burn=found.burn)
 
 
 def accepted(found: Race) -> Figure:
     """Share of the jumps accepted by each method."""
     last = found.history[-1]
-    figure = charts.blank("", "jumps accepted (%)")
+    figure = charts.blank("", WORDS.phrase("panels.jumps_accepted"))
     shares, errors = ([100.0 * getattr(o, f) for o in last.values()] for f in ("accepted", "error"))
     spread = {"type": "data", "array": [HELD * e for e in errors], "color": theme.colour("ink")}
     marker = {"color": theme.colour("posterior", 0.8)}
-    figure.add_bar(x=list(last), y=shares, marker=marker, error_y=spread, name="accepted")
+    figure.add_bar(x=list(last), y=shares, marker=marker, error_y=spread, name=WORDS.phrase("panels.accepted_bars"))
     told = ", ".join(f"{name} {s:.1f} ± {HELD * e:.1f} %" for name, s, e in zip(last, shares, errors, strict=True))
-    caption = f"{_small(found)} Bars of ± {HELD:g} Monte Carlo standard errors."
+    caption = WORDS.phrase("panels.accepted_caption", small=_small(found), held=HELD)
     if found.spec.part == "sandwich":
         z = analysis.apart(last["palindrome"], last["plain"])
-        caption += f" The palindrome lies {abs(z):.1f} standard errors from the bare jump."
-    return Figure("How many jumps land?", figure, f"Share of jumps accepted: {told}.", caption)
+        caption += " " + WORDS.phrase("panels.palindrome", z=abs(z))
+    return Figure(WORDS.phrase("panels.accepted"), figure, WORDS.phrase("panels.accepted_alt", listed=told), caption)
 
 
 def worth(found: Race) -> Figure:
     """Effective draws of k, and round trips, a second."""
     last, (low, high) = found.history[-1], analysis.trip_ends(found.spec)
-    figure = charts.blank("", "a second, all chains", barmode="group")
+    figure = charts.blank("", WORDS.phrase("panels.a_second"), barmode="group")
     effective = [o.effective / o.seconds for o in last.values()]
     trips = [o.trips / o.seconds for o in last.values()]
-    figure.add_bar(x=list(last), y=effective, name="effective draws of k", marker={"color": theme.colour("accept", 0.85)})
+    figure.add_bar(x=list(last), y=effective, name=WORDS.phrase("panels.effective"), marker={"color": theme.colour("accept", 0.85)})
     figure.add_bar(
         x=list(last),
         y=trips,
-        name=f"round trips k ≤ {low} to k ≥ {high}",
+        name=WORDS.phrase("panels.trips", low=low, high=high),
         marker={"color": theme.colour("highlight", 0.85), "pattern": {"shape": "/"}},
     )
-    told = "; ".join(f"{n}: {e:.1f} and {t:.2f}" for n, e, t in zip(last, effective, trips, strict=True))
-    caption = f"{_small(found)} Seconds on this computer now: other work on it counts too. A wrong jump has no worth."
-    return Figure("What is that worth?", figure, f"Effective draws of k and round trips a second: {told}.", caption)
+    told = "; ".join(
+        WORDS.phrase("panels.worth_each", name=n, effective=e, trips=t) for n, e, t in zip(last, effective, trips, strict=True)
+    )
+    caption = WORDS.phrase("panels.worth_caption", small=_small(found))
+    return Figure(WORDS.phrase("panels.worth"), figure, WORDS.phrase("panels.worth_alt", listed=told), caption)
 
 
 def distance(found: Race, exact: ModelProbabilities) -> Figure:
     """How far the shares of k are from the exact ones, scaled to a second of each method."""
     last = found.judged(exact)[-1]
-    figure = charts.blank("", "distance from p(k | data) × √seconds")
+    figure = charts.blank("", WORDS.phrase("panels.distance_axis"))
     values = [o.distance_of_a_second for o in last.values()]
     marker = {"color": theme.colour("likelihood", 0.85), "pattern": {"shape": "x"}}
-    figure.add_bar(x=list(last), y=values, name="what a second would leave", marker=marker)
-    told = "; ".join(f"{name}: {o.distance:.3f} after {o.seconds:.2f} s" for name, o in last.items())
+    figure.add_bar(x=list(last), y=values, name=WORDS.phrase("panels.of_a_second"), marker=marker)
+    told = "; ".join(WORDS.phrase("panels.distance_each", name=name, distance=o.distance, seconds=o.seconds) for name, o in last.items())
     floor = 0.5 * float(exact.error.sum())
-    caption = (
-        f"{_small(found)} Total variation distance of the shares of k from annealing, times the root of the seconds, "
-        "with which the error of a settled chain falls: lower is better. A wrong jump stays away however long it runs, "
-        f"and its bar grows. {told}. Annealing itself is known to about {floor:.3f}."
-    )
-    return Figure("How near in a second?", figure, f"Distance from the exact p(k | data). {told}.", caption)
+    caption = WORDS.phrase("panels.distance_caption", small=_small(found), listed=told, floor=floor)
+    return Figure(WORDS.phrase("panels.distance"), figure, WORDS.phrase("panels.distance_alt", listed=told), caption)
 
 
 def table(spec: LandingSpec, found: Race) -> Table:
@@ -94,28 +94,25 @@ def table(spec: LandingSpec, found: Race) -> Table:
     for name, outcome in last.items():
         columns[f"across, ours: {name} (%)"] = [landed(outcome) if row == spec.setting else "–" for row in THESIS]
     columns["within, ours (%)"] = [f"{100 * last['plain'].within:.1f}" if row == spec.setting else "–" for row in THESIS]
-    caption = (
-        f"{spec.setting}: {THESIS[spec.setting].told}. {_small(found)} The thesis: 16 chains of 1,000. Printed: "
-        "Berezowski 2021, table 6.1. Its code re-tunes NUTS at each call and leaves factors out; ours has the right "
-        "ratio. Its NUTS was tuned to accept 65 %, ours 80 %."
-    )
-    if spec.on_boston:
-        caption += (
-            " The thesis does not print which rows it drew (it counts 512, the table has 506) nor what it standardised "
-            "over. Here 253 rows, as many as in its public code, are drawn with the seed, and inputs and prices have mean 0 and "
-            "variance 1 over them. "
-            "Weights and biases: N(0, 1); units: ReLU, as in its code; each number of layers is as probable."
-        )
-    else:
-        setting = THESIS[spec.setting]
-        caption += f" Learned from: {optdigits.told(spec.digits, setting.classes, setting.rows)}"
-    return Table("Table 6.1 of the thesis, and ours", columns, caption)
+    setting = THESIS[spec.setting]
+    caption = WORDS.phrase("thesis.caption", setting=spec.setting, told=setting.told, small=_small(found))
+    rows = WORDS.phrase("thesis.boston_rows") if spec.on_boston else learned_from(spec)
+    return Table(WORDS.phrase("thesis.table"), columns, f"{caption} {rows}")
+
+
+def learned_from(spec: LandingSpec) -> str:
+    """Which images the digits of this run are, beside those of the thesis."""
+    setting = THESIS[spec.setting]
+    each = setting.rows // setting.classes
+    if spec.digits:
+        return WORDS.phrase("thesis.own_images", each=each, rows=OPTDIGITS_TRAIN)
+    return WORDS.phrase("thesis.bundled_images", each=each, rows=len(digits().labels))
 
 
 def landed(outcome: Outcome) -> str:
     """The share of the jumps accepted, in %; counted where none was, for then its error is not known."""
     if not outcome.accepted:
-        return f"none of {outcome.jumps:,}"
+        return WORDS.phrase("thesis.none", jumps=outcome.jumps)
     share, spread = 100 * outcome.accepted, 100 * HELD * outcome.error
     return f"{share:.1f} ± {spread:.1f}" if share >= 1 else f"{share:.2f} ± {spread:.2f}"
 
@@ -152,5 +149,5 @@ def diagnostics(spec: LandingSpec, cancel: Any) -> list[Table]:
             if not tables:
                 tables.append({})
             tables[0].setdefault(column, []).extend(values)
-    caption = f"{chains(next(iter(found.runs.values())).chains)} a method. {_small(found)}"
-    return [Table("Do the chains agree?", tables[0], caption)]
+    count = next(iter(found.runs.values())).chains
+    return [Table(WORDS.phrase("panels.agree"), tables[0], WORDS.phrase("panels.agree_caption", chains=chains(count), small=_small(found)))]

@@ -15,9 +15,10 @@ from engine.networks.predictive import probabilities
 from lessons.families.growing.drawn import Drawn, network_panel, padded_weights
 from lessons.families.growing.evidence import EVIDENCE, finished_evidence, shared_evidence
 from lessons.families.growing.plane import REACH, ROLES, SHAPES, quantised
+from lessons.families.growing.spec import CLASSES
 from lessons.landing import analysis, boston
 from lessons.landing.analysis import FACTORS_AROUND, Race
-from lessons.landing.spec import DIGITS, THESIS, LandingSpec
+from lessons.landing.spec import DIGITS, THESIS, WORDS, LandingSpec
 
 Array = NDArray[np.float64]
 
@@ -44,15 +45,7 @@ def crossing(spec: LandingSpec) -> Scene:
     rows = [found.rows[i][r] for i, r in where]
     number, length = np.array([r for _, r in where]), np.array([len(found.rows[i]) - 1 for i, _ in where])
     verdict = np.array([row.verdict for row in rows])
-    made = Scene(
-        run=repr(spec),
-        steps=len(rows),
-        rate=4.0,
-        autoplay=True,
-        theme=theme.palette(),
-        label="A network whose new hidden unit comes or goes step by step, the prediction it makes on the way, and the "
-        "sum that decides whether the jump lands.",
-    )
+    made = Scene(run=repr(spec), steps=len(rows), rate=4.0, autoplay=True, theme=theme.palette(), label=WORDS.phrase("stage.picture"))
     _network(made, spec, found, where)
     _map(made, spec, found, where)
     value, hurdle = np.array([row.value for row in rows]), np.array([row.hurdle for row in rows])
@@ -66,8 +59,8 @@ def crossing(spec: LandingSpec) -> Scene:
     now = np.where(verdict, k[jump], found.jumps.before[jump])
     trace = made.panel(
         "trace",
-        title="Hidden units k of this chain",
-        x=Axis("step", 1, len(rows)),
+        title=WORDS.phrase("stage.trace"),
+        x=Axis(WORDS.phrase("stage.step"), 1, len(rows)),
         y=Axis("k", 0.5, spec.high + 0.5),
         place=(0, 2, 12, 1),
         height=140,
@@ -99,7 +92,8 @@ def _network(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[
         flags.append((with_unit if earlier else without, now, now))
     before, proposed, active = (np.stack(column) for column in zip(*flags, strict=True))
     drawn = Drawn(sizes, np.stack(weights), before, proposed, active)
-    network_panel(made, drawn, labels=LABELS, title=f"The network (chain {spec.shown})", place=(0, 0, 7, 1), height=300)
+    title = WORDS.phrase("stage.network", chain=spec.shown)
+    network_panel(made, drawn, labels=LABELS, title=title, place=(0, 0, 7, 1), height=300)
 
 
 def _map(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tuple[int, int]]) -> None:
@@ -120,7 +114,7 @@ def _map(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tupl
     view, ticks = (-REACH, REACH), [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
     panel = made.panel(
         "map",
-        title="P(class 1) by this network",
+        title=WORDS.phrase("stage.map"),
         x=Axis("x₁", *view, ticks=ticks),
         y=Axis("x₂", *view, ticks=ticks),
         place=(7, 0, 5, 1),
@@ -131,7 +125,7 @@ def _map(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tupl
     panel.heatmap(frames, x=view, y=view, low=0.0, high=1.0, at=at, colormap="diverging", alpha=0.75)
     x, y = spec.data_set()
     panel.points(x, classes=y, role=["surface"] * 2, shape=SHAPES, size=2.2, alpha=1.0)
-    panel.points(x, classes=y, role=ROLES, shape=SHAPES, size=1.5, alpha=1.0, label=["class 0", "class 1"])
+    panel.points(x, classes=y, role=ROLES, shape=SHAPES, size=1.5, alpha=1.0, label=list(CLASSES))
 
 
 def _curves(found: analysis.Stage, where: list[tuple[int, int]], states: int, from_zero: bool) -> Array:
@@ -148,25 +142,24 @@ def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Ar
     low = max(-REACH_DOWN, float(np.nanquantile(np.append(curves[np.isfinite(curves)], hurdle), 0.02))) - 1.0
     high = min(REACH_UP, float(np.nanmax(np.append(curves[np.isfinite(curves)], hurdle)))) + 1.0
     states = curves.shape[1] - 1
-    names = {"annealed": "bridge", "tempered": "level passed", "delayed": "try", "plain": "jump"}
     wide = not (1 < states <= MOST_BARS) or spec.jump == "delayed"
     panel = made.panel(
         "sum",
-        title="The log ratio of each try" if spec.jump == "delayed" else "The sum of the log weights",
-        x=Axis(names[spec.jump], 0, states + 0.2),
-        y=Axis("nats", low, high),
+        title=WORDS.phrase("stage.tries" if spec.jump == "delayed" else "stage.sum"),
+        x=Axis(WORDS.phrase(f"stage.along_{spec.jump}"), 0, states + 0.2),
+        y=Axis(WORDS.phrase("stage.nats"), low, high),
         place=(0, 1, 12 if wide else 7, 1),
         height=230,
     )
     cut = np.clip(curves, low, high)
     panel.line(np.arange(states + 1.0), cut, show="at", role="likelihood", width=3.0)
     end = np.column_stack([_last(curves), np.clip(value, low, high)])
-    label = "log ratio" if spec.jump == "delayed" else "gained so far"
+    label = WORDS.phrase("stage.log_ratio" if spec.jump == "delayed" else "stage.gained")
     panel.points(end, show="at", role="likelihood", shape="circle", size=6.0, label=label)
-    panel.rule(y=np.clip(hurdle, low, high), role="reject", dash=True, label="must end above this line to land")
+    panel.rule(y=np.clip(hurdle, low, high), role="reject", dash=True, label=WORDS.phrase("stage.hurdle"))
     landed = value > hurdle
     for name, mask, role, shape in (("landed", verdict & landed, "accept", "ring"), ("rejected", verdict & ~landed, "reject", "cross")):
-        panel.points(end, show="at", mask=mask, role=role, shape=shape, size=10.0, label=name)
+        panel.points(end, show="at", mask=mask, role=role, shape=shape, size=10.0, label=WORDS.phrase(f"stage.{name}"))
 
 
 def _last(curves: Array) -> Array:
@@ -180,9 +173,8 @@ def _bars(made: Scene, found: analysis.Stage, where: list[tuple[int, int]], stat
             if not row.verdict:
                 weights[n, s] = row.gained
     reach = float(np.clip(np.quantile(np.abs(weights), 0.99), 0.5, 20.0))
-    panel = made.panel(
-        "weights", title="Log weight of each bridge", y=Axis("nats", -1.1 * reach, 1.1 * reach), place=(7, 1, 5, 1), height=230
-    )
+    y = Axis(WORDS.phrase("stage.nats"), -1.1 * reach, 1.1 * reach)
+    panel = made.panel("weights", title=WORDS.phrase("stage.weights"), y=y, place=(7, 1, 5, 1), height=230)
     labels = [str(s + 1) if states <= 10 or s % 4 == 3 else "" for s in range(states)]
     panel.bars(weights, labels=labels, role="likelihood")
 
@@ -209,7 +201,7 @@ def _words(
     rest = jumps.log_ratio[jump] - jumps.factors[jump, 0]
     made.readout(
         "move",
-        "jump {j:d} of {n:d}: {birth?birth:death} of the unit at place {slot:d}, k = {before:d} → {after:d}",
+        WORDS.phrase("stage.move_card"),
         j=jump + 1,
         n=np.full(len(jump), len(jumps.birth)),
         birth=jumps.birth[jump],
@@ -217,42 +209,24 @@ def _words(
         before=jumps.before[jump],
         after=jumps.after[jump],
     )
-    words = {
-        "annealed": "bridge {r:d} of {S:d}: the unit's output counts {level:.3f}; ",
-        "tempered": "state {r:d} of {S:d}: likelihood to the power {level:.2f}; ",
-        "delayed": "try {r:d} of at most 2; ",
-        "plain": "",
-    }[spec.jump]
-    inside: dict[str, Any] = {"r": np.minimum(number + 1, length), "S": length, "level": level}
-    if spec.jump == "delayed":
-        made.readout("way", words + "log r = {value:+.2f}", value=value, r=inside["r"])
-    else:
-        used = {name: array for name, array in inside.items() if "{" + name in words}
-        made.readout("way", words + "gained so far {value:+.2f} nats", value=value, **used)
+    way = WORDS.phrase(f"stage.way_{spec.jump}_card")
+    state = np.minimum(number + 1, length)
+    inside: dict[str, Any] = {"value": value, "r": state, "S": length, "level": level}
+    made.readout("way", way, **{name: array for name, array in inside.items() if f"{{{name}:" in way})
     if spec.jump in ("annealed", "tempered"):
-        made.readout("moves", "HMC that led to this state was accepted with probability {a:.2f} (0: no move here)", a=accept)
+        made.readout("moves", WORDS.phrase("stage.moves_card"), a=accept)
     if spec.jump != "delayed":
-        made.readout(
-            "rest",
-            "to come: the rest of log r (p(k), proposal, ends) = {rest:+.2f}; log r in the end = {total:+.2f}",
-            rest=rest,
-            total=jumps.log_ratio[jump],
-        )
+        made.readout("rest", WORDS.phrase("stage.rest_card"), rest=rest, total=jumps.log_ratio[jump])
     made.readout(
-        "verdict",
-        "{done?verdict:to be decided}: {value:+.2f} against log u less the rest = {hurdle:+.2f}{done?, :}{word|| so rejected| so it lands}",
-        done=verdict,
-        value=value,
-        hurdle=hurdle,
-        word=np.where(verdict, 1 + landed, 0),
+        "verdict", WORDS.phrase("stage.verdict_card"), done=verdict, value=value, hurdle=hurdle, word=np.where(verdict, 1 + landed, 0)
     )
     decided = np.cumsum(np.where(verdict, landed, False)) / np.maximum(np.cumsum(verdict), 1)
-    made.readout("share", "landed so far: {share:.0%} of the jumps", share=decided)
+    made.readout("share", WORDS.phrase("stage.share_card"), share=decided)
     made.say(
-        "Jump {j:d}, {birth?birth:death}, state {r:d} of {S:d}. {value:+.1f} nats gained. {word|Not yet decided|Rejected|It lands}.",
+        WORDS.phrase("stage.said"),
         j=jump + 1,
         birth=jumps.birth[jump],
-        r=inside["r"],
+        r=state,
         S=length,
         value=value,
         word=np.where(verdict, 1 + landed, 0),
@@ -261,7 +235,7 @@ def _words(
         {
             "jump": jump + 1,
             "birth": jumps.birth[jump],
-            "state": inside["r"],
+            "state": state,
             "k before": jumps.before[jump],
             "k proposed": jumps.after[jump],
             "level": level,
@@ -290,9 +264,7 @@ def between(spec: LandingSpec) -> Scene:
         rate=1.0,
         autoplay=True,
         theme=theme.palette(),
-        label="A jump between two NUTS moves: the network at the jump, and the factors of its ratio, which cancel one by one."
-        if right
-        else "A jump between two NUTS moves whose densities are left out of the ratio.",
+        label=WORDS.phrase("between.picture" if right else "between.picture_left_out"),
     )
     _network_between(made, spec, found)
     _path(made, found)
@@ -311,8 +283,7 @@ def _network_between(made: Scene, spec: LandingSpec, found: analysis.Sandwich) -
         after = proposed if jumps.accepted[i] else before
         flags += [(before, proposed, proposed), *[(proposed,) * 3] * (STAGES - 2), (proposed, proposed, after)]
     drawn = Drawn(sizes, np.stack(weights), *(np.stack(column) for column in zip(*flags, strict=True)))
-    title = "The network at the jump, θ~ → θ′"
-    network_panel(made, drawn, labels=LABELS, title=title, place=(0, 0, 6, 1), height=280)
+    network_panel(made, drawn, labels=LABELS, title=WORDS.phrase("between.network"), place=(0, 0, 6, 1), height=280)
 
 
 def _path(made: Scene, found: analysis.Sandwich) -> None:
@@ -322,9 +293,9 @@ def _path(made: Scene, found: analysis.Sandwich) -> None:
     ticks = [(float(s), name) for s, name in enumerate(("θ", "θ~", "θ′", "θ*"))]
     panel = made.panel(
         "path",
-        title="Log posterior on the way",
-        x=Axis("NUTS, jump, NUTS", -0.2, 3.2, ticks=ticks),
-        y=Axis("nats above θ", -reach, reach),
+        title=WORDS.phrase("between.path"),
+        x=Axis(WORDS.phrase("between.moves"), -0.2, 3.2, ticks=ticks),
+        y=Axis(WORDS.phrase("between.nats"), -reach, reach),
         place=(6, 0, 6, 1),
         height=280,
     )
@@ -347,8 +318,8 @@ def _cancelling(made: Scene, found: analysis.Sandwich, right: bool) -> None:
     reach = 1.1 * float(np.abs(everything[np.isfinite(everything)]).max())
     panel = made.panel(
         "factors",
-        title="The factors of the ratio: bars that add up to log r",
-        y=Axis("log factor (nats)", -reach, reach),
+        title=WORDS.phrase("between.factors"),
+        y=Axis(WORDS.phrase("ledger.axis"), -reach, reach),
         place=(0, 1, 12, 1),
         height=260,
     )
@@ -363,7 +334,7 @@ def _between_words(made: Scene, found: analysis.Sandwich, right: bool) -> None:
     word = np.where(stage == STAGES - 1, 1 + landed, 0)
     made.readout(
         "move",
-        "jump {j:d}: {birth?birth:death} of the unit at place {slot:d}, k = {k:d} → {new:d}",
+        WORDS.phrase("between.move_card"),
         j=1 + np.arange(len(stage)) // STAGES,
         birth=move,
         slot=np.repeat(jumps.slot, STAGES) + 1,
@@ -371,58 +342,21 @@ def _between_words(made: Scene, found: analysis.Sandwich, right: bool) -> None:
         new=np.repeat(jumps.after, STAGES),
     )
     if right:
-        made.readout(
-            "stage",
-            "{s|every factor of the ratio|NUTS before cancels against π(θ)|NUTS after cancels against π(θ*)|"
-            "left is the bare jump from θ~ to θ′}: the sum is log r = {r:+.2f} all the while",
-            s=stage,
-            r=used,
-        )
-        made.readout(
-            "before",
-            "NUTS before is reversible, so its factor is log π(θ) − log π(θ~) = {start:.2f} − ({tilde:.2f})",
-            start=start,
-            tilde=tilde,
-        )
-        made.readout("after", "NUTS after: log π(θ′) − log π(θ*) = {prime:.2f} − ({star:.2f})", prime=prime, star=star)
-        made.readout(
-            "bare",
-            "the bare jump: log π(θ′) − log π(θ~) + jump = {prime:.2f} − ({tilde:.2f}) {q:+.2f} = {bare:+.2f}",
-            prime=prime,
-            tilde=tilde,
-            q=q,
-            bare=bare,
-        )
+        made.readout("stage", WORDS.phrase("between.stage_card"), s=stage, r=used)
+        made.readout("before", WORDS.phrase("between.before_card"), start=start, tilde=tilde)
+        made.readout("after", WORDS.phrase("between.after_card"), prime=prime, star=star)
+        made.readout("bare", WORDS.phrase("between.bare_card"), prime=prime, tilde=tilde, q=q, bare=bare)
     else:
-        made.readout(
-            "used",
-            "used: log π(θ*) − log π(θ) + jump = {star:.2f} − ({start:.2f}) {q:+.2f} = {r:+.2f}",
-            star=star,
-            start=start,
-            q=q,
-            r=used,
-        )
-        made.readout(
-            "lost",
-            "left out: NUTS before {lost:+.2f}, NUTS after {also:+.2f}; by the states at the jump {bare:+.2f}",
-            lost=start - tilde,
-            also=prime - star,
-            bare=bare,
-        )
+        made.readout("used", WORDS.phrase("between.used_card"), star=star, start=start, q=q, r=used)
+        made.readout("lost", WORDS.phrase("between.lost_card"), lost=start - tilde, also=prime - star, bare=bare)
     made.readout(
         "decision",
-        "α = min(1, r) = {alpha:.3g}, u = {u:.3f}: {word|not yet decided|rejected, back to θ|it lands at θ*}",
+        WORDS.phrase("between.decision_card"),
         alpha=np.exp(np.minimum(used, 0.0)),
         u=np.repeat(jumps.uniform, STAGES),
         word=word,
     )
-    made.say(
-        "{birth?Birth:Death}, log ratio {r:+.2f}, of the bare jump {bare:+.2f}, {word|open|rejected|accepted}.",
-        birth=move,
-        r=used,
-        bare=bare,
-        word=word,
-    )
+    made.say(WORDS.phrase("between.said"), birth=move, r=used, bare=bare, word=word)
     made.table(
         {
             "birth": move,
@@ -452,38 +386,21 @@ def printed(spec: LandingSpec) -> Scene:
         start=list(THESIS).index(spec.setting),
         rate=1.0,
         theme=theme.palette(),
-        label="Acceptance across and within dimensions printed by the thesis for its eight experiments.",
+        label=WORDS.phrase("thesis.picture"),
     )
     names, settings = list(THESIS), list(THESIS.values())
-    for id, title, values, top, row in (
-        ("across", "Accepted across dimensions, printed (%)", [s.across for s in settings], 14.0, 0),
-        ("within", "Accepted within, printed (%)", [s.within for s in settings], 100.0, 1),
-    ):
-        panel = made.panel(id, title=title, y=Axis("%", 0, top), place=(0, row, 12, 1), height=210)
-        panel.bars(np.array(values), labels=names, role="prior", label="printed, Berezowski 2021, table 6.1")
-        chosen = np.where(np.eye(len(names), dtype=bool), np.array(values), 0.0)
-        panel.bars(chosen, labels=names, role="highlight", label="the one at the cursor")
-    made.readout(
-        "setting",
-        "{which|" + "|".join(names) + "}: across {across:.1f} %, within {within:.1f} %, as printed",
-        which=np.arange(len(names)),
-        across=np.array([s.across for s in settings]),
-        within=np.array([s.within for s in settings]),
-    )
-    made.readout("what", "{which|" + "|".join(s.told for s in settings) + "}", which=np.arange(len(names)))
-    made.readout(
-        "data",
-        "{digits?the digits are bundled or given by you:"
-        "the Boston table is downloaded once, when asked for, or given by you}"
-        ": choose the experiment in the settings and run the comparison for ours",
-        digits=np.array([name in DIGITS for name in names]),
-    )
-    made.say(
-        "{which|" + "|".join(names) + "}: {across:.1f} per cent across, printed.",
-        which=np.arange(len(names)),
-        across=np.array([s.across for s in settings]),
-    )
-    made.table({"across (%)": np.array([s.across for s in settings]), "within (%)": np.array([s.within for s in settings])})
+    which, across, within = np.arange(len(names)), np.array([s.across for s in settings]), np.array([s.within for s in settings])
+    for id, values, top, row in (("across", across, 14.0, 0), ("within", within, 100.0, 1)):
+        panel = made.panel(id, title=WORDS.phrase(f"thesis.{id}"), y=Axis("%", 0, top), place=(0, row, 12, 1), height=210)
+        panel.bars(values, labels=names, role="prior", label=WORDS.phrase("thesis.printed"))
+        chosen = np.where(np.eye(len(names), dtype=bool), values, 0.0)
+        panel.bars(chosen, labels=names, role="highlight", label=WORDS.phrase("thesis.at_cursor"))
+    each = "|".join(names)
+    made.readout("setting", WORDS.phrase("thesis.setting_card", names=each), which=which, across=across, within=within)
+    made.readout("what", "{which|" + "|".join(s.told for s in settings) + "}", which=which)
+    made.readout("data", WORDS.phrase("thesis.data_card"), digits=np.array([name in DIGITS for name in names]))
+    made.say(WORDS.phrase("thesis.said", names=each), which=which, across=across)
+    made.table({"across (%)": across, "within (%)": within})
     return made
 
 
@@ -507,21 +424,17 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
         autoplay=True,
         total=total,
         theme=theme.palette(),
-        label=f"{len(names)} kinds of jumps on the same data: how many land, and what that is worth a second.",
+        label=WORDS.phrase("race.picture", kinds=len(names)),
     )
     share, size = 100.0 * column("accepted"), spec.symbol
     panel = made.panel(
-        "accepted",
-        title="Jumps that land (%); T: annealed",
-        y=Axis("%", 0, 1.25 * max(float(share.max()), 1.0)),
-        place=(0, 0, 6, 1),
-        height=240,
+        "accepted", title=WORDS.phrase("race.landed"), y=Axis("%", 0, 1.25 * max(float(share.max()), 1.0)), place=(0, 0, 6, 1), height=240
     )
-    panel.bars(share, labels=short(names), role="posterior", label="share of the jumps so far")
+    panel.bars(share, labels=short(names), role="posterior", label=WORDS.phrase("race.share"))
     if spec.part == "thesis":
-        panel.rule(y=THESIS[spec.setting].across, role="prior", dash=True, label="printed by the thesis")
+        panel.rule(y=THESIS[spec.setting].across, role="prior", dash=True, label=WORDS.phrase("race.printed"))
     if spec.on_boston:  # chains that stay at the depth where they began have no effective draws of it
-        _speed(made, "Jumps that land a second", names, column("accepted") * column("jumps") / seconds)
+        _speed(made, WORDS.phrase("race.landed_a_second"), names, column("accepted") * column("jumps") / seconds)
     else:
         _worth(made, spec, names, column("trips") / seconds, column("effective") / seconds)
     _errors(made, spec, found, history, names, seconds)
@@ -529,15 +442,15 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
     for j, name in enumerate(names):
         made.readout(
             f"method-{j}",
-            f"{name}: {{a:{places}}} % ± {{e:{places}}} of {{n:d}} jumps landed, mean {size} {{k:.1f}}, {{s:.2f}} s",
+            WORDS.phrase("race.method_card", name=name, places=places, size=size),
             a=share[:, j],
             e=200.0 * column("error")[:, j],
             n=column("jumps")[:, j].astype(int),
             k=column("mean")[:, j],
             s=seconds[:, j],
         )
-    made.readout("within", f"acceptance of NUTS within, {names[0]}: {{w:.0%}}", w=within[:, 0])
-    made.say("{n:d} sweeps.", n=np.array(found.at))
+    made.readout("within", WORDS.phrase("race.within_card", name=names[0]), w=within[:, 0])
+    made.say(WORDS.phrase("race.said"), n=np.array(found.at))
     columns: dict[str, Array] = {"sweeps": np.array(found.at)}
     for j, name in enumerate(names):
         columns |= {f"{name}: accepted (%)": share[:, j], f"{name}: mean {size}": column("mean")[:, j]}
@@ -552,36 +465,36 @@ def colour_of(method: int) -> str:
 
 def short(names: list[str]) -> list[str]:
     """The methods as they stand under bars."""
-    return [name.replace("annealed ", "T = ").replace("published code", "as coded") for name in names]
+    return [WORDS["short"].get(name, name.replace("annealed ", "T = ")) for name in names]
 
 
 def _worth(made: Scene, spec: LandingSpec, names: list[str], trips: Array, effective: Array) -> None:
     """Round trips a second, or where there are hardly any, effective draws of k."""
     low, high = analysis.trip_ends(spec)
-    values, title = trips, f"Round trips of k ≤ {low} to k ≥ {high} a second"
+    values, title = trips, WORDS.phrase("race.trips", low=low, high=high)
     if spec.part != "landing" or not trips[-1].any():
-        values, title = effective, "Effective draws of k a second"
+        values, title = effective, WORDS.phrase("race.effective")
     _speed(made, title, names, values)
 
 
 def _speed(made: Scene, title: str, names: list[str], values: Array) -> None:
     """What each method does a second, (rounds, methods)."""
     top = 1.2 * max(float(values[len(values) // 2 :].max()), 0.1)
-    panel: Panel = made.panel("worth", title=title, y=Axis("a second", 0, top), place=(6, 0, 6, 1), height=240)
-    panel.bars(np.minimum(values, top), labels=short(names), role="accept", label="all chains together")
+    panel: Panel = made.panel("worth", title=title, y=Axis(WORDS.phrase("race.a_second"), 0, top), place=(6, 0, 6, 1), height=240)
+    panel.bars(np.minimum(values, top), labels=short(names), role="accept", label=WORDS.phrase("race.all_chains"))
 
 
 def _errors(made: Scene, spec: LandingSpec, found: Race, history: list, names: list[str], seconds: Array) -> None:
     """How far the shares of k are from the exact ones against seconds; until these are known, mean k."""
     judged = np.isfinite(history[-1][names[0]].distance)
     field = "distance" if judged else "mean"
-    title = "Error of p(k | data): distance from the evidence" if judged else f"Mean of {spec.symbol} so far"
+    title = WORDS.phrase("race.error") if judged else WORDS.phrase("race.mean", size=spec.symbol)
     top = 1.0 if judged else float(spec.high)
     panel = made.panel(
         "errors",
         title=title,
-        x=Axis("seconds of this method", 0.0, float(seconds.max()) * 1.02),
-        y=Axis("total variation" if judged else spec.symbol, 0.0, top),
+        x=Axis(WORDS.phrase("race.seconds"), 0.0, float(seconds.max()) * 1.02),
+        y=Axis(WORDS.phrase("race.distance") if judged else spec.symbol, 0.0, top),
         place=(0, 1, 12, 1),
         height=240,
     )

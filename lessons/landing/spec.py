@@ -22,17 +22,8 @@ WORDS = Words(__file__, FAMILY)
 PARTS = ("sandwich", "landing", "thesis")
 SANDWICHES = ("palindromic", "no_kernel_densities", "as_coded")
 JUMPS = ("plain", "tempered", "annealed", "delayed")
-# What each jump can get wrong, and what that is.
-WRONG = {
-    "plain": ("no_end_points", "Births at the lowest size and deaths at the highest are not weighed against their rarer reverse."),
-    "tempered": ("no_kernel_densities", "The weights of the moves around the jump are left out."),
-    "annealed": ("old_level", "The moves on each bridge leave the bridge before it as it is, not the one just reached."),
-    "delayed": ("no_rejection_terms", "The second try is not weighed by the failure of the first, there and back."),
-}
-WRONG_SANDWICH = {
-    "no_kernel_densities": "The densities of the NUTS moves around the jump are left out.",
-    "as_coded": "The published scheme as coded: three factors are missing, and its NUTS is re-tuned at every call.",
-}
+# What each jump can get wrong.
+WRONG = {"plain": "no_end_points", "tempered": "no_kernel_densities", "annealed": "old_level", "delayed": "no_rejection_terms"}
 LEVELS = 4  # of the tempered jump, on each side
 LEAPFROG = 3  # steps of the moves on a bridge
 
@@ -57,14 +48,9 @@ class Setting(NamedTuple):
     def told(self) -> str:
         """The run in words."""
         if self.classes:
-            return (
-                f"{self.rows} images of {self.classes} digits, {self.rows // self.classes} of each, one hidden layer "
-                f"of 1 to {self.highest} units, a = {self.temper:g}"
-            )
-        return (
-            f"{self.rows} districts of Boston, 1 to {self.highest} hidden layers of {self.units} units, variance of "
-            f"the noise {self.variance:g}"
-        )
+            each = self.rows // self.classes
+            return WORDS.phrase("thesis.digits", rows=self.rows, classes=self.classes, each=each, highest=self.highest, temper=self.temper)
+        return WORDS.phrase("thesis.boston", rows=self.rows, highest=self.highest, units=self.units, variance=self.variance)
 
 
 # Berezowski 2021, sections 6.2 and 6.3, and table 6.1.
@@ -133,8 +119,8 @@ class LandingSpec(GrowingSpec):
     @property
     def mistake(self) -> str:
         if self.part == "sandwich":
-            return WRONG_SANDWICH.get(self.sandwich, "")
-        return WRONG[self.jump][1] if self.variant == "wrong" else ""
+            return "" if self.sandwich == "palindromic" else WORDS.phrase(f"mistakes.{self.sandwich}")
+        return WORDS.phrase(f"mistakes.{self.jump}") if self.variant == "wrong" else ""
 
     @property
     def is_ready(self) -> bool:
@@ -182,7 +168,7 @@ def sandwich(name: str) -> dict[str, Any]:
 
 def crossing(jump: str, bridges: int, wrong: bool = False) -> dict[str, Any]:
     """A jump of `JUMPS`, right or with its mistake."""
-    variant = WRONG[jump][0] if wrong else "exact"
+    variant = WRONG[jump] if wrong else "exact"
     over: dict[str, dict[str, Any]] = {"annealed": {"bridges": bridges}, "tempered": {"bridges": LEVELS, "tempering": 0.8}}
     return {"jump": jump, "variant": variant, "jump_steps": LEAPFROG, **over.get(jump, {})}
 

@@ -7,7 +7,7 @@ from engine.jumps.predict import of_data
 from engine.predicted import Predicted
 from engine.readable.annealed_importance import annealed_importance
 from engine.readable.neurons import neurons
-from lessons.families.growing.plane import CLASSES
+from lessons.families.growing.spec import CLASSES
 from lessons.occam.analysis import checks, first_look, fixed, kernels, split
 from lessons.occam.panels import diagnostics, panels
 from lessons.occam.questions import QUESTIONS

@@ -14,8 +14,9 @@ from app.kit.player.scene import Axis, Editable, Panel, Scene
 from engine.evidence import ArchitectureEvidence
 from engine.jumps import ArchitectureRecording, ArchitectureRun
 from engine.jumps.shares import running_shares
-from lessons.families.growing.plane import CLASSES, MAX_POINTS, REACH
+from lessons.families.growing.plane import MAX_POINTS, REACH
 from lessons.families.growing.sizes import size_panel, size_traces
+from lessons.families.growing.spec import CLASSES
 from lessons.occam.analysis import CHAINS, FIRST, begin, evidence, evidence_if_known, exact, first_look, map_of, running_fit, times
 from lessons.occam.spec import WORDS, OccamSpec
 

@@ -238,8 +238,8 @@ def test_a_readers_optdigits_are_learned_from_by_their_training_rows(data_folder
     assert np.array_equal(x, own) and np.bincount(y).tolist() == [50] * 10
     bundled = LandingSpec(part="thesis", setting="OD10b").data_set()[0]
     assert not np.array_equal(x, bundled)
-    assert "3,823 training rows of OptDigits" in optdigits.told(spec.digits, 10, 500)
-    assert "1,347 bundled digits" in optdigits.told("", 10, 500)
+    assert "3,823 training rows of OptDigits" in panels.learned_from(spec)
+    assert "1,347 bundled digits" in panels.learned_from(spec.replace(digits=""))
     fewer = b"".join(content.splitlines(keepends=True)[:200])
     for wrong, words in ((fewer, "are not OptDigits"), (b"a,b\n1,2\n", "2 values")):
         with pytest.raises(SpecError, match=words) as error:

@@ -7,8 +7,8 @@ from typing import Any
 from app.kit.controls import Controls
 from app.kit.player.events import placed, to_edit
 from engine.spec import Spec
-from lessons.families.growing.plane import CLASSES, MAX_POINTS, REACH
-from lessons.families.growing.spec import WORDS, GrowingSpec
+from lessons.families.growing.plane import MAX_POINTS, REACH
+from lessons.families.growing.spec import CLASSES, WORDS, GrowingSpec
 
 
 def data_controls(panel: Controls[GrowingSpec]) -> None:

@@ -10,7 +10,6 @@ from app.kit.player.scene import levels
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
-CLASSES = ("class 0", "class 1")
 SHAPES = ["circle", "square"]
 ROLES = ["class-0", "class-1"]
 MAX_POINTS = 200

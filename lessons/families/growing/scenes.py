@@ -19,9 +19,9 @@ from lessons.families.growing.chains import FIRST, Growth, exact_now
 from lessons.families.growing.drawn import drawn_networks, network_panel
 from lessons.families.growing.evidence import quick_evidence
 from lessons.families.growing.ledger import SHORT, Jumps, jumps_of, ledger_panel, ledger_words, merged_slots
-from lessons.families.growing.plane import CLASSES, LN2, MAX_POINTS, ROLES, SHAPES, VIEW
+from lessons.families.growing.plane import LN2, MAX_POINTS, ROLES, SHAPES, VIEW
 from lessons.families.growing.sizes import size_panel, size_traces
-from lessons.families.growing.spec import CHAINS, WORDS, GrowingSpec
+from lessons.families.growing.spec import CHAINS, CLASSES, WORDS, GrowingSpec
 
 Array = NDArray[np.float64]
 

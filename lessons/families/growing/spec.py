@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 WORDS = Words(__file__)  # which neurons, layers and landing share
 
+CLASSES = (WORDS.phrase("classes.0"), WORDS.phrase("classes.1"))
+
 BARE_JUMPS = ("plain", "rescaled")  # without moves or bridges inside them
 # What lessons can break, in the order of their menus.
 SCHEMES = ("exact", "no_jacobian", "no_end_points", "slot_once", "no_kernel_densities", "as_coded")
