@@ -39,7 +39,7 @@ LATE = {  # what a function imports of the house itself, and why not its module
     ("app.kit.taken", "engine.jumps.sweep"): "the same, for one table of files to take home; every page imports it",
 }
 IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
-    *("conjugate", "convolution", "diagnostics", "digits", "dimensions", "dropout", "families"),
+    *("conjugate", "diagnostics", "digits", "dimensions", "dropout", "families"),
     *("families/digit_posteriors", "gibbs", "landing", "metropolis"),
     *("model_selection", "own_chain", "perceptron"),
     *("prior_predictive", "race", "real_data", "regression", "reproduce", "reproduce/errata", "scores"),
