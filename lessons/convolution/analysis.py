@@ -18,7 +18,7 @@ from engine.kept import kept
 from engine.variational import ConvolutionFit
 from engine.variational.convolution import correlate, equivariance_gap, max_pool, shifted
 from lessons.convolution import training
-from lessons.convolution.spec import KERNELS, LEARNT, VARIANTS, ConvolutionLesson
+from lessons.convolution.spec import KERNELS, LEARNT, VARIANTS, WORDS, ConvolutionLesson
 from lessons.convolution.training import KERNEL, PAD, SIDE, Geometry, State
 
 Array = NDArray[np.float64]
@@ -29,11 +29,6 @@ NETWORKS = 20  # whose probabilities are averaged
 SHIFTS = tuple(range(-3, 4))  # pixels to the right
 SOME, FEW, STEPS = 40, 3, 6  # digits on which a gradient is checked, small and large ones, and steps before
 ROUNDING = 1e-12
-WRONG = {
-    "places": "KL counted once a place",
-    "flipped": "kernel turned in the backward pass",
-    "padding": "rim left out of the backward pass",
-}
 
 
 def image_of(spec: ConvolutionLesson) -> NDArray[np.float32]:
@@ -262,11 +257,7 @@ def checks(spec: ConvolutionLesson, cancel: Any) -> list[Check]:
     if state is not None:
         found += [rest_check(state.fit.history.elbo), averages(spec, state.fit)]
         if spec.part == "training":
-            words = (
-                "How near q comes to the posterior cannot be told from itself: no exact answer is known for a network of this size. "
-                "What is exact here is what q itself says of a map."
-            )
-            found.append(unknown("posterior", words, kind="numbers"))
+            found.append(unknown(WORDS.phrase("checks.posterior"), WORDS.phrase("checks.no_answer"), kind="numbers"))
     return found
 
 
@@ -278,8 +269,8 @@ def moved_check(spec: ConvolutionLesson, state: State | None) -> Check:
     off = max(equivariance_gap(image, layer, kernel, rim, down, right) for down in (-2, 0, 1) for right in SHIFTS)
     size = max(float(np.abs(correlate(image, layer, kernel, rim)).max()), 1.0)
     off += 0.01 * size if is_planted(SHIFTED) else 0.0
-    sentence = f"Of {3 * len(SHIFTS)} moves the map of the moved digit and the moved map differ by {off:.0e} at most, inside the rim."
-    return Check("moved map", "pass" if off < ROUNDING * size else "fail", off, ROUNDING * size, sentence, kind="numbers")
+    sentence = WORDS.phrase("checks.moved_sentence", moves=3 * len(SHIFTS), off=off)
+    return Check(WORDS.phrase("checks.moved"), "pass" if off < ROUNDING * size else "fail", off, ROUNDING * size, sentence, kind="numbers")
 
 
 def averages(spec: ConvolutionLesson, fit: ConvolutionFit) -> Check:
@@ -290,11 +281,11 @@ def averages(spec: ConvolutionLesson, fit: ConvolutionFit) -> Check:
     mean, sd = found.mean.ravel(), found.sd.ravel()
     a, b = ((flat[:, :, place] - mean[place]) / sd[place] for place in (found.a, found.b))
     return averages_check(
-        "map under q",
+        WORDS.phrase("checks.under_q"),
         [
-            Average("mean of the map at A", a, 0.0, 1.0),
-            Average("variance of the map at A, over the exact one", a**2, 1.0, math.sqrt(2.0)),
-            Average("correlation of A and B", a * b, found.rho, math.sqrt(1.0 + found.rho**2)),
+            Average(WORDS.phrase("checks.mean"), a, 0.0, 1.0),
+            Average(WORDS.phrase("checks.variance"), a**2, 1.0, math.sqrt(2.0)),
+            Average(WORDS.phrase("checks.correlation"), a * b, found.rho, math.sqrt(1.0 + found.rho**2)),
         ],
     )
 
@@ -304,13 +295,17 @@ def faults(spec: ConvolutionLesson) -> dict[str, ConvolutionLesson]:
     of 28 × 28 digits are made in the small one: the same kernels, and it takes seconds.
     """
     learns = spec.replace(size="small") if spec.learns else spec.replace(kernel=LEARNT)
-    return {WRONG[name]: learns.replace(variant=name) for name in VARIANTS[1:] if name != spec.variant}
+    called = WORDS["options.variant"]
+    return {called[name]: learns.replace(variant=name) for name in VARIANTS[1:] if name != spec.variant}
 
 
 def runs(spec: ConvolutionLesson) -> str:
     """What computes the picture."""
     if not spec.learns:
-        return "A convolution by a kernel made by hand. No training runs here."
-    wrong = "" if spec.variant == "exact" else f" Wrong on purpose: {WRONG[spec.variant]}."
-    large = " Two stages of 32 filters of 5 × 5, 256 units, on MNIST." if training.is_large(spec) else ""
-    return f"Bayes by Backprop on a convolutional network: every weight is drawn once a pass, for all places.{large}{wrong}"
+        return WORDS.phrase("runs.by_hand")
+    told = [WORDS.phrase("runs.training")]
+    if training.is_large(spec):
+        told.append(WORDS.phrase("runs.large"))
+    if spec.variant != "exact":
+        told.append(WORDS.phrase("runs.wrong", mistake=WORDS["options.variant"][spec.variant]))
+    return " ".join(told)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
-from lessons.convolution.spec import ConvolutionLesson
+from lessons.convolution.spec import WORDS, ConvolutionLesson
 from lessons.convolution.training import LOOKS, PAD, SIDE, State, stand_in
 
 Array = NDArray[np.float64]
@@ -29,8 +29,8 @@ def begin(spec: ConvolutionLesson, state: State | None, steps: int, label: str, 
         label=label,
     )
     if state is not None and not state.done:
-        so_far = f" and has learnt for {state.seconds:.0f} s" if spec.large else ""
-        made.readout("learning", f"the network still learns{so_far}: look {len(state.looks) - 1} of {LOOKS}")
+        so_far = "stage.learning_for" if spec.large else "stage.learning"
+        made.readout("learning", WORDS.phrase(so_far, look=len(state.looks) - 1, looks=LOOKS, seconds=state.seconds))
     if instead := stand_in(spec):
         made.readout("data", instead)
     return made
@@ -69,6 +69,11 @@ def square(
 def edge(side: int, rim: int = 0, label: str = "") -> Axis:
     """Along an edge of so many cells."""
     return Axis(label, -rim, side + rim, ticks=())
+
+
+def pooling(pool: int) -> str:
+    """What stands under a pooled map."""
+    return WORDS.phrase("stage.largest_of", pool=pool) if pool > 1 else WORDS.phrase("stage.no_pooling")
 
 
 def outline(row: Array | int, column: Array | int, size: int, side: int = SIDE) -> Array:

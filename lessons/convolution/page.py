@@ -12,29 +12,27 @@ from lessons.convolution.questions import QUESTIONS
 from lessons.convolution.scenes import grow, scene
 from lessons.convolution.spec import SCENARIOS, WORDS, ConvolutionLesson
 
-PARTS = {"kernel": "a kernel's way", "posterior": "its posterior", "moved": "a moved digit", "training": "training"}
-
 
 def controls(panel: Controls) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("part", "On stage", PARTS)
+    panel.segmented("part")
     if spec.part == "kernel":
-        panel.segmented("kernel", "Kernel", WORDS["kernels"])
+        panel.segmented("kernel")
     if not spec.learns:
         return
     if spec.part != "training":
-        panel.slider("filter", "Filter")
+        panel.slider("filter")
     if spec.part == "training":
-        panel.segmented("size", "Digits", WORDS["sizes"])
+        panel.segmented("size")
     if spec.large:
         return
     if spec.part != "kernel":
-        panel.segmented("pooling", "Pooling", WORDS["poolings"])
-    with panel.more("Training"):
-        panel.slider("epochs", "Epochs")
-    with panel.more("Break it"):
-        panel.select("variant", "Wrong on purpose", WORDS["variants"])
+        panel.segmented("pooling")
+    with panel.more("training"):
+        panel.slider("epochs")
+    with panel.more("break"):
+        panel.select("variant")
 
 
 def on_event(spec: ConvolutionLesson, event: dict) -> Spec | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.player.scene import Axis, Scene
+from datasets.images import digits
 from lessons.convolution import analysis
 from lessons.convolution.analysis import SHIFTS, Moved, Read
-from lessons.convolution.marks import begin, most, outline, square
+from lessons.convolution.marks import begin, most, outline, pooling, square
 from lessons.convolution.spec import WORDS, ConvolutionLesson
 from lessons.convolution.training import SIDE, State
 
@@ -21,17 +22,19 @@ def draw(spec: ConvolutionLesson, state: State | None) -> bytes:
     assert state is not None
     found = analysis.moved(spec, state)
     read = analysis.read(spec) if state.done else _unread()
-    label = "A digit moved by up to 3 pixels to either side: its map, its pooled map, what a convolutional and a dense network read."
+    label = WORDS.phrase("moved.picture", most=max(SHIFTS))
     made = begin(spec, state, len(SHIFTS), label, rate=0.8).layout(PLAN, HEIGHTS)
     here = np.arange(len(SHIFTS))
-    panel = square(made, "seen", "The digit, moved", found.images, low=0.0, high=1.0, at=here, colours="cividis", caption="8 × 8 pixels")
+    title, pixels = WORDS.phrase("moved.digit"), WORDS.phrase("stage.pixels", side=SIDE)
+    panel = square(made, "seen", title, found.images, low=0.0, high=1.0, at=here, colours="cividis", caption=pixels)
     panel.path(outline(0, 0, SIDE), role="muted", width=1.0)
     top = most(found.maps)
-    square(made, "map", f"Map of filter {spec.filter}", found.maps, low=-top, high=top, at=here, caption="before pooling")
+    title, before = WORDS.phrase("moved.map", filter=spec.filter), WORDS.phrase("stage.before_pooling")
+    square(made, "map", title, found.maps, low=-top, high=top, at=here, caption=before)
     pool = state.fit.spec.pool
-    after = "largest of 2 × 2" if pool > 1 else "no pooling: every place"
-    square(made, "pooled", "Pooled", found.pooled, low=-top, high=top, at=here, caption=after)
-    square(made, "gap", "Map moved back − map", found.gap, low=-top, high=top, at=here, label="map", caption="0 inside the rim")
+    square(made, "pooled", WORDS.phrase("stage.pooled"), found.pooled, low=-top, high=top, at=here, caption=pooling(pool))
+    title, label, caption = WORDS.phrase("moved.gap"), WORDS.phrase("stage.map"), WORDS.phrase("moved.gap_caption")
+    square(made, "gap", title, found.gap, low=-top, high=top, at=here, label=label, caption=caption)
     _accuracy(made, spec, read)
     _says(made, read)
     _words(made, spec, found, read, pool)
@@ -46,12 +49,12 @@ def _unread() -> Read:
 def _accuracy(made: Scene, spec: ConvolutionLesson, read: Read) -> None:
     x = np.array(SHIFTS, dtype=float)
     ticks = [(by, f"{by}".replace("-", "−")) for by in SHIFTS]
-    axis = Axis("pixels to the right", -3.2, 3.2, ticks=ticks)
-    panel = made.panel("accuracy", title="450 test digits, moved alike", x=axis, y=Axis("share read right", 0.0, 1.02))
-    panel.rule(y=0.1, role="muted", label="guessing", dash=True)
+    axis, share = Axis(WORDS.phrase("moved.by"), -3.2, 3.2, ticks=ticks), Axis(WORDS.phrase("stage.share_right"), 0.0, 1.02)
+    panel = made.panel("accuracy", title=WORDS.phrase("moved.tested", digits=len(digits().labels_test)), x=axis, y=share)
+    panel.rule(y=0.1, role="muted", label=WORDS.phrase("stage.guessing"), dash=True)
     for values, role, shape, name in (
-        (read.right, "posterior", "circle", f"convolutional, {WORDS['poolings'][spec.pooling]}"),
-        (read.dense_right, "class-1", "square", "dense"),
+        (read.right, "posterior", "circle", WORDS.phrase("moved.convolutional", pooling=WORDS["options.pooling"][spec.pooling])),
+        (read.dense_right, "class-1", "square", WORDS.phrase("moved.dense")),
     ):
         panel.line(x, values, show="upto", role=role, label=name)
         panel.points(np.column_stack([x, values]), show="upto", role=role, shape=shape, size=4.0)
@@ -61,42 +64,36 @@ def _accuracy(made: Scene, spec: ConvolutionLesson, read: Read) -> None:
 def _says(made: Scene, read: Read) -> None:
     digits = [str(digit) for digit in range(CLASSES)]
     for id, title, values, role in (
-        ("says", "The convolutional network says", read.says, "posterior"),
-        ("dense", "The dense network says", read.dense_says, "class-1"),
+        ("says", WORDS.phrase("moved.convolutional_says"), read.says, "posterior"),
+        ("dense", WORDS.phrase("moved.dense_says"), read.dense_says, "class-1"),
     ):
-        made.panel(id, title=title, x=None, y=Axis("probability", 0.0, 1.02)).bars(values, labels=digits, role=role)
+        made.panel(id, title=title, x=None, y=Axis(WORDS.phrase("stage.probability"), 0.0, 1.02)).bars(values, labels=digits, role=role)
 
 
 def _words(made: Scene, spec: ConvolutionLesson, found: Moved, read: Read, pool: int) -> None:
     by = np.array(SHIFTS)
-    made.readout("moved", "moved {by:.0f} pixels to the right", show="at", by=by)
-    made.readout("gap", "inside the rim, map moved back − map: at most {gap:.1g}", show="at", gap=found.inside)
+    made.readout("moved", WORDS.phrase("moved.moved_card"), show="at", by=by)
+    made.readout("gap", WORDS.phrase("moved.gap_card"), show="at", gap=found.inside)
     if pool > 1:
         made.readout(
             "off",
-            "pooled, moved by {windows:.0f} windows of 2 pixels: off by {off:.0%} of the largest value",
+            WORDS.phrase("moved.pooled_card", pool=pool),
             show="at",
             windows=np.array([round(step / pool) for step in SHIFTS]),
             off=found.off / found.size,
         )
     else:
-        made.readout("off", "nothing is pooled: what follows reads every place by itself")
+        made.readout("off", WORDS.phrase("moved.not_pooled_card"))
     if np.isfinite(read.right).all():
-        made.readout(
-            "read",
-            "read right: {right:.1%} by the convolutional network, {dense:.1%} by the dense one",
-            show="at",
-            right=read.right,
-            dense=read.dense_right,
-        )
+        made.readout("read", WORDS.phrase("moved.read_card"), show="at", right=read.right, dense=read.dense_right)
         made.readout(
             "says",
-            "this digit: a {says:.0f} with probability {sure:.2f}; dense: a {other:.0f} with {other_sure:.2f}",
+            WORDS.phrase("moved.says_card"),
             show="at",
             says=read.says.argmax(axis=1),
             sure=read.says.max(axis=1),
             other=read.dense_says.argmax(axis=1),
             other_sure=read.dense_says.max(axis=1),
         )
-    made.say("Moved by {by:.0f} pixels to the right: largest difference of the maps inside the rim {gap:.1g}.", by=by, gap=found.inside)
+    made.say(WORDS.phrase("moved.said"), by=by, gap=found.inside)
     made.table({"pixels to the right": by, "gap inside": found.inside, "read right": read.right, "read right, dense": read.dense_right})

@@ -17,19 +17,18 @@ from datasets import local, remote
 from datasets.images import Images, digits
 from engine import kept, states
 from engine.variational import STEYN, ConvolutionFit, ConvolutionRun, ConvolutionSpec, NetworkFit, fit_network, start_convolution
-from lessons.convolution.spec import FILTERS, ConvolutionLesson
+from lessons.convolution.spec import FILTERS, WORDS, ConvolutionLesson
 from lessons.families import watched
 from lessons.families.watched import Stop, Watched
 
 Array = NDArray[np.float64]
 
-SIDE, KERNEL, PAD = 8, 3, 1
+SIDE, KERNEL, PAD, POOL = 8, 3, 1, 2
 LOOKS = 24  # at a whole training, after the start,
 BENT = 2.0  # closer at the beginning: look k is after (k / LOOKS)^BENT of the steps
 INITIAL_SD = 0.02  # small, so that means are learnt before the noise has grown
 STEP_SIZE = 0.02
 MNIST = "mnist"
-STAND_IN = "MNIST is not on this machine: the bundled 8 × 8 digits stand in for it. The page of Digits fetches it."
 LARGE: dict[str, Any] = {"epochs": 5, "step_size": 1e-3, "batch": 100}  # of Steyn's network
 REPORTS = 150  # an epoch: the first before the first look
 TESTED = 1_000  # images of MNIST by which it is tried at each look
@@ -44,7 +43,7 @@ def is_large(spec: ConvolutionLesson) -> bool:
 
 def stand_in(spec: ConvolutionLesson) -> str:
     """What the picture says where other digits stand in for MNIST; nothing where not."""
-    return STAND_IN if spec.large and not local.here(MNIST) else ""
+    return WORDS.phrase("stage.stand_in") if spec.large and not local.here(MNIST) else ""
 
 
 class Geometry(NamedTuple):
@@ -80,7 +79,7 @@ def network_spec(spec: ConvolutionLesson) -> ConvolutionSpec:
         filters=(FILTERS, 16),
         kernel=KERNEL,
         padding="same",
-        pool=2 if spec.pooling == "max" else 1,
+        pool=POOL if spec.pooling == "max" else 1,
         hidden=(32,),
         estimator="weights",
         initial_sd=INITIAL_SD,

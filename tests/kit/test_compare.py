@@ -52,6 +52,17 @@ def test_it_forgives_what_looks_the_same(after: bytes):
     assert differences(drawn(), after) == []
 
 
+def test_the_step_shown_first_is_a_number():
+    """Also where it is larger than there are arrays."""
+
+    def picture(start: int) -> bytes:
+        scene = Scene(run="a", steps=40, label="a scene", start=start)
+        scene.panel("one", x=Axis("x", 0, 1), y=Axis("y", 0, 1)).line(XS, XS)
+        return scene.encode()
+
+    assert differences(picture(30), picture(31)) == ["start: 30 → 31"]
+
+
 def test_gaps_at_the_ends_of_a_path_are_nothing():
     nothing = [np.nan, np.nan]
     gaps = [nothing, [0.0, 0.2], nothing, nothing, [1.0, 0.4], nothing]

@@ -109,7 +109,8 @@ def test_where_mnist_is_not_the_small_digits_stand_in(no_mnist):
     assert training.learning(LARGE) is training.learning(small.replace(epochs=small.default("epochs")))
     header, _ = decode(scenes.scene(LARGE))
     said = str(header)
-    assert training.STAND_IN in said and training.STAND_IN not in str(decode(scenes.scene(small))[0])
+    told = training.stand_in(LARGE)
+    assert told and told in said and told not in str(decode(scenes.scene(small))[0])
     assert not no_mnist, "nothing is fetched here"
 
 

@@ -64,7 +64,8 @@ def differences(before: bytes, after: bytes) -> list[str]:
 def _meant(blob: bytes) -> dict[str, Any]:
     """The header with its arrays in their places, and without what says the same in another way."""
     header, arrays = decode(blob)
-    found = {key: value for key, value in _resolved(header, arrays).items() if key not in ("arrays", "v")}
+    start = header.pop("start")  # the step that is shown first, where an arrow's `start` is an array
+    found = {key: value for key, value in _resolved(header, arrays).items() if key not in ("arrays", "v")} | {"start": start}
     panels = found["panels"]
     wide = max((panel["place"][0] + panel["place"][2] for panel in panels if panel["place"]), default=1)
     high = max((panel["place"][1] + panel["place"][3] for panel in panels if panel["place"]), default=1)
