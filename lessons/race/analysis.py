@@ -23,7 +23,8 @@ from lessons.race.spec import RACERS, RaceLesson
 Array = NDArray[np.float64]
 
 STEPS = 400  # checkpoints of a race
-CHUNK = 200  # transitions between two looks at the meter
+BEGINNING = 20  # of them, in the first picture
+CHUNK = 200  # transitions of a whole race between two looks at the meter
 WATCHED = 4  # coordinates whose effective draws are counted
 TIMED = 5  # repetitions, of which the fastest counts
 SUMMED_PAIRS = 6  # races whose draws give the effective sample size
@@ -96,16 +97,16 @@ def _quartiles(density: Callable[[Array], Array]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """One racer over all pairs.
+    """One racer over all pairs, up to a checkpoint, which is the last of a whole race.
 
-    error : (2, pairs, STEPS), root mean square over coordinates of the error of each feature's running average
+    error : (2, pairs, checkpoints), root mean square over coordinates of the error of each feature's running average
     draws, evaluations, tuning : (pairs,), draws made within the budget, calls of the target for them, and before them
-    place : (STEPS, dim), pair 1: the newest state at each checkpoint
-    running : (2, STEPS), pair 1: running averages of both features of the first coordinate
-    count : (STEPS,), pair 1: draws so far
+    place : (checkpoints, dim), pair 1: the newest state at each checkpoint
+    running : (2, checkpoints), pair 1: running averages of both features of the first coordinate
+    count : (checkpoints,), pair 1: draws so far
     acceptance, divergences : over all pairs
     watched : (SUMMED_PAIRS, n, WATCHED * 2), features of some coordinates for the effective sample size
-    step_size : of NUTS after its tuning, median over pairs; NaN for the others
+    step_size : of NUTS after its tuning, median over pairs; NaN for the others, and before its first draw
     """
 
     error: Array
@@ -122,13 +123,13 @@ class Lane:
 
     @property
     def both(self) -> Array:
-        """(pairs, STEPS), the two errors in one: their root mean square."""
+        """(pairs, checkpoints), the two errors in one: their root mean square."""
         return np.sqrt((self.error**2).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class Race:
-    """cost : (STEPS,), what has been spent at each checkpoint, in evaluations of the density."""
+    """cost : (checkpoints,), what has been spent at each, in evaluations of the density."""
 
     target: Target
     cost: Array
@@ -149,23 +150,28 @@ class Race:
         return {racer: float((best == k).mean()) for k, racer in enumerate(RACERS)}
 
 
+def costs(spec: RaceLesson) -> Array:
+    """(STEPS,) what has been spent at each checkpoint of a whole race."""
+    return spec.budget * np.arange(1, STEPS + 1) / STEPS
+
+
 @kept
-def race(spec: RaceLesson) -> Race:
-    """Run it. The same spec gives the same bytes; nothing here is timed."""
+def race(spec: RaceLesson, upto: int = STEPS) -> Race:
+    """Run it, as far as a checkpoint. The same spec gives the same bytes; nothing here is timed."""
     target = spec.build_target()
-    cost = spec.budget * np.arange(1, STEPS + 1) / STEPS
+    cost = costs(spec)[:upto]
     return Race(target, cost, {racer: _lane(spec, target, racer, cost) for racer in RACERS})
 
 
 def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
     scored = features(target)
-    error = np.full((2, spec.pairs, STEPS), np.nan)
+    error = np.full((2, spec.pairs, len(cost)), np.nan)
     draws, evaluations, tuning = np.zeros((3, spec.pairs), dtype=np.int64)
     accept, divergences, sizes, watched = [], 0, [], []
     place, running, count = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
     some = np.unique(np.linspace(0, target.dim - 1, min(WATCHED, target.dim)).astype(int))
     for pair in range(spec.pairs):
-        recording = _run(spec, target, racer, pair)
+        recording = _run(spec, target, racer, pair, float(cost[-1]))
         spent = np.cumsum(prices(spec, recording, racer))
         before = _tuning(spec, recording, racer)
         made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right").astype(np.int64)
@@ -179,7 +185,7 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         evaluations[pair] = int(calls(recording, racer)[:n].sum())
         accept.append(float(recording.accept_prob[0, :n].mean()) if n else math.nan)
         divergences += int(recording.divergent[0, :n].sum())
-        if racer == "nuts":
+        if racer == "nuts" and recording.draws.shape[1]:
             assert recording.step_size is not None  # NUTS notes it
             sizes.append(float(recording.step_size[0, -1]))
         if pair < SUMMED_PAIRS:
@@ -205,15 +211,15 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
 
 def _sums(values: Array, counts: NDArray[np.int64]) -> Array:
     """Of the first rows of `values` (n, dim), as many as each of the rising `counts`, the last of which is n."""
-    ends = np.unique(counts[counts > 0])
+    ends = counts[np.diff(counts, prepend=0) > 0]
     total = np.zeros((len(ends) + 1, values.shape[1]))
     if len(ends):
         np.cumsum(np.add.reduceat(values, np.concatenate([[0], ends[:-1]]), axis=0), axis=0, out=total[1:])
     return total[np.searchsorted(ends, counts, side="right")]
 
 
-def _run(spec: RaceLesson, target: Target, racer: str, pair: int) -> Recording:
-    """One racer in one pair, until its budget is spent. All racers of a pair share start and seed."""
+def _run(spec: RaceLesson, target: Target, racer: str, pair: int, budget: float) -> Recording:
+    """One racer in one pair, until this much of its budget is spent. All racers of a pair share start and seed."""
     try:
         run = start(
             target,
@@ -227,13 +233,15 @@ def _run(spec: RaceLesson, target: Target, racer: str, pair: int) -> Recording:
         )
     except TargetError as error:
         raise SpecError("begin", str(error)) from error
-    run.advance(run.warmup)
-    left = spec.budget - (_tuning(spec, run.recording(), racer) if spec.tuning == "charged" else 0.0)
+    left, whole, piece = budget, budget == spec.budget, max(1, round(CHUNK * budget / spec.budget))
+    while run.warmed_up < run.warmup and (whole or left > 0):
+        run.advance(min(piece, run.warmup - run.warmed_up))
+        left = budget - (_tuning(spec, run.recording(), racer) if spec.tuning == "charged" else 0.0)
     while left > 0 and not run.done:
         done = run.completed
-        run.advance(CHUNK if racer == "nuts" else max(CHUNK, math.ceil(left / price_of(spec, target, racer))))
+        run.advance(piece if racer == "nuts" else max(piece, math.ceil(left / price_of(spec, target, racer))))
         left -= float(prices(spec, run.recording(), racer)[done:].sum())
-    if run.completed == 0:  # tuning has eaten the budget: one draw to know the step size by, which does not count
+    if whole and run.completed == 0:  # tuning has eaten the budget: one draw to know the step size by, which does not count
         run.advance(1)
     return run.recording()
 
@@ -329,7 +337,8 @@ def band(values: Array) -> tuple[Array, Array, Array]:
     """(median, lower quartile, upper quartile) over pairs (pairs, STEPS); NaN while some have no draw yet."""
     missing = np.isnan(values).any(axis=0)
     filled = np.where(np.isnan(values), 1.0, values)
-    return tuple(np.where(missing, np.nan, np.quantile(filled, q, axis=0)) for q in (0.5, 0.25, 0.75))  # type: ignore
+    middle, lower, upper = np.where(missing, np.nan, np.quantile(filled, (0.5, 0.25, 0.75), axis=0))
+    return middle, lower, upper
 
 
 def fastest(spec: RaceLesson) -> tuple[str, dict[str, float]]:

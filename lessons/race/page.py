@@ -10,7 +10,7 @@ from engine.samplers import gibbs, hmc, metropolis, nuts
 from lessons.race import analysis
 from lessons.race.panels import diagnostics_table, panels
 from lessons.race.questions import QUESTIONS
-from lessons.race.scenes import PREVIEWS, scene
+from lessons.race.scenes import PREVIEWS, grow, scene
 from lessons.race.spec import SCENARIOS, WORDS, RaceLesson
 
 TARGETS = {"gaussian": "Gaussian", "normal_gamma": "mean and precision (Normal-Gamma)", "hierarchical": "eight schools (10 coordinates)"}
@@ -52,6 +52,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     kernels=analysis.kernels,
     audit=analysis.audit,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,9 +18,12 @@ from lessons.race.analysis import Race
 from lessons.race.spec import RACERS, RaceLesson
 
 Array = NDArray[np.float64]
+Bands = dict[str, tuple[Array, Array, Array]]  # of each racer, see `analysis.band`
 
 LAYOUT = "lane-metropolis*4 lane-gibbs*4 score-0*6 / lane-hmc*4 lane-nuts*4 score-1*6"
 TRAIL = 12  # newest checkpoints whose path stays visible
+BEST = 1 / 3  # of the error of as many independent draws as there are evaluations: where the axis of errors ends
+ROOM = 1.3  # of the highest error in the beginning: where it starts
 CLOUD = 400  # exact draws that stand for the density where there is no map of two coordinates
 _NOWHERE = 1e6  # states further out are as good as lost
 
@@ -28,12 +35,24 @@ PREVIEWS = dict.fromkeys((*OF_TARGETS, *OF_RACERS), Preview(smooth=False))
 
 def scene(spec: RaceLesson, window: int | None = None) -> bytes:
     """The scene of a race. Nothing in it is timed, so it is the same bytes every time."""
-    found = analysis.race(spec)
+    return drawn(spec, analysis.race(spec))
+
+
+def grow(spec: RaceLesson, job: Any) -> bytes | None:
+    """The same, with a picture of its beginning while the rest is run."""
+    if analysis.race.peek(spec) is None:
+        job.publish(drawn(spec, analysis.race(spec, analysis.BEGINNING)))
+    return None if job.is_set() else scene(spec)
+
+
+def drawn(spec: RaceLesson, found: Race) -> bytes:
+    """The scene of a race as far as it has been run."""
     names = analysis.names(spec)
     picture = Scene(
         run=repr(spec),
-        steps=analysis.STEPS,
+        steps=len(found.cost),
         rate=12.0,
+        total=analysis.STEPS if len(found.cost) < analysis.STEPS else None,
         theme=theme.palette(),
         label=f"Four samplers race on the target {spec.target.replace('_', ' ')}, advancing by evaluations of the "
         "density; beside them their errors against the exact answer.",
@@ -41,9 +60,10 @@ def scene(spec: RaceLesson, window: int | None = None) -> bytes:
     for k, racer in enumerate(RACERS):
         _lane(picture, spec, found, racer, names[racer], k)
     kinds = analysis.features(found.target).kinds
+    bands = [{racer: analysis.band(found.lanes[racer].error[k]) for racer in RACERS} for k in range(len(kinds))]
     for k, kind in enumerate(kinds):
-        _score(picture, spec, found, names, k, kind)
-    _card(picture, spec, found, names)
+        _score(picture, spec, found, names, k, kind, bands[k])
+    _card(picture, spec, found, names, bands)
     return picture.encode()
 
 
@@ -89,12 +109,8 @@ def _ground(picture: Scene, target: Target, id: str, title: str, *, first: bool)
 # Scores ---------------------------------------------------------------------------------------------------------------
 
 
-def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str], k: int, kind: str) -> None:
-    bands = {racer: analysis.band(found.lanes[racer].error[k]) for racer in RACERS}
-    guide = 1.0 / np.sqrt(found.cost)
-    seen = np.concatenate([np.concatenate(bands[racer]) for racer in RACERS] + [guide])
-    seen = seen[np.isfinite(seen) & (seen > 0)]
-    low, high = max(float(seen.min()) * 0.8, 1e-5), min(float(seen.max()) * 1.2, 1e3)
+def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str], k: int, kind: str, bands: Bands) -> None:
+    low, high = _axis(spec, bands.values())
     unit = "0.5 (sd of one)" if analysis.features(found.target).shares else ("sd" if k == 0 else "variance")
     panel = picture.panel(
         f"score-{k}",
@@ -102,7 +118,8 @@ def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str],
         x=Axis("evaluations spent", found.cost[0], spec.budget, log=True),
         y=Axis(f"error / {unit}", low, high, log=True),
     )
-    panel.line(found.cost, guide, role="truth", dash=True, width=1.2, label="guide: 1/√evaluations")
+    whole = analysis.costs(spec)
+    panel.line(whole, 1.0 / np.sqrt(whole), role="truth", dash=True, width=1.2, label="guide: 1/√evaluations")
     for c, racer in enumerate(RACERS):
         middle, lower, upper = bands[racer]
         shown = np.where(middle > 0, middle, np.nan)
@@ -117,6 +134,13 @@ def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str],
         )
 
 
+def _axis(spec: RaceLesson, bands: Iterable[tuple[Array, ...]]) -> tuple[float, float]:
+    """From where the best get to as high as the beginning was: it stands still while the race goes on."""
+    beginning = np.concatenate([curve[: analysis.BEGINNING] for band in bands for curve in band])
+    highest = float(np.nanmax(beginning, initial=1.0, where=np.isfinite(beginning)))
+    return BEST / math.sqrt(spec.budget), min(ROOM * highest, 1e3)
+
+
 def _named(spec: RaceLesson, name: str, *, first: bool) -> str:
     """A line of the legend; the first says what all of them are."""
     return f"{name} (line: median of {spec.pairs} pairs, band: middle half)" if first else name
@@ -125,9 +149,9 @@ def _named(spec: RaceLesson, name: str, *, first: bool) -> str:
 # Numbers and words ----------------------------------------------------------------------------------------------------
 
 
-def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str]) -> None:
+def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str], bands: Sequence[Bands]) -> None:
     scored = analysis.features(found.target)
-    picture.values(cost=found.cost, budget=np.full(analysis.STEPS, float(spec.budget)))
+    picture.values(cost=found.cost, budget=np.full(len(found.cost), float(spec.budget)))
     picture.line("spent", "each has spent {cost:.0f} of {budget:.0f} evaluations of the density")
     word = "share below the median" if scored.shares else "mean"
     first, unit = found.target.labels[0], float(scored.scale[0, 0])
@@ -153,16 +177,12 @@ def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str]) 
     picture.table(
         {
             "evaluations": found.cost,
-            **{
-                f"{names[racer]}, {kind}: median error": analysis.band(found.lanes[racer].error[k])[0]
-                for racer in RACERS
-                for k, kind in enumerate(scored.kinds)
-            },
+            **{f"{names[racer]}, {kind}: median error": bands[k][racer][0] for racer in RACERS for k, kind in enumerate(scored.kinds)},
         }
     )
 
 
 def _leader(middles: dict[str, Array]) -> NDArray[np.int32]:
-    """(STEPS,) index of the racer with the smallest median error; one past the last while nobody has draws."""
+    """(checkpoints,) index of the racer with the smallest median error; one past the last while nobody has draws."""
     stacked = np.stack([np.where(np.isnan(middles[racer]), np.inf, middles[racer]) for racer in RACERS])
     return np.where(np.isfinite(stacked).any(axis=0), np.argmin(stacked, axis=0), len(RACERS)).astype(np.int32)

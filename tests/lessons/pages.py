@@ -6,9 +6,11 @@ import importlib
 from collections.abc import Sequence
 from types import ModuleType
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
+from app.kit.player.scene import decode
 from app.kit.verdicts import KernelProofs, Planted, plantable
 from engine.judge import KINDS, Check, Verdict, overall
 from engine.spec import Spec
@@ -42,6 +44,17 @@ class Job:
 
     def report(self, done: int, total: int) -> None:
         self.reports.append((done, total))
+
+
+def goes_on(first: bytes, whole: bytes) -> None:
+    """Asserts that `first` is a beginning of `whole`: the same run and axes, and all that the table says of its steps."""
+    (before, began), (after, ended) = decode(first), decode(whole)
+    assert before["run"] == after["run"] and before["steps"] < after["steps"] == before["total"] and after["total"] is None
+    framed = [[(panel["id"], panel["x"], panel["y"], panel["place"]) for panel in header["panels"]] for header in (before, after)]
+    assert framed[0] == framed[1]
+    assert [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]], "the card would move the stage"
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]], err_msg=old["name"])
 
 
 def page(slug: str, **query: str) -> AppTest:

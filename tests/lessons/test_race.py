@@ -12,11 +12,12 @@ import pytest
 from app.kit.player.scene import decode
 from engine.judge import chains_checks, numbers_check, overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
+from engine.samplers.run import Run
 from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.race import analysis, panels, questions, scenes
 from lessons.race.spec import MODELS, RACERS, SCENARIOS, RaceLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, goes_on, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SMALL = RaceLesson(budget=1000, pairs=5, warmup=30)
@@ -281,6 +282,33 @@ def test_scenes_encode_and_are_small(name):
     header, _ = decode(blob := scenes.scene(BY_ID[name]))
     assert len(blob) < MOST_BYTES
     assert header["steps"] == analysis.STEPS and len(header["panels"]) == 6
+
+
+@pytest.mark.parametrize("changes", [{}, {"tuning": "free"}, {"target": "formula", "formula": "-x^4 - y^4"}])
+def test_the_first_picture_is_of_the_beginning_and_is_there_before_the_rest_is_run(changes, monkeypatch):
+    spec = RaceLesson(pairs=5, seed=77, **changes)
+    spent, advance = [0], Run.advance
+
+    def counted(run, n):
+        before = int(run.recording().gradient_evaluations.sum())
+        done = advance(run, n)
+        spent[0] += int(run.recording().gradient_evaluations.sum()) - before
+        return done
+
+    class Watched(Job):
+        def publish(self, blob):
+            super().publish(blob)
+            assert analysis.race.peek(spec) is None
+            self.spent = spent[0]
+
+    monkeypatch.setattr(Run, "advance", counted)
+    job = Watched()
+    whole = scenes.grow(spec, job)
+    assert whole == scenes.scene(spec) and len(job.blobs) == 1
+    goes_on(job.blobs[0], whole)
+    assert job.spent < 0.15 * spent[0], "twice its share of the budget, and what that looks ahead"
+    scenes.grow(spec, job)
+    assert len(job.blobs) == 1, "what is there is shown at once"
 
 
 @pytest.mark.parametrize("target", [*FAMILIES, *MODELS])
